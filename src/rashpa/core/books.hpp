@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+
+namespace rashpa {
+
+/// What became of an image, or of one DTP's part of it (DESIGN.md section 3).
+enum class Completeness : std::uint8_t {
+  open = 0,      ///< not decided yet
+  complete = 1,  ///< every byte is proven to have arrived
+  partial = 2,   ///< some lines are known missing
+  missing = 3,   ///< no event before the deadline
+};
+
+/// The integers that must balance, for a DTP, a buffer, a receiver or a run.
+struct Books {
+  std::uint64_t expected = 0;
+  std::uint64_t complete = 0;
+  std::uint64_t partial = 0;
+  std::uint64_t missing = 0;
+  std::uint64_t accepted = 0;
+  std::uint64_t vetoed = 0;
+  std::uint64_t errored = 0;
+  std::uint64_t written = 0;
+  friend bool operator==(const Books&, const Books&) = default;
+
+  /// expected = complete + partial + missing, for a DTP: nothing is decided on its images alone.
+  [[nodiscard]] constexpr bool arrivals_balance() const noexcept { return expected == complete + partial + missing; }
+  /// All three lines of DESIGN.md section 3. Partial images are decided on like complete ones (veto reason `partial` where
+  /// the policy refuses them), so the second line counts them.
+  [[nodiscard]] constexpr bool balanced() const noexcept {
+    return arrivals_balance() && complete + partial == accepted + vetoed + errored && accepted == written;
+  }
+  constexpr Books& operator+=(const Books& other) noexcept {
+    expected += other.expected;
+    complete += other.complete;
+    partial += other.partial;
+    missing += other.missing;
+    accepted += other.accepted;
+    vetoed += other.vetoed;
+    errored += other.errored;
+    written += other.written;
+    return *this;
+  }
+};
+
+}  // namespace rashpa

@@ -1,0 +1,15 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace rashpa {
+
+/// CRC32C (Castagnoli, iSCSI; RFC 3720) of `bytes`. `crc` is the value of what came before, 0 at the start, so that
+/// crc32c(b, crc32c(a)) equals the value of a followed by b. crc32c("123456789") = 0xE3069283.
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc = 0) noexcept;
+
+/// CRC-32 of zlib and Ethernet, chained as above. crc32("123456789") = 0xCBF43926.
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t crc = 0) noexcept;
+
+}  // namespace rashpa

@@ -1,0 +1,23 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace rashpa {
+
+/// Wakes one sleeping thread of this process. Any thread rings; a ring costs no system call while nobody sleeps.
+/// Use: `auto seen = bell.count(); if (nothing_to_do()) bell.wait(seen, timeout);`
+class Doorbell {
+ public:
+  /// Tells the sleeper that there is something to look at.
+  void ring() noexcept;
+  [[nodiscard]] std::uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
+  /// Sleeps until the count differs from `seen` or `timeout` has passed.
+  void wait(std::uint32_t seen, std::chrono::nanoseconds timeout) noexcept;
+
+ private:
+  std::atomic<std::uint32_t> count_{0};
+  std::atomic<std::uint32_t> sleepers_{0};
+};
+
+}  // namespace rashpa

@@ -1,0 +1,29 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace rashpa {
+
+/// A latency histogram of fixed size: 16 buckets an octave, so that a percentile is within 6 % of the true value; the
+/// maximum is exact. One thread records, any thread reads.
+class Histogram {
+ public:
+  void record(std::int64_t value_ns) noexcept;
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::int64_t max_ns() const noexcept { return max_.load(std::memory_order_relaxed); }
+  /// The value below which the fraction `p` (0 … 1) of all records lies; 0 when there are none. Never above max_ns().
+  [[nodiscard]] std::int64_t percentile_ns(double p) const noexcept;
+  void reset() noexcept;
+
+ private:
+  static constexpr unsigned kSub = 16;
+  static constexpr unsigned kBuckets = 64 * kSub;
+  static unsigned bucket_of(std::uint64_t value) noexcept;
+  static std::uint64_t upper_of(unsigned bucket) noexcept;
+  std::array<std::atomic<std::uint64_t>, kBuckets> buckets_{};
+  std::atomic<std::uint64_t> count_{0};
+  std::atomic<std::int64_t> max_{0};
+};
+
+}  // namespace rashpa

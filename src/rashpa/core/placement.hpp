@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+
+namespace rashpa {
+
+/// Where a DTP's lines lie in one image slot of a RASHPA buffer, and how slots and records repeat (DESIGN.md 6.1).
+/// All members are bytes, except `lines` and `slots`. Offsets count from the start of the registered buffer (iova 0).
+/// Line i of image k goes to  pixels_offset + (k mod slots)·slot_bytes + first_line_offset + i·pitch  and the image's
+/// frame record to  records_offset + (k mod slots)·128.
+struct Placement {
+  std::uint64_t pixels_offset = 0;      ///< of slot 0 of the ring
+  std::uint64_t slot_bytes = 0;         ///< distance between slots
+  std::uint32_t slots = 0;              ///< images in the ring
+  std::uint64_t first_line_offset = 0;  ///< of this DTP's line 0 in a slot: Y0·pitch + X0·pixel_bytes
+  std::uint64_t pitch = 0;              ///< distance between lines in the slot
+  std::uint32_t line_bytes = 0;         ///< bytes of one line of the region
+  std::uint32_t lines = 0;              ///< lines of the region
+  std::uint64_t records_offset = 0;     ///< of this DTP's record ring (slots · 128 bytes)
+
+  [[nodiscard]] constexpr std::uint64_t payload_bytes() const noexcept {
+    return static_cast<std::uint64_t>(line_bytes) * lines;
+  }
+  /// Destination offset of line 0 of image `index`.
+  [[nodiscard]] constexpr std::uint64_t image_offset(std::uint64_t index) const noexcept {
+    return pixels_offset + (index % slots) * slot_bytes + first_line_offset;
+  }
+  [[nodiscard]] constexpr std::uint64_t record_offset(std::uint64_t index) const noexcept {
+    return records_offset + (index % slots) * 128;
+  }
+  /// True when consecutive lines are contiguous at the destination, so that runs may be merged.
+  [[nodiscard]] constexpr bool contiguous() const noexcept { return pitch == line_bytes || lines == 1; }
+};
+
+}  // namespace rashpa

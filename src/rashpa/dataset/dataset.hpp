@@ -1,0 +1,35 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "rashpa/core/pixel_type.hpp"
+
+namespace rashpa::dataset {
+
+/// The shape that all modules of a detector share.
+struct ModuleShape {
+  std::uint32_t width = 0;   ///< pixels, fast axis
+  std::uint32_t height = 0;  ///< pixels, slow axis
+  PixelType pixel = PixelType::u16;
+  [[nodiscard]] constexpr std::uint64_t pitch_bytes() const noexcept {
+    return static_cast<std::uint64_t>(width) * pixel_bytes(pixel);
+  }
+  [[nodiscard]] constexpr std::uint64_t frame_bytes() const noexcept { return pitch_bytes() * height; }
+};
+
+/// Where emulated pixels come from. All frames lie in memory before the run starts; calls are const, from any thread, and do
+/// not allocate.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  [[nodiscard]] virtual ModuleShape shape() const noexcept = 0;
+  [[nodiscard]] virtual std::uint32_t modules() const noexcept = 0;
+  /// Frames held; frame number n of a run is played from frame n mod frames().
+  [[nodiscard]] virtual std::uint64_t frames() const noexcept = 0;
+  /// The frame's first byte, row-major, pitch shape().pitch_bytes(). `frame` < frames(), `module` < modules().
+  [[nodiscard]] virtual const std::byte* frame(std::uint32_t module, std::uint64_t frame) const noexcept = 0;
+  /// FrameRecord::Flag bits of the frame (dark, laser).
+  [[nodiscard]] virtual std::uint32_t flags(std::uint64_t frame) const noexcept = 0;
+};
+
+}  // namespace rashpa::dataset

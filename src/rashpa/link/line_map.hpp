@@ -1,0 +1,69 @@
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace rashpa::link {
+
+/// Which units of one DTP's image have arrived. A unit is `unit_bytes` of the payload, counted over the lines in order
+/// without the gaps between them; units per line is a whole number. One writer thread; no allocation after construction.
+class LineMap {
+ public:
+  LineMap() = default;
+  LineMap(std::uint32_t lines, std::uint32_t units_per_line)
+      : words_((static_cast<std::uint64_t>(lines) * units_per_line + 63) / 64, 0),
+        units_(static_cast<std::uint64_t>(lines) * units_per_line),
+        lines_(lines),
+        per_line_(units_per_line) {}
+
+  void clear() noexcept {
+    for (auto& word : words_) word = 0;
+    arrived_ = 0;
+  }
+  /// Marks units first … first+count−1 (must lie inside); returns how many of them are new.
+  std::uint64_t set(std::uint64_t first, std::uint64_t count) noexcept {
+    std::uint64_t fresh = 0;
+    while (count > 0) {
+      const std::uint64_t bit = first % 64;
+      const std::uint64_t n = count < 64 - bit ? count : 64 - bit;
+      const std::uint64_t mask = (n == 64 ? ~0ULL : ((1ULL << n) - 1)) << bit;
+      std::uint64_t& word = words_[first / 64];
+      fresh += static_cast<std::uint64_t>(std::popcount(mask & ~word));
+      word |= mask;
+      first += n;
+      count -= n;
+    }
+    arrived_ += fresh;
+    return fresh;
+  }
+  [[nodiscard]] bool full() const noexcept { return arrived_ == units_; }
+  [[nodiscard]] std::uint64_t arrived() const noexcept { return arrived_; }
+  [[nodiscard]] std::uint64_t units() const noexcept { return units_; }
+  [[nodiscard]] std::uint32_t lines() const noexcept { return lines_; }
+  [[nodiscard]] std::uint32_t units_per_line() const noexcept { return per_line_; }
+  [[nodiscard]] bool unit_arrived(std::uint64_t unit) const noexcept { return (words_[unit / 64] >> (unit % 64) & 1U) != 0; }
+  /// True when every unit of the line has arrived.
+  [[nodiscard]] bool line_arrived(std::uint32_t line) const noexcept {
+    const std::uint64_t first = static_cast<std::uint64_t>(line) * per_line_;
+    for (std::uint64_t unit = first; unit < first + per_line_; ++unit) {
+      if (!unit_arrived(unit)) return false;
+    }
+    return true;
+  }
+  /// Lines of which at least one unit is missing.
+  [[nodiscard]] std::uint32_t lines_missing() const noexcept {
+    if (full()) return 0;
+    std::uint32_t missing = 0;
+    for (std::uint32_t line = 0; line < lines_; ++line) missing += line_arrived(line) ? 0U : 1U;
+    return missing;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+  std::uint64_t units_ = 0;
+  std::uint64_t arrived_ = 0;
+  std::uint32_t lines_ = 0;
+  std::uint32_t per_line_ = 1;
+};
+
+}  // namespace rashpa::link

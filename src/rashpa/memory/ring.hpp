@@ -1,0 +1,64 @@
+#pragma once
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace rashpa::memory {
+
+/// What became of an attempt to push.
+enum class Push : std::uint8_t { done, full };
+
+/// A ring between one producer thread and one consumer thread. All memory is taken at construction; neither side blocks,
+/// locks or allocates. The way forward (work) and the way back (free buffers) of the data path are two of these.
+template <typename T>
+class Ring {
+ public:
+  /// Room for at least `capacity` items (rounded up to a power of two).
+  explicit Ring(std::size_t capacity) : items_(std::bit_ceil(capacity < 2 ? 2 : capacity)), mask_(items_.size() - 1) {}
+
+  /// Producer thread only.
+  Push try_push(T item) noexcept {
+    const std::uint64_t head = head_.load(std::memory_order_relaxed);
+    if (head - tail_seen_ > mask_) {
+      tail_seen_ = tail_.load(std::memory_order_acquire);
+      if (head - tail_seen_ > mask_) return Push::full;
+    }
+    items_[head & mask_] = std::move(item);
+    head_.store(head + 1, std::memory_order_release);
+    return Push::done;
+  }
+
+  /// Consumer thread only. False when the ring is empty.
+  bool try_pop(T& item) noexcept {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail == head_seen_) {
+      head_seen_ = head_.load(std::memory_order_acquire);
+      if (tail == head_seen_) return false;
+    }
+    item = std::move(items_[tail & mask_]);
+    tail_.store(tail + 1, std::memory_order_release);
+    return true;
+  }
+
+  /// Any thread; exact only when both sides rest.
+  [[nodiscard]] std::size_t size() const noexcept {
+    const std::uint64_t tail = tail_.load(std::memory_order_acquire);
+    return static_cast<std::size_t>(head_.load(std::memory_order_acquire) - tail);
+  }
+  [[nodiscard]] std::size_t capacity() const noexcept { return items_.size(); }
+
+ private:
+  static constexpr std::size_t kLine = 64;
+  std::vector<T> items_;
+  std::uint64_t mask_;
+  alignas(kLine) std::atomic<std::uint64_t> head_{0};
+  std::uint64_t tail_seen_ = 0;  // producer's copy
+  alignas(kLine) std::atomic<std::uint64_t> tail_{0};
+  std::uint64_t head_seen_ = 0;  // consumer's copy
+};
+
+}  // namespace rashpa::memory
