@@ -1,0 +1,303 @@
+"""The native module: data plane classes of src/rashpa, bound by src/bindings (nanobind). Only `rashpa.node` and `rashpa.data` import it.
+
+All methods release the GIL while they wait. Errors are `NativeError` subclasses below; their text says what, where, why and what to try.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+class NativeError(RuntimeError): ...
+class ConfigError(NativeError): ...
+class ResourceError(NativeError): ...
+class FileError(NativeError): ...
+class StateError(NativeError): ...
+
+class Region:
+    """Rectangle of a module's frame, pixels."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    def __init__(self, x: int, y: int, width: int, height: int) -> None: ...
+
+class Slice:
+    """Every `every`-th frame, starting with frame `phase`."""
+
+    every: int
+    phase: int
+    def __init__(self, every: int = 1, phase: int = 0) -> None: ...
+
+class Placement:
+    """Where a DTP's lines and records lie in the destination's registered memory; bytes, except slots and lines."""
+
+    pixels_offset: int
+    slot_bytes: int
+    slots: int
+    first_line_offset: int
+    pitch: int
+    line_bytes: int
+    lines: int
+    records_offset: int
+    def __init__(self) -> None: ...
+
+class Endpoint:
+    """One end of one queue pair. `credit_offset`: of the two 64-bit credit words, in memory registered under `rkey` (source side)."""
+
+    address: str
+    port: int
+    qpn: int
+    rkey: int
+    credit_offset: int
+    def __init__(self, address: str = "", port: int = 0, qpn: int = 0, rkey: int = 0, credit_offset: int = 0) -> None: ...
+
+class RoceOptions:
+    """How packets are made and checked; both ends of a DTP must agree on pmtu and packetisation."""
+
+    pmtu: int  # 256, 512, 1024, 2048, 4096
+    packetisation: str  # "only" | "first_middle_last"
+    gso: bool
+    gro: bool
+    icrc: bool  # check on receive; always sent
+    window_bytes: int  # bytes in flight per DTP before news from the receiver is needed; 0: no window
+    socket_buffer: int  # bytes asked of the kernel for each socket
+    def __init__(self) -> None: ...
+
+class Dataset:
+    """Frames of all modules of a detector in memory; see dataset/dataset.hpp."""
+
+    @property
+    def modules(self) -> int: ...
+    @property
+    def frames(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def pixel(self) -> str: ...  # NumPy name
+    def frame(self, module: int, frame: int) -> NDArray[Any]: ...  # copy
+    def flags(self, frame: int) -> int: ...
+
+def memory_dataset(frames: NDArray[Any], flags: NDArray[np.uint32] | None = None) -> Dataset:
+    """Copies `frames` [frame][module][row][column]; flags [frame], FrameRecord bits (1 dark, 2 laser)."""
+
+class FaultPlan:
+    """What the emulator injects, seeded and logged. Probabilities are per packet (stall: per image of a DTP)."""
+
+    seed: int
+    drop: float
+    duplicate: float
+    reorder: float
+    corrupt: float
+    stall: float
+    stall_us: int
+    dead_modules: list[tuple[int, int]]  # (module, first frame that is not sent)
+    def __init__(self) -> None: ...
+
+class SourceDtp:
+    id: int
+    module: int
+    region: Region
+    slice: Slice
+    images: int
+    placement: Placement
+    run: int
+    destination: Endpoint
+    def __init__(self) -> None: ...
+
+class EmulatorConfig:
+    dataset: Dataset
+    dtps: list[SourceDtp]
+    link: str  # "roce"
+    roce: RoceOptions
+    bind_address: str  # of the source sockets; "127.0.0.1"
+    frames: int  # frame numbers 0 … frames-1
+    rate_hz: float  # 0: as fast as flow allows
+    flow: str  # "credits" | "paced"
+    on_full: str  # "pause" | "skip"
+    faults: FaultPlan
+    first_processor: int  # -1: threads not pinned
+    def __init__(self) -> None: ...
+
+class DtpSourceStatus:
+    """Of one DTP on the source side."""
+
+    id: int
+    images_sent: int
+    images_skipped: int  # on_full = skip, no credit
+    payload_bytes: int
+    packets: int
+    waits: int
+    window_timeouts: int
+    late_ns: int  # worst lag behind the planned rate
+
+class EmulatorStatus:
+    state: str  # "configured" | "running" | "finished" | "stopped"
+    dtps: list[DtpSourceStatus]
+    elapsed_s: float
+
+class Emulator:
+    """Takes sockets and memory in the constructor; start() runs one thread per DTP."""
+
+    def __init__(self, config: EmulatorConfig) -> None: ...
+    def endpoints(self) -> list[Endpoint]: ...  # one per DTP, in order
+    def start(self) -> None: ...
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def stop(self) -> None: ...  # bounded; idempotent
+    def wait(self, timeout_s: float) -> bool: ...  # True when all DTPs are done
+    def status(self) -> EmulatorStatus: ...
+    def injected(self) -> dict[str, int]: ...  # drop, duplicate, reorder, corrupt, stall, dead_images
+    def fates(self, dtp: int) -> NDArray[np.uint8]: ...
+    """Of each image of the DTP (position in the list), by the injector's log: 0 not sent yet, 1 complete, 2 partial, 3 missing."""
+
+class DestinationDtp:
+    id: int
+    module: int
+    x: int  # where the region's first pixel lies in the buffer's image
+    y: int
+    width: int  # pixels
+    height: int
+    def __init__(self, id: int, module: int, x: int, y: int, width: int, height: int) -> None: ...
+
+class Jungfrau:
+    """Kernel `jungfrau`. Calibration in image layout of the buffer: pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32
+    [height][width] (NXmx pixel_mask bits, not 0: no valid calibration)."""
+
+    def __init__(
+        self,
+        photon_energy_kev: float,
+        output: str,  # "photons" (int16) | "kev" (float32)
+        pedestal: NDArray[np.float32],
+        gain: NDArray[np.float32],
+        mask: NDArray[np.uint32],
+    ) -> None: ...
+
+class BraggCount:
+    """Kernel `bragg_count`: pixels with photons >= threshold are bright; kept when min_pixels <= bright <= max_pixels."""
+
+    def __init__(self, threshold: int, min_pixels: int, max_pixels: int) -> None: ...
+
+class Csr:
+    """Kernel `csr`: pixels with photons >= threshold as index and value; capacity is the fraction of pixels there is room for."""
+
+    def __init__(self, threshold: int, capacity: float) -> None: ...
+
+class Hdf5Sink:
+    """Sink `hdf5`; metadata is a JSON object, see rashpa.data.nxmx."""
+
+    def __init__(self, prefix: str, metadata: str, images_per_file: int = 1000, threads: int = 1) -> None: ...
+
+class NullSink:
+    def __init__(self) -> None: ...
+
+class MemorySink:
+    """Keeps accepted images in memory (tests and previews), up to `capacity` images."""
+
+    def __init__(self, capacity: int) -> None: ...
+
+class BufferConfig:
+    name: str
+    width: int
+    height: int
+    pixel: str
+    slots: int  # images in the ring; a multiple of stack, at least 2 stacks
+    stack: int
+    memory: str  # "pageable" | "huge" | "shared"
+    slice: Slice
+    images: int  # expected in the run
+    deadline_ms: int
+    partial: str  # "keep" | "veto"
+    keep_darks: bool
+    dtps: list[DestinationDtp]
+    kernels: list[Jungfrau | BraggCount | Csr]
+    sinks: list[Hdf5Sink | NullSink | MemorySink]
+    threads: int
+    def __init__(self) -> None: ...
+
+class ReceiverConfig:
+    buffers: list[BufferConfig]
+    link: str  # "roce"
+    roce: RoceOptions
+    bind_address: str
+    port: int  # 4791 unless told otherwise; 0: any free one; thread i of the link listens on port + i
+    link_threads: int
+    flow: str
+    run: int
+    poll: str  # "spin" | "event"
+    first_processor: int
+    def __init__(self) -> None: ...
+
+class Books:
+    expected: int
+    complete: int
+    partial: int
+    missing: int
+    accepted: int
+    vetoed: int
+    errored: int
+    written: int
+    @property
+    def balanced(self) -> bool: ...
+
+class Latency:
+    """Microseconds."""
+
+    count: int
+    p50: float
+    p99: float
+    max: float
+
+class DtpDestinationStatus:
+    id: int
+    module: int
+    expected: int
+    complete: int
+    partial: int
+    missing: int
+    lines_missing: int
+    losses: dict[str, int]  # lines, event, deadline, overrun, corrupt -> images
+
+class BufferStatus:
+    name: str
+    books: Books
+    vetoes: dict[str, int]  # reason -> images
+    dtps: list[DtpDestinationStatus]
+    latency: dict[str, Latency]  # ready (last packet -> stack ready), decision, written
+    memory: str  # what the machine gave
+    sink_error: str
+    bytes_written: int
+    bytes_stored: int
+
+class ReceiverStatus:
+    state: str  # "configured" | "armed" | "running" | "finished" | "stopped"
+    buffers: list[BufferStatus]
+    link: dict[str, int]  # the members of link::ReceiverStats
+    elapsed_s: float  # first packet to last decision
+    first_incomplete: str  # "buffer full image 17 (frame 17): DTP 2 module 1 lost its event", empty when none
+
+class Receiver:
+    """Takes memory, sockets and output files in the constructor (all errors come there, before anything starts)."""
+
+    def __init__(self, config: ReceiverConfig) -> None: ...
+    def endpoints(self) -> list[Endpoint]: ...  # one per DTP: buffers in order, DTPs in order
+    def placements(self) -> list[Placement]: ...  # likewise
+    def arm(self, sources: Sequence[Endpoint]) -> None: ...  # likewise; who the DTPs come from, for credits
+    def start(self) -> None: ...
+    def finish(self) -> None: ...
+    """Nothing more will be sent: images still open are closed when nothing has arrived for their deadline."""
+    def stop(self) -> None: ...  # closes what is open at once as missing, drains the sinks; bounded; idempotent
+    def wait(self, timeout_s: float) -> bool: ...  # True when every expected image is decided and written
+    def status(self) -> ReceiverStatus: ...
+    def completeness(self, buffer: int) -> NDArray[np.uint8]: ...  # per image: 0 open, 1 complete, 2 partial, 3 missing
+    def decisions(self, buffer: int) -> NDArray[np.uint8]: ...  # per image: 0 none, 1 accepted, 2 vetoed, 3 errored
+    def latest(self, buffer: int) -> NDArray[Any] | None: ...  # copy of a recent accepted image, for previews
+
+def decode_packet(data: bytes, layer: str, source: str, destination: str, source_port: int, destination_port: int) -> dict[str, Any]: ...
+def encode_packet(fields: dict[str, Any]) -> bytes: ...
