@@ -25,8 +25,8 @@ struct Books {
 
   /// expected = complete + partial + missing, for a DTP: nothing is decided on its images alone.
   [[nodiscard]] constexpr bool arrivals_balance() const noexcept { return expected == complete + partial + missing; }
-  /// All three lines of DESIGN.md section 3. Partial images are decided on like complete ones (veto reason `partial` where
-  /// the policy refuses them), so the second line counts them.
+  /// All three lines of DESIGN.md section 3. Partial images are decided on like complete ones (veto reason `partial`
+  /// where the policy refuses them), so the second line counts them.
   [[nodiscard]] constexpr bool balanced() const noexcept {
     return arrivals_balance() && complete + partial == accepted + vetoed + errored && accepted == written;
   }

@@ -5,8 +5,8 @@
 namespace rashpa {
 namespace {
 
-constexpr Books kGood{.expected = 10, .complete = 7, .partial = 2, .missing = 1, .accepted = 4, .vetoed = 4,
-                      .errored = 1, .written = 4};
+constexpr Books kGood{
+    .expected = 10, .complete = 7, .partial = 2, .missing = 1, .accepted = 4, .vetoed = 4, .errored = 1, .written = 4};
 
 TEST(Books, balanced_books_balance) { EXPECT_TRUE(kGood.balanced()); }
 

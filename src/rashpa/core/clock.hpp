@@ -14,7 +14,8 @@ inline std::int64_t now_ns() noexcept {
 inline std::uint64_t tai_ns() noexcept {
   constexpr std::int64_t kTaiMinusUtc = 37'000'000'000;
   return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count() +
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count() +
       kTaiMinusUtc);
 }
 

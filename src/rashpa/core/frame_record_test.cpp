@@ -6,9 +6,17 @@ namespace rashpa {
 namespace {
 
 FrameRecord sample() {
-  return {.dtp = 7, .flags = FrameRecord::dark | FrameRecord::last_of_run, .frame_number = 1ULL << 40,
-          .timestamp_ns = 1'700'000'000'000'000'000ULL, .index = 12345678901ULL, .slot = 13, .lines = 512,
-          .payload_bytes = 1 << 20, .payload_crc32c = 0xDEADBEEF, .run = 42, .user = {1, 2, 3, 4, 5, 6}};
+  return {.dtp = 7,
+          .flags = FrameRecord::dark | FrameRecord::last_of_run,
+          .frame_number = 1ULL << 40,
+          .timestamp_ns = 1'700'000'000'000'000'000ULL,
+          .index = 12345678901ULL,
+          .slot = 13,
+          .lines = 512,
+          .payload_bytes = 1 << 20,
+          .payload_crc32c = 0xDEADBEEF,
+          .run = 42,
+          .user = {1, 2, 3, 4, 5, 6}};
 }
 
 TEST(FrameRecord, comes_back_as_it_was_written) {
@@ -37,9 +45,7 @@ TEST(FrameRecord, a_truncated_record_is_refused) {
   }
 }
 
-TEST(FrameRecord, immediate_holds_dtp_and_index) {
-  EXPECT_EQ(immediate_of(0xAB, 0x1'23456789ULL), 0xAB456789U);
-}
+TEST(FrameRecord, immediate_holds_dtp_and_index) { EXPECT_EQ(immediate_of(0xAB, 0x1'23456789ULL), 0xAB456789U); }
 
 }  // namespace
 }  // namespace rashpa

@@ -10,22 +10,31 @@ enum class PixelType : std::uint8_t { u8, u16, u32, i16, i32, f32 };
 /// Bytes of one pixel.
 constexpr std::uint32_t pixel_bytes(PixelType type) noexcept {
   switch (type) {
-    case PixelType::u8: return 1;
+    case PixelType::u8:
+      return 1;
     case PixelType::u16:
-    case PixelType::i16: return 2;
-    default: return 4;
+    case PixelType::i16:
+      return 2;
+    default:
+      return 4;
   }
 }
 
 /// The NumPy name of the type: "uint16", "float32", …
 constexpr std::string_view pixel_name(PixelType type) noexcept {
   switch (type) {
-    case PixelType::u8: return "uint8";
-    case PixelType::u16: return "uint16";
-    case PixelType::u32: return "uint32";
-    case PixelType::i16: return "int16";
-    case PixelType::i32: return "int32";
-    default: return "float32";
+    case PixelType::u8:
+      return "uint8";
+    case PixelType::u16:
+      return "uint16";
+    case PixelType::u32:
+      return "uint32";
+    case PixelType::i16:
+      return "int16";
+    case PixelType::i32:
+      return "int32";
+    default:
+      return "float32";
   }
 }
 

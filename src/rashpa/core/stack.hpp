@@ -1,6 +1,7 @@
 #pragma once
-/// What travels from the scheduler through the unit to the sinks: one stack of images and what is known of each. All of it is
-/// allocated at start; a stack is owned by one thread at a time (scheduler → unit → sink → back) and handed over in rings.
+/// What travels from the scheduler through the unit to the sinks: one stack of images and what is known of each. All of
+/// it is allocated at start; a stack is owned by one thread at a time (scheduler → unit → sink → back) and handed over
+/// in rings.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,7 +27,8 @@ struct SparseView {
   std::uint32_t count = 0;
 };
 
-/// One image of a stack. Inputs are set by the scheduler, results by the unit, `decision` may become `errored` in the sink.
+/// One image of a stack. Inputs are set by the scheduler, results by the unit, `decision` may become `errored` in the
+/// sink.
 struct StackImage {
   // inputs
   std::uint64_t index = 0;         ///< k: counts the images of the buffer's time slice
@@ -34,10 +36,11 @@ struct StackImage {
   std::uint64_t timestamp_ns = 0;  ///< TAI, of the first DTP's record; 0 when missing
   std::uint32_t flags = 0;         ///< FrameRecord::Flag bits, or-ed over the DTPs
   Completeness completeness = Completeness::open;
-  std::byte* raw = nullptr;        ///< the slot: height × width pixels of the buffer's type, row-major; lost lines already filled
-  std::uint32_t lost_count = 0;    ///< valid entries of `lost`
-  LostRun* lost = nullptr;         ///< room for every run that can occur; owned by the scheduler
-  std::int64_t last_packet_ns = 0; ///< monotonic, of the last packet of the image
+  std::byte* raw =
+      nullptr;  ///< the slot: height × width pixels of the buffer's type, row-major; lost lines already filled
+  std::uint32_t lost_count = 0;     ///< valid entries of `lost`
+  LostRun* lost = nullptr;          ///< room for every run that can occur; owned by the scheduler
+  std::int64_t last_packet_ns = 0;  ///< monotonic, of the last packet of the image
 
   // results
   Decision decision = Decision::none;
@@ -45,21 +48,21 @@ struct StackImage {
   std::uint32_t bright_pixels = 0;     ///< pixels at or above the veto's threshold
   std::uint32_t masked_pixels = 0;     ///< without a valid value, calibration and loss included
   std::uint32_t saturated_pixels = 0;  ///< overflow of the detector
-  const std::byte* pixels = nullptr;   ///< height × width of the pipeline's output type, row-major; valid when accepted
-  SparseView sparse{};                 ///< when the pipeline makes CSR
+  const std::byte* pixels = nullptr;  ///< height × width of the pipeline's output type, row-major; valid when accepted
+  SparseView sparse{};                ///< when the pipeline makes CSR
 
   [[nodiscard]] std::span<const LostRun> lost_runs() const noexcept { return {lost, lost_count}; }
 };
 
 /// k consecutive images processed as a whole.
 struct Stack {
-  std::uint32_t slot = 0;         ///< which stack of the ring: number mod ring
-  std::uint64_t number = 0;       ///< counts stacks from 0
-  std::uint32_t count = 0;        ///< images in it: k, fewer in the last stack of a run
-  std::vector<StackImage> images; ///< sized to k once
-  std::int64_t ready_ns = 0;      ///< monotonic: the global event
-  std::int64_t decided_ns = 0;    ///< all decisions made
-  std::int64_t written_ns = 0;    ///< the sink has taken it
+  std::uint32_t slot = 0;          ///< which stack of the ring: number mod ring
+  std::uint64_t number = 0;        ///< counts stacks from 0
+  std::uint32_t count = 0;         ///< images in it: k, fewer in the last stack of a run
+  std::vector<StackImage> images;  ///< sized to k once
+  std::int64_t ready_ns = 0;       ///< monotonic: the global event
+  std::int64_t decided_ns = 0;     ///< all decisions made
+  std::int64_t written_ns = 0;     ///< the sink has taken it
 
   [[nodiscard]] std::span<StackImage> view() noexcept { return {images.data(), count}; }
   [[nodiscard]] std::span<const StackImage> view() const noexcept { return {images.data(), count}; }

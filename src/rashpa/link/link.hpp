@@ -53,6 +53,8 @@ class Sender {
   /// Makes progress (sends what is queued, reads credits), waiting at most `wait_us` microseconds when nothing can be done at
   /// once. Returns how many posted writes (not events) became done since the last call.
   virtual std::size_t poll(std::uint32_t wait_us) = 0;
+  /// Writes and events posted that have not been handed to the network yet; 0 when everything is out.
+  [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
   /// Images granted so far: image index k may be sent while k < granted(). The largest value when flow is paced.
   [[nodiscard]] virtual std::uint64_t granted() const noexcept = 0;
   /// The largest write that makes sense as one descriptor; runs are merged up to this many bytes. In the packetisation "only"

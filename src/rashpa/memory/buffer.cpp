@@ -21,8 +21,8 @@ namespace rashpa::memory {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::array<std::pair<MemoryKind, std::string_view>, 3> kKinds{{
-    {MemoryKind::pageable, "pageable"}, {MemoryKind::huge, "huge"}, {MemoryKind::shared, "shared"}}};
+constexpr std::array<std::pair<MemoryKind, std::string_view>, 3> kKinds{
+    {{MemoryKind::pageable, "pageable"}, {MemoryKind::huge, "huge"}, {MemoryKind::shared, "shared"}}};
 
 std::size_t round_up(std::size_t value, std::size_t unit) noexcept { return (value + unit - 1) / unit * unit; }
 
@@ -79,12 +79,13 @@ Buffer::Buffer(std::size_t bytes, MemoryKind kind, const std::string& name) : si
   if (bytes == 0) throw ConfigError("memory: a buffer of 0 bytes was asked for; give it at least one image slot");
   const std::size_t available = available_bytes();
   if (bytes > available) {
-    throw ResourceError(
-        fmt::format("memory: a buffer of {:.1f} MiB does not fit into the {:.1f} MiB that this machine has left; use fewer "
-                    "slots or a smaller region",
-                    static_cast<double>(bytes) / 1048576.0, static_cast<double>(available) / 1048576.0));
+    throw ResourceError(fmt::format(
+        "memory: a buffer of {:.1f} MiB does not fit into the {:.1f} MiB that this machine has left; use fewer "
+        "slots or a smaller region",
+        static_cast<double>(bytes) / 1048576.0, static_cast<double>(available) / 1048576.0));
   }
-  const std::string what = fmt::format("{:.1f} MiB of {} memory", static_cast<double>(bytes) / 1048576.0, name_of(kind));
+  const std::string what =
+      fmt::format("{:.1f} MiB of {} memory", static_cast<double>(bytes) / 1048576.0, name_of(kind));
   void* address = MAP_FAILED;
   if (kind == MemoryKind::shared) {
     if (name.empty() || name.front() != '/') {
@@ -126,7 +127,8 @@ Buffer::Buffer(std::size_t bytes, MemoryKind kind, const std::string& name) : si
 Buffer Buffer::open_shared(const std::string& name) {
   const int file = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
   if (file < 0) {
-    throw ResourceError(fmt::format("memory: cannot open shared memory '{}': {}; is its owner running?", name, errno_text(errno)));
+    throw ResourceError(
+        fmt::format("memory: cannot open shared memory '{}': {}; is its owner running?", name, errno_text(errno)));
   }
   struct stat status {};
   void* address = MAP_FAILED;

@@ -22,8 +22,9 @@ MemoryKind memory_kind(std::string_view name);
 class Buffer {
  public:
   Buffer() = default;
-  /// Throws ResourceError when the machine cannot give `bytes` (checked against available memory first, so that a buffer
-  /// too large for the machine is refused instead of being killed later). `name` is needed for MemoryKind::shared.
+  /// Throws ResourceError when the machine cannot give `bytes` (checked against available memory first, so that a
+  /// buffer too large for the machine is refused instead of being killed later). `name` is needed for
+  /// MemoryKind::shared.
   Buffer(std::size_t bytes, MemoryKind kind, const std::string& name = {});
   /// Opens the shared memory `name` that another process owns. Throws ResourceError when there is none.
   static Buffer open_shared(const std::string& name);

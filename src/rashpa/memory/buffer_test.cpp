@@ -15,7 +15,8 @@ TEST(Buffer, every_kind_gives_zeroed_writable_memory) {
   for (auto kind : {MemoryKind::pageable, MemoryKind::huge, MemoryKind::shared}) {
     Buffer buffer(3'000'001, kind, "/rashpa-test-" + std::to_string(getpid()));
     ASSERT_EQ(buffer.size(), 3'000'001U);
-    EXPECT_TRUE(std::all_of(buffer.bytes().begin(), buffer.bytes().end(), [](std::byte b) { return b == std::byte{0}; }));
+    EXPECT_TRUE(
+        std::all_of(buffer.bytes().begin(), buffer.bytes().end(), [](std::byte b) { return b == std::byte{0}; }));
     buffer.bytes().back() = std::byte{7};
     EXPECT_NE(buffer.granted(), "none");
   }

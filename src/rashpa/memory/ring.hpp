@@ -12,8 +12,9 @@ namespace rashpa::memory {
 /// What became of an attempt to push.
 enum class Push : std::uint8_t { done, full };
 
-/// A ring between one producer thread and one consumer thread. All memory is taken at construction; neither side blocks,
-/// locks or allocates. The way forward (work) and the way back (free buffers) of the data path are two of these.
+/// A ring between one producer thread and one consumer thread. All memory is taken at construction; neither side
+/// blocks, locks or allocates. The way forward (work) and the way back (free buffers) of the data path are two of
+/// these.
 template <typename T>
 class Ring {
  public:

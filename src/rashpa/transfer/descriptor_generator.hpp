@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "rashpa/core/placement.hpp"
+#include "rashpa/core/region.hpp"
+#include "rashpa/link/link.hpp"
+
+namespace rashpa::transfer {
+
+/// Makes the buffer descriptors of one DTP, image by image, just in time (DESIGN.md 6.1): never more than the batch
+/// that is asked for exists. Consecutive lines that are contiguous on both sides are merged into one run of whole
+/// lines, up to `largest_message`; a line longer than that is cut into pieces of `largest_message` bytes.
+class DescriptorGenerator {
+ public:
+  /// `pitch_bytes`: distance between lines of the module's frame; `pixel_bytes`: of one pixel.
+  DescriptorGenerator(const Region& region, std::uint64_t pitch_bytes, std::uint32_t pixel_bytes,
+                      const Placement& placement, std::uint32_t largest_message);
+
+  /// Starts image `index`, whose module frame begins at `frame`.
+  void begin(const std::byte* frame, std::uint64_t index) noexcept;
+  /// Fills `batch` with the next descriptors; returns how many, 0 when the image is done.
+  std::size_t next(std::span<link::BufferDescriptor> batch) noexcept;
+  /// Descriptors of one image.
+  [[nodiscard]] std::uint64_t per_image() const noexcept;
+
+  /// First byte of line `line` of the current image in source memory.
+  [[nodiscard]] const std::byte* line(std::uint32_t line) const noexcept { return source_ + line * pitch_; }
+  /// True when the whole region is one contiguous run in source memory.
+  [[nodiscard]] bool source_contiguous() const noexcept {
+    return pitch_ == placement_.line_bytes || placement_.lines == 1;
+  }
+
+ private:
+  Placement placement_;
+  std::uint64_t pitch_;
+  std::uint64_t origin_;         // of the region in the frame, bytes
+  std::uint32_t lines_per_run_;  // ≥ 1 where lines are merged or fit whole
+  std::uint32_t piece_;          // bytes of a piece of a line that does not fit whole; 0: fits
+  const std::byte* source_ = nullptr;
+  std::uint64_t destination_ = 0;
+  std::uint32_t next_line_ = 0;
+  std::uint32_t next_byte_ = 0;
+};
+
+}  // namespace rashpa::transfer

@@ -1,0 +1,180 @@
+#include "rashpa/transfer/dtp_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/clock.hpp"
+#include "rashpa/memory/cpu_set.hpp"
+
+namespace rashpa::transfer {
+
+namespace {
+
+constexpr std::size_t kBatch = 64;              // two halves: one in flight while the other is made
+constexpr std::uint32_t kPollUs = 500;          // longest sleep while waiting for credits or the window
+constexpr std::int64_t kSpinNs = 60'000;        // the last stretch before a frame is due is spun, timers are coarser
+constexpr std::int64_t kDrainNs = 200'000'000;  // longest wait for the link to take the last packets
+
+// splitmix64: a seeded stream without state beyond one word.
+std::uint64_t next_random(std::uint64_t& state) noexcept {
+  state += 0x9E3779B97F4A7C15ULL;
+  std::uint64_t z = state;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  return z ^ (z >> 31);
+}
+
+void sleep_ns(std::int64_t ns) {
+  if (ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
+}
+
+}  // namespace
+
+DtpSource::DtpSource(const DtpSourceConfig& config, const FrameSource& frames, link::Sender& sender)
+    : config_(config),
+      frames_(frames),
+      sender_(sender),
+      generator_(config.dtp.region, config.pitch_bytes, config.pixel_bytes, config.dtp.placement,
+                 sender.largest_message()),
+      sent_(config.dtp.images),
+      stall_state_(config.faults.seed * 0x9E3779B97F4A7C15ULL + config.dtp.id) {}
+
+void DtpSource::poll(std::uint32_t wait_us) {
+  outstanding_ -= std::min<std::uint64_t>(outstanding_, sender_.poll(wait_us));
+}
+
+void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uint64_t start_tai_ns) {
+  memory::place_this_thread("dtp-" + std::to_string(config_.dtp.id), config_.processor);
+  start_ns_ = start_ns;
+  start_tai_ns_ = start_tai_ns;
+  for (std::uint64_t index = 0; index < config_.dtp.images && !stop.stop_requested(); ++index) {
+    if (wait_until_due(stop, index) == Wait::stopped) break;
+    if (config_.faults.dead_from && config_.dtp.slice.frame(index) >= *config_.faults.dead_from) {
+      sent_.set(index, Completeness::missing);
+      images_dead_.fetch_add(1, std::memory_order_relaxed);
+      continue;
+    }
+    if (config_.faults.stall > 0 &&
+        static_cast<double>(next_random(stall_state_) >> 11) * 0x1p-53 < config_.faults.stall) {
+      stalls_.fetch_add(1, std::memory_order_relaxed);
+      sleep_ns(static_cast<std::int64_t>(config_.faults.stall_us) * 1000);
+    }
+    const Wait credit = wait_for_credit(stop, index);
+    if (credit == Wait::stopped) break;
+    if (credit == Wait::skip) {
+      sent_.set(index, Completeness::missing);
+      images_skipped_.fetch_add(1, std::memory_order_relaxed);
+      continue;
+    }
+    if (!send_image(stop, index)) break;
+    sent_.set(index, Completeness::complete);
+    images_sent_.fetch_add(1, std::memory_order_relaxed);
+  }
+  drain(stop);
+  done_.store(true, std::memory_order_release);
+}
+
+DtpSource::Wait DtpSource::wait_until_due(const std::stop_token& stop, std::uint64_t index) {
+  while (paused_.load(std::memory_order_relaxed)) {
+    if (stop.stop_requested()) return Wait::stopped;
+    poll(kPollUs);
+    sleep_ns(1'000'000);
+  }
+  if (config_.rate_hz <= 0) return Wait::go;
+  const std::int64_t due =
+      start_ns_ + static_cast<std::int64_t>(
+                      std::llround(static_cast<double>(config_.dtp.slice.frame(index)) * 1e9 / config_.rate_hz));
+  for (std::int64_t now = now_ns(); now < due; now = now_ns()) {
+    if (stop.stop_requested()) return Wait::stopped;
+    poll(0);
+    const std::int64_t left = due - now_ns();
+    if (left > kSpinNs) sleep_ns(std::min<std::int64_t>(left - kSpinNs, 2'000'000));
+  }
+  const std::int64_t late = now_ns() - due;
+  if (late > late_ns_.load(std::memory_order_relaxed)) late_ns_.store(late, std::memory_order_relaxed);
+  return Wait::go;
+}
+
+DtpSource::Wait DtpSource::wait_for_credit(const std::stop_token& stop, std::uint64_t index) {
+  while (index >= sender_.granted()) {
+    if (stop.stop_requested()) return Wait::stopped;
+    if (config_.on_full == OnFull::skip) {
+      poll(0);
+      if (index < sender_.granted()) break;
+      return Wait::skip;
+    }
+    poll(kPollUs);
+  }
+  return Wait::go;
+}
+
+bool DtpSource::post_all(const std::stop_token& stop, const link::BufferDescriptor* writes, std::size_t count) {
+  std::size_t posted = 0;
+  while (posted < count) {
+    const std::size_t taken = sender_.post({writes + posted, count - posted});
+    posted += taken;
+    outstanding_ += taken;
+    if (posted < count) {
+      if (stop.stop_requested()) return false;
+      poll(kPollUs);
+    }
+  }
+  return true;
+}
+
+bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index) {
+  const Dtp& dtp = config_.dtp;
+  const std::uint64_t frame = dtp.slice.frame(index);
+  generator_.begin(frames_.frame(frame), index);
+  std::array<link::BufferDescriptor, kBatch / 2> half{};
+  std::uint32_t crc = 0;
+  // Post half, poll, make and post the other half: while a half is on its way the next is computed.
+  while (const std::size_t made = generator_.next(half)) {
+    for (std::size_t i = 0; i < made; ++i) crc = crc32c({half[i].source, half[i].bytes}, crc);
+    if (!post_all(stop, half.data(), made)) return false;
+    poll(0);
+  }
+  FrameRecord record{};
+  record.dtp = dtp.id;
+  record.flags = frames_.flags(frame) | (index + 1 == dtp.images ? FrameRecord::last_of_run : 0U);
+  record.frame_number = frame;
+  record.timestamp_ns =
+      config_.rate_hz > 0
+          ? start_tai_ns_ + static_cast<std::uint64_t>(std::llround(static_cast<double>(frame) * 1e9 / config_.rate_hz))
+          : start_tai_ns_ + static_cast<std::uint64_t>(now_ns() - start_ns_);
+  record.index = index;
+  record.slot = static_cast<std::uint32_t>(index % dtp.placement.slots);
+  record.lines = dtp.placement.lines;
+  record.payload_bytes = dtp.placement.payload_bytes();
+  record.payload_crc32c = crc;
+  record.run = dtp.run;
+  std::array<std::byte, FrameRecord::kBytes> bytes{};
+  encode(record, bytes);
+  const link::Event event{bytes.data(), dtp.placement.record_offset(index), immediate_of(dtp.id, index)};
+  while (!sender_.post_event(event)) {
+    if (stop.stop_requested()) return false;
+    poll(kPollUs);
+  }
+  poll(0);
+  return true;
+}
+
+void DtpSource::drain(const std::stop_token& stop) {
+  const std::int64_t until = now_ns() + kDrainNs;
+  while (sender_.pending() > 0 && !stop.stop_requested() && now_ns() < until) sender_.poll(kPollUs);
+}
+
+DtpSourceStats DtpSource::stats() const noexcept {
+  return {.images_sent = images_sent_.load(std::memory_order_relaxed),
+          .images_skipped = images_skipped_.load(std::memory_order_relaxed),
+          .images_dead = images_dead_.load(std::memory_order_relaxed),
+          .stalls = stalls_.load(std::memory_order_relaxed),
+          .late_ns = late_ns_.load(std::memory_order_relaxed),
+          .link = sender_.stats()};
+}
+
+}  // namespace rashpa::transfer

@@ -1,0 +1,111 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "rashpa/core/completeness_table.hpp"
+#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/placement.hpp"
+#include "rashpa/core/region.hpp"
+#include "rashpa/link/link.hpp"
+#include "rashpa/transfer/descriptor_generator.hpp"
+
+namespace rashpa::transfer {
+
+/// Where a DTP takes the frames of its module from. Calls from the DTP's thread; const, no allocation.
+class FrameSource {
+ public:
+  virtual ~FrameSource() = default;
+  /// First byte of frame number `frame` of the module; valid for the whole run.
+  [[nodiscard]] virtual const std::byte* frame(std::uint64_t frame) const noexcept = 0;
+  /// FrameRecord::Flag bits of that frame.
+  [[nodiscard]] virtual std::uint32_t flags(std::uint64_t frame) const noexcept = 0;
+};
+
+/// What a source does when the destination has granted no slot.
+enum class OnFull : std::uint8_t { pause, skip };
+
+/// One data transfer process: one module, one region, one time slice, one destination.
+struct Dtp {
+  std::uint32_t id = 0;  ///< 0 … 255
+  std::uint32_t module = 0;
+  Region region{};
+  Slice slice{};
+  std::uint64_t images = 0;
+  Placement placement{};
+  std::uint32_t run = 0;
+};
+
+/// Faults of whole images, made before the link (those of packets are the link's). Seeded.
+struct ImageFaults {
+  std::uint64_t seed = 0;
+  double stall = 0;  ///< probability per image that the DTP pauses
+  std::uint32_t stall_us = 0;
+  std::optional<std::uint64_t> dead_from{};  ///< first frame number that is not sent any more
+};
+
+struct DtpSourceConfig {
+  Dtp dtp;
+  std::uint64_t pitch_bytes = 0;  ///< of the module's frame
+  std::uint32_t pixel_bytes = 2;
+  double rate_hz = 0;  ///< frames per second of the detector; 0: as fast as flow allows
+  OnFull on_full = OnFull::pause;
+  ImageFaults faults{};
+  int processor = -1;  ///< the DTP's thread is bound to it; −1: not bound
+};
+
+/// What a DTP counts, source side. Read by any thread.
+struct DtpSourceStats {
+  std::uint64_t images_sent = 0;
+  std::uint64_t images_skipped = 0;  ///< no credit and on_full = skip
+  std::uint64_t images_dead = 0;     ///< withheld by the fault "dead module"
+  std::uint64_t stalls = 0;
+  std::int64_t late_ns = 0;  ///< worst lag behind the planned rate
+  link::SenderStats link{};
+};
+
+/// Plays one DTP: paces, waits for credits, makes descriptors while the previous batch is in flight, sends the event.
+/// run() is the DTP's thread; everything else from any thread.
+class DtpSource {
+ public:
+  /// `frames` and `sender` outlive this object. Throws ConfigError when the region does not match its placement.
+  DtpSource(const DtpSourceConfig& config, const FrameSource& frames, link::Sender& sender);
+
+  /// Plays all images; returns when done or when stop is requested (within a few milliseconds, unless in one system
+  /// call). `start_ns` (monotonic) and `start_tai_ns` are the time of frame 0, the same for all DTPs.
+  void run(const std::stop_token& stop, std::int64_t start_ns, std::uint64_t start_tai_ns);
+  void pause(bool paused) noexcept { paused_.store(paused, std::memory_order_relaxed); }
+  [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
+  [[nodiscard]] DtpSourceStats stats() const noexcept;
+  /// Per image: open (not sent), complete (handed to the link), missing (withheld: dead module or skipped).
+  [[nodiscard]] const CompletenessTable& sent() const noexcept { return sent_; }
+  [[nodiscard]] const Dtp& dtp() const noexcept { return config_.dtp; }
+
+ private:
+  enum class Wait : std::uint8_t { go, skip, stopped };
+  Wait wait_until_due(const std::stop_token& stop, std::uint64_t index);
+  Wait wait_for_credit(const std::stop_token& stop, std::uint64_t index);
+  bool send_image(const std::stop_token& stop, std::uint64_t index);
+  bool post_all(const std::stop_token& stop, const link::BufferDescriptor* writes, std::size_t count);
+  void drain(const std::stop_token& stop);
+  void poll(std::uint32_t wait_us);
+
+  DtpSourceConfig config_;
+  const FrameSource& frames_;
+  link::Sender& sender_;
+  DescriptorGenerator generator_;
+  CompletenessTable sent_;
+  std::int64_t start_ns_ = 0;
+  std::uint64_t start_tai_ns_ = 0;
+  std::uint64_t outstanding_ = 0;
+  std::uint64_t stall_state_ = 0;
+  std::atomic<bool> paused_{false};
+  std::atomic<bool> done_{false};
+  std::atomic<std::uint64_t> images_sent_{0}, images_skipped_{0}, images_dead_{0}, stalls_{0};
+  std::atomic<std::int64_t> late_ns_{0};
+};
+
+}  // namespace rashpa::transfer

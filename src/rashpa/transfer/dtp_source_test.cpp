@@ -1,0 +1,180 @@
+#include "rashpa/transfer/dtp_source.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/clock.hpp"
+
+namespace rashpa::transfer {
+namespace {
+
+constexpr std::uint32_t kWidth = 32;
+constexpr std::uint32_t kHeight = 8;
+
+class Frames final : public FrameSource {
+ public:
+  Frames() : pixels_(16, std::vector<std::uint16_t>(kWidth * kHeight)) {
+    std::uint16_t value = 1;
+    for (auto& frame : pixels_) {
+      for (auto& pixel : frame) pixel = value++;
+    }
+  }
+  [[nodiscard]] const std::byte* frame(std::uint64_t n) const noexcept override {
+    return reinterpret_cast<const std::byte*>(pixels_[n % pixels_.size()].data());
+  }
+  [[nodiscard]] std::uint32_t flags(std::uint64_t n) const noexcept override {
+    return n % 4 == 0 ? FrameRecord::dark : 0U;
+  }
+
+ private:
+  std::vector<std::vector<std::uint16_t>> pixels_;
+};
+
+/// A link that copies at once, takes `room` writes between polls and grants what the test says.
+class CopySender final : public link::Sender {
+ public:
+  explicit CopySender(std::size_t bytes) : memory(bytes) {}
+  std::size_t post(std::span<const link::BufferDescriptor> writes) override {
+    std::size_t taken = 0;
+    for (const auto& write : writes) {
+      if (queued_ == 5) break;
+      std::memcpy(memory.data() + write.destination, write.source, write.bytes);
+      ++queued_;
+      ++taken;
+    }
+    return taken;
+  }
+  bool post_event(const link::Event& event) override {
+    if (queued_ == 5) return false;
+    records.push_back(*decode_frame_record({event.record, FrameRecord::kBytes}));
+    immediates.push_back(event.immediate);
+    if (on_event) on_event();
+    return true;
+  }
+  std::size_t poll(std::uint32_t) override {
+    polls.fetch_add(1);
+    return std::exchange(queued_, 0);
+  }
+  [[nodiscard]] std::size_t pending() const noexcept override { return queued_; }
+  [[nodiscard]] std::uint64_t granted() const noexcept override { return grant.load(); }
+  [[nodiscard]] std::uint32_t largest_message() const noexcept override { return 64; }
+  [[nodiscard]] link::SenderStats stats() const noexcept override { return {}; }
+
+  std::vector<std::byte> memory;
+  std::vector<FrameRecord> records;
+  std::vector<std::uint32_t> immediates;
+  std::function<void()> on_event;
+  std::atomic<std::uint64_t> grant{link::kUnlimited};
+  std::atomic<int> polls{0};
+
+ private:
+  std::size_t queued_ = 0;
+};
+
+DtpSourceConfig config(std::uint64_t images) {
+  const Placement place{.pixels_offset = 0,
+                        .slot_bytes = 1024,
+                        .slots = 4,
+                        .first_line_offset = 0,
+                        .pitch = kWidth * 2,
+                        .line_bytes = kWidth * 2,
+                        .lines = kHeight,
+                        .records_offset = 4096};
+  return {.dtp = {.id = 3,
+                  .module = 0,
+                  .region = {0, 0, kWidth, kHeight},
+                  .slice = {2, 1},
+                  .images = images,
+                  .placement = place,
+                  .run = 9},
+          .pitch_bytes = kWidth * 2};
+}
+
+TEST(DtpSource, each_image_is_followed_by_its_record_and_immediate) {
+  Frames frames;
+  CopySender sender(8192);
+  DtpSource source(config(7), frames, sender);
+  source.run(std::stop_token{}, now_ns(), 0);
+  ASSERT_EQ(sender.records.size(), 7U);
+  for (std::uint64_t k = 0; k < 7; ++k) {
+    const FrameRecord& record = sender.records[k];
+    EXPECT_EQ(record.index, k);
+    EXPECT_EQ(record.frame_number, 2 * k + 1);
+    EXPECT_EQ(record.slot, k % 4);
+    EXPECT_EQ(record.run, 9U);
+    EXPECT_EQ(record.payload_crc32c, crc32c({frames.frame(2 * k + 1), kWidth * kHeight * 2}));
+    EXPECT_EQ((record.flags & FrameRecord::last_of_run) != 0, k == 6);
+    EXPECT_EQ(sender.immediates[k], immediate_of(3, k));
+    EXPECT_EQ(source.sent().get(k), Completeness::complete);
+  }
+  EXPECT_EQ(std::memcmp(sender.memory.data() + 2 * 1024, frames.frame(13), 512), 0) << "slot 2 holds image 6, frame 13";
+  EXPECT_TRUE(source.done());
+}
+
+TEST(DtpSource, never_sends_an_image_that_is_not_granted) {
+  Frames frames;
+  CopySender sender(8192);
+  sender.grant = 2;
+  sender.on_event = [&] { EXPECT_LE(sender.records.size(), sender.grant.load()); };
+  DtpSource source(config(5), frames, sender);
+  std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
+  const int polls = sender.polls.load();
+  while (sender.polls.load() < polls + 50) std::this_thread::yield();  // it asks again and again
+  EXPECT_EQ(source.stats().images_sent, 2U);
+  sender.grant = 5;
+  thread.join();
+  EXPECT_EQ(source.stats().images_sent, 5U);
+}
+
+TEST(DtpSource, skips_without_credit_when_told_to_and_counts_it) {
+  Frames frames;
+  CopySender sender(8192);
+  sender.grant = 2;
+  DtpSourceConfig skipping = config(5);
+  skipping.on_full = OnFull::skip;
+  DtpSource source(skipping, frames, sender);
+  source.run(std::stop_token{}, now_ns(), 0);
+  EXPECT_EQ(source.stats().images_sent, 2U);
+  EXPECT_EQ(source.stats().images_skipped, 3U);
+  EXPECT_EQ(source.sent().get(1), Completeness::complete);
+  EXPECT_EQ(source.sent().get(2), Completeness::missing);
+}
+
+TEST(DtpSource, a_dead_module_sends_nothing_from_its_frame_on) {
+  Frames frames;
+  CopySender sender(8192);
+  DtpSourceConfig dying = config(6);
+  dying.faults.dead_from = 7;  // frames 1 3 5 are sent, 7 9 11 are not
+  DtpSource source(dying, frames, sender);
+  source.run(std::stop_token{}, now_ns(), 0);
+  EXPECT_EQ(sender.records.size(), 3U);
+  EXPECT_EQ(source.stats().images_dead, 3U);
+  EXPECT_EQ(source.sent().get(3), Completeness::missing);
+}
+
+TEST(DtpSource, keeps_the_rate_and_stops_when_asked) {
+  Frames frames;
+  CopySender sender(8192);
+  DtpSourceConfig slow = config(10);
+  slow.rate_hz = 1000;
+  DtpSource source(slow, frames, sender);
+  const auto start = now_ns();
+  source.run(std::stop_token{}, start, 1'000'000);
+  EXPECT_GE(now_ns() - start, 19'000'000) << "frame 19 is due 19 ms after frame 0";
+  EXPECT_EQ(sender.records[9].timestamp_ns, 1'000'000U + 19'000'000U);
+
+  CopySender blocked(8192);
+  blocked.grant = 0;
+  DtpSource stopped(config(10), frames, blocked);
+  std::stop_source stop;
+  stop.request_stop();
+  stopped.run(stop.get_token(), now_ns(), 0);
+  EXPECT_EQ(stopped.stats().images_sent, 0U);
+}
+
+}  // namespace
+}  // namespace rashpa::transfer
