@@ -1,0 +1,101 @@
+#pragma once
+/// JUNGFRAU raw words to photons or keV. The decode table, the arithmetic and the accuracy are in README.md.
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace rashpa::kernel::jungfrau {
+
+/// What a pixel becomes.
+enum class Output : std::uint8_t {
+  photons,  ///< int16, rounded
+  kev,      ///< float32
+};
+
+/// What is known of every pixel, in the layout of the image that is processed.
+struct Calibration {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<float> pedestal;  ///< [3][height][width], ADU, gains G0, G1, G2
+  std::vector<float> gain;      ///< [3][height][width], ADU/keV; G1 and G2 negative
+  std::vector<std::uint32_t>
+      mask;  ///< [height][width], NXmx pixel_mask; a bit of 0xFFFF set: masked. Empty: nothing masked
+};
+
+struct Config {
+  double photon_energy_kev = 0;
+  Output output = Output::photons;
+  Calibration calibration{};
+};
+
+/// Pixels without and with too much of a value, and bright ones, of one image.
+struct Counts {
+  std::uint32_t masked = 0;
+  std::uint32_t saturated = 0;
+  std::uint32_t bright = 0;  ///< photons ≥ Taps::bright_threshold, when counted
+  friend bool operator==(const Counts&, const Counts&) = default;
+};
+
+/// What is derived from the photons while they are still in registers.
+struct Taps {
+  bool count = false;                 ///< fill Counts::bright
+  std::int16_t bright_threshold = 0;  ///< photons
+  bool mark = false;                  ///< fill Images::marks
+  std::int16_t mark_threshold = 0;    ///< photons
+};
+
+/// The ports: `count` images, all of the calibration's shape. Arrays of pointers, one entry an image.
+struct Images {
+  std::size_t count = 0;
+  const std::uint16_t* const* raw = nullptr;
+  void* const* out = nullptr;  ///< int16 or float32, as Config::output says
+  std::uint64_t* const* marks =
+      nullptr;               ///< bit p mod 64 of word p / 64: photons of pixel p ≥ mark_threshold; with Taps::mark
+  Counts* counts = nullptr;  ///< added to
+};
+
+/// Pixels in the unit of calibration layout and marks: ranges start at multiples of it and end there or at the image's
+/// end.
+inline constexpr std::size_t kGroup = 64;
+
+/// The calibration as the fast kernel reads it: for every gain and group of 64 pixels 4 × 32 floats, pedestals of even
+/// pixels, of odd pixels, factors of even, of odd. The order does not depend on the vector width.
+class Prepared {
+ public:
+  /// Throws ConfigError when sizes or energy make no sense.
+  explicit Prepared(const Config& config);
+  [[nodiscard]] std::size_t pixels() const noexcept { return pixels_; }
+  [[nodiscard]] Output output() const noexcept { return output_; }
+  /// Group `group` of gain `gain` (0 … 2).
+  [[nodiscard]] const float* table(unsigned gain, std::size_t group) const noexcept {
+    return tables_[gain].data() + group * 2 * kGroup;
+  }
+  /// Bit p: pixel p of the group has no valid calibration in G0 (pixels behind the image's end have one).
+  [[nodiscard]] std::uint64_t invalid_g0(std::size_t group) const noexcept { return invalid_g0_[group]; }
+  /// True when a G0 word of the group can leave the int16 range, so that clamping cannot be left out.
+  [[nodiscard]] bool wild(std::size_t group) const noexcept { return wild_[group] != 0; }
+
+ private:
+  std::size_t pixels_;
+  Output output_;
+  std::vector<float> tables_[3];
+  std::vector<std::uint64_t> invalid_g0_;
+  std::vector<std::uint8_t> wild_;
+};
+
+/// The plain reference: what `word` of pixel `pixel` becomes.
+std::int16_t photons_of(std::uint16_t word, const Config& config, std::size_t pixel) noexcept;
+float kev_of(std::uint16_t word, const Config& config, std::size_t pixel) noexcept;
+
+/// The plain reference on pixels [first, last) of all images. Slow, obvious, the truth.
+void convert_reference(const Config& config, const Images& images, const Taps& taps, std::size_t first,
+                       std::size_t last) noexcept;
+
+/// The fast kernel (widest vectors of the machine, chosen at run time): any thread, no allocation. `first` is a
+/// multiple of kGroup, `last` too or the image's end. Outputs aligned to 64 bytes are written past the caches.
+void convert(const Prepared& calibration, const Images& images, const Taps& taps, std::size_t first,
+             std::size_t last) noexcept;
+
+}  // namespace rashpa::kernel::jungfrau
