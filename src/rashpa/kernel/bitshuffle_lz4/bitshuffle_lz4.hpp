@@ -1,0 +1,51 @@
+#pragma once
+/// Kernel `bitshuffle_lz4`: the chunk format of HDF5 filter 32008 (user values {0, 2}) and of stream2's "bslz4".
+/// README.md has the layout.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace rashpa::kernel::bitshuffle_lz4 {
+
+inline constexpr std::uint32_t kFilterId = 32008;  ///< registered with the HDF Group for bitshuffle
+inline constexpr std::size_t kHeaderBytes = 12;    ///< 8 bytes uncompressed size, 4 bytes block size, big-endian
+inline constexpr std::size_t kTargetBlockBytes = 8192;
+
+/// Elements of a block when the user asks for none: 8192 bytes, a multiple of 8, at least 128.
+constexpr std::size_t default_block_elements(std::size_t element_bytes) noexcept {
+  const std::size_t elements = kTargetBlockBytes / element_bytes / 8 * 8;
+  return elements < 128 ? 128 : elements;
+}
+
+/// Room that any `bytes` of input need at most, header included.
+std::size_t compressed_bound(std::size_t bytes, std::size_t element_bytes) noexcept;
+
+/// Compresses images. Owns its scratch memory (taken at construction), so one per thread; compress() does not allocate.
+class Compressor {
+ public:
+  /// `element_bytes` is 1, 2 or 4; throws ConfigError otherwise.
+  explicit Compressor(std::size_t element_bytes);
+  Compressor(Compressor&&) noexcept;
+  Compressor& operator=(Compressor&&) noexcept;
+  ~Compressor();
+
+  /// Writes the whole chunk, header included, to `out`, which has room for compressed_bound(). Returns its bytes; 0
+  /// when `in` is not a whole number of elements or `out` is too small.
+  std::size_t compress(std::span<const std::byte> in, std::span<std::byte> out) noexcept;
+
+ private:
+  struct State;
+  std::size_t element_bytes_;
+  std::unique_ptr<State> state_;
+};
+
+/// The uncompressed bytes that the header of `chunk` states; empty when the chunk is shorter than a header.
+std::optional<std::uint64_t> uncompressed_bytes(std::span<const std::byte> chunk) noexcept;
+
+/// Decompresses a chunk from an untrusted source. `out` must have exactly the bytes that the header states. False when
+/// the chunk is truncated, too long, inconsistent or holds a bad LZ4 block; `out` is then undefined.
+bool decompress(std::span<const std::byte> chunk, std::size_t element_bytes, std::span<std::byte> out);
+
+}  // namespace rashpa::kernel::bitshuffle_lz4

@@ -1,0 +1,118 @@
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle.hpp"
+
+namespace rashpa::kernel::bitshuffle_lz4 {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes random_bytes(std::size_t n, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  Bytes bytes(n);
+  for (auto& b : bytes) b = static_cast<std::byte>(random());
+  return bytes;
+}
+
+/// Few photons, as most images are.
+Bytes sparse_bytes(std::size_t n, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  Bytes bytes(n);
+  for (std::size_t i = 0; i < n; i += 2) bytes[i] = static_cast<std::byte>(random() % 20 == 0 ? 1 + random() % 3 : 0);
+  return bytes;
+}
+
+Bytes compressed(const Bytes& in, std::size_t element_bytes) {
+  Compressor compressor(element_bytes);
+  Bytes out(compressed_bound(in.size(), element_bytes));
+  out.resize(compressor.compress(in, out));
+  return out;
+}
+
+TEST(Bitshuffle, a_single_bit_goes_where_the_format_says) {
+  Bytes in(16 * 2), out(in.size());
+  in[2 * 11 + 1] = std::byte{1U << 3};  // element 11, bit 11
+  shuffle_reference(in.data(), out.data(), 16, 2);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    EXPECT_EQ(out[i], i == 11 * 2 + 1 ? std::byte{1U << 3} : std::byte{0}) << i;  // plane 11, byte 1, bit 3
+  }
+}
+
+TEST(Bitshuffle, vector_code_agrees_with_the_reference_for_every_size) {
+  for (std::size_t element_bytes : {1U, 2U, 4U}) {
+    for (std::size_t elements = 8; elements <= 4096; elements = elements < 256 ? elements + 8 : elements * 2) {
+      const Bytes in = random_bytes(elements * element_bytes, static_cast<std::uint32_t>(elements));
+      Bytes reference(in.size()), fast(in.size()), back(in.size()), back_reference(in.size());
+      shuffle_reference(in.data(), reference.data(), elements, element_bytes);
+      shuffle(in.data(), fast.data(), elements, element_bytes);
+      ASSERT_EQ(fast, reference) << element_bytes << " bytes, " << elements << " elements";
+      unshuffle(fast.data(), back.data(), elements, element_bytes);
+      ASSERT_EQ(back, in);
+      unshuffle_reference(fast.data(), back_reference.data(), elements, element_bytes);
+      ASSERT_EQ(back_reference, in);
+    }
+  }
+}
+
+TEST(BitshuffleLz4, every_length_comes_back_unchanged) {
+  for (std::size_t element_bytes : {1U, 2U, 4U}) {
+    for (std::size_t elements : {0U, 1U, 7U, 8U, 9U, 127U, 2048U, 4096U, 4103U, 8191U, 8192U, 8193U, 50'000U}) {
+      for (const Bytes& in : {random_bytes(elements * element_bytes, 1), sparse_bytes(elements * element_bytes, 2)}) {
+        const Bytes chunk = compressed(in, element_bytes);
+        ASSERT_GE(chunk.size(), kHeaderBytes);
+        ASSERT_EQ(uncompressed_bytes(chunk), in.size());
+        Bytes back(in.size());
+        ASSERT_TRUE(decompress(chunk, element_bytes, back)) << element_bytes << " bytes, " << elements << " elements";
+        ASSERT_EQ(back, in);
+      }
+    }
+  }
+}
+
+TEST(BitshuffleLz4, a_compressor_gives_the_same_bytes_whatever_it_compressed_before) {
+  const Bytes first = random_bytes(100'000, 3), second = sparse_bytes(100'000, 4);
+  Compressor used(2);
+  Bytes out(compressed_bound(first.size(), 2));
+  for (int i = 0; i < 20; ++i) ASSERT_GT(used.compress(first, out), 0U);
+  out.resize(used.compress(second, out));
+  EXPECT_EQ(out, compressed(second, 2));
+}
+
+TEST(BitshuffleLz4, a_wrong_request_is_refused) {
+  EXPECT_THROW(Compressor(3), ConfigError);
+  Compressor compressor(2);
+  Bytes in(101), out(1000);
+  EXPECT_EQ(compressor.compress(in, out), 0U);
+  EXPECT_EQ(compressor.compress(std::span(in).first(100), std::span(out).first(50)), 0U);
+}
+
+TEST(BitshuffleLz4, truncated_or_changed_chunks_never_decode_past_their_ends) {
+  const Bytes in = sparse_bytes(20'006, 5);
+  const Bytes chunk = compressed(in, 2);
+  Bytes out(in.size());
+  for (std::size_t n = 0; n < chunk.size(); n += n < 64 ? 1 : 37) {
+    const Bytes cut(chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(n));  // its own allocation, for asan
+    EXPECT_FALSE(decompress(cut, 2, out)) << n;
+  }
+  Bytes longer = chunk;
+  longer.push_back(std::byte{0});
+  EXPECT_FALSE(decompress(longer, 2, out));
+  std::mt19937 random(6);
+  for (int i = 0; i < 2000; ++i) {
+    Bytes changed = chunk;
+    changed[random() % changed.size()] = static_cast<std::byte>(random());
+    changed[random() % 20] = static_cast<std::byte>(random());
+    decompress(changed, 2, out);  // any answer, no access outside
+  }
+  Bytes small(in.size() - 2);
+  EXPECT_FALSE(decompress(chunk, 2, small));
+}
+
+}  // namespace
+}  // namespace rashpa::kernel::bitshuffle_lz4
