@@ -6,7 +6,8 @@
 namespace rashpa::link {
 
 /// Which units of one DTP's image have arrived. A unit is `unit_bytes` of the payload, counted over the lines in order
-/// without the gaps between them; units per line is a whole number. One writer thread; no allocation after construction.
+/// without the gaps between them; units per line is a whole number. One writer thread; no allocation after
+/// construction.
 class LineMap {
  public:
   LineMap() = default;
@@ -41,7 +42,9 @@ class LineMap {
   [[nodiscard]] std::uint64_t units() const noexcept { return units_; }
   [[nodiscard]] std::uint32_t lines() const noexcept { return lines_; }
   [[nodiscard]] std::uint32_t units_per_line() const noexcept { return per_line_; }
-  [[nodiscard]] bool unit_arrived(std::uint64_t unit) const noexcept { return (words_[unit / 64] >> (unit % 64) & 1U) != 0; }
+  [[nodiscard]] bool unit_arrived(std::uint64_t unit) const noexcept {
+    return (words_[unit / 64] >> (unit % 64) & 1U) != 0;
+  }
   /// True when every unit of the line has arrived.
   [[nodiscard]] bool line_arrived(std::uint32_t line) const noexcept {
     const std::uint64_t first = static_cast<std::uint64_t>(line) * per_line_;

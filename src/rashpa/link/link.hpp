@@ -13,6 +13,7 @@
 #include "rashpa/core/books.hpp"
 #include "rashpa/core/frame_record.hpp"
 #include "rashpa/core/placement.hpp"
+#include "rashpa/core/region.hpp"
 #include "rashpa/link/line_map.hpp"
 #include "rashpa/memory/ring.hpp"
 
@@ -39,26 +40,27 @@ struct SenderStats {
   std::uint64_t payload_bytes = 0;
   std::uint64_t waits = 0;            ///< times the window or the queue was full
   std::uint64_t window_timeouts = 0;  ///< times the window was reopened without news from the receiver
+  std::uint64_t send_errors = 0;      ///< datagrams the system refused for good: lost, as if on the wire
 };
 
 /// Source side of one DTP. All calls from the DTP's thread; none blocks longer than `poll`'s argument; none allocates.
 class Sender {
  public:
   virtual ~Sender() = default;
-  /// Queues writes, in order; returns how many of them were taken (fewer when the queue or window is full: poll, repeat).
-  /// Source memory must stay unchanged until poll() has reported the descriptors done.
+  /// Queues writes, in order; returns how many of them were taken (fewer when the queue or window is full: poll,
+  /// repeat). Source memory must stay unchanged until poll() has reported the descriptors done.
   virtual std::size_t post(std::span<const BufferDescriptor> writes) = 0;
   /// Queues the event behind all earlier writes. False when the queue is full: poll, repeat.
   virtual bool post_event(const Event& event) = 0;
-  /// Makes progress (sends what is queued, reads credits), waiting at most `wait_us` microseconds when nothing can be done at
-  /// once. Returns how many posted writes (not events) became done since the last call.
+  /// Makes progress (sends what is queued, reads credits), waiting at most `wait_us` microseconds when nothing can be
+  /// done at once. Returns how many posted writes (not events) became done since the last call.
   virtual std::size_t poll(std::uint32_t wait_us) = 0;
   /// Writes and events posted that have not been handed to the network yet; 0 when everything is out.
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
   /// Images granted so far: image index k may be sent while k < granted(). The largest value when flow is paced.
   [[nodiscard]] virtual std::uint64_t granted() const noexcept = 0;
-  /// The largest write that makes sense as one descriptor; runs are merged up to this many bytes. In the packetisation "only"
-  /// this is the path MTU.
+  /// The largest write that makes sense as one descriptor; runs are merged up to this many bytes. In the packetisation
+  /// "only" this is the path MTU.
   [[nodiscard]] virtual std::uint32_t largest_message() const noexcept = 0;
   [[nodiscard]] virtual SenderStats stats() const noexcept = 0;
 };
@@ -82,17 +84,19 @@ enum class Loss : std::uint8_t {
   corrupt,   ///< partial, with no line to be trusted: the record's CRC32C does not match
 };
 
-/// One DTP's image has been decided. A link emits exactly one Arrival per image of a DTP, in order of `index`, without gaps.
+/// One DTP's image has been decided. A link emits exactly one Arrival per image of a DTP, in order of `index`, without
+/// gaps.
 struct Arrival {
   std::uint32_t dtp = 0;  ///< index into the receiver's list of DTPs (not the DTP id)
   std::uint64_t index = 0;
   Completeness completeness = Completeness::missing;
   Loss loss = Loss::none;
   Proof proof = Proof::none;
-  std::uint32_t lines_missing = 0;   ///< lines of which at least one byte is missing (all of them when missing or corrupt)
-  const LineMap* map = nullptr;      ///< which, when partial by Loss::lines; valid until the image is released
-  FrameRecord record{};              ///< valid unless missing
-  std::int64_t last_packet_ns = 0;   ///< monotonic clock, when the deciding packet was taken from the system
+  std::uint32_t lines_missing =
+      0;                         ///< lines of which at least one byte is missing (all of them when missing or corrupt)
+  const LineMap* map = nullptr;  ///< which, when partial by Loss::lines; valid until the image is released
+  FrameRecord record{};          ///< valid unless missing
+  std::int64_t last_packet_ns = 0;  ///< monotonic clock, when the deciding packet was taken from the system
 };
 
 using ArrivalRing = memory::Ring<Arrival>;
@@ -103,39 +107,41 @@ struct DestinationDtp {
   std::uint64_t images = 0;  ///< expected in this run
   Slice slice{};             ///< so that the record's frame number can be checked
   Placement placement{};
-  std::uint32_t run = 0;     ///< run number that records must carry
+  std::uint32_t run = 0;          ///< run number that records must carry
   std::uint32_t granularity = 0;  ///< bytes, divides line_bytes: the units in which the line map counts; 0: one line
 };
 
 /// What a receiving link counts. Bad data is counted and never thrown.
 struct ReceiverStats {
   std::uint64_t packets = 0;
-  std::uint64_t payload_bytes = 0;     ///< accepted into the buffer
-  std::uint64_t events = 0;            ///< accepted
-  std::uint64_t duplicate_packets = 0; ///< lines that had already arrived, events of images already decided
-  std::uint64_t late_packets = 0;      ///< for an image already decided (the slot was not touched)
-  std::uint64_t overrun_packets = 0;   ///< for a slot that was not free
+  std::uint64_t payload_bytes = 0;      ///< accepted into the buffer
+  std::uint64_t events = 0;             ///< accepted
+  std::uint64_t duplicate_packets = 0;  ///< lines that had already arrived, events of images already decided
+  std::uint64_t late_packets = 0;       ///< for an image already decided (the slot was not touched)
+  std::uint64_t overrun_packets = 0;    ///< for a slot that was not free
   std::uint64_t icrc_exact = 0;
   std::uint64_t icrc_modulo_id = 0;
   std::uint64_t icrc_bad = 0;
-  std::uint64_t malformed = 0;         ///< not a RoCE packet, wrong length, wrong P_Key or version
+  std::uint64_t malformed = 0;  ///< not a RoCE packet, wrong length, wrong P_Key or version
   std::uint64_t unknown_qp = 0;
-  std::uint64_t refused_key = 0;       ///< wrong key or out of bounds
-  std::uint64_t sequence_drops = 0;    ///< dropped by the responder's state machine
-  std::uint64_t bad_records = 0;       ///< event payloads that are no frame record of this run
-  std::uint64_t crc_mismatches = 0;    ///< images whose CRC32C differs from the record's
+  std::uint64_t refused_key = 0;     ///< wrong key or out of bounds
+  std::uint64_t sequence_drops = 0;  ///< dropped by the responder's state machine
+  std::uint64_t bad_records = 0;     ///< event payloads that are no frame record of this run
+  std::uint64_t crc_mismatches = 0;  ///< images whose CRC32C differs from the record's
 };
 
 /// Destination side. Calls marked "any thread" are wait-free.
 class ReceiverLink {
  public:
   virtual ~ReceiverLink() = default;
-  /// Starts the link's threads; arrivals of DTP d go to `rings[ring_of(d)]`, each ring fed by one thread only. `bell` is rung
+  /// Starts the link's threads. A link has one arrival ring per thread, given to its constructor, each fed by that
+  /// thread only; arrivals of DTP d (index into the list of DTPs) go to ring d mod threads. The link's doorbell is rung
   /// after pushes. A full ring blocks the link's thread (never drops): size it for all images in flight.
   virtual void start() = 0;
   /// Any thread. The slots of images < `end` of DTP `dtp` are free again: grants credits up to end + slots.
   virtual void release(std::uint32_t dtp, std::uint64_t end) noexcept = 0;
-  /// Any thread. Images < `end` of DTP `dtp` are not waited for any longer: those undecided are emitted as partial or missing.
+  /// Any thread. Images < `end` of DTP `dtp` are not waited for any longer: those undecided are emitted as partial or
+  /// missing.
   virtual void close(std::uint32_t dtp, std::uint64_t end) noexcept = 0;
   /// Ends the threads; no arrival is emitted after it returns. Bounded: at most 100 ms.
   virtual void stop() noexcept = 0;

@@ -1,0 +1,80 @@
+#pragma once
+/// Packet faults of one DTP, made in its sender, and the log that says what the receiver must find.
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rashpa/core/books.hpp"
+#include "rashpa/link/roce/options.hpp"
+
+namespace rashpa::link::roce {
+
+/// Probabilities per packet; a packet suffers at most one fault, so their sum must not exceed 1.
+struct FaultConfig {
+  std::uint64_t seed = 0;  ///< the same seed and DTP id give the same faults
+  double drop = 0;         ///< never sent
+  double duplicate = 0;    ///< sent twice, one right after the other
+  double reorder = 0;      ///< sent after 1 … 4 later packets of the DTP, never past the next event
+  double corrupt = 0;      ///< one bit flipped after the ICRC was made, where an ICRC check modulo id must find it
+};
+
+/// How often each kind was injected.
+struct FaultCounts {
+  std::uint64_t drop = 0;
+  std::uint64_t duplicate = 0;
+  std::uint64_t reorder = 0;
+  std::uint64_t corrupt = 0;
+};
+
+enum class Fault : std::uint8_t { none, drop, duplicate, reorder, corrupt };
+
+/// Draws the fault of each packet: a small generator of our own, so that a seed means the same everywhere.
+class FaultDice {
+ public:
+  FaultDice(const FaultConfig& config, std::uint32_t dtp);
+  [[nodiscard]] Fault draw() noexcept;
+  /// 0 … bound−1.
+  [[nodiscard]] std::uint32_t below(std::uint32_t bound) noexcept;
+
+ private:
+  std::uint64_t next() noexcept;
+  std::uint64_t state_;
+  std::uint64_t limit_[4];  // cumulated thresholds on 63-bit draws
+};
+
+/// Predicts the fate of each image from the packets that really leave, with its own model of the responder's rules. It
+/// shares no code with the receiver: a mistake in one of them shows as a difference of their books. Written by the
+/// DTP's thread alone.
+class FateLog {
+ public:
+  FateLog(std::uint64_t images, std::uint64_t packets_per_image);
+
+  /// A line packet of image being sent was made: number `ordinal` of its image.
+  /// A packet reaches the wire intact. `first`: opcode FIRST or ONLY; `last`: LAST or ONLY.
+  void line_arrives(std::uint32_t psn, std::uint64_t ordinal, bool first, bool last) noexcept;
+  /// All line packets of image `index` (there were `packets`) have left or are lost; its event comes next.
+  void lines_end(std::uint64_t index, std::uint64_t packets) noexcept;
+  /// The event of the image named to lines_end() or of the one before reaches the wire intact.
+  void event_arrives(std::uint32_t psn, std::uint64_t index) noexcept;
+
+  [[nodiscard]] std::uint64_t images() const noexcept { return images_; }
+  /// Any thread. `open` while the image has not been sent.
+  [[nodiscard]] Completeness fate(std::uint64_t index) const noexcept {
+    return fates_[index].load(std::memory_order_relaxed);
+  }
+
+ private:
+  bool accept(std::uint32_t psn, bool first, bool last) noexcept;
+  std::uint64_t images_;
+  std::unique_ptr<std::atomic<Completeness>[]> fates_;
+  std::unique_ptr<bool[]> lines_ok_;    // of image index, judged at lines_end
+  std::vector<std::uint64_t> arrived_;  // bit per line packet of the image being sent
+  std::uint64_t arrived_count_ = 0;
+  std::uint64_t next_index_ = 0;  // images below have a fate or had their chance
+  std::uint32_t expected_psn_ = 0;
+  bool open_ = false;
+};
+
+}  // namespace rashpa::link::roce

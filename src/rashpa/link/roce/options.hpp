@@ -1,0 +1,54 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "rashpa/core/placement.hpp"
+
+namespace rashpa::link::roce {
+
+/// How a DTP's bytes become packets. `only`: every packet is a whole message, one lost packet costs one packet.
+/// `first_middle_last`: long messages are cut at the path MTU, as an RNIC does; one lost packet costs the rest of its
+/// message.
+enum class Packetisation : std::uint8_t { only, first_middle_last };
+
+/// `credits`: the receiver grants image slots and acknowledges bytes. `paced`: nothing comes back, the source keeps to
+/// its rate.
+enum class Flow : std::uint8_t { credits, paced };
+
+/// What a receiver thread does while no packet is there: sleep in the kernel, or keep asking.
+enum class Poll : std::uint8_t { event, spin };
+
+/// How packets are made and checked. Both ends of a DTP must agree on `pmtu` and `packetisation`.
+struct Options {
+  std::uint32_t pmtu = 4096;  ///< 256, 512, 1024, 2048 or 4096 payload bytes a packet
+  Packetisation packetisation = Packetisation::only;
+  bool gso = true;         ///< send up to 64 KiB of packets as one datagram that the kernel cuts (UDP_SEGMENT)
+  bool gro = true;         ///< take merged datagrams from the kernel (UDP_GRO)
+  bool check_icrc = true;  ///< of received packets; sent packets always carry a correct one
+  std::uint64_t window_bytes =
+      1U << 20;  ///< payload in flight per DTP before news is needed; 0: no window. Only with credits.
+                 ///< Windows of all DTPs of a receiver thread should fit its socket buffer.
+  std::uint32_t socket_buffer = 8U << 20;  ///< bytes asked of the kernel for each socket
+};
+
+/// One end of one queue pair.
+struct Endpoint {
+  std::string address;  ///< IPv4 or IPv6 as text
+  std::uint16_t port = 0;
+  std::uint32_t qpn = 0;
+  std::uint32_t rkey = 0;
+  std::uint64_t credit_offset =
+      0;  ///< source only: of the two 64-bit credit words (images granted, payload bytes received)
+};
+
+/// Throws ConfigError when a member is not allowed.
+void check(const Options& options);
+
+/// The unit in which the line map of a DTP counts: every packet of either packetisation starts and ends on a multiple
+/// of it, counted in payload bytes from the first line, and it divides a line. Packets are cut at line ends (when lines
+/// are not contiguous at the destination) and at multiples of the path MTU from the start of a run, and runs start at
+/// lines or at multiples of the path MTU: all of them are sums of multiples of line_bytes and pmtu, hence of their
+/// greatest common divisor.
+std::uint32_t line_map_unit(const Placement& placement, const Options& options) noexcept;
+
+}  // namespace rashpa::link::roce

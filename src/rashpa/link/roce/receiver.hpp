@@ -1,0 +1,50 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/link.hpp"
+#include "rashpa/link/roce/options.hpp"
+
+namespace rashpa::link::roce {
+
+struct ReceiverConfig {
+  std::string bind_address = "127.0.0.1";
+  std::uint16_t port = 0;     ///< thread i listens on port + i; 0: any free ports
+  std::uint32_t threads = 1;  ///< DTP d is served by thread d mod threads
+  Options options{};
+  Flow flow = Flow::credits;
+  Poll poll = Poll::event;
+  int first_processor = -1;  ///< thread i is bound to processor first_processor + i; −1: unbound
+};
+
+/// Destination side: user-space RoCEv2 over UDP sockets, straight into the registered region.
+/// Order of calls: construct, endpoints() → sources, connect(), start(), … stop().
+class RoceReceiver final : public ReceiverLink {
+ public:
+  /// `region` is registered at iova 0 under a random key; placements must lie inside it. One ring per thread. The
+  /// region, the rings and the bell must outlive the link. Throws ConfigError, or ResourceError when a port is in use.
+  RoceReceiver(const ReceiverConfig& config, std::span<std::byte> region, std::vector<DestinationDtp> dtps,
+               std::vector<ArrivalRing*> rings, Doorbell& bell);
+  ~RoceReceiver() override;
+
+  /// One per DTP, in order.
+  [[nodiscard]] std::vector<Endpoint> endpoints() const;
+  /// The sources, one per DTP in order; before start(). Needed for credits; packets from other addresses are then
+  /// refused.
+  void connect(std::span<const Endpoint> sources);
+
+  void start() override;
+  void release(std::uint32_t dtp, std::uint64_t end) noexcept override;
+  void close(std::uint32_t dtp, std::uint64_t end) noexcept override;
+  void stop() noexcept override;
+  [[nodiscard]] ReceiverStats stats() const noexcept override;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,52 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "rashpa/link/link.hpp"
+#include "rashpa/link/roce/faults.hpp"
+#include "rashpa/link/roce/options.hpp"
+
+namespace rashpa::link::roce {
+
+struct SenderConfig {
+  std::string bind_address =
+      "127.0.0.1";       ///< of the source socket; a wildcard address picks the one that routes to the destination
+  Endpoint destination;  ///< from the receiver's endpoints()
+  Options options{};
+  Flow flow = Flow::credits;
+  std::uint32_t dtp = 0;                   ///< DTP id
+  std::uint64_t images = 0;                ///< of the run; the fate log has one entry each
+  std::uint64_t payload_bytes = 0;         ///< of one image; sizes the fault model
+  std::uint32_t window_timeout_us = 4000;  ///< without news for so long, the bytes in flight are taken as lost
+  std::optional<FaultConfig> faults{};     ///< injected at packet level when given
+};
+
+/// Source side of one DTP: UC RDMA WRITE over its own UDP socket (own source port). Takes all memory and the socket in
+/// the constructor; throws ConfigError or ResourceError there and nowhere else.
+class RoceSender final : public Sender {
+ public:
+  explicit RoceSender(const SenderConfig& config);
+  ~RoceSender() override;
+
+  /// Where the receiver writes the credit words: give it to RoceReceiver::connect.
+  [[nodiscard]] Endpoint endpoint() const;
+
+  std::size_t post(std::span<const BufferDescriptor> writes) override;
+  bool post_event(const Event& event) override;
+  std::size_t poll(std::uint32_t wait_us) override;
+  [[nodiscard]] std::uint64_t granted() const noexcept override;
+  [[nodiscard]] std::uint32_t largest_message() const noexcept override;
+  [[nodiscard]] SenderStats stats() const noexcept override;  ///< any thread
+
+  /// Faults injected so far; all 0 without a FaultConfig. Any thread.
+  [[nodiscard]] FaultCounts injected() const noexcept;
+  /// Fate of image `index` by the injector's log; null without a FaultConfig. Any thread.
+  [[nodiscard]] const FateLog* fates() const noexcept;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rashpa::link::roce
