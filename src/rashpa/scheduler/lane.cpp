@@ -1,0 +1,240 @@
+#include "rashpa/scheduler/lane.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/scheduler/lost_lines.hpp"
+
+namespace rashpa::scheduler {
+
+Lane::Lane(LaneConfig config, unit::Unit& unit, link::ReceiverLink& link)
+    : config_(std::move(config)), unit_(unit), link_(link), dtps_(config_.dtps.size()), completeness_(config_.images) {
+  if (config_.stack == 0 || config_.slots % config_.stack != 0 || config_.slots < 2 * config_.stack) {
+    throw ConfigError(fmt::format(
+        "buffer '{}': {} slots do not hold a whole number of at least two stacks of {} images; try slots = {}",
+        config_.name, config_.slots, config_.stack, std::max(4U * config_.stack, 4U)));
+  }
+  if (config_.dtps.empty()) throw ConfigError(fmt::format("buffer '{}': no DTP writes into it", config_.name));
+  for (const LaneDtp& dtp : config_.dtps) lost_per_image_ += most_lost_runs(dtp.placement.lines);
+  states_.resize(config_.slots);
+  lost_.resize(static_cast<std::size_t>(config_.slots) * lost_per_image_);
+  stacks_.resize(config_.slots / config_.stack);
+  for (std::size_t slot = 0; slot < stacks_.size(); ++slot) {
+    stacks_[slot].slot = static_cast<std::uint32_t>(slot);
+    stacks_[slot].images.resize(config_.stack);
+    for (std::uint32_t i = 0; i < config_.stack; ++i) {
+      const std::size_t image = slot * config_.stack + i;
+      stacks_[slot].images[i].raw = config_.memory + config_.pixels_offset + image * config_.slot_bytes;
+      stacks_[slot].images[i].lost = lost_.data() + image * lost_per_image_;
+    }
+  }
+}
+
+std::uint64_t Lane::end_of(std::uint64_t stack) const noexcept {
+  return std::min((stack + 1) * config_.stack, config_.images);
+}
+
+bool Lane::can_take(const link::Arrival& arrival) const noexcept {
+  return arrival.index / config_.stack < released_.load(std::memory_order_acquire) + stacks_.size();
+}
+
+// Clears the stack's inputs and results; its slots have been released, nobody else looks at it.
+void Lane::open(std::uint64_t number) noexcept {
+  Stack& stack = stack_of(number);
+  stack.number = number;
+  stack.count = static_cast<std::uint32_t>(end_of(number) - number * config_.stack);
+  for (std::uint32_t i = 0; i < stack.count; ++i) {
+    StackImage& image = stack.images[i];
+    std::byte* raw = image.raw;
+    LostRun* lost = image.lost;
+    image = StackImage{};
+    image.raw = raw;
+    image.lost = lost;
+    image.index = number * config_.stack + i;
+    image.frame_number = config_.slice.frame(image.index);
+    states_[image.index % config_.slots] = ImageState{};
+  }
+}
+
+void Lane::count(DtpState& state, const link::Arrival& arrival) noexcept {
+  auto& counter = arrival.completeness == Completeness::complete  ? state.complete
+                  : arrival.completeness == Completeness::partial ? state.partial
+                                                                  : state.missing;
+  counter.fetch_add(1, std::memory_order_relaxed);
+  state.losses[static_cast<std::size_t>(arrival.loss) % 6].fetch_add(1, std::memory_order_relaxed);
+  state.lines_missing.fetch_add(arrival.lines_missing, std::memory_order_relaxed);
+}
+
+void Lane::note_first(std::size_t dtp, const link::Arrival& arrival) noexcept {
+  if (first_.known.load(std::memory_order_relaxed)) return;
+  first_.index = arrival.index;
+  first_.frame = config_.slice.frame(arrival.index);
+  first_.dtp = config_.dtps[dtp].id;
+  first_.module = config_.dtps[dtp].module;
+  first_.loss = arrival.loss;
+  first_.known.store(true, std::memory_order_release);
+}
+
+void Lane::add_lost(StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept {
+  const LaneDtp& lane_dtp = config_.dtps[dtp];
+  const std::span<LostRun> room(image.lost + image.lost_count, lost_per_image_ - image.lost_count);
+  if (arrival.completeness == Completeness::partial && arrival.loss == link::Loss::lines && arrival.map != nullptr) {
+    image.lost_count += list_lost_runs(*arrival.map, lane_dtp.id, room);
+  } else if (!room.empty()) {
+    room[0] = {lane_dtp.id, 0, lane_dtp.placement.lines};  // nothing of it is proven
+    ++image.lost_count;
+  }
+  for (LostRun& run : room) {
+    if (&run == image.lost + image.lost_count) break;
+    fill_lost(image.raw, lane_dtp.placement, config_.pixel, run);
+  }
+}
+
+void Lane::take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now) noexcept {
+  const std::uint64_t number = arrival.index / config_.stack;
+  while (opened_ <= number) open(opened_++);
+  DtpState& state = dtps_[dtp];
+  StackImage& image = stack_of(number).images[arrival.index % config_.stack];
+  ImageState& seen = states_[arrival.index % config_.slots];
+  state.next = arrival.index + 1;
+  ++seen.decided;
+  count(state, arrival);
+  if (arrival.loss != link::Loss::deadline) {
+    state.silent = false;
+    state.heard = true;
+    if (clock_ns_ == 0) clock_ns_ = now;
+  }
+  if (arrival.completeness == Completeness::complete) {
+    ++seen.complete;
+  } else {
+    if (arrival.completeness == Completeness::missing) ++seen.missing;
+    note_first(dtp, arrival);
+    add_lost(image, dtp, arrival);
+  }
+  if (arrival.completeness != Completeness::missing) {
+    image.flags |= arrival.record.flags;
+    if (image.timestamp_ns == 0) image.timestamp_ns = arrival.record.timestamp_ns;
+    image.last_packet_ns = std::max(image.last_packet_ns, arrival.last_packet_ns);
+    if (first_packet_ns_.load(std::memory_order_relaxed) == 0) {
+      first_packet_ns_.store(arrival.last_packet_ns, std::memory_order_relaxed);
+    }
+  }
+}
+
+void Lane::close_behind(std::uint64_t end, bool silent_only) noexcept {
+  for (std::size_t dtp = 0; dtp < dtps_.size(); ++dtp) {
+    if (dtps_[dtp].next < end && (dtps_[dtp].silent || !silent_only)) link_.close(config_.dtps[dtp].position, end);
+  }
+}
+
+bool Lane::advance(std::int64_t now) noexcept {
+  if (done()) return false;
+  const std::uint64_t end = end_of(next_stack_);
+  bool all = true;
+  bool all_but_silent = true;
+  bool any_heard = false;
+  for (const DtpState& dtp : dtps_) {
+    all = all && dtp.next >= end;
+    all_but_silent = all_but_silent && (dtp.next >= end || dtp.silent);
+    any_heard = any_heard || !dtp.silent;
+  }
+  if (all) {
+    submit(now);
+    return true;
+  }
+  if (closing_) return false;
+  if (all_but_silent && any_heard) {
+    close_behind(end, true);
+    closing_ = true;
+  } else if (clock_ns_ != 0 && now - clock_ns_ > config_.deadline_ns) {
+    close_behind(end, false);
+    closing_ = true;
+  }
+  return false;
+}
+
+void Lane::submit(std::int64_t now) noexcept {
+  Stack& stack = stack_of(next_stack_);
+  std::int64_t last_packet = 0;
+  for (StackImage& image : stack.view()) {
+    const ImageState& seen = states_[image.index % config_.slots];
+    image.completeness = seen.complete == dtps_.size()  ? Completeness::complete
+                         : seen.missing == dtps_.size() ? Completeness::missing
+                                                        : Completeness::partial;
+    completeness_.set(image.index, image.completeness);
+    last_packet = std::max(last_packet, image.last_packet_ns);
+  }
+  stack.ready_ns = now;
+  if (last_packet > 0) ready_.record(now - last_packet);
+  for (DtpState& dtp : dtps_) {
+    if (closing_ && !dtp.heard) dtp.silent = true;
+    dtp.heard = dtp.next > end_of(next_stack_);
+  }
+  const std::uint64_t end = end_of(next_stack_);
+  ++next_stack_;
+  closing_ = false;
+  const bool begun = std::any_of(dtps_.begin(), dtps_.end(), [&](const DtpState& dtp) { return dtp.next > end; });
+  clock_ns_ = begun || finishing_ ? now : 0;
+  submitted_.fetch_add(1, std::memory_order_release);
+  unit_.submit(&stack);
+}
+
+void Lane::finish(std::int64_t now) noexcept {
+  finishing_ = true;
+  if (clock_ns_ == 0) clock_ns_ = now;
+}
+
+void Lane::abandon(std::int64_t now) noexcept {
+  while (!done()) {
+    const std::uint64_t end = end_of(next_stack_);
+    const bool begun = std::any_of(dtps_.begin(), dtps_.end(),
+                                   [&](const DtpState& dtp) { return dtp.next > next_stack_ * config_.stack; });
+    if (!begun) break;
+    for (std::size_t dtp = 0; dtp < dtps_.size(); ++dtp) {
+      while (dtps_[dtp].next < end) {
+        link::Arrival lost{};
+        lost.dtp = config_.dtps[dtp].position;
+        lost.index = dtps_[dtp].next;
+        lost.loss = link::Loss::deadline;
+        lost.lines_missing = config_.dtps[dtp].placement.lines;
+        take(dtp, lost, now);
+      }
+    }
+    submit(now);
+  }
+  // What never began is missing by arithmetic: there is no stack to hand on.
+  for (std::uint64_t index = next_stack_ * config_.stack; index < config_.images; ++index) {
+    completeness_.set(index, Completeness::missing);
+  }
+  for (std::size_t dtp = 0; dtp < dtps_.size(); ++dtp) {
+    const std::uint64_t rest = config_.images - std::min(config_.images, dtps_[dtp].next);
+    if (rest == 0) continue;
+    link::Arrival lost{};
+    lost.index = dtps_[dtp].next;
+    lost.loss = link::Loss::deadline;
+    note_first(dtp, lost);
+    dtps_[dtp].missing.fetch_add(rest, std::memory_order_relaxed);
+    dtps_[dtp].losses[static_cast<std::size_t>(link::Loss::deadline)].fetch_add(rest, std::memory_order_relaxed);
+  }
+}
+
+void Lane::release(const Stack& stack) noexcept {
+  const std::uint64_t end = end_of(stack.number);
+  released_.store(stack.number + 1, std::memory_order_release);
+  for (const LaneDtp& dtp : config_.dtps) link_.release(dtp.position, end);
+}
+
+LaneDtpStats Lane::dtp_stats(std::size_t dtp) const noexcept {
+  const DtpState& state = dtps_[dtp];
+  LaneDtpStats stats{.complete = state.complete.load(std::memory_order_relaxed),
+                     .partial = state.partial.load(std::memory_order_relaxed),
+                     .missing = state.missing.load(std::memory_order_relaxed),
+                     .lines_missing = state.lines_missing.load(std::memory_order_relaxed)};
+  for (std::size_t i = 0; i < stats.losses.size(); ++i)
+    stats.losses[i] = state.losses[i].load(std::memory_order_relaxed);
+  return stats;
+}
+
+}  // namespace rashpa::scheduler

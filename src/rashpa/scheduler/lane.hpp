@@ -1,0 +1,135 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/completeness_table.hpp"
+#include "rashpa/core/histogram.hpp"
+#include "rashpa/core/pixel_type.hpp"
+#include "rashpa/core/placement.hpp"
+#include "rashpa/core/region.hpp"
+#include "rashpa/core/stack.hpp"
+#include "rashpa/link/link.hpp"
+#include "rashpa/unit/unit.hpp"
+
+namespace rashpa::scheduler {
+
+/// One DTP of a lane. `position` is its place in the receiver's list of DTPs (Arrival::dtp).
+struct LaneDtp {
+  std::uint32_t position = 0;
+  std::uint32_t id = 0;
+  std::uint32_t module = 0;
+  Placement placement{};
+};
+
+/// One RASHPA buffer and what is expected of it. All DTPs of a lane share its time slice.
+struct LaneConfig {
+  std::string name;
+  PixelType pixel = PixelType::u16;
+  std::byte* memory = nullptr;  ///< start of the registered region
+  std::uint64_t pixels_offset = 0;
+  std::uint64_t slot_bytes = 0;
+  std::uint32_t slots = 0;  ///< a multiple of `stack`
+  std::uint32_t stack = 0;
+  std::uint64_t images = 0;
+  Slice slice{};
+  std::int64_t deadline_ns = 0;
+  std::vector<LaneDtp> dtps;
+};
+
+/// Counts of one DTP, destination side; losses are counted in images.
+struct LaneDtpStats {
+  std::uint64_t complete = 0, partial = 0, missing = 0, lines_missing = 0;
+  std::array<std::uint64_t, 6> losses{};  ///< by link::Loss
+};
+
+/// The lowest image that is not complete, and why; `known` is set last.
+struct FirstIncomplete {
+  std::atomic<bool> known{false};
+  std::uint64_t index = 0, frame = 0;
+  std::uint32_t dtp = 0, module = 0;
+  link::Loss loss = link::Loss::none;
+};
+
+/// Consolidates the arrivals of one buffer's DTPs into stacks and hands each to the unit, in order (DESIGN.md 6.5):
+/// when all of them are there, or when the deadline has passed. All calls from the scheduler's thread unless they say
+/// otherwise.
+class Lane {
+ public:
+  /// `unit` and `link` outlive this object. Takes all memory. Throws ConfigError when slots and stack do not fit.
+  Lane(LaneConfig config, unit::Unit& unit, link::ReceiverLink& link);
+
+  /// False while the image's stack is still owned by unit or sink: keep the arrival and come again.
+  [[nodiscard]] bool can_take(const link::Arrival& arrival) const noexcept;
+  /// `dtp`: position in this lane's list.
+  void take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now) noexcept;
+  /// Submits the next stack if it is ready, closes it if its deadline has passed; true when something was submitted.
+  bool advance(std::int64_t now) noexcept;
+  /// Nothing more will be sent: deadlines now count from the last arrival even where nothing of a stack has come.
+  void finish(std::int64_t now) noexcept;
+  /// The link has stopped: what is open becomes missing. Submits the stack in hand if any of it has arrived.
+  void abandon(std::int64_t now) noexcept;
+  [[nodiscard]] bool done() const noexcept { return next_stack_ * config_.stack >= config_.images; }
+
+  /// Any thread: the sink has done with stack `number`; its slots are granted to the sources again.
+  void release(const Stack& stack) noexcept;
+  /// Any thread: stacks handed to the unit so far, and whether more will come.
+  [[nodiscard]] std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+  void set_closed() noexcept { closed_.store(true, std::memory_order_release); }
+
+  [[nodiscard]] const LaneConfig& config() const noexcept { return config_; }
+  [[nodiscard]] const CompletenessTable& completeness() const noexcept { return completeness_; }  ///< any thread
+  [[nodiscard]] LaneDtpStats dtp_stats(std::size_t dtp) const noexcept;                           ///< any thread
+  [[nodiscard]] const Histogram& ready_latency() const noexcept { return ready_; }                ///< any thread
+  [[nodiscard]] const FirstIncomplete& first_incomplete() const noexcept { return first_; }       ///< any thread
+  [[nodiscard]] std::int64_t first_packet_ns() const noexcept {
+    return first_packet_ns_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  struct DtpState {
+    std::uint64_t next = 0;  // images decided
+    bool silent = false;     // a whole stack passed without one event: not waited for until it is heard again
+    bool heard = false;      // an event came in the stack in hand
+    std::atomic<std::uint64_t> complete{0}, partial{0}, missing{0}, lines_missing{0};
+    std::array<std::atomic<std::uint64_t>, 6> losses{};
+  };
+  struct ImageState {  // of an image in the ring, beside its StackImage
+    std::uint32_t complete = 0, missing = 0, decided = 0;
+  };
+
+  Stack& stack_of(std::uint64_t number) noexcept { return stacks_[number % stacks_.size()]; }
+  [[nodiscard]] std::uint64_t end_of(std::uint64_t stack) const noexcept;
+  void count(DtpState& state, const link::Arrival& arrival) noexcept;
+  void note_first(std::size_t dtp, const link::Arrival& arrival) noexcept;
+  void add_lost(StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
+  void close_behind(std::uint64_t end, bool silent_only) noexcept;
+  void submit(std::int64_t now) noexcept;
+  void open(std::uint64_t number) noexcept;
+
+  LaneConfig config_;
+  unit::Unit& unit_;
+  link::ReceiverLink& link_;
+  std::vector<Stack> stacks_;
+  std::vector<ImageState> states_;
+  std::vector<LostRun> lost_;
+  std::uint32_t lost_per_image_ = 0;
+  std::vector<DtpState> dtps_;
+  CompletenessTable completeness_;
+  Histogram ready_;
+  FirstIncomplete first_;
+  std::uint64_t next_stack_ = 0;  // the stack in hand
+  std::uint64_t opened_ = 0;      // stacks < opened_ have been cleared for use
+  std::int64_t clock_ns_ = 0;     // when the deadline of the stack in hand began to run; 0: not yet
+  bool closing_ = false;          // close() was sent for the stack in hand
+  bool finishing_ = false;
+  std::atomic<std::uint64_t> released_{0};  // stacks
+  std::atomic<std::uint64_t> submitted_{0};
+  std::atomic<bool> closed_{false};
+  std::atomic<std::int64_t> first_packet_ns_{0};
+};
+
+}  // namespace rashpa::scheduler

@@ -1,0 +1,58 @@
+#include "rashpa/scheduler/lost_lines.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "rashpa/core/fill.hpp"
+
+namespace rashpa::scheduler {
+
+namespace {
+
+template <typename T>
+void fill_line(std::byte* line, std::uint32_t bytes, T value) noexcept {
+  for (std::uint32_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T)) std::memcpy(line + at, &value, sizeof(T));
+}
+
+}  // namespace
+
+std::uint32_t list_lost_runs(const link::LineMap& map, std::uint32_t dtp, std::span<LostRun> out) noexcept {
+  std::uint32_t runs = 0;
+  bool inside_run = false;
+  for (std::uint32_t line = 0; line < map.lines(); ++line) {
+    const bool lost = !map.line_arrived(line);
+    if (lost && !inside_run && runs < out.size()) out[runs++] = {dtp, line, 0};
+    if (lost && runs > 0) ++out[runs - 1].lines;
+    inside_run = lost;
+  }
+  return runs;
+}
+
+void fill_lost(std::byte* slot, const Placement& placement, PixelType type, const LostRun& run) noexcept {
+  for (std::uint32_t line = run.first_line; line < run.first_line + run.lines; ++line) {
+    std::byte* at = slot + placement.first_line_offset + line * placement.pitch;
+    switch (type) {
+      case PixelType::u8:
+        fill_line(at, placement.line_bytes, std::numeric_limits<std::uint8_t>::max());
+        break;
+      case PixelType::u16:
+        fill_line(at, placement.line_bytes, kLostRaw);
+        break;
+      case PixelType::u32:
+        fill_line(at, placement.line_bytes, std::numeric_limits<std::uint32_t>::max());
+        break;
+      case PixelType::i16:
+        fill_line(at, placement.line_bytes, std::numeric_limits<std::int16_t>::min());
+        break;
+      case PixelType::i32:
+        fill_line(at, placement.line_bytes, std::numeric_limits<std::int32_t>::min());
+        break;
+      case PixelType::f32:
+        fill_line(at, placement.line_bytes, std::numeric_limits<float>::quiet_NaN());
+        break;
+    }
+  }
+}
+
+}  // namespace rashpa::scheduler

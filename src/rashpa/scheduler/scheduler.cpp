@@ -1,0 +1,91 @@
+#include "rashpa/scheduler/scheduler.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/memory/cpu_set.hpp"
+
+namespace rashpa::scheduler {
+
+namespace {
+// Deadlines are looked at this often even when no bell rings.
+constexpr std::chrono::milliseconds kLongestSleep{2};
+}  // namespace
+
+Scheduler::Scheduler(std::vector<Lane*> lanes, std::vector<link::ArrivalRing*> rings, Doorbell& bell, Poll poll,
+                     int processor)
+    : lanes_(std::move(lanes)),
+      rings_(std::move(rings)),
+      held_(rings_.size()),
+      holds_(rings_.size(), false),
+      bell_(bell),
+      poll_(poll),
+      processor_(processor) {
+  for (Lane* lane : lanes_) {
+    for (std::size_t dtp = 0; dtp < lane->config().dtps.size(); ++dtp) {
+      const std::uint32_t position = lane->config().dtps[dtp].position;
+      routes_.resize(std::max<std::size_t>(routes_.size(), position + 1));
+      routes_[position] = {lane, dtp};
+    }
+  }
+}
+
+Scheduler::~Scheduler() { stop(); }
+
+void Scheduler::start() {
+  thread_ = std::jthread([this] { run(); });
+}
+
+void Scheduler::finish() noexcept {
+  finish_.store(true, std::memory_order_release);
+  bell_.ring();
+}
+
+void Scheduler::stop() noexcept {
+  stop_.store(true, std::memory_order_release);
+  bell_.ring();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Scheduler::drain(std::int64_t now) {
+  bool progress = false;
+  for (std::size_t ring = 0; ring < rings_.size(); ++ring) {
+    while (holds_[ring] || rings_[ring]->try_pop(held_[ring])) {
+      const Route& route = routes_[held_[ring].dtp];
+      holds_[ring] = !route.lane->can_take(held_[ring]);
+      if (holds_[ring]) break;
+      route.lane->take(route.dtp, held_[ring], now);
+      progress = true;
+    }
+  }
+  return progress;
+}
+
+void Scheduler::run() {
+  memory::place_this_thread("scheduler", processor_);
+  bool finishing = false;
+  for (;;) {
+    const std::uint32_t seen = bell_.count();
+    const bool stopping = stop_.load(std::memory_order_acquire);
+    const std::int64_t now = now_ns();
+    if (!finishing && finish_.load(std::memory_order_acquire)) {
+      finishing = true;
+      for (Lane* lane : lanes_) lane->finish(now);
+    }
+    bool progress = drain(now);
+    for (Lane* lane : lanes_) {
+      while (lane->advance(now)) progress = true;
+    }
+    if (std::all_of(lanes_.begin(), lanes_.end(), [](const Lane* lane) { return lane->done(); })) break;
+    if (progress) continue;
+    if (stopping) {
+      for (Lane* lane : lanes_) lane->abandon(now);
+      break;
+    }
+    if (poll_ == Poll::event) bell_.wait(seen, kLongestSleep);
+  }
+  for (Lane* lane : lanes_) lane->set_closed();
+}
+
+}  // namespace rashpa::scheduler

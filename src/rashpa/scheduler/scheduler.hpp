@@ -1,0 +1,52 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "rashpa/core/doorbell.hpp"
+#include "rashpa/scheduler/lane.hpp"
+
+namespace rashpa::scheduler {
+
+/// How the scheduler waits: on a core of its own, or asleep on the doorbell.
+enum class Poll : std::uint8_t { spin, event };
+
+/// The thread that turns arrivals into global events. Owns its thread, nothing else.
+class Scheduler {
+ public:
+  /// `rings`: one per link thread; `bell` is rung after each push. All outlive this object.
+  Scheduler(std::vector<Lane*> lanes, std::vector<link::ArrivalRing*> rings, Doorbell& bell, Poll poll, int processor);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  void start();
+  /// Any thread. Nothing more will be sent.
+  void finish() noexcept;
+  /// Any thread but its own; the link must have stopped. What is open becomes missing; joins the thread.
+  void stop() noexcept;
+
+ private:
+  struct Route {
+    Lane* lane = nullptr;
+    std::size_t dtp = 0;
+  };
+  void run();
+  bool drain(std::int64_t now);
+
+  std::vector<Lane*> lanes_;
+  std::vector<link::ArrivalRing*> rings_;
+  std::vector<link::Arrival> held_;  // per ring: an arrival whose stack was not free yet
+  std::vector<bool> holds_;
+  std::vector<Route> routes_;  // by Arrival::dtp
+  Doorbell& bell_;
+  Poll poll_;
+  int processor_;
+  std::atomic<bool> finish_{false};
+  std::atomic<bool> stop_{false};
+  std::jthread thread_;
+};
+
+}  // namespace rashpa::scheduler

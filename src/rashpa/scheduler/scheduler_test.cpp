@@ -1,0 +1,259 @@
+#include "rashpa/scheduler/scheduler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::scheduler {
+namespace {
+
+constexpr std::int64_t kDeadline = 1'000'000;
+
+/// Gives stacks back at once, in order.
+class EchoUnit final : public unit::Unit {
+ public:
+  void submit(Stack* stack) noexcept override { stacks.push_back(stack); }
+  Stack* take() noexcept override { return nullptr; }
+  void stop() noexcept override {}
+  [[nodiscard]] PixelType output() const noexcept override { return PixelType::u16; }
+  std::vector<Stack*> stacks;
+};
+
+/// Remembers what it is asked.
+class RecordingLink final : public link::ReceiverLink {
+ public:
+  void start() override {}
+  void release(std::uint32_t dtp, std::uint64_t end) noexcept override { released.at(dtp) = end; }
+  void close(std::uint32_t dtp, std::uint64_t end) noexcept override { closed.at(dtp) = end; }
+  void stop() noexcept override {}
+  [[nodiscard]] link::ReceiverStats stats() const noexcept override { return {}; }
+  std::vector<std::uint64_t> released = std::vector<std::uint64_t>(4);
+  std::vector<std::uint64_t> closed = std::vector<std::uint64_t>(4);
+};
+
+struct Bench {
+  explicit Bench(std::uint64_t images = 12, std::uint32_t dtps = 2)
+      : memory(8 * 1024), lane(config(images, dtps, memory), unit, link) {}
+
+  static LaneConfig config(std::uint64_t images, std::uint32_t dtps, std::vector<std::byte>& memory) {
+    LaneConfig config{.name = "full",
+                      .memory = memory.data(),
+                      .slot_bytes = 1024,
+                      .slots = 8,
+                      .stack = 4,
+                      .images = images,
+                      .slice = {3, 1},
+                      .deadline_ns = kDeadline,
+                      .dtps = {}};
+    for (std::uint32_t d = 0; d < dtps; ++d) {
+      config.dtps.push_back({.position = d,
+                             .id = 10 + d,
+                             .module = d,
+                             .placement = {.slot_bytes = 1024,
+                                           .slots = 8,
+                                           .first_line_offset = d * 512ULL,
+                                           .pitch = 64,
+                                           .line_bytes = 64,
+                                           .lines = 8}});
+    }
+    return config;
+  }
+  static link::Arrival good(std::uint32_t dtp, std::uint64_t index) {
+    link::Arrival arrival{
+        .dtp = dtp, .index = index, .completeness = Completeness::complete, .proof = link::Proof::crc};
+    arrival.record.flags = dtp == 0 ? 1U : 2U;
+    arrival.record.timestamp_ns = 1000 + index;
+    arrival.last_packet_ns = 50;
+    return arrival;
+  }
+  static link::Arrival lost(std::uint32_t dtp, std::uint64_t index, link::Loss loss) {
+    return {.dtp = dtp, .index = index, .completeness = Completeness::missing, .loss = loss, .lines_missing = 8};
+  }
+  void give(const link::Arrival& arrival, std::int64_t now = 100) {
+    ASSERT_TRUE(lane.can_take(arrival));
+    lane.take(arrival.dtp, arrival, now);
+  }
+  void finish_stack() { lane.release(*unit.stacks.back()); }
+
+  std::vector<std::byte> memory;
+  EchoUnit unit;
+  RecordingLink link;
+  Lane lane;
+};
+
+TEST(Lane, a_stack_is_submitted_when_every_dtp_of_every_image_is_there) {
+  Bench b;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    b.give(Bench::good(1, i));
+    EXPECT_FALSE(b.lane.advance(100));
+  }
+  for (std::uint64_t i = 0; i < 3; ++i) b.give(Bench::good(0, i));
+  EXPECT_FALSE(b.lane.advance(100));
+  b.give(Bench::good(0, 3));
+  EXPECT_TRUE(b.lane.advance(100));
+  ASSERT_EQ(b.unit.stacks.size(), 1U);
+  const Stack& stack = *b.unit.stacks[0];
+  ASSERT_EQ(stack.count, 4U);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(stack.images[i].completeness, Completeness::complete);
+    EXPECT_EQ(stack.images[i].frame_number, 3 * i + 1);
+    EXPECT_EQ(stack.images[i].flags, 3U);
+    EXPECT_EQ(stack.images[i].raw, b.memory.data() + i * 1024);
+  }
+  EXPECT_FALSE(b.lane.first_incomplete().known);
+}
+
+TEST(Lane, an_image_is_partial_when_one_dtp_lost_it_and_missing_when_all_did) {
+  Bench b;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    b.give(i == 2 ? Bench::lost(0, i, link::Loss::event) : Bench::good(0, i));
+    b.give(i >= 2 ? Bench::lost(1, i, link::Loss::event) : Bench::good(1, i));
+  }
+  ASSERT_TRUE(b.lane.advance(100));
+  const Stack& stack = *b.unit.stacks[0];
+  EXPECT_EQ(stack.images[1].completeness, Completeness::complete);
+  EXPECT_EQ(stack.images[2].completeness, Completeness::missing);
+  EXPECT_EQ(stack.images[3].completeness, Completeness::partial);
+  ASSERT_EQ(stack.images[3].lost_count, 1U);
+  EXPECT_EQ(stack.images[3].lost[0], (LostRun{11, 0, 8}));
+  EXPECT_EQ(b.memory[3 * 1024 + 512], std::byte{0xFF}) << "a lost pixel is never silently 0";
+  EXPECT_EQ(b.memory[3 * 1024 + 511], std::byte{0}) << "the other DTP's lines are untouched";
+  EXPECT_EQ(b.lane.completeness().get(2), Completeness::missing);
+  EXPECT_EQ(b.lane.dtp_stats(1).missing, 2U);
+  ASSERT_TRUE(b.lane.first_incomplete().known);
+  EXPECT_EQ(b.lane.first_incomplete().index, 2U);
+  EXPECT_EQ(b.lane.first_incomplete().frame, 7U);
+}
+
+TEST(Lane, the_deadline_closes_a_stack_of_which_something_has_come_and_not_before) {
+  Bench b;
+  EXPECT_FALSE(b.lane.advance(100 * kDeadline));
+  EXPECT_EQ(b.link.closed[0], 0U) << "nothing has come yet, the source may not have started";
+  for (std::uint64_t i = 0; i < 4; ++i) b.give(Bench::good(0, i), 1000);
+  b.lane.advance(1000 + kDeadline);
+  EXPECT_EQ(b.link.closed[1], 0U);
+  b.lane.advance(1001 + kDeadline);
+  EXPECT_EQ(b.link.closed[1], 4U);
+  EXPECT_EQ(b.link.closed[0], 0U) << "this DTP is not behind";
+  for (std::uint64_t i = 0; i < 4; ++i) b.give(Bench::lost(1, i, link::Loss::deadline));
+  EXPECT_TRUE(b.lane.advance(1002 + kDeadline));
+}
+
+TEST(Lane, a_silent_dtp_costs_one_deadline_until_it_is_heard_again) {
+  Bench b(16);
+  for (std::uint64_t i = 0; i < 4; ++i) b.give(Bench::good(0, i), 1000);
+  b.lane.advance(1001 + kDeadline);
+  for (std::uint64_t i = 0; i < 4; ++i) b.give(Bench::lost(1, i, link::Loss::deadline));
+  ASSERT_TRUE(b.lane.advance(2 * kDeadline));
+  b.finish_stack();
+  for (std::uint64_t i = 4; i < 8; ++i) b.give(Bench::good(0, i), 3 * kDeadline);
+  b.lane.advance(3 * kDeadline);
+  EXPECT_EQ(b.link.closed[1], 8U) << "no second wait";
+  for (std::uint64_t i = 4; i < 8; ++i) b.give(Bench::lost(1, i, link::Loss::deadline));
+  ASSERT_TRUE(b.lane.advance(3 * kDeadline));
+  b.finish_stack();
+  b.give(Bench::good(1, 8), 4 * kDeadline);  // it speaks again
+  for (std::uint64_t i = 8; i < 12; ++i) b.give(Bench::good(0, i), 4 * kDeadline);
+  b.lane.advance(4 * kDeadline);
+  EXPECT_EQ(b.link.closed[1], 8U) << "waited for again";
+}
+
+TEST(Lane, arrivals_wait_while_unit_or_sink_still_own_their_stack) {
+  Bench b(16, 1);
+  for (std::uint64_t i = 0; i < 8; ++i) b.give(Bench::good(0, i));
+  ASSERT_TRUE(b.lane.advance(100));
+  ASSERT_TRUE(b.lane.advance(100));
+  EXPECT_FALSE(b.lane.can_take(Bench::good(0, 8)));
+  b.lane.release(*b.unit.stacks[0]);
+  EXPECT_TRUE(b.lane.can_take(Bench::good(0, 8)));
+  EXPECT_FALSE(b.lane.can_take(Bench::good(0, 12)));
+  EXPECT_EQ(b.link.released[0], 4U);
+}
+
+TEST(Lane, the_last_stack_may_be_short_and_ends_the_lane) {
+  Bench b(6, 1);
+  for (std::uint64_t i = 0; i < 6; ++i) b.give(Bench::good(0, i));
+  ASSERT_TRUE(b.lane.advance(100));
+  EXPECT_FALSE(b.lane.done());
+  ASSERT_TRUE(b.lane.advance(100));
+  EXPECT_EQ(b.unit.stacks[1]->count, 2U);
+  EXPECT_TRUE(b.lane.done());
+}
+
+TEST(Lane, abandoning_accounts_for_every_image_that_never_came) {
+  Bench b(100);
+  for (std::uint64_t i = 0; i < 5; ++i) b.give(Bench::good(0, i));
+  for (std::uint64_t i = 0; i < 4; ++i) b.give(Bench::good(1, i));
+  ASSERT_TRUE(b.lane.advance(100));
+  b.lane.abandon(200);
+  ASSERT_EQ(b.unit.stacks.size(), 2U);
+  EXPECT_EQ(b.unit.stacks[1]->images[0].completeness, Completeness::partial);
+  EXPECT_EQ(b.unit.stacks[1]->images[1].completeness, Completeness::missing);
+  const LaneDtpStats first = b.lane.dtp_stats(0);
+  const LaneDtpStats second = b.lane.dtp_stats(1);
+  EXPECT_EQ(first.complete + first.partial + first.missing, 100U);
+  EXPECT_EQ(second.complete, 4U);
+  EXPECT_EQ(second.missing, 96U);
+  EXPECT_EQ(b.lane.completeness().get(99), Completeness::missing);
+  EXPECT_EQ(b.lane.first_incomplete().index, 4U);
+  EXPECT_EQ(b.lane.first_incomplete().dtp, 11U);
+}
+
+TEST(Lane, a_ring_that_holds_no_two_stacks_is_refused) {
+  std::vector<std::byte> memory(8192);
+  EchoUnit unit;
+  RecordingLink link;
+  for (std::uint32_t slots : {4U, 6U, 0U}) {
+    LaneConfig config = Bench::config(10, 1, memory);
+    config.slots = slots;
+    EXPECT_THROW(Lane(config, unit, link), ConfigError) << slots;
+  }
+}
+
+TEST(Scheduler, two_rings_in_any_interleaving_give_ordered_stacks_and_the_thread_ends) {
+  constexpr std::uint64_t kImages = 4000;
+  Bench b(kImages);
+  link::ArrivalRing ring0(16);
+  link::ArrivalRing ring1(16);
+  Doorbell bell;
+  Scheduler scheduler({&b.lane}, {&ring0, &ring1}, bell, Poll::event, -1);
+  scheduler.start();
+  const auto feed = [&](std::uint32_t dtp, link::ArrivalRing& ring, unsigned seed) {
+    std::mt19937 random(seed);
+    for (std::uint64_t i = 0; i < kImages; ++i) {
+      while (ring.try_push(random() % 50 == 0 ? Bench::lost(dtp, i, link::Loss::event) : Bench::good(dtp, i)) ==
+             memory::Push::full) {
+        std::this_thread::yield();
+      }
+      bell.ring();
+    }
+  };
+  std::jthread source0([&] { feed(0, ring0, 1); });
+  std::jthread source1([&] { feed(1, ring1, 2); });
+  std::uint64_t taken = 0;
+  while (!b.lane.closed() || taken < b.lane.submitted()) {
+    if (taken < b.lane.submitted()) {
+      Stack stack;
+      stack.number = taken++;
+      b.lane.release(stack);  // the "sink" gives the slots back in order
+      bell.ring();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  source0.join();
+  source1.join();
+  scheduler.stop();
+  EXPECT_EQ(taken, kImages / 4);
+  const LaneDtpStats stats = b.lane.dtp_stats(0);
+  EXPECT_EQ(stats.complete + stats.missing, kImages);
+  EXPECT_GT(stats.missing, 0U);
+  EXPECT_EQ(b.link.released[1], kImages);
+}
+
+}  // namespace
+}  // namespace rashpa::scheduler
