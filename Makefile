@@ -1,0 +1,87 @@
+# Everything that is typed here works in a fresh clone: `make demo` and `make test` install and build what they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BUILD := build/release
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 600
+PYTEST_ARGS ?=
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+# Pip is kept quiet about itself.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+SOURCES := $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' '*CMakeLists.txt' 'cmake/*' schema 2>/dev/null)
+
+.PHONY: build packages demo test test-cpp test-python bench lint tidy asan tsan fuzz lock clean distclean help
+
+build: build/.installed  ## the native module, the C++ tests and the command .venv/bin/rashpa
+
+build/.packages: packages.txt tools/install_packages.sh
+	@tools/install_packages.sh packages.txt
+	@mkdir -p build && touch $@
+
+packages: build/.packages  ## the system packages of packages.txt that are missing
+
+$(VENV)/.requirements: requirements.lock | build/.packages
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=…")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	touch $@
+
+# One CMake build serves the Python package, the C++ tests and the benchmarks.
+build/.installed: $(VENV)/.requirements build/.packages pyproject.toml python/rashpa/__init__.py $(SOURCES)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --no-index --editable . \
+	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.RASHPA_TESTS=ON \
+	  --config-settings=cmake.define.RASHPA_BENCHMARKS=ON
+	touch $@
+
+demo: build  ## a JUNGFRAU 1M in software, over RoCEv2 into a receiver: report in out/demo
+	$(BIN)/rashpa run examples/01_first_light.toml --report out/demo
+
+test: test-cpp test-python  ## all tests
+
+test-cpp: build
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
+
+test-python: build
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+bench: build  ## the benchmarks, results in out/bench
+	mkdir -p out/bench
+	$(BIN)/rashpa bench link --link roce --json out/bench/link.json
+	$(BIN)/rashpa bench kernel jungfrau --json out/bench/jungfrau.json
+
+lint: build  ## format, types and layers; clang-tidy on what changed since LINT_BASE (make tidy: on everything)
+	git ls-files -co --exclude-standard '*.cpp' '*.hpp' | xargs clang-format --dry-run -Werror
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python tools/check_layers.py
+	$(BIN)/python tools/tidy.py --build $(BUILD) --changed
+
+tidy: build  ## clang-tidy on every C++ file
+	$(BIN)/python tools/tidy.py --build $(BUILD)
+
+asan tsan: build/.packages  ## the C++ tests with sanitizers
+	cmake --preset $@
+	cmake --build --preset $@
+	ctest --preset $@ --no-tests=error
+
+fuzz: build/.packages  ## the packet fuzzers, FUZZ_SECONDS each (600)
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	tools/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS)
+
+lock: $(VENV)/.requirements  ## pins requirements.in again
+	test -x build/lock/bin/pip-compile || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet pip-tools; }
+	build/lock/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-annotate --no-header \
+	  --no-emit-find-links --no-emit-index-url --no-emit-trusted-host --output-file requirements.lock requirements.in
+
+clean:  ## what the build made
+	rm -rf $(BUILD) build/asan build/tsan build/fuzz build/.installed out
+
+distclean: clean  ## and the virtual environment
+	rm -rf $(VENV) build
+
+help:
+	@grep -hE '^[a-z-]+( [a-z-]+)*:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## +/\t/' | expand -t 14

@@ -1,0 +1,13 @@
+#pragma once
+#include <nanobind/nanobind.h>
+
+namespace rashpa::bindings {
+
+/// One function a file of this folder; each adds the names of one folder of src/rashpa to the module `m`.
+void bind_core(nanobind::module_& m);
+void bind_dataset(nanobind::module_& m);
+void bind_emulator(nanobind::module_& m);
+void bind_receiver(nanobind::module_& m);
+void bind_packet(nanobind::module_& m);
+
+}  // namespace rashpa::bindings
