@@ -1,0 +1,208 @@
+#include "rashpa/emulator/emulator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/link/roce/sender.hpp"
+
+namespace rashpa::emulator {
+
+namespace {
+
+constexpr std::int64_t kStartDelayNs = 5'000'000;  // all threads run before frame 0 is due
+
+void check(const Config& config, const SourceDtp& source) {
+  const transfer::Dtp& dtp = source.dtp;
+  const dataset::ModuleShape shape = config.dataset->shape();
+  if (dtp.id > 255)
+    throw ConfigError(fmt::format("emulator: DTP id {} does not fit the immediate; use 0 to 255", dtp.id));
+  if (dtp.module >= config.dataset->modules()) {
+    throw ConfigError(fmt::format("emulator: DTP {} wants module {}, the dataset has modules 0 to {}", dtp.id,
+                                  dtp.module, config.dataset->modules() - 1));
+  }
+  if (!inside(dtp.region, shape.width, shape.height)) {
+    throw ConfigError(fmt::format(
+        "emulator: DTP {}: region x={} y={} width={} height={} is not inside the module's {} x {} pixels", dtp.id,
+        dtp.region.x, dtp.region.y, dtp.region.width, dtp.region.height, shape.width, shape.height));
+  }
+  if (dtp.slice.every == 0 || dtp.slice.phase >= dtp.slice.every) {
+    throw ConfigError(
+        fmt::format("emulator: DTP {}: a time slice takes frames phase, phase + every, …; phase {} of every {} is none",
+                    dtp.id, dtp.slice.phase, dtp.slice.every));
+  }
+  if (dtp.images != dtp.slice.images(config.frames)) {
+    throw ConfigError(fmt::format("emulator: DTP {}: {} images are asked for, its time slice has {} of {} frames",
+                                  dtp.id, dtp.images, dtp.slice.images(config.frames), config.frames));
+  }
+}
+
+}  // namespace
+
+/// One DTP with its link and its thread.
+class Emulator::Player final : public transfer::FrameSource {
+ public:
+  Player(const Config& config, const SourceDtp& source, int processor)
+      : dataset_(*config.dataset),
+        module_(source.dtp.module),
+        sender_(sender_config(config, source)),
+        dtp_(dtp_config(config, source, processor), *this, sender_) {}
+
+  [[nodiscard]] const std::byte* frame(std::uint64_t frame) const noexcept override {
+    return dataset_.frame(module_, frame % dataset_.frames());
+  }
+  [[nodiscard]] std::uint32_t flags(std::uint64_t frame) const noexcept override {
+    return dataset_.flags(frame % dataset_.frames());
+  }
+  void start(std::int64_t start_ns, std::uint64_t tai) {
+    thread_ = std::jthread([this, start_ns, tai](const std::stop_token& stop) { dtp_.run(stop, start_ns, tai); });
+  }
+  void request_stop() noexcept { thread_.request_stop(); }
+  void join() noexcept {
+    if (thread_.joinable()) thread_.join();
+  }
+  [[nodiscard]] Completeness fate(std::uint64_t index) const noexcept {
+    const Completeness sent = dtp_.sent().get(index);
+    if (sent != Completeness::complete) return sent;
+    return sender_.fates() != nullptr ? sender_.fates()->fate(index) : Completeness::complete;
+  }
+  transfer::DtpSource& dtp() noexcept { return dtp_; }
+  [[nodiscard]] const transfer::DtpSource& dtp() const noexcept { return dtp_; }
+  [[nodiscard]] const link::roce::RoceSender& sender() const noexcept { return sender_; }
+
+ private:
+  static link::roce::SenderConfig sender_config(const Config& config, const SourceDtp& source) {
+    link::roce::SenderConfig out{};
+    out.bind_address = config.bind_address;
+    out.destination = source.destination;
+    out.options = config.roce;
+    out.flow = config.flow;
+    out.dtp = source.dtp.id;
+    out.images = source.dtp.images;
+    out.payload_bytes = source.dtp.placement.payload_bytes();
+    if (config.faults.packets()) {
+      out.faults = link::roce::FaultConfig{.seed = config.faults.seed,
+                                           .drop = config.faults.drop,
+                                           .duplicate = config.faults.duplicate,
+                                           .reorder = config.faults.reorder,
+                                           .corrupt = config.faults.corrupt};
+    }
+    return out;
+  }
+  static transfer::DtpSourceConfig dtp_config(const Config& config, const SourceDtp& source, int processor) {
+    transfer::DtpSourceConfig out{};
+    out.dtp = source.dtp;
+    out.pitch_bytes = config.dataset->shape().pitch_bytes();
+    out.pixel_bytes = pixel_bytes(config.dataset->shape().pixel);
+    out.rate_hz = config.rate_hz;
+    out.on_full = config.on_full;
+    out.faults.seed = config.faults.seed;
+    out.faults.stall = config.faults.stall;
+    out.faults.stall_us = config.faults.stall_us;
+    for (const auto& [module, first] : config.faults.dead_modules) {
+      if (module == source.dtp.module) out.faults.dead_from = first;
+    }
+    out.processor = processor;
+    return out;
+  }
+
+  const dataset::Dataset& dataset_;
+  std::uint32_t module_;
+  link::roce::RoceSender sender_;
+  transfer::DtpSource dtp_;
+  std::jthread thread_;
+};
+
+Emulator::Emulator(Config config) : config_(std::move(config)) {
+  if (config_.dataset == nullptr || config_.dataset->frames() == 0)
+    throw ConfigError("emulator: the dataset holds no frame");
+  if (config_.link != "roce")
+    throw ConfigError(fmt::format("emulator: no link '{}' on the source side; choose roce", config_.link));
+  if (config_.dtps.empty()) throw ConfigError("emulator: no DTP is configured");
+  for (std::size_t i = 0; i < config_.dtps.size(); ++i) {
+    check(config_, config_.dtps[i]);
+    const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(i);
+    players_.push_back(std::make_unique<Player>(config_, config_.dtps[i], processor));
+  }
+}
+
+Emulator::~Emulator() { stop(); }
+
+std::vector<link::roce::Endpoint> Emulator::endpoints() const {
+  std::vector<link::roce::Endpoint> all;
+  for (const auto& player : players_) all.push_back(player->sender().endpoint());
+  return all;
+}
+
+void Emulator::start() {
+  if (started_) throw StateError("emulator: already started; reset it first");
+  started_ = true;
+  start_ns_ = now_ns() + kStartDelayNs;
+  const std::uint64_t tai = tai_ns() + static_cast<std::uint64_t>(kStartDelayNs);
+  for (auto& player : players_) player->start(start_ns_, tai);
+}
+
+void Emulator::pause(bool paused) {
+  for (auto& player : players_) player->dtp().pause(paused);
+}
+
+void Emulator::stop() noexcept {
+  for (auto& player : players_) player->request_stop();
+  for (auto& player : players_) player->join();
+}
+
+bool Emulator::wait(double timeout_s) const {
+  const std::int64_t until = now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
+  for (;;) {
+    const bool done =
+        std::all_of(players_.begin(), players_.end(), [](const auto& player) { return player->dtp().done(); });
+    if (done || now_ns() >= until) return done;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+Status Emulator::status() const {
+  Status status;
+  for (const auto& player : players_) status.dtps.push_back(player->dtp().stats());
+  if (started_) {
+    const bool done = wait(0);
+    if (done && end_ns_.load() == 0) end_ns_.store(now_ns());
+    bool whole = done;
+    for (std::size_t i = 0; i < status.dtps.size(); ++i) {
+      const transfer::DtpSourceStats& dtp = status.dtps[i];
+      whole = whole && dtp.images_sent + dtp.images_skipped + dtp.images_dead == config_.dtps[i].dtp.images;
+    }
+    status.state = !done ? State::running : whole ? State::finished : State::stopped;
+    status.elapsed_s = static_cast<double>((end_ns_.load() != 0 ? end_ns_.load() : now_ns()) - start_ns_) * 1e-9;
+  }
+  return status;
+}
+
+Injected Emulator::injected() const {
+  Injected sum;
+  for (const auto& player : players_) {
+    const link::roce::FaultCounts packets = player->sender().injected();
+    const transfer::DtpSourceStats images = player->dtp().stats();
+    sum.drop += packets.drop;
+    sum.duplicate += packets.duplicate;
+    sum.reorder += packets.reorder;
+    sum.corrupt += packets.corrupt;
+    sum.stall += images.stalls;
+    sum.dead_images += images.images_dead;
+  }
+  return sum;
+}
+
+std::vector<Completeness> Emulator::fates(std::size_t dtp) const {
+  if (dtp >= players_.size())
+    throw ConfigError(fmt::format("emulator: there is no DTP number {}; it has {}", dtp, players_.size()));
+  std::vector<Completeness> all(config_.dtps[dtp].dtp.images);
+  for (std::uint64_t index = 0; index < all.size(); ++index) all[index] = players_[dtp]->fate(index);
+  return all;
+}
+
+}  // namespace rashpa::emulator

@@ -1,0 +1,93 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rashpa/core/books.hpp"
+#include "rashpa/dataset/dataset.hpp"
+#include "rashpa/link/roce/faults.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/transfer/dtp_source.hpp"
+
+namespace rashpa::emulator {
+
+/// One DTP of the emulated detector and where it goes.
+struct SourceDtp {
+  transfer::Dtp dtp;
+  link::roce::Endpoint destination;
+};
+
+/// Everything that is injected, seeded and logged (DESIGN.md section 10). Probabilities are per packet; `stall` per
+/// image of a DTP.
+struct FaultPlan {
+  std::uint64_t seed = 0;
+  double drop = 0, duplicate = 0, reorder = 0, corrupt = 0;
+  double stall = 0;
+  std::uint32_t stall_us = 0;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> dead_modules;  ///< (module, first frame that is not sent)
+  [[nodiscard]] bool packets() const noexcept { return drop > 0 || duplicate > 0 || reorder > 0 || corrupt > 0; }
+};
+
+struct Config {
+  std::shared_ptr<const dataset::Dataset> dataset;
+  std::vector<SourceDtp> dtps;
+  std::string link = "roce";
+  link::roce::Options roce{};
+  std::string bind_address = "127.0.0.1";
+  std::uint64_t frames = 0;  ///< frame numbers 0 … frames−1 exist
+  double rate_hz = 0;        ///< 0: as fast as flow allows
+  link::roce::Flow flow = link::roce::Flow::credits;
+  transfer::OnFull on_full = transfer::OnFull::pause;
+  FaultPlan faults{};
+  int first_processor = -1;
+};
+
+enum class State : std::uint8_t { configured, running, finished, stopped };
+
+struct Status {
+  State state = State::configured;
+  std::vector<transfer::DtpSourceStats> dtps;
+  double elapsed_s = 0;
+};
+
+struct Injected {
+  std::uint64_t drop = 0, duplicate = 0, reorder = 0, corrupt = 0, stall = 0, dead_images = 0;
+};
+
+/// A detector in software (REMU): plays a dataset through DTPs, one thread each. Set-up calls from one thread; status
+/// calls from any.
+class Emulator {
+ public:
+  /// Takes sockets and memory; throws ConfigError (with the DTP and the reason) or ResourceError.
+  explicit Emulator(Config config);
+  ~Emulator();
+  Emulator(const Emulator&) = delete;
+  Emulator& operator=(const Emulator&) = delete;
+
+  /// One per DTP, in order: where its credits are to be written.
+  [[nodiscard]] std::vector<link::roce::Endpoint> endpoints() const;
+  /// Starts all DTPs at the same instant. Throws StateError when already started.
+  void start();
+  void pause(bool paused);
+  /// Ends all threads within a second; idempotent.
+  void stop() noexcept;
+  /// True when all DTPs are done within `timeout_s`.
+  [[nodiscard]] bool wait(double timeout_s) const;
+  [[nodiscard]] Status status() const;
+  [[nodiscard]] Injected injected() const;
+  /// What the receiver must find of each image of DTP number `dtp` (position in the list), by the injector's log.
+  [[nodiscard]] std::vector<Completeness> fates(std::size_t dtp) const;
+
+ private:
+  class Player;
+  Config config_;
+  std::vector<std::unique_ptr<Player>> players_;
+  std::int64_t start_ns_ = 0;
+  mutable std::atomic<std::int64_t> end_ns_{0};
+  bool started_ = false;
+};
+
+}  // namespace rashpa::emulator

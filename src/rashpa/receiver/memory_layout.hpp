@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "rashpa/core/placement.hpp"
+#include "rashpa/receiver/config.hpp"
+
+namespace rashpa::receiver {
+
+/// Where everything lies in the one block of memory that a receiver registers: for every buffer its ring of image
+/// slots, then a record ring for each of its DTPs.
+struct MemoryLayout {
+  struct Ring {
+    std::uint64_t pixels_offset = 0;
+    std::uint64_t slot_bytes = 0;
+  };
+  std::uint64_t bytes = 0;
+  std::vector<Ring> buffers;
+  std::vector<Placement> dtps;  ///< buffers in order, DTPs in order
+};
+
+/// Checks every buffer (sizes, regions inside the image and not overlapping, ids) and lays them out. Throws ConfigError
+/// that names the buffer and the DTP.
+MemoryLayout lay_out(const std::vector<BufferConfig>& buffers);
+
+}  // namespace rashpa::receiver

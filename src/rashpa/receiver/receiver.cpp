@@ -1,0 +1,262 @@
+#include "rashpa/receiver/receiver.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/link/roce/receiver.hpp"
+
+namespace rashpa::receiver {
+
+namespace {
+
+std::string_view words_of(link::Loss loss) noexcept {
+  switch (loss) {
+    case link::Loss::lines:
+      return "lost lines";
+    case link::Loss::event:
+      return "lost its event";
+    case link::Loss::deadline:
+      return "sent nothing before the deadline";
+    case link::Loss::overrun:
+      return "found its slot not free";
+    case link::Loss::corrupt:
+      return "has a wrong CRC32C";
+    default:
+      return "is incomplete";
+  }
+}
+
+bool makes_csr(const unit::Pipeline& pipeline) noexcept {
+  return std::any_of(pipeline.kernels.begin(), pipeline.kernels.end(), [](const unit::KernelConfig& kernel) {
+    return std::holds_alternative<kernel::csr::Config>(kernel);
+  });
+}
+
+}  // namespace
+
+/// Destroyed back to front: the writer's thread ends before the unit and the lane that it uses.
+struct Receiver::Line {
+  Doorbell done_bell;
+  std::unique_ptr<unit::Unit> unit;
+  std::unique_ptr<scheduler::Lane> lane;
+  std::unique_ptr<Writer> writer;
+};
+
+Receiver::Receiver(Config config)
+    : config_(std::move(config)), layout_(lay_out(config_.buffers)), memory_(layout_.bytes, config_.memory) {
+  make_link();
+  std::uint32_t position = 0;
+  std::vector<scheduler::Lane*> lanes;
+  // Processors: link threads first, then the scheduler, then units.
+  int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(config_.link_threads);
+  const int scheduler_processor = processor;
+  for (std::size_t b = 0; b < config_.buffers.size(); ++b) {
+    const BufferConfig& buffer = config_.buffers[b];
+    auto line = std::make_unique<Line>();
+    const unit::Layout shape{.width = buffer.width,
+                             .height = buffer.height,
+                             .input = buffer.pixel,
+                             .stack = buffer.stack,
+                             .stacks = buffer.slots / buffer.stack};
+    line->unit = unit::make_cpu_unit(buffer.pipeline, shape,
+                                     {.threads = buffer.threads, .first_processor = processor < 0 ? -1 : processor + 1},
+                                     line->done_bell);
+    scheduler::LaneConfig lane{.name = buffer.name,
+                               .pixel = buffer.pixel,
+                               .memory = memory_.data(),
+                               .pixels_offset = layout_.buffers[b].pixels_offset,
+                               .slot_bytes = layout_.buffers[b].slot_bytes,
+                               .slots = buffer.slots,
+                               .stack = buffer.stack,
+                               .images = buffer.images,
+                               .slice = buffer.slice,
+                               .deadline_ns = buffer.deadline_ns,
+                               .dtps = {}};
+    for (const DtpConfig& dtp : buffer.dtps) {
+      lane.dtps.push_back(
+          {.position = position, .id = dtp.id, .module = dtp.module, .placement = layout_.dtps[position]});
+      ++position;
+    }
+    line->lane = std::make_unique<scheduler::Lane>(std::move(lane), *line->unit, *link_);
+    const Output output{.buffer = buffer.name,
+                        .width = buffer.width,
+                        .height = buffer.height,
+                        .pixel = line->unit->output(),
+                        .sparse = makes_csr(buffer.pipeline),
+                        .stack = buffer.stack,
+                        .images = buffer.images};
+    line->writer = std::make_unique<Writer>(buffer, output, *line->lane, *line->unit, line->done_bell, bell_);
+    lanes.push_back(line->lane.get());
+    lines_.push_back(std::move(line));
+  }
+  std::vector<link::ArrivalRing*> rings;
+  for (auto& ring : rings_) rings.push_back(ring.get());
+  scheduler_ = std::make_unique<scheduler::Scheduler>(std::move(lanes), std::move(rings), bell_, config_.poll,
+                                                      scheduler_processor);
+}
+
+Receiver::~Receiver() { stop(); }
+
+void Receiver::make_link() {
+  if (config_.link != "roce")
+    throw ConfigError(fmt::format("receiver: no link '{}' on this side; choose roce", config_.link));
+  if (config_.link_threads == 0) throw ConfigError("receiver: the link needs at least one thread");
+  std::vector<link::DestinationDtp> dtps;
+  std::size_t in_flight = 64;
+  for (const BufferConfig& buffer : config_.buffers) {
+    for (const DtpConfig& dtp : buffer.dtps) {
+      link::DestinationDtp destination{};
+      destination.id = dtp.id;
+      destination.images = buffer.images;
+      destination.slice = buffer.slice;
+      destination.placement = layout_.dtps[dtps.size()];
+      destination.run = config_.run;
+      destination.granularity = link::roce::line_map_unit(destination.placement, config_.roce);
+      dtps.push_back(destination);
+      in_flight += 2 * static_cast<std::size_t>(buffer.slots);
+    }
+  }
+  std::vector<link::ArrivalRing*> rings;
+  for (std::uint32_t thread = 0; thread < config_.link_threads; ++thread) {
+    rings_.push_back(std::make_unique<link::ArrivalRing>(in_flight));
+    rings.push_back(rings_.back().get());
+  }
+  link::roce::ReceiverConfig roce{};
+  roce.bind_address = config_.bind_address;
+  roce.port = config_.port;
+  roce.threads = config_.link_threads;
+  roce.options = config_.roce;
+  roce.flow = config_.flow;
+  roce.poll = config_.poll == scheduler::Poll::spin ? link::roce::Poll::spin : link::roce::Poll::event;
+  roce.first_processor = config_.first_processor;
+  link_ = std::make_unique<link::roce::RoceReceiver>(roce, memory_.bytes(), std::move(dtps), std::move(rings), bell_);
+}
+
+std::vector<link::roce::Endpoint> Receiver::endpoints() const {
+  return static_cast<const link::roce::RoceReceiver&>(*link_).endpoints();
+}
+
+void Receiver::arm(const std::vector<link::roce::Endpoint>& sources) {
+  if (state_ != State::configured) throw StateError("receiver: arm is for a configured receiver; reset it first");
+  if (sources.size() != layout_.dtps.size()) {
+    throw ConfigError(fmt::format("receiver: {} sources for {} DTPs", sources.size(), layout_.dtps.size()));
+  }
+  static_cast<link::roce::RoceReceiver&>(*link_).connect(sources);
+  state_ = State::armed;
+}
+
+void Receiver::start() {
+  if (state_ != State::armed) throw StateError("receiver: start is for an armed receiver");
+  for (std::size_t b = 0; b < lines_.size(); ++b) lines_[b]->writer->start(-1);
+  scheduler_->start();
+  link_->start();
+  state_ = State::running;
+}
+
+void Receiver::finish() { scheduler_->finish(); }
+
+void Receiver::stop() noexcept {
+  const State before = state_.load();
+  if (before == State::stopped) return;
+  link_->stop();
+  scheduler_->stop();
+  if (before == State::running) {
+    for (auto& line : lines_) line->writer->join();
+  }
+  for (auto& line : lines_) line->unit->stop();
+  state_ = State::stopped;
+}
+
+bool Receiver::wait(double timeout_s) const {
+  const std::int64_t until = now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
+  for (;;) {
+    const bool done = std::all_of(lines_.begin(), lines_.end(), [](const auto& line) { return line->writer->done(); });
+    if (done || now_ns() >= until) return done;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+const Receiver::Line& Receiver::line(std::size_t buffer) const {
+  if (buffer >= lines_.size())
+    throw ConfigError(fmt::format("receiver: there is no buffer number {}; it has {}", buffer, lines_.size()));
+  return *lines_[buffer];
+}
+
+std::string Receiver::first_incomplete() const {
+  const scheduler::Lane* found = nullptr;
+  for (const auto& line : lines_) {
+    const scheduler::FirstIncomplete& first = line->lane->first_incomplete();
+    if (first.known.load(std::memory_order_acquire) &&
+        (found == nullptr || first.frame < found->first_incomplete().frame))
+      found = line->lane.get();
+  }
+  if (found == nullptr) return {};
+  const scheduler::FirstIncomplete& first = found->first_incomplete();
+  return fmt::format("buffer {} image {} (frame {}): DTP {} of module {} {}", found->config().name, first.index,
+                     first.frame, first.dtp, first.module, words_of(first.loss));
+}
+
+Status Receiver::status() const {
+  Status status;
+  status.state = state_.load();
+  status.link = link_->stats();
+  status.memory = memory_.granted();
+  status.first_incomplete = first_incomplete();
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  for (const auto& line : lines_) {
+    BufferStatus buffer;
+    buffer.name = line->lane->config().name;
+    buffer.books = line->writer->books();
+    buffer.vetoes = line->writer->vetoes();
+    for (std::size_t d = 0; d < line->lane->config().dtps.size(); ++d) {
+      const scheduler::LaneDtp& dtp = line->lane->config().dtps[d];
+      buffer.dtps.push_back({.id = dtp.id,
+                             .module = dtp.module,
+                             .expected = line->lane->config().images,
+                             .counts = line->lane->dtp_stats(d)});
+    }
+    buffer.ready = &line->lane->ready_latency();
+    buffer.decision = &line->writer->decision_latency();
+    buffer.written = &line->writer->written_latency();
+    buffer.sink_error = line->writer->error();
+    for (const auto& sink : line->writer->sinks()) {
+      buffer.bytes_in += sink->stats().bytes_in;
+      buffer.bytes_stored += sink->stats().bytes_written;
+    }
+    status.buffers.push_back(std::move(buffer));
+    const std::int64_t packet = line->lane->first_packet_ns();
+    if (packet != 0) first = first == 0 ? packet : std::min(first, packet);
+    last = std::max(last, line->writer->last_decided_ns());
+  }
+  if (first != 0 && last > first) status.elapsed_s = static_cast<double>(last - first) * 1e-9;
+  if (status.state == State::running && wait(0)) status.state = State::finished;
+  return status;
+}
+
+std::vector<Completeness> Receiver::completeness(std::size_t buffer) const {
+  const CompletenessTable& table = line(buffer).lane->completeness();
+  std::vector<Completeness> all(table.images());
+  for (std::uint64_t image = 0; image < all.size(); ++image) all[image] = table.get(image);
+  return all;
+}
+
+std::vector<Decision> Receiver::decisions(std::size_t buffer) const {
+  const Line& one = line(buffer);
+  std::vector<Decision> all(one.writer->output().images);
+  for (std::uint64_t image = 0; image < all.size(); ++image) all[image] = one.writer->decision(image);
+  return all;
+}
+
+std::optional<Preview> Receiver::preview(std::size_t buffer) const { return line(buffer).writer->preview(); }
+
+const Output& Receiver::output(std::size_t buffer) const { return line(buffer).writer->output(); }
+
+const Writer& Receiver::writer(std::size_t buffer) const { return *line(buffer).writer; }
+
+}  // namespace rashpa::receiver

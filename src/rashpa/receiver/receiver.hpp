@@ -1,0 +1,98 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/books.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/memory/buffer.hpp"
+#include "rashpa/receiver/config.hpp"
+#include "rashpa/receiver/memory_layout.hpp"
+#include "rashpa/receiver/writer.hpp"
+#include "rashpa/scheduler/scheduler.hpp"
+
+namespace rashpa::receiver {
+
+enum class State : std::uint8_t { configured, armed, running, finished, stopped };
+
+struct DtpStatus {
+  std::uint32_t id = 0;
+  std::uint32_t module = 0;
+  std::uint64_t expected = 0;
+  scheduler::LaneDtpStats counts{};
+};
+
+struct BufferStatus {
+  std::string name;
+  Books books;
+  std::array<std::uint64_t, 5> vetoes{};  ///< by VetoReason
+  std::vector<DtpStatus> dtps;
+  const Histogram* ready = nullptr;     ///< last packet → stack ready
+  const Histogram* decision = nullptr;  ///< stack ready → decided
+  const Histogram* written = nullptr;   ///< decided → taken by the sinks
+  std::string sink_error;
+  std::uint64_t bytes_in = 0;      ///< of written images, before compression
+  std::uint64_t bytes_stored = 0;  ///< after it
+};
+
+struct Status {
+  State state = State::configured;
+  std::vector<BufferStatus> buffers;
+  link::ReceiverStats link{};
+  std::string memory;            ///< what the machine gave
+  double elapsed_s = 0;          ///< first packet → last decision
+  std::string first_incomplete;  ///< in words; empty when every decided image is complete
+};
+
+/// Owns RASHPA buffers, link, scheduler, units and sinks (ROMULU). Set-up calls from one thread, in the order
+/// construct, arm, start, finish or stop; status calls from any thread.
+class Receiver {
+ public:
+  /// Takes memory, sockets and output files; throws ConfigError, ResourceError or FileError, nothing starts then.
+  explicit Receiver(Config config);
+  ~Receiver();
+  Receiver(const Receiver&) = delete;
+  Receiver& operator=(const Receiver&) = delete;
+
+  /// One per DTP: buffers in order, DTPs in order.
+  [[nodiscard]] std::vector<link::roce::Endpoint> endpoints() const;
+  [[nodiscard]] const std::vector<Placement>& placements() const noexcept { return layout_.dtps; }
+  /// Who the DTPs come from, in the same order. Throws ConfigError when the number differs.
+  void arm(const std::vector<link::roce::Endpoint>& sources);
+  void start();
+  /// Nothing more will be sent: open images are closed when their deadline has passed.
+  void finish();
+  /// Ends everything at once: open images are missing, what has arrived is decided and written. Bounded by the sinks.
+  void stop() noexcept;
+  /// True when every expected image is decided and written within `timeout_s`.
+  [[nodiscard]] bool wait(double timeout_s) const;
+
+  [[nodiscard]] Status status() const;
+  [[nodiscard]] std::vector<Completeness> completeness(std::size_t buffer) const;
+  [[nodiscard]] std::vector<Decision> decisions(std::size_t buffer) const;
+  [[nodiscard]] std::optional<Preview> preview(std::size_t buffer) const;
+  [[nodiscard]] const Output& output(std::size_t buffer) const;
+  /// The writer of a buffer, for its sinks.
+  [[nodiscard]] const Writer& writer(std::size_t buffer) const;
+
+ private:
+  struct Line;  // one buffer with its lane, unit and writer
+  void make_link();
+  [[nodiscard]] std::string first_incomplete() const;
+  [[nodiscard]] const Line& line(std::size_t buffer) const;
+
+  Config config_;
+  MemoryLayout layout_;
+  memory::Buffer memory_;
+  Doorbell bell_;
+  std::vector<std::unique_ptr<link::ArrivalRing>> rings_;
+  std::unique_ptr<link::ReceiverLink> link_;
+  std::vector<std::unique_ptr<Line>> lines_;
+  std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::atomic<State> state_{State::configured};
+};
+
+}  // namespace rashpa::receiver
