@@ -1,0 +1,109 @@
+"""The layer check finds what it is there to find, on made-up trees, and nothing in the project itself."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def check() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("check_layers", ROOT / "tools" / "check_layers.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def tree(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return root
+
+
+def test_the_project_itself_has_no_violation(check: ModuleType) -> None:
+    assert check.violations(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "says"),
+    [
+        ("core/books.hpp", '#include "rashpa/memory/buffer.hpp"', "core may use no other folder"),
+        ("memory/buffer.cpp", "  # include <rashpa/link/link.hpp>", "memory may use core"),
+        ("kernel/csr/csr.cpp", '#include "rashpa/unit/unit.hpp"', "kernel may use core, memory"),
+        ("scheduler/scheduler.hpp", '#include "rashpa/link/roce/receiver.hpp"', "the contract of link only"),
+        ("transfer/source.cpp", '#include "../core/books.hpp"', "write the path from src"),
+        ("receiver/receiver.cpp", '#include "bindings/bindings.hpp"', "does not know its bindings"),
+        ("extras/x.hpp", "", "folder extras is not in the list of layers"),
+    ],
+)
+def test_an_include_against_the_flow_is_found(
+    check: ModuleType, tmp_path: Path, name: str, line: str, says: str
+) -> None:
+    tree(tmp_path, {f"src/rashpa/{name}": line + "\n"})
+    (found,) = check.violations(tmp_path)
+    assert found.startswith(f"src/rashpa/{name}: ")
+    assert says in found
+
+
+def test_includes_along_the_flow_pass(check: ModuleType, tmp_path: Path) -> None:
+    tree(
+        tmp_path,
+        {
+            "src/rashpa/memory/buffer.hpp": '#include <vector>\n#include "rashpa/core/error.hpp"\n',
+            "src/rashpa/scheduler/scheduler.cpp": '#include "rashpa/link/link.hpp"\n#include "rashpa/unit/unit.hpp"\n',
+            "src/rashpa/receiver/receiver.cpp": '#include "rashpa/link/roce/receiver.hpp"\n',
+        },
+    )
+    assert check.violations(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "says"),
+    [
+        ("control/manager.py", "from rashpa.node import server", "control may use data"),
+        ("control/manager.py", "import rashpa._native", "imports the native module"),
+        ("cli/packet.py", "from rashpa import _native", "imports the native module"),
+        ("cli/packet.py", "def f():\n    from .. import _native", "imports the native module"),
+        ("data/reader.py", "from ..control.telegram import Status", "data may use no other package"),
+        ("node/server.py", "import rashpa.cli.main", "node may use"),
+        ("__init__.py", "from .node import server", "root imports none of its parts"),
+        ("extras/x.py", "", "package extras is not in the list of layers"),
+    ],
+)
+def test_an_import_that_points_up_is_found(check: ModuleType, tmp_path: Path, name: str, line: str, says: str) -> None:
+    tree(tmp_path, {f"python/rashpa/{name}": line + "\n"})
+    (found,) = check.violations(tmp_path)
+    assert found.startswith(f"python/rashpa/{name}:")
+    assert says in found
+
+
+def test_imports_that_point_down_pass(check: ModuleType, tmp_path: Path) -> None:
+    tree(
+        tmp_path,
+        {
+            "python/rashpa/cli/run.py": "from rashpa.control import run_plan\nfrom ..data.packet import decode\nimport json\n",
+            "python/rashpa/node/engine.py": "from rashpa import _native, __version__\nfrom ..control import telegram\n",
+            "python/rashpa/data/arrays.py": "from .. import _native\nimport numpy as np\n",
+        },
+    )
+    assert check.violations(tmp_path) == []
+
+
+def test_a_folder_that_hides_what_is_in_it_is_found(check: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "python" / "rashpa" / "data" / "utils").mkdir(parents=True)
+    assert check.violations(tmp_path) == ["python/rashpa/data/utils: name the folder after what is in it"]
+
+
+def test_the_command_fails_on_a_violation(tmp_path: Path) -> None:
+    tree(tmp_path, {"src/rashpa/core/a.hpp": '#include "rashpa/sink/sink.hpp"\n'})
+    command = [sys.executable, str(ROOT / "tools" / "check_layers.py"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "layers: 1 violations" in done.stdout

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Checks that includes and imports point the way DESIGN says: C++ data flows down a list of folders, Python layers look down only.
+
+Usage: check_layers.py [ROOT]. Prints one line a violation; exit 1 when there is one.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+# Which folders of src/rashpa a folder includes from, besides itself.
+CXX: Mapping[str, frozenset[str]] = {
+    folder: frozenset(allowed.split())
+    for folder, allowed in {
+        "core": "",
+        "memory": "core",
+        "dataset": "core memory",
+        "link": "core memory",
+        "kernel": "core memory",
+        "transfer": "core memory link",
+        "unit": "core memory kernel",
+        "sink": "core memory kernel",
+        "scheduler": "core memory link unit",
+        "emulator": "core memory dataset link transfer kernel unit scheduler sink",
+        "receiver": "core memory dataset link transfer kernel unit scheduler sink",
+    }.items()
+}
+# Of these folders, only the contract: the headers that lie directly in the folder, not those of one implementation.
+CXX_CONTRACT_ONLY = {("scheduler", "link"), ("scheduler", "unit"), ("transfer", "link")}
+
+# Which packages of rashpa a package imports from, besides itself; `cli | dashboard | cluster → node → control → data`.
+_BELOW_NODE = "control data"
+PYTHON: Mapping[str, frozenset[str]] = {
+    package: frozenset(allowed.split())
+    for package, allowed in {
+        "data": "",
+        "sim": "data",
+        "control": "data",
+        "node": _BELOW_NODE + " sim",
+        "testing": _BELOW_NODE + " node sim",
+        "cli": _BELOW_NODE + " node sim dashboard cluster testing",
+        "dashboard": _BELOW_NODE + " node",
+        "cluster": _BELOW_NODE + " node",
+    }.items()
+}
+NATIVE = "_native"
+NATIVE_USERS = frozenset({"node", "data"})
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+
+
+def cxx_violations(root: Path) -> Iterator[str]:
+    """Includes under src/rashpa that point against the flow, and includes that do not name their folder."""
+    source = root / "src" / "rashpa"
+    for path in sorted(p for p in source.rglob("*") if p.suffix in {".hpp", ".cpp", ".cu", ".cuh"}):
+        folder = path.relative_to(source).parts[0]
+        name = path.relative_to(root)
+        if folder not in CXX:
+            yield f"{name}: folder {folder} is not in the list of layers; name it in tools/check_layers.py and DESIGN"
+            continue
+        for included in _INCLUDE.findall(path.read_text(encoding="utf-8")):
+            yield from (f"{name}: {problem}" for problem in _include_problems(folder, included))
+
+
+def _include_problems(folder: str, included: str) -> Iterator[str]:
+    parts = included.split("/")
+    if ".." in parts:
+        yield f'includes "{included}"; write the path from src'
+    if parts[0] == "bindings":
+        yield f'includes "{included}"; the library does not know its bindings'
+    if parts[0] != "rashpa" or len(parts) < 3 or parts[1] == folder:
+        return
+    target = parts[1]
+    if target not in CXX[folder]:
+        allowed = ", ".join(sorted(CXX[folder])) or "no other folder"
+        yield f'includes "{included}"; {folder} may use {allowed}'
+    elif (folder, target) in CXX_CONTRACT_ONLY and len(parts) > 3:
+        yield f'includes "{included}"; {folder} uses the contract of {target} only, not {"/".join(parts[1:3])}'
+
+
+def python_violations(root: Path) -> Iterator[str]:
+    """Imports under python/rashpa that point up, and imports of the native module outside node and data."""
+    package_root = root / "python" / "rashpa"
+    for path in sorted(package_root.rglob("*.py")):
+        relative = path.relative_to(package_root)
+        package = relative.parts[0] if len(relative.parts) > 1 else ""
+        name = path.relative_to(root)
+        if package and package not in PYTHON:
+            yield f"{name}: package {package} is not in the list of layers; name it in tools/check_layers.py and DESIGN"
+            continue
+        for line, target in _imports(ast.parse(path.read_text(encoding="utf-8"), str(path)), relative):
+            problem = _import_problem(package, target)
+            if problem:
+                yield f"{name}:{line}: {problem}"
+
+
+def _imports(tree: ast.AST, relative: Path) -> Iterator[tuple[int, str]]:
+    """Line and first name below `rashpa` of every import, wherever it stands; relative imports are resolved."""
+    here = ["rashpa", *relative.parent.parts]
+    for node in ast.walk(tree):
+        names: list[list[str]] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = here[: len(here) - node.level + 1] if node.level else []
+            module = base + (node.module.split(".") if node.module else [])
+            names = [[*module, alias.name] for alias in node.names] if len(module) == 1 else [module]
+        for name in names:
+            if name[0] == "rashpa" and len(name) > 1:
+                yield getattr(node, "lineno", 0), name[1]
+
+
+def _import_problem(package: str, target: str) -> str:
+    if target == NATIVE:
+        return (
+            ""
+            if package in NATIVE_USERS
+            else f"imports the native module; only {' and '.join(sorted(NATIVE_USERS))} do"
+        )
+    if target not in PYTHON or target == package:
+        return ""
+    if not package:
+        return f"imports rashpa.{target}; the package's root imports none of its parts"
+    if target not in PYTHON[package]:
+        return f"imports rashpa.{target}; {package} may use {', '.join(sorted(PYTHON[package])) or 'no other package'}"
+    return ""
+
+
+def folder_violations(root: Path) -> Iterator[str]:
+    """Folders whose name says nothing of what is in them."""
+    for top in ("src", "python", "tests", "tools", "bench"):
+        for path in sorted((root / top).rglob("*")):
+            if path.is_dir() and path.name in {"common", "util", "utils", "helper", "helpers", "misc"}:
+                yield f"{path.relative_to(root)}: name the folder after what is in it"
+
+
+def violations(root: Path) -> list[str]:
+    """All of them, in the order of the files."""
+    return [*cxx_violations(root), *python_violations(root), *folder_violations(root)]
+
+
+def main() -> int:
+    """Exit status."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
+    found = violations(root)
+    for line in found:
+        print(line)
+    print(f"layers: {len(found)} violations" if found else "layers: includes and imports point the right way")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

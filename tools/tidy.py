@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy on the C++ files of a build, on the given ones, or on those that changed; as many at once as there are cores."""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+# What GCC knows and clang does not is no finding of ours.
+ARGUMENTS = ["--quiet", "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-ignored-optimization-argument"]
+
+
+def compiled(build: Path) -> list[Path]:
+    """The project's own files in the build's compile_commands.json."""
+    entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+    files = {Path(entry["directory"], entry["file"]).resolve() for entry in entries}
+    return sorted(path for path in files if path.is_relative_to(ROOT / "src") and path.suffix == ".cpp")
+
+
+def changed() -> set[Path]:
+    """Files that differ from LINT_BASE: the commit named there, else the last one; a header stands for the .cpp files beside it."""
+    base = os.environ.get("LINT_BASE") or "HEAD~1"
+    listed = subprocess.run(  # noqa: S603
+        ["git", "diff", "--name-only", "--diff-filter=d", base, "--", "src"],  # noqa: S607
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode:
+        return set()
+    files = {ROOT / name for name in listed.stdout.split()}
+    return (
+        files
+        | {path.with_suffix(".cpp") for path in files}
+        | {path.with_name(f"{path.stem}_test.cpp") for path in files}
+    )
+
+
+def tidy(path: Path, build: Path) -> tuple[Path, int, str, float]:
+    """File, exit status, findings and seconds."""
+    start = time.monotonic()
+    done = subprocess.run(  # noqa: S603
+        ["clang-tidy", "-p", str(build), *ARGUMENTS, str(path)],  # noqa: S607
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return path, done.returncode, done.stdout + (done.stderr if done.returncode else ""), time.monotonic() - start
+
+
+def main() -> int:
+    """Exit status: 1 when there is a finding."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, required=True, help="folder with compile_commands.json")
+    parser.add_argument("--changed", action="store_true", help="only what changed since LINT_BASE (the last commit)")
+    parser.add_argument("files", nargs="*", type=Path)
+    options = parser.parse_args()
+    files = compiled(options.build)
+    if options.changed:
+        differing = changed()
+        files = [path for path in files if path in differing]
+    if options.files:
+        wanted = {path.resolve() for path in options.files}
+        files = [path for path in files if path in wanted]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for path, status, text, seconds in pool.map(lambda path: tidy(path, options.build), files):
+            failed += status != 0
+            print(f"clang-tidy: {path.relative_to(ROOT)} {'FAILED' if status else 'ok'} {seconds:.0f} s")
+            if status:
+                print(text)
+    print(f"clang-tidy: {len(files)} files, {failed} with findings")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
