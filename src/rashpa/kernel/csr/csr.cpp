@@ -1,0 +1,38 @@
+#include "rashpa/kernel/csr/csr.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/fill.hpp"
+
+namespace rashpa::kernel::csr {
+
+void check(const Config& config) {
+  if (!(config.capacity > 0 && config.capacity <= 1)) {
+    throw ConfigError(
+        fmt::format("csr: capacity is {}, must be a fraction of the pixels above 0 and up to 1", config.capacity));
+  }
+}
+
+std::size_t capacity_of(const Config& config, std::size_t pixels) noexcept {
+  const auto entries = static_cast<std::size_t>(std::ceil(config.capacity * static_cast<double>(pixels)));
+  return std::clamp<std::size_t>(entries, 1, std::max<std::size_t>(pixels, 1));
+}
+
+std::size_t compact_reference(const std::int16_t* photons, std::size_t pixels, std::int16_t threshold,
+                              const Entries& out) noexcept {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < pixels; ++i) {
+    if (photons[i] == kMaskedPhotons || photons[i] < threshold) continue;
+    if (count == out.capacity) return kOverflow;
+    out.index[count] = static_cast<std::uint32_t>(i);
+    out.value[count] = photons[i];
+    count += 1;
+  }
+  return count;
+}
+
+}  // namespace rashpa::kernel::csr

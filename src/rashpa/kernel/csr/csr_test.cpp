@@ -1,0 +1,126 @@
+#include "rashpa/kernel/csr/csr.hpp"
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <random>
+#include <vector>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/fill.hpp"
+
+namespace rashpa::kernel::csr {
+namespace {
+
+using Photons = std::vector<std::int16_t>;
+
+/// What a backend wrote; empty lists and `overflow` when the capacity did not suffice.
+struct Result {
+  std::vector<std::uint32_t> index;
+  Photons value;
+  bool overflow = false;
+  friend bool operator==(const Result&, const Result&) = default;
+};
+
+template <class Compact>
+Result run(Compact compact_with, std::size_t capacity) {
+  constexpr std::uint32_t kGuard = 0xDEADBEEF;
+  std::vector<std::uint32_t> index(capacity + kSlack + 1, kGuard);
+  Photons value(capacity + kSlack + 1, 0x5A5A);
+  const std::size_t count = compact_with(Entries{index.data(), value.data(), capacity});
+  EXPECT_EQ(index.back(), kGuard) << "written behind the slack";
+  EXPECT_EQ(value.back(), 0x5A5A) << "written behind the slack";
+  if (count == kOverflow) return {{}, {}, true};
+  EXPECT_LE(count, capacity);
+  index.resize(count);
+  value.resize(count);
+  return {index, value, false};
+}
+
+std::vector<std::uint64_t> marks_of(const Photons& photons, std::int16_t threshold) {
+  std::vector<std::uint64_t> marks(photons.size() / 64 + 1, 0);
+  for (std::size_t i = 0; i < photons.size(); ++i) {
+    if (photons[i] != kMaskedPhotons && photons[i] >= threshold) marks[i / 64] |= std::uint64_t{1} << (i % 64);
+  }
+  return marks;
+}
+
+/// Every instruction set, with and without marks, against the reference, which is returned.
+Result all_backends(const Photons& photons, std::int16_t threshold, std::size_t capacity) {
+  const auto marks = marks_of(photons, threshold);
+  const Result truth = run(
+      [&](const Entries& out) { return compact_reference(photons.data(), photons.size(), threshold, out); }, capacity);
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    EXPECT_EQ(
+        run([&](const Entries& out) { return compact(photons.data(), photons.size(), threshold, out); }, capacity),
+        truth)
+        << hwy::TargetName(target);
+    EXPECT_EQ(run([&](const Entries& out) { return compact_marked(photons.data(), marks.data(), photons.size(), out); },
+                  capacity),
+              truth)
+        << hwy::TargetName(target) << ", by marks";
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  return truth;
+}
+
+struct Case {
+  const char* what;
+  Photons photons;
+  std::int16_t threshold;
+  std::size_t capacity;
+  Result expected;
+};
+const Case kCases[] = {
+    {"nothing", {}, 1, 4, {{}, {}, false}},
+    {"at the threshold is kept", {0, 1, 2, 0}, 1, 4, {{1, 2}, {1, 2}, false}},
+    {"masked is left out, saturated is kept",
+     {kMaskedPhotons, kSaturatedPhotons, -1},
+     INT16_MIN,
+     4,
+     {{1, 2}, {kSaturatedPhotons, -1}, false}},
+    {"just enough room", {1, 1, 1}, 1, 3, {{0, 1, 2}, {1, 1, 1}, false}},
+    {"one too many", {1, 1, 1, 1}, 1, 3, {{}, {}, true}},
+    {"a full image into too little room", Photons(1000, 3), 1, 500, {{}, {}, true}},
+    {"one too many in the last group", Photons(127, 3), 1, 126, {{}, {}, true}},
+    {"one too many in a whole group", Photons(128, 3), 1, 127, {{}, {}, true}},
+};
+
+TEST(Csr, cases_hold_on_every_backend) {
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.what);
+    EXPECT_EQ(all_backends(c.photons, c.threshold, c.capacity), c.expected);
+  }
+}
+
+TEST(Csr, random_images_of_every_density_are_compacted_as_the_reference_does) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    Photons photons(random() % 3000);
+    const auto filled = random() % 1001;
+    for (auto& p : photons) {
+      p = static_cast<std::int16_t>(random() % 1000 < filled ? random() : 0);
+      if (random() % 50 == 0) p = kMaskedPhotons;
+    }
+    const auto threshold = static_cast<std::int16_t>(1 + random() % 100);
+    const std::size_t capacity = round % 3 == 0 ? 1 + random() % 1000 : std::max<std::size_t>(photons.size(), 1);
+    const Result truth = all_backends(photons, threshold, capacity);
+    EXPECT_TRUE(!truth.overflow || capacity < photons.size());
+  }
+}
+
+TEST(Csr, capacity_is_a_fraction_of_the_pixels) {
+  EXPECT_EQ(capacity_of({1, 0.1}, 1000), 100U);
+  EXPECT_EQ(capacity_of({1, 0.0001}, 100), 1U);
+  EXPECT_EQ(capacity_of({1, 1.0}, 100), 100U);
+  EXPECT_NO_THROW(check({1, 1.0}));
+  EXPECT_THROW(check({1, 0.0}), ConfigError);
+  EXPECT_THROW(check({1, 1.1}), ConfigError);
+  EXPECT_THROW(check({1, std::numeric_limits<double>::quiet_NaN()}), ConfigError);
+}
+
+}  // namespace
+}  // namespace rashpa::kernel::csr

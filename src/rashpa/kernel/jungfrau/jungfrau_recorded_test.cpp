@@ -1,0 +1,94 @@
+/// Recorded frames of a real module (../shared/data/jungfrau_m049 from the project's root); skipped where absent.
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "rashpa/core/fill.hpp"
+#include "rashpa/kernel/jungfrau/jungfrau.hpp"
+
+namespace rashpa::kernel::jungfrau {
+namespace {
+
+constexpr std::size_t kPixels = 512 * 1024;
+const std::filesystem::path kFolder = "../shared/data/jungfrau_m049";
+
+template <class T>
+std::vector<T> load(const std::string& name) {
+  std::ifstream file(kFolder / (name + ".zst"), std::ios::binary);
+  const std::string packed{std::istreambuf_iterator<char>(file), {}};
+  std::vector<T> values(kPixels);
+  EXPECT_EQ(ZSTD_decompress(values.data(), kPixels * sizeof(T), packed.data(), packed.size()), kPixels * sizeof(T))
+      << name;
+  return values;
+}
+
+/// The recorded pedestals with the module's median gains: the true gains differ by a few percent from pixel to pixel.
+Config recorded_config() {
+  Config config{12.4, Output::photons, {1024, 512, {}, {}, {}}};
+  for (const char* name : {"mod5_pedeG0.bin", "mod5_pedeG1.bin", "mod5_pedeG2.bin"}) {
+    const auto plane = load<float>(name);
+    config.calibration.pedestal.insert(config.calibration.pedestal.end(), plane.begin(), plane.end());
+  }
+  for (const float gain : {41.0F, -1.450F, -0.1156F}) {
+    config.calibration.gain.insert(config.calibration.gain.end(), kPixels, gain);
+  }
+  return config;
+}
+
+struct Recorded : testing::Test {
+  void SetUp() override {
+    if (!std::filesystem::exists(kFolder / "mod5_raw0.bin.zst")) GTEST_SKIP() << kFolder << " is absent";
+  }
+};
+
+TEST_F(Recorded, ten_frames_convert_as_the_reference_does) {
+  const Config config = recorded_config();
+  const Prepared prepared(config);
+  std::vector<std::vector<std::uint16_t>> raw;
+  std::vector<std::vector<std::int16_t>> truth(10, std::vector<std::int16_t>(kPixels));
+  auto fast = truth;
+  std::vector<const std::uint16_t*> in;
+  std::vector<void*> out, out_truth;
+  std::vector<Counts> counts(10), counts_truth(10);
+  for (std::size_t i = 0; i < 10; ++i) {
+    raw.push_back(load<std::uint16_t>("mod5_raw" + std::to_string(i) + ".bin"));
+    in.push_back(raw.back().data());
+    out.push_back(fast[i].data());
+    out_truth.push_back(truth[i].data());
+  }
+  const Taps taps{true, 10, false, 0};
+  convert_reference(config, {10, in.data(), out_truth.data(), nullptr, counts_truth.data()}, taps, 0, kPixels);
+  convert(prepared, {10, in.data(), out.data(), nullptr, counts.data()}, taps, 0, kPixels);
+  EXPECT_TRUE(fast == truth);
+  EXPECT_EQ(counts, counts_truth);
+  EXPECT_GT(counts[0].bright, 1000U);
+}
+
+TEST_F(Recorded, recorded_conversion_of_frame_0_agrees_within_the_spread_of_gains) {
+  const Config config = recorded_config();
+  const auto raw = load<std::uint16_t>("mod5_raw0.bin");
+  const auto recorded = load<float>("mod5_conv0.bin");
+  std::size_t compared[3] = {};
+  std::size_t far[3] = {};
+  for (std::size_t pixel = 0; pixel < kPixels; ++pixel) {
+    const std::int16_t photons = photons_of(raw[pixel], config, pixel);
+    if (photons == kMaskedPhotons || photons == kSaturatedPhotons) continue;
+    const unsigned gain = raw[pixel] >> 14 == 3 ? 2 : raw[pixel] >> 14;
+    compared[gain] += 1;
+    // rounding gives 0.5, the gain of the pixel a few percent
+    far[gain] += std::abs(photons - recorded[pixel]) > 0.5 + 0.2 * std::abs(recorded[pixel]) ? 1 : 0;
+  }
+  for (const std::size_t gain : {0U, 1U, 2U}) {
+    EXPECT_GT(compared[gain], 0U) << "gain " << gain;
+    EXPECT_LE(far[gain], compared[gain] / 50) << "gain " << gain << " of " << compared[gain];
+  }
+}
+
+}  // namespace
+}  // namespace rashpa::kernel::jungfrau

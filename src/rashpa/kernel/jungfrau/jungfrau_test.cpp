@@ -1,0 +1,261 @@
+#include "rashpa/kernel/jungfrau/jungfrau.hpp"
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <bit>
+#include <cstring>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/fill.hpp"
+#include "rashpa/kernel/jungfrau/synthetic.hpp"
+
+namespace rashpa::kernel::jungfrau {
+namespace {
+
+/// What a conversion of a stack leaves behind. NaN are compared as bits.
+struct Result {
+  std::vector<std::vector<std::uint8_t>> pixels;
+  std::vector<std::vector<std::uint64_t>> marks;
+  std::vector<Counts> counts;
+  friend bool operator==(const Result&, const Result&) = default;
+};
+
+using Stack = std::vector<std::vector<std::uint16_t>>;
+
+template <class Convert>
+Result run(const Config& config, const Stack& stack, std::size_t offset, Convert convert) {
+  const std::size_t pixels = stack.front().size();
+  const std::size_t bytes = pixels * (config.output == Output::kev ? 4 : 2);
+  Result result;
+  result.counts.resize(stack.size());
+  std::vector<std::vector<std::uint8_t>> memory(stack.size(), std::vector<std::uint8_t>(bytes + 256, 0xEE));
+  result.marks.assign(stack.size(), std::vector<std::uint64_t>((pixels + 63) / 64, 0));
+  std::vector<const std::uint16_t*> raw;
+  std::vector<void*> out;
+  std::vector<std::uint64_t*> marks;
+  for (std::size_t i = 0; i < stack.size(); ++i) {
+    raw.push_back(stack[i].data());
+    const auto address = reinterpret_cast<std::uintptr_t>(memory[i].data());
+    out.push_back(memory[i].data() + (64 - address % 64) + offset);
+    marks.push_back(result.marks[i].data());
+  }
+  convert(Images{stack.size(), raw.data(), out.data(), marks.data(), result.counts.data()});
+  for (std::size_t i = 0; i < stack.size(); ++i) {
+    const auto* begin = static_cast<const std::uint8_t*>(out[i]);
+    result.pixels.emplace_back(begin, begin + bytes);
+    for (const std::uint8_t* p = memory[i].data(); p < memory[i].data() + memory[i].size(); ++p) {
+      if (p < begin || p >= begin + bytes) {
+        EXPECT_EQ(*p, 0xEE) << "written outside the image";
+      }
+    }
+  }
+  return result;
+}
+
+void expect_all_targets_agree(const Config& config, const Stack& stack, const Taps& taps, std::size_t offset = 0) {
+  const std::size_t pixels = stack.front().size();
+  const Result truth =
+      run(config, stack, offset, [&](const Images& images) { convert_reference(config, images, taps, 0, pixels); });
+  const Prepared prepared(config);
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    const Result fast =
+        run(config, stack, offset, [&](const Images& images) { convert(prepared, images, taps, 0, pixels); });
+    EXPECT_TRUE(fast.pixels == truth.pixels) << hwy::TargetName(target) << ": pixels differ";
+    EXPECT_EQ(fast.counts, truth.counts) << hwy::TargetName(target);
+    EXPECT_TRUE(fast.marks == truth.marks) << hwy::TargetName(target) << ": marks differ";
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+/// Pedestals 100, 200, 300 ADU, gains 10, −1, −0.1 ADU/keV, 2 keV: one pixel repeated.
+Config simple(Output output, std::uint32_t width = 64) {
+  Config config{2.0, output, {width, 1, {}, {}, {}}};
+  for (const float pedestal : {100.0F, 200.0F, 300.0F})
+    config.calibration.pedestal.insert(config.calibration.pedestal.end(), width, pedestal);
+  for (const float gain : {10.0F, -1.0F, -0.1F})
+    config.calibration.gain.insert(config.calibration.gain.end(), width, gain);
+  return config;
+}
+
+struct Row {
+  const char* what;
+  std::uint16_t word;
+  float pedestal0, gain0, gain1, gain2;
+  std::uint32_t mask;
+  std::int16_t photons;
+  double kev;  // NaN: masked
+};
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr auto kMasked = kMaskedPhotons;
+
+const Row kRows[] = {
+    {"G0 at the pedestal", 100, 100, 10, -1, -0.1F, 0, 0, 0},
+    {"G0 above", 300, 100, 10, -1, -0.1F, 0, 10, 20},
+    {"G0 below", 0, 100, 10, -1, -0.1F, 0, -5, -10},
+    {"G0 tie goes to even, down", 110, 100, 10, -1, -0.1F, 0, 0, 1},
+    {"G0 tie goes to even, up", 130, 100, 10, -1, -0.1F, 0, 2, 3},
+    {"G0 negative tie goes to even", 70, 100, 10, -1, -0.1F, 0, -2, -3},
+    {"G0 largest word", 0x3FFF, 100, 10, -1, -0.1F, 0, 814, 1628.3},
+    {"G1 negative slope", 0x4000 | 100, 100, 10, -1, -0.1F, 0, 50, 100},
+    {"G1 above its pedestal is negative", 0x4000 | 300, 100, 10, -1, -0.1F, 0, -50, -100},
+    {"G2 negative slope", 0xC000 | 100, 100, 10, -1, -0.1F, 0, 1000, 2000},
+    {"code 10 is illegal", 0x8000 | 100, 100, 10, -1, -0.1F, 0, kMasked, kNan},
+    {"code 10 with ADU 0 is illegal", 0x8000, 100, 10, -1, -0.1F, 0, kMasked, kNan},
+    {"code 10 with all ADU bits is illegal", 0xBFFF, 100, 10, -1, -0.1F, 0, kMasked, kNan},
+    {"overflow of G2", 0xC000, 100, 10, -1, -0.1F, 0, kSaturatedPhotons, kInf},
+    {"next to overflow is a value", 0xC001, 100, 10, -1, -0.1F, 0, 1495, 2990},
+    {"readout error, all ones", 0xFFFF, 100, 10, -1, -0.1F, 0, kMasked, kNan},
+    {"next to all ones is a value", 0xFFFE, 100, 10, -1, -0.1F, 0, -32767, -160820},
+    {"readout error, G1 with ADU 0", 0x4000, 100, 10, -1, -0.1F, 0, kMasked, kNan},
+    {"next to 0x4000 is a value", 0x4001, 100, 10, -1, -0.1F, 0, 100, 199},
+    {"no gain in G0", 300, 100, 0, -1, -0.1F, 0, kMasked, kNan},
+    {"no gain in G0 leaves G1", 0x4000 | 100, 100, 0, -1, -0.1F, 0, 50, 100},
+    {"no gain in G1", 0x4000 | 100, 100, 10, 0, -0.1F, 0, kMasked, kNan},
+    {"no gain in G2", 0xC000 | 100, 100, 10, -1, 0, 0, kMasked, kNan},
+    {"pedestal of G0 too large", 300, 16384, 10, -1, -0.1F, 0, kMasked, kNan},
+    {"pedestal of G0 just valid", 0, 16383, 10, -1, -0.1F, 0, -819, -1638.3},
+    {"gain is not a number", 300, 100, NAN, -1, -0.1F, 0, kMasked, kNan},
+    {"pedestal is not a number", 300, NAN, 10, -1, -0.1F, 0, kMasked, kNan},
+    {"masked in calibration", 300, 100, 10, -1, -0.1F, 2, kMasked, kNan},
+    {"masked in calibration, G1", 0x4000 | 100, 100, 10, -1, -0.1F, 1, kMasked, kNan},
+    {"masked in calibration hides overflow", 0xC000, 100, 10, -1, -0.1F, 256, kMasked, kNan},
+    {"mask bits above 16 do not mask", 300, 100, 10, -1, -0.1F, 0x10000, 10, 20},
+    {"too large for int16 stops below the special code", 0xC001, 100, 10, -1, -1e-4F, 0, 32766, 2990000},
+    {"G0 too large for int16 too", 0x3FFF, 100, 1e-3F, -1, -0.1F, 0, 32766, 16283000},
+    {"G0 too small for int16 too", 0, 16000, 1e-3F, -1, -0.1F, 0, -32767, -16000000},
+};
+
+TEST(Jungfrau, every_row_of_the_decode_table_holds) {
+  for (const Row& row : kRows) {
+    for (const Output output : {Output::photons, Output::kev}) {
+      Config config = simple(output, 64);
+      for (std::size_t pixel = 0; pixel < 64; ++pixel) {
+        config.calibration.pedestal[pixel] = row.pedestal0;
+        config.calibration.gain[pixel] = row.gain0;
+        config.calibration.gain[64 + pixel] = row.gain1;
+        config.calibration.gain[128 + pixel] = row.gain2;
+      }
+      config.calibration.mask.assign(64, row.mask);
+      if (output == Output::photons) {
+        EXPECT_EQ(photons_of(row.word, config, 7), row.photons) << row.what;
+      } else if (std::isnan(row.kev)) {
+        EXPECT_TRUE(std::isnan(kev_of(row.word, config, 7))) << row.what;
+      } else {
+        EXPECT_FLOAT_EQ(kev_of(row.word, config, 7), static_cast<float>(row.kev)) << row.what;
+      }
+      SCOPED_TRACE(row.what);
+      const Taps taps{output == Output::photons, 5, output == Output::photons, 50};
+      expect_all_targets_agree(config, Stack(3, std::vector<std::uint16_t>(64, row.word)), taps);
+    }
+  }
+}
+
+TEST(Jungfrau, every_word_converts_alike_everywhere) {
+  for (const Output output : {Output::photons, Output::kev}) {
+    Config config = synthetic::config(256, 256, output, 11, 0.05);
+    Stack stack(2, std::vector<std::uint16_t>(65536));
+    for (std::size_t i = 0; i < 65536; ++i) {
+      stack[0][i] = static_cast<std::uint16_t>(i);
+      stack[1][i] = static_cast<std::uint16_t>(i * 40503U);
+    }
+    expect_all_targets_agree(config, stack, {output == Output::photons, 1, output == Output::photons, 1});
+  }
+}
+
+TEST(Jungfrau, odd_sizes_tails_and_unaligned_outputs_convert_alike) {
+  synthetic::Random random(5);
+  for (const std::uint32_t width : {1U, 7U, 31U, 63U, 64U, 65U, 129U, 1030U}) {
+    for (const std::uint32_t height : {1U, 3U, 17U}) {
+      for (const Output output : {Output::photons, Output::kev}) {
+        const Config config = synthetic::config(width, height, output, width * 100 + height, 0.1);
+        Stack stack(1 + random.below(5));
+        for (auto& image : stack) {
+          image = synthetic::frame(config, 0.05, random.next());
+          for (auto& word : image) word = random.below(10) == 0 ? static_cast<std::uint16_t>(random.next()) : word;
+        }
+        SCOPED_TRACE(testing::Message() << width << " x " << height);
+        const bool photons = output == Output::photons;
+        expect_all_targets_agree(config, stack, {photons, 1, photons, 2}, 4 * random.below(2));
+      }
+    }
+  }
+}
+
+TEST(Jungfrau, random_words_and_calibrations_convert_alike) {
+  synthetic::Random random(17);
+  for (int round = 0; round < 20; ++round) {
+    const bool photons = round % 4 != 3;
+    Config config = synthetic::config(301, 67, photons ? Output::photons : Output::kev, random.next(), 0.02);
+    config.photon_energy_kev = 0.5 + 30 * random.uniform();
+    for (int i = 0; i < 300; ++i) {  // calibrations that no detector should have
+      const std::size_t at = random.below(3 * 301 * 67);
+      constexpr float kOdd[] = {0.0F, -0.0F, 1e-30F, 1e-3F, 1e30F, NAN, INFINITY, -40.0F, 16384.0F, 3e7F};
+      (i % 2 == 0 ? config.calibration.gain : config.calibration.pedestal)[at] = kOdd[random.below(10)];
+    }
+    Stack stack(1 + random.below(20));
+    for (auto& image : stack) {
+      image = synthetic::frame(config, 0.03, random.next());
+      const std::uint32_t rare = 1U << random.below(12);
+      for (auto& word : image) word = random.below(rare) == 0 ? static_cast<std::uint16_t>(random.next()) : word;
+    }
+    const auto threshold = [&] { return static_cast<std::int16_t>(round == 0 ? INT16_MIN : random.next() % 64); };
+    expect_all_targets_agree(config, stack,
+                             {photons && round % 3 != 0, threshold(), photons && round % 2 == 0, threshold()});
+  }
+}
+
+TEST(Jungfrau, ranges_make_up_the_whole) {
+  const Config config = synthetic::config(1030, 50, Output::photons, 3);
+  const Stack stack{synthetic::frame(config, 0.02, 1), synthetic::frame(config, 0.02, 2),
+                    synthetic::frame(config, 0.02, 3)};
+  const Prepared prepared(config);
+  const Taps taps{true, 4, true, 1};
+  const Result whole = run(config, stack, 0, [&](const Images& images) { convert(prepared, images, taps, 0, 51500); });
+  const Result parts = run(config, stack, 0, [&](const Images& images) {
+    for (std::size_t first = 0; first < 51500; first += 4096) {
+      convert(prepared, images, taps, first, std::min<std::size_t>(first + 4096, 51500));
+    }
+  });
+  EXPECT_EQ(whole, parts);
+  EXPECT_GT(whole.counts[0].bright, 0U);
+}
+
+TEST(Jungfrau, photons_are_rounded_once_from_the_product_as_float32) {
+  // (103 − 100) · float32(1/6) is a float32 tie of exactly 0.5 that a fused multiply-add would see as 0.5 + 3.7e-9 and
+  // round up.
+  Config config = simple(Output::photons);
+  config.photon_energy_kev = 1.0;
+  for (std::size_t i = 0; i < 64; ++i) config.calibration.gain[i] = 6.0F;
+  EXPECT_EQ(photons_of(103, config, 0), 0);
+  expect_all_targets_agree(config, Stack(2, std::vector<std::uint16_t>(64, 103)), {});
+}
+
+TEST(Jungfrau, calibrations_of_wrong_size_are_refused_with_the_numbers) {
+  const auto text_of = [](const Config& config) -> std::string {
+    try {
+      const Prepared prepared(config);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  Config config = simple(Output::photons);
+  EXPECT_EQ(text_of(config), "accepted");
+  config.calibration.gain.pop_back();
+  EXPECT_EQ(text_of(config), "jungfrau: gain has 191 values, must have 3 × 1 × 64 = 192");
+  config = simple(Output::photons);
+  config.calibration.mask.resize(63);
+  EXPECT_EQ(text_of(config), "jungfrau: mask has 63 values, must have 1 × 1 × 64 = 64");
+  config = simple(Output::photons);
+  config.photon_energy_kev = 0;
+  EXPECT_EQ(text_of(config), "jungfrau: photon_energy_kev is 0, must be a positive number");
+  EXPECT_EQ(text_of({}), "jungfrau: the calibration has no pixels; set width and height");
+}
+
+}  // namespace
+}  // namespace rashpa::kernel::jungfrau
