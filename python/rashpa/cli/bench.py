@@ -1,0 +1,142 @@
+"""`rashpa bench`: runs a C++ benchmark of the package and shows its rows beside what they are measured against."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import rashpa
+from rashpa.control.machine import machine_facts
+
+app = typer.Typer(
+    no_args_is_help=True, help="Benchmarks: each row is measured beside its peer or floor, in the same run."
+)
+
+_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+_ROW = ("what", "value", "unit", "against", "against_value", "ratio")
+# Name of a benchmark: what it measures.
+_BENCHMARKS = {
+    "link": "a link's lines per second, loss-free, against ZeroMQ, plain UDP sockets and memcpy",
+    "kernel": "a kernel's bytes per second on one core, against memcpy of the same bytes",
+}
+
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write name, machine and rows to this file.")]
+
+
+@app.command("list")
+def list_() -> None:
+    """Which benchmarks there are, and whether they are built here."""
+    table = Table("name", "measures", "program")
+    for name, measures in _BENCHMARKS.items():
+        table.add_row(name, measures, str(_program(name) or "not built: make with RASHPA_BENCHMARKS=ON"))
+    Console().print(table)
+
+
+@app.command(context_settings=_PASS_ON)
+def link(
+    context: typer.Context,
+    link_: Annotated[str, typer.Option("--link", help="The link to measure.")] = "roce",
+    line_bytes: Annotated[
+        int, typer.Option("--line-bytes", min=4, help="Bytes of one line, the unit that is sent.")
+    ] = 4096,
+    json_file: JsonFile = None,
+) -> None:
+    """A link from one process to another, ICRC and CRC32C on. Further options go to the program (rashpa_link_bench --help)."""
+    _run("link", "link", ["--link", link_, "--line-bytes", str(line_bytes), *context.args], json_file)
+
+
+@app.command(context_settings=_PASS_ON)
+def kernel(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The kernel, for example jungfrau.")],
+    json_file: JsonFile = None,
+) -> None:
+    """One kernel on one core. Further options go to the program (rashpa_kernel_bench --help)."""
+    _run("kernel", f"kernel {name}", [name, *context.args], json_file)
+
+
+def _run(program: str, title: str, arguments: list[str], json_file: Path | None) -> None:
+    path = _program(program)
+    if path is None:
+        raise _refusal(f"rashpa_{program}_bench is not in this installation; `make` builds it")
+    if json_file is not None and not json_file.resolve().parent.is_dir():
+        raise _refusal(f"{json_file}: there is no folder {json_file.resolve().parent}")
+    done = subprocess.run([str(path), *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise _refusal(f"{path.name} {' '.join(arguments)} ended with status {done.returncode}; what it said is above")
+    rows = [_checked(row, path.name) for row in parse_rows(done.stdout)]
+    if not rows:
+        raise _refusal(f"{path.name} {' '.join(arguments)} gave no rows")
+    machine = machine_facts()
+    _show(title, machine, rows)
+    if json_file is not None:
+        result = {"name": title, "machine": machine, "rows": rows}
+        json_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+def _program(name: str) -> Path | None:
+    """The benchmark's program: in the installed package, or in the build folder of the tree that this runs from."""
+    file = f"rashpa_{name}_bench"
+    for folder in rashpa.__path__:
+        if (Path(folder) / "_bin" / file).is_file():
+            return Path(folder) / "_bin" / file
+    build = Path(__file__).resolve().parents[3] / "build" / "release" / "src" / "rashpa"
+    return next((path for path in sorted(build.glob(f"**/{file}")) if path.is_file()), None)
+
+
+def parse_rows(text: str) -> list[dict[str, Any]]:
+    """Rows of a program's output: one JSON list, an object with `rows`, or one object a line."""
+    try:
+        whole = json.loads(text)
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in text.splitlines() if line.lstrip().startswith("{")]
+    if isinstance(whole, dict):
+        whole = whole.get("rows", [whole])
+    return list(whole)
+
+
+def _checked(row: dict[str, Any], program: str) -> dict[str, Any]:
+    """The row with all its columns; the ratio is computed when it is not given."""
+    if not {"what", "value", "unit"} <= row.keys():
+        raise _refusal(f"{program}: a row lacks what, value or unit: {row}")
+    against = row.get("against_value")
+    ratio = row.get("ratio") or (row["value"] / against if against else None)
+    return (
+        {name: row.get(name) for name in _ROW}
+        | {name: row[name] for name in row if name not in _ROW}
+        | {"ratio": ratio}
+    )
+
+
+def _show(title: str, machine: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    console = Console()
+    table = Table(title=f"rashpa bench {title}")
+    for column in ("what", "value", "unit", "against", "value", "ratio"):
+        table.add_column(column, justify="right" if column in {"value", "ratio"} else "left")
+    for row in rows:
+        table.add_row(*(_cell(row[name]) for name in ("what", "value", "unit", "against", "against_value", "ratio")))
+    console.print(table)
+    console.print(
+        f"{machine.get('cpu', '?')}, {machine['cores']} cores, {machine['os']}, {machine.get('compiler', '?')}"
+    )
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return (
+        f"{value:.3g}"
+        if isinstance(value, float) and value < 1000
+        else f"{value:,.0f}"
+        if isinstance(value, float)
+        else str(value)
+    )
+
+
+def _refusal(message: str) -> typer.Exit:
+    Console(stderr=True).print(f"rashpa bench: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
+    return typer.Exit(2)

@@ -1,0 +1,94 @@
+"""Facts about this machine that go beside every measured figure."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+# Of the many flags of a processor, those that choose a kernel or a checksum.
+_FLAGS = (
+    "ssse3",
+    "sse4_2",
+    "avx2",
+    "avx512f",
+    "avx512bw",
+    "avx512vbmi2",
+    "pclmulqdq",
+    "vpclmulqdq",
+    "asimd",
+    "sve",
+    "crc32",
+)
+
+
+def machine_facts() -> dict[str, Any]:
+    """Processor, memory, system and software, as JSON; what cannot be found out is left out."""
+    cpuinfo = _read("/proc/cpuinfo")
+    model = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    have = set(flags.group(1).split()) if flags else set()
+    memory = re.search(r"^MemTotal:\s*(\d+) kB$", _read("/proc/meminfo"), re.MULTILINE)
+    release = re.search(r'^PRETTY_NAME="?([^"\n]+)', _read("/etc/os-release"), re.MULTILINE)
+    facts = {
+        "cpu": model.group(1).strip() if model else platform.processor() or None,
+        "cpu_flags": [flag for flag in _FLAGS if flag in have],
+        "cores": len(os.sched_getaffinity(0)),
+        "cores_online": os.cpu_count(),
+        "memory_gb": round(int(memory.group(1)) / 1e6, 1) if memory else None,
+        "numa_nodes": len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or None,
+        "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip() or None,
+        "kernel": platform.release(),
+        "architecture": platform.machine(),
+        "os": release.group(1) if release else platform.system(),
+        "python": platform.python_version(),
+        "compiler": _compiler(),
+        "commit": _commit(),
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _compiler() -> str | None:
+    """The compiler of the build folder, else the machine's own."""
+    for cache in sorted(_source_root().glob("build/release/CMakeFiles/*/CMakeCXXCompiler.cmake")):
+        text = cache.read_text(encoding="utf-8", errors="replace")
+        found = [re.search(rf'set\(CMAKE_CXX_COMPILER_{name} "([^"]+)"', text) for name in ("ID", "VERSION")]
+        if all(found):
+            return " ".join(match.group(1) for match in found if match)
+    return _first_line(["c++", "--version"])
+
+
+def _commit() -> str | None:
+    """The commit of the source tree this runs from, with `+` when files differ from it; None when installed without a tree."""
+    root = _source_root()
+    if not (root / ".git").exists():
+        return None
+    commit = _first_line(["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"])
+    if commit is None:
+        return None
+    changes = _first_line(["git", "-C", str(root), "status", "--porcelain", "--untracked-files=no"])
+    return commit + ("+" if changes else "")
+
+
+def _source_root() -> Path:
+    return Path(__file__).resolve().parents[3]
+
+
+def _first_line(command: list[str]) -> str | None:
+    if shutil.which(command[0]) is None:
+        return None
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = done.stdout.splitlines()
+    return lines[0].strip() if done.returncode == 0 and lines else None
