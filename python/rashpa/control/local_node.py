@@ -1,0 +1,102 @@
+"""A node that the manager starts for one run, as a process of its own on this machine."""
+
+import asyncio
+import collections
+import contextlib
+import json
+import signal
+import sys
+from collections.abc import Sequence
+
+from rashpa.control.node_client import NodeError
+
+_READY_S = 30.0
+_CLOSE_S = 4.0
+
+
+def local_command(role: str) -> tuple[str, ...]:
+    """How a node of this installation is started."""
+    return (sys.executable, "-m", "rashpa.cli.main", role, "--name", role, "--port", "0", "--with-parent")
+
+
+class LocalNode:
+    """The process of one node. It ends when the manager ends, however that happens: it watches its stdin."""
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
+        self.name = name
+        self.url = ""
+        self._process = process
+        self._said: collections.deque[str] = collections.deque(maxlen=20)
+        self._listening = asyncio.create_task(self._listen())
+
+    @classmethod
+    async def start(cls, role: str, command: Sequence[str]) -> "LocalNode":
+        """Starts the process and waits until it takes telegrams. NodeError with its last words when it does not."""
+        pipe = asyncio.subprocess.PIPE
+        # its own session: Ctrl-C goes to the manager alone, which then ends the node in order
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+        )
+        node = cls(role, process)
+        try:
+            await node._read_announcement()
+        except BaseException:
+            await node.close()
+            raise
+        return node
+
+    async def _read_announcement(self) -> None:
+        stdout = self._process.stdout
+        if stdout is None:
+            raise NodeError(self.name, f"{self.name}: no pipe to its output")
+        try:
+            async with asyncio.timeout(_READY_S):
+                line = await stdout.readline()
+        except TimeoutError:
+            raise NodeError(self.name, f"{self.name} did not start within {_READY_S:g} s{self.last_words()}") from None
+        try:
+            self.url = str(json.loads(line)["url"])
+        except (ValueError, KeyError, TypeError):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_S):
+                    await self._listening
+            raise NodeError(self.name, f"{self.name} did not start{self.last_words()}") from None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def ended(self, within_s: float = 0.5) -> str:
+        """How the process ended; empty while it lives."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._process.wait()
+        code = self._process.returncode
+        if code is None:
+            return ""
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        return f"{self.name} (process {self.pid}) {how}{self.last_words()}"
+
+    def last_words(self) -> str:
+        """The end of what it wrote to stderr, to go behind a message."""
+        return f"; it said: {' | '.join(self._said)}" if self._said else ""
+
+    async def close(self) -> None:
+        """Lets the process end by itself, then ends it; bounded."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        for end in (self._process.terminate, self._process.kill):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_S):
+                    await self._process.wait()
+            if self._process.returncode is not None:
+                break
+            with contextlib.suppress(ProcessLookupError):
+                end()
+        await self._process.wait()
+        await self._listening
+
+    async def _listen(self) -> None:
+        stderr = self._process.stderr
+        while stderr is not None and (line := await stderr.readline()):
+            self._said.append(line.decode(errors="replace").rstrip()[:500])

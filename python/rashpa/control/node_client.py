@@ -1,0 +1,116 @@
+"""The manager's end of the control link to one node."""
+
+import ssl
+from typing import TypeVar
+
+import httpx
+
+from rashpa.control import telegram, telegram_xml
+from rashpa.control.run_state import TRANSITIONS
+from rashpa.control.telegram import Capabilities, Configure, Configured, Fault, Status, Telegram
+from rashpa.control.telegram_xml import CONTENT_TYPE, TelegramError
+
+_QUESTION_S = 5.0
+_GRACE_S = 2.0  # over the node's own deadline, so that its answer can come
+_T = TypeVar("_T", bound=Telegram)
+
+
+class NodeError(RuntimeError):
+    """A node does not answer, or refuses. `lost`: it did not answer at all."""
+
+    def __init__(self, node: str, text: str, code: str = "internal", lost: bool = False) -> None:
+        super().__init__(text)
+        self.node = node
+        self.code = code
+        self.lost = lost
+
+
+class NodeClient:
+    """Sends telegrams to one node and hands back the answers. Every call ends within the deadline of its order."""
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        token: str = "",
+        authority: str = "",
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.name = name
+        self.url = url
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        verify: ssl.SSLContext | bool = True
+        if authority:
+            try:
+                verify = ssl.create_default_context(cafile=authority)
+            except (OSError, ssl.SSLError) as error:
+                raise NodeError(
+                    name, f"nodes.authority {authority}: {error}; give a certificate file in PEM", "config"
+                ) from None
+        # no proxy of the environment: nodes are reached directly
+        self._http = httpx.AsyncClient(
+            base_url=url, headers=headers, verify=verify, transport=transport, trust_env=False
+        )
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def capabilities(self) -> Capabilities:
+        return await self._ask(telegram.GetCapabilities(), Capabilities)
+
+    async def configure(self, order: Configure) -> Configured:
+        return await self._ask(order, Configured)
+
+    async def order(self, order: Telegram) -> Status:
+        """Arm, Start, Pause, Resume, Stop, Abort, Reset, GetStatus."""
+        return await self._ask(order, Status)
+
+    async def status(self) -> Status:
+        return await self.order(telegram.GetStatus())
+
+    async def table(self, name: str, *, buffer: str = "", dtp: int | None = None) -> bytes:
+        """One byte per image: completeness and decisions of a buffer, fates of a DTP."""
+        query = {"table": name, **({"buffer": buffer} if buffer else {"dtp": str(dtp)})}
+        try:
+            answer = await self._http.get("/books", params=query, timeout=30.0)
+        except httpx.HTTPError as error:
+            raise self._lost(error, f"{name} table") from None
+        if answer.status_code != 200:
+            raise NodeError(self.name, f"{self.name} has no {name} table: {answer.text[:200]}")
+        return answer.content
+
+    async def _ask(self, message: Telegram, expected: type[_T]) -> _T:
+        name = type(message).__name__
+        deadline_s = TRANSITIONS[name].deadline_s + _GRACE_S if name in TRANSITIONS else _QUESTION_S
+        try:
+            body = telegram_xml.encode(message)
+            answer = await self._http.post(
+                "/telegram", content=body, headers={"content-type": CONTENT_TYPE}, timeout=deadline_s
+            )
+        except TelegramError as error:
+            raise NodeError(self.name, str(error), "telegram") from None
+        except httpx.HTTPError as error:
+            raise self._lost(error, name) from None
+        try:
+            reply = telegram_xml.decode(answer.content)
+        except TelegramError as error:
+            text = f"{self.name} at {self.url} answers {name} with HTTP {answer.status_code} and no telegram ({error}); is it a rashpa node?"
+            raise NodeError(self.name, text, "telegram") from None
+        if isinstance(reply, Fault):
+            raise NodeError(self.name, reply.text, reply.code)
+        if not isinstance(reply, expected):
+            raise NodeError(
+                self.name,
+                f"{self.name} answers {name} with {type(reply).__name__}, not {expected.__name__}",
+                "telegram",
+            )
+        return reply
+
+    def _lost(self, error: httpx.HTTPError, name: str) -> NodeError:
+        if isinstance(error, httpx.TimeoutException):
+            what = "did not answer in time"
+        elif isinstance(error, httpx.ConnectError):
+            what = f"cannot be reached ({error})"
+        else:
+            what = f"broke the connection ({type(error).__name__})"
+        return NodeError(self.name, f"{self.name} at {self.url} {what} ({name})", "lost", lost=True)

@@ -1,0 +1,222 @@
+"""The run file: the one configuration file of a run (TOML, schema/run.schema.json).
+
+These models check every value on its own; `run_plan` checks what only makes sense together.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rashpa.control.dataset_spec import DatasetSpec
+
+Rectangle = tuple[int, int, int, int]  # x, y, width, height in pixels
+Position = tuple[int, int]  # x, y in pixels of the assembled image
+PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+Processor = Annotated[int, Field(ge=-1)]
+
+
+class Section(BaseModel):
+    """A table of the run file; keys that are not in the schema are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Run(Section):
+    """What is run, and where the results go."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="prefix of the output files")
+    frames: int = Field(ge=1, description="frame numbers 0 … frames-1")
+    number: int = Field(default=1, ge=0, le=2**32 - 1, description="run number, carried by every frame record")
+    output: str = Field(
+        default="out",
+        description="folder of the output files, on the receiver's machine; relative to where the receiver runs",
+    )
+
+
+class Module(Section):
+    """One module; its place in the assembled image."""
+
+    x: int = Field(ge=0, description="pixels")
+    y: int = Field(ge=0, description="pixels")
+
+
+class Detector(Section):
+    """The detector: shape, rate and what the file must say about it."""
+
+    width: int = Field(ge=1, le=65536, description="pixels of a module")
+    height: int = Field(ge=1, le=65536, description="pixels of a module")
+    pixel: PixelName = "uint16"
+    rate_hz: float = Field(default=0.0, ge=0.0, description="frames a second; 0: as fast as flow allows")
+    description: str = "detector"
+    distance_m: float = Field(default=0.1, gt=0.0)
+    beam_center_x: float | None = Field(
+        default=None, description="pixels of the assembled image; its middle when not given"
+    )
+    beam_center_y: float | None = Field(
+        default=None, description="pixels of the assembled image; its middle when not given"
+    )
+    energy_kev: float = Field(default=12.4, gt=0.0, description="photon energy")
+    pixel_size_m: float = Field(default=75e-6, gt=0.0)
+    sensor_material: str = "Si"
+    sensor_thickness_m: float = Field(default=320e-6, gt=0.0)
+    module: list[Module] = Field(default=[Module(x=0, y=0)], min_length=1, max_length=256)
+
+
+class Link(Section):
+    """How bytes travel from the emulator to the receiver."""
+
+    kind: Literal["roce"] = "roce"
+    pmtu: Literal[256, 512, 1024, 2048, 4096] = 4096
+    packetisation: Literal["only", "first_middle_last"] = "only"
+    flow: Literal["credits", "paced"] = "credits"
+    on_full: Literal["pause", "skip"] = "pause"
+    window_bytes: int = Field(
+        default=1 << 20, ge=0, le=1 << 40, description="bytes in flight per DTP before news is needed; 0: no window"
+    )
+    socket_buffer: int = Field(
+        default=8 << 20, ge=4096, le=1 << 31, description="bytes asked of the kernel for each socket"
+    )
+    threads: int = Field(default=1, ge=1, le=64, description="receiving threads")
+    port: int = Field(
+        default=4791, ge=0, le=65535, description="UDP port of the first receiving thread; 0: any free one"
+    )
+    emulator_address: str = "127.0.0.1"
+    receiver_address: str = "127.0.0.1"
+    gso: bool = True
+    gro: bool = True
+    icrc: bool = Field(default=True, description="check on receive; always sent")
+    poll: Literal["spin", "event"] = "event"
+    emulator_processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
+    receiver_processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
+
+
+class Jungfrau(Section):
+    """Kernel `jungfrau`: raw words to photons (int16) or keV (float32)."""
+
+    name: Literal["jungfrau"]
+    output: Literal["photons", "kev"] = "photons"
+    photon_energy_kev: float | None = Field(default=None, gt=0.0, description="that of the detector when not given")
+
+
+class BraggCount(Section):
+    """Kernel `bragg_count`: keeps an image when min_pixels <= pixels at or above threshold <= max_pixels."""
+
+    name: Literal["bragg_count"]
+    threshold: int = Field(ge=1, le=32766, description="photons")
+    min_pixels: int = Field(ge=0)
+    max_pixels: int = Field(default=2**32 - 1, ge=0, le=2**32 - 1)
+
+
+class Csr(Section):
+    """Kernel `csr`: pixels at or above the threshold as index and value."""
+
+    name: Literal["csr"]
+    threshold: int = Field(default=1, ge=1, le=32766, description="photons")
+    capacity: float = Field(default=0.1, gt=0.0, le=1.0, description="fraction of the pixels there is room for")
+
+
+Kernel = Annotated[Jungfrau | BraggCount | Csr, Field(discriminator="name")]
+
+
+class Hdf5Sink(Section):
+    """NXmx files <output>/<run name>_<buffer>_master.h5 and _data_*.h5."""
+
+    kind: Literal["hdf5"]
+    images_per_file: int = Field(default=1000, ge=1)
+    threads: int = Field(default=1, ge=1, le=64)
+
+
+class MemorySink(Section):
+    """Keeps accepted images in memory."""
+
+    kind: Literal["memory"]
+    capacity: int = Field(default=16, ge=1)
+
+
+class NullSink(Section):
+    """Counts and forgets."""
+
+    kind: Literal["null"]
+
+
+Sink = Annotated[Hdf5Sink | MemorySink | NullSink, Field(discriminator="kind")]
+
+
+class Dtp(Section):
+    """One data transfer process, where it is placed by hand."""
+
+    module: int = Field(ge=0)
+    region: Rectangle = Field(description="x, y, width, height in pixels of the module")
+    place: Position = Field(description="x, y in pixels of the buffer's image")
+
+
+class Buffer(Section):
+    """A RASHPA buffer: which pixels of which frames go there, and what becomes of them."""
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$")
+    region: Rectangle | None = Field(
+        default=None, description="x, y, width, height in the assembled image; all of it when not given"
+    )
+    bands: int = Field(default=1, ge=1, le=255, description="DTPs a module, one above the other")
+    dtp: list[Dtp] = Field(default=[], description="DTPs by hand, in place of region and bands")
+    every: int = Field(default=1, ge=1, description="takes every n-th frame …")
+    phase: int = Field(default=0, ge=0, description="… beginning with this one")
+    slots: int = Field(
+        default=40, ge=2, le=1 << 20, description="images in the ring; a multiple of stack, at least 2 stacks"
+    )
+    stack: int = Field(default=10, ge=1, le=1 << 16, description="images processed as a whole")
+    memory: Literal["pageable", "huge", "shared"] = "pageable"
+    deadline_ms: int = Field(
+        default=1000, ge=1, le=600_000, description="an open image is given up when nothing has come for so long"
+    )
+    partial: Literal["keep", "veto"] = "keep"
+    keep_darks: bool = False
+    threads: int = Field(default=1, ge=1, le=256)
+    kernel: list[Kernel] = []
+    sink: list[Sink] = Field(default=[NullSink(kind="null")], min_length=1)
+
+
+class DeadModule(Section):
+    """From frame `from_frame` on the module sends nothing."""
+
+    module: int = Field(ge=0)
+    from_frame: int = Field(ge=0)
+
+
+class Faults(Section):
+    """What the emulator injects; probabilities per packet, `stall` per image of a DTP."""
+
+    seed: int = Field(default=1, ge=0, le=2**64 - 1)
+    drop: Probability = 0.0
+    duplicate: Probability = 0.0
+    reorder: Probability = 0.0
+    corrupt: Probability = 0.0
+    stall: Probability = 0.0
+    stall_us: int = Field(default=1000, ge=0, le=60_000_000)
+    dead_modules: list[DeadModule] = []
+
+
+class Nodes(Section):
+    """Which processes take part: "local" starts one for the run, a URL names one that is running."""
+
+    emulator: str = Field(default="local", pattern=r"^(local|https?://.+)$")
+    receiver: str = Field(default="local", pattern=r"^(local|https?://.+)$")
+    token: str = Field(
+        default="", description="bearer token of remote nodes; the environment's RASHPA_TOKEN when not given"
+    )
+    authority: str = Field(
+        default="", description="certificate file that remote nodes are checked against; the system's when not given"
+    )
+
+
+class RunFile(Section):
+    """A run file of rashpa."""
+
+    run: Run
+    detector: Detector
+    dataset: DatasetSpec
+    link: Link = Link()
+    buffer: list[Buffer] = Field(min_length=1)
+    faults: Faults = Faults()
+    nodes: Nodes = Nodes()

@@ -1,0 +1,454 @@
+"""From a run file to what each node is told: which DTPs exist, where their pixels go, how many images each buffer expects.
+
+Everything that can be wrong without asking a machine is found here, before anything starts; `capacity` asks the machines.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rashpa.control import run_file as toml
+from rashpa.control import telegram
+from rashpa.control.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
+
+MAX_DTPS = 256
+PIXEL_BYTES = {"uint8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "float32": 4}
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """Pixels: x, y, width, height."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    @property
+    def right(self) -> int:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> int:
+        return self.y + self.height
+
+    def common(self, other: "Rectangle") -> "Rectangle | None":
+        """What both cover; None when they do not meet."""
+        x, y = max(self.x, other.x), max(self.y, other.y)
+        width, height = min(self.right, other.right) - x, min(self.bottom, other.bottom) - y
+        return Rectangle(x, y, width, height) if width > 0 and height > 0 else None
+
+    def holds(self, other: "Rectangle") -> bool:
+        return self.common(other) == other
+
+    def __str__(self) -> str:
+        return f"[{self.x}, {self.y}, {self.width}, {self.height}]"
+
+
+@dataclass(frozen=True)
+class PlannedDtp:
+    """One stream: `region` of the module's frames goes to (x, y) of the buffer's image."""
+
+    id: int
+    module: int
+    region: Rectangle
+    x: int
+    y: int
+
+    @property
+    def target(self) -> Rectangle:
+        return Rectangle(self.x, self.y, self.region.width, self.region.height)
+
+
+@dataclass(frozen=True)
+class PlannedBuffer:
+    """A buffer with its DTPs; `origin` is the place of its first pixel in the assembled image (None when placed by hand)."""
+
+    section: toml.Buffer
+    width: int
+    height: int
+    images: int
+    origin: tuple[int, int] | None
+    dtps: tuple[PlannedDtp, ...]
+
+    def frame_of(self, index: int) -> int:
+        """The frame number of the buffer's image `index`."""
+        return self.section.phase + index * self.section.every
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that is consistent in itself."""
+
+    file: toml.RunFile
+    source: RunFileSource
+    buffers: tuple[PlannedBuffer, ...]
+
+    @property
+    def dtps(self) -> tuple[PlannedDtp, ...]:
+        """All DTPs in the order of the telegrams; the id is the position."""
+        return tuple(dtp for buffer in self.buffers for dtp in buffer.dtps)
+
+    @property
+    def frame_pixel_bytes(self) -> int:
+        return PIXEL_BYTES[self.file.detector.pixel]
+
+
+def load_plan(path: Path) -> Plan:
+    """Reads and plans a run file. RunFileError names file, line and key of what is wrong."""
+    file, source = read_run_file(path)
+    return plan_run(file, source)
+
+
+def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
+    """Plans a run. RunFileError as for `load_plan`."""
+    problems: list[str] = []
+    problems += _module_problems(file, source)
+    buffers: list[PlannedBuffer] = []
+    first_id = 0
+    for number, section in enumerate(file.buffer):
+        path: KeyPath = ("buffer", number)
+        problems += _buffer_problems(file, section, path, source)
+        try:
+            buffer = _plan_buffer(file, section, path, source, first_id)
+        except RunFileError as error:
+            problems.append(str(error))
+            continue
+        buffers.append(buffer)
+        first_id += len(buffer.dtps)
+    if first_id > MAX_DTPS:
+        problems.append(
+            f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … 255; use fewer bands, modules or buffers"
+        )
+    problems += _run_problems(file, source)
+    if problems:
+        raise RunFileError("\n".join(dict.fromkeys(problems)))
+    return Plan(file, source, tuple(buffers))
+
+
+# ---- geometry -------------------------------------------------------------------------------------------------------------------
+
+
+def module_rectangles(detector: toml.Detector) -> tuple[Rectangle, ...]:
+    """Where the modules lie in the assembled image."""
+    return tuple(Rectangle(module.x, module.y, detector.width, detector.height) for module in detector.module)
+
+
+def assembled_size(detector: toml.Detector) -> tuple[int, int]:
+    """Width and height of the assembled image."""
+    places = module_rectangles(detector)
+    return max(place.right for place in places), max(place.bottom for place in places)
+
+
+def _bands(region: Rectangle, count: int) -> Iterator[Rectangle]:
+    """`region` cut into `count` bands of nearly equal height, top to bottom."""
+    for band in range(count):
+        top, bottom = region.height * band // count, region.height * (band + 1) // count
+        yield Rectangle(region.x, region.y + top, region.width, bottom - top)
+
+
+def _plan_buffer(
+    file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource, first_id: int
+) -> PlannedBuffer:
+    origin: tuple[int, int] | None
+    if section.dtp:
+        dtps, width, height = _dtps_by_hand(file.detector, section, path, source, first_id)
+        origin = None
+    else:
+        dtps, width, height, origin = _dtps_by_region(file.detector, section, path, source, first_id)
+    images = max(0, -(-(file.run.frames - section.phase) // section.every))
+    return PlannedBuffer(section, width, height, images, origin, tuple(dtps))
+
+
+def _dtps_by_region(
+    detector: toml.Detector, section: toml.Buffer, path: KeyPath, source: RunFileSource, first_id: int
+) -> tuple[list[PlannedDtp], int, int, tuple[int, int]]:
+    width, height = assembled_size(detector)
+    whole = Rectangle(0, 0, width, height)
+    region = Rectangle(*section.region) if section.region else whole
+    where = source.where((*path, "region"))
+    if not whole.holds(region):
+        raise RunFileError(f"{where}: {region} is not inside the assembled image {whole}; x, y, width, height")
+    dtps: list[PlannedDtp] = []
+    for module, place in enumerate(module_rectangles(detector)):
+        part = place.common(region)
+        if part is None:
+            continue
+        if part.height < section.bands:
+            raise RunFileError(
+                f"{source.where((*path, 'bands'))}: module {module} has {part.height} rows in this buffer; at most that many bands"
+            )
+        for band in _bands(part, section.bands):
+            own = Rectangle(band.x - place.x, band.y - place.y, band.width, band.height)
+            dtps.append(PlannedDtp(first_id + len(dtps), module, own, band.x - region.x, band.y - region.y))
+    if not dtps:
+        raise RunFileError(
+            f"{where}: {region} covers no module; modules lie at {', '.join(str(place) for place in module_rectangles(detector))}"
+        )
+    return dtps, region.width, region.height, (region.x, region.y)
+
+
+def _dtps_by_hand(
+    detector: toml.Detector, section: toml.Buffer, path: KeyPath, source: RunFileSource, first_id: int
+) -> tuple[list[PlannedDtp], int, int]:
+    frame = Rectangle(0, 0, detector.width, detector.height)
+    if section.region is not None or section.bands != 1:
+        raise RunFileError(
+            f"{source.where((*path, 'dtp'))}: DTPs by hand exclude region and bands; use one or the other"
+        )
+    dtps: list[PlannedDtp] = []
+    for number, dtp in enumerate(section.dtp):
+        here = (*path, "dtp", number)
+        if dtp.module >= len(detector.module):
+            raise RunFileError(
+                f"{source.where((*here, 'module'))}: module {dtp.module} does not exist; modules are 0 … {len(detector.module) - 1}"
+            )
+        region = Rectangle(*dtp.region)
+        if not frame.holds(region):
+            raise RunFileError(
+                f"{source.where((*here, 'region'))}: {region} is not inside the module's frame {frame}; x, y, width, height"
+            )
+        if min(dtp.place) < 0:
+            raise RunFileError(
+                f"{source.where((*here, 'place'))}: {list(dtp.place)} lies outside the image; x and y are 0 or more"
+            )
+        planned = PlannedDtp(first_id + number, dtp.module, region, *dtp.place)
+        for other, earlier in enumerate(dtps):
+            if planned.target.common(earlier.target):
+                raise RunFileError(
+                    f"{source.where((*here, 'place'))}: {planned.target} overlaps {earlier.target} of dtp[{other}] in the buffer's image; move one"
+                )
+        dtps.append(planned)
+    return dtps, max(dtp.target.right for dtp in dtps), max(dtp.target.bottom for dtp in dtps)
+
+
+# ---- checks ---------------------------------------------------------------------------------------------------------------------
+
+
+def _module_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    places = module_rectangles(file.detector)
+    for number, place in enumerate(places):
+        for other in range(number):
+            if place.common(places[other]):
+                yield (
+                    f"{source.where(('detector', 'module', number))}: module {number} at {place} overlaps module {other} at {places[other]}; "
+                    "give each its own x and y"
+                )
+
+
+def _buffer_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
+    stacks = max(2, section.slots // section.stack)
+    if section.slots % section.stack or section.slots < 2 * section.stack:
+        yield (
+            f"{source.where((*path, 'slots'))}: {section.slots} slots; a multiple of the stack ({section.stack}) and at least 2 stacks, "
+            f"for example {stacks * section.stack}"
+        )
+    if section.phase >= section.every:
+        yield f"{source.where((*path, 'phase'))}: {section.phase}; less than every ({section.every})"
+    if section.phase >= file.run.frames:
+        yield f"{source.where((*path, 'phase'))}: no image of this buffer in {file.run.frames} frames; use a smaller phase"
+    names = [buffer.name for buffer in file.buffer]
+    if names.index(section.name) != path[1]:
+        yield f"{source.where((*path, 'name'))}: {section.name} is the name of an earlier buffer; choose another"
+    yield from _pipeline_problems(file, section, path, source)
+    if [sink.kind for sink in section.sink].count("hdf5") > 1:
+        yield f"{source.where((*path, 'sink'))}: two hdf5 sinks would write the same files; keep one"
+
+
+def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
+    order = ["jungfrau", "bragg_count", "csr"]
+    names = [kernel.name for kernel in section.kernel]
+    where = source.where((*path, "kernel"))
+    if [order.index(name) for name in names] != sorted({order.index(name) for name in names}):
+        yield f"{where}: {', '.join(names)}; kernels come once each, in the order {', '.join(order)}"
+    first = section.kernel[0] if section.kernel else None
+    if first is not None and not (isinstance(first, toml.Jungfrau) and (first.output == "photons" or len(names) == 1)):
+        yield f'{where}: bragg_count and csr need photons; begin with jungfrau, output = "photons"'
+    if isinstance(first, toml.Jungfrau) and file.detector.pixel != "uint16":
+        yield f"{source.where(('detector', 'pixel'))}: {file.detector.pixel}; kernel jungfrau reads uint16"
+    for number, kernel in enumerate(section.kernel):
+        if isinstance(kernel, toml.BraggCount) and kernel.min_pixels > kernel.max_pixels:
+            yield f"{source.where((*path, 'kernel', number, 'min_pixels'))}: {kernel.min_pixels} is more than max_pixels ({kernel.max_pixels})"
+
+
+def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    for number, dead in enumerate(file.faults.dead_modules):
+        if dead.module >= len(file.detector.module):
+            yield (
+                f"{source.where(('faults', 'dead_modules', number, 'module'))}: module {dead.module} does not exist; "
+                f"modules are 0 … {len(file.detector.module) - 1}"
+            )
+    for field, url in (("emulator", file.nodes.emulator), ("receiver", file.nodes.receiver)):
+        if url.startswith("http://") and not any(
+            url.startswith(f"http://{host}") for host in ("127.", "localhost", "[::1]")
+        ):
+            yield f"{source.where(('nodes', field))}: {url}; nodes elsewhere are reached by https:// only"
+
+
+# ---- telegrams ------------------------------------------------------------------------------------------------------------------
+
+
+def _roce(link: toml.Link) -> telegram.Roce:
+    return telegram.Roce(
+        link.pmtu, link.packetisation, link.gso, link.gro, link.icrc, link.window_bytes, link.socket_buffer
+    )
+
+
+def _parameters(values: dict[str, object]) -> tuple[telegram.Parameter, ...]:
+    return tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items())
+
+
+def _dataset(file: toml.RunFile) -> telegram.Dataset:
+    values = file.dataset.model_dump(mode="json")
+    return telegram.Dataset(values.pop("kind"), _parameters(values))
+
+
+def _kernel(kernel: toml.Kernel, detector: toml.Detector) -> telegram.Kernel:
+    values = kernel.model_dump(mode="json")
+    if isinstance(kernel, toml.Jungfrau) and kernel.photon_energy_kev is None:
+        values["photon_energy_kev"] = detector.energy_kev
+    return telegram.Kernel(values.pop("name"), _parameters(values))
+
+
+def _sink(sink: toml.Sink, file: toml.RunFile, buffer: PlannedBuffer) -> telegram.Sink:
+    values = sink.model_dump(mode="json")
+    if isinstance(sink, toml.Hdf5Sink):
+        values["prefix"] = f"{file.run.output}/{file.run.name}_{buffer.section.name}"
+        values["metadata"] = metadata_of(file, buffer)
+    return telegram.Sink(values.pop("kind"), _parameters(values))
+
+
+def metadata_of(file: toml.RunFile, buffer: PlannedBuffer) -> dict[str, object]:
+    """What the output file says about the detector, with units in the names; the beam centre is that of the buffer's image."""
+    detector = file.detector
+    width, height = assembled_size(detector)
+    left, top = buffer.origin or (0, 0)
+    center_x = detector.beam_center_x if detector.beam_center_x is not None else width / 2
+    center_y = detector.beam_center_y if detector.beam_center_y is not None else height / 2
+    frame_time = buffer.section.every / detector.rate_hz if detector.rate_hz > 0 else 0.0
+    return {
+        "run": file.run.number,
+        "run_name": file.run.name,
+        "description": detector.description,
+        "distance_m": detector.distance_m,
+        "beam_center_x": center_x - left,
+        "beam_center_y": center_y - top,
+        "energy_kev": detector.energy_kev,
+        "wavelength_angstrom": 12.398419843320026 / detector.energy_kev,
+        "pixel_size_m": detector.pixel_size_m,
+        "sensor_material": detector.sensor_material,
+        "sensor_thickness_m": detector.sensor_thickness_m,
+        "frame_time_s": frame_time,
+        "modules": [
+            {
+                "module": dtp.module,
+                "dtp": dtp.id,
+                "x": dtp.x,
+                "y": dtp.y,
+                "width": dtp.region.width,
+                "height": dtp.region.height,
+            }
+            for dtp in buffer.dtps
+        ],
+    }
+
+
+def destination_telegram(plan: Plan) -> telegram.Configure:
+    """What the receiver is told."""
+    file = plan.file
+    buffers = tuple(
+        telegram.Buffer(
+            name=buffer.section.name,
+            width=buffer.width,
+            height=buffer.height,
+            pixel=file.detector.pixel,
+            slots=buffer.section.slots,
+            stack=buffer.section.stack,
+            memory=buffer.section.memory,
+            every=buffer.section.every,
+            phase=buffer.section.phase,
+            images=buffer.images,
+            deadline_ms=buffer.section.deadline_ms,
+            partial=buffer.section.partial,
+            keep_darks=buffer.section.keep_darks,
+            threads=buffer.section.threads,
+            dtps=tuple(
+                telegram.DestinationDtp(
+                    dtp.id, dtp.module, dtp.x, dtp.y, dtp.region.width, dtp.region.height, dtp.region.x, dtp.region.y
+                )
+                for dtp in buffer.dtps
+            ),
+            kernels=tuple(_kernel(kernel, file.detector) for kernel in buffer.section.kernel),
+            sinks=tuple(_sink(sink, file, buffer) for sink in buffer.section.sink),
+        )
+        for buffer in plan.buffers
+    )
+    destination = telegram.Destination(
+        link=file.link.kind,
+        bind_address=file.link.receiver_address,
+        port=file.link.port,
+        link_threads=file.link.threads,
+        flow=file.link.flow,
+        poll=file.link.poll,
+        first_processor=file.link.receiver_processor,
+        modules=len(file.detector.module),
+        module_width=file.detector.width,
+        module_height=file.detector.height,
+        roce=_roce(file.link),
+        dataset=_dataset(file),
+        buffers=buffers,
+    )
+    return telegram.Configure(file.run.number, file.run.name, destination=destination)
+
+
+def source_telegram(
+    plan: Plan, endpoints: Sequence[telegram.Endpoint], placements: Sequence[telegram.Placement]
+) -> telegram.Configure:
+    """What the emulator is told, once the receiver has said where its memory is."""
+    file = plan.file
+    every = [
+        (buffer.section.every, buffer.section.phase, buffer.images) for buffer in plan.buffers for _ in buffer.dtps
+    ]
+    dtps = tuple(
+        telegram.SourceDtp(
+            dtp.id,
+            dtp.module,
+            dtp.region.x,
+            dtp.region.y,
+            dtp.region.width,
+            dtp.region.height,
+            *timing,
+            placement,
+            endpoint,
+        )
+        for dtp, timing, placement, endpoint in zip(plan.dtps, every, placements, endpoints, strict=True)
+    )
+    faults = file.faults
+    source = telegram.Source(
+        link=file.link.kind,
+        bind_address=file.link.emulator_address,
+        frames=file.run.frames,
+        modules=len(file.detector.module),
+        width=file.detector.width,
+        height=file.detector.height,
+        pixel=file.detector.pixel,
+        rate_hz=file.detector.rate_hz,
+        flow=file.link.flow,
+        on_full=file.link.on_full,
+        first_processor=file.link.emulator_processor,
+        roce=_roce(file.link),
+        dataset=_dataset(file),
+        faults=telegram.Faults(
+            faults.seed,
+            faults.drop,
+            faults.duplicate,
+            faults.reorder,
+            faults.corrupt,
+            faults.stall,
+            faults.stall_us,
+            tuple(telegram.DeadModule(dead.module, dead.from_frame) for dead in faults.dead_modules),
+        ),
+        dtps=dtps,
+    )
+    return telegram.Configure(file.run.number, file.run.name, source=source)

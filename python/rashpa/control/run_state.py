@@ -1,0 +1,58 @@
+"""The states of a node and the orders that move it between them (DESIGN.md section 7). Every transition has a deadline."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class RunState(StrEnum):
+    """idle → configured → armed → running ⇄ paused → finished; fault from anywhere; reset back to idle."""
+
+    idle = "idle"
+    configured = "configured"
+    armed = "armed"
+    running = "running"
+    paused = "paused"
+    finished = "finished"
+    fault = "fault"
+
+
+@dataclass(frozen=True)
+class Transition:
+    """From any of `sources` to `target`, done within `deadline_s` or the node is in fault."""
+
+    sources: frozenset[RunState]
+    target: RunState
+    deadline_s: float
+
+
+def _transition(sources: tuple[RunState, ...], target: RunState, deadline_s: float) -> Transition:
+    return Transition(frozenset(sources), target, deadline_s)
+
+
+_S = RunState
+TRANSITIONS: dict[str, Transition] = {
+    # making or reading the dataset and touching all memory takes its time
+    "Configure": _transition((_S.idle,), _S.configured, 300.0),
+    "Arm": _transition((_S.configured,), _S.armed, 5.0),
+    "Start": _transition((_S.armed,), _S.running, 5.0),
+    "Pause": _transition((_S.running,), _S.paused, 5.0),
+    "Resume": _transition((_S.paused,), _S.running, 5.0),
+    # after Stop a node is finished when its engine says so; it stays running until then
+    "Stop": _transition((_S.running, _S.paused, _S.finished), _S.running, 5.0),
+    "Abort": _transition((_S.configured, _S.armed, _S.running, _S.paused, _S.finished), _S.finished, 10.0),
+    "Reset": _transition(tuple(_S), _S.idle, 10.0),
+}
+
+
+class StateError(RuntimeError):
+    """An order that the state does not allow."""
+
+
+def check_transition(node: str, state: RunState, order: str) -> Transition:
+    """The transition of an order. StateError names node, state, and the states in which the order is obeyed."""
+    transition = TRANSITIONS[order]
+    if state not in transition.sources:
+        allowed = ", ".join(known for known in RunState if known in transition.sources)
+        hint = "; send Reset first" if order != "Reset" and state in (_S.fault, _S.finished) else ""
+        raise StateError(f"{node} is {state}; {order} is obeyed when {allowed}{hint}")
+    return transition

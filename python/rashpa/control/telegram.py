@@ -1,0 +1,475 @@
+"""The telegrams as frozen dataclasses; `telegram_xml` turns them into XML and back (schema/telegram.xsd).
+
+A class is an element, a field of a plain type is an attribute of the same name, a tuple of numbers or names is a list in one attribute, a
+field that holds a telegram part is a child element (absent when None), a tuple of parts is a sequence of child elements.
+"""
+
+from dataclasses import dataclass, field
+
+VERSION = 1
+NAMESPACE = "urn:rashpa:telegram:1"
+
+
+# ---- parts: addresses and memory ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One end of one queue pair; DTPs in the order of the Configure telegram."""
+
+    address: str
+    port: int
+    qpn: int
+    rkey: int
+    credit_offset: int
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a DTP's lines and records lie in the destination's registered memory; bytes, except slots and lines."""
+
+    pixels_offset: int
+    slot_bytes: int
+    slots: int
+    first_line_offset: int
+    pitch: int
+    line_bytes: int
+    lines: int
+    records_offset: int
+
+
+@dataclass(frozen=True)
+class Roce:
+    """How packets are made and checked; both ends of a DTP agree on pmtu and packetisation."""
+
+    pmtu: int = 4096
+    packetisation: str = "only"
+    gso: bool = True
+    gro: bool = True
+    icrc: bool = True
+    window_bytes: int = 1 << 20
+    socket_buffer: int = 8 << 20
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named value; the value is JSON."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What an emulator plays, and where a receiver finds the calibration that belongs to it: kind and parameters of a run file's [dataset].
+    Big data never travels in a telegram: the node loads or makes them."""
+
+    kind: str
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeadModule:
+    """From frame number `from_frame` on the module sends nothing."""
+
+    module: int
+    from_frame: int
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What the emulator injects. Probabilities are per packet (stall: per image of a DTP)."""
+
+    seed: int = 0
+    drop: float = 0.0
+    duplicate: float = 0.0
+    reorder: float = 0.0
+    corrupt: float = 0.0
+    stall: float = 0.0
+    stall_us: int = 0
+    dead_modules: tuple[DeadModule, ...] = ()
+
+
+# ---- parts: what a node is to do ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SourceDtp:
+    """One DTP as the emulator sees it: a region of a module, a time slice, and where it goes."""
+
+    id: int
+    module: int
+    x: int
+    y: int
+    width: int
+    height: int
+    every: int
+    phase: int
+    images: int
+    placement: Placement
+    destination: Endpoint
+
+
+@dataclass(frozen=True)
+class Source:
+    """Everything an emulator needs."""
+
+    link: str
+    bind_address: str
+    frames: int
+    modules: int
+    width: int
+    height: int
+    pixel: str
+    rate_hz: float
+    flow: str
+    on_full: str
+    first_processor: int
+    roce: Roce
+    dataset: Dataset
+    faults: Faults
+    dtps: tuple[SourceDtp, ...]
+
+
+@dataclass(frozen=True)
+class DestinationDtp:
+    """One DTP as the receiver sees it: pixels (x, y, width, height) of the buffer's image, from (source_x, source_y) of the module."""
+
+    id: int
+    module: int
+    x: int
+    y: int
+    width: int
+    height: int
+    source_x: int
+    source_y: int
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One step of a pipeline."""
+
+    name: str
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where results of a buffer go."""
+
+    kind: str
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A RASHPA buffer with its pipeline and sinks."""
+
+    name: str
+    width: int
+    height: int
+    pixel: str
+    slots: int
+    stack: int
+    memory: str
+    every: int
+    phase: int
+    images: int
+    deadline_ms: int
+    partial: str
+    keep_darks: bool
+    threads: int
+    dtps: tuple[DestinationDtp, ...]
+    kernels: tuple[Kernel, ...] = ()
+    sinks: tuple[Sink, ...] = ()
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Everything a receiver needs. `modules`, `module_width`, `module_height`: the shape of the calibration."""
+
+    link: str
+    bind_address: str
+    port: int
+    link_threads: int
+    flow: str
+    poll: str
+    first_processor: int
+    modules: int
+    module_width: int
+    module_height: int
+    roce: Roce
+    dataset: Dataset
+    buffers: tuple[Buffer, ...]
+
+
+# ---- parts: what a node says ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link that the node has. `bytes_per_s` of payload that it takes or gives in all; 0: not known, not checked."""
+
+    name: str
+    bytes_per_s: int
+    pmtus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Books:
+    """The integers that must balance (DESIGN.md section 3)."""
+
+    expected: int = 0
+    complete: int = 0
+    partial: int = 0
+    missing: int = 0
+    accepted: int = 0
+    vetoed: int = 0
+    errored: int = 0
+    written: int = 0
+
+    @property
+    def balanced(self) -> bool:
+        """All three lines of DESIGN.md section 3; partial images are decided on like complete ones."""
+        arrived = self.complete + self.partial
+        return (
+            self.expected == arrived + self.missing
+            and arrived == self.accepted + self.vetoed + self.errored
+            and self.accepted == self.written
+        )
+
+    def __add__(self, other: "Books") -> "Books":
+        return Books(
+            self.expected + other.expected,
+            self.complete + other.complete,
+            self.partial + other.partial,
+            self.missing + other.missing,
+            self.accepted + other.accepted,
+            self.vetoed + other.vetoed,
+            self.errored + other.errored,
+            self.written + other.written,
+        )
+
+
+@dataclass(frozen=True)
+class Count:
+    """A counter of the node: of the link, of the injector, of vetoes or of losses, as `group` says."""
+
+    group: str
+    name: str
+    value: int
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Of one stage, in microseconds."""
+
+    stage: str
+    count: int
+    p50: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True)
+class SourceDtpStatus:
+    """What the emulator counts of one DTP."""
+
+    id: int
+    images_sent: int
+    images_skipped: int
+    payload_bytes: int
+    packets: int
+    waits: int
+    window_timeouts: int
+    late_ns: int
+
+
+@dataclass(frozen=True)
+class DestinationDtpStatus:
+    """What the receiver counts of one DTP; counts: group `loss`, images by cause."""
+
+    id: int
+    module: int
+    expected: int
+    complete: int
+    partial: int
+    missing: int
+    lines_missing: int
+    counts: tuple[Count, ...] = ()
+
+
+@dataclass(frozen=True)
+class BufferStatus:
+    """What the receiver counts of one buffer; counts: group `veto`, images by reason."""
+
+    name: str
+    memory: str
+    sink_error: str
+    bytes_written: int
+    bytes_stored: int
+    books: Books
+    counts: tuple[Count, ...] = ()
+    latencies: tuple[Latency, ...] = ()
+    dtps: tuple[DestinationDtpStatus, ...] = ()
+
+
+@dataclass(frozen=True)
+class SourceStatus:
+    """Of an emulator; counts: group `injected`."""
+
+    elapsed_s: float
+    counts: tuple[Count, ...] = ()
+    dtps: tuple[SourceDtpStatus, ...] = ()
+
+
+@dataclass(frozen=True)
+class DestinationStatus:
+    """Of a receiver; counts: group `link`."""
+
+    elapsed_s: float
+    first_incomplete: str
+    counts: tuple[Count, ...] = ()
+    buffers: tuple[BufferStatus, ...] = ()
+
+
+# ---- telegrams ------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GetCapabilities:
+    """Asks a node what it can do."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a node can do. `memory_bytes` is free now; `max_dtps` is the largest number of DTPs."""
+
+    node: str
+    role: str
+    software: str
+    processors: int
+    memory_bytes: int
+    max_dtps: int
+    pixels: tuple[str, ...]
+    kernels: tuple[str, ...]
+    sinks: tuple[str, ...]
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True)
+class Configure:
+    """Gives a node its part of a run: `source` to an emulator, `destination` to a receiver."""
+
+    run: int
+    name: str
+    source: Source | None = None
+    destination: Destination | None = None
+
+
+@dataclass(frozen=True)
+class Configured:
+    """Memory, sockets and files are taken. One endpoint per DTP in order; placements from receivers only."""
+
+    node: str
+    endpoints: tuple[Endpoint, ...] = ()
+    placements: tuple[Placement, ...] = ()
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Tells a receiver who its DTPs come from, in order; an emulator needs none."""
+
+    endpoints: tuple[Endpoint, ...] = ()
+
+
+@dataclass(frozen=True)
+class Start:
+    """A receiver listens, an emulator sends."""
+
+
+@dataclass(frozen=True)
+class Pause:
+    """An emulator stops sending between two images."""
+
+
+@dataclass(frozen=True)
+class Resume:
+    """An emulator goes on."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Orderly end. An emulator stops sending; a receiver is told that nothing more will come and closes what is open."""
+
+
+@dataclass(frozen=True)
+class Abort:
+    """End at once: what is open counts as missing, files are completed."""
+
+
+@dataclass(frozen=True)
+class Reset:
+    """Gives everything back; the node is idle."""
+
+
+@dataclass(frozen=True)
+class GetStatus:
+    """Asks a node for its state and counters."""
+
+
+@dataclass(frozen=True)
+class Notify:
+    """Something that happened on a node: what = overrun | incomplete | finished | fault."""
+
+    node: str
+    what: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Status:
+    """State and counters of a node, and what has happened since it was configured. Also the answer to every order."""
+
+    node: str
+    role: str
+    state: str
+    message: str = ""
+    source: SourceStatus | None = None
+    destination: DestinationStatus | None = None
+    notifications: tuple[Notify, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The answer to a telegram that was not obeyed: which node, in which state, code (telegram | state | config | resource | file | deadline |
+    denied | internal), and what to try."""
+
+    node: str
+    state: str
+    code: str
+    text: str
+
+
+Telegram = (
+    GetCapabilities
+    | Capabilities
+    | Configure
+    | Configured
+    | Arm
+    | Start
+    | Pause
+    | Resume
+    | Stop
+    | Abort
+    | Reset
+    | GetStatus
+    | Status
+    | Notify
+    | Fault
+)
+
+
+def count_of(counts: tuple[Count, ...], group: str) -> dict[str, int]:
+    """The counters of one group by name."""
+    return {count.name: count.value for count in counts if count.group == group}

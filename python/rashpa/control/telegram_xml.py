@@ -1,0 +1,153 @@
+"""The edge where telegrams are XML: bytes in, frozen dataclasses out, and back. Everything is validated on both sides.
+
+Untrusted bytes: UTF-8 only, at most `MAX_BYTES`, no DOCTYPE (hence no entities), nothing is ever loaded from elsewhere.
+"""
+
+import dataclasses
+import re
+import types
+import typing
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
+
+from lxml import etree
+
+from rashpa.control import telegram
+from rashpa.control.schemas import schema_path
+from rashpa.control.telegram import NAMESPACE, VERSION, Telegram
+
+MAX_BYTES = 4 << 20
+CONTENT_TYPE = "application/xml"
+
+_ROOTS: dict[str, type] = {cls.__name__: cls for cls in get_args(Telegram)}
+_NAMES: Any = {None: NAMESPACE}  # the default namespace
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class TelegramError(ValueError):
+    """The bytes are no telegram of this version; the text says where and why."""
+
+
+@cache
+def _schema() -> etree.XMLSchema:
+    return etree.XMLSchema(etree.parse(str(schema_path("telegram.xsd"))))
+
+
+@cache
+def _parts(cls: type) -> tuple[tuple[str, Any, str], ...]:
+    """Fields of a class in order: name, type, and how it is written: attribute | list | child | children."""
+    hints = get_type_hints(cls)
+    parts: list[tuple[str, Any, str]] = []
+    for item in dataclasses.fields(cls):
+        kind = hints[item.name]
+        if get_origin(kind) in (types.UnionType, typing.Union):
+            kind = next(argument for argument in get_args(kind) if argument is not type(None))
+        if get_origin(kind) is tuple:
+            inner = get_args(kind)[0]
+            parts.append((item.name, inner, "children" if dataclasses.is_dataclass(inner) else "list"))
+        else:
+            parts.append((item.name, kind, "child" if dataclasses.is_dataclass(kind) else "attribute"))
+    return tuple(parts)
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        text = repr(value)
+        return {"inf": "INF", "-inf": "-INF", "nan": "NaN"}.get(text, text)
+    return _NOT_XML.sub("\ufffd", str(value))
+
+
+def _element_of(part: Any) -> Any:
+    element: Any = etree.Element(f"{{{NAMESPACE}}}{type(part).__name__}", {}, _NAMES)
+    kind: Any = type(part)
+    for name, _, how in _parts(kind):
+        value = getattr(part, name)
+        if how == "attribute":
+            element.set(name, _text_of(value))
+        elif how == "list":
+            element.set(name, " ".join(_text_of(entry) for entry in value))
+        elif how == "children":
+            element.extend(_element_of(child) for child in value)
+        elif value is not None:
+            element.append(_element_of(value))
+    return element
+
+
+def _value_of(text: str, kind: Any) -> Any:
+    if kind is bool:
+        return text.strip() in ("true", "1")
+    return kind(text)
+
+
+def _part_of(element: Any, cls: type) -> Any:
+    values: dict[str, Any] = {}
+    for name, kind, how in _parts(cls):
+        if how == "attribute":
+            values[name] = _value_of(element.get(name), kind)
+        elif how == "list":
+            values[name] = tuple(_value_of(text, kind) for text in element.get(name).split())
+        else:
+            found = [_part_of(child, kind) for child in element.iterchildren(f"{{{NAMESPACE}}}{kind.__name__}")]
+            if how == "children":
+                values[name] = tuple(found)
+            else:
+                values[name] = found[0] if found else None
+    return cls(**values)
+
+
+def _validate(element: Any) -> None:
+    schema = _schema()
+    if not schema.validate(element):
+        log: Any = schema.error_log
+        first = log[0]
+        raise TelegramError(f"line {first.line}: {first.message.replace('{' + NAMESPACE + '}', '')}")
+
+
+def encode(message: Telegram) -> bytes:
+    """The telegram as an XML document. TelegramError when a value is outside what the schema allows."""
+    element = _element_of(message)
+    element.set("version", str(VERSION))
+    try:
+        _validate(element)
+    except TelegramError as error:
+        raise TelegramError(f"{type(message).__name__} cannot be sent: {error}") from None
+    return bytes(etree.tostring(element, xml_declaration=True, encoding="UTF-8", pretty_print=True))
+
+
+def decode(data: bytes) -> Telegram:
+    """The telegram in untrusted bytes; TelegramError, and nothing else, when there is none."""
+    if len(data) > MAX_BYTES:
+        raise TelegramError(f"{len(data)} bytes; a telegram has at most {MAX_BYTES}")
+    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+        raise TelegramError("a telegram has no DOCTYPE and no entities; send the bare document")
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        element: Any = etree.fromstring(data, parser)
+    except (etree.LxmlError, ValueError) as error:
+        raise TelegramError(f"not well-formed XML: {error}") from None
+    if element is None or element.getroottree().docinfo.doctype:
+        raise TelegramError("a telegram has no DOCTYPE and one root element")
+    version = element.get("version")
+    if version != str(VERSION):
+        raise TelegramError(f"version {version!r} of telegrams is not known here; this node speaks version {VERSION}")
+    _validate(element)
+    name = etree.QName(element).localname
+    if name not in _ROOTS:
+        raise TelegramError(f"{name} is a part of telegrams, not one of them")
+    try:
+        return typing.cast(Telegram, _part_of(element, _ROOTS[name]))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise TelegramError(f"{name}: {error}") from None
+
+
+__all__ = ["CONTENT_TYPE", "MAX_BYTES", "TelegramError", "decode", "encode", "telegram"]

@@ -1,0 +1,1 @@
+"""A node: one process that owns a native engine and obeys telegrams over HTTP."""

@@ -1,0 +1,67 @@
+"""What a node needs of an engine: `native_engine` is the real one, `rashpa.testing.fake_engine` one without compiled code.
+
+Constructors take all memory, sockets and files; they raise `EngineError` with a code of the Fault telegram. Calls may come from any thread and are
+bounded, `wait` by its argument.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.control.telegram import Arm, Capabilities, Configure, Configured, DestinationStatus, SourceStatus
+
+Table = NDArray[np.uint8]
+
+
+class EngineError(RuntimeError):
+    """The engine refuses; `code` is that of a Fault telegram: config | resource | file | state | internal."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Engine(Protocol):
+    """What emulator and receiver have in common."""
+
+    def configured(self, node: str) -> Configured:
+        """Endpoints and, of a receiver, placements, in the order of the Configure telegram."""
+        ...
+
+    def arm(self, order: Arm) -> None: ...
+    def start(self) -> None: ...
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+
+    def stop(self) -> None:
+        """Emulator: stops sending. Receiver: nothing more will come; `wait` becomes True when what is open is closed."""
+        ...
+
+    def abort(self) -> None:
+        """Ends at once; idempotent."""
+        ...
+
+    def wait(self, timeout_s: float) -> bool:
+        """True when everything is done."""
+        ...
+
+    def status(self) -> SourceStatus | DestinationStatus: ...
+
+    def table(self, name: str, key: str) -> Table:
+        """Per image one byte. Emulator: `fates` by DTP id. Receiver: `completeness`, `decisions` by buffer name. KeyError otherwise."""
+        ...
+
+    def latest(self, key: str) -> NDArray[Any] | None:
+        """A recent accepted image of the buffer; None when there is none yet. KeyError when there is no such buffer."""
+        ...
+
+
+class EngineFactory(Protocol):
+    """Makes the engine of one node."""
+
+    def capabilities(self, node: str) -> Capabilities: ...
+
+    def make(self, order: Configure) -> Engine:
+        """Takes everything that the order needs, or raises EngineError."""
+        ...

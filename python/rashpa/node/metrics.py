@@ -1,0 +1,100 @@
+"""The counters of a node as Prometheus metrics; made anew from the engine's status at each scrape, so that they cannot disagree with it."""
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric, SummaryMetricFamily
+from prometheus_client.registry import Collector
+
+from rashpa.control.telegram import BufferStatus, DestinationStatus, SourceStatus, Status, count_of
+
+
+class NodeMetrics(Collector):
+    """`rashpa_frames_total`, `rashpa_bytes_received_total`, `rashpa_stack_ready_seconds`, … of one node."""
+
+    def __init__(self, status: Callable[[], Status], version: str) -> None:
+        self._status = status
+        self._version = version
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def describe(self) -> list[Metric]:
+        """Nothing ahead of the first scrape."""
+        return []
+
+    def text(self) -> bytes:
+        """The exposition format."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        status = self._status()
+        yield InfoMetricFamily("rashpa_build", "What this node is made of", value={"version": self._version})
+        state = GaugeMetricFamily("rashpa_state", "1 for the state that the node is in", labels=["role", "state"])
+        state.add_metric([status.role, status.state], 1)
+        yield state
+        if status.source is not None:
+            yield from _source_metrics(status.source)
+        if status.destination is not None:
+            yield from _destination_metrics(status.destination)
+
+
+def _source_metrics(source: SourceStatus) -> Iterator[Metric]:
+    images = CounterMetricFamily(
+        "rashpa_images_sent", "Images of a DTP that were sent or skipped", labels=["dtp", "state"]
+    )
+    sent = CounterMetricFamily("rashpa_bytes_sent", "Payload", labels=["dtp"])
+    for dtp in source.dtps:
+        images.add_metric([str(dtp.id), "sent"], dtp.images_sent)
+        images.add_metric([str(dtp.id), "skipped"], dtp.images_skipped)
+        sent.add_metric([str(dtp.id)], dtp.payload_bytes)
+    injected = CounterMetricFamily("rashpa_injected", "Faults injected on purpose", labels=["fault"])
+    for name, value in count_of(source.counts, "injected").items():
+        injected.add_metric([name], value)
+    yield from (images, sent, injected)
+
+
+def _destination_metrics(destination: DestinationStatus) -> Iterator[Metric]:
+    frames = CounterMetricFamily(
+        "rashpa_frames",
+        "Books: images of a buffer (module empty), and what arrived of them by module and DTP",
+        labels=["state", "module", "buffer", "dtp"],
+    )
+    for buffer in destination.buffers:
+        _add_frames(frames, buffer)
+    yield frames
+    link = count_of(destination.counts, "link")
+    yield CounterMetricFamily(
+        "rashpa_bytes_received", "Payload accepted into buffers", value=link.get("payload_bytes", 0)
+    )
+    packets = CounterMetricFamily("rashpa_packets", "What the link counted", labels=["counter"])
+    for name, value in link.items():
+        if name != "payload_bytes":
+            packets.add_metric([name], value)
+    yield packets
+    written = CounterMetricFamily("rashpa_bytes_stored", "Bytes that went to storage", labels=["buffer"])
+    for buffer in destination.buffers:
+        written.add_metric([buffer.name], buffer.bytes_stored)
+    yield written
+    # the engine keeps percentiles, not buckets; a summary says what is known
+    for stage in ("ready", "decision", "written"):
+        name = "rashpa_stack_ready_seconds" if stage == "ready" else f"rashpa_stack_{stage}_seconds"
+        yield _latency_metric(name, stage, destination)
+
+
+def _add_frames(frames: CounterMetricFamily, buffer: BufferStatus) -> None:
+    books = buffer.books
+    for state in ("complete", "partial", "missing", "accepted", "vetoed", "errored", "written", "expected"):
+        frames.add_metric([state, "", buffer.name, ""], getattr(books, state))
+    for dtp in buffer.dtps:
+        for state in ("complete", "partial", "missing"):
+            frames.add_metric([state, str(dtp.module), buffer.name, str(dtp.id)], getattr(dtp, state))
+
+
+def _latency_metric(name: str, stage: str, destination: DestinationStatus) -> Metric:
+    family = SummaryMetricFamily(name, f"From the last packet of a stack to {stage}", labels=["buffer"])
+    for buffer in destination.buffers:
+        for latency in (latency for latency in buffer.latencies if latency.stage == stage):
+            family.add_sample(f"{name}_count", {"buffer": buffer.name}, latency.count)
+            for quantile, value in (("0.5", latency.p50), ("0.99", latency.p99), ("1", latency.max)):
+                family.add_sample(name, {"buffer": buffer.name, "quantile": quantile}, value / 1e6)
+    return family

@@ -1,0 +1,236 @@
+"""A node without its transport: state, engine, and the answer to each telegram."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numpy.typing import NDArray
+
+from rashpa.control import telegram
+from rashpa.control.run_state import RunState, StateError, Transition, check_transition
+from rashpa.control.telegram import Configure, Fault, Notify, Status, Telegram
+from rashpa.node.engine import Engine, EngineError, EngineFactory, Table
+
+_log = logging.getLogger(__name__)
+_WATCH_S = 0.1  # how long one wait of the watcher blocks its thread
+_MAX_NOTIFICATIONS = 64
+_T = TypeVar("_T")
+
+
+class OrderError(RuntimeError):
+    """Why a telegram was not obeyed; becomes a Fault telegram."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Node:
+    """One emulator or receiver. All calls from one event loop; the engine's calls run on threads, one order at a time."""
+
+    def __init__(self, name: str, role: str, factory: EngineFactory) -> None:
+        self.name = name
+        self.role = role
+        self._factory = factory
+        self._engine: Engine | None = None
+        self._state = RunState.idle
+        self._message = ""
+        self._notifications: list[Notify] = []
+        self._orders = asyncio.Lock()
+        self._watcher: asyncio.Task[None] | None = None
+        self._unwatched = False
+
+    @property
+    def state(self) -> RunState:
+        return self._state
+
+    def capabilities(self) -> telegram.Capabilities:
+        return self._factory.capabilities(self.name)
+
+    def status(self) -> Status:
+        """The node's state and, once configured, its engine's counters."""
+        source: telegram.SourceStatus | None = None
+        destination: telegram.DestinationStatus | None = None
+        if self._engine is not None:
+            counters = self._engine.status()
+            if isinstance(counters, telegram.SourceStatus):
+                source = counters
+            else:
+                destination = counters
+        return Status(
+            self.name, self.role, self._state.value, self._message, source, destination, tuple(self._notifications)
+        )
+
+    async def obey(self, order: Telegram) -> Telegram:
+        """The answer to a telegram: Capabilities, Configured, Status or Fault. Never raises."""
+        try:
+            match order:
+                case telegram.GetCapabilities():
+                    return self.capabilities()
+                case telegram.GetStatus():
+                    return self.status()
+                case telegram.Notify():
+                    self._notify(order.what, f"{order.node}: {order.text}")
+                    return self.status()
+                case (
+                    telegram.Configure()
+                    | telegram.Arm()
+                    | telegram.Start()
+                    | telegram.Pause()
+                    | telegram.Resume()
+                    | telegram.Stop()
+                    | telegram.Abort()
+                    | telegram.Reset()
+                ):
+                    async with self._orders:
+                        return await self._carry_out(order)
+                case _:
+                    return self.fault("telegram", f"{type(order).__name__} is an answer; {self.name} takes orders")
+        except StateError as error:
+            return self.fault("state", str(error))
+        except (OrderError, EngineError) as error:
+            return self.fault(error.code, str(error))
+        except Exception as error:  # noqa: BLE001  the last guard of a server: says it, keeps answering
+            _log.exception("%s failed", type(order).__name__)
+            return self.fault(
+                "internal", f"{self.name}: {type(order).__name__} failed: {type(error).__name__}: {error}"
+            )
+
+    def fault(self, code: str, text: str) -> Fault:
+        return Fault(self.name, self._state.value, code, text)
+
+    def table(self, name: str, key: str) -> Table:
+        """Per image one byte; KeyError when there is no such table."""
+        if self._engine is None:
+            raise KeyError(f"{self.name} is {self._state}; there are no books yet")
+        return self._engine.table(name, key)
+
+    def latest(self, key: str) -> NDArray[Any] | None:
+        """A recent accepted image; KeyError when there is no such buffer."""
+        if self._engine is None:
+            raise KeyError(f"{self.name} is {self._state}; there are no images yet")
+        return self._engine.latest(key)
+
+    async def close(self) -> None:
+        """Ends the engine and gives everything back; bounded by the deadlines of Abort and Reset."""
+        async with self._orders:
+            await self._reset()
+
+    # ---- orders -----------------------------------------------------------------------------------------------------------------
+
+    async def _carry_out(self, order: Telegram) -> Telegram:
+        name = type(order).__name__
+        transition = check_transition(self.name, self._state, name)
+        if isinstance(order, telegram.Reset):
+            await self._reset()
+            return self.status()
+        if isinstance(order, Configure):
+            return await self._configure(order, transition)
+        if self.role == "receiver" and isinstance(order, telegram.Pause | telegram.Resume):
+            raise OrderError("state", f"{self.name} is a receiver: it takes what comes; send {name} to the emulator")
+        engine = self._engine
+        if engine is None:
+            raise OrderError("internal", f"{self.name} is {self._state} without an engine; send Reset")
+        if isinstance(order, telegram.Stop) and self._state is RunState.finished:
+            return self.status()
+        await self._bounded(name, transition, self._call_of(order, engine))
+        if self._state is not RunState.finished or isinstance(order, telegram.Abort):
+            self._state = transition.target
+        if isinstance(order, telegram.Start):
+            self._unwatched = False
+            self._watcher = asyncio.create_task(self._watch(engine))
+        if isinstance(order, telegram.Abort):
+            self._message = "aborted"
+            await self._end_watch()
+        return self.status()
+
+    def _call_of(self, order: Telegram, engine: Engine) -> Callable[[], object]:
+        match order:
+            case telegram.Arm():
+                return lambda: engine.arm(order)
+            case telegram.Start():
+                return engine.start
+            case telegram.Pause():
+                return engine.pause
+            case telegram.Resume():
+                return engine.resume
+            case telegram.Stop():
+                return engine.stop
+            case _:
+                return engine.abort
+
+    async def _configure(self, order: Configure, transition: Transition) -> Telegram:
+        if (order.source is None) == (self.role == "emulator"):
+            raise OrderError(
+                "config",
+                f"{self.name} is {self.role}; it cannot be configured as {'receiver' if order.destination else 'emulator'}",
+            )
+        self._notifications.clear()
+        self._message = ""
+        self._engine = await self._bounded("Configure", transition, lambda: self._factory.make(order))
+        self._state = transition.target
+        return self._engine.configured(self.name)
+
+    async def _bounded(self, name: str, transition: Transition, call: Callable[[], _T]) -> _T:
+        """Runs an engine's call on a thread; the node is in fault when it does not end in time."""
+        try:
+            async with asyncio.timeout(transition.deadline_s):
+                return await asyncio.to_thread(call)
+        except TimeoutError:
+            text = f"{self.name}: {name} did not end within {transition.deadline_s:g} s; restart the node"
+            self._enter_fault(text)
+            raise OrderError("deadline", text) from None
+
+    async def _reset(self) -> None:
+        await self._end_watch()
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            # an engine that does not stop in time is left to its threads; the node says so and stays usable for a look
+            await self._bounded("Reset", check_transition(self.name, self._state, "Reset"), engine.abort)
+        del engine  # sockets, memory and files go with the last reference
+        self._state = RunState.idle
+        self._message = ""
+        self._notifications.clear()
+
+    # ---- what happens by itself -------------------------------------------------------------------------------------------------
+
+    async def _watch(self, engine: Engine) -> None:
+        """Notices the end of the run."""
+        try:
+            while not await asyncio.to_thread(engine.wait, _WATCH_S):
+                if self._unwatched:
+                    return
+        except Exception as error:  # noqa: BLE001  whatever the engine threw, the node is in fault and says so
+            _log.exception("the engine failed")
+            self._enter_fault(f"{self.name}: the engine failed: {error}")
+            return
+        self._state = RunState.finished
+        counters = engine.status()
+        if isinstance(counters, telegram.DestinationStatus):
+            if counters.first_incomplete:
+                self._notify("incomplete", counters.first_incomplete)
+            overruns = sum(
+                telegram.count_of(dtp.counts, "loss").get("overrun", 0)
+                for buffer in counters.buffers
+                for dtp in buffer.dtps
+            )
+            if overruns:
+                self._notify("overrun", f"{overruns} images of DTPs came while their slot was not free")
+        self._notify("finished", f"after {counters.elapsed_s:.3f} s")
+
+    async def _end_watch(self) -> None:
+        # not cancelled: its thread must have left the engine before the engine's sockets and memory can go
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            self._unwatched = True
+            await watcher
+
+    def _enter_fault(self, text: str) -> None:
+        self._state = RunState.fault
+        self._message = text
+        self._notify("fault", text)
+
+    def _notify(self, what: str, text: str) -> None:
+        if len(self._notifications) < _MAX_NOTIFICATIONS:
+            self._notifications.append(Notify(self.name, what, text))

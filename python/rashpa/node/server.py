@@ -1,0 +1,126 @@
+"""The HTTP face of a node: POST /telegram, GET /capabilities, /status, /metrics, /healthz, /preview, /books."""
+
+import asyncio
+import dataclasses
+import hmac
+from collections.abc import Awaitable, Callable
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from rashpa.control import telegram_xml
+from rashpa.control.telegram import Fault, Telegram
+from rashpa.control.telegram_xml import CONTENT_TYPE, MAX_BYTES, TelegramError
+from rashpa.node.metrics import NodeMetrics
+from rashpa.node.node import Node
+from rashpa.node.preview import png_of
+
+_HTTP_OF_FAULT = {
+    "telegram": 400,
+    "denied": 401,
+    "state": 409,
+    "config": 422,
+    "resource": 422,
+    "file": 422,
+    "deadline": 504,
+    "internal": 500,
+}
+Endpoint = Callable[[Request], Awaitable[Response]]
+_TABLES = ("fates", "completeness", "decisions")
+
+
+class _TooLargeError(Exception):
+    """The body is longer than a telegram may be."""
+
+
+class NodeApp:
+    """The endpoints of one node. With a token, every request but /healthz needs `Authorization: Bearer <token>`."""
+
+    def __init__(self, node: Node, version: str, token: str = "") -> None:
+        self._node = node
+        self._token = token
+        self._metrics = NodeMetrics(node.status, version)
+
+    def starlette(self) -> Starlette:
+        """The ASGI application."""
+        guarded = self._guarded
+        return Starlette(
+            routes=[
+                Route("/telegram", guarded(self._take_telegram), methods=["POST"]),
+                Route("/capabilities", guarded(self._capabilities)),
+                Route("/status", guarded(self._status)),
+                Route("/metrics", guarded(self._scrape)),
+                Route("/preview", guarded(self._preview)),
+                Route("/books", guarded(self._books)),
+                Route("/healthz", self._health),
+            ]
+        )
+
+    def _guarded(self, endpoint: Endpoint) -> Endpoint:
+        async def checked(request: Request) -> Response:
+            given = request.headers.get("authorization", "").encode()
+            if self._token and not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
+                text = f"{self._node.name}: this node needs its bearer token; give it with nodes.token or RASHPA_TOKEN"
+                return _answer(self._node.fault("denied", text))
+            return await endpoint(request)
+
+        return checked
+
+    async def _take_telegram(self, request: Request) -> Response:
+        try:
+            order = telegram_xml.decode(await _body_of(request))
+        except (TelegramError, _TooLargeError) as error:
+            return _answer(self._node.fault("telegram", f"{self._node.name}: {error}"))
+        return _answer(await self._node.obey(order))
+
+    async def _capabilities(self, _: Request) -> Response:
+        return JSONResponse(dataclasses.asdict(self._node.capabilities()))
+
+    async def _status(self, _: Request) -> Response:
+        return JSONResponse(dataclasses.asdict(self._node.status()))
+
+    async def _scrape(self, _: Request) -> Response:
+        return PlainTextResponse(self._metrics.text(), media_type="text/plain; version=0.0.4")
+
+    async def _health(self, _: Request) -> Response:
+        state = self._node.state
+        return JSONResponse({"node": self._node.name, "state": state.value}, 503 if state == "fault" else 200)
+
+    async def _preview(self, request: Request) -> Response:
+        try:
+            image = self._node.latest(request.query_params.get("buffer", ""))
+        except KeyError as error:
+            return PlainTextResponse(str(error.args[0]), 404)
+        if image is None:
+            return PlainTextResponse("no accepted image yet", 404)
+        return Response(await asyncio.to_thread(png_of, image), media_type="image/png")
+
+    async def _books(self, request: Request) -> Response:
+        """One byte per image: /books?table=completeness&buffer=full, /books?table=fates&dtp=0."""
+        table = request.query_params.get("table", "")
+        key = request.query_params.get("buffer") or request.query_params.get("dtp", "")
+        if table not in _TABLES:
+            return PlainTextResponse(f"table is one of {', '.join(_TABLES)}", 400)
+        try:
+            return Response(self._node.table(table, key).tobytes(), media_type="application/octet-stream")
+        except KeyError as error:
+            return PlainTextResponse(str(error.args[0]), 404)
+
+
+def _answer(message: Telegram) -> Response:
+    status = _HTTP_OF_FAULT[message.code] if isinstance(message, Fault) else 200
+    return Response(telegram_xml.encode(message), status, media_type=CONTENT_TYPE)
+
+
+async def _body_of(request: Request) -> bytes:
+    """The body, without ever holding more than a telegram may have."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > MAX_BYTES:
+            raise _TooLargeError(f"a telegram has at most {MAX_BYTES} bytes")
+        parts.append(part)
+    return b"".join(parts)

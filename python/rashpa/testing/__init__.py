@@ -1,0 +1,1 @@
+"""Stand-ins and measures for tests."""

@@ -1,0 +1,318 @@
+"""Engines without compiled code: the whole path manager ↔ HTTP ↔ node can be tested with them.
+
+No pixels travel: the emulator says over one TCP connection, for every image of a DTP, what would have become of it.
+"""
+
+import contextlib
+import os
+import random
+import socket
+import struct
+import threading
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.control import telegram
+from rashpa.control.telegram import (
+    Capabilities,
+    Configure,
+    Configured,
+    Count,
+    DestinationStatus,
+    Endpoint,
+    Link,
+    Placement,
+    SourceStatus,
+)
+from rashpa.node.engine import EngineError, Table
+
+OPEN, COMPLETE, PARTIAL, MISSING = range(4)
+NONE, ACCEPTED, VETOED, ERRORED = range(4)
+_RECORD = struct.Struct("<BQB")  # DTP id, image index, fate
+
+
+class FakeSource:
+    """Plays the fates of images; a slow detector when rate_hz is small."""
+
+    def __init__(self, order: telegram.Source) -> None:
+        self._order = order
+        self._fates = {dtp.id: np.zeros(dtp.images, np.uint8) for dtp in order.dtps}
+        self._sent = {dtp.id: 0 for dtp in order.dtps}
+        self._ended = threading.Event()
+        self._going = threading.Event()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._send, daemon=True)
+        self._began = 0.0
+        self._elapsed = 0.0
+        self._injected = dict.fromkeys(("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images"), 0)
+
+    def configured(self, node: str) -> Configured:
+        return Configured(node, tuple(Endpoint("127.0.0.1", 1, 100 + dtp.id, 7, 0) for dtp in self._order.dtps))
+
+    def arm(self, order: telegram.Arm) -> None:
+        pass
+
+    def start(self) -> None:
+        self._began = time.monotonic()
+        self._going.set()
+        self._thread.start()
+
+    def pause(self) -> None:
+        self._going.clear()
+
+    def resume(self) -> None:
+        self._going.set()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._going.set()
+        if self._thread.is_alive():
+            self._thread.join(5.0)
+        self._done.set()
+
+    abort = stop
+
+    def wait(self, timeout_s: float) -> bool:
+        return self._done.wait(timeout_s)
+
+    def status(self) -> SourceStatus:
+        dtps = tuple(
+            telegram.SourceDtpStatus(
+                dtp.id,
+                self._sent[dtp.id],
+                0,
+                self._sent[dtp.id] * dtp.width * dtp.height * 2,
+                self._sent[dtp.id],
+                0,
+                0,
+                0,
+            )
+            for dtp in self._order.dtps
+        )
+        return SourceStatus(
+            self._elapsed, tuple(Count("injected", name, value) for name, value in self._injected.items()), dtps
+        )
+
+    def table(self, name: str, key: str) -> Table:
+        if name != "fates" or not key.isdigit() or int(key) not in self._fates:
+            raise KeyError(f"no {name} of {key} here")
+        return self._fates[int(key)]
+
+    def latest(self, key: str) -> NDArray[Any] | None:
+        raise KeyError(f"an emulator has no buffer {key}")
+
+    def _send(self) -> None:
+        order = self._order
+        dice = random.Random(order.faults.seed)  # noqa: S311  for faults, not for secrets
+        target = (order.dtps[0].destination.address, order.dtps[0].destination.port)
+        # OSError: the receiver is gone; the manager finds that out
+        with contextlib.suppress(OSError), socket.create_connection(target, 5.0) as connection:
+            for frame in range(order.frames):
+                self._going.wait()
+                if self._ended.wait(1.0 / order.rate_hz if order.rate_hz > 0 else 0.0):
+                    break
+                for dtp in order.dtps:
+                    if frame % dtp.every == dtp.phase:
+                        self._send_image(connection, dtp, frame, dice)
+        self._elapsed = time.monotonic() - self._began
+        self._done.set()
+
+    def _send_image(self, connection: socket.socket, dtp: telegram.SourceDtp, frame: int, dice: random.Random) -> None:
+        faults = self._order.faults
+        index = frame // dtp.every
+        fate = COMPLETE
+        if dice.random() < faults.drop:
+            self._injected["drop"] += 1
+            fate = PARTIAL
+        if any(dead.module == dtp.module and frame >= dead.from_frame for dead in faults.dead_modules):
+            self._injected["dead_images"] += 1
+            fate = MISSING
+        if fate != MISSING:
+            connection.sendall(_RECORD.pack(dtp.id, index, fate))
+        self._fates[dtp.id][index] = fate
+        self._sent[dtp.id] += 1
+
+
+class FakeDestination:
+    """Keeps the books of what it is told. Every third image is vetoed."""
+
+    def __init__(self, order: telegram.Destination) -> None:
+        self._order = order
+        self._listener = socket.socket()
+        try:
+            self._listener.bind((order.bind_address, order.port))
+        except OSError as error:
+            raise EngineError(
+                "resource", f"fake: {order.bind_address} port {order.port}: {error.strerror}; take another link.port"
+            ) from None
+        self._listener.listen(1)
+        self._listener.settimeout(0.05)
+        self._arrived = {dtp.id: np.zeros(buffer.images, np.uint8) for buffer in order.buffers for dtp in buffer.dtps}
+        self._stopping = threading.Event()
+        self._finishing = threading.Event()
+        self._thread = threading.Thread(target=self._receive, daemon=True)
+
+    def configured(self, node: str) -> Configured:
+        port = self._listener.getsockname()[1]
+        endpoints = tuple(Endpoint("127.0.0.1", port, 200 + key, 9, 0) for key in self._arrived)
+        places = tuple(
+            Placement(
+                0, buffer.width * buffer.height * 2, buffer.slots, 0, buffer.width * 2, dtp.width * 2, dtp.height, 0
+            )
+            for buffer in self._order.buffers
+            for dtp in buffer.dtps
+        )
+        return Configured(node, endpoints, places)
+
+    def arm(self, order: telegram.Arm) -> None:
+        if len(order.endpoints) != len(self._arrived):
+            raise EngineError("config", f"{len(order.endpoints)} sources for {len(self._arrived)} DTPs")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def pause(self) -> None:
+        raise EngineError("state", "a receiver does not pause")
+
+    resume = pause
+
+    def stop(self) -> None:
+        self._finishing.set()
+
+    def abort(self) -> None:
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(5.0)
+        self._listener.close()
+        self._close_open()
+
+    def wait(self, timeout_s: float) -> bool:
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def _close_open(self) -> None:
+        for table in self._arrived.values():
+            table[table == OPEN] = MISSING
+
+    def _receive(self) -> None:
+        with contextlib.suppress(TimeoutError, OSError):
+            connection = self._accept()
+            if connection is not None:
+                with connection:
+                    self._read(connection)
+        while (
+            not self._stopping.is_set()
+            and not self._finishing.wait(0.02)
+            and any((table == OPEN).any() for table in self._arrived.values())
+        ):
+            pass
+        self._close_open()
+
+    def _accept(self) -> socket.socket | None:
+        while not self._stopping.is_set() and not self._finishing.is_set():
+            try:
+                connection, _ = self._listener.accept()
+            except TimeoutError:
+                continue
+            connection.settimeout(0.05)
+            return connection
+        return None
+
+    def _read(self, connection: socket.socket) -> None:
+        data = b""
+        while not self._stopping.is_set():
+            try:
+                chunk = connection.recv(4096)
+            except TimeoutError:
+                continue
+            if not chunk:
+                return
+            data += chunk
+            whole = len(data) - len(data) % _RECORD.size
+            for key, index, fate in _RECORD.iter_unpack(data[:whole]):
+                self._arrived[key][index] = fate
+            data = data[whole:]
+
+    # ---- books ------------------------------------------------------------------------------------------------------------------
+
+    def _tables_of(self, buffer: telegram.Buffer) -> tuple[Table, Table]:
+        parts = np.stack([self._arrived[dtp.id] for dtp in buffer.dtps])
+        completeness = np.full(buffer.images, PARTIAL, np.uint8)
+        completeness[(parts == COMPLETE).all(axis=0)] = COMPLETE
+        completeness[(parts == MISSING).all(axis=0)] = MISSING
+        completeness[(parts == OPEN).any(axis=0)] = OPEN
+        decisions = np.where(np.arange(buffer.images) % 3 == 2, VETOED, ACCEPTED).astype(np.uint8)
+        decisions[(completeness == OPEN) | (completeness == MISSING)] = NONE
+        return completeness, decisions
+
+    def status(self) -> DestinationStatus:
+        buffers = tuple(self._buffer_status(buffer) for buffer in self._order.buffers)
+        first = ""
+        for buffer in self._order.buffers:
+            bad = np.flatnonzero(self._tables_of(buffer)[0] != COMPLETE)
+            if bad.size and not first:
+                first = f"buffer {buffer.name} image {bad[0]} (frame {buffer.phase + bad[0] * buffer.every}) is not complete"
+        events = sum(int((table != OPEN).sum()) for table in self._arrived.values())
+        return DestinationStatus(
+            0.5, first, (Count("link", "events", events), Count("link", "payload_bytes", events * 100)), buffers
+        )
+
+    def _buffer_status(self, buffer: telegram.Buffer) -> telegram.BufferStatus:
+        completeness, decisions = self._tables_of(buffer)
+        complete, partial, missing = (int((completeness == state).sum()) for state in (COMPLETE, PARTIAL, MISSING))
+        accepted, vetoed = (int((decisions == state).sum()) for state in (ACCEPTED, VETOED))
+        dtps = []
+        for dtp in buffer.dtps:
+            whole, part, none = (int((self._arrived[dtp.id] == state).sum()) for state in (COMPLETE, PARTIAL, MISSING))
+            loss = (Count("loss", "lines", part),)
+            dtps.append(telegram.DestinationDtpStatus(dtp.id, dtp.module, buffer.images, whole, part, none, part, loss))
+        return telegram.BufferStatus(
+            buffer.name,
+            buffer.memory,
+            "",
+            accepted * 100,
+            accepted * 50,
+            telegram.Books(buffer.images, complete, partial, missing, accepted, vetoed, 0, accepted),
+            (Count("veto", "too_few", vetoed),),
+            tuple(telegram.Latency(stage, complete, 10.0, 20.0, 30.0) for stage in ("ready", "decision", "written")),
+            tuple(dtps),
+        )
+
+    def table(self, name: str, key: str) -> Table:
+        for buffer in self._order.buffers:
+            if buffer.name == key and name in ("completeness", "decisions"):
+                return self._tables_of(buffer)[0 if name == "completeness" else 1]
+        raise KeyError(f"no {name} of {key} here")
+
+    def latest(self, key: str) -> NDArray[Any] | None:
+        for buffer in self._order.buffers:
+            if buffer.name == key:
+                return np.arange(buffer.width * buffer.height, dtype=np.int16).reshape(buffer.height, buffer.width)
+        raise KeyError(f"no buffer {key} here")
+
+
+class FakeFactory:
+    """`bytes_per_s`, `memory_bytes`: what the node claims to be able to do; 0: it does not say."""
+
+    def __init__(self, role: str, bytes_per_s: int = 0, memory_bytes: int = 0) -> None:
+        self._role = role
+        self._bytes_per_s = bytes_per_s
+        self._memory_bytes = memory_bytes
+
+    def capabilities(self, node: str) -> Capabilities:
+        links = (Link("roce", self._bytes_per_s, (256, 512, 1024, 2048, 4096)),)
+        pixels = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
+        kernels, sinks = ("jungfrau", "bragg_count", "csr"), ("hdf5", "memory", "null")
+        return Capabilities(
+            node, self._role, "fake", os.cpu_count() or 1, self._memory_bytes, 256, pixels, kernels, sinks, links
+        )
+
+    def make(self, order: Configure) -> "FakeSource | FakeDestination":
+        if order.source is not None:
+            return FakeSource(order.source)
+        if order.destination is not None:
+            return FakeDestination(order.destination)
+        raise EngineError("config", "neither source nor destination")

@@ -1,0 +1,16 @@
+"""A node with a fake engine as a process: `python -m rashpa.testing.fake_node emulator|receiver`."""
+
+import sys
+
+from rashpa.node.serve import Listen, serve_node
+from rashpa.testing.fake_engine import FakeFactory
+
+
+def main() -> None:
+    """Serves on any free port until its stdin is closed."""
+    role = sys.argv[1]
+    serve_node(role, role, FakeFactory(role), Listen(with_parent=True), "fake")
+
+
+if __name__ == "__main__":
+    main()
