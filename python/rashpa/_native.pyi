@@ -189,10 +189,73 @@ class Csr:
 
     def __init__(self, threshold: int, capacity: float) -> None: ...
 
-class Hdf5Sink:
-    """Sink `hdf5`; metadata is a JSON object, see rashpa.data.nxmx."""
+class NxmxModule:
+    """Where one module lies in the assembled image, pixels."""
 
-    def __init__(self, prefix: str, metadata: str, images_per_file: int = 1000, threads: int = 1) -> None: ...
+    name: str
+    x: int
+    y: int
+    width: int
+    height: int
+    def __init__(self) -> None: ...
+
+class NxmxDtp:
+    """Where one DTP's region lies in the assembled image, pixels."""
+
+    id: int
+    module: int
+    x: int
+    y: int
+    width: int
+    height: int
+    def __init__(self) -> None: ...
+
+class NxmxCalibration:
+    """A calibration file that went into the pixels."""
+
+    kind: str  # "pedestal", "gain", "mask"
+    file: str
+    sha256: str
+    def __init__(self) -> None: ...
+
+class NxmxMetadata:
+    """What a file says of the experiment; see src/rashpa/sink/nxmx_metadata.hpp for what an empty member means."""
+
+    detector_name: str
+    description: str
+    instrument_name: str
+    source_name: str
+    sample_name: str
+    start_time: str
+    end_time_estimated: str
+    wavelength_angstrom: float
+    energy_kev: float
+    distance_m: float
+    beam_center_x: float
+    beam_center_y: float
+    pixel_size_m: float
+    sensor_material: str
+    sensor_thickness_m: float
+    count_time_s: float
+    frame_time_s: float
+    bit_depth_readout: int
+    saturation_value: float
+    software_version: str
+    proof: str
+    labels: list[str]
+    @property
+    def pixel_mask(self) -> list[int]: ...
+    @pixel_mask.setter
+    def pixel_mask(self, mask: NDArray[np.uint32]) -> None: ...
+    modules: list[NxmxModule]
+    dtps: list[NxmxDtp]
+    calibration: list[NxmxCalibration]
+    def __init__(self) -> None: ...
+
+class Hdf5Sink:
+    """Sink `hdf5`: <prefix>_master.h5 and <prefix>_data_000001.h5 …; FileError when one of them exists."""
+
+    def __init__(self, prefix: str, metadata: NxmxMetadata, images_per_file: int = 1000, threads: int = 1) -> None: ...
 
 class NullSink:
     def __init__(self) -> None: ...
@@ -209,7 +272,6 @@ class BufferConfig:
     pixel: str
     slots: int  # images in the ring; a multiple of stack, at least 2 stacks
     stack: int
-    memory: str  # "pageable" | "huge" | "shared"
     slice: Slice
     images: int  # expected in the run
     deadline_ms: int
@@ -223,6 +285,7 @@ class BufferConfig:
 
 class ReceiverConfig:
     buffers: list[BufferConfig]
+    memory: str  # "pageable" | "huge": all buffers lie in one registered block
     link: str  # "roce"
     roce: RoceOptions
     bind_address: str
@@ -270,7 +333,6 @@ class BufferStatus:
     vetoes: dict[str, int]  # reason -> images
     dtps: list[DtpDestinationStatus]
     latency: dict[str, Latency]  # ready (last packet -> stack ready), decision, written
-    memory: str  # what the machine gave
     sink_error: str
     bytes_written: int
     bytes_stored: int
@@ -279,6 +341,7 @@ class ReceiverStatus:
     state: str  # "configured" | "armed" | "running" | "finished" | "stopped"
     buffers: list[BufferStatus]
     link: dict[str, int]  # the members of link::ReceiverStats
+    memory: str  # what the machine gave: "pageable" | "transparent-huge" | "huge"
     elapsed_s: float  # first packet to last decision
     first_incomplete: str  # "buffer full image 17 (frame 17): DTP 2 module 1 lost its event", empty when none
 

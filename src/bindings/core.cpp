@@ -1,0 +1,97 @@
+/// Nouns that every part shares: exceptions, Region, Slice, Placement, Books; endpoints and options of the roce link.
+#include <nanobind/stl/string.h>
+
+#include "bindings.hpp"
+#include "names.hpp"
+#include "rashpa/core/books.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/placement.hpp"
+#include "rashpa/core/region.hpp"
+#include "rashpa/link/roce/options.hpp"
+
+namespace rashpa::bindings {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using link::roce::Endpoint;
+using link::roce::Options;
+
+void bind_core(nb::module_& m) {
+  nb::exception<Error> root(m, "NativeError", PyExc_RuntimeError);
+  nb::exception<ConfigError>(m, "ConfigError", root.ptr());
+  nb::exception<ResourceError>(m, "ResourceError", root.ptr());
+  nb::exception<FileError>(m, "FileError", root.ptr());
+  nb::exception<StateError>(m, "StateError", root.ptr());
+
+  nb::class_<Region>(m, "Region")
+      .def(
+          "__init__",
+          [](Region* self, std::uint32_t x, std::uint32_t y, std::uint32_t width, std::uint32_t height) {
+            new (self) Region{x, y, width, height};
+          },
+          "x"_a, "y"_a, "width"_a, "height"_a)
+      .def_rw("x", &Region::x)
+      .def_rw("y", &Region::y)
+      .def_rw("width", &Region::width)
+      .def_rw("height", &Region::height);
+
+  nb::class_<Slice>(m, "Slice")
+      .def(
+          "__init__",
+          [](Slice* self, std::uint64_t every, std::uint64_t phase) {
+            new (self) Slice{every, phase};
+          },
+          "every"_a = 1, "phase"_a = 0)
+      .def_rw("every", &Slice::every)
+      .def_rw("phase", &Slice::phase);
+
+  nb::class_<Placement>(m, "Placement")
+      .def(nb::init<>())
+      .def_rw("pixels_offset", &Placement::pixels_offset)
+      .def_rw("slot_bytes", &Placement::slot_bytes)
+      .def_rw("slots", &Placement::slots)
+      .def_rw("first_line_offset", &Placement::first_line_offset)
+      .def_rw("pitch", &Placement::pitch)
+      .def_rw("line_bytes", &Placement::line_bytes)
+      .def_rw("lines", &Placement::lines)
+      .def_rw("records_offset", &Placement::records_offset);
+
+  nb::class_<Endpoint>(m, "Endpoint")
+      .def(
+          "__init__",
+          [](Endpoint* self, std::string address, std::uint16_t port, std::uint32_t qpn, std::uint32_t rkey,
+             std::uint64_t credit_offset) {
+            new (self) Endpoint{std::move(address), port, qpn, rkey, credit_offset};
+          },
+          "address"_a = "", "port"_a = 0, "qpn"_a = 0, "rkey"_a = 0, "credit_offset"_a = 0)
+      .def_rw("address", &Endpoint::address)
+      .def_rw("port", &Endpoint::port)
+      .def_rw("qpn", &Endpoint::qpn)
+      .def_rw("rkey", &Endpoint::rkey)
+      .def_rw("credit_offset", &Endpoint::credit_offset);
+
+  nb::class_<Options>(m, "RoceOptions")
+      .def(nb::init<>())
+      .def_rw("pmtu", &Options::pmtu)
+      .def_prop_rw(
+          "packetisation", [](const Options& o) { return kPacketisations.name(o.packetisation); },
+          [](Options& o, const std::string& name) { o.packetisation = kPacketisations.value(name); })
+      .def_rw("gso", &Options::gso)
+      .def_rw("gro", &Options::gro)
+      .def_rw("icrc", &Options::check_icrc)
+      .def_rw("window_bytes", &Options::window_bytes)
+      .def_rw("socket_buffer", &Options::socket_buffer);
+
+  nb::class_<Books>(m, "Books")
+      .def_ro("expected", &Books::expected)
+      .def_ro("complete", &Books::complete)
+      .def_ro("partial", &Books::partial)
+      .def_ro("missing", &Books::missing)
+      .def_ro("accepted", &Books::accepted)
+      .def_ro("vetoed", &Books::vetoed)
+      .def_ro("errored", &Books::errored)
+      .def_ro("written", &Books::written)
+      .def_prop_ro("balanced", &Books::balanced);
+}
+
+}  // namespace rashpa::bindings

@@ -1,0 +1,158 @@
+/// The emulator (REMU) and its configuration.
+#include "rashpa/emulator/emulator.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "bindings.hpp"
+#include "names.hpp"
+#include "tables.hpp"
+
+namespace rashpa::bindings {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using emulator::Config;
+using emulator::Emulator;
+using emulator::FaultPlan;
+using emulator::SourceDtp;
+
+namespace {
+
+/// A DTP's status with its id, as the .pyi has it.
+struct DtpStatus {
+  std::uint32_t id = 0;
+  transfer::DtpSourceStats stats{};
+};
+
+struct EmulatorStatus {
+  std::string state;
+  std::vector<DtpStatus> dtps;
+  double elapsed_s = 0;
+};
+
+/// Keeps the DTP ids beside the emulator, which reports by position.
+struct BoundEmulator {
+  explicit BoundEmulator(const Config& config) : engine(config) {
+    for (const SourceDtp& source : config.dtps) ids.push_back(source.dtp.id);
+  }
+  Emulator engine;
+  std::vector<std::uint32_t> ids;
+
+  [[nodiscard]] EmulatorStatus status() const {
+    const emulator::Status now = engine.status();
+    EmulatorStatus out{kEmulatorStates.name(now.state), {}, now.elapsed_s};
+    for (std::size_t i = 0; i < now.dtps.size(); ++i) out.dtps.push_back({ids[i], now.dtps[i]});
+    return out;
+  }
+};
+
+void bind_config(nb::module_& m) {
+  nb::class_<FaultPlan>(m, "FaultPlan")
+      .def(nb::init<>())
+      .def_rw("seed", &FaultPlan::seed)
+      .def_rw("drop", &FaultPlan::drop)
+      .def_rw("duplicate", &FaultPlan::duplicate)
+      .def_rw("reorder", &FaultPlan::reorder)
+      .def_rw("corrupt", &FaultPlan::corrupt)
+      .def_rw("stall", &FaultPlan::stall)
+      .def_rw("stall_us", &FaultPlan::stall_us)
+      .def_rw("dead_modules", &FaultPlan::dead_modules);
+
+  const auto dtp = [](auto member) {
+    return std::pair{[member](const SourceDtp& s) { return s.dtp.*member; },
+                     [member](SourceDtp& s, decltype(std::declval<transfer::Dtp>().*member) v) { s.dtp.*member = v; }};
+  };
+  const auto id = dtp(&transfer::Dtp::id);
+  const auto module = dtp(&transfer::Dtp::module);
+  const auto region = dtp(&transfer::Dtp::region);
+  const auto slice = dtp(&transfer::Dtp::slice);
+  const auto images = dtp(&transfer::Dtp::images);
+  const auto placement = dtp(&transfer::Dtp::placement);
+  const auto run = dtp(&transfer::Dtp::run);
+  nb::class_<SourceDtp>(m, "SourceDtp")
+      .def(nb::init<>())
+      .def_prop_rw("id", id.first, id.second)
+      .def_prop_rw("module", module.first, module.second)
+      .def_prop_rw("region", region.first, region.second)
+      .def_prop_rw("slice", slice.first, slice.second)
+      .def_prop_rw("images", images.first, images.second)
+      .def_prop_rw("placement", placement.first, placement.second)
+      .def_prop_rw("run", run.first, run.second)
+      .def_rw("destination", &SourceDtp::destination);
+
+  nb::class_<Config>(m, "EmulatorConfig")
+      .def(nb::init<>())
+      .def_prop_rw(
+          "dataset", [](const Config& c) { return std::const_pointer_cast<dataset::Dataset>(c.dataset); },
+          [](Config& c, std::shared_ptr<dataset::Dataset> dataset) { c.dataset = std::move(dataset); })
+      .def_rw("dtps", &Config::dtps)
+      .def_rw("link", &Config::link)
+      .def_rw("roce", &Config::roce)
+      .def_rw("bind_address", &Config::bind_address)
+      .def_rw("frames", &Config::frames)
+      .def_rw("rate_hz", &Config::rate_hz)
+      .def_prop_rw(
+          "flow", [](const Config& c) { return kFlows.name(c.flow); },
+          [](Config& c, const std::string& name) { c.flow = kFlows.value(name); })
+      .def_prop_rw(
+          "on_full", [](const Config& c) { return kOnFull.name(c.on_full); },
+          [](Config& c, const std::string& name) { c.on_full = kOnFull.value(name); })
+      .def_rw("faults", &Config::faults)
+      .def_rw("first_processor", &Config::first_processor);
+}
+
+}  // namespace
+
+void bind_emulator(nb::module_& m) {
+  bind_config(m);
+  nb::class_<DtpStatus>(m, "DtpSourceStatus")
+      .def_ro("id", &DtpStatus::id)
+      .def_prop_ro("images_sent", [](const DtpStatus& s) { return s.stats.images_sent; })
+      .def_prop_ro("images_skipped", [](const DtpStatus& s) { return s.stats.images_skipped; })
+      .def_prop_ro("payload_bytes", [](const DtpStatus& s) { return s.stats.link.payload_bytes; })
+      .def_prop_ro("packets", [](const DtpStatus& s) { return s.stats.link.packets; })
+      .def_prop_ro("waits", [](const DtpStatus& s) { return s.stats.link.waits; })
+      .def_prop_ro("window_timeouts", [](const DtpStatus& s) { return s.stats.link.window_timeouts; })
+      .def_prop_ro("late_ns", [](const DtpStatus& s) { return s.stats.late_ns; });
+
+  nb::class_<EmulatorStatus>(m, "EmulatorStatus")
+      .def_ro("state", &EmulatorStatus::state)
+      .def_ro("dtps", &EmulatorStatus::dtps)
+      .def_ro("elapsed_s", &EmulatorStatus::elapsed_s);
+
+  nb::class_<BoundEmulator>(m, "Emulator")
+      .def(nb::init<const Config&>(), "config"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("endpoints", [](const BoundEmulator& e) { return e.engine.endpoints(); })
+      .def(
+          "start", [](BoundEmulator& e) { e.engine.start(); }, nb::call_guard<nb::gil_scoped_release>())
+      .def("pause", [](BoundEmulator& e) { e.engine.pause(true); })
+      .def("resume", [](BoundEmulator& e) { e.engine.pause(false); })
+      .def(
+          "stop", [](BoundEmulator& e) { e.engine.stop(); }, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "wait", [](const BoundEmulator& e, double timeout_s) { return e.engine.wait(timeout_s); }, "timeout_s"_a,
+          nb::call_guard<nb::gil_scoped_release>())
+      .def("status", &BoundEmulator::status)
+      .def("injected",
+           [](const BoundEmulator& e) {
+             const emulator::Injected n = e.engine.injected();
+             nb::dict out;
+             out["drop"] = n.drop;
+             out["duplicate"] = n.duplicate;
+             out["reorder"] = n.reorder;
+             out["corrupt"] = n.corrupt;
+             out["stall"] = n.stall;
+             out["dead_images"] = n.dead_images;
+             return out;
+           })
+      .def(
+          "fates", [](const BoundEmulator& e, std::size_t dtp) { return byte_table(e.engine.fates(dtp)); }, "dtp"_a);
+}
+
+}  // namespace rashpa::bindings

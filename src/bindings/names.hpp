@@ -1,0 +1,78 @@
+#pragma once
+/// The Python names of enumerations, one table each: "credits" ↔ Flow::credits.
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/pixel_type.hpp"
+#include "rashpa/emulator/emulator.hpp"
+#include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/receiver/receiver.hpp"
+#include "rashpa/scheduler/scheduler.hpp"
+#include "rashpa/transfer/dtp_source.hpp"
+#include "rashpa/unit/unit.hpp"
+
+namespace rashpa::bindings {
+
+template <typename Enum, std::size_t N>
+struct Names {
+  std::string_view what;
+  std::array<std::pair<Enum, std::string_view>, N> table;
+
+  /// Throws ConfigError that lists the names when `text` is none of them.
+  [[nodiscard]] Enum value(std::string_view text) const {
+    std::string known;
+    for (const auto& [entry, name] : table) {
+      if (name == text) return entry;
+      known += known.empty() ? "" : ", ";
+      known += name;
+    }
+    throw ConfigError(fmt::format("no {} '{}'; choose one of {}", what, text, known));
+  }
+  [[nodiscard]] std::string name(Enum entry) const {
+    for (const auto& [known, text] : table) {
+      if (known == entry) return std::string(text);
+    }
+    return "unknown";
+  }
+};
+
+inline constexpr Names<link::roce::Packetisation, 2> kPacketisations{
+    "packetisation",
+    {{{link::roce::Packetisation::only, "only"}, {link::roce::Packetisation::first_middle_last, "first_middle_last"}}}};
+inline constexpr Names<link::roce::Flow, 2> kFlows{
+    "flow", {{{link::roce::Flow::credits, "credits"}, {link::roce::Flow::paced, "paced"}}}};
+inline constexpr Names<transfer::OnFull, 2> kOnFull{
+    "on_full", {{{transfer::OnFull::pause, "pause"}, {transfer::OnFull::skip, "skip"}}}};
+inline constexpr Names<scheduler::Poll, 2> kPolls{
+    "poll", {{{scheduler::Poll::spin, "spin"}, {scheduler::Poll::event, "event"}}}};
+inline constexpr Names<unit::PartialPolicy, 2> kPartial{
+    "partial", {{{unit::PartialPolicy::keep, "keep"}, {unit::PartialPolicy::veto, "veto"}}}};
+inline constexpr Names<kernel::jungfrau::Output, 2> kOutputs{
+    "output of the kernel jungfrau",
+    {{{kernel::jungfrau::Output::photons, "photons"}, {kernel::jungfrau::Output::kev, "kev"}}}};
+inline constexpr Names<PixelType, 6> kPixels{"pixel type",
+                                             {{{PixelType::u8, "uint8"},
+                                               {PixelType::u16, "uint16"},
+                                               {PixelType::u32, "uint32"},
+                                               {PixelType::i16, "int16"},
+                                               {PixelType::i32, "int32"},
+                                               {PixelType::f32, "float32"}}}};
+inline constexpr Names<emulator::State, 4> kEmulatorStates{"state",
+                                                           {{{emulator::State::configured, "configured"},
+                                                             {emulator::State::running, "running"},
+                                                             {emulator::State::finished, "finished"},
+                                                             {emulator::State::stopped, "stopped"}}}};
+inline constexpr Names<receiver::State, 5> kReceiverStates{"state",
+                                                           {{{receiver::State::configured, "configured"},
+                                                             {receiver::State::armed, "armed"},
+                                                             {receiver::State::running, "running"},
+                                                             {receiver::State::finished, "finished"},
+                                                             {receiver::State::stopped, "stopped"}}}};
+
+}  // namespace rashpa::bindings

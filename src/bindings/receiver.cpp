@@ -1,0 +1,271 @@
+/// The receiver (ROMULU) and its configuration.
+#include "rashpa/receiver/receiver.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include "bindings.hpp"
+#include "names.hpp"
+#include "sink.hpp"
+#include "tables.hpp"
+
+namespace rashpa::bindings {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using receiver::Config;
+using receiver::DtpConfig;
+using receiver::Receiver;
+
+namespace {
+
+/// A BufferConfig whose sinks are still descriptions.
+struct BufferSpec {
+  receiver::BufferConfig config;
+  std::vector<SinkSpec> sinks;
+};
+
+struct ReceiverSpec {
+  Config config;
+  std::vector<BufferSpec> buffers;
+
+  [[nodiscard]] Config build() const {
+    Config built = config;
+    for (const BufferSpec& spec : buffers) {
+      receiver::BufferConfig buffer = spec.config;
+      for (const SinkSpec& sink : spec.sinks) buffer.sinks.push_back(factory_of(sink));
+      built.buffers.push_back(std::move(buffer));
+    }
+    return built;
+  }
+};
+
+struct Latency {
+  std::uint64_t count = 0;
+  double p50 = 0, p99 = 0, max = 0;
+};
+
+Latency latency_of(const Histogram& histogram) {
+  return {histogram.count(), static_cast<double>(histogram.percentile_ns(0.5)) * 1e-3,
+          static_cast<double>(histogram.percentile_ns(0.99)) * 1e-3, static_cast<double>(histogram.max_ns()) * 1e-3};
+}
+
+nb::dict link_stats(const link::ReceiverStats& s) {
+  nb::dict out;
+  out["packets"] = s.packets;
+  out["payload_bytes"] = s.payload_bytes;
+  out["events"] = s.events;
+  out["duplicate_packets"] = s.duplicate_packets;
+  out["late_packets"] = s.late_packets;
+  out["overrun_packets"] = s.overrun_packets;
+  out["icrc_exact"] = s.icrc_exact;
+  out["icrc_modulo_id"] = s.icrc_modulo_id;
+  out["icrc_bad"] = s.icrc_bad;
+  out["malformed"] = s.malformed;
+  out["unknown_qp"] = s.unknown_qp;
+  out["refused_key"] = s.refused_key;
+  out["sequence_drops"] = s.sequence_drops;
+  out["bad_records"] = s.bad_records;
+  out["crc_mismatches"] = s.crc_mismatches;
+  return out;
+}
+
+nb::dict losses_of(const receiver::DtpStatus& status) {
+  constexpr std::array<const char*, 6> kNames{"none", "lines", "event", "deadline", "overrun", "corrupt"};
+  nb::dict out;
+  for (std::size_t i = 1; i < kNames.size(); ++i) out[kNames[i]] = status.counts.losses[i];
+  return out;
+}
+
+nb::dict vetoes_of(const receiver::BufferStatus& status) {
+  nb::dict out;
+  for (std::uint8_t i = 1; i < 5; ++i) {
+    const std::string_view name = name_of(static_cast<VetoReason>(i));
+    out[nb::str(name.data(), name.size())] = status.vetoes[i];
+  }
+  return out;
+}
+
+nb::dict latencies_of(const receiver::BufferStatus& status) {
+  nb::dict out;
+  out["ready"] = latency_of(*status.ready);
+  out["decision"] = latency_of(*status.decision);
+  out["written"] = latency_of(*status.written);
+  return out;
+}
+
+// The preview as an array of the output's type; None before the first accepted image.
+nb::object latest(const Receiver& engine, std::size_t buffer) {
+  std::optional<receiver::Preview> preview;
+  {
+    const nb::gil_scoped_release release;
+    preview = engine.preview(buffer);
+  }
+  if (!preview) return nb::none();
+  const receiver::Output& output = engine.output(buffer);
+  auto* data = new std::byte[preview->pixels.size()];
+  const nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<std::byte*>(memory); });
+  std::memcpy(data, preview->pixels.data(), preview->pixels.size());
+  const auto bits = static_cast<std::uint8_t>(pixel_bytes(output.pixel) * 8);
+  const auto code = output.pixel == PixelType::f32                                     ? nb::dlpack::dtype_code::Float
+                    : output.pixel == PixelType::i16 || output.pixel == PixelType::i32 ? nb::dlpack::dtype_code::Int
+                                                                                       : nb::dlpack::dtype_code::UInt;
+  const nb::dlpack::dtype type{static_cast<std::uint8_t>(code), bits, 1};
+  return nb::cast(nb::ndarray<nb::numpy>(data, {output.height, output.width}, owner, {}, type));
+}
+
+void bind_config(nb::module_& m) {
+  nb::class_<DtpConfig>(m, "DestinationDtp")
+      .def(
+          "__init__",
+          [](DtpConfig* self, std::uint32_t id, std::uint32_t module, std::uint32_t x, std::uint32_t y,
+             std::uint32_t width, std::uint32_t height) { new (self) DtpConfig{id, module, x, y, width, height}; },
+          "id"_a, "module"_a, "x"_a, "y"_a, "width"_a, "height"_a);
+
+  const auto member = [](auto pointer) {
+    return std::pair{
+        [pointer](const BufferSpec& s) { return s.config.*pointer; },
+        [pointer](BufferSpec& s, std::decay_t<decltype(std::declval<receiver::BufferConfig&>().*pointer)> v) {
+          s.config.*pointer = std::move(v);
+        }};
+  };
+  nb::class_<BufferSpec> buffer(m, "BufferConfig");
+  buffer.def(nb::init<>());
+  const auto property = [&](const char* name, auto pointer) {
+    const auto pair = member(pointer);
+    buffer.def_prop_rw(name, pair.first, pair.second);
+  };
+  property("name", &receiver::BufferConfig::name);
+  property("width", &receiver::BufferConfig::width);
+  property("height", &receiver::BufferConfig::height);
+  property("slots", &receiver::BufferConfig::slots);
+  property("stack", &receiver::BufferConfig::stack);
+  property("slice", &receiver::BufferConfig::slice);
+  property("images", &receiver::BufferConfig::images);
+  property("dtps", &receiver::BufferConfig::dtps);
+  property("threads", &receiver::BufferConfig::threads);
+  buffer
+      .def_prop_rw(
+          "pixel", [](const BufferSpec& s) { return kPixels.name(s.config.pixel); },
+          [](BufferSpec& s, const std::string& name) { s.config.pixel = kPixels.value(name); })
+      .def_prop_rw(
+          "deadline_ms", [](const BufferSpec& s) { return s.config.deadline_ns / 1'000'000; },
+          [](BufferSpec& s, std::int64_t ms) { s.config.deadline_ns = ms * 1'000'000; })
+      .def_prop_rw(
+          "partial", [](const BufferSpec& s) { return kPartial.name(s.config.pipeline.partial); },
+          [](BufferSpec& s, const std::string& name) { s.config.pipeline.partial = kPartial.value(name); })
+      .def_prop_rw(
+          "keep_darks", [](const BufferSpec& s) { return s.config.pipeline.keep_darks; },
+          [](BufferSpec& s, bool keep) { s.config.pipeline.keep_darks = keep; })
+      .def_prop_rw(
+          "kernels", [](const BufferSpec& s) { return s.config.pipeline.kernels; },
+          [](BufferSpec& s, std::vector<unit::KernelConfig> kernels) {
+            s.config.pipeline.kernels = std::move(kernels);
+          })
+      .def_rw("sinks", &BufferSpec::sinks);
+
+  nb::class_<ReceiverSpec>(m, "ReceiverConfig")
+      .def(nb::init<>())
+      .def_rw("buffers", &ReceiverSpec::buffers)
+      .def_prop_rw(
+          "memory", [](const ReceiverSpec& s) { return std::string(memory::name_of(s.config.memory)); },
+          [](ReceiverSpec& s, const std::string& name) { s.config.memory = memory::memory_kind(name); })
+      .def_prop_rw(
+          "link", [](const ReceiverSpec& s) { return s.config.link; },
+          [](ReceiverSpec& s, std::string v) { s.config.link = std::move(v); })
+      .def_prop_rw(
+          "roce", [](const ReceiverSpec& s) { return s.config.roce; },
+          [](ReceiverSpec& s, const link::roce::Options& v) { s.config.roce = v; })
+      .def_prop_rw(
+          "bind_address", [](const ReceiverSpec& s) { return s.config.bind_address; },
+          [](ReceiverSpec& s, std::string v) { s.config.bind_address = std::move(v); })
+      .def_prop_rw(
+          "port", [](const ReceiverSpec& s) { return s.config.port; },
+          [](ReceiverSpec& s, std::uint16_t v) { s.config.port = v; })
+      .def_prop_rw(
+          "link_threads", [](const ReceiverSpec& s) { return s.config.link_threads; },
+          [](ReceiverSpec& s, std::uint32_t v) { s.config.link_threads = v; })
+      .def_prop_rw(
+          "flow", [](const ReceiverSpec& s) { return kFlows.name(s.config.flow); },
+          [](ReceiverSpec& s, const std::string& name) { s.config.flow = kFlows.value(name); })
+      .def_prop_rw(
+          "run", [](const ReceiverSpec& s) { return s.config.run; },
+          [](ReceiverSpec& s, std::uint32_t v) { s.config.run = v; })
+      .def_prop_rw(
+          "poll", [](const ReceiverSpec& s) { return kPolls.name(s.config.poll); },
+          [](ReceiverSpec& s, const std::string& name) { s.config.poll = kPolls.value(name); })
+      .def_prop_rw(
+          "first_processor", [](const ReceiverSpec& s) { return s.config.first_processor; },
+          [](ReceiverSpec& s, int v) { s.config.first_processor = v; });
+}
+
+void bind_status(nb::module_& m) {
+  nb::class_<Latency>(m, "Latency")
+      .def_ro("count", &Latency::count)
+      .def_ro("p50", &Latency::p50)
+      .def_ro("p99", &Latency::p99)
+      .def_ro("max", &Latency::max);
+  nb::class_<receiver::DtpStatus>(m, "DtpDestinationStatus")
+      .def_ro("id", &receiver::DtpStatus::id)
+      .def_ro("module", &receiver::DtpStatus::module)
+      .def_ro("expected", &receiver::DtpStatus::expected)
+      .def_prop_ro("complete", [](const receiver::DtpStatus& s) { return s.counts.complete; })
+      .def_prop_ro("partial", [](const receiver::DtpStatus& s) { return s.counts.partial; })
+      .def_prop_ro("missing", [](const receiver::DtpStatus& s) { return s.counts.missing; })
+      .def_prop_ro("lines_missing", [](const receiver::DtpStatus& s) { return s.counts.lines_missing; })
+      .def_prop_ro("losses", &losses_of);
+  // Latencies point into the receiver: a status keeps it alive (keep_alive below).
+  nb::class_<receiver::BufferStatus>(m, "BufferStatus")
+      .def_ro("name", &receiver::BufferStatus::name)
+      .def_ro("books", &receiver::BufferStatus::books)
+      .def_prop_ro("vetoes", &vetoes_of)
+      .def_ro("dtps", &receiver::BufferStatus::dtps)
+      .def_prop_ro("latency", &latencies_of)
+      .def_ro("sink_error", &receiver::BufferStatus::sink_error)
+      .def_ro("bytes_written", &receiver::BufferStatus::bytes_in)
+      .def_ro("bytes_stored", &receiver::BufferStatus::bytes_stored);
+  nb::class_<receiver::Status>(m, "ReceiverStatus")
+      .def_prop_ro("state", [](const receiver::Status& s) { return kReceiverStates.name(s.state); })
+      .def_ro("buffers", &receiver::Status::buffers)
+      .def_prop_ro("link", [](const receiver::Status& s) { return link_stats(s.link); })
+      .def_ro("memory", &receiver::Status::memory)
+      .def_ro("elapsed_s", &receiver::Status::elapsed_s)
+      .def_ro("first_incomplete", &receiver::Status::first_incomplete);
+}
+
+}  // namespace
+
+void bind_receiver(nb::module_& m) {
+  bind_config(m);
+  bind_status(m);
+  nb::class_<Receiver>(m, "Receiver")
+      .def(
+          "__init__",
+          [](Receiver* self, const ReceiverSpec& spec) {
+            const nb::gil_scoped_release release;
+            new (self) Receiver(spec.build());
+          },
+          "config"_a)
+      .def("endpoints", &Receiver::endpoints)
+      .def("placements", [](const Receiver& engine) { return engine.placements(); })
+      .def("arm", &Receiver::arm, "sources"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("start", &Receiver::start, nb::call_guard<nb::gil_scoped_release>())
+      .def("finish", &Receiver::finish, nb::call_guard<nb::gil_scoped_release>())
+      .def("stop", &Receiver::stop, nb::call_guard<nb::gil_scoped_release>())
+      .def("wait", &Receiver::wait, "timeout_s"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("status", &Receiver::status, nb::keep_alive<0, 1>())
+      .def(
+          "completeness",
+          [](const Receiver& engine, std::size_t buffer) { return byte_table(engine.completeness(buffer)); },
+          "buffer"_a)
+      .def(
+          "decisions", [](const Receiver& engine, std::size_t buffer) { return byte_table(engine.decisions(buffer)); },
+          "buffer"_a)
+      .def("latest", &latest, "buffer"_a);
+}
+
+}  // namespace rashpa::bindings

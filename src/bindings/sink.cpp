@@ -1,0 +1,126 @@
+/// Sinks and the metadata that go into their files.
+#include "sink.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "rashpa/sink/hdf5_sink.hpp"
+#include "rashpa/sink/memory_sink.hpp"
+#include "rashpa/sink/null_sink.hpp"
+
+namespace rashpa::bindings {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using sink::NxmxCalibration;
+using sink::NxmxDtp;
+using sink::NxmxMetadata;
+using sink::NxmxModule;
+
+receiver::SinkFactory factory_of(const SinkSpec& spec) {
+  return std::visit(
+      [](const auto& one) -> receiver::SinkFactory {
+        using Spec = std::decay_t<decltype(one)>;
+        return [one](const receiver::Output& output) -> std::unique_ptr<sink::Sink> {
+          if constexpr (std::is_same_v<Spec, Hdf5Spec>) {
+            sink::Hdf5Config config;
+            config.prefix = one.prefix;
+            config.images_per_file = one.images_per_file;
+            config.threads = one.threads;
+            config.width = output.width;
+            config.height = output.height;
+            config.pixel = output.pixel;
+            config.form = output.sparse ? sink::ImageForm::sparse : sink::ImageForm::dense;
+            config.buffer = output.buffer;
+            config.images = output.images;
+            config.metadata = one.metadata;
+            return std::make_unique<sink::Hdf5Sink>(config);
+          } else if constexpr (std::is_same_v<Spec, MemorySpec>) {
+            return std::make_unique<sink::MemorySink>(one.capacity, output.width, output.height, output.pixel);
+          } else {
+            return std::make_unique<sink::NullSink>(static_cast<std::uint64_t>(output.width) * output.height *
+                                                    pixel_bytes(output.pixel));
+          }
+        };
+      },
+      spec);
+}
+
+namespace {
+
+void bind_metadata(nb::module_& m) {
+  nb::class_<NxmxModule>(m, "NxmxModule")
+      .def(nb::init<>())
+      .def_rw("name", &NxmxModule::name)
+      .def_rw("x", &NxmxModule::x)
+      .def_rw("y", &NxmxModule::y)
+      .def_rw("width", &NxmxModule::width)
+      .def_rw("height", &NxmxModule::height);
+  nb::class_<NxmxDtp>(m, "NxmxDtp")
+      .def(nb::init<>())
+      .def_rw("id", &NxmxDtp::id)
+      .def_rw("module", &NxmxDtp::module)
+      .def_rw("x", &NxmxDtp::x)
+      .def_rw("y", &NxmxDtp::y)
+      .def_rw("width", &NxmxDtp::width)
+      .def_rw("height", &NxmxDtp::height);
+  nb::class_<NxmxCalibration>(m, "NxmxCalibration")
+      .def(nb::init<>())
+      .def_rw("kind", &NxmxCalibration::kind)
+      .def_rw("file", &NxmxCalibration::file)
+      .def_rw("sha256", &NxmxCalibration::sha256);
+  nb::class_<NxmxMetadata>(m, "NxmxMetadata")
+      .def(nb::init<>())
+      .def_rw("detector_name", &NxmxMetadata::detector_name)
+      .def_rw("description", &NxmxMetadata::description)
+      .def_rw("instrument_name", &NxmxMetadata::instrument_name)
+      .def_rw("source_name", &NxmxMetadata::source_name)
+      .def_rw("sample_name", &NxmxMetadata::sample_name)
+      .def_rw("start_time", &NxmxMetadata::start_time)
+      .def_rw("end_time_estimated", &NxmxMetadata::end_time_estimated)
+      .def_rw("wavelength_angstrom", &NxmxMetadata::wavelength_angstrom)
+      .def_rw("energy_kev", &NxmxMetadata::energy_kev)
+      .def_rw("distance_m", &NxmxMetadata::distance_m)
+      .def_rw("beam_center_x", &NxmxMetadata::beam_center_x)
+      .def_rw("beam_center_y", &NxmxMetadata::beam_center_y)
+      .def_rw("pixel_size_m", &NxmxMetadata::pixel_size_m)
+      .def_rw("sensor_material", &NxmxMetadata::sensor_material)
+      .def_rw("sensor_thickness_m", &NxmxMetadata::sensor_thickness_m)
+      .def_rw("count_time_s", &NxmxMetadata::count_time_s)
+      .def_rw("frame_time_s", &NxmxMetadata::frame_time_s)
+      .def_rw("bit_depth_readout", &NxmxMetadata::bit_depth_readout)
+      .def_rw("saturation_value", &NxmxMetadata::saturation_value)
+      .def_rw("software_version", &NxmxMetadata::software_version)
+      .def_rw("proof", &NxmxMetadata::proof)
+      .def_rw("labels", &NxmxMetadata::labels)
+      .def_prop_rw(
+          "pixel_mask", [](const NxmxMetadata& metadata) { return metadata.pixel_mask; },
+          [](NxmxMetadata& metadata, nb::ndarray<const std::uint32_t, nb::c_contig, nb::device::cpu> mask) {
+            metadata.pixel_mask.assign(mask.data(), mask.data() + mask.size());
+          })
+      .def_rw("modules", &NxmxMetadata::modules)
+      .def_rw("dtps", &NxmxMetadata::dtps)
+      .def_rw("calibration", &NxmxMetadata::calibration);
+}
+
+}  // namespace
+
+void bind_sink(nb::module_& m) {
+  bind_metadata(m);
+  nb::class_<Hdf5Spec>(m, "Hdf5Sink")
+      .def(
+          "__init__",
+          [](Hdf5Spec* self, std::string prefix, const NxmxMetadata& metadata, std::uint32_t images_per_file,
+             unsigned threads) {
+            new (self) Hdf5Spec{std::move(prefix), metadata, images_per_file, threads};
+          },
+          "prefix"_a, "metadata"_a, "images_per_file"_a = 1000, "threads"_a = 1);
+  nb::class_<NullSpec>(m, "NullSink").def(nb::init<>());
+  nb::class_<MemorySpec>(m, "MemorySink")
+      .def(
+          "__init__", [](MemorySpec* self, std::uint32_t capacity) { new (self) MemorySpec{capacity}; }, "capacity"_a);
+}
+
+}  // namespace rashpa::bindings
