@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace rashpa::dataset {
+
+/// A Bragg spot on the detector: photons expected in all, around a position in detector pixels.
+struct Spot {
+  float x = 0;
+  float y = 0;
+  float photons = 0;
+  float sigma = 1;  ///< pixels
+};
+
+/// The synthetic experiment: a crystal of the tetragonal lysozyme cell (79.1, 79.1, 37.9 Å) in a water background, on a
+/// flat detector 100 mm away with 75 µm pixels. Modules of 1024 × 512 pixels without gaps: one column of them, two
+/// columns from three modules on, beam in the middle. Detector coordinates: pixels right and down of the first module's
+/// corner.
+class CrystalScene {
+ public:
+  CrystalScene(std::uint32_t modules, double energy_kev, double background_photons);
+
+  [[nodiscard]] float module_x(std::uint32_t module) const noexcept;
+  [[nodiscard]] float module_y(std::uint32_t module) const noexcept;
+  /// Expected background photons of a pixel: falls off with the angle, has water's ring at 3.3 Å, and the beam stop's
+  /// shadow. Its mean over all pixels is the one asked for.
+  [[nodiscard]] float background(float x, float y) const noexcept { return scale_ * shape(x, y); }
+  /// The reflections of a crystal in a random orientation that `seed` and `frame` name: those `count` that lie nearest
+  /// to the Ewald sphere and meet the detector.
+  [[nodiscard]] std::vector<Spot> spots(std::uint64_t seed, std::uint64_t frame, std::uint32_t count) const;
+
+ private:
+  [[nodiscard]] float shape(float x, float y) const noexcept;
+  std::uint32_t columns_;
+  float width_;
+  float height_;
+  float wavelength_;  // Å
+  float ring_;        // pixels from the beam
+  float scale_ = 1;
+};
+
+}  // namespace rashpa::dataset

@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdint>
+
+namespace rashpa::dataset {
+
+/// A bijection of 64-bit words with good avalanche (the finaliser of SplitMix64, Steele et al. 2014).
+constexpr std::uint64_t mix(std::uint64_t x) noexcept {
+  x += 0x9E3779B97F4A7C15ULL;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31);
+}
+
+/// One stream of random numbers of a family. Streams are named by what they are for (purpose, frame, module, row), so
+/// that a simulated frame does not depend on which thread makes it or in which order.
+class Random {
+ public:
+  Random(std::uint64_t seed, std::uint64_t purpose, std::uint64_t a = 0, std::uint64_t b = 0,
+         std::uint64_t c = 0) noexcept
+      : state_(mix(mix(mix(mix(mix(seed) ^ purpose) ^ a) ^ b) ^ c)) {}
+
+  std::uint64_t next() noexcept {
+    const std::uint64_t value = mix(state_);
+    state_ += 0x9E3779B97F4A7C15ULL;
+    return value;
+  }
+  /// In (0, 1).
+  double uniform() noexcept { return (static_cast<double>(next() >> 11) + 0.5) * 0x1p-53; }
+  /// 0 … n − 1, n > 0.
+  std::uint32_t below(std::uint32_t n) noexcept {
+    return static_cast<std::uint32_t>(((next() >> 32) * static_cast<std::uint64_t>(n)) >> 32);
+  }
+  /// Mean 0, standard deviation 1 (Box and Muller 1958).
+  float normal() noexcept;
+  /// Poisson distributed with mean `lambda` ≥ 0: inversion below 12, else transformed rejection (Hörmann 1993, PTRS).
+  std::uint32_t poisson(double lambda) noexcept;
+
+ private:
+  std::uint64_t state_;
+  float spare_ = 0.0F;
+  bool has_spare_ = false;
+};
+
+}  // namespace rashpa::dataset
