@@ -65,10 +65,11 @@ def _dump_rows(lines: list[str]) -> list[str] | None:
     for line in lines:
         match = _OFFSET.match(line)
         if not match:
-            return rows if rows and line.strip() in {"*", ""} else None
+            if rows and re.fullmatch(rf"0*{so_far:x}", line.strip()):
+                continue  # the last line of hexdump: the length alone
+            return None
         offset, colon, gap, rest = match.groups()
         if int(offset, 16) != so_far or (not colon and len(gap) == 1 and len(lines) == 1):
-            # hexdump ends with a line that holds the length alone; it does not come here, having no bytes after it
             return None
         row = _dump_row(rest, colon=bool(colon))
         so_far += len(row) // 2
