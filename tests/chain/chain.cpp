@@ -1,0 +1,90 @@
+#include "chain.hpp"
+
+#include <algorithm>
+
+#include "rashpa/dataset/pattern_dataset.hpp"
+#include "rashpa/sink/null_sink.hpp"
+
+namespace rashpa::chain {
+
+Plan::Plan() {
+  roce.pmtu = 1024;
+  roce.socket_buffer = 4U << 20;
+}
+
+Chain::Chain(const Plan& plan) : dtps(plan.modules) {
+  receiver::BufferConfig buffer;
+  buffer.name = "full";
+  buffer.width = plan.width;
+  buffer.height = plan.height * plan.modules;
+  buffer.slots = plan.slots;
+  buffer.stack = plan.stack;
+  buffer.images = plan.frames;
+  buffer.deadline_ns = plan.deadline_ms * 1'000'000;
+  buffer.sinks = plan.sinks;
+  if (buffer.sinks.empty()) {
+    buffer.sinks.emplace_back([](const receiver::Output& output) {
+      return std::make_unique<sink::NullSink>(static_cast<std::uint64_t>(output.width) * output.height * 2);
+    });
+  }
+  for (std::uint32_t module = 0; module < plan.modules; ++module) {
+    buffer.dtps.push_back({.id = module,
+                           .module = module,
+                           .x = 0,
+                           .y = module * plan.height,
+                           .width = plan.width,
+                           .height = plan.height});
+  }
+  receiver::Config config;
+  config.buffers.push_back(buffer);
+  config.memory = memory::MemoryKind::pageable;
+  config.roce = plan.roce;
+  config.port = 0;
+  config.run = 7;
+  receiver = std::make_unique<receiver::Receiver>(config);
+
+  emulator::Config source;
+  source.dataset = dataset::make_pattern({plan.width, plan.height, PixelType::u16}, plan.modules, 8);
+  source.roce = plan.roce;
+  source.frames = plan.frames;
+  source.rate_hz = plan.rate_hz;
+  source.faults = plan.faults;
+  const auto endpoints = receiver->endpoints();
+  for (std::uint32_t module = 0; module < plan.modules; ++module) {
+    transfer::Dtp dtp{.id = module,
+                      .module = module,
+                      .region = {0, 0, plan.width, plan.height},
+                      .slice = {},
+                      .images = plan.frames,
+                      .placement = receiver->placements()[module],
+                      .run = 7};
+    source.dtps.push_back({dtp, endpoints[module]});
+  }
+  emulator = std::make_unique<emulator::Emulator>(source);
+  receiver->arm(emulator->endpoints());
+}
+
+bool Chain::play(double timeout_s) {
+  receiver->start();
+  emulator->start();
+  const bool sent = emulator->wait(timeout_s);
+  receiver->finish();
+  return receiver->wait(timeout_s) && sent;
+}
+
+std::vector<Completeness> Chain::fates() const {
+  std::vector<std::vector<Completeness>> all;
+  for (std::uint32_t dtp = 0; dtp < dtps; ++dtp) all.push_back(emulator->fates(dtp));
+  std::vector<Completeness> images(all.front().size());
+  for (std::size_t image = 0; image < images.size(); ++image) {
+    const auto is = [&](Completeness state) {
+      return std::all_of(all.begin(), all.end(), [&](const auto& fates) { return fates[image] == state; });
+    };
+    images[image] = is(Completeness::complete)  ? Completeness::complete
+                    : is(Completeness::missing) ? Completeness::missing
+                                                : Completeness::partial;
+  }
+  return images;
+}
+
+}  // namespace rashpa::chain

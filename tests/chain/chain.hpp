@@ -1,0 +1,43 @@
+#pragma once
+/// Emulator and receiver in one process, over real sockets of the loopback interface.
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "rashpa/emulator/emulator.hpp"
+#include "rashpa/receiver/receiver.hpp"
+
+namespace rashpa::chain {
+
+/// A detector of `modules` modules one above the other, all pixels into one buffer; members may be changed before
+/// build().
+struct Plan {
+  std::uint32_t width = 64;
+  std::uint32_t height = 16;
+  std::uint32_t modules = 2;
+  std::uint64_t frames = 200;
+  std::uint32_t stack = 4;
+  std::uint32_t slots = 16;
+  std::int64_t deadline_ms = 2000;
+  link::roce::Options roce{};
+  emulator::FaultPlan faults{};
+  double rate_hz = 0;
+  std::vector<receiver::SinkFactory> sinks;  ///< none: a NullSink
+
+  Plan();
+};
+
+/// Both ends, configured and armed.
+struct Chain {
+  explicit Chain(const Plan& plan);
+  /// Starts, waits for both ends, at most `timeout_s`; true when all is decided and written.
+  bool play(double timeout_s = 60);
+  /// What the injector's log says of each image: complete when all DTPs are, missing when all are, else partial.
+  [[nodiscard]] std::vector<Completeness> fates() const;
+
+  std::unique_ptr<receiver::Receiver> receiver;
+  std::unique_ptr<emulator::Emulator> emulator;
+  std::uint32_t dtps = 0;
+};
+
+}  // namespace rashpa::chain

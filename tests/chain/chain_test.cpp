@@ -1,0 +1,190 @@
+#include "chain.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <mutex>
+
+#include "rashpa/dataset/pattern_dataset.hpp"
+
+namespace rashpa::chain {
+namespace {
+
+using Slot = std::vector<std::uint16_t>;
+
+/// Compares every pixel that reaches it with the pattern that was sent; lost lines must hold the lost value.
+class CheckingSink final : public sink::Sink {
+ public:
+  CheckingSink(const receiver::Output& output, std::uint32_t module_height)
+      : width_(output.width), height_(output.height), module_height_(module_height) {}
+  void put(Stack& stack) override {
+    for (const StackImage& image : stack.view()) {
+      if (image.decision == Decision::accepted) check(image);
+    }
+  }
+  void close(const Books&) override {}
+  [[nodiscard]] sink::SinkStats stats() const noexcept override {
+    return {.images_written = images_, .bytes_in = 0, .bytes_written = 0};
+  }
+  [[nodiscard]] std::string error() const override { return {}; }
+
+ private:
+  void check(const StackImage& image) {
+    Slot pixels(static_cast<std::size_t>(width_) * height_);
+    std::memcpy(pixels.data(), image.pixels, pixels.size() * 2);
+    for (std::uint32_t row = 0; row < height_; ++row) {
+      const std::uint32_t module = row / module_height_;
+      const std::uint32_t line = row % module_height_;
+      bool lost = false;
+      for (const LostRun& run : image.lost_runs()) {
+        lost = lost || (run.dtp == module && line >= run.first_line && line < run.first_line + run.lines);
+      }
+      for (std::uint32_t column = 0; column < width_; ++column) {
+        const std::uint32_t expected =
+            lost ? 0xFFFFU : dataset::pattern_value(PixelType::u16, module, image.frame_number % 8, line, column);
+        ASSERT_EQ(pixels[row * width_ + column], expected)
+            << "frame " << image.frame_number << " row " << row << " column " << column;
+      }
+    }
+    ++images_;
+  }
+  std::uint32_t width_, height_, module_height_;
+  std::atomic<std::uint64_t> images_{0};
+};
+
+Plan checked(Plan plan = {}) {
+  const std::uint32_t height = plan.height;
+  plan.sinks.emplace_back(
+      [height](const receiver::Output& output) { return std::make_unique<CheckingSink>(output, height); });
+  return plan;
+}
+
+void expect_books_equal_the_log(const Chain& chain) {
+  const std::vector<Completeness> found = chain.receiver->completeness(0);
+  const std::vector<Completeness> log = chain.fates();
+  ASSERT_EQ(found.size(), log.size());
+  std::size_t unexplained = 0;
+  for (std::size_t image = 0; image < log.size(); ++image) {
+    if (found[image] != log[image] && ++unexplained <= 5) {
+      ADD_FAILURE() << "image " << image << ": found " << static_cast<int>(found[image]) << ", injected "
+                    << static_cast<int>(log[image]);
+    }
+  }
+  EXPECT_EQ(unexplained, 0U);
+  const Books books = chain.receiver->status().buffers[0].books;
+  EXPECT_TRUE(books.balanced());
+  EXPECT_EQ(books.expected, log.size());
+}
+
+TEST(Chain, every_pixel_of_every_image_arrives_and_the_books_balance) {
+  Chain chain(checked());
+  ASSERT_TRUE(chain.play());
+  const receiver::Status status = chain.receiver->status();
+  const Books& books = status.buffers[0].books;
+  EXPECT_EQ(books.complete, 200U);
+  EXPECT_EQ(books.written, 200U);
+  EXPECT_TRUE(books.balanced());
+  EXPECT_EQ(status.first_incomplete, "");
+  EXPECT_EQ(status.state, receiver::State::finished);
+  expect_books_equal_the_log(chain);
+}
+
+struct Kind {
+  const char* name;
+  double drop, duplicate, reorder, corrupt;
+  link::roce::Packetisation packetisation;
+  bool offload;
+};
+
+class Faults : public testing::TestWithParam<Kind> {};
+
+TEST_P(Faults, the_books_equal_the_log) {
+  const Kind& kind = GetParam();
+  Plan plan;
+  plan.frames = 3000;
+  plan.faults = {.seed = 42,
+                 .drop = kind.drop,
+                 .duplicate = kind.duplicate,
+                 .reorder = kind.reorder,
+                 .corrupt = kind.corrupt,
+                 .stall = 0.001,
+                 .stall_us = 300,
+                 .dead_modules = {}};
+  plan.roce.packetisation = kind.packetisation;
+  plan.roce.gso = plan.roce.gro = kind.offload;
+  plan.roce.pmtu = 256;
+  plan.deadline_ms = 500;
+  Chain chain(checked(plan));
+  ASSERT_TRUE(chain.play());
+  const emulator::Injected injected = chain.emulator->injected();
+  EXPECT_EQ(injected.drop > 0, kind.drop > 0);
+  EXPECT_EQ(injected.corrupt > 0, kind.corrupt > 0);
+  expect_books_equal_the_log(chain);
+  const Books books = chain.receiver->status().buffers[0].books;
+  if (kind.drop > 0 || kind.corrupt > 0) {
+    EXPECT_GT(books.partial, 0U);
+    EXPECT_NE(chain.receiver->status().first_incomplete, "");
+  } else if (kind.packetisation == link::roce::Packetisation::only) {
+    EXPECT_EQ(books.complete, 3000U) << "duplicates and changes of order lose nothing";
+  }
+  EXPECT_EQ(chain.receiver->status().link.icrc_bad, injected.corrupt);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, Faults,
+    testing::Values(Kind{"drop", 0.002, 0, 0, 0, link::roce::Packetisation::only, true},
+                    Kind{"duplicate", 0, 0.002, 0, 0, link::roce::Packetisation::only, true},
+                    Kind{"reorder", 0, 0, 0.002, 0, link::roce::Packetisation::only, true},
+                    Kind{"corrupt", 0, 0, 0, 0.002, link::roce::Packetisation::only, true},
+                    Kind{"mixed", 0.001, 0.001, 0.001, 0.001, link::roce::Packetisation::only, true},
+                    Kind{"mixed_plain_sockets", 0.001, 0.001, 0.001, 0.001, link::roce::Packetisation::only, false},
+                    Kind{"mixed_long_messages", 0.001, 0.001, 0.001, 0.001,
+                         link::roce::Packetisation::first_middle_last, true}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Chain, a_module_that_dies_leaves_partial_images_from_its_frame_on) {
+  Plan plan;
+  plan.frames = 400;
+  plan.faults.dead_modules = {{1, 100}};
+  plan.deadline_ms = 100;
+  Chain chain(checked(plan));
+  ASSERT_TRUE(chain.play());
+  const receiver::Status status = chain.receiver->status();
+  EXPECT_EQ(status.buffers[0].books.complete, 100U);
+  EXPECT_EQ(status.buffers[0].books.partial, 300U);
+  EXPECT_EQ(status.buffers[0].dtps[1].counts.missing, 300U);
+  EXPECT_EQ(status.first_incomplete,
+            "buffer full image 100 (frame 100): DTP 1 of module 1 sent nothing before the deadline");
+  expect_books_equal_the_log(chain);
+}
+
+TEST(Chain, an_emulator_that_is_killed_leaves_balanced_books_and_the_first_missing_image) {
+  Plan plan;
+  plan.frames = 100'000;
+  plan.rate_hz = 2000;
+  Chain chain(checked(plan));
+  chain.receiver->start();
+  chain.emulator->start();
+  while (chain.receiver->status().buffers[0].books.complete < 50) std::this_thread::yield();
+  chain.emulator->stop();
+  const auto start = std::chrono::steady_clock::now();
+  chain.receiver->stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  const receiver::Status status = chain.receiver->status();
+  const Books& books = status.buffers[0].books;
+  EXPECT_TRUE(books.balanced());
+  EXPECT_GE(books.complete, 50U);
+  EXPECT_EQ(books.expected, 100'000U);
+  EXPECT_NE(status.first_incomplete.find("buffer full image"), std::string::npos);
+}
+
+TEST(Chain, the_next_run_works_on_the_same_machine) {
+  for (int run = 0; run < 3; ++run) {
+    Chain chain(checked());
+    ASSERT_TRUE(chain.play());
+    EXPECT_EQ(chain.receiver->status().buffers[0].books.complete, 200U);
+  }
+}
+
+}  // namespace
+}  // namespace rashpa::chain
