@@ -17,7 +17,8 @@ from rashpa.control.accounting import BufferAccount, account_run
 from rashpa.control.capacity import CapacityError, check_capacity
 from rashpa.control.local_node import LocalNode, local_command
 from rashpa.control.node_client import NodeClient, NodeError
-from rashpa.control.run_plan import Plan, destination_telegram, source_telegram
+from rashpa.control.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import Books, Capabilities, DestinationStatus, Endpoint, Status
 
 _POLL_S = 0.25

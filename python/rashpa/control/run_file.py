@@ -28,10 +28,13 @@ class Run(Section):
     name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="prefix of the output files")
     frames: int = Field(ge=1, description="frame numbers 0 … frames-1")
     number: int = Field(default=1, ge=0, le=2**32 - 1, description="run number, carried by every frame record")
-    output: str = Field(
-        default="out",
-        description="folder of the output files, on the receiver's machine; relative to where the receiver runs",
+    output: str = Field(default="out", description="folder of the output files, relative to where the receiver runs")
+    existing: Literal["refuse", "replace"] = Field(
+        default="refuse", description="what becomes of output files of the same name"
     )
+    instrument: str = ""
+    source: str = ""
+    sample: str = ""
 
 
 class Module(Section):
@@ -48,7 +51,9 @@ class Detector(Section):
     height: int = Field(ge=1, le=65536, description="pixels of a module")
     pixel: PixelName = "uint16"
     rate_hz: float = Field(default=0.0, ge=0.0, description="frames a second; 0: as fast as flow allows")
-    description: str = "detector"
+    name: str = "detector"
+    description: str = ""
+    count_time_s: float = Field(default=0.0, ge=0.0, description="exposure of a frame")
     distance_m: float = Field(default=0.1, gt=0.0)
     beam_center_x: float | None = Field(
         default=None, description="pixels of the assembled image; its middle when not given"
@@ -87,6 +92,9 @@ class Link(Section):
     gro: bool = True
     icrc: bool = Field(default=True, description="check on receive; always sent")
     poll: Literal["spin", "event"] = "event"
+    memory: Literal["pageable", "huge"] = Field(
+        default="huge", description="of all buffers; huge falls back to what the machine gives"
+    )
     emulator_processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
     receiver_processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
 
@@ -166,7 +174,6 @@ class Buffer(Section):
         default=40, ge=2, le=1 << 20, description="images in the ring; a multiple of stack, at least 2 stacks"
     )
     stack: int = Field(default=10, ge=1, le=1 << 16, description="images processed as a whole")
-    memory: Literal["pageable", "huge", "shared"] = "pageable"
     deadline_ms: int = Field(
         default=1000, ge=1, le=600_000, description="an open image is given up when nothing has come for so long"
     )

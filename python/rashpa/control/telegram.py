@@ -171,7 +171,6 @@ class Buffer:
     pixel: str
     slots: int
     stack: int
-    memory: str
     every: int
     phase: int
     images: int
@@ -194,6 +193,7 @@ class Destination:
     link_threads: int
     flow: str
     poll: str
+    memory: str
     first_processor: int
     modules: int
     module_width: int
@@ -304,7 +304,6 @@ class BufferStatus:
     """What the receiver counts of one buffer; counts: group `veto`, images by reason."""
 
     name: str
-    memory: str
     sink_error: str
     bytes_written: int
     bytes_stored: int
@@ -328,6 +327,7 @@ class DestinationStatus:
     """Of a receiver; counts: group `link`."""
 
     elapsed_s: float
+    memory: str
     first_incomplete: str
     counts: tuple[Count, ...] = ()
     buffers: tuple[BufferStatus, ...] = ()

@@ -257,7 +257,11 @@ class FakeDestination:
                 first = f"buffer {buffer.name} image {bad[0]} (frame {buffer.phase + bad[0] * buffer.every}) is not complete"
         events = sum(int((table != OPEN).sum()) for table in self._arrived.values())
         return DestinationStatus(
-            0.5, first, (Count("link", "events", events), Count("link", "payload_bytes", events * 100)), buffers
+            0.5,
+            "pageable",
+            first,
+            (Count("link", "events", events), Count("link", "payload_bytes", events * 100)),
+            buffers,
         )
 
     def _buffer_status(self, buffer: telegram.Buffer) -> telegram.BufferStatus:
@@ -271,7 +275,6 @@ class FakeDestination:
             dtps.append(telegram.DestinationDtpStatus(dtp.id, dtp.module, buffer.images, whole, part, none, part, loss))
         return telegram.BufferStatus(
             buffer.name,
-            buffer.memory,
             "",
             accepted * 100,
             accepted * 50,

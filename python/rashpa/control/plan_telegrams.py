@@ -1,0 +1,180 @@
+"""What a plan says to the nodes: the Configure telegrams of receiver and emulator."""
+
+import json
+from collections.abc import Sequence
+
+from rashpa.control import run_file as toml
+from rashpa.control import telegram
+from rashpa.control.run_plan import PIXEL_BYTES, Plan, PlannedBuffer, assembled_size
+
+HC_KEV_ANGSTROM = 12.398419843320026  # Planck's constant times the speed of light, exact in the SI of 2019
+SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
+
+
+def _roce(link: toml.Link) -> telegram.Roce:
+    return telegram.Roce(
+        link.pmtu, link.packetisation, link.gso, link.gro, link.icrc, link.window_bytes, link.socket_buffer
+    )
+
+
+def _parameters(values: dict[str, object]) -> tuple[telegram.Parameter, ...]:
+    return tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items())
+
+
+def _dataset(file: toml.RunFile) -> telegram.Dataset:
+    values = file.dataset.model_dump(mode="json")
+    return telegram.Dataset(values.pop("kind"), _parameters(values))
+
+
+def _kernel(kernel: toml.Kernel, detector: toml.Detector) -> telegram.Kernel:
+    values = kernel.model_dump(mode="json")
+    if isinstance(kernel, toml.Jungfrau) and kernel.photon_energy_kev is None:
+        values["photon_energy_kev"] = detector.energy_kev
+    return telegram.Kernel(values.pop("name"), _parameters(values))
+
+
+def _sink(sink: toml.Sink, file: toml.RunFile, buffer: PlannedBuffer) -> telegram.Sink:
+    values = sink.model_dump(mode="json")
+    if isinstance(sink, toml.Hdf5Sink):
+        values["prefix"] = f"{file.run.output}/{file.run.name}_{buffer.section.name}"
+        values["existing"] = file.run.existing
+        values["metadata"] = metadata_of(file, buffer)
+    return telegram.Sink(values.pop("kind"), _parameters(values))
+
+
+def metadata_of(file: toml.RunFile, buffer: PlannedBuffer) -> dict[str, object]:
+    """What the output file says of the experiment, names and units as in src/rashpa/sink/nxmx_metadata.hpp; positions in the buffer's image."""
+    detector = file.detector
+    width, height = assembled_size(detector)
+    left, top = buffer.origin or (0, 0)
+    center_x = detector.beam_center_x if detector.beam_center_x is not None else width / 2
+    center_y = detector.beam_center_y if detector.beam_center_y is not None else height / 2
+    return {
+        "detector_name": detector.name,
+        "description": detector.description or detector.name,
+        "instrument_name": file.run.instrument,
+        "source_name": file.run.source,
+        "sample_name": file.run.sample,
+        "distance_m": detector.distance_m,
+        "beam_center_x": center_x - left,
+        "beam_center_y": center_y - top,
+        "energy_kev": detector.energy_kev,
+        "wavelength_angstrom": HC_KEV_ANGSTROM / detector.energy_kev,
+        "pixel_size_m": detector.pixel_size_m,
+        "sensor_material": detector.sensor_material,
+        "sensor_thickness_m": detector.sensor_thickness_m,
+        "count_time_s": detector.count_time_s,
+        "frame_time_s": buffer.section.every / detector.rate_hz if detector.rate_hz > 0 else 0.0,
+        "bit_depth_readout": 8 * PIXEL_BYTES[detector.pixel],
+        "labels": ["synthetic data"] if file.dataset.kind in SYNTHETIC else [],
+        "modules": [_module_entry(buffer, module) for module in sorted({dtp.module for dtp in buffer.dtps})],
+        "dtps": [{"id": dtp.id, "module": dtp.module, **vars(dtp.target)} for dtp in buffer.dtps],
+    }
+
+
+def _module_entry(buffer: PlannedBuffer, module: int) -> dict[str, object]:
+    """The rectangle around what the buffer holds of a module."""
+    targets = [dtp.target for dtp in buffer.dtps if dtp.module == module]
+    x, y = min(target.x for target in targets), min(target.y for target in targets)
+    right, bottom = max(target.right for target in targets), max(target.bottom for target in targets)
+    return {"name": f"m{module}", "x": x, "y": y, "width": right - x, "height": bottom - y}
+
+
+def destination_telegram(plan: Plan) -> telegram.Configure:
+    """What the receiver is told."""
+    file = plan.file
+    buffers = tuple(
+        telegram.Buffer(
+            name=buffer.section.name,
+            width=buffer.width,
+            height=buffer.height,
+            pixel=file.detector.pixel,
+            slots=buffer.section.slots,
+            stack=buffer.section.stack,
+            every=buffer.section.every,
+            phase=buffer.section.phase,
+            images=buffer.images,
+            deadline_ms=buffer.section.deadline_ms,
+            partial=buffer.section.partial,
+            keep_darks=buffer.section.keep_darks,
+            threads=buffer.section.threads,
+            dtps=tuple(
+                telegram.DestinationDtp(
+                    dtp.id, dtp.module, dtp.x, dtp.y, dtp.region.width, dtp.region.height, dtp.region.x, dtp.region.y
+                )
+                for dtp in buffer.dtps
+            ),
+            kernels=tuple(_kernel(kernel, file.detector) for kernel in buffer.section.kernel),
+            sinks=tuple(_sink(sink, file, buffer) for sink in buffer.section.sink),
+        )
+        for buffer in plan.buffers
+    )
+    destination = telegram.Destination(
+        link=file.link.kind,
+        bind_address=file.link.receiver_address,
+        port=file.link.port,
+        link_threads=file.link.threads,
+        flow=file.link.flow,
+        poll=file.link.poll,
+        memory=file.link.memory,
+        first_processor=file.link.receiver_processor,
+        modules=len(file.detector.module),
+        module_width=file.detector.width,
+        module_height=file.detector.height,
+        roce=_roce(file.link),
+        dataset=_dataset(file),
+        buffers=buffers,
+    )
+    return telegram.Configure(file.run.number, file.run.name, destination=destination)
+
+
+def source_telegram(
+    plan: Plan, endpoints: Sequence[telegram.Endpoint], placements: Sequence[telegram.Placement]
+) -> telegram.Configure:
+    """What the emulator is told, once the receiver has said where its memory is."""
+    file = plan.file
+    every = [
+        (buffer.section.every, buffer.section.phase, buffer.images) for buffer in plan.buffers for _ in buffer.dtps
+    ]
+    dtps = tuple(
+        telegram.SourceDtp(
+            dtp.id,
+            dtp.module,
+            dtp.region.x,
+            dtp.region.y,
+            dtp.region.width,
+            dtp.region.height,
+            *timing,
+            placement,
+            endpoint,
+        )
+        for dtp, timing, placement, endpoint in zip(plan.dtps, every, placements, endpoints, strict=True)
+    )
+    faults = file.faults
+    source = telegram.Source(
+        link=file.link.kind,
+        bind_address=file.link.emulator_address,
+        frames=file.run.frames,
+        modules=len(file.detector.module),
+        width=file.detector.width,
+        height=file.detector.height,
+        pixel=file.detector.pixel,
+        rate_hz=file.detector.rate_hz,
+        flow=file.link.flow,
+        on_full=file.link.on_full,
+        first_processor=file.link.emulator_processor,
+        roce=_roce(file.link),
+        dataset=_dataset(file),
+        faults=telegram.Faults(
+            faults.seed,
+            faults.drop,
+            faults.duplicate,
+            faults.reorder,
+            faults.corrupt,
+            faults.stall,
+            faults.stall_us,
+            tuple(telegram.DeadModule(dead.module, dead.from_frame) for dead in faults.dead_modules),
+        ),
+        dtps=dtps,
+    )
+    return telegram.Configure(file.run.number, file.run.name, source=source)
