@@ -1,5 +1,5 @@
-/// decode_packet and encode_packet: the packet tree of link/roce/packet.hpp as Python dicts. Numbers are int, addresses and
-/// payloads are bytes; rashpa.data.packet makes text of them.
+/// decode_packet and encode_packet: the packet tree of link/roce/packet.hpp as Python dicts. Numbers are int, addresses
+/// and payloads are bytes; rashpa.data.packet makes text of them.
 #include "rashpa/link/roce/packet.hpp"
 
 #include <fmt/format.h>
@@ -192,7 +192,8 @@ nb::dict dict_at(nb::handle value, const std::string& where) {
   return nb::borrow<nb::dict>(value);
 }
 
-/// Sets the members named in `fields`; None leaves the member's default. Unknown names are an error that lists the known.
+/// Sets the members named in `fields`; None leaves the member's default. Unknown names are an error that lists the
+/// known.
 void read_header(nb::handle value, const std::string& where, auto& header) {
   const nb::dict fields = dict_at(value, where);
   std::vector<std::string> known;
@@ -260,16 +261,23 @@ roce::Layer layer_of(const std::string& name) {
 }  // namespace
 
 void bind_packet(nb::module_& m) {
-  m.def("decode_packet", [](const nb::bytes& data, const std::string& layer) {
-    return dict_of_packet(roce::decode({static_cast<const std::byte*>(data.data()), data.size()}, layer_of(layer)));
-  }, nb::arg("data"), nb::arg("layer"));
-  m.def("encode_packet", [](const nb::dict& fields, bool udp_checksum) {
-    const roce::EncodeOptions options{udp_checksum ? roce::UdpChecksum::compute : roce::UdpChecksum::zero};
-    const std::vector<std::byte> bytes = roce::encode(packet_of(fields), options);
-    return nb::bytes(bytes.data(), bytes.size());
-  }, nb::arg("fields"), nb::arg("udp_checksum") = false);
-  m.def("opcode_of", [](const std::string& name) -> nb::object { return to_python(roce::opcode_of(name)); },
-        nb::arg("name"));
+  m.def(
+      "decode_packet",
+      [](const nb::bytes& data, const std::string& layer) {
+        return dict_of_packet(roce::decode({static_cast<const std::byte*>(data.data()), data.size()}, layer_of(layer)));
+      },
+      nb::arg("data"), nb::arg("layer"));
+  m.def(
+      "encode_packet",
+      [](const nb::dict& fields, bool udp_checksum) {
+        const roce::EncodeOptions options{udp_checksum ? roce::UdpChecksum::compute : roce::UdpChecksum::zero};
+        const std::vector<std::byte> bytes = roce::encode(packet_of(fields), options);
+        return nb::bytes(bytes.data(), bytes.size());
+      },
+      nb::arg("fields"), nb::arg("udp_checksum") = false);
+  m.def(
+      "opcode_of", [](const std::string& name) -> nb::object { return to_python(roce::opcode_of(name)); },
+      nb::arg("name"));
 }
 
 }  // namespace rashpa::bindings
