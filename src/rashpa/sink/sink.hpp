@@ -16,12 +16,13 @@ struct SinkStats {
   std::uint64_t bytes_written = 0;  ///< bytes that went to storage
 };
 
-/// One thread calls put() and close(); stats() from any thread. put() may block on storage; the ring behind it takes the wait.
+/// One thread calls put() and close(); stats() from any thread. put() may block on storage; the ring behind it takes
+/// the wait.
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// Takes every image of the stack in order, so that its tables are complete; pixels of accepted images only. An image that cannot
-  /// be written becomes Decision::errored (never an exception); the reason is in error().
+  /// Takes every image of the stack in order, so that its tables are complete; pixels of accepted images only. An image
+  /// that cannot be written becomes Decision::errored (never an exception); the reason is in error().
   virtual void put(Stack& stack) = 0;
   /// Completes the output: tables, links, end time. Throws FileError when that fails. Idempotent.
   virtual void close(const Books& books) = 0;

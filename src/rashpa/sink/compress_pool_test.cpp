@@ -1,0 +1,37 @@
+#include "rashpa/sink/compress_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace rashpa::sink {
+namespace {
+
+namespace bslz4 = kernel::bitshuffle_lz4;
+
+TEST(CompressPool, chunks_come_in_order_and_decode_to_their_images_with_any_number_of_threads) {
+  constexpr std::size_t kBytes = 6000;
+  std::mt19937 random(1);
+  std::vector<std::vector<std::byte>> images(37, std::vector<std::byte>(kBytes));
+  for (auto& image : images) {
+    for (auto& byte : image) byte = static_cast<std::byte>(random() % 4);
+  }
+  for (unsigned threads : {1U, 2U, 5U}) {
+    CompressPool pool(threads, 2, kBytes);
+    for (std::size_t count : {0U, 1U, 3U, 37U, 2U}) {  // the pool is used again and again
+      std::vector<const std::byte*> pointers;
+      for (std::size_t i = 0; i < count; ++i) pointers.push_back(images[i].data());
+      std::size_t next = 0;
+      pool.run(pointers, [&](std::size_t i, std::span<const std::byte> chunk) {
+        EXPECT_EQ(i, next++);
+        std::vector<std::byte> back(kBytes);
+        ASSERT_TRUE(bslz4::decompress(chunk, 2, back));
+        EXPECT_EQ(back, images[i]);
+      });
+      EXPECT_EQ(next, count);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rashpa::sink

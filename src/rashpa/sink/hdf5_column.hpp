@@ -1,0 +1,52 @@
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+#include "rashpa/sink/hdf5_io.hpp"
+
+namespace rashpa::sink::h5 {
+
+/// How the chunks of a column are stored.
+enum class Storage : std::uint8_t { plain, bitshuffle_lz4 };
+
+/// A one-dimensional dataset that grows: appended values collect in one chunk's memory, full chunks are written
+/// directly. Nothing is allocated by append() itself.
+class Column {
+ public:
+  /// `element_bytes` is that of `type`.
+  Column(hid_t parent, const std::string& name, hid_t type, std::size_t element_bytes, std::size_t chunk_elements,
+         Storage storage);
+
+  /// Appends `count` elements. Throws FileError when a full chunk cannot be written; what was appended before stays.
+  void append(const void* values, std::size_t count);
+  /// Elements from `count` on are forgotten by the next flush(); what a failed append() left behind.
+  void truncate(std::uint64_t count) noexcept { limit_ = count; }
+  /// Writes what is buffered and sets the dataset's length. Throws FileError.
+  void flush();
+  [[nodiscard]] std::uint64_t size() const noexcept { return chunks_ * chunk_elements_ + filled_; }
+  [[nodiscard]] hid_t dataset() const noexcept { return set_.get(); }
+  [[nodiscard]] std::uint64_t bytes_written() const noexcept { return bytes_written_; }
+
+ private:
+  void write_chunk();
+  std::string name_;
+  std::size_t element_bytes_;
+  std::size_t chunk_elements_;
+  Handle set_;
+  std::vector<std::byte> chunk_;
+  std::optional<kernel::bitshuffle_lz4::Compressor> compressor_;
+  std::vector<std::byte> compressed_;
+  std::size_t filled_ = 0;    // elements in chunk_
+  std::uint64_t chunks_ = 0;  // full chunks written
+  std::uint64_t bytes_written_ = 0;
+  std::optional<std::uint64_t> limit_;
+};
+
+/// The column of a C++ type.
+template <typename T>
+Column column(hid_t parent, const std::string& name, std::size_t chunk_elements, Storage storage = Storage::plain) {
+  return Column(parent, name, native<T>(), sizeof(T), chunk_elements, storage);
+}
+
+}  // namespace rashpa::sink::h5

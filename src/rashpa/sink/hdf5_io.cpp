@@ -1,0 +1,183 @@
+#include "rashpa/sink/hdf5_io.hpp"
+
+#include <utility>
+
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::sink::h5 {
+namespace {
+
+/// Keeps the first (innermost) message; HDF5 hands over its error stack entry by entry.
+herr_t keep_innermost(unsigned n, const H5E_error2_t* entry, void* out) {
+  if (n == 0 && entry->desc != nullptr) *static_cast<std::string*>(out) = entry->desc;
+  return 0;
+}
+
+Handle text_type(std::size_t size) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "copy a string type");
+  check(H5Tset_size(type.get(), size), "set a string size");
+  check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set the character set");
+  check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD),
+        "set the string padding");  // no byte is kept for a terminating zero
+  return type;
+}
+
+Handle space_of(std::span<const hsize_t> shape) {
+  return {H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose, "create a data space"};
+}
+
+std::size_t longest(std::span<const std::string> values) {
+  std::size_t size = 1;
+  for (const auto& value : values) size = std::max(size, value.size());
+  return size;
+}
+
+std::string packed(std::span<const std::string> values, std::size_t size) {
+  std::string out(values.size() * size, '\0');
+  for (std::size_t i = 0; i < values.size(); ++i) values[i].copy(out.data() + i * size, size);
+  return out;
+}
+
+}  // namespace
+
+Handle::Handle(hid_t id, Close closer, std::string_view what) : id_(id), close_(closer) {
+  if (id < 0) throw FileError("hdf5: cannot " + std::string(what) + ": " + last_error());
+}
+Handle::Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+Handle& Handle::operator=(Handle&& other) noexcept {
+  if (this != &other) {
+    close();
+    id_ = std::exchange(other.id_, -1);
+    close_ = other.close_;
+  }
+  return *this;
+}
+bool Handle::close() noexcept { return id_ < 0 || close_(std::exchange(id_, -1)) >= 0; }
+
+void silence() {
+  thread_local bool silent = false;
+  if (!silent) H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  silent = true;
+}
+
+void check(herr_t status, std::string_view what) {
+  if (status < 0) throw FileError("hdf5: cannot " + std::string(what) + ": " + last_error());
+}
+
+std::string last_error() {
+  std::string reason = "no reason given";
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &reason);
+  // System errors come as "…, error message = 'No space left on device', …": the words in quotes are what a reader
+  // needs.
+  constexpr std::string_view kKey = "error message = '";
+  if (const auto at = reason.find(kKey); at != std::string::npos) {
+    const auto from = at + kKey.size();
+    reason = reason.substr(from, reason.find('\'', from) - from);
+  }
+  return reason;
+}
+
+// clang-format off
+template <> hid_t native<std::uint8_t>() { return H5T_NATIVE_UINT8; }
+template <> hid_t native<std::uint16_t>() { return H5T_NATIVE_UINT16; }
+template <> hid_t native<std::uint32_t>() { return H5T_NATIVE_UINT32; }
+template <> hid_t native<std::uint64_t>() { return H5T_NATIVE_UINT64; }
+template <> hid_t native<std::int16_t>() { return H5T_NATIVE_INT16; }
+template <> hid_t native<std::int32_t>() { return H5T_NATIVE_INT32; }
+template <> hid_t native<std::int64_t>() { return H5T_NATIVE_INT64; }
+template <> hid_t native<float>() { return H5T_NATIVE_FLOAT; }
+template <> hid_t native<double>() { return H5T_NATIVE_DOUBLE; }
+// clang-format on
+
+Handle group(hid_t parent, const std::string& name, std::string_view nx_class) {
+  Handle out(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, "create group " + name);
+  if (!nx_class.empty()) text_attribute(out.get(), "NX_class", nx_class);
+  return out;
+}
+
+void text(hid_t parent, const std::string& name, std::string_view value) {
+  const Handle type = text_type(std::max<std::size_t>(value.size(), 1));
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "create a data space");
+  const Handle set(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                   H5Dclose, "create " + name);
+  const std::string bytes = value.empty() ? std::string(1, '\0') : std::string(value);
+  check(H5Dwrite(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "write " + name);
+}
+
+void text_attribute(hid_t object, const std::string& name, std::string_view value) {
+  const Handle type = text_type(std::max<std::size_t>(value.size(), 1));
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "create a data space");
+  const Handle out(H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                   "create attribute " + name);
+  const std::string bytes = value.empty() ? std::string(1, '\0') : std::string(value);
+  check(H5Awrite(out.get(), type.get(), bytes.data()), "write attribute " + name);
+}
+
+void texts_attribute(hid_t object, const std::string& name, std::span<const std::string> values) {
+  if (values.empty()) return;
+  const Handle type = text_type(longest(values));
+  const hsize_t size = values.size();
+  const Handle space = space_of({&size, 1});
+  const Handle out(H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                   "create attribute " + name);
+  check(H5Awrite(out.get(), type.get(), packed(values, longest(values)).data()), "write attribute " + name);
+}
+
+void texts(hid_t parent, const std::string& name, std::span<const std::string> values) {
+  const Handle type = text_type(longest(values));
+  const hsize_t size = values.size();
+  const Handle space = space_of({&size, 1});
+  const Handle set(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                   H5Dclose, "create " + name);
+  if (!values.empty()) {
+    check(H5Dwrite(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, packed(values, longest(values)).data()),
+          "write " + name);
+  }
+}
+
+template <typename T>
+void attribute(hid_t object, const std::string& name, std::span<const T> values) {
+  const hsize_t size = values.size();
+  const Handle space =
+      size == 1 ? Handle(H5Screate(H5S_SCALAR), H5Sclose, "create a data space") : space_of({&size, 1});
+  const Handle out(H5Acreate2(object, name.c_str(), native<T>(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                   "create attribute " + name);
+  check(H5Awrite(out.get(), native<T>(), values.data()), "write attribute " + name);
+}
+
+template <typename T>
+Handle scalar(hid_t parent, const std::string& name, T value, std::string_view units) {
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "create a data space");
+  Handle set(H5Dcreate2(parent, name.c_str(), native<T>(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+             H5Dclose, "create " + name);
+  check(H5Dwrite(set.get(), native<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &value), "write " + name);
+  if (!units.empty()) text_attribute(set.get(), "units", units);
+  return set;
+}
+
+template <typename T>
+Handle array(hid_t parent, const std::string& name, std::span<const T> values, std::initializer_list<hsize_t> shape) {
+  std::vector<hsize_t> dimensions(shape);
+  if (dimensions.empty()) dimensions.push_back(values.size());
+  const Handle space = space_of(dimensions);
+  Handle set(H5Dcreate2(parent, name.c_str(), native<T>(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+             H5Dclose, "create " + name);
+  if (!values.empty()) {
+    check(H5Dwrite(set.get(), native<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "write " + name);
+  }
+  return set;
+}
+
+#define RASHPA_H5_TYPE(T)                                                    \
+  template void attribute<T>(hid_t, const std::string&, std::span<const T>); \
+  template Handle scalar<T>(hid_t, const std::string&, T, std::string_view); \
+  template Handle array<T>(hid_t, const std::string&, std::span<const T>, std::initializer_list<hsize_t>);
+RASHPA_H5_TYPE(std::uint8_t)
+RASHPA_H5_TYPE(std::uint32_t)
+RASHPA_H5_TYPE(std::uint64_t)
+RASHPA_H5_TYPE(std::int32_t)
+RASHPA_H5_TYPE(std::int64_t)
+RASHPA_H5_TYPE(double)
+#undef RASHPA_H5_TYPE
+
+}  // namespace rashpa::sink::h5

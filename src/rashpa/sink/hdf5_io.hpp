@@ -1,0 +1,69 @@
+#pragma once
+/// The HDF5 C API with owners, errors as exceptions, and the few shapes that our files need. Private to this folder:
+/// only .cpp files include it.
+#include <hdf5.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rashpa::sink::h5 {
+
+/// Owns one identifier of the library.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+  Handle() = default;
+  /// Throws FileError "hdf5: cannot <what>: <the library's reason>" when `id` is negative.
+  Handle(hid_t id, Close closer, std::string_view what);
+  Handle(Handle&& other) noexcept;
+  Handle& operator=(Handle&& other) noexcept;
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() { close(); }
+
+  [[nodiscard]] hid_t get() const noexcept { return id_; }
+  [[nodiscard]] bool valid() const noexcept { return id_ >= 0; }
+  /// False when the library could not complete what the object still had to write.
+  bool close() noexcept;
+
+ private:
+  hid_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// Ends the library's own printing of errors on this thread (its error stack belongs to the thread).
+void silence();
+/// Throws FileError when `status` is negative, as Handle does.
+void check(herr_t status, std::string_view what);
+/// The innermost reason that the library gives for its last error on this thread.
+std::string last_error();
+
+template <typename T>
+hid_t native();
+
+Handle group(hid_t parent, const std::string& name, std::string_view nx_class);
+void text(hid_t parent, const std::string& name, std::string_view value);
+void text_attribute(hid_t object, const std::string& name, std::string_view value);
+void texts_attribute(hid_t object, const std::string& name, std::span<const std::string> values);
+void texts(hid_t parent, const std::string& name, std::span<const std::string> values);
+
+template <typename T>
+void attribute(hid_t object, const std::string& name, std::span<const T> values);
+/// A scalar dataset; `units` empty: none. The dataset, for more attributes.
+template <typename T>
+Handle scalar(hid_t parent, const std::string& name, T value, std::string_view units = {});
+template <typename T>
+Handle array(hid_t parent, const std::string& name, std::span<const T> values,
+             std::initializer_list<hsize_t> shape = {});
+
+/// Makes filter 32008 known to the library in this process, backed by our kernel, so that datasets can be created and
+/// read without the plugin. Idempotent.
+void register_bitshuffle();
+/// Dataset creation properties: chunks of `chunk` elements, bitshuffle-LZ4 with user values {0, 2}; throws FileError.
+Handle bitshuffled(std::span<const hsize_t> chunk);
+
+}  // namespace rashpa::sink::h5

@@ -1,0 +1,51 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "rashpa/sink/nxmx_metadata.hpp"
+#include "rashpa/sink/sink.hpp"
+
+namespace rashpa::sink {
+
+/// How accepted images are stored.
+enum class ImageForm : std::uint8_t {
+  dense,   ///< every pixel, bitshuffle-LZ4 chunks of one image
+  sparse,  ///< StackImage::sparse as CSR by image: index, intensity, frame_ptr
+};
+
+struct Hdf5Config {
+  std::string prefix;  ///< files are <prefix>_master.h5 and <prefix>_data_000001.h5 …
+  std::uint32_t images_per_file = 1000;
+  unsigned threads = 1;  ///< that compress, besides the thread that calls put()
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  PixelType pixel = PixelType::u16;  ///< of StackImage::pixels: u16 raw, i16 photons, f32 keV; i16 when sparse
+  ImageForm form = ImageForm::dense;
+  std::string buffer;        ///< name of the RASHPA buffer
+  std::uint64_t images = 0;  ///< expected in the run
+  NxmxMetadata metadata;
+};
+
+/// Writes NXmx (conventions.md): accepted images in order, and under /entry/rashpa one row for every image of the run,
+/// the lost lines and the books. Data files can be read while they grow (SWMR); the master file is complete after
+/// close().
+///
+/// Memory for compression is taken in the constructor; the HDF5 library allocates on its own in put(). Images that
+/// cannot be stored (disk full) become errored; storing is tried again with the next one.
+class Hdf5Sink final : public Sink {
+ public:
+  /// Creates the master file and the first data file. Throws ConfigError for a request that makes no sense, FileError
+  /// when a folder cannot be written or one of the files exists: nothing is ever overwritten.
+  explicit Hdf5Sink(const Hdf5Config& config);
+  ~Hdf5Sink() override;
+  void put(Stack& stack) override;
+  void close(const Books& books) override;
+  [[nodiscard]] SinkStats stats() const noexcept override;
+  [[nodiscard]] std::string error() const override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rashpa::sink

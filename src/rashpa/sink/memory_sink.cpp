@@ -1,0 +1,84 @@
+#include "rashpa/sink/memory_sink.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::sink {
+
+MemorySink::MemorySink(std::uint32_t capacity, std::uint32_t width, std::uint32_t height, PixelType pixel)
+    : capacity_(capacity),
+      width_(width),
+      height_(height),
+      pixel_(pixel),
+      image_bytes_(static_cast<std::size_t>(width) * height * pixel_bytes(pixel)) {
+  if (capacity == 0 || image_bytes_ == 0) {
+    throw ConfigError("memory sink: capacity, width and height must be at least 1");
+  }
+  pixels_ = memory::Buffer(capacity * image_bytes_, memory::MemoryKind::pageable);
+  frame_numbers_.resize(capacity);
+}
+
+bool MemorySink::keep(const StackImage& image) {
+  const std::size_t place = written_ % capacity_;
+  std::byte* target = pixels_.data() + place * image_bytes_;
+  const std::byte* dense = image.pixels != nullptr ? image.pixels : image.raw;
+  if (image.sparse.index != nullptr) {
+    const std::uint64_t size = static_cast<std::uint64_t>(width_) * height_;
+    if (pixel_ != PixelType::i16) return false;
+    std::memset(target, 0, image_bytes_);
+    for (std::uint32_t i = 0; i < image.sparse.count; ++i) {
+      if (image.sparse.index[i] >= size) return false;
+      std::memcpy(target + std::size_t{image.sparse.index[i]} * 2, image.sparse.value + i, 2);
+    }
+  } else if (dense != nullptr) {
+    std::memcpy(target, dense, image_bytes_);
+  } else {
+    return false;
+  }
+  frame_numbers_[place] = image.frame_number;
+  return true;
+}
+
+void MemorySink::put(Stack& stack) {
+  const std::lock_guard lock(mutex_);
+  for (StackImage& image : stack.view()) {
+    if (image.decision != Decision::accepted) continue;
+    if (keep(image)) {
+      written_ += 1;
+    } else {
+      image.decision = Decision::errored;
+      if (error_.empty()) {
+        error_ = "memory sink: frame " + std::to_string(image.frame_number) +
+                 " has no pixels of the sink's type; give the sink the output type of the pipeline";
+      }
+    }
+  }
+}
+
+SinkStats MemorySink::stats() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return {.images_written = written_, .bytes_in = written_ * image_bytes_, .bytes_written = written_ * image_bytes_};
+}
+
+std::string MemorySink::error() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+MemorySnapshot MemorySink::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t count = std::min<std::uint64_t>(written_, capacity_);
+  MemorySnapshot out;
+  out.frame_numbers.reserve(count);
+  out.pixels.resize(count * image_bytes_);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::size_t place = (written_ - count + i) % capacity_;
+    out.frame_numbers.push_back(frame_numbers_[place]);
+    std::memcpy(out.pixels.data() + i * image_bytes_, pixels_.data() + place * image_bytes_, image_bytes_);
+  }
+  return out;
+}
+
+}  // namespace rashpa::sink

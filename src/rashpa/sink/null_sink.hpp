@@ -1,0 +1,23 @@
+#pragma once
+#include <atomic>
+
+#include "rashpa/sink/sink.hpp"
+
+namespace rashpa::sink {
+
+/// Counts accepted images and drops them: what a benchmark of everything before the sink needs.
+class NullSink final : public Sink {
+ public:
+  /// `image_bytes`: of one dense image, for SinkStats::bytes_in.
+  explicit NullSink(std::uint64_t image_bytes) : image_bytes_(image_bytes) {}
+  void put(Stack& stack) override;
+  void close(const Books&) override {}
+  [[nodiscard]] SinkStats stats() const noexcept override;
+  [[nodiscard]] std::string error() const override { return {}; }
+
+ private:
+  std::uint64_t image_bytes_;
+  std::atomic<std::uint64_t> written_{0};
+};
+
+}  // namespace rashpa::sink

@@ -1,0 +1,67 @@
+#pragma once
+/// What a file says of the experiment. Plain members, filled by the control plane; nothing here changes during a run.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rashpa::sink {
+
+/// Where one detector module lies in the assembled image, in pixels.
+struct NxmxModule {
+  std::string name;
+  std::uint32_t x = 0;
+  std::uint32_t y = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+};
+
+/// Where one DTP's region lies in the assembled image, in pixels: gives the lost lines of the tables their place.
+struct NxmxDtp {
+  std::uint32_t id = 0;
+  std::uint32_t module = 0;
+  std::uint32_t x = 0;
+  std::uint32_t y = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+};
+
+/// A calibration file that went into the pixels.
+struct NxmxCalibration {
+  std::string kind;  ///< "pedestal", "gain", "mask", …
+  std::string file;
+  std::string sha256;
+};
+
+/// Fields of NXmx (conventions.md) and of /entry/rashpa. A text left empty becomes "unknown" where NXmx requires the
+/// field.
+struct NxmxMetadata {
+  std::string detector_name;  ///< "JUNGFRAU"; goes to detector/type
+  std::string description;    ///< of the detector
+  std::string instrument_name;
+  std::string source_name;
+  std::string sample_name;
+  std::string start_time;          ///< ISO 8601 with Z; empty: when the sink is made
+  std::string end_time_estimated;  ///< likewise; empty: start of the sink + images · frame_time_s
+  double wavelength_angstrom = 0;  ///< 0: from energy_kev
+  double energy_kev = 0;
+  double distance_m = 0;
+  double beam_center_x = 0;  ///< pixels
+  double beam_center_y = 0;
+  double pixel_size_m = 0;
+  std::string sensor_material;
+  double sensor_thickness_m = 0;
+  double count_time_s = 0;
+  double frame_time_s = 0;
+  std::uint32_t bit_depth_readout = 16;
+  double saturation_value = 0;  ///< 0: the largest value of the pixel type that is a measurement
+  std::string software_version;
+  std::string proof;                      ///< how completeness was proven: "lines", "crc (all)", …
+  std::vector<std::string> labels;        ///< "synthetic data", …
+  std::vector<std::uint32_t> pixel_mask;  ///< [height][width] NXmx bits; empty: no pixel is masked
+  std::vector<NxmxModule> modules;        ///< empty: one module, the whole image
+  std::vector<NxmxDtp> dtps;
+  std::vector<NxmxCalibration> calibration;
+};
+
+}  // namespace rashpa::sink

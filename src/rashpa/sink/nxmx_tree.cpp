@@ -1,0 +1,175 @@
+#include "rashpa/sink/nxmx_tree.hpp"
+
+#include <fmt/chrono.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+
+#include "rashpa/core/fill.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+
+namespace rashpa::sink {
+namespace {
+
+constexpr const char* kTranslation = "/entry/instrument/detector/transformations/translation";
+constexpr double kKevAngstrom = 12.398419843320026;  // h·c, exact since the SI of 2019
+
+std::string known(const std::string& text) { return text.empty() ? "unknown" : text; }
+
+/// The four attributes that make a dataset an axis of NXtransformations.
+void axis(const h5::Handle& set, std::array<double, 3> vector, std::array<double, 3> offset,
+          std::string_view depends_on) {
+  h5::text_attribute(set.get(), "transformation_type", "translation");
+  h5::attribute<double>(set.get(), "vector", vector);
+  h5::attribute<double>(set.get(), "offset", offset);
+  h5::text_attribute(set.get(), "offset_units", "m");
+  h5::text_attribute(set.get(), "depends_on", depends_on);
+}
+
+/// NeXus coordinates (McStas): z along the beam, y up, x so that they are right-handed. Seen from the sample, image
+/// columns run towards −x and rows towards −y.
+void write_module(hid_t detector, const NxmxMetadata& metadata, const NxmxModule& module, std::size_t number) {
+  const std::string name = module.name.empty() ? "module_" + std::to_string(number) : module.name;
+  const h5::Handle group = h5::group(detector, name, "NXdetector_module");
+  const std::array<std::uint32_t, 2> origin{module.y, module.x}, size{module.height, module.width};
+  h5::array<std::uint32_t>(group.get(), "data_origin", origin);
+  h5::array<std::uint32_t>(group.get(), "data_size", size);
+  const double pitch = metadata.pixel_size_m;
+  const std::array<double, 3> corner{(metadata.beam_center_x - module.x) * pitch,
+                                     (metadata.beam_center_y - module.y) * pitch, 0};
+  const std::string offset_path = "/entry/instrument/detector/" + name + "/module_offset";
+  axis(h5::scalar<double>(group.get(), "module_offset", 0, "m"), {1, 0, 0}, corner, kTranslation);
+  axis(h5::scalar<double>(group.get(), "fast_pixel_direction", pitch, "m"), {-1, 0, 0}, {0, 0, 0}, offset_path);
+  axis(h5::scalar<double>(group.get(), "slow_pixel_direction", pitch, "m"), {0, -1, 0}, {0, 0, 0}, offset_path);
+}
+
+void write_pixel_mask(hid_t detector, const NxmxMetadata& metadata, const NxmxImages& images) {
+  namespace bslz4 = kernel::bitshuffle_lz4;
+  const std::size_t pixels = std::size_t{images.width} * images.height;
+  const std::vector<std::uint32_t> none(metadata.pixel_mask.empty() ? pixels : 0);
+  const auto mask = std::as_bytes(std::span(metadata.pixel_mask.empty() ? none : metadata.pixel_mask));
+  const hsize_t shape[2] = {images.height, images.width}, offset[2] = {0, 0};
+  const h5::Handle properties = h5::bitshuffled(shape);
+  const h5::Handle space(H5Screate_simple(2, shape, nullptr), H5Sclose, "create a data space");
+  const h5::Handle set(
+      H5Dcreate2(detector, "pixel_mask", H5T_NATIVE_UINT32, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+      H5Dclose, "create pixel_mask");
+  std::vector<std::byte> chunk(bslz4::compressed_bound(mask.size(), 4));
+  const std::size_t bytes = bslz4::Compressor(4).compress(mask, chunk);
+  h5::check(H5Dwrite_chunk(set.get(), H5P_DEFAULT, 0, offset, bytes, chunk.data()), "write pixel_mask");
+}
+
+/// The range of pixel values that are measurements; none is stated for floating point images unless the metadata do.
+void write_value_range(hid_t detector, const NxmxMetadata& metadata, PixelType pixel) {
+  const bool given = metadata.saturation_value > 0;
+  const auto saturation = static_cast<std::int64_t>(std::llround(metadata.saturation_value));
+  const auto range = [&](std::int64_t low, std::int64_t high) {
+    h5::scalar<std::int64_t>(detector, "underload_value", low);
+    h5::scalar<std::int64_t>(detector, "saturation_value", given ? saturation : high);
+  };
+  switch (pixel) {
+    case PixelType::i16:
+      return range(kMaskedPhotons + 1, kSaturatedPhotons - 1);
+    case PixelType::i32:
+      return range(std::int64_t{INT32_MIN} + 1, INT32_MAX);
+    case PixelType::u8:
+      return range(0, UINT8_MAX - 1);
+    case PixelType::u16:
+      return range(0, kLostRaw - 1);
+    case PixelType::u32:
+      return range(0, std::int64_t{UINT32_MAX} - 1);
+    case PixelType::f32:
+      if (given) h5::scalar<std::int64_t>(detector, "saturation_value", saturation);
+  }
+}
+
+void write_detector(hid_t detector, const NxmxMetadata& metadata, const NxmxImages& images) {
+  h5::text(detector, "description", known(metadata.description));
+  h5::text(detector, "type", known(metadata.detector_name));
+  h5::text(detector, "depends_on", kTranslation);
+  h5::text(detector, "sensor_material", known(metadata.sensor_material));
+  h5::scalar(detector, "sensor_thickness", metadata.sensor_thickness_m, "m");
+  h5::scalar(detector, "distance", metadata.distance_m, "m");
+  h5::scalar(detector, "beam_center_x", metadata.beam_center_x, "pixel");
+  h5::scalar(detector, "beam_center_y", metadata.beam_center_y, "pixel");
+  h5::scalar(detector, "x_pixel_size", metadata.pixel_size_m, "m");
+  h5::scalar(detector, "y_pixel_size", metadata.pixel_size_m, "m");
+  h5::scalar(detector, "count_time", metadata.count_time_s, "s");
+  h5::scalar(detector, "frame_time", metadata.frame_time_s, "s");
+  h5::scalar<std::uint32_t>(detector, "bit_depth_readout", metadata.bit_depth_readout);
+  h5::scalar<std::uint32_t>(detector, "bit_depth_image", 8 * pixel_bytes(images.pixel));
+  write_value_range(detector, metadata, images.pixel);
+  write_pixel_mask(detector, metadata, images);
+  const h5::Handle transformations = h5::group(detector, "transformations", "NXtransformations");
+  axis(h5::scalar(transformations.get(), "translation", metadata.distance_m, "m"), {0, 0, 1}, {0, 0, 0}, ".");
+  if (metadata.modules.empty()) {
+    write_module(detector, metadata, {.name = "module_0", .width = images.width, .height = images.height}, 0);
+  }
+  for (std::size_t i = 0; i < metadata.modules.size(); ++i) write_module(detector, metadata, metadata.modules[i], i);
+  const h5::Handle specific = h5::group(detector, "detectorSpecific", "NXcollection");
+  h5::scalar<std::uint64_t>(specific.get(), "nimages", images.expected);
+  h5::scalar<std::uint64_t>(specific.get(), "ntrigger", 1);
+  h5::scalar<std::uint32_t>(specific.get(), "x_pixels_in_detector", images.width);
+  h5::scalar<std::uint32_t>(specific.get(), "y_pixels_in_detector", images.height);
+  h5::text(specific.get(), "software_version", known(metadata.software_version));
+}
+
+}  // namespace
+
+std::string iso_time(double seconds) {
+  using namespace std::chrono;
+  const auto time = system_clock::now() + duration_cast<system_clock::duration>(duration<double>(seconds));
+  const auto whole = floor<std::chrono::seconds>(time);
+  const auto ms = duration_cast<milliseconds>(time - whole).count();
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(system_clock::to_time_t(whole)), ms);
+}
+
+h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata, const NxmxImages& images) {
+  h5::text_attribute(file, "NX_class", "NXroot");
+  h5::text_attribute(file, "default", "entry");
+  h5::text_attribute(file, "creator", "rashpa " + metadata.software_version);
+  h5::text_attribute(entry, "default", "data");
+  h5::text(entry, "definition", "NXmx");
+  {
+    const h5::Handle definition(H5Dopen2(entry, "definition", H5P_DEFAULT), H5Dclose, "open definition");
+    h5::text_attribute(definition.get(), "version", "1.0");
+  }
+  h5::text(entry, "start_time", metadata.start_time.empty() ? iso_time(0) : metadata.start_time);
+  h5::text(entry, "end_time_estimated",
+           metadata.end_time_estimated.empty() ? iso_time(static_cast<double>(images.expected) * metadata.frame_time_s)
+                                               : metadata.end_time_estimated);
+  const h5::Handle source = h5::group(entry, "source", "NXsource");
+  h5::text(source.get(), "name", known(metadata.source_name));
+  const h5::Handle sample = h5::group(entry, "sample", "NXsample");
+  h5::text(sample.get(), "name", known(metadata.sample_name));
+  h5::text(sample.get(), "depends_on", ".");
+  const h5::Handle instrument = h5::group(entry, "instrument", "NXinstrument");
+  h5::text(instrument.get(), "name", known(metadata.instrument_name));
+  const h5::Handle beam = h5::group(instrument.get(), "beam", "NXbeam");
+  const double wavelength = metadata.wavelength_angstrom > 0 ? metadata.wavelength_angstrom
+                            : metadata.energy_kev > 0        ? kKevAngstrom / metadata.energy_kev
+                                                             : 0;
+  h5::scalar(beam.get(), "incident_wavelength", wavelength, "angstrom");
+  if (wavelength > 0) h5::scalar(beam.get(), "incident_energy", 1000 * kKevAngstrom / wavelength, "eV");
+  const h5::Handle detectors = h5::group(instrument.get(), "detector_group", "NXdetector_group");
+  h5::texts(detectors.get(), "group_names", std::vector<std::string>{"detector"});
+  const std::int32_t index = 1, parent = -1;
+  h5::array<std::int32_t>(detectors.get(), "group_index", {&index, 1});
+  h5::array<std::int32_t>(detectors.get(), "group_parent", {&parent, 1});
+  h5::Handle detector = h5::group(instrument.get(), "detector", "NXdetector");
+  write_detector(detector.get(), metadata, images);
+  return detector;
+}
+
+void finish_nxmx_tree(hid_t entry, hid_t detector, std::uint64_t expected, std::uint64_t collected,
+                      std::uint64_t written) {
+  h5::text(entry, "end_time", iso_time(0));
+  const h5::Handle specific(H5Gopen2(detector, "detectorSpecific", H5P_DEFAULT), H5Gclose, "open detectorSpecific");
+  const double efficiency = expected == 0 ? 0 : static_cast<double>(collected) / static_cast<double>(expected);
+  h5::scalar(specific.get(), "data_collection_efficiency", efficiency);
+  h5::scalar<std::uint64_t>(specific.get(), "nimages_collected", collected);
+  h5::scalar<std::uint64_t>(specific.get(), "nimages_written", written);
+}
+
+}  // namespace rashpa::sink

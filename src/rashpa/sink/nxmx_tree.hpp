@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+
+#include "rashpa/core/pixel_type.hpp"
+#include "rashpa/sink/hdf5_io.hpp"
+#include "rashpa/sink/nxmx_metadata.hpp"
+
+namespace rashpa::sink {
+
+/// What NXmx needs to know of the images besides the metadata.
+struct NxmxImages {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  PixelType pixel = PixelType::u16;
+  std::uint64_t expected = 0;
+};
+
+/// The part of /entry that is known before the first image: everything but data, tables and end time. Returns the
+/// detector's group.
+h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata, const NxmxImages& images);
+
+/// What is known at the end: end_time, and the counts of detectorSpecific.
+void finish_nxmx_tree(hid_t entry, hid_t detector, std::uint64_t expected, std::uint64_t collected,
+                      std::uint64_t written);
+
+/// The time `seconds` from now, ISO 8601 with milliseconds and Z.
+std::string iso_time(double seconds);
+
+}  // namespace rashpa::sink

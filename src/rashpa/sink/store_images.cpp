@@ -1,0 +1,55 @@
+#include "rashpa/sink/store_images.hpp"
+
+#include <algorithm>
+
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::sink {
+namespace {
+
+StackImage describe(const ImageArray& images, std::size_t i) {
+  StackImage image;
+  image.index = i;
+  image.frame_number = images.frame_numbers[i];
+  image.completeness = images.completeness[i];
+  image.decision = images.decisions[i];
+  image.reason = images.reasons[i];
+  image.pixels = images.pixels + i * images.image_bytes;
+  return image;
+}
+
+void count(Books& books, const StackImage& image) {
+  books.expected += 1;
+  books.complete += image.completeness == Completeness::complete ? 1U : 0U;
+  books.partial += image.completeness == Completeness::partial ? 1U : 0U;
+  books.missing += image.completeness == Completeness::missing ? 1U : 0U;
+  books.accepted += image.decision == Decision::accepted ? 1U : 0U;
+  books.vetoed += image.decision == Decision::vetoed ? 1U : 0U;
+  books.errored += image.decision == Decision::errored ? 1U : 0U;
+}
+
+}  // namespace
+
+Books store_images(Sink& sink, const ImageArray& images, std::uint32_t stack) {
+  const std::size_t size = images.frame_numbers.size();
+  if (images.completeness.size() != size || images.decisions.size() != size || images.reasons.size() != size ||
+      stack == 0) {
+    throw ConfigError(
+        "store_images: frame numbers, completeness, decisions and reasons must have one value for each image");
+  }
+  Books books;
+  Stack work;
+  work.images.resize(stack);
+  for (std::size_t first = 0; first < size; first += stack) {
+    work.count = static_cast<std::uint32_t>(std::min<std::size_t>(stack, size - first));
+    for (std::uint32_t i = 0; i < work.count; ++i) work.images[i] = describe(images, first + i);
+    sink.put(work);
+    for (const StackImage& image : work.view()) count(books, image);
+    work.number += 1;
+  }
+  books.written = sink.stats().images_written;
+  sink.close(books);
+  return books;
+}
+
+}  // namespace rashpa::sink

@@ -1,0 +1,23 @@
+#pragma once
+#include <span>
+
+#include "rashpa/sink/sink.hpp"
+
+namespace rashpa::sink {
+
+/// Images that lie in memory, with what is known of each. All spans have one value for each image.
+struct ImageArray {
+  const std::byte* pixels = nullptr;  ///< [image][row][column]
+  std::size_t image_bytes = 0;
+  std::span<const std::uint64_t> frame_numbers;
+  std::span<const Completeness> completeness;
+  std::span<const Decision> decisions;
+  std::span<const VetoReason> reasons;
+};
+
+/// Puts the images into `sink` in stacks of at most `stack` and closes it; the books of what came of them. Stores what
+/// was processed elsewhere (scripts, tests) with the tables of a run. Throws ConfigError when the spans differ in
+/// length, FileError as close().
+Books store_images(Sink& sink, const ImageArray& images, std::uint32_t stack = 10);
+
+}  // namespace rashpa::sink
