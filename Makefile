@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' '*CMakeLists.txt' 'cmake/*' schema 2>/dev/null)
 
-.PHONY: build packages demo test test-cpp test-python bench lint tidy asan tsan fuzz lock clean distclean help
+.PHONY: build packages demo test test-cpp test-python bench lint tidy asan tsan fuzz reference lock clean distclean help
 
 build: build/.installed  ## the native module, the C++ tests and the command .venv/bin/rashpa
 
@@ -71,6 +71,9 @@ fuzz: build/.packages  ## the packet fuzzers, FUZZ_SECONDS each (600)
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	tools/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS)
+
+reference: build  ## docs/reference/run_file.md, after a change of the run file's models
+	$(BIN)/python tools/make_run_file_reference.py
 
 lock: $(VENV)/.requirements  ## pins requirements.in again
 	test -x build/lock/bin/pip-compile || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet pip-tools; }

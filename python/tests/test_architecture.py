@@ -1,0 +1,53 @@
+"""The map in ARCHITECTURE.md is true: what it names exists, and the folders that exist are named."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def table() -> dict[str, list[str]]:
+    """Row by row: what, and the paths where it is."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+?) \| (`.+?`) \|$", text.split("## Where is …?")[1], re.MULTILINE)
+    return {what: re.findall(r"`([^`]+)`", where) for what, where in rows}
+
+
+def test_every_path_in_the_table_exists() -> None:
+    rows = table()
+    assert len(rows) > 20
+    gone = [f"{what}: {path}" for what, paths in rows.items() for path in paths if not (ROOT / path).exists()]
+    assert gone == []
+
+
+def test_every_folder_of_the_data_plane_is_in_the_table() -> None:
+    named = [path for paths in table().values() for path in paths]
+    folders = [path.parent for path in (ROOT / "src" / "rashpa").glob("*/CMakeLists.txt")]
+    unnamed = [folder.name for folder in folders if not any(f"src/rashpa/{folder.name}" in path for path in named)]
+    assert unnamed == []
+
+
+def test_links_between_the_texts_lead_somewhere() -> None:
+    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("schema/*.md"), *ROOT.glob("src/**/*.md")]
+    broken = [
+        f"{text.relative_to(ROOT)}: {target}"
+        for text in texts
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text.read_text(encoding="utf-8"))
+        if not (text.parent / target).exists()
+    ]
+    assert broken == []
+
+
+def test_no_file_names_a_path_of_one_machine() -> None:
+    texts = [
+        path for pattern in ("*.md", "docs/**/*.md", "examples/*", "tools/*", ".ci/*") for path in ROOT.glob(pattern)
+    ]
+    assert [str(path) for path in texts if path.is_file() and f"{ROOT}/" in path.read_text(encoding="utf-8")] == []
+
+
+def test_the_reference_of_the_run_file_is_up_to_date() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "make_run_file_reference.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
