@@ -50,6 +50,15 @@ std::uint32_t fill_bits(PixelType pixel) {
   }
 }
 
+h5::Handle data_file_access() {
+  h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
+  // The newest format that HDF5 1.10 knows: what reading while writing (SWMR) needs.
+  h5::check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the file format");
+  // A reader that follows the file must not be able to stop us by a lock of its own.
+  h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
+  return access;
+}
+
 /// <prefix>_data_NNNNNN.h5 with one dataset each; links and a virtual dataset in the master.
 class DenseStore final : public ImageStore {
  public:
@@ -94,9 +103,7 @@ class DenseStore final : public ImageStore {
 
 void DenseStore::open_file() {
   const std::string name = data_file_name(config_, counts_.size() + 1);
-  const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
-  // The newest format that HDF5 1.10 knows: what reading while writing (SWMR) needs.
-  h5::check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the file format");
+  const h5::Handle access = data_file_access();
   h5::Handle file(H5Fcreate((folder_ / name).c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose,
                   "create " + name);
   h5::Handle set;
@@ -140,8 +147,11 @@ void DenseStore::close_file() {
   const bool shrunk = H5Dset_extent(set_.get(), shape) >= 0;  // drops room made for an image that could not be written
   const bool closed = set_.close();
   if (!file_.close() || !closed || !shrunk) throw FileError("hdf5: cannot complete " + name + ": " + h5::last_error());
-  // Attributes may not change while readers follow the file, so the last image's number is put right afterwards.
-  const h5::Handle file(H5Fopen((folder_ / name).c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, "reopen " + name);
+  if (counts_.back() == config_.images_per_file) return;
+  // Attributes may not change while readers follow the file, so the number of the last image of a file that did not
+  // fill up is put right afterwards.
+  const h5::Handle access = data_file_access();
+  const h5::Handle file(H5Fopen((folder_ / name).c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "reopen " + name);
   const h5::Handle set(H5Dopen2(file.get(), "/entry/data/data", H5P_DEFAULT), H5Dclose, "open the data of " + name);
   const h5::Handle attribute(H5Aopen(set.get(), "image_nr_high", H5P_DEFAULT), H5Aclose, "open image_nr_high");
   h5::check(H5Awrite(attribute.get(), H5T_NATIVE_UINT64, &high), "write image_nr_high");
@@ -167,7 +177,9 @@ bool DenseStore::store(const StackImage& image, std::span<const std::byte> chunk
     frame_number_.append(&image.frame_number, 1);
     return true;
   } catch (const Error& failure) {
-    if (error.empty()) error = fmt::format("frame {}: {}; is the disk full?", image.frame_number, failure.what());
+    if (error.empty())
+      error = fmt::format("frame {}: {}; check the space in the folder of {}", image.frame_number, failure.what(),
+                          config_.prefix);
     return false;
   }
 }

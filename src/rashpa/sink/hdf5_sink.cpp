@@ -63,7 +63,10 @@ h5::Handle create_master(const Hdf5Config& config) {
   check_folder(config);
   h5::silence();
   const std::string name = config.prefix + "_master.h5";
-  return {H5Fcreate(name.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, "create " + name};
+  const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
+  // Readers wait for close(), where the file system knows locks.
+  h5::check(H5Pset_file_locking(access.get(), true, true), "choose file locks");
+  return {H5Fcreate(name.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose, "create " + name};
 }
 
 }  // namespace

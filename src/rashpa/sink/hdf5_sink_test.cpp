@@ -287,7 +287,7 @@ TEST_F(Hdf5SinkTest, a_full_disk_makes_images_errored_and_storing_goes_on_when_t
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_EQ(run.books.errored, 2U);
   EXPECT_NE(sink.error().find("frame 121"), std::string::npos) << sink.error();
-  EXPECT_NE(sink.error().find("disk full"), std::string::npos) << sink.error();
+  EXPECT_NE(sink.error().find("check the space"), std::string::npos) << sink.error();
   put(14, 15);
   run.books.written = sink.stats().images_written;
   EXPECT_EQ(run.books.written, 3U);
