@@ -1,0 +1,86 @@
+"""`rashpa bench`: rows of a program become a table and a file with machine facts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from rashpa.cli import bench
+
+runner = CliRunner()
+ROWS = [
+    {
+        "what": "roce 4096 B",
+        "value": 30.0,
+        "unit": "Gb/s",
+        "against": "zmq push/pull",
+        "against_value": 6.0,
+        "ratio": 5.0,
+    },
+    {"what": "roce, CRC off", "value": 36.0, "unit": "Gb/s"},
+]
+
+
+def program(folder: Path, text: str, status: int = 0) -> Path:
+    path = folder / "rashpa_link_bench"
+    path.write_text(
+        f"#!/bin/sh\nprintf '%s' \"$*\" > '{folder}/arguments'\ncat <<'E'\n{text}\nE\nexit {status}\n", encoding="utf-8"
+    )
+    path.chmod(0o755)
+    return path
+
+
+def use(monkeypatch: pytest.MonkeyPatch, path: Path | None) -> None:
+    monkeypatch.setattr(bench, "_program", lambda name: path)
+
+
+def test_the_file_holds_name_machine_and_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, program(tmp_path, json.dumps(ROWS)))
+    result = runner.invoke(
+        bench.app, ["link", "--line-bytes", "1024", "--json", str(tmp_path / "out.json"), "--seconds", "1"]
+    )
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "arguments").read_text() == "--link roce --line-bytes 1024 --seconds 1 --json"
+    written: dict[str, Any] = json.loads((tmp_path / "out.json").read_text())
+    assert written["name"] == "link"
+    assert written["machine"]["cores"] >= 1
+    assert written["rows"][0] == ROWS[0]
+    assert written["rows"][1] == {**ROWS[1], "against": None, "against_value": None, "ratio": None}
+    assert "zmq push/pull" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "text", [json.dumps(ROWS), json.dumps({"rows": ROWS}), "\n".join(json.dumps(row) for row in ROWS)]
+)
+def test_rows_are_read_as_list_object_or_lines(text: str) -> None:
+    assert bench.parse_rows(text) == ROWS
+
+
+def test_a_missing_ratio_is_computed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    row = {"what": "a", "value": 3.0, "unit": "GB/s", "against": "memcpy", "against_value": 4.0}
+    use(monkeypatch, program(tmp_path, json.dumps([row])))
+    assert runner.invoke(bench.app, ["link", "--json", str(tmp_path / "out.json")]).exit_code == 0
+    assert json.loads((tmp_path / "out.json").read_text())["rows"][0]["ratio"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "says"),
+    [("", 3, "ended with status 3"), ("[]", 0, "gave no rows"), ('[{"what": "x"}]', 0, "lacks what, value or unit")],
+)
+def test_a_program_that_fails_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, status: int, says: str
+) -> None:
+    use(monkeypatch, program(tmp_path, text, status))
+    result = runner.invoke(bench.app, ["link"])
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert "rashpa_link_bench" in result.stderr
+
+
+def test_a_benchmark_that_is_not_built_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, None)
+    result = runner.invoke(bench.app, ["kernel", "jungfrau"])
+    assert result.exit_code == 2
+    assert "`make` builds it" in result.stderr
