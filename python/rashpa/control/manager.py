@@ -37,6 +37,16 @@ class Progress:
     receiver: Status | None = None
 
 
+@dataclass(frozen=True)
+class Rates:
+    """From the first packet to the last decision."""
+
+    elapsed_s: float
+    frames_per_s: float  # of the detector
+    images_per_s: float  # arrived images of all buffers
+    payload_gb_per_s: float  # pixels of accepted packets, 10⁹ bytes
+
+
 @dataclass
 class Outcome:
     """What is known at the end. `problem` is empty when the run came to its regular end."""
@@ -52,6 +62,7 @@ class Outcome:
     decisions: dict[str, bytes] = field(default_factory=dict)
     accounts: tuple[BufferAccount, ...] = ()
     acquisition_s: float = 0.0
+    refused: bool = False  # before anything was started: the input does not fit the machines
 
     @property
     def books(self) -> Books:
@@ -61,6 +72,21 @@ class Outcome:
     @property
     def destination(self) -> DestinationStatus | None:
         return self.receiver.destination if self.receiver else None
+
+    @property
+    def rates(self) -> Rates:
+        """All 0 when nothing arrived."""
+        if self.destination is None or self.destination.elapsed_s <= 0:
+            return Rates(0.0, 0.0, 0.0, 0.0)
+        elapsed = self.destination.elapsed_s
+        books = self.books
+        decided = max(
+            buffer.section.every * (known.books.complete + known.books.partial + known.books.missing)
+            for buffer, known in zip(self.plan.buffers, self.destination.buffers, strict=True)
+        )
+        payload = telegram.count_of(self.destination.counts, "link").get("payload_bytes", 0)
+        frames = min(decided, self.plan.file.run.frames)
+        return Rates(elapsed, frames / elapsed, (books.complete + books.partial) / elapsed, payload / elapsed / 1e9)
 
     @property
     def balanced(self) -> bool:
@@ -128,7 +154,15 @@ class Manager:
                 await self._give_up("interrupted")
             except CapacityError as error:
                 self._outcome.problem = str(error)
+                self._outcome.refused = True
             except NodeError as error:
+                self._outcome.refused = not self._began and error.code in (
+                    "config",
+                    "resource",
+                    "file",
+                    "state",
+                    "denied",
+                )
                 await self._give_up(await self._reason_of(error), error.node if error.lost else "")
         return self._outcome
 

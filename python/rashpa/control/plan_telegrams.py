@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from rashpa.control import run_file as toml
 from rashpa.control import telegram
+from rashpa.control.dataset_check import resolved_dataset
 from rashpa.control.run_plan import PIXEL_BYTES, Plan, PlannedBuffer, assembled_size
 
 HC_KEV_ANGSTROM = 12.398419843320026  # Planck's constant times the speed of light, exact in the SI of 2019
@@ -21,8 +22,8 @@ def _parameters(values: dict[str, object]) -> tuple[telegram.Parameter, ...]:
     return tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items())
 
 
-def _dataset(file: toml.RunFile) -> telegram.Dataset:
-    values = file.dataset.model_dump(mode="json")
+def _dataset(plan: Plan, node: str) -> telegram.Dataset:
+    values = resolved_dataset(plan.file, plan.source, node).model_dump(mode="json")
     return telegram.Dataset(values.pop("kind"), _parameters(values))
 
 
@@ -122,7 +123,7 @@ def destination_telegram(plan: Plan) -> telegram.Configure:
         module_width=file.detector.width,
         module_height=file.detector.height,
         roce=_roce(file.link),
-        dataset=_dataset(file),
+        dataset=_dataset(plan, file.nodes.receiver),
         buffers=buffers,
     )
     return telegram.Configure(file.run.number, file.run.name, destination=destination)
@@ -164,7 +165,7 @@ def source_telegram(
         on_full=file.link.on_full,
         first_processor=file.link.emulator_processor,
         roce=_roce(file.link),
-        dataset=_dataset(file),
+        dataset=_dataset(plan, file.nodes.emulator),
         faults=telegram.Faults(
             faults.seed,
             faults.drop,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rashpa.control import run_file as toml
+from rashpa.control.dataset_check import dataset_problems
 from rashpa.control.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
 
 MAX_DTPS = 256
@@ -120,6 +121,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
             f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … 255; use fewer bands, modules or buffers"
         )
     problems += _run_problems(file, source)
+    problems += dataset_problems(file, source)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
     return Plan(file, source, tuple(buffers))

@@ -1,0 +1,11 @@
+"""Which rashpa this is."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+
+def software_version() -> str:
+    """The version of the installed package; "0+source" when it runs from a tree that was never installed."""
+    try:
+        return version("rashpa")
+    except PackageNotFoundError:
+        return "0+source"

@@ -1,0 +1,55 @@
+"""Calibration in the layout of a buffer's image: each DTP's part of its module's maps at the place where its pixels arrive."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.control.telegram import Buffer
+from rashpa.node.engine import EngineError
+
+GAP = 1  # NXmx pixel_mask bit 0
+
+
+@dataclass(frozen=True)
+class Maps:
+    """pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32 [height][width] (NXmx bits; not 0: no valid calibration)."""
+
+    pedestal: NDArray[np.float32]
+    gain: NDArray[np.float32]
+    mask: NDArray[np.uint32]
+
+
+def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
+    """The maps of the buffer's image from those of whole modules. Pixels that no DTP fills are masked as gap."""
+    shape = (buffer.height, buffer.width)
+    result = Maps(np.zeros((3, *shape), np.float32), np.zeros((3, *shape), np.float32), np.full(shape, GAP, np.uint32))
+    for dtp in buffer.dtps:
+        if dtp.module >= len(modules):
+            raise EngineError(
+                "config",
+                f"buffer {buffer.name} takes module {dtp.module}, but the dataset has calibration for {len(modules)} modules; "
+                "name a calibration for every [[detector.module]]",
+            )
+        maps = modules[dtp.module]
+        source = np.s_[dtp.source_y : dtp.source_y + dtp.height, dtp.source_x : dtp.source_x + dtp.width]
+        target = np.s_[dtp.y : dtp.y + dtp.height, dtp.x : dtp.x + dtp.width]
+        if maps.mask[source].shape != (dtp.height, dtp.width):
+            raise EngineError(
+                "config",
+                f"calibration of module {dtp.module} is {maps.mask.shape[1]} × {maps.mask.shape[0]} pixels; DTP {dtp.id} takes pixels "
+                f"beyond that. It must have the size of the module",
+            )
+        result.pedestal[:, *target] = maps.pedestal[:, *source]
+        result.gain[:, *target] = maps.gain[:, *source]
+        result.mask[target] = maps.mask[source]
+    return result
+
+
+def gaps_of_buffer(buffer: Buffer) -> NDArray[np.uint32]:
+    """The mask of a buffer's image without calibration: gaps only."""
+    mask = np.full((buffer.height, buffer.width), GAP, np.uint32)
+    for dtp in buffer.dtps:
+        mask[dtp.y : dtp.y + dtp.height, dtp.x : dtp.x + dtp.width] = 0
+    return mask
