@@ -1,4 +1,7 @@
-"""`rashpa bench`: runs a C++ benchmark of the package and shows its rows beside what they are measured against."""
+"""`rashpa bench`: runs a C++ benchmark of the package and shows its rows beside what they are measured against.
+
+A benchmark is a program rashpa_<name>_bench that prints {"rows": [...]} and everything else on standard error.
+"""
 
 import json
 import subprocess
@@ -55,8 +58,8 @@ def kernel(
     name: Annotated[str, typer.Argument(help="The kernel, for example jungfrau.")],
     json_file: JsonFile = None,
 ) -> None:
-    """One kernel on one core. Further options go to the program (rashpa_kernel_bench --help)."""
-    _run("kernel", f"kernel {name}", [name, *context.args], json_file)
+    """One kernel on one core. Further options go to the program: --stack, --modules, --repeats, --switched."""
+    _run("kernel", f"kernel {name}", ["--kernel", name, *context.args], json_file)
 
 
 def _run(program: str, title: str, arguments: list[str], json_file: Path | None) -> None:
@@ -65,10 +68,10 @@ def _run(program: str, title: str, arguments: list[str], json_file: Path | None)
         raise _refusal(f"rashpa_{program}_bench is not in this installation; `make` builds it")
     if json_file is not None and not json_file.resolve().parent.is_dir():
         raise _refusal(f"{json_file}: there is no folder {json_file.resolve().parent}")
-    done = subprocess.run([str(path), *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
+    done = subprocess.run([str(path), *arguments], stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise _refusal(f"{path.name} {' '.join(arguments)} ended with status {done.returncode}; what it said is above")
-    rows = [_checked(row, path.name) for row in parse_rows(done.stdout)]
+    rows = _rows_of(done.stdout, path.name)
     if not rows:
         raise _refusal(f"{path.name} {' '.join(arguments)} gave no rows")
     machine = machine_facts()
@@ -88,15 +91,13 @@ def _program(name: str) -> Path | None:
     return next((path for path in sorted(build.glob(f"**/{file}")) if path.is_file()), None)
 
 
-def parse_rows(text: str) -> list[dict[str, Any]]:
-    """Rows of a program's output: one JSON list, an object with `rows`, or one object a line."""
+def _rows_of(text: str, program: str) -> list[dict[str, Any]]:
+    """The rows that a program printed."""
     try:
-        whole = json.loads(text)
-    except json.JSONDecodeError:
-        return [json.loads(line) for line in text.splitlines() if line.lstrip().startswith("{")]
-    if isinstance(whole, dict):
-        whole = whole.get("rows", [whole])
-    return list(whole)
+        rows = json.loads(text)["rows"]
+    except (json.JSONDecodeError, KeyError, TypeError):
+        raise _refusal(f"{program}: its output is no JSON object with rows: {text[:80]!r}") from None
+    return [_checked(row, program) for row in rows]
 
 
 def _checked(row: dict[str, Any], program: str) -> dict[str, Any]:
