@@ -1,0 +1,128 @@
+"""`rashpa inspect`: what a stored run holds, and pictures of it."""
+
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from rashpa.data.reader import IncompleteImage, Run, RunFileError, RunSummary, open_run
+
+_BAD_INPUT = 2
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(help="The _master.h5 file of a run.")],
+    image: Annotated[
+        int | None,
+        typer.Option("--image", help="Stored image to draw, from 0; by default the one with most bright pixels."),
+    ] = None,
+    png: Annotated[Path | None, typer.Option("--png", help="Draw an image into this PNG file.")] = None,
+    hits: Annotated[
+        Path | None, typer.Option("--hits", help="Draw bright pixels against frame number into this PNG file.")
+    ] = None,
+) -> None:
+    """Summary of a run: books, rates, vetoes, first incomplete images. Pictures on request."""
+    try:
+        with open_run(file) as run:
+            if image is not None and png is None:
+                _refuse("--image chooses what --png draws; add --png FILE.png")
+            if image is not None and not 0 <= image < len(run):
+                _refuse(f"{file}: there is no image {image}; it holds {len(run)} (counted from 0)")
+            if png is not None and len(run) == 0:
+                _refuse(f"{file}: holds no image to draw")
+            _show(Console(), run.summary())
+            _draw(run, image, png, hits)
+    except RunFileError as error:
+        _refuse(str(error))
+
+
+def _draw(run: Run, image: int | None, png: Path | None, hits: Path | None) -> None:
+    if png is None and hits is None:
+        return
+    from rashpa.data import plot  # matplotlib takes a second to load, and a summary does not need it
+
+    try:
+        if png is not None:
+            plot.draw_image(run, plot.brightest_image(run) if image is None else image, png)
+        if hits is not None:
+            plot.draw_hits(run, hits)
+    except OSError as error:
+        _refuse(f"{error.filename or png or hits}: the picture cannot be written: {error.strerror or error}")
+
+
+def _refuse(message: str) -> NoReturn:
+    Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {_plain(message)}")
+    raise typer.Exit(_BAD_INPUT)
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", r"\[")
+
+
+def _show(console: Console, summary: RunSummary) -> None:
+    console.print(f"[bold]{_plain(summary.file.name)}[/]  {_plain(summary.texts.get('detector', ''))}")
+    console.print(_facts(summary))
+    console.print(_books(summary))
+    if summary.incomplete:
+        console.print(_incomplete(summary))
+
+
+def _facts(summary: RunSummary) -> Table:
+    facts = Table.grid(padding=(0, 2))
+    rows, columns = summary.shape
+    facts.add_row("images stored", f"{summary.stored} of {columns} × {rows} pixels, {summary.dtype}, {summary.form}")
+    ratio = summary.compression_ratio
+    if ratio is not None:
+        what = "as lists of pixels" if summary.form == "sparse" else "bitshuffle-LZ4"
+        facts.add_row("on disk", f"{summary.stored_bytes / 1e6:.1f} MB, {ratio:.1f} times smaller ({what})")
+    if summary.frame_rate_hz is not None:
+        facts.add_row("frame rate", f"{summary.frame_rate_hz:.1f} Hz (timestamps of the detector)")
+    if summary.hit_rate is not None:
+        facts.add_row("hit rate", f"{100 * summary.hit_rate:.1f} % accepted of the images decided on")
+    names = {
+        "sample": "sample",
+        "start_time": "started",
+        "end_time": "ended",
+        "buffer": "buffer",
+        "proof": "proof",
+        "labels": "labels",
+        "software_version": "rashpa",
+    }
+    for name, title in names.items():
+        if name in summary.texts:
+            facts.add_row(title, _plain(summary.texts[name]))
+    return facts
+
+
+def _books(summary: RunSummary) -> Table:
+    verdict = "[green]they balance[/]" if summary.balanced else "[bold red]they do not balance[/]"
+    table = Table(title=f"Books: {verdict}", title_justify="left", title_style="bold")
+    table.add_column("images")
+    table.add_column("number", justify="right")
+    for name, count in summary.books.items():
+        table.add_row(name, f"{count}")
+        if name == "vetoed":
+            for reason, vetoed in summary.vetoes.items():
+                table.add_row(f"  {reason.replace('_', ' ')}", f"{vetoed}", style="dim")
+    return table
+
+
+def _incomplete(summary: RunSummary) -> Table:
+    shown = len(summary.first_incomplete)
+    title = f"Incomplete images: {summary.incomplete}" + (f", the first {shown}" if shown < summary.incomplete else "")
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("frame", justify="right")
+    table.add_column("state")
+    table.add_column("lost lines (DTP: first–last)")
+    for one in summary.first_incomplete:
+        table.add_row(f"{one.frame_number}", one.completeness, _lost(one))
+    return table
+
+
+def _lost(one: IncompleteImage) -> str:
+    if not one.lost:
+        return "all" if one.completeness == "missing" else ""
+    words = [f"{run.dtp}: {run.first_line}–{run.first_line + run.lines - 1}" for run in one.lost[:6]]
+    return ", ".join(words) + (f", and {len(one.lost) - 6} more" if len(one.lost) > 6 else "")

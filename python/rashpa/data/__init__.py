@@ -1,0 +1,1 @@
+"""What is read and drawn: runs stored by the `hdf5` sink, and packets as text."""

@@ -1,0 +1,167 @@
+"""Pictures of a stored run as PNG: one image, and the hit curve."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import ListedColormap, LogNorm
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+
+from rashpa.data.reader import COMPLETENESS, DECISIONS, VETO_REASONS, Run
+
+_DPI = 100
+_LARGEST = 1100  # pixels of the longer side of the picture of an image
+_MASKED_COLOUR = "#5c6670"
+_LOST_COLOUR = "#d62728"
+_GAP_OR_BAD = 0xFFFF
+# What became of an image: its colour, in the order of drawing (the last lies on top).
+_OUTCOMES = {
+    "vetoed: too few": "#9aa5b1",
+    "vetoed: dark": "#454d55",
+    "vetoed: too many": "#b07aa1",
+    "vetoed: partial": "#e69f00",
+    "accepted": "#0072b2",
+    "errored": "#d62728",
+}
+
+
+def brightest_image(run: Run) -> int:
+    """Place of the stored image with the most bright pixels."""
+    stored = run.tables.stored_index
+    bright = np.zeros(len(run), dtype=np.int64)
+    bright[stored[stored >= 0]] = run.tables.bright_pixels[stored >= 0]
+    return int(bright.argmax())
+
+
+def draw_image(run: Run, index: int, path: Path) -> None:
+    """Stored image `index` in logarithmic colours; masked pixels are grey, lost ones red. Every spot survives the scaling."""
+    row = run.row_of(index)
+    pixels = run.image(index)
+    lost = run.lost_mask(row)
+    masked = _masked(pixels, run.pixel_mask)
+    step = -(-max(run.shape) // _LARGEST)
+    values = _largest_of_blocks(np.where(masked | lost, np.nan, pixels.astype(np.float64)), step)
+    covers = np.select([_majority(lost, step), _majority(masked, step)], [2.0, 1.0], np.nan)
+    height, width = values.shape
+    figure = Figure(figsize=((width + 260) / _DPI, (height + 130) / _DPI), dpi=_DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    extent = (0.0, float(run.shape[1]), float(run.shape[0]), 0.0)
+    scale = _scale(values)
+    shown = axes.imshow(values, norm=scale, cmap=_colours(), extent=extent, interpolation="nearest")
+    covered = ListedColormap([_MASKED_COLOUR, _LOST_COLOUR])
+    axes.imshow(covers, cmap=covered, vmin=1, vmax=2, extent=extent, interpolation="nearest")
+    unit = {"i": "photons", "f": "keV", "u": "ADU"}[pixels.dtype.kind]
+    figure.colorbar(shown, ax=axes, label=unit, extend="both", shrink=0.8)
+    frame = int(run.frame_numbers[index])
+    state = COMPLETENESS[run.tables.completeness[row]]
+    axes.set_title(
+        f"{run.path.name}: image {index}, frame {frame}, {state}, {int(run.tables.bright_pixels[row])} bright pixels",
+        fontsize=10,
+        loc="left",
+    )
+    axes.set_xlabel("column (pixels)")
+    axes.set_ylabel("row (pixels)")
+    keys = [Patch(color=_MASKED_COLOUR, label=f"masked ({int((masked & ~lost).sum())} pixels)")]
+    if lost.any():
+        keys.append(Patch(color=_LOST_COLOUR, label=f"lost on the way ({int(lost.sum())} pixels)"))
+    figure.legend(handles=keys, loc="outside lower left", ncols=2, frameon=False, fontsize=9)
+    figure.savefig(path, format="png")
+
+
+def draw_hits(run: Run, path: Path) -> None:
+    """Bright pixels against frame number, coloured by what became of each image; missing ones are marked on the axis."""
+    tables = run.tables
+    figure = Figure(figsize=(11, 5), dpi=_DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    decided = tables.decision != DECISIONS.index("none")
+    outcomes = _outcomes(run)
+    for outcome, colour in _OUTCOMES.items():
+        here = decided & (outcomes == outcome)
+        if here.any():
+            label = f"{outcome} ({int(here.sum())})"
+            axes.plot(tables.frame_number[here], tables.bright_pixels[here], ".", ms=5, color=colour, label=label)
+    partial = decided & (tables.completeness == COMPLETENESS.index("partial"))
+    if partial.any():
+        style: dict[str, Any] = {"ms": 9, "mfc": "none", "mec": "#e69f00", "label": f"partial ({int(partial.sum())})"}
+        axes.plot(tables.frame_number[partial], tables.bright_pixels[partial], "o", **style)
+    missing = tables.completeness == COMPLETENESS.index("missing")
+    if missing.any():
+        ticks = np.zeros(int(missing.sum()))
+        label = f"missing ({len(ticks)})"
+        axes.plot(tables.frame_number[missing], ticks, "|", ms=16, mew=1.5, color=_LOST_COLOUR, label=label)
+    axes.set_yscale("symlog", linthresh=10)
+    axes.set_ylim(bottom=-1.5)  # images without a bright pixel lie on a visible line
+    axes.set_yticks([tick for tick in axes.get_yticks() if tick >= 0])
+    axes.set_xlabel("frame number")
+    axes.set_ylabel("bright pixels")
+    axes.grid(visible=True, color="#e5e8eb")
+    axes.set_axisbelow(True)
+    books = run.books
+    axes.set_title(
+        f"{run.path.name}: {books['accepted']} accepted, {books['vetoed']} vetoed, {books['missing']} missing of {books['expected']}",
+        fontsize=10,
+        loc="left",
+    )
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(loc="outside right upper", frameon=False, fontsize=9)
+    figure.savefig(path, format="png")
+
+
+def _masked(pixels: NDArray[Any], mask: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Pixels without a valid value: by the detector's mask, or by the fill value of their type."""
+    kind = pixels.dtype.kind
+    fill = (
+        np.isnan(pixels)
+        if kind == "f"
+        else pixels == (np.iinfo(pixels.dtype).min if kind == "i" else np.iinfo(pixels.dtype).max)
+    )
+    return np.asarray(fill | ((mask & _GAP_OR_BAD) != 0), dtype=np.bool_)
+
+
+def _blocks(values: NDArray[Any], step: int, fill: Any) -> NDArray[Any]:
+    """[row][column][step · step] blocks; the edges are filled up."""
+    rows, columns = (-(-n // step) for n in values.shape)
+    padded = np.full((rows * step, columns * step), fill, dtype=values.dtype)
+    padded[: values.shape[0], : values.shape[1]] = values
+    return padded.reshape(rows, step, columns, step).swapaxes(1, 2).reshape(rows, columns, step * step)
+
+
+def _largest_of_blocks(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+    if step == 1:
+        return values
+    largest = np.max(np.nan_to_num(_blocks(values, step, np.nan), nan=-np.inf, posinf=np.inf), axis=2)
+    largest[np.isneginf(largest)] = np.nan
+    return np.asarray(largest)
+
+
+def _majority(flags: NDArray[np.bool_], step: int) -> NDArray[np.bool_]:
+    return np.asarray(_blocks(flags, step, fill=False).mean(axis=2) > 0.5)
+
+
+def _scale(values: NDArray[np.float64]) -> LogNorm:
+    """From about the smallest positive value to the largest but for a few."""
+    positive = values[np.isfinite(values) & (values > 0)]
+    if positive.size == 0:
+        return LogNorm(0.5, 1)
+    low, high = np.percentile(positive, [1, 99.98])
+    high = max(float(high), 2 * float(low))
+    # Counts start at 1: room below makes single photons well visible on black. Raw images have a pedestal, keV a noise near 0.
+    return LogNorm(max(float(low) / (5 if low < 20 else 1.1), high / 1e4), high)
+
+
+def _colours() -> Any:
+    return colormaps["inferno"].with_extremes(under="black", over="white", bad="black")
+
+
+def _outcomes(run: Run) -> NDArray[np.str_]:
+    """The key into _OUTCOMES of each image."""
+    reasons = np.array([f"vetoed: {name.replace('_', ' ')}" for name in VETO_REASONS])
+    names = np.array(DECISIONS)[np.minimum(run.tables.decision, len(DECISIONS) - 1)]
+    known = reasons[np.minimum(run.tables.veto_reason, len(VETO_REASONS) - 1)]
+    return np.asarray(np.where(names == "vetoed", known, names))

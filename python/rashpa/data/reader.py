@@ -1,0 +1,286 @@
+"""Reads what the `hdf5` sink stored: images, the table of every image of the run, and the books."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, cast
+
+import h5py
+import hdf5plugin  # noqa: F401  registers the bitshuffle filter that the images need
+import numpy as np
+from numpy.typing import NDArray
+
+COMPLETENESS = ("open", "complete", "partial", "missing")
+DECISIONS = ("none", "accepted", "vetoed", "errored")
+VETO_REASONS = ("none", "too_few", "too_many", "dark", "partial")
+
+_BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
+_PHOTONS_MASKED = np.iinfo(np.int16).min
+_GAP_OR_BAD = 0xFFFF  # NXmx: a pixel with one of these pixel_mask bits holds no measurement
+
+
+class RunFileError(ValueError):
+    """The file cannot be read as a run; the text says what, where and what to try."""
+
+
+@dataclass(frozen=True)
+class LostRun:
+    """Consecutive lines of one DTP's region that did not arrive."""
+
+    dtp: int
+    first_line: int
+    lines: int
+
+
+@dataclass(frozen=True)
+class RunTables:
+    """One value for each image of the run, stored or not."""
+
+    frame_number: NDArray[np.uint64]
+    timestamp_ns: NDArray[np.uint64]  # TAI; 0: no frame record arrived
+    flags: NDArray[np.uint32]
+    completeness: NDArray[np.uint8]  # index into COMPLETENESS
+    decision: NDArray[np.uint8]  # index into DECISIONS
+    veto_reason: NDArray[np.uint8]  # index into VETO_REASONS
+    bright_pixels: NDArray[np.uint32]
+    masked_pixels: NDArray[np.uint32]
+    saturated_pixels: NDArray[np.uint32]
+    stored_index: NDArray[np.int64]  # place among the stored images; -1: not stored
+
+
+@dataclass(frozen=True)
+class IncompleteImage:
+    """An image of which lines, or everything, did not arrive."""
+
+    row: int
+    frame_number: int
+    completeness: str
+    lost: tuple[LostRun, ...]
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What `rashpa inspect` shows."""
+
+    file: Path
+    form: Literal["dense", "sparse"]
+    stored: int
+    shape: tuple[int, int]  # rows, columns
+    dtype: str
+    books: dict[str, int]
+    balanced: bool
+    vetoes: dict[str, int]
+    incomplete: int
+    first_incomplete: tuple[IncompleteImage, ...]
+    frame_rate_hz: float | None  # by the frames' own timestamps
+    dense_bytes: int  # of the stored images, every pixel
+    stored_bytes: int
+    texts: dict[str, str] = field(default_factory=dict)  # detector, sample, start_time, end_time, proof, labels, …
+
+    @property
+    def compression_ratio(self) -> float | None:
+        """Bytes of every pixel of the stored images over the bytes on disk."""
+        return self.dense_bytes / self.stored_bytes if self.stored_bytes else None
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Accepted images over all that were decided on."""
+        decided = self.books["accepted"] + self.books["vetoed"] + self.books["errored"]
+        return self.books["accepted"] / decided if decided else None
+
+
+class Run:
+    """One run on disk. Images are read when asked for; tables at once. Use it as a context manager."""
+
+    def __init__(self, file: h5py.File, path: Path) -> None:
+        self._file = file
+        self.path = path
+        self._entry: h5py.Group = file["entry"]
+        self._data: h5py.Group = self._entry["data"]
+        self._rashpa: h5py.Group = self._entry["rashpa"]
+        self.form: Literal["dense", "sparse"] = "sparse" if "frame_ptr" in self._data else "dense"
+        self.pixel_mask: NDArray[np.uint32] = self._entry["instrument/detector/pixel_mask"][()]
+        self.shape: tuple[int, int] = cast("tuple[int, int]", self.pixel_mask.shape)
+        self.frame_numbers: NDArray[np.uint64] = self._data["frame_number"][()]
+        self.tables = RunTables(**{name: self._rashpa[name][()] for name in RunTables.__dataclass_fields__})
+        self.books: dict[str, int] = {name: int(self._rashpa["books"][name][()]) for name in _BOOKS}
+        self._lost_ptr: NDArray[np.uint64] = self._rashpa["lost_runs/ptr"][()]
+        self._frame_ptr: NDArray[np.uint64] | None = self._data["frame_ptr"][()] if self.form == "sparse" else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file; images can no longer be read."""
+        self._file.close()
+
+    def __len__(self) -> int:
+        """How many images are stored."""
+        return len(self.frame_numbers)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the pixels of image()."""
+        name = "intensity" if self.form == "sparse" else "data"
+        return cast("np.dtype[Any]", self._data[name].dtype)
+
+    def image(self, index: int) -> NDArray[Any]:
+        """Stored image `index` [row][column]. A sparse one is expanded: unlisted pixels are 0, masked and lost ones the masked value."""
+        if not 0 <= index < len(self):
+            raise IndexError(f"{self.path.name} holds {len(self)} images; there is no image {index}")
+        if self.form == "dense":
+            return self._dense(index)
+        index_, intensity = self.sparse(index)
+        image = np.zeros(self.shape, dtype=intensity.dtype)
+        image.ravel()[index_] = intensity
+        image[(self.pixel_mask & _GAP_OR_BAD) != 0] = _PHOTONS_MASKED
+        image[self.lost_mask(self.row_of(index))] = _PHOTONS_MASKED
+        return image
+
+    def images(self) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Frame number and pixels of each stored image, in order."""
+        for index, frame in enumerate(self.frame_numbers):
+            yield int(frame), self.image(index)
+
+    def sparse(self, index: int) -> tuple[NDArray[np.uint32], NDArray[np.int16]]:
+        """Pixel indices (row · width + column) and photons of a sparse image."""
+        if self._frame_ptr is None:
+            raise TypeError(f"{self.path.name} holds dense images")
+        first, end = int(self._frame_ptr[index]), int(self._frame_ptr[index + 1])
+        return self._data["index"][first:end], self._data["intensity"][first:end]
+
+    def row_of(self, index: int) -> int:
+        """The table row of stored image `index`."""
+        return int(np.flatnonzero(self.tables.stored_index == index)[0])
+
+    def lost_runs(self, row: int) -> tuple[LostRun, ...]:
+        """Lines that did not arrive, of the image in table row `row`."""
+        first, end = int(self._lost_ptr[row]), int(self._lost_ptr[row + 1])
+        group = self._rashpa["lost_runs"]
+        columns = (group[name][first:end].tolist() for name in ("dtp", "first_line", "lines"))
+        return tuple(LostRun(*values) for values in zip(*columns, strict=True))
+
+    def lost_mask(self, row: int) -> NDArray[np.bool_]:
+        """True where the image in table row `row` lost its pixels. Without the table of DTPs nothing can be placed: all False."""
+        lost = np.zeros(self.shape, dtype=np.bool_)
+        if "dtps" not in self._rashpa:
+            return lost
+        dtps = self._rashpa["dtps"]
+        places = {
+            int(dtps["id"][i]): tuple(int(dtps[name][i]) for name in ("x", "y", "width"))
+            for i in range(len(dtps["id"]))
+        }
+        for run in self.lost_runs(row):
+            x, y, width = places[run.dtp]
+            lost[y + run.first_line : y + run.first_line + run.lines, x : x + width] = True
+        return lost
+
+    def summary(self, incomplete: int = 5) -> RunSummary:
+        """The run in one screen; at most `incomplete` images of which something is missing are listed."""
+        missing_rows = np.flatnonzero(self.tables.completeness > COMPLETENESS.index("complete"))
+        reasons, counts = np.unique(
+            self.tables.veto_reason[self.tables.decision == DECISIONS.index("vetoed")], return_counts=True
+        )
+        return RunSummary(
+            file=self.path,
+            form=self.form,
+            stored=len(self),
+            shape=self.shape,
+            dtype=self.dtype.name,
+            books=self.books,
+            balanced=bool(self._rashpa["books/balanced"][()]),
+            vetoes={_name(VETO_REASONS, reason): int(n) for reason, n in zip(reasons, counts, strict=True)},
+            incomplete=len(missing_rows),
+            first_incomplete=tuple(self._incomplete(int(row)) for row in missing_rows[:incomplete]),
+            frame_rate_hz=self._frame_rate(),
+            dense_bytes=len(self) * self.shape[0] * self.shape[1] * self.dtype.itemsize,
+            stored_bytes=self._stored_bytes(),
+            texts=self._texts(),
+        )
+
+    def _dense(self, index: int) -> NDArray[Any]:
+        # The virtual dataset gives fill values where a data file is absent; the links tell the truth.
+        for name in self._links():
+            part = self._part(name)
+            if index < len(part):
+                try:
+                    return cast("NDArray[Any]", part[index])
+                except OSError as error:
+                    raise RunFileError(f"{self.path}: image of {name} cannot be read: {error}") from error
+            index -= len(part)
+        raise RunFileError(f"{self.path}: the data files hold fewer images than the master says; copy them again")
+
+    def _links(self) -> list[str]:
+        return sorted(name for name in self._data if name.startswith("data_"))
+
+    def _part(self, name: str) -> h5py.Dataset:
+        try:
+            return self._data[name]
+        except (KeyError, OSError) as error:
+            link = self._data.get(name, getlink=True)
+            file = self.path.parent / link.filename
+            raise RunFileError(f"{file}: this part of {self.path.name} cannot be opened; put it beside it") from error
+
+    def _stored_bytes(self) -> int:
+        if self.form == "sparse":
+            return sum(int(self._data[name].id.get_storage_size()) for name in ("index", "intensity"))
+        return sum(int(self._part(name).id.get_storage_size()) for name in self._links())
+
+    def _frame_rate(self) -> float | None:
+        known = self.tables.timestamp_ns > 0
+        times, frames = self.tables.timestamp_ns[known], self.tables.frame_number[known]
+        if len(times) < 2 or times[-1] <= times[0]:
+            return None
+        return float(frames[-1] - frames[0]) * 1e9 / float(times[-1] - times[0])
+
+    def _incomplete(self, row: int) -> IncompleteImage:
+        state = _name(COMPLETENESS, self.tables.completeness[row])
+        return IncompleteImage(row, int(self.tables.frame_number[row]), state, self.lost_runs(row))
+
+    def _texts(self) -> dict[str, str]:
+        places = {
+            "detector": "instrument/detector/description",
+            "sample": "sample/name",
+            "start_time": "start_time",
+            "end_time": "end_time",
+        }
+        texts = {name: _text(self._entry[place][()]) for name, place in places.items() if place in self._entry}
+        for name in ("buffer", "proof", "software_version"):
+            texts[name] = _text(self._rashpa.attrs.get(name, b""))
+        texts["labels"] = ", ".join(_text(label) for label in self._rashpa.attrs.get("labels", ()))
+        return {name: text for name, text in texts.items() if text}
+
+
+def open_run(path: Path | str) -> Run:
+    """Opens a run by its master file. Raises RunFileError when that is not what `path` is."""
+    path = Path(path)
+    if not path.is_file():
+        raise RunFileError(f"{path}: no such file")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        busy = "lock" in str(error)
+        hint = "it is still being written; wait for the end of the run" if busy else "is it an HDF5 file, and complete?"
+        raise RunFileError(f"{path}: cannot be opened ({error}); {hint}") from error
+    try:
+        return Run(file, path)
+    except (KeyError, OSError, TypeError) as error:
+        file.close()
+        hint = "give the _master.h5 file of a finished run"
+        raise RunFileError(f"{path}: is not a run of rashpa ({str(error).strip(chr(34))}); {hint}") from error
+
+
+def _name(names: tuple[str, ...], value: int | np.integer[Any]) -> str:
+    return names[value] if value < len(names) else f"unknown {value}"
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
