@@ -62,12 +62,6 @@ HWY_INLINE PhotonVector rounded(FloatVector even, FloatVector odd) {
   return hn::BitCast(Photons(), hn::OddEven(high, low));
 }
 
-/// What the pixels are when all words are in G0 and no result can leave the int16 range.
-HWY_INLINE PhotonVector photons_g0(WordVector words, const Constants& g0) {
-  return rounded(corrected(even_of(words), g0.pedestal_even, g0.factor_even),
-                 corrected(odd_of(words), g0.pedestal_odd, g0.factor_odd));
-}
-
 /// One half in any gain: constants chosen by code; code 2 computes something that nobody sees.
 struct Chosen {
   FloatVector value;
@@ -120,14 +114,14 @@ HWY_INLINE auto unreadable(D d, hn::Vec<D> words) {
 /// in G0
 /// (`invalid`: how many), which the caller counts by the block.
 HWY_INLINE PhotonVector photons_any(WordVector words, const Constants& g0, const float* t1, const float* t2,
-                                    std::size_t pixel, std::uint32_t invalid, Counts& counts) {
+                                    std::size_t pixel, Counts& counts) {
   const Words d;
   const Photons di;
   const Halves halves = choose_both(words, g0, t1, t2, pixel);
   const PhotonVector photons = rounded(clamped(halves.even), clamped(halves.odd));
   const auto masked = hn::Or(unreadable(d, words), hn::RebindMask(d, hn::Eq(photons, hn::Set(di, kMaskedPhotons))));
   const auto saturated = hn::AndNot(masked, hn::Eq(words, hn::Set(d, kOverflow)));
-  counts.masked += static_cast<std::uint32_t>(hn::CountTrue(d, masked)) - invalid;
+  counts.masked += static_cast<std::uint32_t>(hn::CountTrue(d, masked));
   counts.saturated += static_cast<std::uint32_t>(hn::CountTrue(d, saturated));
   const auto unmasked = hn::IfThenElse(hn::RebindMask(di, saturated), hn::Set(di, kSaturatedPhotons), photons);
   return hn::IfThenElse(hn::RebindMask(di, masked), hn::Set(di, kMaskedPhotons), unmasked);
@@ -144,7 +138,7 @@ HWY_INLINE FloatVector kev_any(WideVector words, FloatVector value, Counts& coun
   return hn::IfThenElse(masked, hn::Set(d, std::numeric_limits<float>::quiet_NaN()), unmasked);
 }
 
-/// One image's part of a run of groups: pointers to the first pixel of the run.
+/// One image's part of a block: pointers to the first pixel of the block.
 struct Part {
   const std::uint16_t* raw;
   void* out;
@@ -152,12 +146,21 @@ struct Part {
   Counts* counts;
 };
 
-struct Run {
+struct Block {
   const Prepared* calibration;
   std::size_t group;   // first
-  std::size_t groups;  // how many
+  std::size_t groups;  // how many, kBlock / kGroup at most
   Taps taps;           // thresholds above INT16_MIN, so that masked pixels stay below
   bool stream;
+};
+
+/// Results of one image's block before they go out, in the first-level cache, and the vectors that need every row of
+/// the table.
+template <class T>
+struct Stage {
+  HWY_ALIGN T pixels[kBlock];
+  std::uint16_t switched[kBlock / 8];  // first pixel of the vector
+  std::size_t count;
 };
 
 HWY_INLINE std::uint32_t invalid_in(std::uint64_t bits, std::size_t pixel) {
@@ -166,111 +169,157 @@ HWY_INLINE std::uint32_t invalid_in(std::uint64_t bits, std::size_t pixel) {
   return static_cast<std::uint32_t>(std::popcount(some));
 }
 
-template <std::size_t kImages, bool kCount, bool kMark>
-void photons_run(const Run& run, const Part* parts) {
+HWY_INLINE void store_g0(WordVector words, const Constants& g0, std::int16_t* to) {
+  const auto photons = rounded(corrected(even_of(words), g0.pedestal_even, g0.factor_even),
+                               corrected(odd_of(words), g0.pedestal_odd, g0.factor_odd));
+  hn::Store(photons, Photons(), to);
+}
+HWY_INLINE void store_g0(WordVector words, const Constants& g0, float* to) {
+  hn::StoreInterleaved2(corrected(even_of(words), g0.pedestal_even, g0.factor_even),
+                        corrected(odd_of(words), g0.pedestal_odd, g0.factor_odd), Float(), to);
+}
+
+/// First pass: all words as if they were in G0, and a list of the vectors that are not. Without a branch on the data,
+/// for two images at once, so that calibration is loaded once for both.
+template <std::size_t kImages, class T>
+HWY_INLINE void first_pass(const Block& block, const Part* parts, Stage<T>* stages) {
   const Words d;
-  const Photons di;
   const std::size_t lanes = hn::Lanes(d);
-  const auto bright = hn::Set(di, static_cast<std::int16_t>(run.taps.bright_threshold - 1));
-  const auto marked = hn::Set(di, static_cast<std::int16_t>(run.taps.mark_threshold - 1));
   const auto gain_bits = hn::Set(d, kGainMask);
-  PhotonVector counted0 = hn::Zero(di);
-  PhotonVector counted1 = hn::Zero(di);
-  Counts counts[kImages] = {};
-  for (std::size_t g = 0; g < run.groups; ++g) {
-    const std::size_t group = run.group + g;
-    const float* HWY_RESTRICT t0 = run.calibration->table(0, group);
-    const std::uint64_t invalid = run.calibration->invalid_g0(group);
-    const bool wild = run.calibration->wild(group);
+  std::size_t count[kImages] = {};
+  for (std::size_t g = 0; g < block.groups; ++g) {
+    const float* HWY_RESTRICT t0 = block.calibration->table(0, block.group + g);
+    const bool wild = block.calibration->wild(block.group + g);
     for (std::size_t v = 0; v < kGroup; v += lanes) {
       const std::size_t at = g * kGroup + v;
       const Constants g0 = load_constants(t0, v);
-      WordVector words[kImages];
-      PhotonVector photons[kImages];
-      for (std::size_t i = 0; i < kImages; ++i) words[i] = hn::LoadU(d, parts[i].raw + at);
-      const auto any = kImages == 2 ? hn::Or(words[0], words[kImages - 1]) : words[0];
-      if (HWY_LIKELY(hn::AllTrue(d, hn::Eq(hn::And(any, gain_bits), hn::Zero(d))) && !wild)) {
-        for (std::size_t i = 0; i < kImages; ++i) photons[i] = photons_g0(words[i], g0);
-      } else {
-        const float* t1 = run.calibration->table(1, group);
-        const float* t2 = run.calibration->table(2, group);
-        for (std::size_t i = 0; i < kImages; ++i) {
-          photons[i] = photons_any(words[i], g0, t1, t2, v, invalid_in(invalid, v), counts[i]);
-        }
-      }
       for (std::size_t i = 0; i < kImages; ++i) {
-        std::int16_t* out = static_cast<std::int16_t*>(parts[i].out) + at;
-        if (run.stream) {
-          hn::Stream(photons[i], di, out);
-        } else {
-          hn::StoreU(photons[i], di, out);
-        }
-        if constexpr (kCount) {
-          PhotonVector& counted = i == 0 ? counted0 : counted1;
-          counted = hn::Sub(counted, hn::VecFromMask(di, hn::Gt(photons[i], bright)));
-        }
-        if constexpr (kMark) {
-          hn::StoreMaskBits(di, hn::Gt(photons[i], marked), reinterpret_cast<std::uint8_t*>(parts[i].marks) + at / 8);
-        }
+        const auto words = hn::LoadU(d, parts[i].raw + at);
+        store_g0(words, g0, stages[i].pixels + at);
+        const bool all_g0 = hn::AllTrue(d, hn::Eq(hn::And(words, gain_bits), hn::Zero(d)));
+        stages[i].switched[count[i]] = static_cast<std::uint16_t>(at);
+        count[i] += static_cast<std::size_t>(!all_g0 | wild);
       }
     }
   }
-  for (std::size_t i = 0; i < kImages; ++i) {
-    HWY_ALIGN std::int16_t lane[hn::MaxLanes(di)];
-    hn::Store(i == 0 ? counted0 : counted1, di, lane);
-    for (std::size_t l = 0; l < lanes; ++l) counts[i].bright += static_cast<std::uint32_t>(lane[l]);
-    parts[i].counts->masked += counts[i].masked;
-    parts[i].counts->saturated += counts[i].saturated;
-    parts[i].counts->bright += counts[i].bright;
-  }
+  for (std::size_t i = 0; i < kImages; ++i) stages[i].count = count[i];
 }
 
-/// keV of one image. Counts every masked pixel of the run.
-void kev_run(const Run& run, const Part* part) {
-  const Words d;
-  const Float df;
-  const std::size_t lanes = hn::Lanes(d);
+HWY_INLINE void store_any(WordVector words, const Constants& g0, const float* t1, const float* t2, std::size_t pixel,
+                          Counts& counts, std::int16_t* to) {
+  hn::Store(photons_any(words, g0, t1, t2, pixel, counts), Photons(), to);
+}
+HWY_INLINE void store_any(WordVector words, const Constants& g0, const float* t1, const float* t2, std::size_t pixel,
+                          Counts& counts, float* to) {
+  const Halves halves = choose_both(words, g0, t1, t2, pixel);
+  const auto even = kev_any(even_of(words), halves.even.value, counts);
+  const auto odd = kev_any(odd_of(words), halves.odd.value, counts);
+  hn::StoreInterleaved2(even, odd, Float(), to);
+}
+
+HWY_INLINE void prefetch(const float* table, std::size_t pixel) {
+  for (std::size_t line = 0; line < 4; ++line) hwy::Prefetch(table + pixel / 2 + line * (kGroup / 2));
+}
+
+/// Second pass: the listed vectors once more, every row of the decode table.
+template <class T>
+void second_pass(const Block& block, const Part& part, Stage<T>& stage) {
+  constexpr std::size_t kAhead = 8;  // the tables of G1 are read here and there: asked for early
+  const Prepared& calibration = *block.calibration;
+  const auto ask = [&](std::size_t entry) {
+    const std::size_t at = stage.switched[entry];
+    prefetch(calibration.table(1, block.group + at / kGroup), at % kGroup);
+  };
+  for (std::size_t entry = 0; entry < std::min(kAhead, stage.count); ++entry) ask(entry);
   Counts counts{};
-  for (std::size_t g = 0; g < run.groups; ++g) {
-    const std::size_t group = run.group + g;
-    const float* HWY_RESTRICT t0 = run.calibration->table(0, group);
-    const std::uint64_t invalid = run.calibration->invalid_g0(group);
-    for (std::size_t v = 0; v < kGroup; v += lanes) {
-      const std::size_t at = g * kGroup + v;
-      const Constants g0 = load_constants(t0, v);
-      const WordVector words = hn::LoadU(d, part->raw + at);
-      FloatVector even, odd;
-      if (HWY_LIKELY(hn::AllTrue(d, hn::Eq(hn::And(words, hn::Set(d, kGainMask)), hn::Zero(d))))) {
-        even = corrected(even_of(words), g0.pedestal_even, g0.factor_even);
-        odd = corrected(odd_of(words), g0.pedestal_odd, g0.factor_odd);
+  for (std::size_t entry = 0; entry < stage.count; ++entry) {
+    if (entry + kAhead < stage.count) ask(entry + kAhead);
+    const std::size_t at = stage.switched[entry];
+    const std::size_t group = block.group + at / kGroup;
+    const std::size_t pixel = at % kGroup;
+    store_any(hn::LoadU(Words(), part.raw + at), load_constants(calibration.table(0, group), pixel),
+              calibration.table(1, group), calibration.table(2, group), pixel, counts, stage.pixels + at);
+    counts.masked -= invalid_in(calibration.invalid_g0(group), pixel);
+  }
+  part.counts->masked += counts.masked;
+  part.counts->saturated += counts.saturated;
+}
+
+/// Third pass: out of the cache, whole cache lines, past the caches where that is possible; count and marks on the way.
+template <bool kCount, bool kMark, bool kStream>
+void third_pass(const Block& block, const Part& part, const Stage<std::int16_t>& stage) {
+  const Photons d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto bright = hn::Set(d, static_cast<std::int16_t>(block.taps.bright_threshold - 1));
+  const auto marked = hn::Set(d, static_cast<std::int16_t>(block.taps.mark_threshold - 1));
+  std::int16_t* out = static_cast<std::int16_t*>(part.out);
+  auto* marks = reinterpret_cast<std::uint8_t*>(part.marks);
+  auto counted = hn::Zero(d);
+  for (std::size_t g = 0; g < block.groups; ++g) {
+    for (std::size_t at = g * kGroup; at < (g + 1) * kGroup; at += lanes) {
+      const auto photons = hn::Load(d, stage.pixels + at);
+      if constexpr (kStream) {
+        hn::Stream(photons, d, out + at);
       } else {
-        const Halves halves =
-            choose_both(words, g0, run.calibration->table(1, group), run.calibration->table(2, group), v);
-        even = kev_any(even_of(words), halves.even.value, counts);
-        odd = kev_any(odd_of(words), halves.odd.value, counts);
-        counts.masked -= invalid_in(invalid, v);
+        hn::StoreU(photons, d, out + at);
       }
-      hn::StoreInterleaved2(even, odd, df, static_cast<float*>(part->out) + at);
+      if constexpr (kCount) counted = hn::Sub(counted, hn::VecFromMask(d, hn::Gt(photons, bright)));
+      if constexpr (kMark) hn::StoreMaskBits(d, hn::Gt(photons, marked), marks + at / 8);
     }
   }
-  part->counts->masked += counts.masked;
-  part->counts->saturated += counts.saturated;
+  if constexpr (kCount) {
+    HWY_ALIGN std::int16_t lane[hn::MaxLanes(d)];
+    hn::Store(counted, d, lane);
+    for (std::size_t l = 0; l < lanes; ++l) part.counts->bright += static_cast<std::uint32_t>(lane[l]);
+  }
 }
 
-template <bool kCount, bool kMark>
-void photons_runs(const Run& run, const Part* parts, std::size_t count) {
-  std::size_t i = 0;
-  for (; i + 2 <= count; i += 2) photons_run<2, kCount, kMark>(run, parts + i);
-  if (i < count) photons_run<1, kCount, kMark>(run, parts + i);
-}
-
-void runs(const Run& run, const Part* parts, std::size_t count) {
-  if (run.calibration->output() == Output::kev) {
-    for (std::size_t i = 0; i < count; ++i) kev_run(run, parts + i);
-  } else if (run.taps.mark) {
-    run.taps.count ? photons_runs<true, true>(run, parts, count) : photons_runs<false, true>(run, parts, count);
+template <bool kStream>
+void finish(const Block& block, const Part& part, const Stage<std::int16_t>& stage) {
+  if (block.taps.mark) {
+    block.taps.count ? third_pass<true, true, kStream>(block, part, stage)
+                     : third_pass<false, true, kStream>(block, part, stage);
   } else {
-    run.taps.count ? photons_runs<true, false>(run, parts, count) : photons_runs<false, false>(run, parts, count);
+    block.taps.count ? third_pass<true, false, kStream>(block, part, stage)
+                     : third_pass<false, false, kStream>(block, part, stage);
+  }
+}
+template <bool kStream>
+void finish(const Block& block, const Part& part, const Stage<float>& stage) {
+  const Float d;
+  float* out = static_cast<float*>(part.out);
+  for (std::size_t at = 0; at < block.groups * kGroup; at += hn::Lanes(d)) {
+    const auto kev = hn::Load(d, stage.pixels + at);
+    if constexpr (kStream) {
+      hn::Stream(kev, d, out + at);
+    } else {
+      hn::StoreU(kev, d, out + at);
+    }
+  }
+}
+
+template <class T>
+void convert_block(const Block& block, const Part* parts, std::size_t count) {
+  Stage<T> stages[2];
+  for (std::size_t i = 0; i < count; i += 2) {
+    const std::size_t images = std::min<std::size_t>(2, count - i);
+    if (images == 2) {
+      first_pass<2>(block, parts + i, stages);
+    } else {
+      first_pass<1>(block, parts + i, stages);
+    }
+    for (std::size_t j = 0; j < images; ++j) {
+      second_pass(block, parts[i + j], stages[j]);
+      block.stream ? finish<true>(block, parts[i + j], stages[j]) : finish<false>(block, parts[i + j], stages[j]);
+    }
+  }
+}
+
+void convert_block(const Block& block, const Part* parts, std::size_t count) {
+  if (block.calibration->output() == Output::kev) {
+    convert_block<float>(block, parts, count);
+  } else {
+    convert_block<std::int16_t>(block, parts, count);
   }
 }
 
@@ -280,18 +329,19 @@ Part part_of(const Images& images, std::size_t i, std::size_t pixel, std::size_t
 }
 
 /// The last group of an image whose size is no multiple of kGroup, through a padded copy.
-void tail(const Run& run, const Images& images, std::size_t first, std::size_t pixels, std::size_t out_bytes) {
+void convert_tail(const Block& block, const Images& images, std::size_t first, std::size_t pixels,
+                  std::size_t out_bytes) {
   const std::uint64_t real = (std::uint64_t{1} << pixels) - 1;
-  const auto invalid = static_cast<std::uint32_t>(std::popcount(run.calibration->invalid_g0(run.group) & real));
+  const auto invalid = static_cast<std::uint32_t>(std::popcount(block.calibration->invalid_g0(block.group) & real));
   for (std::size_t i = 0; i < images.count; ++i) {
     alignas(64) std::uint16_t raw[kGroup] = {};
     alignas(64) std::byte out[kGroup * sizeof(float)];
-    Part part = part_of(images, i, first, out_bytes, run.taps.mark);
+    Part part = part_of(images, i, first, out_bytes, block.taps.mark);
     void* destination = part.out;
     std::memcpy(raw, part.raw, pixels * sizeof(std::uint16_t));
     part.raw = raw;
     part.out = out;
-    runs(run, &part, 1);
+    convert_block(block, &part, 1);
     part.counts->masked += invalid;
     std::memcpy(destination, out, pixels * out_bytes);
   }
@@ -301,19 +351,19 @@ void convert_impl(const Prepared& calibration, const Images& images, const Taps&
                   std::size_t last) {
   constexpr std::size_t kAtOnce = 16;  // images whose parts are kept on the stack
   const std::size_t out_bytes = calibration.output() == Output::kev ? sizeof(float) : sizeof(std::int16_t);
-  Run run{&calibration, 0, 0, taps, true};
-  run.taps.bright_threshold = std::max<std::int16_t>(taps.bright_threshold, kMaskedPhotons + 1);
-  run.taps.mark_threshold = std::max<std::int16_t>(taps.mark_threshold, kMaskedPhotons + 1);
+  Block block{&calibration, 0, 0, taps, true};
+  block.taps.bright_threshold = std::max<std::int16_t>(taps.bright_threshold, kMaskedPhotons + 1);
+  block.taps.mark_threshold = std::max<std::int16_t>(taps.mark_threshold, kMaskedPhotons + 1);
   for (std::size_t i = 0; i < images.count; ++i) {
-    if (reinterpret_cast<std::uintptr_t>(images.out[i]) % 64 != 0) run.stream = false;
+    if (reinterpret_cast<std::uintptr_t>(images.out[i]) % 64 != 0) block.stream = false;
   }
   const std::size_t whole = first + (last - first) / kGroup * kGroup;
   for (std::size_t begin = first; begin < whole; begin += kBlock) {
-    run.group = begin / kGroup;
-    run.groups = (std::min(begin + kBlock, whole) - begin) / kGroup;
+    block.group = begin / kGroup;
+    block.groups = (std::min(begin + kBlock, whole) - begin) / kGroup;
     std::uint32_t invalid = 0;
-    for (std::size_t g = 0; g < run.groups; ++g) {
-      invalid += static_cast<std::uint32_t>(std::popcount(calibration.invalid_g0(run.group + g)));
+    for (std::size_t g = 0; g < block.groups; ++g) {
+      invalid += static_cast<std::uint32_t>(std::popcount(calibration.invalid_g0(block.group + g)));
     }
     for (std::size_t i = 0; i < images.count; i += kAtOnce) {
       const std::size_t count = std::min(kAtOnce, images.count - i);
@@ -322,15 +372,15 @@ void convert_impl(const Prepared& calibration, const Images& images, const Taps&
         parts[j] = part_of(images, i + j, begin, out_bytes, taps.mark);
         parts[j].counts->masked += invalid;
       }
-      runs(run, parts, count);
+      convert_block(block, parts, count);
     }
   }
-  if (run.stream) hwy::FlushStream();
+  if (block.stream) hwy::FlushStream();
   if (whole < last) {
-    run.stream = false;
-    run.group = whole / kGroup;
-    run.groups = 1;
-    tail(run, images, whole, last - whole, out_bytes);
+    block.stream = false;
+    block.group = whole / kGroup;
+    block.groups = 1;
+    convert_tail(block, images, whole, last - whole, out_bytes);
   }
 }
 
