@@ -87,6 +87,46 @@ class Dataset:
 def memory_dataset(frames: NDArray[Any], flags: NDArray[np.uint32] | None = None) -> Dataset:
     """Copies `frames` [frame][module][row][column]; flags [frame], FrameRecord bits (1 dark, 2 laser)."""
 
+def pattern_dataset(width: int, height: int, pixel: str, modules: int, frames: int) -> Dataset:
+    """Every pixel is pattern_value; see dataset/pattern_dataset.hpp."""
+
+def pattern_value(pixel: str, module: int, frame: int, row: int, column: int) -> int: ...
+def raw_dataset(
+    files: Sequence[Sequence[str]],  # [module][i]
+    width: int = 0,  # 0: as the .npy file says
+    height: int = 0,
+    pixel: str = "uint16",
+    format: str = "auto",  # auto | bin | zst | npy
+    header_bytes: int = 0,
+    flags: NDArray[np.uint32] | None = None,  # of the first frames; the others have none
+) -> Dataset: ...
+
+class JungfrauDataset(Dataset):
+    """Synthetic raw frames; see dataset/jungfrau_simulator.hpp. All arrays are copies."""
+
+    def pedestal(self, module: int) -> NDArray[np.float32]: ...  # [3][512][1024] ADU
+    def gain(self, module: int) -> NDArray[np.float32]: ...  # [3][512][1024] ADU/keV
+    def noise(self, module: int) -> NDArray[np.float32]: ...  # [512][1024] ADU in G0
+    def mask(self, module: int) -> NDArray[np.uint32]: ...  # [512][1024] NXmx bits
+    def kinds(self) -> NDArray[np.uint8]: ...  # of each frame: 0 dark, 1 blank, 2 hit
+    def photons(self, module: int, frame: int) -> NDArray[np.uint16]: ...  # the truth, when kept
+
+def jungfrau_dataset(
+    *,
+    modules: int,
+    frames: int,
+    seed: int,
+    energy_kev: float,
+    hit_fraction: float,
+    dark_every: int,
+    spots: int,
+    background_photons: float,
+    truth: bool = False,
+    threads: int = 0,  # 0: one a processor
+) -> JungfrauDataset: ...
+def jungfrau_calibration(seed: int, module: int) -> dict[str, NDArray[Any]]:
+    """pedestal, gain, noise and mask of a simulated module without its frames, as in JungfrauDataset."""
+
 class FaultPlan:
     """What the emulator injects, seeded and logged. Probabilities are per packet (stall: per image of a DTP)."""
 

@@ -51,7 +51,7 @@ JungfrauParameters small() {
   p.frames = 8;
   p.dark_every = 4;
   p.hit_fraction = 0.5;
-  p.seed = 7;
+  p.seed = 19;  // some spots of this one overflow G2
   p.truth = Truth::keep;
   return p;
 }
@@ -95,7 +95,7 @@ TEST(JungfrauSimulator, frames_do_not_depend_on_the_number_of_threads) {
       ASSERT_EQ(std::memcmp(one.frame(m, n), three.frame(m, n), one.shape().frame_bytes()), 0) << m << ' ' << n;
     }
   }
-  p.seed = 8;
+  p.seed = 20;
   EXPECT_NE(std::memcmp(one.frame(0, 0), JungfrauDataset(p).frame(0, 0), one.shape().frame_bytes()), 0);
 }
 

@@ -1,0 +1,153 @@
+"""`rashpa dataset`: make, describe and look at what an emulator plays."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rashpa.data.dataset_spec import AnyDatasetSpec, JungfrauSpec, PatternSpec, PixelName
+
+if TYPE_CHECKING:
+    from rashpa.data.datasets import LoadedDataset
+
+app = typer.Typer(no_args_is_help=True, help="What an emulator plays: make a dataset, describe it, look at a frame.")
+
+BAD_INPUT = 2
+
+
+class Kind(StrEnum):
+    """What `make` can make."""
+
+    JUNGFRAU = "jungfrau"
+    PATTERN = "pattern"
+
+
+class Pixel(StrEnum):
+    """Pixel types of the pattern."""
+
+    UINT8 = "uint8"
+    UINT16 = "uint16"
+    UINT32 = "uint32"
+    INT16 = "int16"
+    INT32 = "int32"
+    FLOAT32 = "float32"
+
+
+@app.command()
+def make(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write; new or empty.")],
+    kind: Annotated[
+        Kind, typer.Option(help="JUNGFRAU raw frames of a crystal, or a computed pattern.")
+    ] = Kind.JUNGFRAU,
+    frames: Annotated[int, typer.Option(min=1, help="Different frames; a run repeats them.")] = 60,
+    modules: Annotated[int, typer.Option(min=1, help="Modules of the detector.")] = 2,
+    seed: Annotated[int, typer.Option(min=0, help="jungfrau: the same seed makes the same dataset.")] = 1,
+    energy_kev: Annotated[float, typer.Option(help="jungfrau: photon energy.")] = 12.4,
+    hit_fraction: Annotated[
+        float, typer.Option(help="jungfrau: share of hits among the frames that are not dark.")
+    ] = 0.3,
+    dark_every: Annotated[
+        int, typer.Option(min=0, help="jungfrau: the last of every so many frames is dark; 0: none.")
+    ] = 10,
+    spots: Annotated[int, typer.Option(min=0, help="jungfrau: Bragg spots of a hit.")] = 80,
+    background: Annotated[float, typer.Option(help="jungfrau: mean photons a pixel of a hit.")] = 1.0,
+    width: Annotated[int, typer.Option(min=1, help="pattern: pixels of a module.")] = 1024,
+    height: Annotated[int, typer.Option(min=1, help="pattern: pixels of a module.")] = 512,
+    pixel: Annotated[Pixel, typer.Option(help="pattern: pixel type.")] = Pixel.UINT16,
+) -> None:
+    """Make a dataset folder: frames as .npy, their calibration, and dataset.json, which says what is synthetic and how it was made."""
+    with _refusing("make"):
+        from rashpa.sim import make_dataset
+
+        spec: AnyDatasetSpec
+        if kind is Kind.PATTERN:
+            name: PixelName = pixel.value
+            spec = PatternSpec(kind="pattern", modules=modules, frames=frames, width=width, height=height, pixel=name)
+        else:
+            spec = JungfrauSpec(
+                kind="jungfrau",
+                modules=modules,
+                frames=frames,
+                seed=seed,
+                energy_kev=energy_kev,
+                hit_fraction=hit_fraction,
+                dark_every=dark_every,
+                spots=spots,
+                background=background,
+            )
+        make_dataset(spec, folder)
+        _print_facts(folder)
+
+
+@app.command()
+def info(
+    path: Annotated[Path, typer.Argument(metavar="DIR|FILE", help="A dataset folder, a .npy or an image file.")],
+) -> None:
+    """Describe a dataset: shape, kinds of frames, value range, pixels per gain, calibration."""
+    with _refusing("info"):
+        _print_facts(path)
+
+
+@app.command()
+def preview(
+    path: Annotated[Path, typer.Argument(metavar="DIR|FILE", help="A dataset folder, a .npy or an image file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The PNG to write.")] = Path("preview.png"),
+    frame: Annotated[int, typer.Option("--frame", "-n", min=0, help="Which frame.")] = 0,
+) -> None:
+    """Draw one frame, all modules below each other, logarithmic; photons where the dataset has a calibration."""
+    with _refusing("preview"):
+        from rashpa.sim.preview import write_preview
+
+        loaded = _load(path)
+        if frame >= loaded.dataset.frames:
+            raise ValueError(f"--frame {frame}: {path} has frames 0 to {loaded.dataset.frames - 1}")
+        write_preview(loaded, frame, out)
+        print(f"{out}: frame {frame} of {path}")  # noqa: T201
+
+
+def _load(path: Path) -> "LoadedDataset":
+    from rashpa.sim import load_dataset
+
+    return load_dataset(path)
+
+
+def _print_facts(path: Path) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from rashpa.sim.summary import summarise
+
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in summarise(_load(path)):
+        table.add_row(name, value)
+    Console().print(table)
+
+
+@contextmanager
+def _refusing(command: str) -> Iterator[None]:
+    """Bad input ends with one line on standard error and exit 2. The native module is first needed inside: `--help` works without it."""
+    try:
+        yield
+    except ImportError as error:
+        _refuse(command, f"{error}; this command needs the compiled part of rashpa: run `make`")
+    except (RuntimeError, ValueError, OSError) as error:  # the native errors are RuntimeErrors, pydantic's ValueErrors
+        _refuse(command, _text_of(error))
+
+
+def _text_of(error: Exception) -> str:
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        return "; ".join(f"--{str(e['loc'][-1]).replace('_', '-')} {e['input']}: {e['msg']}" for e in error.errors())
+    return str(error)
+
+
+def _refuse(command: str, why: str) -> None:
+    print(f"rashpa dataset {command}: {why}", file=sys.stderr)  # noqa: T201
+    raise typer.Exit(BAD_INPUT)

@@ -1,0 +1,23 @@
+"""The [dataset] section of a run file, for the control plane: the models live in rashpa.data, where datasets are also loaded."""
+
+from rashpa.data.dataset_spec import (
+    AnyDatasetSpec,
+    CalibrationSpec,
+    DatasetSpec,
+    DirectorySpec,
+    FilesSpec,
+    JungfrauSpec,
+    PatternSpec,
+    parse_dataset_spec,
+)
+
+__all__ = [
+    "AnyDatasetSpec",
+    "CalibrationSpec",
+    "DatasetSpec",
+    "DirectorySpec",
+    "FilesSpec",
+    "JungfrauSpec",
+    "PatternSpec",
+    "parse_dataset_spec",
+]

@@ -1,0 +1,133 @@
+"""The [dataset] section of a run file: what an emulator plays. No compiled code is needed to read and check it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
+Side = Annotated[int, Field(ge=1, le=65536)]
+
+
+class _Spec(BaseModel):
+    """Keys that are not in the schema are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def resolved(self, base: Path) -> Self:  # noqa: ARG002 (a kind without files has nothing to resolve)
+        """The same with every relative path taken from the folder `base`."""
+        return self
+
+
+class JungfrauSpec(_Spec):
+    """Synthetic raw frames of JUNGFRAU modules (1024 x 512 pixels, uint16) with hits, blanks and darks."""
+
+    kind: Literal["jungfrau"]
+    modules: int = Field(default=2, ge=1, le=64)
+    frames: int = Field(default=60, ge=1, description="different frames; a run repeats them")
+    seed: int = Field(default=1, ge=0, le=2**64 - 1)
+    energy_kev: float = Field(default=12.4, ge=2.0, le=100.0, description="photon energy")
+    hit_fraction: float = Field(default=0.3, ge=0.0, le=1.0, description="of the frames that are not dark")
+    dark_every: int = Field(
+        default=10, ge=0, le=2**32 - 1, description="the last of every so many frames is dark; 0: none"
+    )
+    spots: int = Field(default=80, ge=0, le=10000, description="Bragg spots of a hit, on all modules together")
+    background: float = Field(default=1.0, ge=0.0, le=1000.0, description="mean photons a pixel of a hit")
+
+
+class PatternSpec(_Spec):
+    """A computed pattern, never 0: every pixel's value follows from its module, frame, row and column."""
+
+    kind: Literal["pattern"]
+    modules: int = Field(default=1, ge=1, le=4096)
+    frames: int = Field(default=16, ge=1, description="different frames; a run repeats them")
+    width: Side = 1024
+    height: Side = 512
+    pixel: PixelName = "uint16"
+
+
+class CalibrationSpec(_Spec):
+    """Calibration files, one entry a module. An entry of pedestal or gain is one file [3][height][width] or a list of three files
+    [height][width] for G0, G1, G2: `.npy`, headerless float32 `.bin`, `.zst` of these, or `archive.npz:key`."""
+
+    pedestal: list[str | list[str]] = Field(min_length=1, description="ADU")
+    gain: list[str | list[str]] = Field(min_length=1)
+    mask: list[str] = Field(
+        default=[], description="uint32 [height][width], NXmx pixel_mask bits; nothing masked when not given"
+    )
+    gain_unit: Literal["adu_per_kev", "adu_per_photon"] = "adu_per_kev"
+    photon_energy_kev: float = Field(default=12.4, gt=0.0, description="of the photon in adu_per_photon")
+
+    @model_validator(mode="after")
+    def _one_entry_a_module(self) -> Self:
+        counts = {len(self.pedestal), len(self.gain)} | ({len(self.mask)} if self.mask else set())
+        if len(counts) > 1:
+            raise ValueError("pedestal, gain and mask need the same number of entries: one a module")
+        return self
+
+    def resolved(self, base: Path) -> Self:
+        return self.model_copy(
+            update={
+                "pedestal": [_resolved_entry(entry, base) for entry in self.pedestal],
+                "gain": [_resolved_entry(entry, base) for entry in self.gain],
+                "mask": [str(base / name) for name in self.mask],
+            }
+        )
+
+
+def _resolved_entry(entry: str | list[str], base: Path) -> str | list[str]:
+    return str(base / entry) if isinstance(entry, str) else [str(base / name) for name in entry]
+
+
+class FilesSpec(_Spec):
+    """Recorded frames."""
+
+    kind: Literal["files"]
+    files: list[Annotated[list[str], Field(min_length=1)]] = Field(
+        min_length=1, description="the files of each module, in order, whole frames each"
+    )
+    format: Literal["auto", "bin", "zst", "npy", "image"] = Field(
+        default="auto", description="auto: by name; image: CBF, TIFF, EDF, plain or .bz2, .gz, .zst"
+    )
+    width: int = Field(default=0, ge=0, le=65536, description="pixels; 0: as the files say")
+    height: int = Field(default=0, ge=0, le=65536, description="pixels; 0: as the files say")
+    pixel: PixelName = "uint16"
+    header_bytes: int = Field(default=0, ge=0, le=1 << 20, description="before each frame; 112: SLS receiver")
+    dark_frames: list[Annotated[int, Field(ge=0)]] = Field(default=[], description="frames flagged as dark")
+    energy_kev: float | None = Field(default=None, gt=0.0, description="photon energy, for previews")
+    calibration: CalibrationSpec | None = None
+
+    @model_validator(mode="after")
+    def _calibration_of_every_module(self) -> Self:
+        if self.calibration is not None and len(self.calibration.pedestal) != len(self.files):
+            raise ValueError(
+                f"calibration has {len(self.calibration.pedestal)} entries for {len(self.files)} modules of `files`"
+            )
+        return self
+
+    def resolved(self, base: Path) -> Self:
+        calibration = self.calibration.resolved(base) if self.calibration is not None else None
+        files = [[str(base / name) for name in names] for names in self.files]
+        return self.model_copy(update={"files": files, "calibration": calibration})
+
+
+class DirectorySpec(_Spec):
+    """A folder that `rashpa dataset make` wrote (schema/dataset.md)."""
+
+    kind: Literal["directory"]
+    path: str
+
+    def resolved(self, base: Path) -> Self:
+        return self.model_copy(update={"path": str(base / self.path)})
+
+
+DatasetSpec = Annotated[JungfrauSpec | PatternSpec | FilesSpec | DirectorySpec, Field(discriminator="kind")]
+AnyDatasetSpec = JungfrauSpec | PatternSpec | FilesSpec | DirectorySpec
+
+_ADAPTER: TypeAdapter[AnyDatasetSpec] = TypeAdapter(DatasetSpec)
+
+
+def parse_dataset_spec(values: Mapping[str, Any]) -> AnyDatasetSpec:
+    """Checks a [dataset] section. Raises pydantic.ValidationError, which names the keys."""
+    return _ADAPTER.validate_python(dict(values))

@@ -1,0 +1,222 @@
+"""Datasets: made by a simulator, read from recorded files, or from a folder; with the calibration that belongs to them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from rashpa import _native
+from rashpa.data.calibration import Calibration, load_calibration
+from rashpa.data.dataset_directory import Description, read_description
+from rashpa.data.dataset_spec import (
+    AnyDatasetSpec,
+    DirectorySpec,
+    FilesSpec,
+    JungfrauSpec,
+    PatternSpec,
+    parse_dataset_spec,
+)
+from rashpa.data.images import is_image, read_images
+
+DARK = 1
+"""Flag bit of a dark frame (FrameRecord)."""
+KINDS = ("dark", "blank", "hit")
+"""What a simulated frame shows; the index is the value in JungfrauDataset.kinds()."""
+
+
+@dataclass(frozen=True)
+class LoadedDataset:
+    """Frames in memory, and what is known of them. `calibration` has one entry a module, or none. `kinds`: of each frame, "" when not known."""
+
+    dataset: _native.Dataset
+    source: str
+    label: str  # "synthetic" | "recorded"
+    calibration: list[Calibration] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    energy_kev: float | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def flags(self) -> NDArray[np.uint32]:
+        """Flag bits of each frame."""
+        return np.array([self.dataset.flags(n) for n in range(self.dataset.frames)], np.uint32)
+
+
+def dataset_from_spec(spec: Mapping[str, Any] | AnyDatasetSpec, base: Path) -> LoadedDataset:
+    """Makes or loads what a [dataset] section asks for; relative paths count from `base`. Raises ConfigError, FileError, ResourceError."""
+    checked = _checked(spec).resolved(base)
+    if isinstance(checked, JungfrauSpec):
+        return _jungfrau(checked)
+    if isinstance(checked, PatternSpec):
+        return _pattern(checked)
+    if isinstance(checked, FilesSpec):
+        return _files(checked)
+    return load_directory(Path(checked.path))
+
+
+def calibration_from_spec(
+    spec: Mapping[str, Any] | AnyDatasetSpec, base: Path, height: int, width: int
+) -> list[Calibration]:
+    """The calibration of every module alone, without making or reading frames, for the receiver; empty when there is none."""
+    checked = _checked(spec).resolved(base)
+    if isinstance(checked, JungfrauSpec):
+        return [_simulated_calibration(checked.seed, module) for module in range(checked.modules)]
+    if isinstance(checked, DirectorySpec):
+        return read_description(Path(checked.path)).load_calibration()
+    if isinstance(checked, FilesSpec) and checked.calibration is not None:
+        return load_calibration(checked.calibration, height, width)
+    return []
+
+
+def load_dataset(path: Path) -> LoadedDataset:
+    """A dataset folder, or one file of frames that says its own shape (.npy, .npy.zst, images)."""
+    if path.is_dir():
+        return load_directory(path)
+    return _files(FilesSpec(kind="files", files=[[str(path)]]))
+
+
+def load_directory(folder: Path) -> LoadedDataset:
+    """A folder as schema/dataset.md describes it; the files' checksums are verified."""
+    description = read_description(folder)
+    description.verify()
+    files = [[str(folder / name)] for name in description.frame_files]
+    dataset = _native.raw_dataset(
+        files,
+        width=description.width,
+        height=description.height,
+        pixel=description.pixel,
+        flags=np.array(description.flags, np.uint32),
+    )
+    if dataset.frames != description.frames:
+        raise _native.FileError(
+            f"dataset: {folder}: the files have {dataset.frames} frames, dataset.json says {description.frames}"
+        )
+    return LoadedDataset(
+        dataset=dataset,
+        source=str(folder),
+        label=description.label,
+        calibration=description.load_calibration(),
+        kinds=list(description.kinds),
+        energy_kev=description.energy_kev,
+        parameters={"kind": description.kind, **description.parameters},
+    )
+
+
+def save_dataset(loaded: LoadedDataset, folder: Path) -> Path:
+    """Writes frames and calibration as schema/dataset.md describes; `folder` must be new or empty. Returns it."""
+    data = loaded.dataset
+    parameters = {key: value for key, value in loaded.parameters.items() if key != "kind"}
+    description = Description(
+        folder=folder,
+        kind=str(loaded.parameters.get("kind", "files")),
+        label=loaded.label,
+        parameters=parameters,
+        width=data.width,
+        height=data.height,
+        pixel=data.pixel,
+        modules=data.modules,
+        frames=data.frames,
+        energy_kev=loaded.energy_kev,
+        kinds=loaded.kinds,
+        flags=[int(flag) for flag in loaded.flags()],
+    )
+    frames = ([data.frame(module, n) for n in range(data.frames)] for module in range(data.modules))
+    description.write(frames, loaded.calibration)
+    return folder
+
+
+def _checked(spec: Mapping[str, Any] | AnyDatasetSpec) -> AnyDatasetSpec:
+    if not isinstance(spec, Mapping):
+        return spec
+    try:
+        return parse_dataset_spec(spec)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise _native.ConfigError(f"[dataset] {where}: {first['msg']}") from None
+
+
+def _jungfrau(spec: JungfrauSpec) -> LoadedDataset:
+    data = _native.jungfrau_dataset(
+        modules=spec.modules,
+        frames=spec.frames,
+        seed=spec.seed,
+        energy_kev=spec.energy_kev,
+        hit_fraction=spec.hit_fraction,
+        dark_every=spec.dark_every,
+        spots=spec.spots,
+        background_photons=spec.background,
+    )
+    return LoadedDataset(
+        dataset=data,
+        source="JUNGFRAU simulator",
+        label="synthetic",
+        calibration=[Calibration(data.pedestal(m), data.gain(m), data.mask(m)) for m in range(spec.modules)],
+        kinds=[KINDS[kind] for kind in data.kinds()],
+        energy_kev=spec.energy_kev,
+        parameters=spec.model_dump(),
+    )
+
+
+def _simulated_calibration(seed: int, module: int) -> Calibration:
+    maps = _native.jungfrau_calibration(seed, module)
+    return Calibration(maps["pedestal"], maps["gain"], maps["mask"])
+
+
+def _pattern(spec: PatternSpec) -> LoadedDataset:
+    data = _native.pattern_dataset(spec.width, spec.height, spec.pixel, spec.modules, spec.frames)
+    return LoadedDataset(data, "pattern", "synthetic", parameters=spec.model_dump())
+
+
+def _files(spec: FilesSpec) -> LoadedDataset:
+    images = [is_image(name) for names in spec.files for name in names]
+    if spec.format == "image" or (spec.format == "auto" and any(images)):
+        if spec.format == "auto" and not all(images):
+            raise _native.ConfigError("[dataset] files: image files and raw files do not mix; give them separately")
+        data = _images(spec)
+    else:
+        flags = _dark_flags(spec.dark_frames) if spec.dark_frames else None
+        data = _native.raw_dataset(
+            spec.files, spec.width, spec.height, spec.pixel, spec.format, spec.header_bytes, flags
+        )
+    if spec.dark_frames and max(spec.dark_frames) >= data.frames:
+        raise _native.ConfigError(
+            f"[dataset] dark_frames: there is no frame {max(spec.dark_frames)}; the files have {data.frames}"
+        )
+    calibration = load_calibration(spec.calibration, data.height, data.width) if spec.calibration is not None else []
+    return LoadedDataset(
+        dataset=data,
+        source=spec.files[0][0] if len(spec.files) == len(spec.files[0]) == 1 else f"{sum(map(len, spec.files))} files",
+        label="recorded",
+        calibration=calibration,
+        kinds=["dark" if n in set(spec.dark_frames) else "" for n in range(data.frames)],
+        energy_kev=spec.energy_kev,
+        parameters=spec.model_dump(exclude={"calibration"}),
+    )
+
+
+def _dark_flags(dark_frames: list[int]) -> NDArray[np.uint32]:
+    """Only as long as it must be: the frames after it have no flags."""
+    flags = np.zeros(max(dark_frames) + 1, np.uint32)
+    flags[dark_frames] = DARK
+    return flags
+
+
+def _images(spec: FilesSpec) -> _native.Dataset:
+    modules = [read_images(names) for names in spec.files]
+    for module, frames in enumerate(modules):
+        if frames.shape != modules[0].shape or frames.dtype != modules[0].dtype:
+            raise _native.FileError(
+                f"dataset: module {module} has {frames.shape} {frames.dtype}, module 0 {modules[0].shape} {modules[0].dtype}"
+            )
+    height, width = modules[0].shape[1:]
+    if spec.width not in (0, width) or spec.height not in (0, height):
+        raise _native.FileError(
+            f"dataset: {spec.files[0][0]}: {width} x {height} pixels, not {spec.width} x {spec.height} as asked for"
+        )
+    flags = np.zeros(modules[0].shape[0], np.uint32)
+    flags[[n for n in spec.dark_frames if n < len(flags)]] = DARK
+    return _native.memory_dataset(np.ascontiguousarray(np.stack(modules, axis=1)), flags)
