@@ -72,8 +72,8 @@ fuzz: build/.packages  ## the packet fuzzers, FUZZ_SECONDS each (600)
 	cmake --build --preset fuzz
 	tools/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS)
 
-reference: build  ## docs/reference/run_file.md, after a change of the run file's models
-	$(BIN)/python tools/make_run_file_reference.py
+reference: build  ## docs/reference, after a change of the run file's models or of a command
+	$(BIN)/python tools/make_reference.py
 
 lock: $(VENV)/.requirements  ## pins requirements.in again
 	test -x build/lock/bin/pip-compile || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet pip-tools; }

@@ -47,7 +47,7 @@ def test_no_file_names_a_path_of_one_machine() -> None:
     assert [str(path) for path in texts if path.is_file() and f"{ROOT}/" in path.read_text(encoding="utf-8")] == []
 
 
-def test_the_reference_of_the_run_file_is_up_to_date() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "make_run_file_reference.py"), "--check"]
+def test_the_reference_of_run_file_and_commands_is_up_to_date() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "make_reference.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/run_file.md from the models of the run file, so that the reference cannot differ from what is checked.
+"""Writes docs/reference/run_file.md and commands.md from the code that checks and obeys them, so that they cannot differ.
 
-Usage: make_run_file_reference.py [--check]. With --check nothing is written; exit 1 when the file is out of date.
+Usage: make_reference.py [--check]. With --check nothing is written; exit 1 when a file is out of date.
 """
 
 import sys
@@ -11,16 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+import typer.main
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
+from typer.cli import get_docs_for_click
 
+from rashpa.cli.main import app
 from rashpa.control.run_file import RunFile
 
-TARGET = Path(__file__).resolve().parents[1] / "docs" / "reference" / "run_file.md"
-HEAD = """# Run file
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+RUN_FILE_HEAD = """# Run file
 
-<!-- Made by tools/make_run_file_reference.py from python/rashpa/control/run_file.py; do not edit. -->
+<!-- Made by tools/make_reference.py from python/rashpa/control/run_file.py; do not edit. -->
 
 A run is described by one TOML file. It is checked against `schema/run.schema.json` before anything starts; an error names the file, the line or key, and
 what would be right. Tables in double brackets may be repeated. Examples that run lie in `examples/`.
@@ -129,16 +132,31 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").strip()
 
 
+def run_file() -> str:
+    """The Markdown of run_file.md."""
+    return RUN_FILE_HEAD + "".join(sections(RunFile))
+
+
+def commands() -> str:
+    """The Markdown of commands.md: what every command's --help says."""
+    command = typer.main.get_command(app)
+    context = typer.Context(command, info_name="rashpa")
+    text = get_docs_for_click(obj=command, ctx=context, name="rashpa", title="Commands")
+    note = "<!-- Made by tools/make_reference.py from the commands' --help; do not edit. -->"
+    return text.replace("# Commands\n", f"# Commands\n\n{note}\n", 1).rstrip() + "\n"
+
+
 def main() -> int:
     """Exit status."""
-    text = HEAD + "".join(sections(RunFile))
-    if "--check" in sys.argv[1:]:
-        current = TARGET.read_text(encoding="utf-8") if TARGET.is_file() else ""
-        if current != text:
-            print(f"{TARGET.name} is out of date; run tools/make_run_file_reference.py")
-        return int(current != text)
-    TARGET.write_text(text, encoding="utf-8")
-    return 0
+    stale = 0
+    for name, text in (("run_file.md", run_file()), ("commands.md", commands())):
+        path = FOLDER / name
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+        elif not path.is_file() or path.read_text(encoding="utf-8") != text:
+            print(f"{name} is out of date; run `make reference`")
+            stale = 1
+    return stale
 
 
 if __name__ == "__main__":
