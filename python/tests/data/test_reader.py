@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rashpa.data.reader import LostRun, RunFileError, open_run
+from rashpa.testing import stored_run
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def master(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return stored_run.make_run(tmp_path, sparse=request.param == "sparse")
+
+
+def test_every_stored_image_comes_back_with_its_frame_number(master: Path) -> None:
+    with open_run(master) as run:
+        images = list(run.images())
+    assert tuple(frame for frame, _ in images) == stored_run.ACCEPTED
+    for frame, image in images:
+        np.testing.assert_array_equal(image, stored_run.pixels(frame))
+
+
+def test_summary_holds_books_vetoes_rate_and_what_is_incomplete(master: Path) -> None:
+    with open_run(master) as run:
+        summary = run.summary()
+    assert summary.balanced
+    assert summary.stored == summary.books["accepted"] == summary.books["written"] == 16
+    assert summary.vetoes == {"too_few": 2, "dark": 1}
+    assert summary.frame_rate_hz == pytest.approx(2000)
+    assert summary.hit_rate == pytest.approx(16 / 19)
+    assert [(one.frame_number, one.completeness) for one in summary.first_incomplete] == [
+        (7, "missing"),
+        (11, "partial"),
+    ]
+    assert summary.first_incomplete[1].lost == (LostRun(dtp=5, first_line=2, lines=2),)
+    assert summary.compression_ratio is not None
+    assert summary.compression_ratio > 1
+    assert summary.texts["labels"] == "synthetic data"
+
+
+def test_lost_lines_are_placed_by_their_dtps_region(master: Path) -> None:
+    with open_run(master) as run:
+        lost = run.lost_mask(stored_run.PARTIAL)
+        assert not run.lost_mask(0).any()
+    rows, columns = np.nonzero(lost)
+    assert set(rows.tolist()) == {22, 23}
+    assert set(columns.tolist()) == set(range(8, 40))
+
+
+def test_tables_have_a_row_for_every_image_of_the_run(master: Path) -> None:
+    with open_run(master) as run:
+        assert len(run.tables.frame_number) == stored_run.IMAGES
+        assert run.row_of(run.tables.stored_index[19]) == 19
+
+
+def test_an_image_that_is_not_there_is_an_index_error(master: Path) -> None:
+    with open_run(master) as run, pytest.raises(IndexError, match="there is no image 16"):
+        run.image(16)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not a file of ours"])
+def test_a_file_that_is_no_run_is_refused_by_name(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "x_master.h5"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(RunFileError, match=r"x_master\.h5"):
+        open_run(path)
+
+
+def test_a_data_file_in_place_of_the_master_is_refused(tmp_path: Path) -> None:
+    stored_run.make_run(tmp_path)
+    with pytest.raises(RunFileError, match=r"give the _master\.h5 file"):
+        open_run(tmp_path / "run_data_000001.h5")
+
+
+def test_a_missing_data_file_is_named(tmp_path: Path) -> None:
+    master = stored_run.make_run(tmp_path)
+    (tmp_path / "run_data_000002.h5").unlink()
+    with open_run(master) as run:
+        np.testing.assert_array_equal(run.image(0), stored_run.pixels(0))
+        with pytest.raises(RunFileError, match=r"run_data_000002\.h5"):
+            run.image(4)
