@@ -1,5 +1,6 @@
 """Whether the dataset of a run file is there and fits the detector, as far as that can be said without reading it."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,9 +43,13 @@ def dataset_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
         described = ["{} × {} pixels {}".format(*one) for one in (shape, wanted)]
         yield f"{source.where(('dataset',))}: the dataset has {described[0]}, [detector] says {described[1]}; make them agree"
     if file.nodes.emulator == "local":
+        absent: dict[str, list[Path]] = {}
         for key, path in _files_of(resolved_dataset(file, source, "local")):
             if not path.exists():
-                yield f"{source.where(('dataset', key))}: {_nearest(path)}"
+                absent.setdefault(key, []).append(path)
+        for key, paths in absent.items():
+            more = f" (and {len(paths) - 1} more)" if len(paths) > 1 else ""
+            yield f"{source.where(('dataset', key))}: {_nearest(paths[0])}{more}"
 
 
 def _shape_of(spec: AnyDatasetSpec) -> tuple[int, int, str] | None:
@@ -71,6 +76,7 @@ def _calibration_files(calibration: CalibrationSpec) -> Iterator[Path]:
 
 def _nearest(path: Path) -> str:
     """What is missing: the file, or already a folder above it."""
+    path = Path(os.path.normpath(path))
     folder = path.parent
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent

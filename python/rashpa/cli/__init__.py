@@ -1,0 +1,1 @@
+"""The command `rashpa`: one file per command."""

@@ -1,0 +1,148 @@
+"""The report of a run: report.json (schema/report.schema.json) for programs, report.html for people."""
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rashpa.cli.report_html import html_of
+from rashpa.control.machine import machine_facts
+from rashpa.control.manager import Outcome
+from rashpa.control.telegram import Books, BufferStatus, Latency, SourceStatus, count_of
+
+VERSION = 1
+STAGES = ("ready", "decision", "written")
+_PROOF = "map of lines and CRC32C of every image"
+_FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")
+
+
+def write_report(outcome: Outcome, folder: Path, run_file: Path) -> tuple[Path, Path]:
+    """Writes both files into `folder`, which exists; returns their paths."""
+    report = report_of(outcome, run_file)
+    as_json, as_html = folder / "report.json", folder / "report.html"
+    as_json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    as_html.write_text(html_of(report, outcome), encoding="utf-8")
+    return as_json, as_html
+
+
+def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
+    """Everything that is known of a run, as JSON."""
+    file = outcome.plan.file
+    rates = outcome.rates
+    link = count_of(outcome.destination.counts, "link") if outcome.destination else {}
+    buffers = outcome.destination.buffers if outcome.destination else ()
+    return {
+        "version": VERSION,
+        "made": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "run": {
+            "name": file.run.name,
+            "number": file.run.number,
+            "file": str(run_file),
+            "frames": file.run.frames,
+            "modules": len(file.detector.module),
+            "planned_rate_hz": file.detector.rate_hz,
+            "good": outcome.good,
+            "problem": outcome.problem,
+            "interrupted": outcome.interrupted,
+            "acquisition_s": outcome.acquisition_s,
+        },
+        "books": _books(outcome.books, outcome.balanced),
+        "buffers": [_buffer(outcome, buffer) for buffer in buffers],
+        "rates": {
+            "elapsed_s": rates.elapsed_s,
+            "frames_per_s": rates.frames_per_s,
+            "images_per_s": rates.images_per_s,
+            "payload_gb_per_s": rates.payload_gb_per_s,
+        },
+        # of the worst buffer: percentiles of several cannot be merged
+        "latency_us": worst_latencies(latency for buffer in buffers for latency in buffer.latencies),
+        "injected": _injected(outcome),
+        "link": link,
+        "icrc": {
+            "checked": file.link.icrc,
+            "exact": link.get("icrc_exact", 0),
+            "modulo_id": link.get("icrc_modulo_id", 0),
+            "bad": link.get("icrc_bad", 0),
+        },
+        "proof": {"verify": "all", "of": _PROOF, "crc_mismatches": link.get("crc_mismatches", 0)},
+        "memory": outcome.destination.memory if outcome.destination else "",
+        "source": _source(outcome.emulator.source if outcome.emulator else None),
+        "notifications": [
+            {"node": notice.node, "what": notice.what, "text": notice.text}
+            for status in (outcome.emulator, outcome.receiver)
+            if status is not None
+            for notice in status.notifications
+        ],
+        "software": {role: capabilities.software for role, capabilities in outcome.capabilities.items()},
+        "machine": machine_facts(),
+    }
+
+
+def _books(books: Books, balanced: bool) -> dict[str, Any]:
+    return {**dataclasses.asdict(books), "balanced": balanced}
+
+
+def worst_latencies(latencies: Iterable[Latency]) -> dict[str, dict[str, float]]:
+    """By stage the largest of each figure."""
+    result: dict[str, dict[str, float]] = {stage: {"count": 0, "p50": 0.0, "p99": 0.0, "max": 0.0} for stage in STAGES}
+    for latency in latencies:
+        one = result.setdefault(latency.stage, {"count": 0, "p50": 0.0, "p99": 0.0, "max": 0.0})
+        one["count"] += latency.count
+        for name in ("p50", "p99", "max"):
+            one[name] = max(one[name], getattr(latency, name))
+    return result
+
+
+def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
+    file = outcome.plan.file
+    planned = next(known for known in outcome.plan.buffers if known.section.name == buffer.name)
+    stored = any(sink.kind == "hdf5" for sink in planned.section.sink)
+    account = next((known for known in outcome.accounts if known.name == buffer.name), None)
+    return {
+        "name": buffer.name,
+        "width": planned.width,
+        "height": planned.height,
+        "every": planned.section.every,
+        "phase": planned.section.phase,
+        "books": _books(buffer.books, buffer.books.balanced),
+        "vetoes": count_of(buffer.counts, "veto"),
+        "latency_us": worst_latencies(buffer.latencies),
+        "file": f"{file.run.output}/{file.run.name}_{buffer.name}_master.h5" if stored else "",
+        "bytes_written": buffer.bytes_written,
+        "bytes_stored": buffer.bytes_stored,
+        "sink_error": buffer.sink_error,
+        "unexplained": account.unexplained if account else None,
+        "dtps": [
+            {
+                **{
+                    name: getattr(dtp, name)
+                    for name in ("id", "module", "expected", "complete", "partial", "missing", "lines_missing")
+                },
+                "losses": count_of(dtp.counts, "loss"),
+            }
+            for dtp in buffer.dtps
+        ],
+    }
+
+
+def _injected(outcome: Outcome) -> dict[str, Any]:
+    source = outcome.emulator.source if outcome.emulator else None
+    counts = count_of(source.counts, "injected") if source else {}
+    accounts = outcome.accounts
+    return {
+        **{name: counts.get(name, 0) for name in (*_FAULTS, *(extra for extra in counts if extra not in _FAULTS))},
+        "expected_complete": sum(account.expected_complete for account in accounts),
+        "expected_partial": sum(account.expected_partial for account in accounts),
+        "expected_missing": sum(account.expected_missing for account in accounts),
+        # None: the tables could not be compared, because a node was lost or the run was interrupted
+        "unexplained": outcome.unexplained if accounts else None,
+        "first_unexplained": next((account.first_unexplained for account in accounts if account.first_unexplained), ""),
+    }
+
+
+def _source(source: SourceStatus | None) -> dict[str, Any]:
+    if source is None:
+        return {"elapsed_s": 0.0, "dtps": []}
+    return {"elapsed_s": source.elapsed_s, "dtps": [dataclasses.asdict(dtp) for dtp in source.dtps]}

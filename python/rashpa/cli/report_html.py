@@ -1,0 +1,202 @@
+"""report.html: one file that shows a run, with plots that need no network."""
+
+import html
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from bokeh.embed import components
+from bokeh.models import ColumnDataSource, Range1d
+from bokeh.plotting import figure
+from bokeh.resources import INLINE
+from numpy.typing import NDArray
+
+from rashpa.control.accounting import DECISION_NAMES, STATE_NAMES
+from rashpa.control.manager import Outcome
+from rashpa.control.run_plan import PlannedBuffer
+
+_BINS = 400
+_COLOURS = {
+    "open": "#999999",
+    "complete": "#2b8a3e",
+    "partial": "#f59f00",
+    "missing": "#c92a2a",
+    "none": "#999999",
+    "accepted": "#1864ab",
+    "vetoed": "#ced4da",
+    "errored": "#c92a2a",
+}
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #212529; }
+table { border-collapse: collapse; margin: 0 0 1.5rem; } th, td { padding: .25rem .8rem; border-bottom: 1px solid #dee2e6; }
+td { text-align: right; font-variant-numeric: tabular-nums; } th { text-align: right; } td:first-child, th:first-child { text-align: left; }
+.good { color: #2b8a3e; } .bad { color: #c92a2a; } h2 { margin-top: 2.5rem; }
+"""
+
+
+def html_of(report: dict[str, Any], outcome: Outcome) -> str:
+    """The whole page."""
+    plots = [plot for buffer in outcome.plan.buffers for plot in _plots_of(buffer, report, outcome)]
+    script, divs = components([plot for _, plot in plots]) if plots else ("", ())
+    name = html.escape(report["run"]["name"])
+    verdict = _verdict(report)
+    parts = [
+        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{name}: rashpa</title><style>{_STYLE}</style>",
+        INLINE.render() if plots else "",
+        f"</head><body><h1>Run {name}</h1>{verdict}",
+        "<h2>The books</h2>",
+        _books_table(report),
+        "<h2>Latency</h2><p>From the last packet of a stack, in microseconds.</p>",
+        _latency_table(report),
+        "<h2>Rates</h2>",
+        _pairs_table(report["rates"]),
+        "<h2>Images</h2>",
+        *(f"<h3>{html.escape(title)}</h3>{div}" for (title, _), div in zip(plots, divs, strict=True)),
+        "<h2>Injected faults</h2>",
+        _pairs_table(report["injected"]),
+        "<h2>Link</h2>",
+        _pairs_table({**report["link"], "proof": f"{report['proof']['of']} ({report['proof']['verify']})"}),
+        "<h2>Machine</h2>",
+        _pairs_table(report["machine"]),
+        f"{script}</body></html>\n",
+    ]
+    return "\n".join(parts)
+
+
+def _verdict(report: dict[str, Any]) -> str:
+    run, injected = report["run"], report["injected"]
+    if run["good"]:
+        return "<p class='good'>The books balance; every image is as the emulator's log says.</p>"
+    reasons = [html.escape(line) for line in run["problem"].splitlines()]
+    if not report["books"]["balanced"]:
+        reasons.append("the books do not balance")
+    if injected["unexplained"]:
+        reasons.append(
+            f"{injected['unexplained']} images are not as the emulator's log says: {html.escape(injected['first_unexplained'])}"
+        )
+    return f"<p class='bad'>{'<br>'.join(reasons) or 'interrupted'}</p>"
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------------------
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    cells = "".join(f"<th>{html.escape(text)}</th>" for text in head)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(_text(value))}</td>' for value in row)}</tr>" for row in rows)
+    return f"<table><tr>{cells}</tr>{body}</table>"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "NO", None: "not known"}[value]
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _pairs_table(values: dict[str, Any]) -> str:
+    return _table(("", ""), values.items())
+
+
+def _books_table(report: dict[str, Any]) -> str:
+    names = list(report["books"])
+    rows = [(buffer["name"], *(buffer["books"][name] for name in names)) for buffer in report["buffers"]]
+    rows.append(("all", *report["books"].values()))
+    return _table(("buffer", *names), rows)
+
+
+def _latency_table(report: dict[str, Any]) -> str:
+    rows = [
+        (buffer["name"], stage, figures["count"], figures["p50"], figures["p99"], figures["max"])
+        for buffer in report["buffers"]
+        for stage, figures in buffer["latency_us"].items()
+    ]
+    return _table(("buffer", "until", "stacks", "p50", "p99", "max"), rows)
+
+
+# ---- plots ----------------------------------------------------------------------------------------------------------------------
+
+
+def _plots_of(buffer: PlannedBuffer, report: dict[str, Any], outcome: Outcome) -> list[tuple[str, Any]]:
+    """Completeness, decision and hit curve of one buffer, as far as they are known."""
+    name = buffer.section.name
+    plots: list[tuple[str, Any]] = []
+    for title, tables, states in (
+        ("completeness", outcome.completeness, STATE_NAMES),
+        ("decision", outcome.decisions, DECISION_NAMES),
+    ):
+        if tables.get(name):
+            table = np.frombuffer(tables[name], np.uint8)
+            plots.append((f"{name}: {title}", _share_plot(buffer, table, states)))
+    file = next((entry["file"] for entry in report["buffers"] if entry["name"] == name), "")
+    bright = bright_pixels(Path(file)) if file and outcome.plan.file.nodes.receiver == "local" else None
+    if bright is not None and bright.size:
+        plots.append((f"{name}: hit curve", _hit_plot(buffer, bright)))
+    return plots
+
+
+def shares(table: NDArray[np.uint8], states: int, bins: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bin edges in images, and of each bin the percentage of images in each state [state][bin]."""
+    edges = np.unique(np.linspace(0, table.size, min(bins, table.size) + 1).astype(np.int64))
+    counts = np.stack([np.add.reduceat(table == state, edges[:-1], dtype=np.int64) for state in range(states)]).astype(
+        np.float64
+    )
+    return edges.astype(np.float64), 100.0 * counts / np.diff(edges)
+
+
+def _share_plot(buffer: PlannedBuffer, table: NDArray[np.uint8], states: Sequence[str]) -> Any:
+    edges, percent = shares(table, len(states), _BINS)
+    frames = buffer.section.phase + edges * buffer.section.every
+    plot = figure(
+        height=180,
+        sizing_mode="stretch_width",
+        x_axis_label="frame number",
+        y_axis_label="% of images",
+        tools="xpan,xwheel_zoom,reset,save",
+    )
+    plot.y_range = Range1d(start=0, end=100)
+    bottom = np.zeros(percent.shape[1])
+    for state, values in zip(states, percent, strict=True):
+        if values.any():
+            data = {"left": frames[:-1], "right": frames[1:], "bottom": bottom, "top": bottom + values}
+            plot.quad(source=ColumnDataSource(data), color=_COLOURS[state], line_width=0, legend_label=state)
+            bottom = bottom + values
+    plot.add_layout(plot.legend[0], "right")
+    return plot
+
+
+def _hit_plot(buffer: PlannedBuffer, bright: NDArray[np.uint32]) -> Any:
+    """Pixels at or above the veto's threshold; of each bin the largest, so that no hit vanishes."""
+    edges = np.unique(np.linspace(0, bright.size, min(4 * _BINS, bright.size) + 1).astype(np.int64))
+    frames = (buffer.section.phase + edges[:-1] * buffer.section.every).astype(np.float64)
+    plot = figure(
+        height=220,
+        sizing_mode="stretch_width",
+        x_axis_label="frame number",
+        y_axis_label="bright pixels",
+        tools="pan,wheel_zoom,reset,save",
+    )
+    plot.vbar(
+        x=frames,
+        top=np.maximum.reduceat(bright, edges[:-1]),
+        width=np.diff(edges) * buffer.section.every,
+        color=_COLOURS["accepted"],
+    )
+    veto = next((kernel for kernel in buffer.section.kernel if kernel.name == "bragg_count"), None)
+    if veto is not None:
+        plot.hspan(y=[veto.min_pixels], line_color=_COLOURS["missing"], line_dash="dashed", legend_label="min_pixels")
+    return plot
+
+
+def bright_pixels(master: Path) -> NDArray[np.uint32] | None:
+    """The file's table of bright pixels, a row an image; None when there is no such file or table."""
+    try:
+        with h5py.File(master, "r") as file:
+            table = file.get("/entry/rashpa/bright_pixels")
+            return None if table is None else np.asarray(table[()], np.uint32)
+    except OSError:
+        return None

@@ -1,0 +1,97 @@
+"""`rashpa run FILE`: carries a run through, shows it, and says at the end whether the books balance."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from rashpa.cli.report import write_report
+from rashpa.cli.run_display import RunDisplay, print_outcome
+from rashpa.control.capacity import cautions
+from rashpa.control.manager import Manager, Outcome
+from rashpa.control.run_file_reader import RunFileError
+from rashpa.control.run_plan import Plan, load_plan
+
+GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="Run file (TOML); examples/ has some.", show_default=False)],
+    report: Annotated[Path | None, typer.Option(help="Folder for report.json and report.html.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Check the file and show the plan; start nothing.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar; the closing table stays.")] = False,
+) -> None:
+    """Carry a run through: start or reach its nodes, configure, acquire, and close the books.
+
+    Exit code 0 only when the books balance and every image that is not complete is explained by the emulator's log; 1 when not, or when a
+    node fails; 2 for bad input, before anything starts; 130 after Ctrl-C.
+    """
+    errors = Console(stderr=True)
+    try:
+        plan = load_plan(file)
+        if report is not None:
+            _check_report_folder(report)
+    except (RunFileError, OSError) as error:
+        _complain(errors, str(error))
+        raise typer.Exit(BAD_INPUT) from None
+    for text in cautions(plan):
+        errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    console = Console()
+    if check:
+        _print_plan(console, plan)
+        return
+    outcome = asyncio.run(_carry_through(plan, console, quiet))
+    if outcome.problem:
+        _complain(errors, outcome.problem)
+    if outcome.destination is not None:
+        print_outcome(console, outcome)
+    if report is not None and not outcome.refused:
+        for path in write_report(outcome, report, file):
+            console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(exit_code(outcome))
+
+
+def exit_code(outcome: Outcome) -> int:
+    """0 only for a run in which everything is explained."""
+    if outcome.good:
+        return GOOD
+    if outcome.interrupted:
+        return INTERRUPTED
+    return BAD_INPUT if outcome.refused else FAILED
+
+
+async def _carry_through(plan: Plan, console: Console, quiet: bool) -> Outcome:
+    with RunDisplay(console, plan, quiet) as display:
+        manager = Manager(plan, display.show, os.environ.get("RASHPA_TOKEN", ""))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, manager.interrupt)
+        return await manager.run()
+
+
+def _check_report_folder(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{folder}: no permission to write the report there; choose another --report")
+
+
+def _complain(errors: Console, text: str) -> None:
+    for line in text.splitlines():
+        errors.print(f"rashpa run: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_plan(console: Console, plan: Plan) -> None:
+    for buffer in plan.buffers:
+        console.print(
+            f"buffer {buffer.section.name}: {buffer.images} images of {buffer.width} × {buffer.height} pixels, "
+            f"{len(buffer.dtps)} DTPs, {buffer.section.slots} slots in stacks of {buffer.section.stack}",
+            highlight=False,
+        )
+        for dtp in buffer.dtps:
+            console.print(
+                f"  DTP {dtp.id}: module {dtp.module} {dtp.region} → {dtp.target}", markup=False, highlight=False
+            )

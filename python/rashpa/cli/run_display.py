@@ -1,0 +1,126 @@
+"""What `rashpa run` shows: a progress bar with rates and books while it lasts, a table at the end."""
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from rashpa.control.manager import Outcome
+from rashpa.control.manager import Progress as RunProgress
+from rashpa.control.run_plan import Plan
+from rashpa.control.telegram import Books, count_of
+
+_BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
+
+
+class RunDisplay:
+    """The progress bar of one run; `show` is the manager's observer."""
+
+    def __init__(self, console: Console, plan: Plan, quiet: bool) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[rates]}"),
+            TextColumn("{task.fields[books]}"),
+            TimeElapsedColumn(),
+        )
+        self._bar = Progress(*columns, console=console, disable=quiet, transient=True)
+        self._total = sum(buffer.images for buffer in plan.buffers)
+        self._task = self._bar.add_task("", total=self._total, rates="", books="")
+        self._last = (time.monotonic(), 0, 0)
+
+    def __enter__(self) -> "RunDisplay":
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bar.stop()
+
+    def show(self, progress: RunProgress) -> None:
+        """Draws what the manager knows."""
+        destination = progress.receiver.destination if progress.receiver else None
+        if destination is None:
+            self._bar.update(self._task, description=progress.phase)
+            return
+        books = sum((buffer.books for buffer in destination.buffers), Books())
+        decided = books.complete + books.partial + books.missing
+        payload = count_of(destination.counts, "link").get("payload_bytes", 0)
+        now = time.monotonic()
+        then, decided_then, payload_then = self._last
+        self._last = (now, decided, payload)
+        seconds = max(now - then, 1e-3)
+        rates = f"{(decided - decided_then) / seconds:7.0f} images/s {(payload - payload_then) / seconds / 1e9:5.2f} GB/s"
+        lost = f", [red]{books.partial} partial, {books.missing} missing[/red]" if books.partial or books.missing else ""
+        kept = f"{books.complete} complete{lost}, {books.accepted} kept, {books.vetoed} vetoed"
+        self._bar.update(self._task, description=progress.phase, completed=decided, rates=rates, books=kept)
+
+
+def print_outcome(console: Console, outcome: Outcome) -> None:
+    """The closing tables: books by buffer, latencies, what was injected and whether it explains the books."""
+    destination = outcome.destination
+    if destination is None:
+        return
+    buffers = [(buffer.name, buffer.books) for buffer in destination.buffers]
+    if len(buffers) > 1:
+        buffers.append(("all", outcome.books))
+    table = Table(title=f"run {outcome.plan.file.run.name}: the books", title_justify="left")
+    table.add_column("images")
+    for name, _ in buffers:
+        table.add_column(name, justify="right")
+    for entry in _BOOKS:
+        table.add_row(entry, *(f"{getattr(books, entry):,}" for _, books in buffers))
+    table.add_section()
+    table.add_row("balanced", *("[green]yes[/green]" if books.balanced else "[red]NO[/red]" for _, books in buffers))
+    console.print(table)
+    _print_latencies(console, outcome)
+    _print_rates(console, outcome)
+    _print_faults(console, outcome)
+    for buffer in destination.buffers:
+        if buffer.sink_error:
+            console.print(f"buffer {buffer.name}: {buffer.sink_error}", style="red", markup=False, soft_wrap=True)
+
+
+def _print_latencies(console: Console, outcome: Outcome) -> None:
+    table = Table(title="latency from the last packet, µs", title_justify="left")
+    for column in ("buffer", "until", "stacks", "p50", "p99", "max"):
+        table.add_column(column, justify="left" if column in {"buffer", "until"} else "right")
+    for buffer in outcome.destination.buffers if outcome.destination else ():
+        for latency in buffer.latencies:
+            figures = (f"{value:,.0f}" for value in (latency.p50, latency.p99, latency.max))
+            table.add_row(buffer.name, latency.stage, f"{latency.count:,}", *figures)
+    if table.row_count:
+        console.print(table)
+
+
+def _print_rates(console: Console, outcome: Outcome) -> None:
+    rates = outcome.rates
+    console.print(
+        f"{rates.frames_per_s:,.0f} frames/s of the detector, {rates.images_per_s:,.0f} images/s into all buffers, "
+        f"{rates.payload_gb_per_s:.2f} GB/s of pixels, in {rates.elapsed_s:.2f} s",
+        highlight=False,
+    )
+    planned = outcome.plan.file.detector.rate_hz
+    if planned > 0 and rates.frames_per_s < 0.9 * planned and not outcome.problem:
+        console.print(
+            f"caution: {planned:g} Hz were planned; this machine kept {rates.frames_per_s:.0f}. Nothing was lost: the emulator waited",
+            style="yellow",
+        )
+
+
+def _print_faults(console: Console, outcome: Outcome) -> None:
+    source = outcome.emulator.source if outcome.emulator else None
+    injected = {name: value for name, value in count_of(source.counts, "injected").items() if value} if source else {}
+    if injected:
+        console.print(f"injected: {', '.join(f'{value:,} {name}' for name, value in injected.items())}", highlight=False)
+    if not outcome.accounts:
+        return
+    if outcome.unexplained == 0:
+        console.print("every image is as the emulator's log says: 0 unexplained", style="green")
+        return
+    console.print(f"{outcome.unexplained} images are not as the emulator's log says", style="red")
+    for account in outcome.accounts:
+        if account.first_unexplained:
+            console.print(f"first: {account.first_unexplained}", style="red", markup=False, soft_wrap=True)
