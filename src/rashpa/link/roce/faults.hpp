@@ -51,8 +51,8 @@ class FateLog {
  public:
   FateLog(std::uint64_t images, std::uint64_t packets_per_image);
 
-  /// A line packet of image being sent was made: number `ordinal` of its image.
-  /// A packet reaches the wire intact. `first`: opcode FIRST or ONLY; `last`: LAST or ONLY.
+  /// A line packet, number `ordinal` of the image being sent, reaches the wire intact. `first`: opcode FIRST or ONLY;
+  /// `last`: LAST or ONLY.
   void line_arrives(std::uint32_t psn, std::uint64_t ordinal, bool first, bool last) noexcept;
   /// All line packets of image `index` (there were `packets`) have left or are lost; its event comes next.
   void lines_end(std::uint64_t index, std::uint64_t packets) noexcept;

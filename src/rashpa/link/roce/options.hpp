@@ -44,11 +44,11 @@ struct Endpoint {
 /// Throws ConfigError when a member is not allowed.
 void check(const Options& options);
 
-/// The unit in which the line map of a DTP counts: every packet of either packetisation starts and ends on a multiple
-/// of it, counted in payload bytes from the first line, and it divides a line. Packets are cut at line ends (when lines
-/// are not contiguous at the destination) and at multiples of the path MTU from the start of a run, and runs start at
-/// lines or at multiples of the path MTU: all of them are sums of multiples of line_bytes and pmtu, hence of their
-/// greatest common divisor.
+/// The unit in which the line map of a DTP counts: it divides a line, and every packet starts and ends on a multiple of
+/// it, counted in payload bytes from the first line. Writes are runs of whole lines (merged where the destination is
+/// contiguous), or pieces of a line cut at multiples of the path MTU. `only` never cuts a line that fits a packet, so
+/// its unit is then the line; `first_middle_last` cuts merged runs at multiples of the path MTU. All starts are sums of
+/// multiples of line_bytes and pmtu: in general the unit is their greatest common divisor.
 std::uint32_t line_map_unit(const Placement& placement, const Options& options) noexcept;
 
 }  // namespace rashpa::link::roce

@@ -163,7 +163,7 @@ struct EncodeOptions {
 /// "UC_RDMA_WRITE_ONLY_WITH_IMMEDIATE", "RC_ACKNOWLEDGE", "CNP", …; "UNKNOWN_0x7f" for what has no name.
 std::string opcode_name(std::uint8_t opcode);
 /// The opcode of a name as opcode_name() gives it; empty when there is none.
-std::optional<std::uint8_t> opcode_of(std::string_view name) noexcept;
+std::optional<std::uint8_t> opcode_of(std::string_view name);
 
 /// Reads one packet from untrusted bytes. Throws ConfigError that names the header that is short or wrong and what it
 /// needs.

@@ -35,6 +35,7 @@ class RoceSender final : public Sender {
   std::size_t post(std::span<const BufferDescriptor> writes) override;
   bool post_event(const Event& event) override;
   std::size_t poll(std::uint32_t wait_us) override;
+  [[nodiscard]] std::size_t pending() const noexcept override;
   [[nodiscard]] std::uint64_t granted() const noexcept override;
   [[nodiscard]] std::uint32_t largest_message() const noexcept override;
   [[nodiscard]] SenderStats stats() const noexcept override;  ///< any thread

@@ -1,0 +1,266 @@
+#include "rashpa/link/assembly.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::link {
+
+namespace {
+
+// A network reorders packets by a few places: an event is given up when a later event and this many packets have come,
+// or nothing has come for this long.
+constexpr std::uint64_t kReorderPackets = 8;
+constexpr std::int64_t kReorderNs = 5'000'000;
+constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+// a·b + c without overflow, or the largest value.
+std::uint64_t bounded(std::uint64_t a, std::uint64_t b, std::uint64_t c) noexcept {
+  std::uint64_t product = 0;
+  std::uint64_t sum = 0;
+  if (__builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(product, c, &sum)) return kNone;
+  return sum;
+}
+
+}  // namespace
+
+void check(const DestinationDtp& dtp, std::uint64_t region_bytes) {
+  const Placement& p = dtp.placement;
+  const auto refuse = [&](const std::string& what) {
+    throw ConfigError(fmt::format("link: DTP {}: {}", dtp.id, what));
+  };
+  if (dtp.id > 255) refuse("the id must be 0 … 255");
+  if (p.slots == 0 || p.lines == 0 || p.line_bytes == 0) refuse("slots, lines and line_bytes must not be 0");
+  if (p.lines > 1 && p.pitch < p.line_bytes) {
+    refuse(fmt::format("pitch {} is less than a line of {} bytes", p.pitch, p.line_bytes));
+  }
+  const std::uint64_t last_line = bounded(p.lines - 1, p.lines > 1 ? p.pitch : 0, p.line_bytes);
+  const std::uint64_t in_slot = bounded(1, p.first_line_offset, last_line);
+  if (in_slot > p.slot_bytes) refuse(fmt::format("its lines end at byte {} of a slot of {}", in_slot, p.slot_bytes));
+  if (bounded(p.slots, p.slot_bytes, p.pixels_offset) > region_bytes) {
+    refuse(fmt::format("{} slots of {} bytes from {} do not fit the region of {} bytes", p.slots, p.slot_bytes,
+                       p.pixels_offset, region_bytes));
+  }
+  if (bounded(p.slots, FrameRecord::kBytes, p.records_offset) > region_bytes) {
+    refuse(
+        fmt::format("{} records from {} do not fit the region of {} bytes", p.slots, p.records_offset, region_bytes));
+  }
+  if (dtp.granularity != 0 && p.line_bytes % dtp.granularity != 0) {
+    refuse(fmt::format("granularity {} does not divide a line of {} bytes", dtp.granularity, p.line_bytes));
+  }
+}
+
+Assembly::Assembly(const DestinationDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
+                   NotFree not_free, ReceiverCounters& counters)
+    : dtp_(dtp),
+      placement_(dtp.placement),
+      list_index_(list_index),
+      unit_(unit),
+      region_(region.data()),
+      not_free_(not_free),
+      counters_(&counters),
+      payload_bytes_(dtp.placement.payload_bytes()) {
+  check(dtp, region.size());
+  if (placement_.lines == 1) placement_.pitch = placement_.line_bytes;  // one line has no pitch
+  images_.resize(placement_.slots);
+  for (Image& image : images_) image.map = LineMap(placement_.lines, placement_.line_bytes / unit_);
+  overrun_.assign(placement_.slots, kNone);
+}
+
+Target Assembly::locate(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  const Placement& p = placement_;
+  std::uint64_t slot = 0;
+  Target target;
+  if (const std::uint64_t in_pixels = offset - p.pixels_offset;
+      offset >= p.pixels_offset && in_pixels < p.slots * p.slot_bytes) {
+    slot = in_pixels / p.slot_bytes;
+    const std::uint64_t in_slot = in_pixels - slot * p.slot_bytes;
+    if (in_slot >= p.first_line_offset) {
+      const std::uint64_t from_first = in_slot - p.first_line_offset;
+      if (p.contiguous()) {
+        target.linear = from_first;
+        if (from_first < payload_bytes_ && bytes <= payload_bytes_ - from_first) target.kind = Target::Kind::lines;
+      } else {
+        const std::uint64_t line = from_first / p.pitch;
+        const std::uint64_t column = from_first - line * p.pitch;
+        target.linear = line * p.line_bytes + column;
+        if (line < p.lines && column < p.line_bytes && bytes <= p.line_bytes - column)
+          target.kind = Target::Kind::lines;
+      }
+      // The map can only mark whole units.
+      if (target.linear % unit_ != 0 || bytes % unit_ != 0) target.kind = Target::Kind::refused;
+    }
+  }
+  if (target.kind == Target::Kind::refused) {
+    if (bytes != FrameRecord::kBytes || offset < p.records_offset) return target;
+    const std::uint64_t in_records = offset - p.records_offset;
+    slot = in_records / FrameRecord::kBytes;
+    if (slot >= p.slots || in_records % FrameRecord::kBytes != 0) return target;
+    target.kind = Target::Kind::record;
+  }
+  const std::uint64_t ahead = slot >= next_slot_ ? slot - next_slot_ : slot + p.slots - next_slot_;
+  target.index = next_ + ahead;
+  return target;
+}
+
+void Assembly::count_not_free(std::uint64_t index) noexcept {
+  if (index < next_ || not_free_ == NotFree::late) {
+    counters_->late_packets.add(1);
+  } else {
+    counters_->overrun_packets.add(1);
+  }
+}
+
+Assembly::Image& Assembly::open_image(std::uint64_t index) noexcept {
+  Image& image = images_[index % placement_.slots];
+  if (image.index != index) {
+    image.index = index;
+    image.map.clear();
+    image.crc_bytes = 0;
+    image.crc = 0;
+    image.event = false;
+  }
+  return image;
+}
+
+void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear,
+                         std::span<const std::byte> bytes, std::int64_t now) noexcept {
+  ++packets_;
+  if (index < next_ || index >= granted() || index >= dtp_.images) return count_not_free(index);
+  Image& image = open_image(index);
+  std::memcpy(region_ + offset, bytes.data(), bytes.size());
+  const std::uint64_t units = bytes.size() / unit_;
+  const std::uint64_t fresh = image.map.set(linear / unit_, units);
+  if (linear == image.crc_bytes) {
+    image.crc = crc32c(bytes, image.crc);
+    image.crc_bytes += bytes.size();
+  } else if (linear < image.crc_bytes) {
+    // Bytes that the checksum covers were written again, perhaps with others: it is made anew from memory at the end.
+    image.crc = 0;
+    image.crc_bytes = 0;
+  }
+  if (image.event) image.last_packet_ns = now;
+  counters_->payload_bytes.add(bytes.size());
+  if (fresh != units) counters_->duplicate_packets.add(1);
+}
+
+bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept {
+  return record.dtp == dtp_.id && record.run == dtp_.run && record.index < dtp_.images &&
+         record.slot == record.index % placement_.slots && offset == placement_.record_offset(record.index) &&
+         record.frame_number == dtp_.slice.frame(record.index) && record.lines == placement_.lines &&
+         record.payload_bytes == payload_bytes_ && immediate == immediate_of(dtp_.id, record.index);
+}
+
+void Assembly::put_event(std::uint64_t offset, std::span<const std::byte> bytes, std::uint32_t immediate,
+                         std::int64_t now) noexcept {
+  ++packets_;
+  const auto record = decode_frame_record(bytes);
+  if (!record || !valid(*record, offset, immediate)) {
+    counters_->bad_records.add(1);
+    return;
+  }
+  const std::uint64_t index = record->index;
+  if (index < next_) {
+    counters_->duplicate_packets.add(1);
+    return;
+  }
+  const bool open = index < granted();
+  if (!open) {
+    count_not_free(index);
+    if (not_free_ == NotFree::late) return;
+    overrun_[index % placement_.slots] = index;
+  } else {
+    Image& image = open_image(index);
+    if (image.event) {
+      counters_->duplicate_packets.add(1);
+      return;
+    }
+    std::memcpy(region_ + offset, bytes.data(), FrameRecord::kBytes);
+    image.event = true;
+    image.record = *record;
+    image.last_packet_ns = now;
+    counters_->events.add(1);
+    counters_->payload_bytes.add(FrameRecord::kBytes);
+  }
+  if (!any_event_ || index > latest_event_) {
+    any_event_ = true;
+    latest_event_ = index;
+    latest_event_packet_ = packets_;
+    latest_event_ns_ = now;
+  }
+}
+
+std::uint32_t Assembly::payload_crc(const Image& image) const noexcept {
+  std::uint32_t crc = image.crc;
+  const Placement& p = placement_;
+  const std::byte* base = region_ + p.image_offset(image.index);
+  if (p.contiguous()) return crc32c({base + image.crc_bytes, payload_bytes_ - image.crc_bytes}, crc);
+  std::uint64_t column = image.crc_bytes % p.line_bytes;
+  for (std::uint64_t line = image.crc_bytes / p.line_bytes; line < p.lines; ++line) {
+    crc = crc32c({base + line * p.pitch + column, p.line_bytes - column}, crc);
+    column = 0;
+  }
+  return crc;
+}
+
+// True when the event of image next_ cannot come any more.
+bool Assembly::given_up(std::int64_t now) const noexcept {
+  if (!any_event_ || latest_event_ <= next_) return false;
+  return latest_event_ >= next_ + 2 || packets_ >= latest_event_packet_ + kReorderPackets ||
+         now - latest_event_ns_ > kReorderNs;
+}
+
+Arrival Assembly::judge(const Image& image, bool event) noexcept {
+  Arrival arrival;
+  arrival.dtp = list_index_;
+  arrival.index = next_;
+  arrival.lines_missing = placement_.lines;
+  if (!event) {
+    arrival.loss = Loss::event;
+    return arrival;
+  }
+  arrival.record = image.record;
+  arrival.last_packet_ns = image.last_packet_ns;
+  arrival.completeness = Completeness::partial;
+  if (!image.map.full()) {
+    arrival.loss = Loss::lines;
+    arrival.lines_missing = image.map.lines_missing();
+    arrival.map = &image.map;
+  } else if (payload_crc(image) != image.record.payload_crc32c) {
+    counters_->crc_mismatches.add(1);
+    arrival.loss = Loss::corrupt;
+  } else {
+    arrival.completeness = Completeness::complete;
+    arrival.proof = Proof::crc;
+    arrival.lines_missing = 0;
+  }
+  return arrival;
+}
+
+void Assembly::decide(std::uint64_t closed, std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept {
+  if (released > released_) released_ = released < next_ ? released : next_;
+  while (next_ < dtp_.images) {
+    const Image& image = images_[next_slot_];
+    const bool event = image.index == next_ && image.event;
+    const bool close = next_ < closed;
+    const bool settled = event ? image.map.full() || (any_event_ && latest_event_ > next_) : given_up(now);
+    if (!settled && !close) break;
+    Arrival arrival = judge(image, event);
+    if (!event) {
+      arrival.last_packet_ns = now;
+      if (overrun_[next_slot_] == next_) {
+        arrival.loss = Loss::overrun;
+      } else if (!settled) {
+        arrival.loss = Loss::deadline;
+      }
+    }
+    ++next_;
+    next_slot_ = next_slot_ + 1 == placement_.slots ? 0 : next_slot_ + 1;
+    if (!out.emit(arrival)) return;
+  }
+}
+
+}  // namespace rashpa::link

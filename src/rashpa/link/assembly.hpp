@@ -1,0 +1,97 @@
+#pragma once
+/// One DTP's images on the destination side, for links that see every write: places lines and records, keeps the map of
+/// what arrived and the running CRC32C, and decides each image exactly once, in order. Used by one link thread.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rashpa/link/counters.hpp"
+#include "rashpa/link/link.hpp"
+
+namespace rashpa::link {
+
+/// How packets for a slot that is not free are counted: with credits they can only be late, without they overran the
+/// receiver.
+enum class NotFree : std::uint8_t { late, overrun };
+
+/// Where decided images go. False: the link stops, give up.
+class ArrivalOutput {
+ public:
+  virtual ~ArrivalOutput() = default;
+  virtual bool emit(const Arrival& arrival) noexcept = 0;
+};
+
+/// What a run of destination memory is, for one DTP at one moment.
+struct Target {
+  enum class Kind : std::uint8_t { refused, lines, record };
+  Kind kind = Kind::refused;
+  std::uint64_t index = 0;   ///< image
+  std::uint64_t linear = 0;  ///< lines: payload offset in the image, gaps between lines not counted
+};
+
+class Assembly {
+ public:
+  /// `unit`: bytes in which the line map counts. The placement must lie inside `region` (checked: ConfigError).
+  Assembly(const DestinationDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
+           NotFree not_free, ReceiverCounters& counters);
+
+  /// What `bytes` bytes at `offset` are: lines of one image, a whole record, or nothing of this DTP.
+  [[nodiscard]] Target locate(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// Writes payload of lines: `offset` and `linear` are where `bytes` go. Slots that are not free are not touched.
+  void put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear, std::span<const std::byte> bytes,
+                 std::int64_t now) noexcept;
+  /// An event with the record that was written to `offset`.
+  void put_event(std::uint64_t offset, std::span<const std::byte> record, std::uint32_t immediate,
+                 std::int64_t now) noexcept;
+  /// Decides what can be decided. `closed`, `released`: the latest values of close() and release().
+  void decide(std::uint64_t closed, std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept;
+
+  [[nodiscard]] std::uint64_t undecided() const noexcept { return next_; }
+  [[nodiscard]] bool finished() const noexcept { return next_ == dtp_.images; }
+  [[nodiscard]] const DestinationDtp& dtp() const noexcept { return dtp_; }
+  /// Images that the source may send: all below.
+  [[nodiscard]] std::uint64_t granted() const noexcept { return released_ + placement_.slots; }
+
+ private:
+  struct Image {
+    std::uint64_t index = ~std::uint64_t{0};  // which image the rest is about
+    LineMap map;
+    std::uint64_t crc_bytes = 0;  // payload bytes from 0 that crc covers
+    std::uint32_t crc = 0;
+    bool event = false;
+    FrameRecord record{};
+    std::int64_t last_packet_ns = 0;  // of the event, or of a line that came behind it
+  };
+
+  Image& open_image(std::uint64_t index) noexcept;
+  void count_not_free(std::uint64_t index) noexcept;
+  [[nodiscard]] bool valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept;
+  [[nodiscard]] std::uint32_t payload_crc(const Image& image) const noexcept;
+  [[nodiscard]] bool given_up(std::int64_t now) const noexcept;
+  [[nodiscard]] Arrival judge(const Image& image, bool event) noexcept;
+
+  DestinationDtp dtp_;
+  Placement placement_;
+  std::uint32_t list_index_;
+  std::uint32_t unit_;
+  std::byte* region_;
+  NotFree not_free_;
+  ReceiverCounters* counters_;
+  std::uint64_t payload_bytes_;
+  std::vector<Image> images_;           // by slot
+  std::vector<std::uint64_t> overrun_;  // by slot: the last image whose event found the slot not free
+  std::uint64_t next_ = 0;              // the first undecided image
+  std::uint64_t next_slot_ = 0;         // next_ mod slots
+  std::uint64_t released_ = 0;
+  std::uint64_t packets_ = 0;  // seen by this DTP
+  bool any_event_ = false;
+  std::uint64_t latest_event_ = 0;  // highest image whose event was seen
+  std::uint64_t latest_event_packet_ = 0;
+  std::int64_t latest_event_ns_ = 0;
+};
+
+/// Throws ConfigError when the placement of `dtp` is empty, inconsistent or not inside `region_bytes`.
+void check(const DestinationDtp& dtp, std::uint64_t region_bytes);
+
+}  // namespace rashpa::link

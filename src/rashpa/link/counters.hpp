@@ -1,0 +1,45 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "rashpa/link/link.hpp"
+
+namespace rashpa::link {
+
+/// A count that one thread writes and any thread reads; no bus lock.
+class Counter {
+ public:
+  void add(std::uint64_t n) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+/// ReceiverStats as one link thread counts them.
+struct ReceiverCounters {
+  Counter packets, payload_bytes, events, duplicate_packets, late_packets, overrun_packets, icrc_exact, icrc_modulo_id,
+      icrc_bad, malformed, unknown_qp, refused_key, sequence_drops, bad_records, crc_mismatches;
+
+  void add_to(ReceiverStats& sum) const noexcept {
+    sum.packets += packets.get();
+    sum.payload_bytes += payload_bytes.get();
+    sum.events += events.get();
+    sum.duplicate_packets += duplicate_packets.get();
+    sum.late_packets += late_packets.get();
+    sum.overrun_packets += overrun_packets.get();
+    sum.icrc_exact += icrc_exact.get();
+    sum.icrc_modulo_id += icrc_modulo_id.get();
+    sum.icrc_bad += icrc_bad.get();
+    sum.malformed += malformed.get();
+    sum.unknown_qp += unknown_qp.get();
+    sum.refused_key += refused_key.get();
+    sum.sequence_drops += sequence_drops.get();
+    sum.bad_records += bad_records.get();
+    sum.crc_mismatches += crc_mismatches.get();
+  }
+};
+
+}  // namespace rashpa::link

@@ -1,0 +1,242 @@
+#include "rashpa/link/inproc/inproc.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/link/assembly.hpp"
+
+namespace rashpa::link {
+
+namespace {
+
+constexpr std::uint32_t kLargestMessage = 1U << 20;
+constexpr std::size_t kQueue = 256;
+constexpr auto kSleep = std::chrono::milliseconds(1);
+
+// Runs are whole lines, or pieces of a line that is longer than the largest message.
+std::uint32_t unit_of(const DestinationDtp& dtp) noexcept {
+  if (dtp.placement.line_bytes == 0) return 1;  // refused by Assembly
+  if (dtp.granularity != 0) return dtp.granularity;
+  const std::uint32_t line = dtp.placement.line_bytes;
+  return line <= kLargestMessage ? line : std::gcd(line, kLargestMessage);
+}
+
+void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
+  std::uint64_t seen = word.load(std::memory_order_relaxed);
+  while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_acq_rel)) {
+  }
+}
+
+// What a sender has queued: a write, or an event with its record.
+struct Item {
+  BufferDescriptor write{};
+  bool event = false;
+  std::uint32_t immediate = 0;
+  std::array<std::byte, FrameRecord::kBytes> record{};
+};
+
+}  // namespace
+
+struct InprocReceiver::Channel {
+  Channel(const DestinationDtp& dtp, std::uint32_t list_index, std::span<std::byte> region, InprocFlow flow,
+          ReceiverCounters& counters)
+      : assembly(dtp, list_index, unit_of(dtp), region, flow == InprocFlow::credits ? NotFree::late : NotFree::overrun,
+                 counters),
+        granted(flow == InprocFlow::credits ? dtp.placement.slots : kUnlimited) {}
+
+  memory::Ring<Item> queue{kQueue};
+  Assembly assembly;
+  Doorbell progress;                   // rung for the sender
+  Doorbell* work = nullptr;            // rung for the link's thread
+  std::atomic<std::uint64_t> granted;  // written by the link's thread
+  std::atomic<std::uint64_t> writes_done{0};
+  std::atomic<std::uint64_t> released{0};
+  std::atomic<std::uint64_t> closed{0};
+};
+
+namespace {
+
+class InprocSender final : public Sender {
+ public:
+  explicit InprocSender(InprocReceiver::Channel& channel) : channel_(&channel) {}
+
+  std::size_t post(std::span<const BufferDescriptor> writes) override {
+    std::size_t taken = 0;
+    for (const BufferDescriptor& write : writes) {
+      if (!push({write, false, 0, {}})) break;
+      messages_.add(1);
+      payload_bytes_.add(write.bytes);
+      ++taken;
+    }
+    if (taken != 0) channel_->work->ring();
+    return taken;
+  }
+
+  bool post_event(const Event& event) override {
+    Item item{{nullptr, event.destination, 0}, true, event.immediate, {}};
+    std::memcpy(item.record.data(), event.record, item.record.size());
+    if (!push(item)) return false;
+    messages_.add(1);
+    payload_bytes_.add(item.record.size());
+    channel_->work->ring();
+    return true;
+  }
+
+  std::size_t poll(std::uint32_t wait_us) override {
+    const std::uint32_t seen = channel_->progress.count();
+    std::uint64_t done = channel_->writes_done.load(std::memory_order_acquire);
+    if (done == reported_ && wait_us != 0) {
+      channel_->progress.wait(seen, std::chrono::microseconds(wait_us));
+      done = channel_->writes_done.load(std::memory_order_acquire);
+    }
+    const auto news = static_cast<std::size_t>(done - reported_);
+    reported_ = done;
+    return news;
+  }
+
+  [[nodiscard]] std::size_t pending() const noexcept override { return channel_->queue.size(); }
+  [[nodiscard]] std::uint64_t granted() const noexcept override {
+    return channel_->granted.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] std::uint32_t largest_message() const noexcept override { return kLargestMessage; }
+  [[nodiscard]] SenderStats stats() const noexcept override {
+    return {messages_.get(), messages_.get(), payload_bytes_.get(), waits_.get(), 0, 0};
+  }
+
+ private:
+  bool push(const Item& item) noexcept {
+    if (channel_->queue.try_push(item) == memory::Push::done) return true;
+    waits_.add(1);
+    return false;
+  }
+
+  InprocReceiver::Channel* channel_;
+  std::uint64_t reported_ = 0;
+  Counter messages_, payload_bytes_, waits_;
+};
+
+}  // namespace
+
+class InprocReceiver::Impl final : public ArrivalOutput {
+ public:
+  Impl(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
+       InprocFlow flow)
+      : region_(region), flow_(flow), ring_(&ring), bell_(&bell) {
+    if (dtps.empty()) throw ConfigError("inproc: a receiver needs at least one DTP");
+    for (std::uint32_t d = 0; d < dtps.size(); ++d) {
+      channels_.push_back(std::make_unique<Channel>(dtps[d], d, region, flow, counters_));
+      channels_.back()->work = &work_;
+    }
+  }
+
+  bool emit(const Arrival& arrival) noexcept override {
+    while (ring_->try_push(arrival) == memory::Push::full) {
+      if (stop_.load(std::memory_order_relaxed)) return false;
+      bell_->ring();
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    pushed_ = true;
+    return true;
+  }
+
+  void handle(Channel& channel, const Item& item, std::int64_t now) noexcept {
+    counters_.packets.add(1);
+    const std::uint64_t bytes = item.event ? FrameRecord::kBytes : item.write.bytes;
+    const std::uint64_t offset = item.write.destination;
+    const Target target = channel.assembly.locate(offset, bytes);
+    if (target.kind == Target::Kind::refused || (target.kind == Target::Kind::record) != item.event) {
+      counters_.refused_key.add(1);
+    } else if (item.event) {
+      channel.assembly.put_event(offset, item.record, item.immediate, now);
+      decide(channel, now);
+    } else {
+      channel.assembly.put_lines(target.index, offset, target.linear, {item.write.source, item.write.bytes}, now);
+    }
+    if (!item.event)
+      channel.writes_done.store(channel.writes_done.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
+  void decide(Channel& channel, std::int64_t now) noexcept {
+    channel.assembly.decide(channel.closed.load(std::memory_order_acquire),
+                            channel.released.load(std::memory_order_acquire), now, *this);
+    if (flow_ == InprocFlow::paced) return;
+    if (channel.granted.load(std::memory_order_relaxed) == channel.assembly.granted()) return;
+    channel.granted.store(channel.assembly.granted(), std::memory_order_release);
+    channel.progress.ring();
+  }
+
+  void run() noexcept {
+    while (!stop_.load(std::memory_order_relaxed)) {
+      const std::uint32_t seen = work_.count();
+      bool busy = false;
+      const std::int64_t now = now_ns();
+      for (auto& channel : channels_) {
+        std::size_t count = 0;
+        for (Item item; count < kQueue && channel->queue.try_pop(item); ++count) handle(*channel, item, now);
+        decide(*channel, now);
+        if (count != 0) channel->progress.ring();
+        busy = busy || count != 0;
+      }
+      if (pushed_) bell_->ring();
+      pushed_ = false;
+      if (!busy) work_.wait(seen, kSleep);
+    }
+  }
+
+  std::span<std::byte> region_;
+  InprocFlow flow_;
+  ArrivalRing* ring_;
+  Doorbell* bell_;
+  Doorbell work_;
+  ReceiverCounters counters_;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  bool pushed_ = false;
+  std::atomic<bool> stop_{false};
+  std::jthread thread_;
+};
+
+InprocReceiver::InprocReceiver(std::span<std::byte> region, std::vector<DestinationDtp> dtps, ArrivalRing& ring,
+                               Doorbell& bell, InprocFlow flow)
+    : impl_(std::make_unique<Impl>(region, dtps, ring, bell, flow)) {}
+InprocReceiver::~InprocReceiver() { stop(); }
+
+std::unique_ptr<Sender> InprocReceiver::make_sender(std::uint32_t dtp) {
+  return std::make_unique<InprocSender>(*impl_->channels_.at(dtp));
+}
+
+void InprocReceiver::start() {
+  if (impl_->thread_.joinable()) throw StateError("inproc: the receiver is already started");
+  impl_->stop_ = false;
+  impl_->thread_ = std::jthread([this] { impl_->run(); });
+}
+
+void InprocReceiver::release(std::uint32_t dtp, std::uint64_t end) noexcept {
+  raise(impl_->channels_[dtp]->released, end);
+  impl_->work_.ring();
+}
+
+void InprocReceiver::close(std::uint32_t dtp, std::uint64_t end) noexcept {
+  raise(impl_->channels_[dtp]->closed, end);
+  impl_->work_.ring();
+}
+
+void InprocReceiver::stop() noexcept {
+  impl_->stop_ = true;
+  impl_->work_.ring();
+  if (impl_->thread_.joinable()) impl_->thread_.join();
+}
+
+ReceiverStats InprocReceiver::stats() const noexcept {
+  ReceiverStats sum;
+  impl_->counters_.add_to(sum);
+  return sum;
+}
+
+}  // namespace rashpa::link

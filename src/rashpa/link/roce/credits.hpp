@@ -1,0 +1,58 @@
+#pragma once
+/// Flow control of one DTP: two 64-bit little-endian words in the source's memory, images granted and payload bytes
+/// received, which the receiver writes with RDMA WRITE ONLY packets. Both only grow, so a lost or late packet does no
+/// harm.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "rashpa/link/roce/address.hpp"
+#include "rashpa/link/roce/icrc.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/roce/wire.hpp"
+
+namespace rashpa::link::roce {
+
+struct CreditWords {
+  std::uint64_t images = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Receiver side: makes the packets. Used by the link thread.
+class CreditWriter {
+ public:
+  static constexpr std::size_t kPacket = wire::kBth + wire::kReth + sizeof(CreditWords) + wire::kIcrc;
+  /// Packets go from `local` (no wildcard) to `source`.
+  CreditWriter(const Address& local, const Endpoint& source);
+
+  /// The next packet with these words; valid until the next call.
+  [[nodiscard]] std::span<const std::byte> packet(const CreditWords& words) noexcept;
+  [[nodiscard]] const Address& to() const noexcept { return to_; }
+
+ private:
+  Endpoint source_;
+  Address to_;
+  IcrcPath path_;
+  std::uint32_t psn_ = 0;
+  std::array<std::byte, kPacket> packet_{};
+};
+
+/// Source side: accepts packets of 8 (images) or 16 bytes to the words' place, with the right queue pair, key and ICRC.
+class CreditReader {
+ public:
+  /// `self`: what the receiver was told to write to; packets come from `receiver` to `local`.
+  CreditReader(const Endpoint& self, const Address& receiver, const Address& local);
+
+  /// Takes one datagram (BTH … ICRC); false when it is not a credit for us.
+  bool take(std::span<std::byte> packet, const Address& from) noexcept;
+  [[nodiscard]] const CreditWords& words() const noexcept { return words_; }
+
+ private:
+  Endpoint self_;
+  Address receiver_;
+  IcrcPath path_;
+  CreditWords words_;
+};
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,95 @@
+#pragma once
+/// Packets on their way into the kernel: headers and ICRCs are made here, payload stays where it is. Packets of one
+/// size are joined to datagrams of up to 64 KiB that the kernel cuts again (UDP_SEGMENT).
+#include <sys/socket.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rashpa/core/frame_record.hpp"
+#include "rashpa/link/roce/icrc.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/roce/udp_socket.hpp"
+#include "rashpa/link/roce/wire.hpp"
+
+namespace rashpa::link::roce {
+
+/// One packet to be sent.
+struct Outgoing {
+  std::uint8_t opcode = 0;
+  bool has_reth = false;
+  bool has_immediate = false;
+  std::uint32_t psn = 0;
+  wire::Reth reth{};
+  std::uint32_t immediate = 0;
+  const std::byte* payload = nullptr;  ///< must stay until the batch is sent, but for events, which are copied
+  std::uint32_t bytes = 0;
+};
+
+class PacketBatch {
+ public:
+  static constexpr std::size_t kPackets = 256;
+  enum class Sent : std::uint8_t { all, some };
+
+  /// `path`: from the socket's address to `destination`. Takes all memory here.
+  PacketBatch(const UdpSocket& socket, const Address& destination, const IcrcPath& path, std::uint32_t qpn, bool gso);
+  PacketBatch(const PacketBatch&) = delete;
+  PacketBatch& operator=(const PacketBatch&) = delete;
+
+  /// Adds a packet; there must be room().
+  void append(const Outgoing& packet) noexcept;
+  /// Flips bit `bit` (counted from the first of the BTH) of the packet that was appended last; its payload must then be
+  /// the caller's own copy, given again (null: an event's record). False, and nothing changed, when an ICRC check
+  /// modulo id would not find it.
+  bool corrupt_last(std::byte* payload, std::uint32_t bit) noexcept;
+  [[nodiscard]] std::uint32_t last_bits() const noexcept;
+
+  /// Hands as much as possible to the kernel without waiting. `all`: the batch is empty again.
+  Sent flush() noexcept;
+
+  [[nodiscard]] std::size_t room() const noexcept { return kPackets - packets_; }
+  [[nodiscard]] std::size_t packets() const noexcept { return packets_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] bool empty() const noexcept { return packets_ == 0; }
+  /// Datagrams that the system refused for good since the start.
+  [[nodiscard]] std::uint64_t errors() const noexcept { return errors_; }
+
+ private:
+  struct Slot {
+    std::array<std::byte, 32> header;
+    std::array<std::byte, 8> tail;
+    std::array<std::byte, FrameRecord::kBytes> record;
+    std::uint32_t header_bytes;
+    std::uint32_t payload_bytes;
+    std::uint16_t id;
+  };
+  struct Control {
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> bytes;
+  };
+  std::uint16_t place(std::uint32_t wire_bytes) noexcept;
+  void close_datagram() noexcept;
+
+  const UdpSocket* socket_;
+  Address destination_;
+  IcrcPath path_;
+  std::uint32_t qpn_;
+  bool gso_;
+  std::vector<Slot> slots_;
+  std::vector<iovec> pieces_;
+  std::vector<mmsghdr> messages_;
+  std::vector<Control> controls_;
+  std::size_t packets_ = 0;
+  std::size_t used_pieces_ = 0;
+  std::size_t datagrams_ = 0;  // the last of them may still grow
+  std::size_t sent_datagrams_ = 0;
+  std::size_t bytes_ = 0;
+  std::uint32_t segment_ = 0;      // of the datagram that grows
+  std::uint32_t in_datagram_ = 0;  // its packets
+  std::uint32_t datagram_bytes_ = 0;
+  bool growing_ = false;
+  std::uint64_t errors_ = 0;
+};
+
+}  // namespace rashpa::link::roce

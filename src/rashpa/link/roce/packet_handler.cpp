@@ -1,0 +1,142 @@
+#include "rashpa/link/roce/packet_handler.hpp"
+
+#include <cstring>
+
+namespace rashpa::link::roce {
+
+namespace {
+constexpr std::size_t kPaths = 256;
+
+bool same(const Address& a, const Address& b) noexcept {
+  return a.v6() == b.v6() && a.port() == b.port() && a.ip() == b.ip();
+}
+
+std::uint32_t unit_of(const DestinationDtp& dtp, const Options& options) noexcept {
+  // The check of DestinationDtp comes later; until then a wrong value must only not divide by zero.
+  if (dtp.placement.line_bytes == 0) return 1;
+  return dtp.granularity != 0 ? dtp.granularity : line_map_unit(dtp.placement, options);
+}
+}  // namespace
+
+DtpPort::DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
+                 std::span<std::byte> region, NotFree not_free, ReceiverCounters& counters)
+    : responder(options.pmtu, rkey, region.size()),
+      assembly(dtp, list_index, unit_of(dtp, options), region, not_free, counters) {}
+
+PacketHandler::PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<DtpPort*> ports,
+                             ReceiverCounters& counters)
+    : options_(options), base_qpn_(base_qpn), ports_(std::move(ports)), counters_(&counters), paths_(kPaths) {
+  touched_.reserve(ports_.size());
+}
+
+IcrcPath& PacketHandler::path_of(const Datagram& datagram) noexcept {
+  KnownPath& known = paths_[datagram.source->port() % kPaths];
+  if (!known.valid || !same(known.source, *datagram.source) || !same(known.destination, *datagram.destination)) {
+    known = {*datagram.source, *datagram.destination, true, IcrcPath(*datagram.source, *datagram.destination)};
+  }
+  return known.path;
+}
+
+void PacketHandler::handle(const Datagram& datagram, ArrivalOutput& out) noexcept {
+  IcrcPath& path = path_of(datagram);
+  const std::size_t segment = datagram.segment == 0 ? datagram.bytes.size() : datagram.segment;
+  std::uint16_t index = 0;
+  std::size_t at = 0;
+  do {
+    const std::size_t size = std::min(segment, datagram.bytes.size() - at);
+    packet(datagram.bytes.subspan(at, size), index, path, datagram, out);
+    at += size;
+    ++index;
+  } while (at < datagram.bytes.size());
+}
+
+void PacketHandler::packet(std::span<std::byte> bytes, std::uint16_t index, IcrcPath& path, const Datagram& datagram,
+                           ArrivalOutput& out) noexcept {
+  counters_->packets.add(1);
+  if (bytes.size() < wire::kBth + wire::kIcrc) return counters_->malformed.add(1);
+  if (options_.check_icrc) {
+    switch (path.check(bytes, index)) {
+      case IcrcCheck::exact:
+        counters_->icrc_exact.add(1);
+        break;
+      case IcrcCheck::modulo_id:
+        counters_->icrc_modulo_id.add(1);
+        break;
+      case IcrcCheck::bad:
+        return counters_->icrc_bad.add(1);
+    }
+  }
+  const wire::Bth bth = wire::load_bth(bytes.data());
+  if (bth.version != 0 || bth.pkey != wire::kPkey) return counters_->malformed.add(1);
+  const std::uint32_t number = bth.qpn - base_qpn_;
+  if (number >= ports_.size() || ports_[number] == nullptr) return counters_->unknown_qp.add(1);
+  DtpPort& port = *ports_[number];
+  if (port.source_known && port.source_ip != datagram.source->ip()) return counters_->unknown_qp.add(1);
+  if (!port.touched) {
+    port.touched = true;
+    touched_.push_back(&port);
+  }
+  UcWrite write;
+  const UcVerdict verdict = port.responder.receive(bth, bytes, write);
+  // What was dropped by the responder has left the network, too: RETH and immediate are counted with it, which does no
+  // harm.
+  port.received_bytes +=
+      verdict == UcVerdict::accepted ? write.payload.size() : bytes.size() - wire::kBth - wire::kIcrc;
+  switch (verdict) {
+    case UcVerdict::accepted:
+      return deliver(port, write, datagram.now, out);
+    case UcVerdict::malformed:
+      return counters_->malformed.add(1);
+    case UcVerdict::sequence_drop:
+      return counters_->sequence_drops.add(1);
+    case UcVerdict::refused:
+      return counters_->refused_key.add(1);
+  }
+}
+
+void PacketHandler::deliver(DtpPort& port, const UcWrite& write, std::int64_t now, ArrivalOutput& out) noexcept {
+  if (write.starts_message) {
+    // A message is bound to the image that its first packet meets: what comes after the image was decided is late.
+    port.target = write.message_bytes == 0 ? Target{} : port.assembly.locate(write.offset, write.message_bytes);
+    port.target_offset = write.offset;
+    if (port.target.kind == Target::Kind::refused && write.message_bytes != 0) return counters_->refused_key.add(1);
+  }
+  switch (port.target.kind) {
+    case Target::Kind::lines:
+      port.assembly.put_lines(port.target.index, write.offset, port.target.linear + (write.offset - port.target_offset),
+                              write.payload, now);
+      if (write.has_immediate) counters_->bad_records.add(1);  // an event that brings no record
+      break;
+    case Target::Kind::record:
+      if (!write.has_immediate) return counters_->bad_records.add(1);  // a record without its event
+      port.assembly.put_event(write.offset, write.payload, write.immediate, now);
+      decide(port, now, out);
+      break;
+    case Target::Kind::refused:
+      if (write.has_immediate) counters_->bad_records.add(1);
+      break;
+  }
+}
+
+void PacketHandler::decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept {
+  port.assembly.decide(port.closed.load(std::memory_order_acquire), port.released.load(std::memory_order_acquire), now,
+                       out);
+}
+
+void PacketHandler::decide_touched(std::int64_t now, ArrivalOutput& out) noexcept {
+  for (DtpPort* port : touched_) {
+    port->touched = false;
+    decide(*port, now, out);
+  }
+  touched_.clear();
+}
+
+void PacketHandler::decide_all(std::int64_t now, ArrivalOutput& out) noexcept {
+  for (DtpPort* port : touched_) port->touched = false;
+  touched_.clear();
+  for (DtpPort* port : ports_) {
+    if (port != nullptr) decide(*port, now, out);
+  }
+}
+
+}  // namespace rashpa::link::roce

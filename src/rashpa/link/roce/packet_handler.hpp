@@ -1,0 +1,77 @@
+#pragma once
+/// What one link thread does with the packets of its DTPs, without sockets: ICRC, headers, responder, assembly.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rashpa/link/assembly.hpp"
+#include "rashpa/link/roce/address.hpp"
+#include "rashpa/link/roce/icrc.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/roce/uc_responder.hpp"
+
+namespace rashpa::link::roce {
+
+/// One DTP on the receiving side. Owned by one link thread, but for the two words that others write.
+struct DtpPort {
+  DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
+          std::span<std::byte> region, NotFree not_free, ReceiverCounters& counters);
+
+  UcResponder responder;
+  Assembly assembly;
+  Target target;                    // of the open message
+  std::uint64_t target_offset = 0;  // destination offset of its first byte
+  bool source_known = false;        // packets from other IP addresses are refused
+  std::array<std::uint8_t, 16> source_ip{};
+  std::uint64_t received_bytes = 0;  // payload of every intact packet, duplicates included: what has left the network
+  bool touched = false;              // by the batch being handled
+  alignas(64) std::atomic<std::uint64_t> released{0};
+  std::atomic<std::uint64_t> closed{0};
+};
+
+/// One datagram as it came: one packet, or several of `segment` bytes each (the last may be shorter).
+struct Datagram {
+  std::span<std::byte> bytes;
+  std::size_t segment = 0;
+  const Address* source = nullptr;
+  const Address* destination = nullptr;
+  std::int64_t now = 0;
+};
+
+class PacketHandler {
+ public:
+  /// `ports[i]` serves queue pair `base_qpn` + i; null: not of this thread.
+  PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<DtpPort*> ports,
+                ReceiverCounters& counters);
+
+  void handle(const Datagram& datagram, ArrivalOutput& out) noexcept;
+  /// Decides on every DTP; to be called regularly, also when no packets come.
+  void decide_all(std::int64_t now, ArrivalOutput& out) noexcept;
+  /// DTPs that had packets since the last call of decide_all or this one; they are decided on.
+  void decide_touched(std::int64_t now, ArrivalOutput& out) noexcept;
+
+ private:
+  struct KnownPath {
+    Address source;
+    Address destination;
+    bool valid = false;
+    IcrcPath path;
+  };
+  IcrcPath& path_of(const Datagram& datagram) noexcept;
+  void packet(std::span<std::byte> bytes, std::uint16_t index, IcrcPath& path, const Datagram& datagram,
+              ArrivalOutput& out) noexcept;
+  void deliver(DtpPort& port, const UcWrite& write, std::int64_t now, ArrivalOutput& out) noexcept;
+  void decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept;
+
+  Options options_;
+  std::uint32_t base_qpn_;
+  std::vector<DtpPort*> ports_;
+  std::vector<DtpPort*> touched_;
+  ReceiverCounters* counters_;
+  std::vector<KnownPath> paths_;  // by source port, direct mapped
+};
+
+}  // namespace rashpa::link::roce

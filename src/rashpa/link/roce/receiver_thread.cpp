@@ -1,0 +1,236 @@
+#include "rashpa/link/roce/receiver_thread.hpp"
+
+#include <fmt/format.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/memory/cpu_set.hpp"
+
+namespace rashpa::link::roce {
+
+namespace {
+
+constexpr std::size_t kMergedBytes = 65'536;  // the largest merged datagram
+constexpr std::size_t kMergedBatch = 8;
+constexpr std::size_t kPlainBatch = 64;
+constexpr std::int64_t kDecideNs = 1'000'000;  // close() is seen at least so often
+constexpr std::int64_t kCreditNs = 2'000'000;  // credits are repeated so often, so that a lost one heals
+
+UdpSocket bound_socket(const ReceiverConfig& config, std::uint32_t number) {
+  const auto port = static_cast<std::uint16_t>(config.port == 0 ? 0 : config.port + number);
+  const Address address(config.bind_address, port);
+  UdpSocket socket(address.v6());
+  socket.set_buffers(config.options.socket_buffer);
+  socket.bind(address);
+  return socket;
+}
+
+}  // namespace
+
+ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::uint32_t base_qpn,
+                               std::vector<DtpPort*> ports, ArrivalRing& ring, Doorbell& bell,
+                               ReceiverCounters& counters)
+    : config_(config),
+      number_(number),
+      ports_(std::move(ports)),
+      ring_(&ring),
+      bell_(&bell),
+      socket_(bound_socket(config, number)),
+      local_(socket_.local()),
+      wildcard_(local_.wildcard()),
+      gro_(config.options.gro && socket_.enable_gro()),
+      handler_(config.options, base_qpn, ports_, counters),
+      credits_(ports_.size()),
+      event_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (event_fd_ < 0) throw ResourceError(fmt::format("roce: eventfd: {}; are too many files open?", errno_text(errno)));
+  if (wildcard_) socket_.enable_packet_info();
+  batch_ = gro_ ? kMergedBatch : kPlainBatch;
+  // Longer datagrams than a packet can be are cut off by the kernel and then fail the ICRC or the length check.
+  buffer_bytes_ = gro_ ? kMergedBytes : config.options.pmtu + 64;
+  buffers_.resize(batch_ * buffer_bytes_);
+  sources_.resize(batch_);
+  pieces_.resize(batch_);
+  controls_.resize(batch_);
+  messages_.resize(batch_);
+  for (std::size_t i = 0; i < batch_; ++i) {
+    pieces_[i] = {buffers_.data() + i * buffer_bytes_, buffer_bytes_};
+    msghdr& header = messages_[i].msg_hdr;
+    header.msg_name = &sources_[i];
+    header.msg_iov = &pieces_[i];
+    header.msg_iovlen = 1;
+    header.msg_control = controls_[i].bytes.data();
+  }
+  credit_pieces_.resize(ports_.size());
+  credit_messages_.resize(ports_.size());
+}
+
+ReceiverThread::~ReceiverThread() {
+  if (event_fd_ >= 0) ::close(event_fd_);
+}
+
+void ReceiverThread::connect(std::uint32_t index, const Endpoint& source) {
+  const Address to(source.address, source.port);
+  if (to.v6() != local_.v6()) {
+    throw ConfigError(
+        fmt::format("roce: source {} and receiver {} are not of one IP version", source.address, config_.bind_address));
+  }
+  Address from = wildcard_ ? local_towards(to) : local_;
+  from.set_port(local_.port());
+  ports_[index]->source_known = true;
+  ports_[index]->source_ip = to.ip();
+  if (config_.flow == Flow::credits) credits_[index].writer.emplace(from, source);
+}
+
+bool ReceiverThread::emit(const Arrival& arrival) noexcept {
+  while (ring_->try_push(arrival) == memory::Push::full) {
+    if (stop_->load(std::memory_order_relaxed)) return false;
+    bell_->ring();
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  pushed_ = true;
+  return true;
+}
+
+int ReceiverThread::receive() noexcept {
+  for (mmsghdr& message : messages_) {
+    message.msg_hdr.msg_namelen = sizeof(sockaddr_storage);
+    message.msg_hdr.msg_controllen = sizeof(Control);
+  }
+  return recvmmsg(socket_.fd(), messages_.data(), static_cast<unsigned>(batch_), MSG_DONTWAIT, nullptr);
+}
+
+Address ReceiverThread::destination_of(msghdr& header) const noexcept {
+  sockaddr_storage storage{};
+  for (cmsghdr* option = CMSG_FIRSTHDR(&header); option != nullptr; option = CMSG_NXTHDR(&header, option)) {
+    if (option->cmsg_level == IPPROTO_IP && option->cmsg_type == IP_PKTINFO) {
+      in_pktinfo info{};
+      std::memcpy(&info, CMSG_DATA(option), sizeof info);
+      auto& address = reinterpret_cast<sockaddr_in&>(storage);
+      address.sin_family = AF_INET;
+      address.sin_addr = info.ipi_addr;
+    } else if (option->cmsg_level == IPPROTO_IPV6 && option->cmsg_type == IPV6_PKTINFO) {
+      in6_pktinfo info{};
+      std::memcpy(&info, CMSG_DATA(option), sizeof info);
+      auto& address = reinterpret_cast<sockaddr_in6&>(storage);
+      address.sin6_family = AF_INET6;
+      address.sin6_addr = info.ipi6_addr;
+    }
+  }
+  Address destination(storage);
+  destination.set_port(local_.port());
+  return destination;
+}
+
+void ReceiverThread::handle(int count, std::int64_t now) noexcept {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    msghdr& header = messages_[i].msg_hdr;
+    const Address source(sources_[i]);
+    const Address destination = wildcard_ ? destination_of(header) : local_;
+    Datagram datagram{{buffers_.data() + i * buffer_bytes_, messages_[i].msg_len}, 0, &source, &destination, now};
+    for (cmsghdr* option = gro_ ? CMSG_FIRSTHDR(&header) : nullptr; option != nullptr;
+         option = CMSG_NXTHDR(&header, option)) {
+      if (option->cmsg_level != SOL_UDP || option->cmsg_type != UDP_GRO) continue;
+      int segment = 0;
+      std::memcpy(&segment, CMSG_DATA(option), sizeof segment);
+      datagram.segment = static_cast<std::size_t>(segment);
+    }
+    handler_.handle(datagram, *this);
+  }
+  handler_.decide_touched(now, *this);
+}
+
+// Sends the words that have changed enough to matter: always when the socket has run empty, else when a quarter of the
+// window has come; and all of them from time to time.
+void ReceiverThread::send_credits(bool drained, std::int64_t now) noexcept {
+  if (config_.flow != Flow::credits) return;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    CreditState& credit = credits_[i];
+    if (!credit.writer) continue;
+    const CreditWords words{ports_[i]->assembly.granted(), ports_[i]->received_bytes};
+    const std::uint64_t news = words.bytes - credit.sent.bytes;
+    const bool due = words.images != credit.sent.images || news > config_.options.window_bytes / 4 ||
+                     (drained && news != 0) || now - credit.sent_ns > kCreditNs;
+    if (!due) continue;
+    credit.sent = words;
+    credit.sent_ns = now;
+    const auto packet = credit.writer->packet(words);
+    credit_pieces_[count] = {const_cast<std::byte*>(packet.data()), packet.size()};  // NOLINT: the kernel only reads
+    msghdr& header = credit_messages_[count].msg_hdr;
+    header = {};
+    header.msg_name = const_cast<sockaddr*>(credit.writer->to().get());  // NOLINT: the kernel only reads
+    header.msg_namelen = credit.writer->to().bytes();
+    header.msg_iov = &credit_pieces_[count];
+    header.msg_iovlen = 1;
+    ++count;
+  }
+  // A credit that cannot be sent now is repeated soon.
+  if (count != 0) sendmmsg(socket_.fd(), credit_messages_.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
+}
+
+bool ReceiverThread::something_changed() const noexcept {
+  for (const DtpPort* port : ports_) {
+    if (port == nullptr) continue;
+    const std::uint64_t decided = port->assembly.undecided();
+    if (port->closed.load(std::memory_order_seq_cst) > decided && !port->assembly.finished()) return true;
+    const std::uint64_t released = std::min(port->released.load(std::memory_order_seq_cst), decided);
+    if (released + port->assembly.dtp().placement.slots > port->assembly.granted()) return true;
+  }
+  return false;
+}
+
+void ReceiverThread::sleep() noexcept {
+  sleeping_.store(true, std::memory_order_seq_cst);
+  if (!something_changed() && !stop_->load(std::memory_order_seq_cst)) {
+    pollfd ready[2] = {{socket_.fd(), POLLIN, 0}, {event_fd_, POLLIN, 0}};
+    constexpr int kLongestMs = 1;
+    if (::poll(ready, 2, kLongestMs) > 0 && (ready[1].revents & POLLIN) != 0) {
+      std::uint64_t woken = 0;
+      [[maybe_unused]] const auto size = read(event_fd_, &woken, sizeof woken);
+    }
+  }
+  sleeping_.store(false, std::memory_order_seq_cst);
+}
+
+void ReceiverThread::wake() noexcept {
+  if (!sleeping_.load(std::memory_order_seq_cst)) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto size = write(event_fd_, &one, sizeof one);
+}
+
+void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
+  stop_ = &stop;
+  const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(number_);
+  memory::place_this_thread(fmt::format("roce-rx{}", number_), processor);
+  std::int64_t last_decide = 0;
+  while (!stop.load(std::memory_order_relaxed)) {
+    const int count = receive();
+    const std::int64_t now = now_ns();
+    if (count > 0) handle(count, now);
+    if (count <= 0 || now - last_decide > kDecideNs) {
+      handler_.decide_all(now, *this);
+      last_decide = now;
+    }
+    send_credits(count < static_cast<int>(batch_), now);
+    if (pushed_) {
+      bell_->ring();
+      pushed_ = false;
+    }
+    if (count > 0) continue;
+    if (config_.poll == Poll::event) {
+      sleep();
+    } else {
+      __builtin_ia32_pause();
+    }
+  }
+}
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,79 @@
+#include "rashpa/link/roce/udp_socket.hpp"
+
+#include <fmt/format.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::link::roce {
+
+namespace {
+template <typename T>
+bool set(int fd, int level, int name, T value) noexcept {
+  return setsockopt(fd, level, name, &value, sizeof value) == 0;
+}
+}  // namespace
+
+UdpSocket::UdpSocket(bool v6) : fd_(socket(v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+  if (fd_ < 0) {
+    throw ResourceError(fmt::format("roce: no {} socket: {}; is the protocol switched off, or are too many files open?",
+                                    v6 ? "IPv6" : "IPv4", errno_text(errno)));
+  }
+  if (v6) {
+    set(fd_, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+    set(fd_, IPPROTO_IPV6, IPV6_MTU_DISCOVER, static_cast<int>(IPV6_PMTUDISC_DO));
+  } else {
+    set(fd_, IPPROTO_IP, IP_MTU_DISCOVER, static_cast<int>(IP_PMTUDISC_DO));
+  }
+}
+
+UdpSocket::~UdpSocket() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void UdpSocket::bind(const Address& address) {
+  if (::bind(fd_, address.get(), address.bytes()) == 0) return;
+  const int code = errno;
+  throw ResourceError(fmt::format(
+      "roce: cannot listen on {} port {}: {}; {}", address.text(), address.port(), errno_text(code),
+      code == EADDRINUSE ? "choose another port, or 0 for any free one, or end the program that holds it (ss -ulpn)"
+                         : "choose an address of this machine (ip addr)"));
+}
+
+std::uint32_t UdpSocket::set_buffers(std::uint32_t bytes) noexcept {
+  const int wanted = static_cast<int>(bytes);
+  if (!set(fd_, SOL_SOCKET, SO_RCVBUFFORCE, wanted)) set(fd_, SOL_SOCKET, SO_RCVBUF, wanted);
+  if (!set(fd_, SOL_SOCKET, SO_SNDBUFFORCE, wanted)) set(fd_, SOL_SOCKET, SO_SNDBUF, wanted);
+  int granted = 0;
+  socklen_t size = sizeof granted;
+  getsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &granted, &size);
+  return static_cast<std::uint32_t>(granted);
+}
+
+bool UdpSocket::enable_gro() noexcept { return set(fd_, IPPROTO_UDP, UDP_GRO, 1); }
+
+bool UdpSocket::can_gso() const noexcept {
+  int value = 0;
+  socklen_t size = sizeof value;
+  return getsockopt(fd_, IPPROTO_UDP, UDP_SEGMENT, &value, &size) == 0;
+}
+
+void UdpSocket::enable_packet_info() {
+  const bool done = local().v6() ? set(fd_, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) : set(fd_, IPPROTO_IP, IP_PKTINFO, 1);
+  if (!done) throw ResourceError(fmt::format("roce: packet information is not available: {}", errno_text(errno)));
+}
+
+Address UdpSocket::local() const {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  if (getsockname(fd_, reinterpret_cast<sockaddr*>(&storage), &size) != 0) {
+    throw ResourceError(fmt::format("roce: getsockname: {}", errno_text(errno)));
+  }
+  return Address(storage);
+}
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <utility>
+
+#include "rashpa/link/roce/address.hpp"
+
+namespace rashpa::link::roce {
+
+/// One unconnected, non-blocking UDP socket whose IPv4 packets carry identification 0 (don't fragment), which a correct
+/// ICRC needs. Movable, one owner.
+class UdpSocket {
+ public:
+  /// Throws ResourceError.
+  explicit UdpSocket(bool v6);
+  UdpSocket(UdpSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UdpSocket& operator=(UdpSocket&&) = delete;
+  ~UdpSocket();
+
+  /// Throws ResourceError that names address and port when it is taken.
+  void bind(const Address& address);
+  /// Asks for socket buffers of `bytes`; returns what the system gave for receiving, in bytes of its own accounting.
+  std::uint32_t set_buffers(std::uint32_t bytes) noexcept;
+  /// Takes merged datagrams; false when the system cannot.
+  bool enable_gro() noexcept;
+  /// True when the system can cut datagrams (UDP_SEGMENT).
+  [[nodiscard]] bool can_gso() const noexcept;
+  /// Asks for the destination address of each datagram (sockets bound to a wildcard address).
+  void enable_packet_info();
+  [[nodiscard]] Address local() const;
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace rashpa::link::roce

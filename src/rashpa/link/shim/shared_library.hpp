@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+
+namespace rashpa::link::shim {
+
+/// A library that this machine may or may not have, opened at run time and never unloaded (libraries of drivers keep
+/// threads and handlers).
+class SharedLibrary {
+ public:
+  /// Throws ResourceError: what, why, and `advice`, what to try.
+  SharedLibrary(const char* file, std::string advice);
+
+  /// The symbol of exactly this version. Throws ResourceError that names it when the library is too old.
+  [[nodiscard]] void* symbol(const char* name, const char* version) const;
+  /// The same, or null.
+  [[nodiscard]] void* symbol_if_any(const char* name, const char* version) const noexcept;
+
+ private:
+  const char* file_;
+  std::string advice_;
+  void* handle_ = nullptr;
+};
+
+}  // namespace rashpa::link::shim
