@@ -1,0 +1,200 @@
+"""What the native `hdf5` sink writes at the end of a small run, read by the programs that users have: h5py with hdf5plugin, nxmx, dectris-compression."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import hdf5plugin  # noqa: F401  registers the filter
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rashpa.data.reader import open_run
+
+native = pytest.importorskip("rashpa._native", reason="the native module is not built here; `make` builds it")
+
+WIDTH, HEIGHT, GAP, FRAMES, PER_FILE = 64, 21, 5, 12, 5  # 21 rows: images are not a whole number of compression blocks
+ROWS = 2 * HEIGHT + GAP
+
+
+@dataclass(frozen=True)
+class Output:
+    """A finished run and what went into it."""
+
+    master: Path
+    pixels: NDArray[np.uint16]  # [frame][module][row][column]
+    mask: NDArray[np.uint32]
+    balanced: bool
+
+
+def metadata(mask: NDArray[np.uint32]) -> Any:
+    values = native.NxmxMetadata()
+    values.description = "two modules (emulated)"
+    values.detector_name = "JUNGFRAU"
+    values.instrument_name = "rashpa"
+    values.source_name = "none"
+    values.sample_name = "pattern"
+    values.energy_kev = 12.398419843320026
+    values.distance_m = 0.1
+    values.beam_center_x, values.beam_center_y = 30.0, 20.0
+    values.pixel_size_m = 75e-6
+    values.sensor_material, values.sensor_thickness_m = "Si", 320e-6
+    values.count_time_s, values.frame_time_s = 1e-5, 1e-3
+    values.labels = ["synthetic data"]
+    values.pixel_mask = mask
+    values.modules = [placed(native.NxmxModule(), "name", f"module_{m}", m) for m in range(2)]
+    values.dtps = [placed(native.NxmxDtp(), "id", m, m) for m in range(2)]
+    return values
+
+
+def placed(part: Any, key: str, value: Any, module: int) -> Any:
+    setattr(part, key, value)
+    part.x, part.y, part.width, part.height = 0, module * (HEIGHT + GAP), WIDTH, HEIGHT
+    return part
+
+
+def receiver_for(prefix: Path, mask: NDArray[np.uint32]) -> Any:
+    buffer = native.BufferConfig()
+    buffer.name, buffer.width, buffer.height, buffer.pixel = "full", WIDTH, ROWS, "uint16"
+    buffer.slots, buffer.stack, buffer.images, buffer.deadline_ms = 8, 4, FRAMES, 2000
+    buffer.dtps = [native.DestinationDtp(m, m, 0, m * (HEIGHT + GAP), WIDTH, HEIGHT) for m in range(2)]
+    buffer.sinks = [native.Hdf5Sink(str(prefix), metadata(mask), PER_FILE, 2)]
+    config = native.ReceiverConfig()
+    config.buffers = [buffer]
+    config.bind_address, config.port, config.run = "127.0.0.1", 0, 3
+    return native.Receiver(config)
+
+
+def emulator_for(receiver: Any, pixels: NDArray[np.uint16]) -> Any:
+    config = native.EmulatorConfig()
+    config.dataset = native.memory_dataset(pixels, np.zeros(FRAMES, np.uint32))
+    config.bind_address, config.frames = "127.0.0.1", FRAMES
+    dtps = []
+    for module, (endpoint, placement) in enumerate(zip(receiver.endpoints(), receiver.placements(), strict=True)):
+        dtp = native.SourceDtp()
+        dtp.id = dtp.module = module
+        dtp.region = native.Region(0, 0, WIDTH, HEIGHT)
+        dtp.images, dtp.run, dtp.placement, dtp.destination = FRAMES, 3, placement, endpoint
+        dtps.append(dtp)
+    config.dtps = dtps
+    return native.Emulator(config)
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Output:
+    if not all(hasattr(native, name) for name in ("Receiver", "Emulator", "Hdf5Sink", "NxmxMetadata")):
+        pytest.skip("this native module has no receiver with an hdf5 sink")
+    prefix = tmp_path_factory.mktemp("nxmx") / "run"
+    pixels = np.random.default_rng(1).poisson(2, (FRAMES, 2, HEIGHT, WIDTH)).astype(np.uint16)
+    mask = np.zeros((ROWS, WIDTH), np.uint32)
+    mask[HEIGHT : HEIGHT + GAP] = 1
+    receiver = receiver_for(prefix, mask)
+    emulator = emulator_for(receiver, pixels)
+    receiver.arm(emulator.endpoints())
+    receiver.start()
+    emulator.start()
+    assert emulator.wait(20)
+    receiver.finish()
+    assert receiver.wait(20)
+    books = receiver.status().buffers[0].books
+    receiver.stop()
+    emulator.stop()
+    return Output(prefix.with_name("run_master.h5"), pixels, mask, books.balanced)
+
+
+def check_pixels(image: NDArray[np.uint16], expected: NDArray[np.uint16]) -> None:
+    for module in range(2):
+        top = module * (HEIGHT + GAP)
+        np.testing.assert_array_equal(image[top : top + HEIGHT], expected[module])
+
+
+def test_the_books_of_the_run_balance_in_the_status_and_in_the_file(output: Output) -> None:
+    assert output.balanced
+    with open_run(output.master) as run:
+        summary = run.summary()
+    assert summary.balanced
+    assert summary.books["written"] == summary.stored == FRAMES
+
+
+def test_our_reader_gives_every_image_under_its_frame_number(output: Output) -> None:
+    with open_run(output.master) as run:
+        images = dict(run.images())
+        np.testing.assert_array_equal(run.pixel_mask, output.mask)
+    assert list(images) == list(range(FRAMES))
+    for frame, image in images.items():
+        check_pixels(image, output.pixels[frame])
+
+
+def test_h5py_reads_the_virtual_dataset_over_all_data_files(output: Output) -> None:
+    with h5py.File(output.master) as file:
+        data = file["entry/data/data"]
+        assert data.shape == (FRAMES, ROWS, WIDTH)
+        for frame in range(FRAMES):
+            check_pixels(data[frame], output.pixels[frame])
+
+
+def test_data_files_have_the_layout_that_existing_readers_expect(output: Output) -> None:
+    with h5py.File(output.master) as file:
+        parts = [file[f"entry/data/data_{n:06}"] for n in (1, 2, 3)]
+        ranges = [(int(part.attrs["image_nr_low"]), int(part.attrs["image_nr_high"])) for part in parts]
+        assert ranges == [(1, 5), (6, 10), (11, 12)]
+        assert parts[0].chunks == (1, ROWS, WIDTH)
+        assert parts[0].fillvalue == 0xFFFF
+        number, _, values, _ = parts[0].id.get_create_plist().get_filter(0)
+        assert number == 32008
+        assert values[2:] == (2, 0, 2)  # element bytes, then the user values
+
+
+def test_chunks_decode_equally_through_dectris_compression(output: Output) -> None:
+    compression = pytest.importorskip("dectris.compression")
+    with h5py.File(output.master) as file:
+        for frame in range(FRAMES):
+            part = file[f"entry/data/data_{frame // PER_FILE + 1:06}"]
+            _, chunk = part.id.read_direct_chunk((frame % PER_FILE, 0, 0))
+            image = np.frombuffer(compression.decompress(chunk, "bslz4", elem_size=2), np.uint16)
+            check_pixels(image.reshape(ROWS, WIDTH), output.pixels[frame])
+
+
+@pytest.mark.filterwarnings("default")  # of nxmx's own dependencies
+def test_nxmx_finds_every_required_field(output: Output) -> None:
+    nxmx = pytest.importorskip("nxmx")
+    with h5py.File(output.master) as file:
+        entry = nxmx.NXmx(file).entries[0]
+        assert entry.definition == "NXmx"
+        assert entry.start_time is not None
+        assert entry.start_time <= entry.end_time
+        assert entry.end_time_estimated is not None
+        assert entry.source.name == "none"
+        assert entry.samples[0].name == "pattern"
+        assert entry.samples[0].depends_on is None
+        instrument = entry.instruments[0]
+        assert instrument.name == "rashpa"
+        assert instrument.beams[0].incident_wavelength.to("angstrom").magnitude == pytest.approx(1)
+        detector = instrument.detectors[0]
+        assert detector.sensor_material == "Si"
+        assert detector.sensor_thickness.to("um").magnitude == pytest.approx(320)
+        assert detector.distance.to("mm").magnitude == pytest.approx(100)
+        assert detector.frame_time.to("ms").magnitude == pytest.approx(1)
+        assert (detector.underload_value, detector.saturation_value) == (0, 0xFFFE)
+        assert detector.depends_on.path.endswith("transformations/translation")
+        np.testing.assert_array_equal(detector.pixel_mask, output.mask)
+        for number, module in enumerate(detector.modules):
+            top = number * (HEIGHT + GAP)
+            assert module.data_origin.tolist() == [top, 0]
+            assert module.data_size.tolist() == [HEIGHT, WIDTH]
+            chain = nxmx.get_dependency_chain(module.fast_pixel_direction)
+            corner = nxmx.get_cumulative_transformation(chain)[0][:3, 3]
+            # In mm: the fast axis's own value moves one pixel along −x; the corner lies at the beam centre's distance.
+            np.testing.assert_allclose(corner, [(30 - 1) * 0.075, (20 - top) * 0.075, 100])
+
+
+def test_definition_has_its_version_and_times_end_with_z(output: Output) -> None:
+    with h5py.File(output.master) as file:
+        entry = file["entry"]
+        assert entry["definition"].attrs["version"] == b"1.0"
+        for name in ("start_time", "end_time", "end_time_estimated"):
+            assert entry[name][()].endswith(b"Z")
+        specific = entry["instrument/detector/detectorSpecific"]
+        assert specific["nimages"][()] == specific["nimages_collected"][()] == specific["nimages_written"][()] == FRAMES
+        assert (specific["x_pixels_in_detector"][()], specific["y_pixels_in_detector"][()]) == (WIDTH, ROWS)
