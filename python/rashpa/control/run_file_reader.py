@@ -117,12 +117,12 @@ def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
         return f"{source.where(path)}: this key is needed and not there"
     if item["type"].startswith("union_tag"):
         tag = str(item["ctx"]["discriminator"]).strip("'")
-        choices = item["ctx"].get("expected_tags", "")
+        choices = [str(choice) for member in _members(_kind_at(location)) for choice in _tags(member, tag)]
         given = item["ctx"].get("tag")
-        near = difflib.get_close_matches(str(given), [choice.strip(" '") for choice in choices.split(",")], n=1)
-        hint = f'; did you mean "{near[0]}"?' if near else ""
+        near = difflib.get_close_matches(str(given), choices, n=1)
+        hint = f'did you mean "{near[0]}"?' if near else f"one of {', '.join(choices)}"
         said = f'"{given}" is not known' if given is not None else "is needed and not there"
-        return f"{source.where((*path, tag))}: {said}{hint or (f'; one of {choices}' if choices else '')}"
+        return f"{source.where((*path, tag))}: {said}; {hint}"
     message = item["msg"].removeprefix("Value error, ")
     return (
         f"{source.where(path)}: {message[0].lower()}{message[1:]} (it is {json.dumps(item['input'], default=str)[:80]})"
@@ -146,6 +146,11 @@ def _path_in_file(location: KeyPath, raw: Any, missing_last: bool) -> KeyPath:
 
 def _known_keys(location: KeyPath) -> list[str]:
     """The keys that the table at pydantic's location may have."""
+    return sorted({name for member in _members(_kind_at(location)) for name in member.model_fields})
+
+
+def _kind_at(location: KeyPath) -> Any:
+    """The type of the value at pydantic's location."""
     kind: Any = RunFile
     for part in location:
         if isinstance(part, int):
@@ -156,7 +161,7 @@ def _known_keys(location: KeyPath) -> list[str]:
             kind = members[0].model_fields[part]
         else:  # the tag of a union
             kind = next((member for member in members if part in _tags(member)), kind)
-    return sorted(name for member in _members(kind) for name in member.model_fields)
+    return kind
 
 
 def _plain(kind: Any) -> Any:
@@ -174,13 +179,10 @@ def _members(kind: Any) -> list[type[BaseModel]]:
     return [kind] if isinstance(kind, type) and issubclass(kind, BaseModel) else []
 
 
-def _tags(member: type[BaseModel]) -> list[Any]:
-    return [
-        tag
-        for info in member.model_fields.values()
-        if get_origin(info.annotation) is typing.Literal
-        for tag in get_args(info.annotation)
-    ]
+def _tags(member: type[BaseModel], key: str = "") -> list[Any]:
+    """What the literal fields of a union's member may be; `key`: that one alone."""
+    fields = [info.annotation for name, info in member.model_fields.items() if not key or name == key]
+    return [tag for kind in fields if get_origin(kind) is typing.Literal for tag in get_args(kind)]
 
 
 def run_schema() -> dict[str, Any]:

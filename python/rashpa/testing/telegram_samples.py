@@ -1,0 +1,128 @@
+"""One valid telegram of each kind: what schema/golden/*.xml hold. `python -m rashpa.testing.telegram_samples FOLDER` writes them anew."""
+
+import sys
+from pathlib import Path
+
+from rashpa.control import telegram as t
+from rashpa.control.telegram_xml import encode
+
+
+def telegram_samples() -> dict[str, t.Telegram]:
+    """By file name without .xml."""
+    placement = t.Placement(4096, 2097152, 40, 1048576, 2048, 2048, 256, 83890176)
+    receiver_end = t.Endpoint("127.0.0.1", 4791, 17, 3735928559, 0)
+    emulator_end = t.Endpoint("127.0.0.1", 49152, 18, 48879, 128)
+    return {
+        "get_capabilities": t.GetCapabilities(),
+        "capabilities": t.Capabilities(
+            "receiver",
+            "receiver",
+            "rashpa 0.1.0",
+            2,
+            8589934592,
+            256,
+            ("uint16", "float32"),
+            ("jungfrau",),
+            ("hdf5", "null"),
+            (t.Link("roce", 3000000000, (1024, 4096)),),
+        ),
+        "configure_source": t.Configure(7, "first light", source=_source(placement, receiver_end)),
+        "configure_destination": t.Configure(7, "first light", destination=_destination()),
+        "configured": t.Configured("receiver", (receiver_end,), (placement,)),
+        "arm": t.Arm((emulator_end,)),
+        "start": t.Start(),
+        "pause": t.Pause(),
+        "resume": t.Resume(),
+        "stop": t.Stop(),
+        "abort": t.Abort(),
+        "reset": t.Reset(),
+        "get_status": t.GetStatus(),
+        "status_idle": t.Status("emulator", "emulator", "idle"),
+        "status_emulator": t.Status("emulator", "emulator", "running", source=_source_status()),
+        "status_receiver": t.Status(
+            "receiver",
+            "receiver",
+            "finished",
+            "",
+            destination=_destination_status(),
+            notifications=(
+                t.Notify("receiver", "incomplete", "buffer full image 3 (frame 3): DTP 2 module 1 lost 4 lines"),
+            ),
+        ),
+        "notify": t.Notify("receiver", "overrun", "2 images of DTPs came while their slot was not free"),
+        "fault": t.Fault("emulator", "idle", "state", "emulator is idle; Start is obeyed when armed <& not before>"),
+    }
+
+
+def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
+    return t.Source(
+        link="roce",
+        bind_address="127.0.0.1",
+        frames=2400,
+        modules=2,
+        width=1024,
+        height=512,
+        pixel="uint16",
+        rate_hz=100.0,
+        flow="credits",
+        on_full="pause",
+        first_processor=-1,
+        roce=t.Roce(),
+        dataset=_dataset(),
+        faults=t.Faults(1, 0.001, 0.0, 0.0, 1e-05, 0.0, 1000, (t.DeadModule(1, 2000),)),
+        dtps=(t.SourceDtp(2, 1, 0, 256, 1024, 256, 1, 0, 2400, placement, end),),
+    )
+
+
+def _dataset() -> t.Dataset:
+    return t.Dataset("jungfrau", (t.Parameter("modules", "2"), t.Parameter("seed", "1")))
+
+
+def _destination() -> t.Destination:
+    buffer = t.Buffer(
+        name="full",
+        width=1024,
+        height=512,
+        pixel="uint16",
+        slots=40,
+        stack=10,
+        every=1,
+        phase=0,
+        images=2400,
+        deadline_ms=1000,
+        partial="keep",
+        keep_darks=False,
+        threads=1,
+        dtps=(t.DestinationDtp(2, 1, 0, 256, 1024, 256, 0, 256),),
+        kernels=(t.Kernel("jungfrau", (t.Parameter("output", '"photons"'), t.Parameter("photon_energy_kev", "12.4"))),),
+        sinks=(t.Sink("null"),),
+    )
+    return t.Destination(
+        "roce", "127.0.0.1", 0, 1, "credits", "event", "huge", -1, 2, 1024, 512, t.Roce(), _dataset(), (buffer,)
+    )
+
+
+def _source_status() -> t.SourceStatus:
+    dtp = t.SourceDtpStatus(2, 1000, 0, 524288000, 130000, 12, 0, 25000)
+    return t.SourceStatus(10.5, (t.Count("injected", "drop", 3),), (dtp,))
+
+
+def _destination_status() -> t.DestinationStatus:
+    dtp = t.DestinationDtpStatus(2, 1, 2400, 2398, 1, 1, 4, (t.Count("loss", "lines", 1), t.Count("loss", "event", 1)))
+    buffer = t.BufferStatus(
+        name="full",
+        sink_error="",
+        bytes_written=629145600,
+        bytes_stored=104857600,
+        books=t.Books(2400, 2398, 1, 1, 600, 1799, 0, 600),
+        counts=(t.Count("veto", "too_few", 1799),),
+        latencies=(t.Latency("ready", 240, 11.5, 80.25, 412.0),),
+        dtps=(dtp,),
+    )
+    first = "buffer full image 3 (frame 3): DTP 2 module 1 lost 4 lines"
+    return t.DestinationStatus(24.0, "transparent-huge", first, (t.Count("link", "packets", 312000),), (buffer,))
+
+
+if __name__ == "__main__":
+    for name, sample in telegram_samples().items():
+        (Path(sys.argv[1]) / f"{name}.xml").write_bytes(encode(sample))

@@ -1,0 +1,65 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.capacity import CapacityError, cautions, check_capacity
+from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.telegram import Capabilities
+from rashpa.testing.fake_engine import FakeFactory
+
+
+def _plan(tmp_path: Path, rate_hz: float, link: str = "", buffer: str = "") -> Plan:
+    path = tmp_path / "r.toml"
+    path.write_text(
+        f'[run]\nname = "r"\nframes = 100\n[detector]\nwidth = 1000\nheight = 500\nrate_hz = {rate_hz}\n'
+        f'[dataset]\nkind = "pattern"\nwidth = 1000\nheight = 500\n[link]\n{link}\n[[buffer]]\nname = "full"\nslots = 40\n{buffer}\n'
+        '[[buffer]]\nname = "small"\nregion = [0, 0, 100, 50]\n'
+    )
+    return load_plan(path)
+
+
+def _node(role: str, bytes_per_s: int = 0, memory_bytes: int = 0) -> Capabilities:
+    return FakeFactory(role, bytes_per_s, memory_bytes).capabilities(role)
+
+
+def test_what_fits_is_taken(tmp_path: Path) -> None:
+    check_capacity(_plan(tmp_path, 1000.0), _node("emulator", 1_100_000_000), _node("receiver", 1_100_000_000))
+
+
+def test_a_rate_that_the_link_does_not_carry_is_refused_with_a_slice_a_region_and_a_rate_that_fit(
+    tmp_path: Path,
+) -> None:
+    plan = _plan(tmp_path, 1000.0)  # 1 MB + 10 kB a frame: 1.01 GB/s
+    with pytest.raises(CapacityError) as caught:
+        check_capacity(plan, _node("emulator"), _node("receiver", 400_000_000))
+    text = str(caught.value)
+    assert "detector.rate_hz: the DTPs carry 1.01 GB/s, link roce of receiver 0.40 GB/s" in text
+    assert "every = 3 in buffer[0] (full), or a region of 195 rows there, or rate_hz = 396" in text
+
+
+@pytest.mark.parametrize("proposal", ["every = 3", "region = [0, 0, 1000, 195]"])
+def test_what_is_proposed_does_fit(tmp_path: Path, proposal: str) -> None:
+    check_capacity(_plan(tmp_path, 1000.0, buffer=proposal), _node("emulator"), _node("receiver", 400_000_000))
+
+
+def test_memory_that_is_not_there_is_refused_with_slots_that_fit(tmp_path: Path) -> None:
+    with pytest.raises(CapacityError, match=r"buffer\[0\].slots: .*receiver has 0.0 GiB free; what fits: slots = 20"):
+        check_capacity(_plan(tmp_path, 0.0), _node("emulator"), _node("receiver", memory_bytes=25_000_000))
+
+
+def test_what_a_node_does_not_have_is_named(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, 0.0, link="pmtu = 512")
+    receiver = _node("receiver")
+    poor = replace(receiver, links=(replace(receiver.links[0], pmtus=(1024,)),), sinks=("hdf5",), pixels=("uint8",))
+    with pytest.raises(CapacityError) as caught:
+        check_capacity(plan, _node("emulator"), poor)
+    assert "receiver has no pmtu 512; it has 1024" in str(caught.value)
+    assert "receiver has no sink null" in str(caught.value)
+    assert "detector.pixel: receiver knows uint8" in str(caught.value)
+
+
+def test_a_ring_that_a_missing_image_would_overrun_is_cautioned_about(tmp_path: Path) -> None:
+    assert cautions(_plan(tmp_path, 1000.0)) == []
+    (caution,) = [text for text in cautions(_plan(tmp_path, 1000.0, link='flow = "paced"')) if "buffer[0]" in text]
+    assert "40 slots pass in less than deadline_ms (1000)" in caution

@@ -1,0 +1,132 @@
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from rashpa.control.run_file_reader import KeyLines, RunFileError, read_run_file, run_schema
+from rashpa.control.schemas import schema_path
+
+GOOD = """\
+[run]
+name = "small"
+frames = 100
+
+[detector]
+width = 64
+height = 32
+
+[[detector.module]]
+x = 0
+y = 0
+
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+
+[[buffer]]
+name = "full"
+
+[[buffer.kernel]]
+name = "jungfrau"
+
+[[buffer.kernel]]
+name = "bragg_count"
+threshold = 3
+min_pixels = 5
+
+[[buffer]]
+name = "second"
+slots = 20
+"""
+
+
+def _file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "run.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_good_file_is_read(tmp_path: Path) -> None:
+    run_file, source = read_run_file(_file(tmp_path, GOOD))
+    assert run_file.run.frames == 100
+    assert run_file.buffer[0].kernel[1].name == "bragg_count"
+    assert source.where(("buffer", 1, "slots")).endswith("run.toml:31: buffer[1].slots")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("frames = 100", "frame = 100", 'run.toml:3: run.frame: no such key; did you mean "frames"?'),
+        ("frames = 100", "frame = 100", "run.toml:1: run.frames: this key is needed and not there"),
+        ("frames = 100", "frames = 0", "run.toml:3: run.frames: input should be greater than or equal to 1 (it is 0)"),
+        ("frames = 100", 'frames = "many"', "run.toml:3: run.frames: input should be a valid integer"),
+        ("[dataset]", "[datasets]", 'run.toml:13: datasets: no such key; did you mean "dataset"?'),
+        (
+            'kind = "pattern"',
+            'kind = "patern"',
+            'run.toml:14: dataset.kind: "patern" is not known; did you mean "pattern"?',
+        ),
+        ('kind = "pattern"', "", "run.toml:13: dataset.kind: is needed and not there; one of"),
+        ("slots = 20", "slot = 20", 'run.toml:31: buffer[1].slot: no such key; did you mean "slots"?'),
+        (
+            "min_pixels = 5",
+            "min_pixel = 5",
+            'run.toml:27: buffer[0].kernel[1].min_pixel: no such key; did you mean "min_pixels"?',
+        ),
+        (
+            'name = "bragg_count"',
+            'name = "brag_count"',
+            'run.toml:25: buffer[0].kernel[1].name: "brag_count" is not known; did you mean "bragg_count"?',
+        ),
+        ("threshold = 3", "threshold = 0", "run.toml:26: buffer[0].kernel[1].threshold: input should be greater"),
+        (
+            "height = 32\n\n[[det",
+            'height = 32\npixel = "uint12"\n\n[[det',
+            "run.toml:8: detector.pixel: input should be 'uint8'",
+        ),
+        ("frames = 100", "frames = ", "not TOML: Invalid value (at line 3, column 10)"),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_line_and_key(tmp_path: Path, old: str, new: str, says: str) -> None:
+    assert old in GOOD
+    with pytest.raises(RunFileError) as caught:
+        read_run_file(_file(tmp_path, GOOD.replace(old, new, 1)))
+    assert says in str(caught.value)
+
+
+def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    text = GOOD.replace("frames = 100", "frames = 0").replace("slots = 20", "slots = 1")
+    with pytest.raises(RunFileError) as caught:
+        read_run_file(_file(tmp_path, text))
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
+    _file(tmp_path, GOOD)
+    with pytest.raises(RunFileError, match=r"first.toml: no such file; there are .*run.toml"):
+        read_run_file(tmp_path / "first.toml")
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RunFileError, match="cannot be read as UTF-8"):
+        read_run_file(path)
+
+
+def test_lines_of_dotted_and_quoted_keys_are_found() -> None:
+    lines = KeyLines('[a]\nb.c = 1\n"d" = 2\n[[e]]\n[[e.f]]\ng = 1\n[[e]]\n[[e.f]]\n[[e.f]] # more\ng = 2\n')
+    assert lines.line(("a", "b", "c")) == 2
+    assert lines.line(("a", "d")) == 3
+    assert lines.line(("e", 0, "f", 0, "g")) == 6
+    assert lines.line(("e", 1, "f", 1, "g")) == 10
+    assert lines.line(("e", 1, "f", 1, "absent")) == 9
+    assert lines.line(("absent",)) is None
+
+
+def test_the_schema_file_is_that_of_the_models() -> None:
+    stored = json.loads(schema_path("run.schema.json").read_text(encoding="utf-8"))
+    assert stored == run_schema(), "write it anew: python -m rashpa.control.run_file_reader > schema/run.schema.json"
+    Draft202012Validator.check_schema(stored)

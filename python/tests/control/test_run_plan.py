@@ -1,0 +1,194 @@
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.run_file_reader import RunFileError
+from rashpa.control.run_plan import Plan, Rectangle, load_plan
+from rashpa.control.telegram import Endpoint, Placement
+from rashpa.control.telegram_xml import decode, encode
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+HEAD = """\
+[run]
+name = "plan"
+frames = 101
+[detector]
+width = 64
+height = 32
+[[detector.module]]
+x = 0
+y = 0
+[[detector.module]]
+x = 0
+y = 40
+[dataset]
+kind = "pattern"
+modules = 2
+width = 64
+height = 32
+"""
+FULL = """\
+[[buffer]]
+name = "full"
+"""
+
+
+def plan_of(tmp_path: Path, text: str) -> Plan:
+    path = tmp_path / "plan.toml"
+    path.write_text(text)
+    return load_plan(path)
+
+
+def test_modules_lie_where_the_detector_says_and_gaps_stay_empty(tmp_path: Path) -> None:
+    (full,) = plan_of(tmp_path, HEAD + FULL + "bands = 2\n").buffers
+    assert (full.width, full.height, full.images) == (64, 72, 101)
+    assert [(dtp.id, dtp.module, str(dtp.region), str(dtp.target)) for dtp in full.dtps] == [
+        (0, 0, "[0, 0, 64, 16]", "[0, 0, 64, 16]"),
+        (1, 0, "[0, 16, 64, 16]", "[0, 16, 64, 16]"),
+        (2, 1, "[0, 0, 64, 16]", "[0, 40, 64, 16]"),
+        (3, 1, "[0, 16, 64, 16]", "[0, 56, 64, 16]"),
+    ]
+
+
+def test_a_region_across_modules_becomes_one_dtp_each(tmp_path: Path) -> None:
+    region = '[[buffer]]\nname = "centre"\nregion = [8, 24, 16, 24]\nevery = 5\nphase = 2\n'
+    full, centre = plan_of(tmp_path, HEAD + FULL + region).buffers
+    assert [(dtp.id, dtp.module, str(dtp.region), str(dtp.target)) for dtp in centre.dtps] == [
+        (2, 0, "[8, 24, 16, 8]", "[0, 0, 16, 8]"),
+        (3, 1, "[8, 0, 16, 8]", "[0, 16, 16, 8]"),
+    ]
+    assert centre.images == 20
+    assert [centre.frame_of(index) for index in (0, 19)] == [2, 97]
+    assert len(full.dtps) == 2
+
+
+def test_dtps_may_be_placed_by_hand(tmp_path: Path) -> None:
+    hand = '[[buffer]]\nname = "hand"\n[[buffer.dtp]]\nmodule = 1\nregion = [0, 0, 8, 4]\nplace = [0, 0]\n'
+    hand += "[[buffer.dtp]]\nmodule = 0\nregion = [4, 4, 8, 4]\nplace = [8, 2]\n"
+    (buffer,) = plan_of(tmp_path, HEAD + hand).buffers
+    assert (buffer.width, buffer.height) == (16, 6)
+    assert buffer.origin is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            FULL + "region = [0, 0, 65, 10]\n",
+            "plan.toml:20: buffer[0].region: [0, 0, 65, 10] is not inside the assembled image [0, 0, 64, 72]",
+        ),
+        (FULL + "region = [-1, 0, 10, 10]\n", "is not inside the assembled image"),
+        (FULL + "region = [0, 33, 64, 4]\n", "covers no module; modules lie at [0, 0, 64, 32], [0, 40, 64, 32]"),
+        (FULL + "bands = 40\n", "plan.toml:20: buffer[0].bands: module 0 has 32 rows"),
+        (FULL + "slots = 25\n", "plan.toml:20: buffer[0].slots: 25 slots; a multiple of the stack (10)"),
+        (FULL + "slots = 10\n", "at least 2 stacks, for example 20"),
+        (FULL + "phase = 1\n", "plan.toml:20: buffer[0].phase: 1; less than every (1)"),
+        (FULL + "every = 500\nphase = 200\n", "no image of this buffer in 101 frames"),
+        (FULL + FULL, "plan.toml:21: buffer[1].name: full is the name of an earlier buffer"),
+        (FULL + '[[buffer.kernel]]\nname = "csr"\n', "bragg_count and csr need photons"),
+        (
+            FULL + '[[buffer.kernel]]\nname = "jungfrau"\n[[buffer.kernel]]\nname = "jungfrau"\n',
+            "kernels come once each",
+        ),
+        (FULL + '[[buffer.sink]]\nkind = "hdf5"\n[[buffer.sink]]\nkind = "hdf5"\n', "two hdf5 sinks"),
+        (
+            FULL + "bands = 32\n" + "".join(f'[[buffer]]\nname = "b{n}"\nbands = 32\n' for n in range(4)),
+            "320 DTPs, but ids are 0 … 255",
+        ),
+        (
+            FULL + "[faults]\ndead_modules = [{ module = 2, from_frame = 0 }]\n",
+            "module 2 does not exist; modules are 0 … 1",
+        ),
+        (
+            FULL + '[nodes]\nreceiver = "http://example.org:1"\n',
+            "plan.toml:21: nodes.receiver: http://example.org:1; nodes elsewhere are reached by https",
+        ),
+        (
+            FULL + "[[buffer.dtp]]\nmodule = 2\nregion = [0, 0, 8, 4]\nplace = [0, 0]\n",
+            "plan.toml:21: buffer[0].dtp[0].module: module 2 does not exist",
+        ),
+        (
+            FULL + "[[buffer.dtp]]\nmodule = 1\nregion = [60, 0, 8, 4]\nplace = [0, 0]\n",
+            "dtp[0].region: [60, 0, 8, 4] is not inside the module's frame",
+        ),
+        (
+            FULL + 2 * "[[buffer.dtp]]\nmodule = 1\nregion = [0, 0, 8, 4]\nplace = [0, 0]\n",
+            "dtp[1].place: [0, 0, 8, 4] overlaps [0, 0, 8, 4] of dtp[0]",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused_with_its_place(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(RunFileError) as caught:
+        plan_of(tmp_path, HEAD + text)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("y = 40", "y = 20", "module 1 at [0, 20, 64, 32] overlaps module 0 at [0, 0, 64, 32]"),
+        ("modules = 2", "modules = 3", "the dataset has 3 modules, [[detector.module]] lists 2"),
+        (
+            "modules = 2\nwidth = 64",
+            "modules = 2\nwidth = 32",
+            "the dataset has 32 × 32 pixels uint16, [detector] says 64 × 32 pixels uint16",
+        ),
+        (
+            'kind = "pattern"\nmodules = 2\nwidth = 64\nheight = 32',
+            'kind = "directory"\npath = "absent"',
+            "absent does not exist; the folder",
+        ),
+    ],
+)
+def test_detector_and_dataset_must_agree(tmp_path: Path, old: str, new: str, says: str) -> None:
+    assert old in HEAD
+    with pytest.raises(RunFileError) as caught:
+        plan_of(tmp_path, HEAD.replace(old, new) + FULL)
+    assert says in str(caught.value)
+
+
+def test_missing_recordings_are_said_once_with_the_folder_that_is_there(tmp_path: Path) -> None:
+    text = (EXAMPLES / "03_recorded_jungfrau.toml").read_text(encoding="utf-8").replace("../../shared", "nowhere")
+    with pytest.raises(RunFileError) as caught:
+        plan_of(tmp_path, text)
+    first, second = str(caught.value).splitlines()
+    assert "dataset.files" in first
+    assert f"{tmp_path} is there" in first
+    assert "(and 9 more)" in first
+    assert "dataset.calibration" in second
+
+
+@pytest.mark.parametrize("name", ["01_first_light.toml", "02_faults.toml", "03_recorded_jungfrau.toml"])
+def test_the_examples_can_be_planned(name: str) -> None:
+    if "recorded" in name and not (EXAMPLES / "../../shared/data/jungfrau_m049").is_dir():
+        pytest.skip("the recorded frames of ../shared/data are not here")
+    plan = load_plan(EXAMPLES / name)
+    order = destination_telegram(plan)
+    assert decode(encode(order)) == order
+    count = len(plan.dtps)
+    source = source_telegram(
+        plan, [Endpoint("127.0.0.1", 1, 2, 3, 4)] * count, [Placement(0, 1, 2, 0, 1, 1, 1, 9)] * count
+    )
+    assert decode(encode(source)) == source
+
+
+def test_the_beam_centre_is_that_of_the_buffer(tmp_path: Path) -> None:
+    text = HEAD.replace("height = 32\n[[", "height = 32\nbeam_center_x = 30.0\nbeam_center_y = 35.0\n[[", 1)
+    plan = plan_of(
+        tmp_path, text + '[[buffer]]\nname = "centre"\nregion = [8, 24, 16, 24]\n[[buffer.sink]]\nkind = "hdf5"\n'
+    )
+    destination = destination_telegram(plan).destination
+    assert destination is not None
+    metadata = {parameter.name: parameter.value for parameter in destination.buffers[0].sinks[0].parameters}
+    assert '"beam_center_x": 22.0, "beam_center_y": 11.0' in metadata["metadata"]
+    assert metadata["prefix"] == '"out/plan_centre"'
+
+
+def test_rectangles_meet_or_do_not() -> None:
+    one = Rectangle(0, 0, 10, 10)
+    assert one.common(Rectangle(10, 0, 5, 5)) is None
+    assert one.common(Rectangle(9, 9, 5, 5)) == Rectangle(9, 9, 1, 1)
+    assert one.holds(Rectangle(0, 0, 10, 10))
+    assert not one.holds(Rectangle(0, 0, 0, 10))

@@ -1,0 +1,149 @@
+import dataclasses
+import random
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from lxml import etree
+
+from rashpa.control import telegram
+from rashpa.control.schemas import schema_path
+from rashpa.control.telegram_xml import MAX_BYTES, TelegramError, decode, encode
+from rashpa.testing.telegram_samples import telegram_samples
+
+GOLDEN = schema_path("telegram.xsd").parent / "golden"
+SAMPLES = telegram_samples()
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_telegram_comes_back_as_it_was(name: str) -> None:
+    assert decode(encode(SAMPLES[name])) == SAMPLES[name]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_golden_files_are_what_is_written_and_read(name: str) -> None:
+    golden = (GOLDEN / f"{name}.xml").read_bytes()
+    assert encode(SAMPLES[name]) == golden
+    assert decode(golden) == SAMPLES[name]
+
+
+def test_every_telegram_has_a_golden_file_and_every_golden_file_a_telegram() -> None:
+    assert {type(sample) for sample in SAMPLES.values()} == set(get_args(telegram.Telegram))
+    assert {path.stem for path in GOLDEN.glob("*.xml")} == set(SAMPLES)
+
+
+def test_schema_and_classes_have_the_same_attributes() -> None:
+    space = "{http://www.w3.org/2001/XMLSchema}"
+    root: Any = etree.parse(str(schema_path("telegram.xsd"))).getroot()
+    for entry in [*root.iterchildren(f"{space}complexType"), *root.iterchildren(f"{space}element")]:
+        described = {attribute.get("name") for attribute in entry.iter(f"{space}attribute")} - {"version"}
+        cls = getattr(telegram, entry.get("name"))
+        plain = {
+            item.name
+            for item in dataclasses.fields(cls)
+            if item.type in {int, str, float, bool} or item.type in {tuple[str, ...], tuple[int, ...]}
+        }
+        assert described == plain, entry.get("name")
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "not well-formed"),
+        (b"<Start", "not well-formed"),
+        (b"<Start/>", "version None"),
+        (b'<Start xmlns="urn:rashpa:telegram:1" version="2"/>', "version '2' of telegrams is not known"),
+        (b'<Start xmlns="urn:other" version="1"/>', "No matching global declaration"),
+        (b'<Start xmlns="urn:rashpa:telegram:1" version="1" speed="9"/>', "speed"),
+        (b'<Start xmlns="urn:rashpa:telegram:1" version="1"><Arm/></Start>', "line 1"),
+        (b'<Books xmlns="urn:rashpa:telegram:1" version="1"/>', "Books"),
+        (b'<!DOCTYPE a [<!ENTITY x "y">]><Start xmlns="urn:rashpa:telegram:1" version="1"/>', "no DOCTYPE"),
+        (b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>', "no DOCTYPE"),
+        ('<!DOCTYPE a><Start version="1"/>'.encode("utf-16"), "not well-formed"),
+        (b'<Start xmlns="urn:rashpa:telegram:1" version="1">' + b"<a>" * 5000, "not well-formed"),
+        (b" " * (MAX_BYTES + 1), "at most"),
+        (b'<Start xmlns="urn:rashpa:telegram:1" version="1">\xff</Start>', "not well-formed"),
+    ],
+)
+def test_what_is_no_telegram_is_refused_with_a_reason(data: bytes, says: str) -> None:
+    with pytest.raises(TelegramError, match=says):
+        decode(data)
+
+
+def test_external_entities_are_never_read(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    for trick in (
+        f'<!DOCTYPE a [<!ENTITY x SYSTEM "{secret.as_uri()}">]><Notify node="&x;" what="fault" text="" version="1"/>',
+        '<Notify xmlns="urn:rashpa:telegram:1" node="&x;" what="fault" text="" version="1"/>',
+    ):
+        with pytest.raises(TelegramError):
+            decode(trick.encode())
+
+
+def test_a_value_outside_the_schema_is_not_sent() -> None:
+    with pytest.raises(TelegramError, match=r"Configure cannot be sent.*drop"):
+        configure = SAMPLES["configure_source"]
+        assert isinstance(configure, telegram.Configure)
+        assert configure.source is not None
+        faults = dataclasses.replace(configure.source.faults, drop=1.5)
+        encode(dataclasses.replace(configure, source=dataclasses.replace(configure.source, faults=faults)))
+
+
+def test_text_that_xml_cannot_hold_is_replaced() -> None:
+    fault = telegram.Fault("emulator", "idle", "internal", "bell \x07 and newline\nand ümlaut \U0001f52c")
+    reply = decode(encode(fault))
+    assert reply == dataclasses.replace(fault, text="bell \ufffd and newline\nand ümlaut \U0001f52c")
+
+
+def test_numbers_keep_their_exact_value() -> None:
+    latency = telegram.Latency("ready", 2**63, 0.1, 1e-300, float("inf"))
+    buffer = telegram.BufferStatus("b", "", 0, 0, telegram.Books(), (), (latency,), ())
+    status = telegram.Status(
+        "r", "receiver", "idle", destination=telegram.DestinationStatus(1 / 3, "", "", (), (buffer,))
+    )
+    assert decode(encode(status)) == status
+
+
+def test_mutated_telegrams_are_read_or_refused_and_nothing_else() -> None:
+    dice = random.Random(20)
+    originals = [encode(sample) for sample in SAMPLES.values()]
+    pieces = [
+        b"<",
+        b">",
+        b"&",
+        b'"',
+        b"\x00",
+        b"\xff",
+        b"<!--",
+        b"<![CDATA[",
+        b"<?x?>",
+        b"&#0;",
+        b"&lt;",
+        b"-1",
+        b"9" * 30,
+        b"NaN",
+        b"xmlns=",
+        b"/",
+    ]
+    refused = 0
+    for _ in range(3000):
+        data = bytearray(dice.choice(originals))
+        for _ in range(dice.randint(1, 4)):
+            at = dice.randrange(len(data))
+            match dice.randrange(4):
+                case 0:
+                    data[at] = dice.randrange(256)
+                case 1:
+                    del data[at : at + dice.randint(1, 20)]
+                case 2:
+                    data[at:at] = dice.choice(pieces)
+                case _:
+                    data[at:at] = data[at : at + dice.randint(1, 60)]
+        try:
+            message = decode(bytes(data))
+        except TelegramError:
+            refused += 1
+        else:
+            assert decode(encode(message)) == message
+    assert refused > 1000
