@@ -1,0 +1,72 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "rashpa/link/verbs/device.hpp"
+#include "rashpa/link/verbs/options.hpp"
+
+namespace rashpa::link::verbs {
+
+/// One completion queue, with a channel to sleep on when asked for.
+class CompletionQueue {
+ public:
+  enum class Channel : std::uint8_t { none, events };
+  /// Throws ResourceError.
+  CompletionQueue(std::shared_ptr<Device> device, std::uint32_t entries, Channel channel);
+  ~CompletionQueue();
+  CompletionQueue(const CompletionQueue&) = delete;
+  CompletionQueue& operator=(const CompletionQueue&) = delete;
+
+  [[nodiscard]] ibv_cq* get() const noexcept { return queue_; }
+  /// Takes completions; their number, 0 when there are none or the queue is broken.
+  int poll(std::span<ibv_wc> out) noexcept;
+  /// The channel's file, −1 without one: readable after arm() when a completion comes.
+  [[nodiscard]] int file() const noexcept { return channel_ != nullptr ? channel_->fd : -1; }
+  /// Asks for one wake-up; poll() again before sleeping.
+  void arm() noexcept;
+  /// After the file was readable.
+  void take_event() noexcept;
+
+ private:
+  std::shared_ptr<Device> device_;
+  ibv_comp_channel* channel_ = nullptr;
+  ibv_cq* queue_ = nullptr;
+  unsigned unacknowledged_ = 0;
+};
+
+struct QueuePairConfig {
+  Transport transport = Transport::uc;
+  std::uint32_t pmtu = 1024;
+  std::uint32_t send_depth = 16;
+  std::uint32_t receive_depth = 1;
+  std::uint32_t inline_bytes = 0;  ///< so many bytes may be sent from memory that is not registered
+};
+
+/// One queue pair, made in state INIT (receives may be posted), ready after connect(). Empties itself before it goes.
+class QueuePair {
+ public:
+  /// Throws ConfigError when the port's MTU is less than `pmtu`, ResourceError.
+  QueuePair(std::shared_ptr<Device> device, const CompletionQueue& queue, const QueuePairConfig& config);
+  ~QueuePair();
+  QueuePair(const QueuePair&) = delete;
+  QueuePair& operator=(const QueuePair&) = delete;
+
+  /// Both ends name each other by IP address and real queue pair number; sequence numbers start at 0.
+  void connect(const std::string& peer, std::uint32_t peer_qpn);
+
+  [[nodiscard]] std::uint32_t number() const noexcept { return pair_->qp_num; }
+  /// 0, or an errno: ENOMEM when the queue is full.
+  int post_send(ibv_send_wr& request) noexcept;
+  /// Receives without memory, as an immediate needs them; false when one was refused.
+  bool post_receives(std::uint32_t count) noexcept;
+
+ private:
+  void modify(ibv_qp_attr& attributes, int mask, const char* state);
+
+  std::shared_ptr<Device> device_;
+  QueuePairConfig config_;
+  ibv_qp* pair_ = nullptr;
+};
+
+}  // namespace rashpa::link::verbs
