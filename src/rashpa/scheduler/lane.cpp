@@ -67,13 +67,14 @@ void Lane::count(DtpState& state, const link::Arrival& arrival) noexcept {
   state.lines_missing.fetch_add(arrival.lines_missing, std::memory_order_relaxed);
 }
 
-void Lane::note_first(std::size_t dtp, const link::Arrival& arrival) noexcept {
+// Called in order of images, so that the first one noted is the lowest.
+void Lane::note_first(std::uint64_t index, std::size_t dtp, link::Loss loss) noexcept {
   if (first_.known.load(std::memory_order_relaxed)) return;
-  first_.index = arrival.index;
-  first_.frame = config_.slice.frame(arrival.index);
+  first_.index = index;
+  first_.frame = config_.slice.frame(index);
   first_.dtp = config_.dtps[dtp].id;
   first_.module = config_.dtps[dtp].module;
-  first_.loss = arrival.loss;
+  first_.loss = loss;
   first_.known.store(true, std::memory_order_release);
 }
 
@@ -99,7 +100,6 @@ void Lane::take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now)
   StackImage& image = stack_of(number).images[arrival.index % config_.stack];
   ImageState& seen = states_[arrival.index % config_.slots];
   state.next = arrival.index + 1;
-  ++seen.decided;
   count(state, arrival);
   if (arrival.loss != link::Loss::deadline) {
     state.silent = false;
@@ -110,7 +110,10 @@ void Lane::take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now)
     ++seen.complete;
   } else {
     if (arrival.completeness == Completeness::missing) ++seen.missing;
-    note_first(dtp, arrival);
+    if (seen.loss == link::Loss::none) {
+      seen.lost_dtp = static_cast<std::uint32_t>(dtp);
+      seen.loss = arrival.loss;
+    }
     add_lost(image, dtp, arrival);
   }
   if (arrival.completeness != Completeness::missing) {
@@ -164,6 +167,7 @@ void Lane::submit(std::int64_t now) noexcept {
                          : seen.missing == dtps_.size() ? Completeness::missing
                                                         : Completeness::partial;
     completeness_.set(image.index, image.completeness);
+    if (image.completeness != Completeness::complete) note_first(image.index, seen.lost_dtp, seen.loss);
     last_packet = std::max(last_packet, image.last_packet_ns);
   }
   stack.ready_ns = now;
@@ -211,10 +215,7 @@ void Lane::abandon(std::int64_t now) noexcept {
   for (std::size_t dtp = 0; dtp < dtps_.size(); ++dtp) {
     const std::uint64_t rest = config_.images - std::min(config_.images, dtps_[dtp].next);
     if (rest == 0) continue;
-    link::Arrival lost{};
-    lost.index = dtps_[dtp].next;
-    lost.loss = link::Loss::deadline;
-    note_first(dtp, lost);
+    note_first(dtps_[dtp].next, dtp, link::Loss::deadline);
     dtps_[dtp].missing.fetch_add(rest, std::memory_order_relaxed);
     dtps_[dtp].losses[static_cast<std::size_t>(link::Loss::deadline)].fetch_add(rest, std::memory_order_relaxed);
   }

@@ -98,13 +98,15 @@ class Lane {
     std::array<std::atomic<std::uint64_t>, 6> losses{};
   };
   struct ImageState {  // of an image in the ring, beside its StackImage
-    std::uint32_t complete = 0, missing = 0, decided = 0;
+    std::uint32_t complete = 0, missing = 0;
+    std::uint32_t lost_dtp = 0;          // the first DTP that lost something of it …
+    link::Loss loss = link::Loss::none;  // … and how
   };
 
   Stack& stack_of(std::uint64_t number) noexcept { return stacks_[number % stacks_.size()]; }
   [[nodiscard]] std::uint64_t end_of(std::uint64_t stack) const noexcept;
   void count(DtpState& state, const link::Arrival& arrival) noexcept;
-  void note_first(std::size_t dtp, const link::Arrival& arrival) noexcept;
+  void note_first(std::uint64_t index, std::size_t dtp, link::Loss loss) noexcept;
   void add_lost(StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
   void close_behind(std::uint64_t end, bool silent_only) noexcept;
   void submit(std::int64_t now) noexcept;

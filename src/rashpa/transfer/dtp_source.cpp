@@ -61,6 +61,7 @@ void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uin
     if (config_.faults.stall > 0 &&
         static_cast<double>(next_random(stall_state_) >> 11) * 0x1p-53 < config_.faults.stall) {
       stalls_.fetch_add(1, std::memory_order_relaxed);
+      poll(0);
       sleep_ns(static_cast<std::int64_t>(config_.faults.stall_us) * 1000);
     }
     const Wait credit = wait_for_credit(stop, index);
@@ -136,7 +137,7 @@ bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index) {
   while (const std::size_t made = generator_.next(half)) {
     for (std::size_t i = 0; i < made; ++i) crc = crc32c({half[i].source, half[i].bytes}, crc);
     if (!post_all(stop, half.data(), made)) return false;
-    poll(0);
+    if (outstanding_ >= kBatch / 2) poll(0);
   }
   FrameRecord record{};
   record.dtp = dtp.id;
@@ -159,7 +160,7 @@ bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index) {
     if (stop.stop_requested()) return false;
     poll(kPollUs);
   }
-  poll(0);
+  // Small images are sent together where the next is due at once; every wait polls first.
   return true;
 }
 
