@@ -10,7 +10,9 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # Pip is kept quiet about itself.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-SOURCES := $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' '*CMakeLists.txt' 'cmake/*' schema 2>/dev/null)
+# What the native build is made of; `wildcard` leaves out what git still knows and the tree no longer has.
+SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'tests/*.cpp' 'tests/*.hpp' \
+  '*CMakeLists.txt' cmake schema 2>/dev/null))
 
 .PHONY: build packages demo test test-cpp test-python bench lint tidy asan tsan fuzz reference lock clean distclean help
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -159,8 +160,8 @@ def test_any_bytes_are_an_error_or_come_back() -> None:
 
 
 def test_a_short_header_says_what_it_needs_and_where() -> None:
-    with pytest.raises(PacketError, match=r"BTH needs 12 bytes, 7 are left at offset 42"):
-        decode(bytes.fromhex(WRITE)[: ETHERNET + IPV4 + UDP + 7], "ethernet")
+    with pytest.raises(PacketError, match="the BTH needs 12 bytes from offset 0, but only 7 are there"):
+        decode(bytes.fromhex(WRITE)[ETHERNET + IPV4 + UDP :][:7], "udp_payload")
 
 
 @pytest.mark.parametrize(
@@ -217,3 +218,40 @@ def test_hex_is_read_in_the_forms_people_paste(text: str) -> None:
 def test_what_is_no_hex_is_refused(text: str, says: str) -> None:
     with pytest.raises(PacketError, match=says):
         parse_hex(text)
+
+
+def crc32c(data: bytes) -> int:
+    """Bit by bit, from its definition (RFC 3720)."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def test_a_frame_record_made_from_its_document_is_recognised() -> None:
+    document = (ROOT / "schema" / "frame_record.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| (\w+) \|", document, re.MULTILINE)
+    fixed = {"magic": 0x41505352, "version": 1, "bytes": 128, "reserved": 0, "crc32c": 0}
+    values = {name: fixed.get(name, 3 + number) for number, (_, _, name) in enumerate(rows)}
+    record = bytearray(128)
+    end = 0
+    for offset, size, name in ((int(offset), int(size), name) for offset, size, name in rows):
+        assert offset == end, name
+        end = offset + size
+        record[offset:end] = values[name].to_bytes(min(size, 8), "little") * (size // min(size, 8))
+    assert end == len(record)
+    record[-4:] = crc32c(bytes(record[:-4])).to_bytes(4, "little")
+
+    packet = decode(bytes.fromhex(WRITE))
+    packet |= {"payload": record.hex(), "pad": None, "ipv4": {**packet["ipv4"], "total_length": None, "checksum": None}}
+    packet |= {"icrc": None, "udp": {**packet["udp"], "length": None}, "bth": {**packet["bth"], "pad_count": None}}
+    packet["reth"]["dma_length"] = None
+    shown = decode(encode(packet))
+    assert shown["icrc"]["verdict"] == "ok"
+    expected = {name: value for name, value in values.items() if name not in fixed}
+    assert shown["frame_record"] == {**expected, "user": [values["user"]] * 6}
+
+    record[20] ^= 1
+    assert "frame_record" not in decode(encode({**packet, "payload": record.hex()}))
