@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from rashpa.data.packet import Flow, Layer, PacketError, parse_hex
+from rashpa.data.packet import Flow, Layer
 from rashpa.data.packet import decode as decode_packet
 from rashpa.data.packet import encode as encode_packet
+from rashpa.data.packet_hex import PacketError, parse_hex
 
 app = typer.Typer(
     no_args_is_help=True, help="RoCE packets as hex and JSON: every header field, the payload, the ICRC's verdict."

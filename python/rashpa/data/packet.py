@@ -1,4 +1,4 @@
-"""RoCE packets as text: hex in every form that people paste, and a tree of headers that JSON holds.
+"""RoCE packets as a tree of headers that JSON holds.
 
 The bytes are read and written by the native codec (src/rashpa/link/roce/packet.hpp); here numbers become addresses and hex, and back.
 """
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from rashpa import _native
+from rashpa.data.packet_hex import PacketError, parse_hex
 
 Layer = Literal["ethernet", "ip", "udp_payload"]
 LAYERS: Final[tuple[Layer, ...]] = ("ethernet", "ip", "udp_payload")
@@ -22,10 +23,6 @@ _INFORMATIONAL = frozenset({"layer", "payload_length", "pad_length", "frame_reco
 _MAC_BYTES: Final = 6
 
 
-class PacketError(ValueError):
-    """The packet, its hex or its JSON is not what it should be; the text says where and why."""
-
-
 @dataclass(frozen=True)
 class Flow:
     """What the UDP payload alone does not show: between which addresses and ports it travels."""
@@ -34,63 +31,6 @@ class Flow:
     destination: str
     source_port: int = 0xC000
     destination_port: int = ROCE_PORT
-
-
-# ---- hex
-
-
-def parse_hex(text: str) -> bytes:
-    """Bytes of a hex string: with or without spaces, colons, 0x, commas; or of a dump by xxd, hexdump -C, tcpdump -x or Wireshark."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    rows = _dump_rows(lines)
-    digits = "".join(rows) if rows is not None else "".join(lines)
-    digits = re.sub(r"0[xX]|\\x|[\s:,;_\-]", "", digits)
-    wrong = re.search(r"[^0-9a-fA-F]", digits)
-    if wrong:
-        raise PacketError(f"hex: {wrong.group()!r} after {wrong.start()} digits is not a hexadecimal digit")
-    if not digits:
-        raise PacketError("hex: there is nothing to decode; give the packet's bytes, for example 2a00ffff…")
-    if len(digits) % 2:
-        raise PacketError(f"hex: {len(digits)} digits; two make a byte, so one is missing or too many")
-    return bytes.fromhex(digits)
-
-
-_OFFSET = re.compile(r"^\s*(?:0x)?([0-9a-fA-F]{4,8})(:?)(\s+)(.*)$")
-
-
-def _dump_rows(lines: list[str]) -> list[str] | None:
-    """The digits of each line of a dump with offsets; None when this is none: its offsets do not count the bytes."""
-    rows: list[str] = []
-    so_far = 0
-    for line in lines:
-        match = _OFFSET.match(line)
-        if not match:
-            if rows and re.fullmatch(rf"0*{so_far:x}", line.strip()):
-                continue  # the last line of hexdump: the length alone
-            return None
-        offset, colon, gap, rest = match.groups()
-        if int(offset, 16) != so_far or (not colon and len(gap) == 1 and len(lines) == 1):
-            return None
-        row = _dump_row(rest, colon=bool(colon))
-        so_far += len(row) // 2
-        rows.append(row)
-    return rows or None
-
-
-def _dump_row(rest: str, *, colon: bool) -> str:
-    """Digits of one line behind its offset: columns end at two spaces (with a colon) or at the text on the right."""
-    columns = re.split(r"\s{2,}", rest.split("|")[0].strip())
-    if colon:
-        columns = columns[:1]
-    row = ""
-    for column in columns:
-        tokens = column.split()
-        if len(row) + sum(map(len, tokens)) > 32 or not all(
-            re.fullmatch(r"(?:[0-9a-fA-F]{2})+", token) for token in tokens
-        ):
-            break
-        row += "".join(tokens)
-    return row
 
 
 # ---- decode
@@ -165,8 +105,19 @@ def _to_text(fields: Mapping[str, Any]) -> dict[str, Any]:
                 for key, item in value.items()
             }
         else:
-            out[name] = _text_of(name, value)
+            out[name] = (
+                _derived(name, value) | _text_of(name, value) if isinstance(value, dict) else _text_of(name, value)
+            )
     return out
+
+
+def _derived(name: str, header: Mapping[str, Any]) -> dict[str, Any]:
+    """What a header holds besides its own fields: they follow from its kind and the others."""
+    if name == "ipv4":
+        return {"version": 4, "ihl": 5 + len(header.get("options") or b"") // 4}
+    if name == "ipv6":
+        return {"version": 6}
+    return {"opcode": header["opcode"], "opcode_name": header["opcode_name"]} if name == "bth" else {}
 
 
 def _text_of(name: str, value: Any) -> Any:
@@ -228,6 +179,9 @@ def _header(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise PacketError(f"packet: {name} must be an object, not {value!r}")
     fields = {key: _value(f"{name}.{key}", key, item) for key, item in value.items() if key != "opcode_name"}
+    for key, right in _derived(name, fields).items() if name in {"ipv4", "ipv6"} else ():
+        if fields.pop(key, None) not in {None, right}:
+            raise PacketError(f"packet: {name}.{key} is {value[key]!r}; with these fields it is {right}")
     if name == "bth" and fields.get("opcode") is None:
         fields["opcode"] = _opcode(value.get("opcode_name"))
     return fields
