@@ -1,0 +1,103 @@
+"""Machines that live as long as the test session: one with Soft-RoCE, one with a PCI device behind an IOMMU.
+
+They start when the first test asks for them. `make test-vm` selects these tests; elsewhere they are skipped.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.vm import image
+from tests.vm.machine import Machine
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+CACHE = ROOT / "build/vm"
+BUILD = ROOT / os.environ.get("RASHPA_VM_BUILD", "build/release")
+
+SHARE_MODULES = ["virtio_pci", "9pnet_virtio", "9p"]
+RDMA_MODULES = ["rdma_rxe", "ib_uverbs", "rdma_cm", "rdma_ucm", "veth"]
+VFIO_MODULES = ["vfio", "vfio_iommu_type1", "vfio_pci"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "vm: boots a virtual machine; make test-vm selects these")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    here = [item for item in items if HERE in item.path.parents]
+    for item in here:
+        item.add_marker(pytest.mark.vm)
+        if "vm" not in config.option.markexpr:
+            item.add_marker(pytest.mark.skip(reason="boots a virtual machine: make test-vm"))
+
+
+def built_program(name: str) -> Path:
+    found = [path for path in BUILD.rglob(name) if path.is_file() and os.access(path, os.X_OK)]
+    if not found:
+        pytest.fail(f"vm: no program {name} below {BUILD}: make build, or name the build in RASHPA_VM_BUILD")
+    return found[0]
+
+
+def boot(name: str, modules: list[str], programs: dict[str, Path], arguments: tuple[str, ...], append: str) -> Machine:
+    """A machine whose set-up is guest/setup_<name>; everything it leaves is in build/vm/<name>."""
+    share = CACHE / name
+    shutil.rmtree(share, ignore_errors=True)
+    share.mkdir(parents=True)
+    kernel = image.unpacked_kernel(CACHE)
+    files = image.Initramfs()
+    files.file("/init", HERE / "guest/init")
+    files.file("/bin/busybox", image.program("busybox"))
+    files.link("/bin/sh", "busybox")
+    files.file("/guest/functions", HERE / "guest/functions")
+    files.file("/guest/setup", HERE / f"guest/setup_{name}")
+    files.text("/etc/libibverbs.d/rxe.driver", "driver rxe\n")
+    files.programs(programs)
+    order = image.modules_in_order(kernel, SHARE_MODULES + modules)
+    for path in order:
+        files.file(f"/modules/{path.name.removesuffix('.xz')}", path)
+    files.text("/modules/order", "".join(path.name.removesuffix(".xz") + "\n" for path in order))
+    files.write(share / "initramfs")
+    start = time.monotonic()
+    machine = Machine(kernel.image, share / "initramfs", share, arguments, append)
+    print(f"vm: {name} is up after {time.monotonic() - start:.1f} s")
+    return machine
+
+
+@pytest.fixture(scope="session")
+def rdma() -> Iterator[Machine]:
+    """Soft-RoCE in network namespaces, as guest/setup_rdma says."""
+    provider = image.provider("rxe")
+    machine = boot(
+        "rdma",
+        RDMA_MODULES,
+        {
+            "/usr/sbin/ip": image.program("ip"),
+            "/usr/sbin/rdma": image.program("rdma"),
+            "/usr/bin/ib_write_bw": image.program("ib_write_bw"),
+            "/usr/bin/ibv_devinfo": image.program("ibv_devinfo"),
+            "/usr/bin/rashpa_vm_peer": built_program("rashpa_vm_peer"),
+            str(provider): provider,
+        },
+        (),
+        "",
+    )
+    yield machine
+    machine.close()
+
+
+@pytest.fixture(scope="session")
+def edu() -> Iterator[Machine]:
+    """QEMU's teaching device "edu" behind an Intel IOMMU, bound to vfio-pci, and 16 huge pages."""
+    machine = boot(
+        "edu",
+        VFIO_MODULES,
+        {"/usr/sbin/ip": image.program("ip"), "/usr/bin/rashpa_vm_edu": built_program("rashpa_vm_edu")},
+        ("-device", "intel-iommu", "-device", "edu,dma_mask=0xffffffff"),
+        "intel_iommu=on hugepages=16",
+    )
+    yield machine
+    machine.close()

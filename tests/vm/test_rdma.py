@@ -1,0 +1,127 @@
+"""Our links against the kernel's Soft-RoCE: whole acquisitions, and what must be refused."""
+
+import re
+from itertools import product
+
+import pytest
+from tests.vm.acquisition import Acquisition, Outcome, acquire
+from tests.vm.machine import Machine
+
+LOSSLESS = [
+    Acquisition(source, destination, ip, options={"pmtu": pmtu, "packetisation": packetisation})
+    for source, destination in (("verbs", "verbs"), ("roce", "verbs"), ("verbs", "roce"))
+    for ip, (pmtu, packetisation) in product((4, 6), ((1024, "only"), (4096, "first_middle_last")))
+]
+RELIABLE = [
+    Acquisition("verbs", "verbs", ip, options={"pmtu": pmtu, "transport": "rc", "packetisation": "first_middle_last"})
+    for ip, pmtu in ((4, 1024), (6, 4096))
+]
+
+
+def name_of(run: Acquisition) -> str:
+    words = [run.options.get("transport", "uc"), f"ipv{run.ip}", f"pmtu{run.options['pmtu']}"]
+    return "-".join([run.source, run.destination, *map(str, words)])
+
+
+def expect_all_arrived(run: Acquisition, outcome: Outcome) -> None:
+    got = outcome.destination
+    assert got["balanced"], outcome.story
+    assert (got["expected"], got["complete"], got["accepted"], got["written"]) == (run.frames,) * 4, outcome.story
+    assert got["events"] == run.events, "one immediate for each image of each module, no more and no less"
+    assert got["events"] + got["duplicates"] == run.events, outcome.story
+    assert outcome.source["send_errors"] == 0
+    for refused in ("icrc_bad", "refused_key", "unknown_qp", "sequence_drops", "bad_records", "crc_mismatches"):
+        assert got[refused] == 0, (refused, outcome.story)
+    assert not outcome.bad_icrc, outcome.story
+
+
+@pytest.mark.parametrize("run", LOSSLESS, ids=name_of)
+def test_every_image_arrives_over_unreliable_connections(rdma: Machine, run: Acquisition) -> None:
+    outcome = acquire(rdma, name_of(run), run)
+    expect_all_arrived(run, outcome)
+
+
+@pytest.mark.parametrize("run", RELIABLE, ids=name_of)
+def test_every_image_arrives_over_reliable_connections(rdma: Machine, run: Acquisition) -> None:
+    outcome = acquire(rdma, name_of(run), run)
+    expect_all_arrived(run, outcome)
+
+
+@pytest.mark.parametrize("links", [("roce", "verbs"), ("verbs", "roce"), ("verbs", "verbs")], ids="-".join)
+def test_writes_with_a_wrong_key_are_refused(rdma: Machine, links: tuple[str, str]) -> None:
+    run = Acquisition(
+        *links,
+        frames=8,
+        options={"flow": "paced", "rate-hz": 50, "deadline-ms": 500},
+        source_options={"fault": "wrong-key"},
+        destination_options={"expect": "complete=0,partial=0"},
+    )
+    outcome = acquire(rdma, f"wrong-key-{'-'.join(links)}", run)
+    assert outcome.destination["missing"] == run.frames
+    assert outcome.destination["events"] == 0
+    assert outcome.destination["balanced"]
+    assert not outcome.bad_icrc
+
+
+@pytest.mark.parametrize("links", [("roce", "verbs"), ("verbs", "roce"), ("verbs", "verbs")], ids="-".join)
+def test_lines_behind_a_short_buffer_are_refused(rdma: Machine, links: tuple[str, str]) -> None:
+    run = Acquisition(
+        *links,
+        frames=8,
+        options={"flow": "paced", "rate-hz": 50, "deadline-ms": 500},
+        source_options={"fault": "short-buffer"},
+        destination_options={"expect": "complete=0,missing=0"},
+    )
+    outcome = acquire(rdma, f"short-buffer-{'-'.join(links)}", run)
+    assert outcome.destination["partial"] == run.frames
+    assert outcome.destination["balanced"]
+    assert not outcome.bad_icrc
+
+
+def test_packets_with_a_wrong_icrc_are_dropped_by_the_kernel_and_stand_in_the_books(rdma: Machine) -> None:
+    run = Acquisition(
+        "roce",
+        "verbs",
+        frames=60,
+        options={"deadline-ms": 1000},
+        source_options={"fault": "bad-icrc", "fault-rate": 0.01, "fates": "$OUT/fates"},
+        destination_options={"expect-fates": "$OUT/fates"},
+    )
+    outcome = acquire(rdma, "bad-icrc-roce-verbs", run)
+    assert outcome.source["injected_corrupt"] > 0
+    assert outcome.bad_icrc, "the kernel must have seen the wrong checksums"
+    assert outcome.destination["complete"] < run.frames
+    assert outcome.destination["balanced"]
+
+
+@pytest.mark.parametrize(("source", "destination"), [("roce", "verbs"), ("verbs", "roce")])
+def test_the_books_of_a_whole_acquisition_balance(rdma: Machine, source: str, destination: str) -> None:
+    """Four modules, more images than the ring has slots, several megabytes, every image's checksum verified."""
+    run = Acquisition(
+        source,
+        destination,
+        frames=120,
+        modules=4,
+        options={"pmtu": 4096, "width": 256, "height": 64, "slots": 16, "stack": 8},
+        timeout_s=80,
+    )
+    outcome = acquire(rdma, f"whole-{source}-{destination}", run)
+    expect_all_arrived(run, outcome)
+
+
+def test_perftest_runs_beside_an_acquisition(rdma: Machine) -> None:
+    """The kernel serves perftest's queue pairs and ours at the same time; neither disturbs the other."""
+    run = Acquisition("roce", "verbs", frames=40)
+    write = "ib_write_bw -c UC -x 1 -n 200 -s 8192 -m 1024"
+    outcome = acquire(rdma, "perftest-beside", run, f"{write} -d rxe0 & {write} -d rxe1 10.0.1.1; wait $!")
+    expect_all_arrived(run, outcome)
+    assert outcome.counters["rxe1", "sent_pkts"] == outcome.counters["rxe0", "rcvd_pkts"] == 200 * 8
+
+
+def test_perftest_writes_between_two_devices_of_the_kernel(rdma: Machine) -> None:
+    """The machine itself is sound: no program of ours takes part."""
+    write = "ib_write_bw -c UC -x 2 -n 200 -s 8192 -m 4096"
+    result = rdma.run("perftest", f"{write} -d rxe0 & server=$!\n{write} -d rxe1 10.0.1.1\nwait $server")
+    assert result.status == 0, result.output
+    assert re.search(r"^ 8192 +200 ", result.output, re.MULTILINE), result.output
+    assert "bad ICRC" not in result.kernel
