@@ -139,6 +139,7 @@ class Manager:
         self._outcome = Outcome(plan)
         self._task: asyncio.Task[None] | None = None
         self._began = 0.0
+        self._owned = False  # whether the nodes are this run's to abort
 
     async def run(self) -> Outcome:
         """Carries the run through. Does not raise for what nodes do: that is the outcome's problem."""
@@ -165,6 +166,11 @@ class Manager:
                 )
                 await self._give_up(await self._reason_of(error), error.node if error.lost else "")
         return self._outcome
+
+    @property
+    def local_nodes(self) -> Mapping[str, LocalNode]:
+        """By role, those that this manager has started."""
+        return self._local
 
     def interrupt(self) -> None:
         """Ends the run in order and in bounded time; from the loop's thread."""
@@ -195,27 +201,35 @@ class Manager:
 
     async def _connect(self) -> None:
         nodes = self._plan.file.nodes
-        for role, url in (("receiver", nodes.receiver), ("emulator", nodes.emulator)):
-            if url == "local" and role not in self._transports:
-                self._local[role] = await LocalNode.start(role, self._command(role))
-                url = self._local[role].url
-            base = "http://node" if role in self._transports else url
-            self._clients[role] = NodeClient(
-                role, base, "" if role in self._local else self._token, nodes.authority, self._transports.get(role)
-            )
+        urls = {"receiver": nodes.receiver, "emulator": nodes.emulator}
+        local = [role for role, url in urls.items() if url == "local" and role not in self._transports]
+        try:
+            async with asyncio.TaskGroup() as group:
+                for role in local:
+                    group.create_task(self._start_local(role))
+        except* NodeError as errors:
+            raise errors.exceptions[0] from None
+        for role, url in urls.items():
+            if role in self._transports:
+                self._clients[role] = NodeClient(role, "http://node", transport=self._transports[role])
+            elif role in self._local:
+                self._clients[role] = NodeClient(role, self._local[role].url)
+            else:
+                self._clients[role] = NodeClient(role, url, self._token, nodes.authority)
+
+    async def _start_local(self, role: str) -> None:
+        self._local[role] = await LocalNode.start(role, self._command(role))
 
     async def _configure(self, emulator: NodeClient, receiver: NodeClient) -> None:
         for client in (receiver, emulator):
-            # a node that stays up is idle after a regular run; what an earlier manager left is cleared, what another one runs is not
+            # what an earlier run left on a node that stays up is cleared; what another manager runs is not touched
             status = await client.status()
-            if status.state in ("finished", "fault", "configured"):
+            if status.state in ("finished", "fault"):
                 await client.order(telegram.Reset())
             elif status.state != "idle":
-                raise NodeError(
-                    client.name,
-                    f"{client.name} is {status.state} for somebody else; wait, or send it Abort and Reset",
-                    "state",
-                )
+                text = f"{client.name} is {status.state} for somebody else; wait, or send it Abort and Reset"
+                raise NodeError(client.name, text, "state")
+        self._owned = True
         self._tell("configuring the receiver")
         destination = await receiver.configure(destination_telegram(self._plan))
         self._expect_all("receiver", len(destination.endpoints), len(destination.placements))
@@ -288,7 +302,7 @@ class Manager:
         if self._began:
             outcome.acquisition_s = time.monotonic() - self._began
         for role in ("emulator", "receiver"):
-            if role in self._clients and role != lost:
+            if self._owned and role in self._clients and role != lost:
                 with contextlib.suppress(NodeError, TimeoutError):
                     async with asyncio.timeout(_QUIET_S):
                         self._last[role] = await self._stop_node(self._clients[role])

@@ -1,11 +1,13 @@
 """The counters of a node as Prometheus metrics; made anew from the engine's status at each scrape, so that they cannot disagree with it."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric, SummaryMetricFamily
 from prometheus_client.registry import Collector
 
+from rashpa.control.machine import machine_facts
 from rashpa.control.telegram import BufferStatus, DestinationStatus, SourceStatus, Status, count_of
 
 
@@ -28,7 +30,9 @@ class NodeMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         status = self._status()
-        yield InfoMetricFamily("rashpa_build", "What this node is made of", value={"version": self._version})
+        yield InfoMetricFamily(
+            "rashpa_build", "What this node is made of", value={"version": self._version, "commit": _commit()}
+        )
         state = GaugeMetricFamily("rashpa_state", "1 for the state that the node is in", labels=["role", "state"])
         state.add_metric([status.role, status.state], 1)
         yield state
@@ -36,6 +40,11 @@ class NodeMetrics(Collector):
             yield from _source_metrics(status.source)
         if status.destination is not None:
             yield from _destination_metrics(status.destination)
+
+
+@cache
+def _commit() -> str:
+    return str(machine_facts().get("commit", ""))
 
 
 def _source_metrics(source: SourceStatus) -> Iterator[Metric]:

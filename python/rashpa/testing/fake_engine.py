@@ -145,6 +145,7 @@ class FakeDestination:
         try:
             self._listener.bind((order.bind_address, order.port))
         except OSError as error:
+            self._listener.close()
             raise EngineError(
                 "resource", f"fake: {order.bind_address} port {order.port}: {error.strerror}; take another link.port"
             ) from None

@@ -1,0 +1,269 @@
+import asyncio
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from rashpa.control import telegram
+from rashpa.control.local_node import LocalNode
+from rashpa.control.manager import Manager, Outcome, Progress
+from rashpa.control.node_client import NodeClient, NodeError
+from rashpa.control.run_plan import Plan, load_plan
+from rashpa.node.node import Node
+from rashpa.node.server import NodeApp
+from rashpa.testing.fake_engine import FakeFactory
+
+RUN = """\
+[run]
+name = "test"
+frames = {frames}
+[detector]
+width = 64
+height = 32
+rate_hz = {rate_hz}
+[[detector.module]]
+x = 0
+y = 0
+[[detector.module]]
+x = 0
+y = 40
+[dataset]
+kind = "pattern"
+modules = 2
+width = 64
+height = 32
+[link]
+port = {port}
+[[buffer]]
+name = "full"
+bands = 2
+slots = 40
+[[buffer]]
+name = "centre"
+region = [16, 8, 32, 24]
+every = 5
+deadline_ms = 100
+"""
+ENDLESS = {"frames": 100_000, "rate_hz": 50.0}
+
+
+def plan_of(tmp_path: Path, extra: str = "", frames: int = 120, rate_hz: float = 0.0, port: int = 0) -> Plan:
+    path = tmp_path / "run.toml"
+    path.write_text(RUN.format(frames=frames, rate_hz=rate_hz, port=port) + extra)
+    return load_plan(path)
+
+
+def nodes(receiver: FakeFactory | None = None) -> dict[str, Node]:
+    return {
+        "emulator": Node("emulator", "emulator", FakeFactory("emulator")),
+        "receiver": Node("receiver", "receiver", receiver or FakeFactory("receiver")),
+    }
+
+
+def fake_command(role: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", "rashpa.testing.fake_node", role)
+
+
+def run_here(plan: Plan, made: dict[str, Node], observer: Callable[[Progress], None] | None = None) -> Outcome:
+    transports = {role: httpx.ASGITransport(NodeApp(node, "test").starlette()) for role, node in made.items()}
+    manager = Manager(plan, observer or (lambda progress: None), transports=transports)
+    return asyncio.run(manager.run())
+
+
+def test_a_run_without_faults_ends_with_balanced_books(tmp_path: Path) -> None:
+    phases: list[str] = []
+    made = nodes()
+    outcome = run_here(plan_of(tmp_path), made, lambda progress: phases.append(progress.phase))
+    assert outcome.good, outcome.problem
+    assert outcome.books.expected == 120 + 24 == outcome.books.complete
+    assert outcome.books.accepted == outcome.books.written
+    assert phases[0] == "starting nodes"
+    assert phases[-1] == "done"
+    assert {node.state for node in made.values()} == {"idle"}
+    assert outcome.rates.images_per_s > 0
+
+
+def test_nodes_that_stay_up_take_the_next_run(tmp_path: Path) -> None:
+    made = nodes()
+    for _ in range(2):
+        assert run_here(plan_of(tmp_path), made).good
+
+
+def test_what_the_log_says_is_found_by_the_receiver(tmp_path: Path) -> None:
+    faults = "[faults]\nseed = 4\ndrop = 0.1\ndead_modules = [{ module = 1, from_frame = 100 }, { module = 0, from_frame = 110 }]\n"
+    outcome = run_here(plan_of(tmp_path, faults), nodes())
+    assert outcome.good, outcome.problem
+    full = outcome.accounts[0]
+    assert full.expected_missing == 10
+    assert full.expected_partial >= 10
+    assert full.expected_complete + full.expected_partial + full.expected_missing == 120
+    assert outcome.books.missing == sum(account.expected_missing for account in outcome.accounts)
+
+
+class LyingFactory(FakeFactory):
+    """A receiver that takes a partial image for a complete one."""
+
+    def make(self, order: telegram.Configure):  # type: ignore[no-untyped-def]
+        engine = super().make(order)
+        told = engine.table
+
+        def table(name: str, key: str):  # type: ignore[no-untyped-def]
+            honest = told(name, key).copy()
+            if name == "completeness":
+                honest[honest == 2] = 1
+            return honest
+
+        engine.table = table  # type: ignore[method-assign]
+        return engine
+
+
+def test_an_image_that_the_log_does_not_explain_makes_the_run_fail(tmp_path: Path) -> None:
+    outcome = run_here(plan_of(tmp_path, "[faults]\ndrop = 0.2\n"), nodes(LyingFactory("receiver")))
+    assert outcome.balanced
+    assert outcome.unexplained > 0
+    assert not outcome.good
+    assert "the emulator's log says partial, the receiver found complete" in outcome.accounts[0].first_unexplained
+
+
+def test_a_plan_beyond_the_nodes_is_refused_before_anything_is_configured(tmp_path: Path) -> None:
+    made = nodes(FakeFactory("receiver", bytes_per_s=1000))
+    outcome = run_here(plan_of(tmp_path, rate_hz=1000.0), made)
+    assert outcome.refused
+    assert "what fits: rate_hz = 0" in outcome.problem
+    assert {node.state for node in made.values()} == {"idle"}
+
+
+def test_a_port_in_use_is_one_clear_error_and_the_next_run_works(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        made = nodes()
+        outcome = run_here(plan_of(tmp_path, port=port), made)
+    assert outcome.refused
+    assert outcome.problem == f"fake: 127.0.0.1 port {port}: Address already in use; take another link.port"
+    assert run_here(plan_of(tmp_path), made).good
+
+
+def test_a_node_that_somebody_else_uses_is_left_alone(tmp_path: Path) -> None:
+    made = nodes()
+
+    async def occupy_and_run() -> Outcome:
+        apps = {role: httpx.ASGITransport(NodeApp(node, "test").starlette()) for role, node in made.items()}
+        first = Manager(plan_of(tmp_path, **ENDLESS), transports=apps)  # type: ignore[arg-type]
+        running = asyncio.create_task(first.run())
+        while made["emulator"].state != "running":  # noqa: ASYNC110  the other task is in this loop
+            await asyncio.sleep(0)
+        second = await Manager(plan_of(tmp_path), transports=apps).run()
+        assert made["emulator"].state == "running"
+        first.interrupt()
+        await running
+        return second
+
+    outcome = asyncio.run(occupy_and_run())
+    assert outcome.problem == "receiver is running for somebody else; wait, or send it Abort and Reset"
+
+
+def test_a_node_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        plan = plan_of(tmp_path, f'[nodes]\nreceiver = "{url}"\n')
+        outcome = asyncio.run(Manager(plan, command=fake_command).run())
+    assert f"receiver at {url} cannot be reached" in outcome.problem
+
+
+def _run_and_strike(plan: Plan, strike: Callable[[Manager], None], after_images: int = 20) -> tuple[Outcome, float]:
+    """Runs with local processes; `strike` is called once some images are decided. Returns the outcome and the seconds after the strike."""
+    struck: list[float] = []
+
+    def observe(progress: Progress) -> None:
+        destination = progress.receiver.destination if progress.receiver else None
+        if not struck and destination and destination.buffers[0].books.complete >= after_images:
+            struck.append(time.monotonic())
+            strike(manager)
+
+    manager = Manager(plan, observe, command=fake_command)
+    outcome = asyncio.run(manager.run())
+    return outcome, time.monotonic() - struck[0]
+
+
+def _pid(manager: Manager, role: str) -> int:
+    return manager.local_nodes[role].pid
+
+
+@pytest.mark.parametrize("role", ["receiver", "emulator"])
+def test_a_killed_node_is_named_with_the_first_missing_image_in_bounded_time(tmp_path: Path, role: str) -> None:
+    plan = plan_of(tmp_path, **ENDLESS)  # type: ignore[arg-type]
+    outcome, seconds = _run_and_strike(plan, lambda manager: os.kill(_pid(manager, role), signal.SIGKILL))
+    assert not outcome.good
+    assert f"{role} (process" in outcome.problem
+    assert "was killed by SIGKILL" in outcome.problem
+    assert "first missing image: buffer full image" in outcome.problem
+    assert seconds < 10.0
+
+
+@pytest.mark.parametrize("role", ["receiver", "emulator"])
+def test_a_node_that_hangs_is_named_in_bounded_time(tmp_path: Path, role: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rashpa.control.node_client._QUESTION_S", 1.0)
+    monkeypatch.setattr("rashpa.control.local_node._CLOSE_S", 0.5)
+    plan = plan_of(tmp_path, **ENDLESS)  # type: ignore[arg-type]
+    outcome, seconds = _run_and_strike(plan, lambda manager: os.kill(_pid(manager, role), signal.SIGSTOP))
+    assert f"{role} at http://127.0.0.1" in outcome.problem
+    assert "did not answer in time (GetStatus)" in outcome.problem
+    assert seconds < 10.0
+
+
+def test_an_interrupt_ends_both_nodes_and_names_the_first_missing_image(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, **ENDLESS)  # type: ignore[arg-type]
+    pids: list[int] = []
+
+    def strike(manager: Manager) -> None:
+        pids.extend(_pid(manager, role) for role in ("receiver", "emulator"))
+        manager.interrupt()
+
+    outcome, seconds = _run_and_strike(plan, strike)
+    assert outcome.interrupted
+    assert not outcome.good
+    assert outcome.problem.startswith("interrupted\nfirst missing image: buffer full image")
+    assert outcome.balanced
+    assert seconds < 10.0
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_a_node_that_does_not_start_says_why() -> None:
+    command = (sys.executable, "-c", "import sys; sys.exit('no luck today')")
+    with pytest.raises(NodeError, match="receiver did not start; it said: no luck today"):
+        asyncio.run(LocalNode.start("receiver", command))
+
+
+def test_an_answer_that_is_no_telegram_is_explained() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(404, text="<html>not here</html>")
+
+    async def ask() -> None:
+        client = NodeClient("receiver", "http://node", transport=httpx.MockTransport(answer))
+        try:
+            await client.status()
+        finally:
+            await client.close()
+
+    with pytest.raises(NodeError, match=r"answers GetStatus with HTTP 404 and no telegram .*is it a rashpa node"):
+        asyncio.run(ask())
+
+
+def test_a_run_in_which_nothing_happens_any_more_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rashpa.control.manager._STALL_S", 0.2)
+    monkeypatch.setattr("rashpa.testing.fake_engine.FakeDestination.stop", lambda self: None)
+    plan = plan_of(tmp_path, "[faults]\ndead_modules = [{ module = 1, from_frame = 0 }]\n")
+    outcome = run_here(plan, nodes())
+    assert "receiver is running, but nothing has happened for" in outcome.problem
+    assert "first missing image" in outcome.problem

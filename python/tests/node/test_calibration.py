@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+
+from rashpa.control.telegram import Buffer, DestinationDtp
+from rashpa.node.calibration import GAP, Maps, gaps_of_buffer, maps_of_buffer
+from rashpa.node.engine import EngineError
+
+
+def _buffer(*dtps: DestinationDtp) -> Buffer:
+    return Buffer("b", 6, 5, "uint16", 4, 2, 1, 0, 9, 100, "keep", False, 1, dtps)
+
+
+def _module(number: int) -> Maps:
+    values = number * 100 + np.arange(12, dtype=np.float32).reshape(3, 4)
+    three = np.stack([values, values + 1000, values + 2000]).astype(np.float32)
+    return Maps(three, -three, np.full((3, 4), number << 4, np.uint32))
+
+
+def test_each_dtp_brings_its_part_of_the_maps_to_its_place() -> None:
+    buffer = _buffer(DestinationDtp(0, 0, 0, 0, 4, 1, 0, 2), DestinationDtp(1, 1, 4, 3, 2, 2, 1, 0))
+    maps = maps_of_buffer(buffer, [_module(0), _module(1)])
+    assert maps.pedestal[0, 0].tolist() == [8, 9, 10, 11, 0, 0]
+    assert maps.pedestal[2, 3:, 4:].tolist() == [[2101, 2102], [2105, 2106]]
+    assert maps.gain[1, 4, 5] == -1106
+    assert maps.mask[0].tolist() == [0, 0, 0, 0, GAP, GAP]
+    assert maps.mask[3:, 4:].tolist() == [[16, 16], [16, 16]]
+    assert (maps.mask == GAP).sum() == 30 - 4 - 4
+
+
+def test_without_calibration_only_gaps_are_masked() -> None:
+    mask = gaps_of_buffer(_buffer(DestinationDtp(0, 0, 1, 1, 4, 2, 0, 0)))
+    assert mask.sum() == 30 - 8
+    assert mask[1:3, 1:5].sum() == 0
+
+
+def test_a_module_without_calibration_is_named() -> None:
+    with pytest.raises(EngineError, match="takes module 1, but the dataset has calibration for 1 modules"):
+        maps_of_buffer(_buffer(DestinationDtp(0, 1, 0, 0, 4, 1, 0, 0)), [_module(0)])
+
+
+def test_calibration_smaller_than_the_module_is_refused() -> None:
+    with pytest.raises(EngineError, match="calibration of module 0 is 4 × 3 pixels"):
+        maps_of_buffer(_buffer(DestinationDtp(0, 0, 0, 0, 4, 2, 0, 2)), [_module(0)])

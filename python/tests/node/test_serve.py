@@ -1,0 +1,68 @@
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from rashpa.node.serve import Listen, ServeError, serve_node
+from rashpa.testing.fake_engine import FakeFactory
+
+COMMAND = [sys.executable, "-m", "rashpa.testing.fake_node", "receiver"]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.3.2.1"])
+def test_loopback_needs_neither_token_nor_tls(host: str) -> None:
+    Listen(host).check()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
+def test_any_other_address_needs_both(host: str, tmp_path: Path) -> None:
+    certificate, key = tmp_path / "c.pem", tmp_path / "k.pem"
+    for path in (certificate, key):
+        path.write_text("")
+    for listen in (Listen(host), Listen(host, token="t"), Listen(host, certificate=certificate, key=key)):
+        with pytest.raises(ServeError, match="is not a loopback address"):
+            listen.check()
+    Listen(host, token="t", certificate=certificate, key=key).check()
+
+
+def test_tls_files_must_be_there_and_belong_together(tmp_path: Path) -> None:
+    with pytest.raises(ServeError, match="needs both"):
+        Listen(certificate=tmp_path / "c.pem").check()
+    with pytest.raises(ServeError, match=r"c\.pem: no such file"):
+        Listen(certificate=tmp_path / "c.pem", key=tmp_path / "k.pem").check()
+
+
+def test_a_control_port_in_use_is_refused() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ServeError, match=f"127.0.0.1 port {port}: Address already in use; take another --port"):
+            serve_node("receiver", "r", FakeFactory("receiver"), Listen(port=port), "test")
+
+
+def _start() -> tuple["subprocess.Popen[bytes]", str]:
+    process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    said = json.loads(process.stdout.readline())
+    assert said["role"] == "receiver"
+    return process, said["url"]
+
+
+def test_a_node_ends_when_its_parents_pipe_is_closed() -> None:
+    process, url = _start()
+    with process:
+        assert httpx.get(f"{url}/healthz").json()["state"] == "idle"
+        process.communicate(timeout=10.0)  # closes stdin
+        assert process.returncode == 0
+
+
+def test_a_node_ends_in_order_on_sigterm() -> None:
+    process, _ = _start()
+    with process:
+        process.terminate()
+        assert process.wait(timeout=10.0) == 0

@@ -1,0 +1,134 @@
+import asyncio
+import io
+from collections.abc import Awaitable, Callable
+
+import httpx
+import pytest
+from PIL import Image
+from prometheus_client.parser import text_string_to_metric_families
+
+from rashpa.control import telegram
+from rashpa.control.telegram_xml import MAX_BYTES, decode, encode
+from rashpa.node.node import Node
+from rashpa.node.server import NodeApp
+from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.telegram_samples import telegram_samples
+
+
+def ask(work: Callable[[httpx.AsyncClient], Awaitable[None]], token: str = "", configured: bool = True) -> None:
+    async def asked() -> None:
+        node = Node("r", "receiver", FakeFactory("receiver"))
+        if configured:
+            await node.obey(telegram_samples()["configure_destination"])
+        transport = httpx.ASGITransport(NodeApp(node, "1.2", token).starlette())
+        async with httpx.AsyncClient(transport=transport, base_url="http://node") as client:
+            await work(client)
+        await node.close()
+
+    asyncio.run(asked())
+
+
+def test_telegrams_are_answered_with_telegrams_and_the_http_status_of_their_fault() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        answer = await client.post("/telegram", content=encode(telegram.GetStatus()))
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == "application/xml"
+        status = decode(answer.content)
+        assert isinstance(status, telegram.Status)
+        assert status.state == "configured"
+        for content, code in (
+            (encode(telegram.Start()), 409),
+            (b"<nonsense", 400),
+            (b'<!DOCTYPE a [<!ENTITY x "y">]><a/>', 400),
+            (b" " * (MAX_BYTES + 1), 400),
+        ):
+            refused = await client.post("/telegram", content=content)
+            assert refused.status_code == code
+            assert isinstance(decode(refused.content), telegram.Fault)
+        assert (await client.get("/telegram")).status_code == 405
+
+    ask(work)
+
+
+def test_without_its_token_a_node_says_only_that_it_lives() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        for path in (
+            "/status",
+            "/capabilities",
+            "/metrics",
+            "/preview?buffer=full",
+            "/books?table=decisions&buffer=full",
+        ):
+            assert (await client.get(path)).status_code == 401
+            assert (await client.get(path, headers={"authorization": "Bearer wrong"})).status_code == 401
+            assert (await client.get(path, headers={"authorization": "Bearer secret"})).status_code == 200
+        assert (await client.post("/telegram", content=encode(telegram.Reset()))).status_code == 401
+        assert (await client.get("/healthz")).json() == {"node": "r", "state": "configured"}
+
+    ask(work, token="secret")
+
+
+def test_status_and_capabilities_are_json_too() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        status = (await client.get("/status")).json()
+        assert status["destination"]["buffers"][0]["books"]["expected"] == 2400
+        assert (await client.get("/capabilities")).json()["kernels"] == ["jungfrau", "bragg_count", "csr"]
+
+    ask(work)
+
+
+def test_metrics_have_the_names_of_the_field() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        text = (await client.get("/metrics")).text
+        samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+        frames = {
+            tuple(sample.labels.values()): sample.value for sample in samples if sample.name == "rashpa_frames_total"
+        }
+        assert frames["expected", "", "full", ""] == 2400
+        assert ("complete", "1", "full", "2") in frames
+        names = {sample.name for sample in samples}
+        assert {"rashpa_bytes_received_total", "rashpa_stack_ready_seconds", "rashpa_build_info"} <= names
+        build = next(sample for sample in samples if sample.name == "rashpa_build_info")
+        assert set(build.labels) == {"version", "commit"}
+        assert build.labels["version"] == "1.2"
+
+    ask(work)
+
+
+def test_an_idle_node_has_metrics_but_no_images_and_no_books() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        assert 'rashpa_state{role="receiver",state="idle"} 1.0' in (await client.get("/metrics")).text
+        assert (await client.get("/preview?buffer=full")).status_code == 404
+        assert (await client.get("/books?table=completeness&buffer=full")).status_code == 404
+
+    ask(work, configured=False)
+
+
+def test_a_preview_is_a_png_of_the_buffers_size() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        answer = await client.get("/preview?buffer=full")
+        assert answer.headers["content-type"] == "image/png"
+        assert Image.open(io.BytesIO(answer.content)).size == (1024, 512)
+        assert (await client.get("/preview?buffer=nothing")).status_code == 404
+
+    ask(work)
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("table=completeness&buffer=full", 200),
+        ("table=completeness&buffer=absent", 404),
+        ("table=fates&dtp=2", 404),
+        ("table=secrets&buffer=full", 400),
+        ("", 400),
+    ],
+)
+def test_books_are_one_byte_an_image(query: str, code: int) -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        answer = await client.get(f"/books?{query}")
+        assert answer.status_code == code
+        if code == 200:
+            assert answer.content == bytes(2400)
+
+    ask(work)
