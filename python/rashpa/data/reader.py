@@ -273,7 +273,13 @@ def open_run(path: Path | str) -> Run:
     try:
         return Run(file, path)
     except (KeyError, OSError, TypeError) as error:
+        unfinished = "entry/rashpa" in file and "entry/rashpa/books" not in file
         file.close()
+        if unfinished:
+            raise RunFileError(
+                f"{path}: its receiver was killed before it could close the run; the images stored until then are in the data files, "
+                "which h5py opens with swmr=True"
+            ) from error
         hint = "give the _master.h5 file of a finished run"
         raise RunFileError(f"{path}: is not a run of rashpa ({str(error).strip(chr(34))}); {hint}") from error
 

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -71,6 +72,14 @@ def test_a_data_file_in_place_of_the_master_is_refused(tmp_path: Path) -> None:
     stored_run.make_run(tmp_path)
     with pytest.raises(RunFileError, match=r"give the _master\.h5 file"):
         open_run(tmp_path / "run_data_000001.h5")
+
+
+def test_a_run_that_was_never_closed_is_named_as_such(tmp_path: Path) -> None:
+    master = stored_run.make_run(tmp_path)
+    with h5py.File(master, "a") as file:
+        del file["entry/rashpa/books"]
+    with pytest.raises(RunFileError, match="killed before it could close"):
+        open_run(master)
 
 
 def test_a_missing_data_file_is_named(tmp_path: Path) -> None:
