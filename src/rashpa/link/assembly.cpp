@@ -54,13 +54,15 @@ void check(const DestinationDtp& dtp, std::uint64_t region_bytes) {
 }
 
 Assembly::Assembly(const DestinationDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
-                   NotFree not_free, ReceiverCounters& counters)
+                   NotFree not_free, ReceiverCounters& counters, Sight sight, Verify verify)
     : dtp_(dtp),
       placement_(dtp.placement),
       list_index_(list_index),
       unit_(unit),
       region_(region.data()),
       not_free_(not_free),
+      sight_(sight),
+      verify_(verify),
       counters_(&counters),
       payload_bytes_(dtp.placement.payload_bytes()) {
   check(dtp, region.size());
@@ -178,7 +180,7 @@ void Assembly::put_event(std::uint64_t offset, std::span<const std::byte> bytes,
       counters_->duplicate_packets.add(1);
       return;
     }
-    std::memcpy(region_ + offset, bytes.data(), FrameRecord::kBytes);
+    if (sight_ == Sight::packets) std::memcpy(region_ + offset, bytes.data(), FrameRecord::kBytes);
     image.event = true;
     image.record = *record;
     image.last_packet_ns = now;
@@ -206,6 +208,13 @@ std::uint32_t Assembly::payload_crc(const Image& image) const noexcept {
   return crc;
 }
 
+// True when the image's checksum is compared before it is called complete.
+bool Assembly::verified(std::uint64_t index) const noexcept {
+  constexpr std::uint64_t kSample = 16;
+  if (sight_ == Sight::packets || verify_ == Verify::all) return true;
+  return verify_ == Verify::sampled && index % kSample == 0;
+}
+
 // True when the event of image next_ cannot come any more.
 bool Assembly::given_up(std::int64_t now) const noexcept {
   if (!any_event_ || latest_event_ <= next_) return false;
@@ -225,16 +234,16 @@ Arrival Assembly::judge(const Image& image, bool event) noexcept {
   arrival.record = image.record;
   arrival.last_packet_ns = image.last_packet_ns;
   arrival.completeness = Completeness::partial;
-  if (!image.map.full()) {
+  if (sight_ == Sight::packets && !image.map.full()) {
     arrival.loss = Loss::lines;
     arrival.lines_missing = image.map.lines_missing();
     arrival.map = &image.map;
-  } else if (payload_crc(image) != image.record.payload_crc32c) {
+  } else if (verified(next_) && payload_crc(image) != image.record.payload_crc32c) {
     counters_->crc_mismatches.add(1);
     arrival.loss = Loss::corrupt;
   } else {
     arrival.completeness = Completeness::complete;
-    arrival.proof = Proof::crc;
+    arrival.proof = verified(next_) ? Proof::crc : Proof::none;
     arrival.lines_missing = 0;
   }
   return arrival;
@@ -246,12 +255,13 @@ void Assembly::decide(std::uint64_t closed, std::uint64_t released, std::int64_t
     const Image& image = images_[next_slot_];
     const bool event = image.index == next_ && image.event;
     const bool close = next_ < closed;
-    const bool settled = event ? image.map.full() || (any_event_ && latest_event_ > next_) : given_up(now);
+    const bool whole = sight_ == Sight::events || image.map.full();
+    const bool settled = event ? whole || (any_event_ && latest_event_ > next_) : given_up(now);
     if (!settled && !close) break;
     Arrival arrival = judge(image, event);
     if (!event) {
       arrival.last_packet_ns = now;
-      if (overrun_[next_slot_] == next_) {
+      if (overrun) {
         arrival.loss = Loss::overrun;
       } else if (!settled) {
         arrival.loss = Loss::deadline;

@@ -15,6 +15,10 @@ namespace rashpa::link {
 /// receiver.
 enum class NotFree : std::uint8_t { late, overrun };
 
+/// What a link sees of an image: each packet, which it then places itself; or its event only, when an RNIC or another
+/// engine has already written lines and record.
+enum class Sight : std::uint8_t { packets, events };
+
 /// Where decided images go. False: the link stops, give up.
 class ArrivalOutput {
  public:
@@ -33,15 +37,17 @@ struct Target {
 class Assembly {
  public:
   /// `unit`: bytes in which the line map counts. The placement must lie inside `region` (checked: ConfigError).
+  /// `verify` is for Sight::events alone: packets are always checked.
   Assembly(const DestinationDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
-           NotFree not_free, ReceiverCounters& counters);
+           NotFree not_free, ReceiverCounters& counters, Sight sight = Sight::packets, Verify verify = Verify::all);
 
   /// What `bytes` bytes at `offset` are: lines of one image, a whole record, or nothing of this DTP.
   [[nodiscard]] Target locate(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   /// Writes payload of lines: `offset` and `linear` are where `bytes` go. Slots that are not free are not touched.
   void put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear, std::span<const std::byte> bytes,
                  std::int64_t now) noexcept;
-  /// An event with the record that was written to `offset`.
+  /// An event with the record that was written to `offset`; with Sight::events a copy of what lies there, so that
+  /// nobody changes it meanwhile.
   void put_event(std::uint64_t offset, std::span<const std::byte> record, std::uint32_t immediate,
                  std::int64_t now) noexcept;
   /// Decides what can be decided. `closed`, `released`: the latest values of close() and release().
@@ -68,6 +74,7 @@ class Assembly {
   void count_not_free(std::uint64_t index) noexcept;
   [[nodiscard]] bool valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept;
   [[nodiscard]] std::uint32_t payload_crc(const Image& image) const noexcept;
+  [[nodiscard]] bool verified(std::uint64_t index) const noexcept;
   [[nodiscard]] bool given_up(std::int64_t now) const noexcept;
   [[nodiscard]] Arrival judge(const Image& image, bool event) noexcept;
 
@@ -77,6 +84,8 @@ class Assembly {
   std::uint32_t unit_;
   std::byte* region_;
   NotFree not_free_;
+  Sight sight_;
+  Verify verify_;
   ReceiverCounters* counters_;
   std::uint64_t payload_bytes_;
   std::vector<Image> images_;           // by slot

@@ -74,6 +74,10 @@ enum class Proof : std::uint8_t {
   crc,    ///< map (if any) and the record's CRC32C agree
 };
 
+/// Of which images a link that sees no packets compares the CRC32C of the lines in memory with the record's. `sampled`:
+/// one in 16; the others are then complete with Proof::none.
+enum class Verify : std::uint8_t { all, sampled, off };
+
 /// Why a DTP's image is not complete.
 enum class Loss : std::uint8_t {
   none,

@@ -147,8 +147,7 @@ void QueuePair::connect(const std::string& peer, std::uint32_t peer_qpn) {
   modify(send, mask, "ready to send");
 }
 
-int QueuePair::post_send(ibv_send_wr& request) noexcept {
-  ibv_send_wr* refused = nullptr;
+int QueuePair::post_send(ibv_send_wr& request, ibv_send_wr*& refused) noexcept {
   return ibv_post_send(pair_, &request, &refused);
 }
 

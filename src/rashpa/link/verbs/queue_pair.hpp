@@ -56,8 +56,8 @@ class QueuePair {
   void connect(const std::string& peer, std::uint32_t peer_qpn);
 
   [[nodiscard]] std::uint32_t number() const noexcept { return pair_->qp_num; }
-  /// 0, or an errno: ENOMEM when the queue is full.
-  int post_send(ibv_send_wr& request) noexcept;
+  /// Posts a chain. 0, or an errno (ENOMEM when the queue is full) with the first request that was refused.
+  int post_send(ibv_send_wr& request, ibv_send_wr*& refused) noexcept;
   /// Receives without memory, as an immediate needs them; false when one was refused.
   bool post_receives(std::uint32_t count) noexcept;
 

@@ -1,0 +1,42 @@
+#pragma once
+/// What a link thread does with the events of its DTPs, without a device: immediate → image → record → assembly.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "rashpa/link/assembly.hpp"
+
+namespace rashpa::link::verbs {
+
+/// The 64-bit image index whose lower 24 bits are those of `immediate`, nearest to `near`.
+std::uint64_t extend_index(std::uint32_t immediate, std::uint64_t near) noexcept;
+
+/// One DTP on the receiving side. Owned by one link thread, but for the two words that others write.
+struct DtpPort {
+  DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, std::span<std::byte> region, NotFree not_free,
+          Verify verify, ReceiverCounters& counters)
+      : assembly(dtp, list_index, dtp.placement.line_bytes == 0 ? 1 : dtp.placement.line_bytes, region, not_free,
+                 counters, Sight::events, verify) {}
+
+  Assembly assembly;
+  std::uint64_t received_bytes = 0;  // payload that must have left the network: all up to the latest event
+  alignas(64) std::atomic<std::uint64_t> released{0};
+  std::atomic<std::uint64_t> closed{0};
+};
+
+class EventHandler {
+ public:
+  /// `region`: the registered memory that holds the record rings.
+  EventHandler(std::span<const std::byte> region, ReceiverCounters& counters) : region_(region), counters_(&counters) {}
+
+  /// A write with immediate has completed on the queue pair of `port`: what it and all before it wrote is in memory.
+  void event(DtpPort& port, std::uint32_t immediate, std::int64_t now, ArrivalOutput& out) noexcept;
+  void decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept;
+
+ private:
+  std::span<const std::byte> region_;
+  ReceiverCounters* counters_;
+};
+
+}  // namespace rashpa::link::verbs

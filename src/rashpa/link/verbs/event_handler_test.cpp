@@ -1,0 +1,190 @@
+/// The RNIC's part is played by the test: it writes lines and records into memory and tells of the immediate.
+#include "rashpa/link/verbs/event_handler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "rashpa/core/checksum.hpp"
+
+namespace rashpa::link::verbs {
+namespace {
+
+TEST(ExtendIndex, the_nearest_index_with_these_24_bits_is_taken) {
+  EXPECT_EQ(extend_index(0x05000007, 5), 7U) << "the top byte is the DTP";
+  EXPECT_EQ(extend_index(3, 5), 3U) << "an earlier one";
+  EXPECT_EQ(extend_index(0, 0xFFFFFF), 0x1000000U) << "over the end of 24 bits";
+  EXPECT_EQ(extend_index(0xFFFFFF, 0x1000000), 0xFFFFFFU) << "and back";
+  EXPECT_EQ(extend_index(0xFFFFFF, 0), 0xFFFFFFU) << "never below zero";
+  EXPECT_EQ(extend_index(0x000002, 0x7FFFFFFFF000001), 0x7FFFFFFFF000002U);
+}
+
+struct Emitted final : ArrivalOutput {
+  bool emit(const Arrival& arrival) noexcept override {
+    all.push_back(arrival);
+    return true;
+  }
+  std::vector<Arrival> all;
+};
+
+class EventHandlerTest : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kSlots = 4;
+  static constexpr std::uint32_t kLine = 32;
+  static constexpr std::uint32_t kLines = 3;
+  static constexpr std::uint64_t kPitch = 48;
+
+  EventHandlerTest() {
+    dtp_.id = 9;
+    dtp_.images = 100;
+    dtp_.run = 77;
+    dtp_.placement = {.pixels_offset = 0,
+                      .slot_bytes = 256,
+                      .slots = kSlots,
+                      .first_line_offset = 16,
+                      .pitch = kPitch,
+                      .line_bytes = kLine,
+                      .lines = kLines,
+                      .records_offset = 1024};
+    open(Verify::all, NotFree::late);
+  }
+  void open(Verify verify, NotFree not_free) { port_.emplace(dtp_, 3, region_, not_free, verify, counters_); }
+  // What an RNIC does: lines, record; returns the immediate.
+  std::uint32_t write(std::uint64_t index) {
+    std::uint32_t crc = 0;
+    for (std::uint32_t line = 0; line < kLines; ++line) {
+      std::byte* at = region_.data() + dtp_.placement.image_offset(index) + line * kPitch;
+      std::memset(at, static_cast<int>(index * 5 + line + 1), kLine);
+      crc = crc32c({at, kLine}, crc);
+    }
+    FrameRecord record;
+    record.dtp = dtp_.id;
+    record.frame_number = index;
+    record.index = index;
+    record.slot = static_cast<std::uint32_t>(index % kSlots);
+    record.lines = kLines;
+    record.payload_bytes = kLine * kLines;
+    record.payload_crc32c = crc;
+    record.run = dtp_.run;
+    encode(record, std::span<std::byte, FrameRecord::kBytes>(region_.data() + dtp_.placement.record_offset(index),
+                                                             FrameRecord::kBytes));
+    return immediate_of(dtp_.id, index);
+  }
+  void event(std::uint32_t immediate) { handler_.event(*port_, immediate, ++now_, out_); }
+
+  std::vector<std::byte> region_ = std::vector<std::byte>(1024 + kSlots * FrameRecord::kBytes);
+  DestinationDtp dtp_;
+  ReceiverCounters counters_;
+  std::optional<DtpPort> port_;
+  EventHandler handler_{region_, counters_};
+  Emitted out_;
+  std::int64_t now_ = 0;
+};
+
+TEST_F(EventHandlerTest, an_image_whose_checksum_agrees_is_complete_and_proven) {
+  event(write(0));
+  ASSERT_EQ(out_.all.size(), 1U);
+  EXPECT_EQ(out_.all[0].dtp, 3U);
+  EXPECT_EQ(out_.all[0].index, 0U);
+  EXPECT_EQ(out_.all[0].completeness, Completeness::complete);
+  EXPECT_EQ(out_.all[0].proof, Proof::crc);
+  EXPECT_EQ(counters_.events.get(), 1U);
+}
+
+TEST_F(EventHandlerTest, a_line_that_did_not_arrive_makes_the_image_partial_and_corrupt) {
+  const std::uint32_t immediate = write(0);
+  region_[dtp_.placement.image_offset(0) + kPitch] ^= std::byte{1};
+  event(immediate);
+  ASSERT_EQ(out_.all.size(), 1U);
+  EXPECT_EQ(out_.all[0].completeness, Completeness::partial);
+  EXPECT_EQ(out_.all[0].loss, Loss::corrupt);
+  EXPECT_EQ(out_.all[0].lines_missing, kLines);
+  EXPECT_EQ(counters_.crc_mismatches.get(), 1U);
+}
+
+TEST_F(EventHandlerTest, without_verification_the_same_image_is_complete_without_proof) {
+  open(Verify::off, NotFree::late);
+  const std::uint32_t immediate = write(0);
+  region_[dtp_.placement.image_offset(0)] ^= std::byte{1};
+  event(immediate);
+  ASSERT_EQ(out_.all.size(), 1U);
+  EXPECT_EQ(out_.all[0].completeness, Completeness::complete);
+  EXPECT_EQ(out_.all[0].proof, Proof::none);
+}
+
+TEST_F(EventHandlerTest, sampled_verification_proves_one_image_in_sixteen) {
+  open(Verify::sampled, NotFree::late);
+  for (std::uint64_t index = 0; index < 33; ++index) {
+    event(write(index));
+    port_->released = index + 1;
+  }
+  ASSERT_EQ(out_.all.size(), 33U);
+  for (const Arrival& arrival : out_.all) {
+    EXPECT_EQ(arrival.proof, arrival.index % 16 == 0 ? Proof::crc : Proof::none) << arrival.index;
+  }
+}
+
+TEST_F(EventHandlerTest, a_lost_event_is_shown_by_later_ones) {
+  event(write(0));
+  write(1);  // its event is lost
+  event(write(2));
+  event(write(3));
+  ASSERT_EQ(out_.all.size(), 4U);
+  EXPECT_EQ(out_.all[1].completeness, Completeness::missing);
+  EXPECT_EQ(out_.all[1].loss, Loss::event);
+  EXPECT_EQ(out_.all[3].completeness, Completeness::complete);
+}
+
+TEST_F(EventHandlerTest, a_closed_image_is_missing_by_its_deadline_and_its_late_event_is_counted_once) {
+  port_->closed = 1;
+  handler_.decide(*port_, ++now_, out_);
+  ASSERT_EQ(out_.all.size(), 1U);
+  EXPECT_EQ(out_.all[0].loss, Loss::deadline);
+  event(write(0));
+  EXPECT_EQ(out_.all.size(), 1U);
+  EXPECT_EQ(counters_.duplicate_packets.get(), 1U);
+}
+
+TEST_F(EventHandlerTest, an_immediate_of_another_dtp_or_image_is_a_bad_record) {
+  const std::uint32_t immediate = write(0);
+  event(immediate ^ 0x01000000U);  // another DTP
+  event(immediate ^ 1U);           // another image: its record slot holds none
+  EXPECT_TRUE(out_.all.empty());
+  EXPECT_EQ(counters_.bad_records.get(), 2U);
+}
+
+TEST_F(EventHandlerTest, a_record_of_another_run_is_a_bad_record) {
+  const std::uint32_t immediate = write(0);
+  dtp_.run = 78;
+  open(Verify::all, NotFree::late);
+  event(immediate);
+  EXPECT_TRUE(out_.all.empty());
+  EXPECT_EQ(counters_.bad_records.get(), 1U);
+}
+
+TEST_F(EventHandlerTest, with_paced_flow_an_event_for_a_taken_slot_is_an_overrun) {
+  open(Verify::all, NotFree::overrun);
+  for (std::uint64_t index = 0; index < kSlots; ++index) event(write(index));
+  event(write(kSlots));  // nothing was released
+  EXPECT_EQ(counters_.overrun_packets.get(), 1U);
+  event(write(kSlots + 1));
+  event(write(kSlots + 2));
+  ASSERT_GE(out_.all.size(), kSlots + 1U);
+  EXPECT_EQ(out_.all[kSlots].completeness, Completeness::missing);
+  EXPECT_EQ(out_.all[kSlots].loss, Loss::overrun);
+}
+
+TEST_F(EventHandlerTest, credits_follow_the_release_and_bytes_the_events) {
+  EXPECT_EQ(port_->assembly.granted(), kSlots);
+  event(write(0));
+  port_->released = 1;
+  handler_.decide(*port_, ++now_, out_);
+  EXPECT_EQ(port_->assembly.granted(), kSlots + 1U);
+  EXPECT_EQ(port_->received_bytes, kLine * kLines + FrameRecord::kBytes);
+}
+
+}  // namespace
+}  // namespace rashpa::link::verbs

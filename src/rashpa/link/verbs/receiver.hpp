@@ -1,0 +1,63 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/link.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/verbs/options.hpp"
+#include "rashpa/memory/address_translation.hpp"
+
+namespace rashpa::link::verbs {
+
+struct ReceiverConfig {
+  std::string address;        ///< IP address of the RNIC's interface: no wildcard
+  std::uint32_t threads = 1;  ///< DTP d is served by thread d mod threads
+  std::uint32_t pmtu = 1024;
+  Options options{};
+  roce::Flow flow = roce::Flow::credits;
+  roce::Poll poll = roce::Poll::event;
+  int first_processor = -1;  ///< thread i is bound to processor first_processor + i; −1: unbound
+};
+
+/// Destination side: an RNIC writes straight into the registered region; each event completes a receive. The link sees
+/// no packet: what it knows of the lines is the record's CRC32C (`options.verify`).
+///
+/// Known weakness: an RNIC cannot be told that a slot is taken. With flow = paced a source that is too fast overwrites
+/// images that are still being processed; the overrun is counted when its event comes, the image in processing is not
+/// marked.
+///
+/// Order of calls: construct, endpoints() → sources, connect(), start(), … stop().
+class VerbsReceiver final : public ReceiverLink {
+ public:
+  /// Registers `region` (host memory); placements must lie inside it. One ring per thread. The region, the rings and
+  /// the bell must outlive the link. Throws ConfigError, or ResourceError when library, device or memory is not to be
+  /// had.
+  VerbsReceiver(const ReceiverConfig& config, std::span<std::byte> region, std::vector<DestinationDtp> dtps,
+                std::vector<ArrivalRing*> rings, Doorbell& bell);
+  ~VerbsReceiver() override;
+
+  /// One per DTP, in order.
+  [[nodiscard]] std::vector<roce::Endpoint> endpoints() const;
+  /// What the RNIC calls the region's byte 0: 0, or its virtual address where iova 0 is not to be had. Sources add it
+  /// to every offset.
+  [[nodiscard]] std::uint64_t base() const noexcept;
+  /// How the region was registered, in words.
+  [[nodiscard]] const std::string& registration() const noexcept;
+  /// The sources, one per DTP in order; before start(). Packets from elsewhere are refused by the RNIC.
+  void connect(std::span<const roce::Endpoint> sources);
+
+  void start() override;
+  void release(std::uint32_t dtp, std::uint64_t end) noexcept override;
+  void close(std::uint32_t dtp, std::uint64_t end) noexcept override;
+  void stop() noexcept override;
+  [[nodiscard]] ReceiverStats stats() const noexcept override;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rashpa::link::verbs

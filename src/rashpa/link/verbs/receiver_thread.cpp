@@ -1,0 +1,221 @@
+#include "rashpa/link/verbs/receiver_thread.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/memory/cpu_set.hpp"
+
+namespace rashpa::link::verbs {
+
+namespace {
+
+constexpr std::uint32_t kCreditDepth = 16;     // credits in flight per DTP
+constexpr std::uint64_t kReceive = 0;          // wr_id
+constexpr std::uint64_t kCredit = 1;           // wr_id
+constexpr std::int64_t kDecideNs = 1'000'000;  // close() is seen at least so often
+constexpr std::int64_t kCreditNs = 2'000'000;  // credits are repeated so often, so that a lost one heals
+
+// Events are never more than the slots in flight; twice that, so that one is always there while others are posted
+// again.
+std::uint32_t receives_of(const DtpPort& port) { return 2 * port.assembly.dtp().placement.slots; }
+
+std::uint32_t entries_of(const std::vector<DtpPort*>& ports) {
+  std::uint32_t entries = 0;
+  for (const DtpPort* port : ports) entries += receives_of(*port) + kCreditDepth;
+  return entries;
+}
+
+}  // namespace
+
+ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::shared_ptr<Device> device,
+                               std::span<std::byte> region, std::vector<DtpPort*> ports, ArrivalRing& ring,
+                               Doorbell& bell, ReceiverCounters& counters)
+    : config_(config),
+      number_(number),
+      ring_(&ring),
+      bell_(&bell),
+      counters_(&counters),
+      handler_(region, counters),
+      completions_(
+          device, entries_of(ports),
+          config.poll == roce::Poll::event ? CompletionQueue::Channel::events : CompletionQueue::Channel::none) {
+  for (DtpPort* port : ports) {
+    const QueuePairConfig pair{.transport = config.options.transport,
+                               .pmtu = config.pmtu,
+                               .send_depth = kCreditDepth,
+                               .receive_depth = receives_of(*port),
+                               .inline_bytes = sizeof Lane::words};
+    lanes_.push_back(std::make_unique<Lane>(device, completions_, pair, *port));
+    if (!lanes_.back()->pair.post_receives(pair.receive_depth)) {
+      throw ResourceError(fmt::format(
+          "verbs: {} takes no receives without memory, which immediates need; use another device", device->name()));
+    }
+  }
+  event_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (event_fd_ < 0)
+    throw ResourceError(fmt::format("verbs: eventfd: {}; are too many files open?", errno_text(errno)));
+}
+
+ReceiverThread::~ReceiverThread() {
+  if (event_fd_ >= 0) ::close(event_fd_);
+}
+
+void ReceiverThread::connect(std::size_t position, const roce::Endpoint& source) {
+  Lane& lane = *lanes_[position];
+  lane.pair.connect(source.address, source.qpn);
+  lane.source = source;
+}
+
+bool ReceiverThread::emit(const Arrival& arrival) noexcept {
+  while (ring_->try_push(arrival) == memory::Push::full) {
+    if (stop_->load(std::memory_order_relaxed)) return false;
+    bell_->ring();
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  pushed_ = true;
+  return true;
+}
+
+ReceiverThread::Lane* ReceiverThread::lane_of(std::uint32_t qpn) noexcept {
+  for (auto& lane : lanes_) {
+    if (lane->pair.number() == qpn) return lane.get();
+  }
+  return nullptr;
+}
+
+void ReceiverThread::complete(const ibv_wc& completion, std::int64_t now) noexcept {
+  Lane* lane = lane_of(completion.qp_num);
+  if (lane == nullptr) return counters_->unknown_qp.add(1);
+  if (completion.wr_id == kCredit) {
+    --lane->in_flight;
+    return;
+  }
+  switch (completion.status) {
+    case IBV_WC_SUCCESS:
+      break;
+    case IBV_WC_WR_FLUSH_ERR:
+      return;  // the queue pair ends
+    case IBV_WC_LOC_PROT_ERR:
+    case IBV_WC_LOC_ACCESS_ERR:
+    case IBV_WC_REM_ACCESS_ERR:
+      return counters_->refused_key.add(1);
+    default:
+      return counters_->malformed.add(1);
+  }
+  lane->pair.post_receives(1);  // before processing: the next event finds one
+  if (completion.opcode != IBV_WC_RECV_RDMA_WITH_IMM || (completion.wc_flags & IBV_WC_WITH_IMM) == 0) {
+    return counters_->malformed.add(1);
+  }
+  handler_.event(*lane->port, __builtin_bswap32(completion.imm_data), now, *this);
+}
+
+int ReceiverThread::take(std::int64_t now) noexcept {
+  std::array<ibv_wc, 64> completions;  // NOLINT: filled by the device
+  const int count = completions_.poll(completions);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) complete(completions[i], now);
+  return count;
+}
+
+void ReceiverThread::decide_all(std::int64_t now) noexcept {
+  for (auto& lane : lanes_) handler_.decide(*lane->port, now, *this);
+}
+
+void ReceiverThread::write_credits(std::int64_t now) noexcept {
+  if (config_.flow != roce::Flow::credits) return;
+  for (auto& lane : lanes_) {
+    if (!lane->source || lane->in_flight == kCreditDepth) continue;
+    const std::uint64_t granted = lane->port->assembly.granted();
+    const std::uint64_t bytes = lane->port->received_bytes;
+    const bool news = granted != lane->words[0] || bytes != lane->words[1];
+    if (!news && now - lane->sent_ns < kCreditNs) continue;
+    lane->words[0] = granted;
+    lane->words[1] = bytes;
+    lane->sent_ns = now;
+    ibv_sge piece{reinterpret_cast<std::uint64_t>(lane->words), sizeof lane->words, 0};
+    ibv_send_wr request{};
+    request.wr_id = kCredit;
+    request.sg_list = &piece;
+    request.num_sge = 1;
+    request.opcode = IBV_WR_RDMA_WRITE;
+    request.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+    request.wr.rdma.remote_addr = lane->source->credit_offset;
+    request.wr.rdma.rkey = lane->source->rkey;
+    ibv_send_wr* refused = nullptr;
+    if (lane->pair.post_send(request, refused) == 0) ++lane->in_flight;  // else it is repeated soon
+  }
+}
+
+bool ReceiverThread::something_changed() const noexcept {
+  for (const auto& lane : lanes_) {
+    const Assembly& assembly = lane->port->assembly;
+    const std::uint64_t decided = assembly.undecided();
+    if (lane->port->closed.load(std::memory_order_seq_cst) > decided && !assembly.finished()) return true;
+    const std::uint64_t released = std::min(lane->port->released.load(std::memory_order_seq_cst), decided);
+    if (released + assembly.dtp().placement.slots > assembly.granted()) return true;
+  }
+  return false;
+}
+
+void ReceiverThread::sleep() noexcept {
+  sleeping_.store(true, std::memory_order_seq_cst);
+  if (!something_changed() && !stop_->load(std::memory_order_seq_cst)) {
+    pollfd ready[2] = {{completions_.file(), POLLIN, 0}, {event_fd_, POLLIN, 0}};
+    constexpr int kLongestMs = 1;
+    if (::poll(ready, 2, kLongestMs) > 0) {
+      if ((ready[0].revents & POLLIN) != 0) completions_.take_event();
+      std::uint64_t woken = 0;
+      if ((ready[1].revents & POLLIN) != 0) {
+        [[maybe_unused]] const auto size = read(event_fd_, &woken, sizeof woken);
+      }
+    }
+  }
+  sleeping_.store(false, std::memory_order_seq_cst);
+}
+
+void ReceiverThread::wake() noexcept {
+  if (!sleeping_.load(std::memory_order_seq_cst)) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto size = write(event_fd_, &one, sizeof one);
+}
+
+void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
+  stop_ = &stop;
+  const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(number_);
+  memory::place_this_thread(fmt::format("verbs-rx{}", number_), processor);
+  std::int64_t last_decide = 0;
+  while (!stop.load(std::memory_order_relaxed)) {
+    const std::int64_t now = now_ns();
+    int count = take(now);
+    if (count == 0 && config_.poll == roce::Poll::event) {
+      completions_.arm();
+      count = take(now);  // what came before it was armed
+    }
+    if (count == 0 || now - last_decide > kDecideNs) {
+      decide_all(now);
+      last_decide = now;
+    }
+    write_credits(now);
+    if (pushed_) {
+      bell_->ring();
+      pushed_ = false;
+    }
+    if (count > 0) continue;
+    if (config_.poll == roce::Poll::event) {
+      sleep();
+    } else {
+      __builtin_ia32_pause();
+    }
+  }
+}
+
+}  // namespace rashpa::link::verbs

@@ -1,0 +1,69 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/verbs/event_handler.hpp"
+#include "rashpa/link/verbs/queue_pair.hpp"
+#include "rashpa/link/verbs/receiver.hpp"
+
+namespace rashpa::link::verbs {
+
+/// One thread of a VerbsReceiver: its completion queue, its DTPs with their queue pairs, its arrival ring.
+class ReceiverThread final : private ArrivalOutput {
+ public:
+  /// `ports`: the DTPs of this thread. Throws ResourceError.
+  ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::shared_ptr<Device> device,
+                 std::span<std::byte> region, std::vector<DtpPort*> ports, ArrivalRing& ring, Doorbell& bell,
+                 ReceiverCounters& counters);
+  ~ReceiverThread() override;
+  ReceiverThread(const ReceiverThread&) = delete;
+  ReceiverThread& operator=(const ReceiverThread&) = delete;
+
+  /// Queue pair number of the thread's DTP `position`.
+  [[nodiscard]] std::uint32_t number_of(std::size_t position) const { return lanes_[position]->pair.number(); }
+  /// Before run(): the DTP's source; credits go there.
+  void connect(std::size_t position, const roce::Endpoint& source);
+  /// The thread's body: until `stop`.
+  void run(const std::atomic<bool>& stop) noexcept;
+  /// Any thread: something changed that the thread should look at, if it sleeps.
+  void wake() noexcept;
+
+ private:
+  struct Lane {
+    Lane(std::shared_ptr<Device> device, const CompletionQueue& queue, const QueuePairConfig& config, DtpPort& dtp)
+        : pair(std::move(device), queue, config), port(&dtp) {}
+    QueuePair pair;
+    DtpPort* port;
+    std::optional<roce::Endpoint> source;
+    std::uint64_t words[2] = {0, 0};  // sent last: images granted, payload bytes received
+    std::int64_t sent_ns = 0;
+    std::uint32_t in_flight = 0;  // credits
+  };
+  bool emit(const Arrival& arrival) noexcept override;
+  int take(std::int64_t now) noexcept;
+  void complete(const ibv_wc& completion, std::int64_t now) noexcept;
+  void decide_all(std::int64_t now) noexcept;
+  void write_credits(std::int64_t now) noexcept;
+  [[nodiscard]] Lane* lane_of(std::uint32_t qpn) noexcept;
+  [[nodiscard]] bool something_changed() const noexcept;
+  void sleep() noexcept;
+
+  ReceiverConfig config_;
+  std::uint32_t number_;
+  ArrivalRing* ring_;
+  Doorbell* bell_;
+  ReceiverCounters* counters_;
+  EventHandler handler_;
+  CompletionQueue completions_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  const std::atomic<bool>* stop_ = nullptr;
+  std::atomic<bool> sleeping_{false};
+  int event_fd_ = -1;
+  bool pushed_ = false;
+};
+
+}  // namespace rashpa::link::verbs

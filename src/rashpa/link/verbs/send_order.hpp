@@ -1,0 +1,62 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace rashpa::link::verbs {
+
+/// The send queue as its owner sees it: what was posted in which order, so that one completion accounts for all before
+/// it. No device: one thread, no allocation after construction.
+class SendOrder {
+ public:
+  enum class Kind : std::uint8_t { write, event };
+  /// `depth` requests in flight, one of them signalled every `signal_every`.
+  SendOrder(std::uint32_t depth, std::uint32_t signal_every)
+      : kinds_(depth, Kind::write), signal_every_(signal_every) {}
+
+  [[nodiscard]] std::uint32_t room() const noexcept {
+    return static_cast<std::uint32_t>(kinds_.size() - (posted_ - completed_));
+  }
+  [[nodiscard]] std::uint64_t in_flight() const noexcept { return posted_ - completed_; }
+  /// The number of the next request (its wr_id), and whether it asks for a completion: every n-th write and every
+  /// event.
+  struct Next {
+    std::uint64_t id = 0;
+    bool signalled = false;
+  };
+  [[nodiscard]] Next next(Kind kind) noexcept {
+    kinds_[posted_ % kinds_.size()] = kind;
+    const bool signalled = ++unsignalled_ >= signal_every_ || kind == Kind::event;
+    if (signalled) unsignalled_ = 0;
+    return {posted_++, signalled};
+  }
+  /// The last `count` requests were refused by the device: they never were. The next one asks for a completion.
+  void take_back(std::uint64_t count) noexcept {
+    posted_ -= count;
+    unsignalled_ = signal_every_;
+  }
+  struct Completed {
+    std::uint64_t writes = 0;
+    std::uint64_t events = 0;
+  };
+  /// Request `id` is complete, and with it all before.
+  Completed complete(std::uint64_t id) noexcept {
+    Completed done;
+    for (; completed_ <= id && completed_ < posted_; ++completed_) {
+      if (kinds_[completed_ % kinds_.size()] == Kind::write) {
+        ++done.writes;
+      } else {
+        ++done.events;
+      }
+    }
+    return done;
+  }
+
+ private:
+  std::vector<Kind> kinds_;
+  std::uint32_t signal_every_;
+  std::uint32_t unsignalled_ = 0;
+  std::uint64_t posted_ = 0;
+  std::uint64_t completed_ = 0;
+};
+
+}  // namespace rashpa::link::verbs

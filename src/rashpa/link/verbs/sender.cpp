@@ -1,0 +1,273 @@
+#include "rashpa/link/verbs/sender.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/link/counters.hpp"
+#include "rashpa/link/verbs/byte_window.hpp"
+#include "rashpa/link/verbs/queue_pair.hpp"
+#include "rashpa/link/verbs/send_order.hpp"
+#include "rashpa/memory/buffer.hpp"
+
+namespace rashpa::link::verbs {
+
+namespace {
+
+constexpr std::size_t kChain = 32;              // requests handed to the device at once
+constexpr std::size_t kRecords = 64;            // events in flight
+constexpr std::size_t kRecordsOffset = 4096;    // in our own registered memory, behind the credit words
+constexpr std::uint32_t kLongestMessage = 256;  // packets
+constexpr std::int64_t kNapUs = 20;
+
+void check(const SenderConfig& config) {
+  roce::check(config.packets);
+  const Options& options = config.options;
+  if (options.signal_every == 0 || options.send_depth < 2 * options.signal_every) {
+    throw ConfigError(fmt::format("verbs: DTP {}: send_depth {} must hold two of signal_every {} or more", config.dtp,
+                                  options.send_depth, options.signal_every));
+  }
+}
+
+memory::DmaBlock whole(const memory::Buffer& buffer) { return {.data = buffer.data(), .bytes = buffer.size()}; }
+
+}  // namespace
+
+SourceMemory register_sources(const std::string& device, const std::string& address,
+                              std::span<const memory::DmaBlock> blocks) {
+  SourceMemory memory{Device::open(device, address), {}};
+  for (const memory::DmaBlock& block : blocks) {
+    memory.blocks.push_back(memory.device->register_first({&block, 1}, memory::DmaAccess::read));
+  }
+  return memory;
+}
+
+class VerbsSender::Impl {
+ public:
+  explicit Impl(const SenderConfig& config);
+  std::size_t post(std::span<const BufferDescriptor> writes) noexcept;
+  bool post_event(const Event& event) noexcept;
+  std::size_t poll(std::uint32_t wait_us) noexcept;
+  [[nodiscard]] std::uint64_t word(std::size_t number) const noexcept {
+    return std::atomic_ref(reinterpret_cast<std::uint64_t*>(own_memory_.data())[number])
+        .load(std::memory_order_acquire);
+  }
+  [[nodiscard]] std::uint64_t granted() const noexcept {
+    return config_.flow == roce::Flow::credits ? word(0) : kUnlimited;
+  }
+
+  SenderConfig config_;
+  std::shared_ptr<Device> device_;
+  memory::Buffer own_memory_;  // credit words, then the ring of records
+  std::unique_ptr<Registration> own_;
+  CompletionQueue completions_;
+  QueuePair pair_;
+  SendOrder order_;
+  ByteWindow window_;
+  std::uint32_t largest_message_ = 0;
+  std::size_t done_ = 0;  // writes complete, not yet reported
+  std::uint64_t events_posted_ = 0;
+  std::uint64_t events_completed_ = 0;
+  const Registration* block_ = nullptr;  // the one used last
+  Counter messages_, packets_, payload_bytes_, waits_, window_timeouts_, send_errors_;
+
+ private:
+  [[nodiscard]] const Registration* block_of(const std::byte* data, std::size_t bytes) noexcept;
+  std::size_t chain(std::span<const BufferDescriptor> writes) noexcept;
+  void reap() noexcept;
+};
+
+VerbsSender::Impl::Impl(const SenderConfig& config)
+    : config_((check(config), config)),
+      device_(config.memory.device),
+      own_memory_(kRecordsOffset + kRecords * FrameRecord::kBytes, memory::MemoryKind::pageable),
+      own_(device_->register_first(std::array{whole(own_memory_)}, memory::DmaAccess::write)),
+      completions_(device_, config.options.send_depth, CompletionQueue::Channel::none),
+      pair_(device_, completions_,
+            {.transport = config.options.transport,
+             .pmtu = config.packets.pmtu,
+             .send_depth = config.options.send_depth,
+             .receive_depth = 1,
+             .inline_bytes = 0}),
+      order_(config.options.send_depth, config.options.signal_every),
+      window_(config.flow == roce::Flow::credits ? config.packets.window_bytes : 0, config.window_timeout_us,
+              now_ns()) {
+  const std::uint64_t window = config.flow == roce::Flow::credits ? config.packets.window_bytes : 0;
+  largest_message_ = config.packets.pmtu;
+  if (config.packets.packetisation == roce::Packetisation::first_middle_last) {
+    const std::uint64_t fits = window != 0 ? window / 4 / config.packets.pmtu : kLongestMessage;
+    largest_message_ *= static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fits, 1, kLongestMessage));
+    largest_message_ = std::min(largest_message_, device_->largest_message());
+  }
+  pair_.connect(config.destination.address, config.destination.qpn);
+}
+
+const Registration* VerbsSender::Impl::block_of(const std::byte* data, std::size_t bytes) noexcept {
+  if (block_ != nullptr && block_->contains(data, bytes)) return block_;
+  for (const auto& block : config_.memory.blocks) {
+    if (block->contains(data, bytes)) return block_ = block.get();
+  }
+  return nullptr;
+}
+
+// Hands up to kChain writes to the device at once; returns how many it took.
+std::size_t VerbsSender::Impl::chain(std::span<const BufferDescriptor> writes) noexcept {
+  std::array<ibv_send_wr, kChain> requests{};
+  std::array<ibv_sge, kChain> pieces{};
+  std::size_t count = 0;
+  std::uint64_t bytes = 0;
+  for (const BufferDescriptor& write : writes) {
+    const Registration* block = block_of(write.source, write.bytes);
+    if (block == nullptr && count == 0) {  // not of the registered frames: lost, as if on the wire
+      send_errors_.add(1);
+      ++done_;
+      return 1;
+    }
+    if (block == nullptr || !window_.open(bytes + write.bytes, word(1))) break;
+    pieces[count] = {block->address_of(write.source), write.bytes, block->lkey()};
+    const SendOrder::Next next = order_.next(SendOrder::Kind::write);
+    ibv_send_wr& request = requests[count];
+    request.wr_id = next.id;
+    request.sg_list = &pieces[count];
+    request.num_sge = 1;
+    request.opcode = IBV_WR_RDMA_WRITE;
+    request.send_flags = next.signalled ? unsigned{IBV_SEND_SIGNALED} : 0U;
+    request.wr.rdma.remote_addr = write.destination;
+    request.wr.rdma.rkey = config_.destination.rkey;
+    if (count > 0) requests[count - 1].next = &request;
+    bytes += write.bytes;
+    ++count;
+  }
+  if (count == 0) return 0;
+  ibv_send_wr* refused = nullptr;
+  const int code = pair_.post_send(requests.front(), refused);
+  const std::size_t posted = code == 0 ? count : static_cast<std::size_t>(refused - requests.data());
+  order_.take_back(count - posted);
+  std::size_t taken = posted;
+  if (code != 0 && code != ENOMEM) {  // the queue pair is broken: what it refuses is lost, as if on the wire
+    send_errors_.add(count - posted);
+    done_ += count - posted;
+    taken = count;
+  }
+  for (std::size_t i = 0; i < taken; ++i) {
+    window_.sent(writes[i].bytes);
+    payload_bytes_.add(writes[i].bytes);
+    packets_.add((writes[i].bytes + config_.packets.pmtu - 1) / config_.packets.pmtu);
+  }
+  messages_.add(taken);
+  return taken;
+}
+
+std::size_t VerbsSender::Impl::post(std::span<const BufferDescriptor> writes) noexcept {
+  std::size_t taken = 0;
+  while (taken < writes.size()) {
+    if (order_.room() == 0) reap();
+    const std::size_t room = std::min<std::size_t>({order_.room(), kChain, writes.size() - taken});
+    const std::size_t posted = room != 0 ? chain(writes.subspan(taken, room)) : 0;
+    if (posted == 0) {
+      waits_.add(1);
+      break;
+    }
+    taken += posted;
+  }
+  return taken;
+}
+
+bool VerbsSender::Impl::post_event(const Event& event) noexcept {
+  if (order_.room() == 0 || events_posted_ - events_completed_ == kRecords) reap();
+  if (order_.room() == 0 || events_posted_ - events_completed_ == kRecords) {
+    waits_.add(1);
+    return false;
+  }
+  std::byte* record = own_memory_.data() + kRecordsOffset + (events_posted_ % kRecords) * FrameRecord::kBytes;
+  std::memcpy(record, event.record, FrameRecord::kBytes);
+  ibv_sge piece{own_->address_of(record), FrameRecord::kBytes, own_->lkey()};
+  ibv_send_wr request{};
+  request.wr_id = order_.next(SendOrder::Kind::event).id;
+  request.sg_list = &piece;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.imm_data = __builtin_bswap32(event.immediate);
+  request.wr.rdma.remote_addr = event.destination;
+  request.wr.rdma.rkey = config_.destination.rkey;
+  ibv_send_wr* refused = nullptr;
+  const int code = pair_.post_send(request, refused);
+  if (code != 0) {
+    order_.take_back(1);
+    if (code == ENOMEM) {
+      waits_.add(1);
+      return false;
+    }
+    send_errors_.add(1);
+  } else {
+    ++events_posted_;
+  }
+  window_.sent(FrameRecord::kBytes);
+  messages_.add(1);
+  packets_.add(1);
+  payload_bytes_.add(FrameRecord::kBytes);
+  return true;
+}
+
+void VerbsSender::Impl::reap() noexcept {
+  std::array<ibv_wc, 32> completions;  // NOLINT: filled by the device
+  int count = 0;
+  do {
+    count = completions_.poll(completions);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      if (completions[i].status != IBV_WC_SUCCESS) send_errors_.add(1);
+      const SendOrder::Completed completed = order_.complete(completions[i].wr_id);
+      done_ += completed.writes;
+      events_completed_ += completed.events;
+    }
+  } while (count == static_cast<int>(completions.size()));
+}
+
+std::size_t VerbsSender::Impl::poll(std::uint32_t wait_us) noexcept {
+  const std::uint64_t credits = granted();
+  const std::uint64_t bytes = word(1);
+  reap();
+  const std::int64_t until = now_ns() + std::int64_t{wait_us} * 1000;
+  // Credits are words in memory that no interrupt announces: a nap, or a spin, between looks.
+  while (done_ == 0 && granted() == credits && word(1) == bytes && now_ns() < until) {
+    if (config_.poll == roce::Poll::spin) {
+      __builtin_ia32_pause();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(kNapUs));
+    }
+    reap();
+  }
+  if (window_.look(word(1), now_ns())) window_timeouts_.add(1);
+  return std::exchange(done_, 0);
+}
+
+VerbsSender::VerbsSender(const SenderConfig& config) : impl_(std::make_unique<Impl>(config)) {}
+VerbsSender::~VerbsSender() = default;
+
+roce::Endpoint VerbsSender::endpoint() const {
+  constexpr std::uint16_t kRocePort = 4791;
+  return {impl_->device_->address(), kRocePort, impl_->pair_.number(), impl_->own_->rkey(),
+          impl_->own_->device_address()};
+}
+std::size_t VerbsSender::post(std::span<const BufferDescriptor> writes) { return impl_->post(writes); }
+bool VerbsSender::post_event(const Event& event) { return impl_->post_event(event); }
+std::size_t VerbsSender::poll(std::uint32_t wait_us) { return impl_->poll(wait_us); }
+std::size_t VerbsSender::pending() const noexcept { return impl_->order_.in_flight(); }
+std::uint64_t VerbsSender::granted() const noexcept { return impl_->granted(); }
+std::uint32_t VerbsSender::largest_message() const noexcept { return impl_->largest_message_; }
+
+SenderStats VerbsSender::stats() const noexcept {
+  return {impl_->messages_.get(), impl_->packets_.get(),         impl_->payload_bytes_.get(),
+          impl_->waits_.get(),    impl_->window_timeouts_.get(), impl_->send_errors_.get()};
+}
+
+}  // namespace rashpa::link::verbs
