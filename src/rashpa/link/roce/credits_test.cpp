@@ -1,0 +1,111 @@
+#include "rashpa/link/roce/credits.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "rashpa/link/roce/receiver.hpp"
+#include "rashpa/link/roce/sender.hpp"
+#include "rashpa/link/roce/udp_socket.hpp"
+#include "rashpa/link/testing.hpp"
+
+namespace rashpa::link::roce {
+namespace {
+
+std::vector<std::byte> copy_of(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
+
+TEST(Credits, words_only_grow_and_only_by_packets_meant_for_us) {
+  const Address receiver("127.0.0.1", 4791);
+  const Address local("127.0.0.1", 50000);
+  const Endpoint self{"127.0.0.1", 50000, 17, 0xABCD, 64};
+  CreditWriter writer(receiver, self);
+  CreditReader reader(self, receiver, local);
+  auto older = copy_of(writer.packet({5, 1000}));
+  auto newer = copy_of(writer.packet({9, 5000}));
+  EXPECT_TRUE(reader.take(newer, receiver));
+  EXPECT_TRUE(reader.take(older, receiver)) << "a late packet is valid and does no harm";
+  EXPECT_EQ(reader.words().images, 9U);
+  EXPECT_EQ(reader.words().bytes, 5000U);
+
+  const auto refused = [&](const Endpoint& target, const Address& from) {
+    CreditWriter other(from, target);
+    auto packet = copy_of(other.packet({100, 100000}));
+    return !reader.take(packet, from);
+  };
+  Endpoint wrong = self;
+  wrong.rkey ^= 1;
+  EXPECT_TRUE(refused(wrong, receiver));
+  wrong = self;
+  wrong.qpn ^= 1;
+  EXPECT_TRUE(refused(wrong, receiver));
+  wrong = self;
+  wrong.credit_offset += 8;
+  EXPECT_TRUE(refused(wrong, receiver));
+  EXPECT_TRUE(refused(self, Address("127.0.0.1", 4792)));
+  EXPECT_TRUE(refused(self, Address("127.0.0.2", 4791)));
+  auto damaged = copy_of(writer.packet({200, 1}));
+  damaged[30] ^= std::byte{1};
+  EXPECT_FALSE(reader.take(damaged, receiver));
+  for (std::size_t size = 0; size < newer.size(); ++size) {
+    EXPECT_FALSE(reader.take(std::span(newer).first(size), receiver));
+  }
+  EXPECT_EQ(reader.words().images, 9U);
+}
+
+TEST(Credits, are_repeated_so_that_a_lost_one_heals) {
+  const auto dtp = testing::small_dtp(1, 10, 4, 64, 6);
+  std::vector<std::byte> region(testing::end_of(dtp));
+  ArrivalRing ring(16);
+  Doorbell bell;
+  RoceReceiver receiver({}, region, {dtp}, {&ring}, bell);
+  UdpSocket socket(false);
+  socket.bind(Address("127.0.0.1", 0));
+  const Address local = socket.local();
+  const Endpoint self{"127.0.0.1", local.port(), 40, 0x77, 0};
+  receiver.connect(std::span(&self, 1));
+  receiver.start();
+  const Address from("127.0.0.1", receiver.endpoints()[0].port);
+  CreditReader reader(self, from, local);
+  for (int i = 0; i < 4; ++i) {  // the first three are as if lost
+    pollfd ready{socket.fd(), POLLIN, 0};
+    ASSERT_EQ(::poll(&ready, 1, 5000), 1);
+    std::array<std::byte, 256> bytes{};
+    const auto size = recv(socket.fd(), bytes.data(), bytes.size(), 0);
+    ASSERT_GT(size, 0);
+    if (i == 3) {
+      EXPECT_TRUE(reader.take(std::span(bytes).first(static_cast<std::size_t>(size)), from));
+    }
+  }
+  EXPECT_EQ(reader.words().images, 6U);
+  receiver.stop();
+}
+
+TEST(Credits, a_silent_receiver_stalls_the_window_only_for_its_timeout) {
+  UdpSocket silent(false);
+  silent.bind(Address("127.0.0.1", 0));
+  SenderConfig config;
+  config.destination = {"127.0.0.1", silent.local().port(), 20, 1, 0};
+  config.options.pmtu = 1024;
+  config.options.window_bytes = 8192;
+  config.window_timeout_us = 1000;
+  RoceSender sender(config);
+  EXPECT_EQ(sender.granted(), 0U);
+  const std::vector<std::byte> pixels(1024, std::byte{1});
+  const std::vector<BufferDescriptor> writes(20, {pixels.data(), 0, 1024});
+  std::size_t taken = sender.post(writes);
+  EXPECT_EQ(taken, 8U) << "the window";
+  std::size_t done = 0;
+  const std::int64_t start = now_ns();
+  while (taken < writes.size() && now_ns() - start < 10'000'000'000) {
+    done += sender.poll(500);
+    taken += sender.post(std::span(writes).subspan(taken));
+  }
+  while (sender.pending() > 0) done += sender.poll(500);
+  done += sender.poll(0);
+  EXPECT_EQ(taken, writes.size());
+  EXPECT_EQ(done, writes.size());
+  EXPECT_EQ(sender.stats().window_timeouts, 2U);
+}
+
+}  // namespace
+}  // namespace rashpa::link::roce
