@@ -82,7 +82,9 @@ def test_metrics_have_the_names_of_the_field() -> None:
         text = (await client.get("/metrics")).text
         samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
         frames = {
-            tuple(sample.labels.values()): sample.value for sample in samples if sample.name == "rashpa_frames_total"
+            tuple(sample.labels[key] for key in ("state", "module", "buffer", "dtp")): sample.value
+            for sample in samples
+            if sample.name == "rashpa_frames_total"
         }
         assert frames["expected", "", "full", ""] == 2400
         assert ("complete", "1", "full", "2") in frames
