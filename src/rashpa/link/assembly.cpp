@@ -256,7 +256,8 @@ void Assembly::decide(std::uint64_t closed, std::uint64_t released, std::int64_t
     const bool event = image.index == next_ && image.event;
     const bool close = next_ < closed;
     const bool whole = sight_ == Sight::events || image.map.full();
-    const bool settled = event ? whole || (any_event_ && latest_event_ > next_) : given_up(now);
+    const bool overrun = overrun_[next_slot_] == next_;
+    const bool settled = event ? whole || (any_event_ && latest_event_ > next_) : overrun || given_up(now);
     if (!settled && !close) break;
     Arrival arrival = judge(image, event);
     if (!event) {
