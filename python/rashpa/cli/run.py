@@ -12,6 +12,7 @@ from rich.console import Console
 from rashpa.cli.report import write_report
 from rashpa.cli.run_display import RunDisplay, print_outcome
 from rashpa.control.capacity import cautions
+from rashpa.control.local_node import local_command
 from rashpa.control.manager import Manager, Outcome
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, load_plan
@@ -66,7 +67,7 @@ def exit_code(outcome: Outcome) -> int:
 
 async def _carry_through(plan: Plan, console: Console, quiet: bool) -> Outcome:
     with RunDisplay(console, plan, quiet) as display:
-        manager = Manager(plan, display.show, os.environ.get("RASHPA_TOKEN", ""))
+        manager = Manager(plan, display.show, os.environ.get("RASHPA_TOKEN", ""), local_command)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, manager.interrupt)

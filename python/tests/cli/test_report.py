@@ -1,0 +1,122 @@
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import h5py
+import httpx
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from rashpa.cli.report import report_of, worst_latencies, write_report
+from rashpa.cli.report_html import bright_pixels, shares
+from rashpa.control.manager import Manager, Outcome
+from rashpa.control.run_plan import load_plan
+from rashpa.control.schemas import schema_path
+from rashpa.control.telegram import Latency
+from rashpa.node.node import Node
+from rashpa.node.server import NodeApp
+from rashpa.testing.fake_engine import FakeFactory
+
+RUN = """\
+[run]
+name = "report"
+frames = 90
+[detector]
+width = 64
+height = 32
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+[link]
+port = 0
+[[buffer]]
+name = "full"
+bands = 2
+slots = 40
+[[buffer.kernel]]
+name = "jungfrau"
+[[buffer.kernel]]
+name = "bragg_count"
+threshold = 2
+min_pixels = 7
+[[buffer]]
+name = "third"
+every = 3
+phase = 1
+[faults]
+drop = 0.1
+"""
+VALIDATOR = Draft202012Validator(json.loads(schema_path("report.schema.json").read_text(encoding="utf-8")))
+
+
+@pytest.fixture
+def outcome(tmp_path: Path) -> Outcome:
+    path = tmp_path / "run.toml"
+    path.write_text(RUN)
+    apps = {
+        role: httpx.ASGITransport(NodeApp(Node(role, role, FakeFactory(role)), "test").starlette())
+        for role in ("emulator", "receiver")
+    }
+    return asyncio.run(Manager(load_plan(path), transports=apps).run())
+
+
+def test_the_report_is_as_its_schema_says(outcome: Outcome, tmp_path: Path) -> None:
+    as_json, _ = write_report(outcome, tmp_path, Path("run.toml"))
+    report = json.loads(as_json.read_text(encoding="utf-8"))
+    VALIDATOR.validate(report)
+    assert report["run"]["good"]
+    assert report["books"]["expected"] == 120
+    assert report["books"]["balanced"] is True
+    injected = report["injected"]
+    assert injected["drop"] > 0
+    assert injected["expected_partial"] == report["books"]["partial"]
+    assert injected["unexplained"] == 0
+    assert report["latency_us"]["ready"]["max"] == 30.0
+    assert report["machine"]["cores"] >= 1
+
+
+def test_a_run_that_was_lost_has_a_report_too(outcome: Outcome, tmp_path: Path) -> None:
+    lost = Outcome(outcome.plan, problem="receiver <was> killed", receiver=outcome.receiver)
+    as_json, as_html = write_report(lost, tmp_path, Path("run.toml"))
+    report = json.loads(as_json.read_text(encoding="utf-8"))
+    VALIDATOR.validate(report)
+    assert report["run"]["good"] is False
+    assert report["injected"]["unexplained"] is None
+    assert "receiver &lt;was&gt; killed" in as_html.read_text(encoding="utf-8")
+    VALIDATOR.validate(report_of(Outcome(outcome.plan, problem="nothing started"), Path("run.toml")))
+
+
+def test_the_page_needs_no_network(outcome: Outcome, tmp_path: Path) -> None:
+    _, as_html = write_report(outcome, tmp_path, Path("run.toml"))
+    page = as_html.read_text(encoding="utf-8")
+    assert not re.search(r"<(script|link)\b[^>]*\b(src|href)=", page)
+    for heading in ("full: completeness", "full: decision", "third: completeness"):
+        assert heading in page
+
+
+def test_shares_of_states_add_up_and_no_image_is_lost_between_bins() -> None:
+    table = np.array([1, 1, 1, 2, 3, 3, 1], np.uint8)
+    edges, percent = shares(table, 4, 3)
+    assert edges.tolist() == [0, 2, 4, 7]
+    assert percent[:, 1].tolist() == [0, 50, 50, 0]
+    assert np.allclose(percent.sum(axis=0), 100)
+    edges, percent = shares(table[:2], 4, 400)
+    assert edges.tolist() == [0, 1, 2]
+
+
+def test_the_worst_buffer_counts_in_the_summary_of_latencies() -> None:
+    worst = worst_latencies([Latency("ready", 10, 1.0, 9.0, 10.0), Latency("ready", 5, 2.0, 3.0, 30.0)])
+    assert worst["ready"] == {"count": 15, "p50": 2.0, "p99": 9.0, "max": 30.0}
+    assert worst["written"]["count"] == 0
+
+
+def test_bright_pixels_come_from_the_file_when_it_has_them(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a_master.h5", "w") as file:
+        file["/entry/rashpa/bright_pixels"] = np.array([3, 0, 8], np.uint32)
+    found = bright_pixels(tmp_path / "a_master.h5")
+    assert found is not None
+    assert found.tolist() == [3, 0, 8]
+    assert bright_pixels(tmp_path / "absent.h5") is None

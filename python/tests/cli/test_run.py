@@ -1,0 +1,130 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from rashpa.cli.main import app
+from rashpa.control.manager import Outcome
+from rashpa.control.run_plan import load_plan
+
+RUN = """\
+[run]
+name = "cli"
+frames = {frames}
+[detector]
+width = 64
+height = 32
+rate_hz = {rate_hz}
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+[link]
+port = 0
+[[buffer]]
+name = "full"
+slots = 40
+"""
+
+
+def run_file(tmp_path: Path, frames: int = 60, rate_hz: float = 0.0) -> Path:
+    path = tmp_path / "run.toml"
+    path.write_text(RUN.format(frames=frames, rate_hz=rate_hz))
+    return path
+
+
+@pytest.fixture
+def fake_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def command(role: str) -> tuple[str, ...]:
+        return (sys.executable, "-m", "rashpa.testing.fake_node", role)
+
+    monkeypatch.setattr("rashpa.cli.run.local_command", command)
+
+
+def test_version_and_help_say_where_to_begin() -> None:
+    runner = CliRunner()
+    assert runner.invoke(app, ["--version"]).stdout.startswith("rashpa ")
+    shown = runner.invoke(app, ["--help"]).stdout
+    assert "examples/01_first_light.toml" in shown
+    for command in ("run", "emulator", "receiver"):
+        assert command in shown
+        assert runner.invoke(app, [command, "--help"]).exit_code == 0
+
+
+@pytest.mark.usefixtures("fake_nodes")
+def test_a_good_run_exits_with_0_shows_the_books_and_writes_the_report(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["run", str(run_file(tmp_path)), "--report", str(tmp_path / "report")])
+    assert result.exit_code == 0, result.output
+    assert "balanced" in result.stdout
+    assert "0 unexplained" in result.stdout
+    assert json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))["run"]["good"]
+    assert (tmp_path / "report" / "report.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("frames = 60", "frame = 60", 'run.toml:3: run.frame: no such key; did you mean "frames"?'),
+        (
+            "slots = 40",
+            "slots = 40\nregion = [0, 0, 65, 32]",
+            "[0, 0, 65, 32] is not inside the assembled image [0, 0, 64, 32]",
+        ),
+        ('kind = "pattern"\nwidth = 64\nheight = 32', 'kind = "directory"\npath = "gone"', "gone does not exist"),
+    ],
+)
+def test_bad_input_exits_with_2_and_one_clear_error(tmp_path: Path, old: str, new: str, says: str) -> None:
+    path = run_file(tmp_path)
+    path.write_text(path.read_text().replace(old, new))
+    result = CliRunner().invoke(app, ["run", str(path)])
+    assert result.exit_code == 2
+    assert says in result.stderr.replace("\n", "")
+
+
+def test_check_shows_the_plan_and_starts_nothing(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["run", "--check", str(run_file(tmp_path))])
+    assert result.exit_code == 0
+    assert "buffer full: 60 images of 64 × 32 pixels, 1 DTPs" in result.stdout
+
+
+def test_the_report_folder_must_be_possible(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = CliRunner().invoke(app, ["run", str(run_file(tmp_path)), "--report", str(tmp_path / "file")])
+    assert result.exit_code == 2
+
+
+def test_ctrl_c_exits_with_130_and_names_the_first_missing_image(tmp_path: Path) -> None:
+    code = (
+        "import sys, rashpa.cli.run as run\n"
+        "run.local_command = lambda role: (sys.executable, '-m', 'rashpa.testing.fake_node', role)\n"
+        "show = run.RunDisplay.show\n"
+        "def told(self, progress):\n"
+        "    show(self, progress)\n"
+        "    if progress.phase == 'running' and progress.receiver: print('RUNNING', flush=True)\n"
+        "run.RunDisplay.show = told\n"
+        "from rashpa.cli.main import app\n"
+        "app(['run', '--quiet', sys.argv[1]])\n"
+    )
+    command = [sys.executable, "-c", code, str(run_file(tmp_path, 100_000, 50.0))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "RUNNING\n"
+        os.kill(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=20.0)
+    assert process.returncode == 130
+    assert "interrupted" in errors
+    assert "first missing image: buffer full image" in errors
+
+
+def test_only_a_run_in_which_all_is_explained_is_good(tmp_path: Path) -> None:
+    from rashpa.cli.run import exit_code
+
+    plan = load_plan(run_file(tmp_path))
+    assert exit_code(Outcome(plan)) == 1
+    assert exit_code(Outcome(plan, refused=True, problem="no")) == 2
+    assert exit_code(Outcome(plan, interrupted=True, problem="interrupted")) == 130
