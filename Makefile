@@ -7,6 +7,9 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 PYTEST_ARGS ?=
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+# A clone in another folder finds what this one compiled.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
 # Pip is kept quiet about itself.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -32,7 +35,7 @@ $(VENV)/.requirements: requirements.lock | build/.packages
 
 # One CMake build serves the Python package, the C++ tests and the benchmarks.
 build/.installed: $(VENV)/.requirements build/.packages pyproject.toml python/rashpa/__init__.py $(SOURCES)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --no-index --editable . \
+	$(BIN)/python -m pip install --verbose --no-build-isolation --no-deps --no-index --editable . \
 	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.RASHPA_TESTS=ON \
 	  --config-settings=cmake.define.RASHPA_BENCHMARKS=ON
 	touch $@
