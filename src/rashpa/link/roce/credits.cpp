@@ -27,12 +27,15 @@ std::span<const std::byte> CreditWriter::packet(const CreditWords& words) noexce
   return packet_;
 }
 
-CreditReader::CreditReader(const Endpoint& self, const Address& receiver, const Address& local)
-    : self_(self), receiver_(receiver), path_(receiver, local) {}
+CreditReader::CreditReader(const Endpoint& self, const Address& receiver, const Address& local, Port port)
+    : self_(self), receiver_(receiver), local_(local), port_(port), path_(receiver, local) {}
 
 bool CreditReader::take(std::span<std::byte> packet, const Address& from) noexcept {
-  if (packet.size() < wire::kBth + wire::kIcrc || from.ip() != receiver_.ip() || from.port() != receiver_.port()) {
-    return false;
+  if (packet.size() < wire::kBth + wire::kIcrc || from.ip() != receiver_.ip()) return false;
+  if (from.port() != receiver_.port()) {
+    if (port_ == Port::same) return false;
+    receiver_.set_port(from.port());  // an RNIC keeps the port of a queue pair: once
+    path_ = IcrcPath(receiver_, local_);
   }
   if (path_.check(packet, 0) == IcrcCheck::bad) return false;
   const wire::Bth bth = wire::load_bth(packet.data());

@@ -41,8 +41,11 @@ class CreditWriter {
 /// Source side: accepts packets of 8 (images) or 16 bytes to the words' place, with the right queue pair, key and ICRC.
 class CreditReader {
  public:
+  /// From which UDP port credits may come: user space writes from the port it listens on, an RNIC from ports of its
+  /// own.
+  enum class Port : std::uint8_t { same, any };
   /// `self`: what the receiver was told to write to; packets come from `receiver` to `local`.
-  CreditReader(const Endpoint& self, const Address& receiver, const Address& local);
+  CreditReader(const Endpoint& self, const Address& receiver, const Address& local, Port port = Port::same);
 
   /// Takes one datagram (BTH … ICRC); false when it is not a credit for us.
   bool take(std::span<std::byte> packet, const Address& from) noexcept;
@@ -51,6 +54,8 @@ class CreditReader {
  private:
   Endpoint self_;
   Address receiver_;
+  Address local_;
+  Port port_;
   IcrcPath path_;
   CreditWords words_;
 };

@@ -11,6 +11,7 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/counters.hpp"
+#include "rashpa/link/roce/credit_listener.hpp"
 #include "rashpa/link/roce/credits.hpp"
 #include "rashpa/link/roce/fault_injector.hpp"
 #include "rashpa/link/roce/packet_batch.hpp"
@@ -55,12 +56,16 @@ class RoceSender::Impl {
   [[nodiscard]] bool credits() const noexcept { return config_.flow == Flow::credits; }
   [[nodiscard]] bool windowed() const noexcept { return credits() && config_.options.window_bytes != 0; }
   [[nodiscard]] std::uint64_t in_flight() const noexcept;
+  [[nodiscard]] CreditWords words() const noexcept {
+    return config_.credits ? config_.credits->words(listener_number_) : reader_.words();
+  }
   bool window_open(std::uint32_t bytes) noexcept;
   bool packet_room() noexcept;
   bool send_pending() noexcept;
   void send_line(std::uint32_t bytes) noexcept;
   bool flush() noexcept;
   bool read_credits() noexcept;
+  void take_own() noexcept;
   void check_window_timeout() noexcept;
   void wait(std::uint32_t wait_us) noexcept;
 
@@ -71,6 +76,8 @@ class RoceSender::Impl {
   Endpoint self_;
   PacketBatch batch_;
   CreditReader reader_;
+  std::size_t listener_number_ = 0;  // when credits come to a shared socket
+  CreditWords seen_{};               // of words(), last looked at
   std::optional<FaultInjector> injector_;
   std::uint32_t largest_message_;
   std::uint32_t psn_;
@@ -98,6 +105,10 @@ RoceSender::Impl::Impl(const SenderConfig& config)
       reader_(self_, destination_, local_),
       psn_(random_below(1U << 24)),
       last_news_ns_(now_ns()) {
+  if (config.credits) {
+    self_.port = config.credits->port();
+    listener_number_ = config.credits->add(self_, destination_);
+  }
   const std::uint32_t headers = (destination_.v6() ? 40U : 20U) + 8U + 12U + 16U + 4U + 4U;
   const std::uint32_t mtu = path_mtu(destination_);
   const Options& options = config.options;
@@ -120,7 +131,7 @@ RoceSender::Impl::Impl(const SenderConfig& config)
 }
 
 std::uint64_t RoceSender::Impl::in_flight() const noexcept {
-  const std::uint64_t gone = written_off_ + reader_.words().bytes;
+  const std::uint64_t gone = written_off_ + words().bytes;
   return sent_bytes_ > gone ? sent_bytes_ - gone : 0;
 }
 
@@ -239,15 +250,14 @@ bool RoceSender::Impl::flush() noexcept {
   return all;
 }
 
-// Takes what the receiver has written; true when a word has grown.
-bool RoceSender::Impl::read_credits() noexcept {
+// Takes credits that came to the sender's own socket.
+void RoceSender::Impl::take_own() noexcept {
   constexpr std::size_t kPackets = 16;
   constexpr std::size_t kBytes = 256;
   std::array<std::array<std::byte, kBytes>, kPackets> bytes;  // NOLINT: filled by the kernel
   std::array<sockaddr_storage, kPackets> from{};
   std::array<iovec, kPackets> pieces{};
   std::array<mmsghdr, kPackets> messages{};
-  const CreditWords before = reader_.words();
   for (std::size_t i = 0; i < kPackets; ++i) {
     pieces[i] = {bytes[i].data(), kBytes};
     messages[i].msg_hdr.msg_name = &from[i];
@@ -263,7 +273,17 @@ bool RoceSender::Impl::read_credits() noexcept {
       reader_.take(std::span(bytes[at]).first(messages[at].msg_len), Address(from[at]));
     }
   } while (count == static_cast<int>(kPackets));
-  const CreditWords& now = reader_.words();
+}
+
+// Takes what the receiver has written; true when a word has grown since the last call.
+bool RoceSender::Impl::read_credits() noexcept {
+  if (config_.credits) {
+    config_.credits->take();
+  } else {
+    take_own();
+  }
+  const CreditWords before = std::exchange(seen_, words());
+  const CreditWords& now = seen_;
   if (now.bytes != before.bytes) {
     last_news_ns_ = now_ns();
     // What was taken for lost came after all (or came twice): forget the part that the words now explain.
@@ -282,13 +302,14 @@ void RoceSender::Impl::check_window_timeout() noexcept {
   const std::int64_t now = now_ns();
   if (now - last_news_ns_ < std::int64_t{config_.window_timeout_us} * 1000) return;
   if (!window_open(largest_message_)) window_timeouts_.add(1);
-  const std::uint64_t known = reader_.words().bytes;
+  const std::uint64_t known = words().bytes;
   written_off_ = sent_bytes_ > known ? sent_bytes_ - known : 0;
   last_news_ns_ = now;
 }
 
 void RoceSender::Impl::wait(std::uint32_t wait_us) noexcept {
-  pollfd ready{socket_.fd(), static_cast<short>(POLLIN | (batch_.empty() ? 0 : POLLOUT)), 0};
+  const int news = config_.credits ? config_.credits->fd() : socket_.fd();
+  pollfd ready{news, static_cast<short>(POLLIN | (batch_.empty() || config_.credits ? 0 : POLLOUT)), 0};
   const std::uint32_t longest = in_flight() != 0 ? std::min(wait_us, config_.window_timeout_us) : wait_us;
   timespec limit{longest / 1'000'000, static_cast<long>(longest % 1'000'000) * 1000};
   ppoll(&ready, 1, &limit, nullptr);
@@ -325,9 +346,7 @@ std::size_t RoceSender::post(std::span<const BufferDescriptor> writes) { return 
 bool RoceSender::post_event(const Event& event) { return impl_->post_event(event); }
 std::size_t RoceSender::poll(std::uint32_t wait_us) { return impl_->poll(wait_us); }
 std::size_t RoceSender::pending() const noexcept { return impl_->pending(); }
-std::uint64_t RoceSender::granted() const noexcept {
-  return impl_->credits() ? impl_->reader_.words().images : kUnlimited;
-}
+std::uint64_t RoceSender::granted() const noexcept { return impl_->credits() ? impl_->words().images : kUnlimited; }
 std::uint32_t RoceSender::largest_message() const noexcept { return impl_->largest_message_; }
 
 SenderStats RoceSender::stats() const noexcept {

@@ -9,6 +9,8 @@
 
 namespace rashpa::link::roce {
 
+class CreditListener;
+
 struct SenderConfig {
   std::string bind_address =
       "127.0.0.1";       ///< of the source socket; a wildcard address picks the one that routes to the destination
@@ -19,7 +21,10 @@ struct SenderConfig {
   std::uint64_t images = 0;                ///< of the run; the fate log has one entry each
   std::uint64_t payload_bytes = 0;         ///< of one image; sizes the fault model
   std::uint32_t window_timeout_us = 4000;  ///< without news for so long, the bytes in flight are taken as lost
-  std::optional<FaultConfig> faults{};     ///< injected at packet level when given
+  /// Towards an RNIC: where its credits come in, shared by all DTPs of this address. Null: they come to the sender's
+  /// own socket, as a user-space receiver's do.
+  std::shared_ptr<CreditListener> credits{};
+  std::optional<FaultConfig> faults{};  ///< injected at packet level when given
 };
 
 /// Source side of one DTP: UC RDMA WRITE over its own UDP socket (own source port). Takes all memory and the socket in

@@ -23,7 +23,7 @@ class SendOrder {
     std::uint64_t id = 0;
     bool signalled = false;
   };
-  [[nodiscard]] Next next(Kind kind) noexcept {
+  Next next(Kind kind) noexcept {
     kinds_[posted_ % kinds_.size()] = kind;
     const bool signalled = ++unsignalled_ >= signal_every_ || kind == Kind::event;
     if (signalled) unsignalled_ = 0;

@@ -1,0 +1,55 @@
+#include "rashpa/link/roce/credit_listener.hpp"
+
+#include <sys/socket.h>
+
+#include <array>
+
+namespace rashpa::link::roce {
+
+namespace {
+
+UdpSocket bound_socket(const std::string& address, std::uint16_t port) {
+  const Address local(address, port);
+  UdpSocket socket(local.v6());
+  socket.bind(local);
+  return socket;
+}
+
+}  // namespace
+
+CreditListener::CreditListener(const std::string& address, std::uint16_t port)
+    : socket_(bound_socket(address, port)), local_(socket_.local()) {}
+
+std::size_t CreditListener::add(const Endpoint& self, const Address& receiver) {
+  sources_.push_back(std::make_unique<Source>(self, receiver, local_));
+  return sources_.size() - 1;
+}
+
+void CreditListener::take() noexcept {
+  const std::unique_lock lock(taking_, std::try_to_lock);
+  if (!lock) return;
+  constexpr int kMost = 64;           // one source's thread does not work for the others for ever
+  std::array<std::byte, 256> packet;  // NOLINT: filled by the kernel
+  for (int i = 0; i < kMost; ++i) {
+    sockaddr_storage from{};
+    socklen_t from_bytes = sizeof from;
+    const ssize_t size = recvfrom(socket_.fd(), packet.data(), packet.size(), MSG_DONTWAIT,
+                                  reinterpret_cast<sockaddr*>(&from), &from_bytes);
+    if (size < 0) return;
+    const std::span bytes = std::span(packet).first(static_cast<std::size_t>(size));
+    if (bytes.size() < wire::kBth) continue;
+    const std::uint32_t qpn = wire::load_bth(bytes.data()).qpn;
+    for (auto& source : sources_) {
+      if (source->qpn != qpn || !source->reader.take(bytes, Address(from))) continue;
+      source->images.store(source->reader.words().images, std::memory_order_release);
+      source->bytes.store(source->reader.words().bytes, std::memory_order_release);
+    }
+  }
+}
+
+CreditWords CreditListener::words(std::size_t number) const noexcept {
+  const Source& source = *sources_[number];
+  return {source.images.load(std::memory_order_acquire), source.bytes.load(std::memory_order_acquire)};
+}
+
+}  // namespace rashpa::link::roce
