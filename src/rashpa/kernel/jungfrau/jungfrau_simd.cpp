@@ -152,6 +152,7 @@ struct Block {
   std::size_t groups;  // how many, kBlock / kGroup at most
   Taps taps;           // thresholds above INT16_MIN, so that masked pixels stay below
   bool stream;
+  bool wild;  // a group of the block is
 };
 
 /// Results of one image's block before they go out, in the first-level cache, and the vectors that need every row of
@@ -189,16 +190,15 @@ HWY_INLINE void first_pass(const Block& block, const Part* parts, Stage<T>* stag
   std::size_t count[kImages] = {};
   for (std::size_t g = 0; g < block.groups; ++g) {
     const float* HWY_RESTRICT t0 = block.calibration->table(0, block.group + g);
-    const bool wild = block.calibration->wild(block.group + g);
     for (std::size_t v = 0; v < kGroup; v += lanes) {
       const std::size_t at = g * kGroup + v;
       const Constants g0 = load_constants(t0, v);
       for (std::size_t i = 0; i < kImages; ++i) {
         const auto words = hn::LoadU(d, parts[i].raw + at);
         store_g0(words, g0, stages[i].pixels + at);
-        const bool all_g0 = hn::AllTrue(d, hn::Eq(hn::And(words, gain_bits), hn::Zero(d)));
+        const bool switched = !hn::AllTrue(d, hn::Eq(hn::And(words, gain_bits), hn::Zero(d)));
         stages[i].switched[count[i]] = static_cast<std::uint16_t>(at);
-        count[i] += static_cast<std::size_t>(!all_g0 | wild);
+        count[i] += static_cast<std::size_t>(switched);
       }
     }
   }
@@ -298,6 +298,15 @@ void finish(const Block& block, const Part& part, const Stage<float>& stage) {
   }
 }
 
+/// Where a G0 word can leave the int16 range, the second pass clamps: every vector goes there.
+template <class T>
+void list_all(const Block& block, Stage<T>& stage) {
+  stage.count = 0;
+  for (std::size_t at = 0; at < block.groups * kGroup; at += hn::Lanes(Words())) {
+    stage.switched[stage.count++] = static_cast<std::uint16_t>(at);
+  }
+}
+
 template <class T>
 void convert_block(const Block& block, const Part* parts, std::size_t count) {
   Stage<T> stages[2];
@@ -309,6 +318,7 @@ void convert_block(const Block& block, const Part* parts, std::size_t count) {
       first_pass<1>(block, parts + i, stages);
     }
     for (std::size_t j = 0; j < images; ++j) {
+      if (block.wild) list_all(block, stages[j]);
       second_pass(block, parts[i + j], stages[j]);
       block.stream ? finish<true>(block, parts[i + j], stages[j]) : finish<false>(block, parts[i + j], stages[j]);
     }
@@ -351,7 +361,7 @@ void convert_impl(const Prepared& calibration, const Images& images, const Taps&
                   std::size_t last) {
   constexpr std::size_t kAtOnce = 16;  // images whose parts are kept on the stack
   const std::size_t out_bytes = calibration.output() == Output::kev ? sizeof(float) : sizeof(std::int16_t);
-  Block block{&calibration, 0, 0, taps, true};
+  Block block{&calibration, 0, 0, taps, true, false};
   block.taps.bright_threshold = std::max<std::int16_t>(taps.bright_threshold, kMaskedPhotons + 1);
   block.taps.mark_threshold = std::max<std::int16_t>(taps.mark_threshold, kMaskedPhotons + 1);
   for (std::size_t i = 0; i < images.count; ++i) {
@@ -362,7 +372,9 @@ void convert_impl(const Prepared& calibration, const Images& images, const Taps&
     block.group = begin / kGroup;
     block.groups = (std::min(begin + kBlock, whole) - begin) / kGroup;
     std::uint32_t invalid = 0;
+    block.wild = false;
     for (std::size_t g = 0; g < block.groups; ++g) {
+      block.wild = block.wild || calibration.wild(block.group + g);
       invalid += static_cast<std::uint32_t>(std::popcount(calibration.invalid_g0(block.group + g)));
     }
     for (std::size_t i = 0; i < images.count; i += kAtOnce) {
@@ -380,6 +392,7 @@ void convert_impl(const Prepared& calibration, const Images& images, const Taps&
     block.stream = false;
     block.group = whole / kGroup;
     block.groups = 1;
+    block.wild = calibration.wild(block.group);
     convert_tail(block, images, whole, last - whole, out_bytes);
   }
 }
@@ -390,7 +403,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace rashpa::kernel::jungfrau {
-
 HWY_EXPORT(convert_impl);
 
 void convert(const Prepared& calibration, const Images& images, const Taps& taps, std::size_t first,
