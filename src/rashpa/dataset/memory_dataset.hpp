@@ -23,6 +23,7 @@ class MemoryDataset : public Dataset {
   [[nodiscard]] const std::byte* frame(std::uint32_t module, std::uint64_t frame) const noexcept final {
     return pixels_.data() + offset(module, frame);
   }
+  [[nodiscard]] std::span<const std::byte> memory() const noexcept final { return pixels_.bytes(); }
   [[nodiscard]] std::uint32_t flags(std::uint64_t frame) const noexcept final { return flags_[frame]; }
 
   [[nodiscard]] std::span<std::byte> writable(std::uint32_t module, std::uint64_t frame) noexcept {

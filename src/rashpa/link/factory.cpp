@@ -1,0 +1,161 @@
+#include "rashpa/link/factory.hpp"
+
+#include <fmt/format.h>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/link/roce/address.hpp"
+#include "rashpa/link/roce/credit_listener.hpp"
+#include "rashpa/link/roce/receiver.hpp"
+#include "rashpa/link/roce/sender.hpp"
+#include "rashpa/link/verbs/receiver.hpp"
+#include "rashpa/link/verbs/sender.hpp"
+
+namespace rashpa::link {
+
+namespace {
+
+constexpr std::uint16_t kRocePort = 4791;
+
+// A wildcard becomes the address from which packets to `destination` leave.
+std::string source_address(const EndOptions& options, const roce::Endpoint& destination) {
+  const roce::Address address(options.address, 0);
+  if (!address.wildcard()) return options.address;
+  return roce::local_towards(roce::Address(destination.address, destination.port)).text();
+}
+
+void check(const EndOptions& options) {
+  if (options.verbs.transport == verbs::Transport::rc && (options.kind != Kind::verbs || options.peer != Kind::verbs)) {
+    throw ConfigError("link: transport rc needs the link verbs on both sides; use transport uc");
+  }
+}
+
+}  // namespace
+
+Kind kind_of(std::string_view name) {
+  if (name == "roce") return Kind::roce;
+  if (name == "verbs") return Kind::verbs;
+  throw ConfigError(fmt::format("link: no kind '{}'; choose roce or verbs", name));
+}
+
+std::string_view name_of(Kind kind) noexcept { return kind == Kind::roce ? "roce" : "verbs"; }
+
+SourceLink::SourceLink(std::unique_ptr<roce::RoceSender> sender) : roce_(std::move(sender)) {}
+SourceLink::SourceLink(std::unique_ptr<verbs::VerbsSender> sender) : verbs_(std::move(sender)) {}
+SourceLink::SourceLink(SourceLink&&) noexcept = default;
+SourceLink::~SourceLink() = default;
+
+Sender& SourceLink::sender() noexcept { return roce_ ? static_cast<Sender&>(*roce_) : *verbs_; }
+const Sender& SourceLink::sender() const noexcept { return roce_ ? static_cast<const Sender&>(*roce_) : *verbs_; }
+roce::Endpoint SourceLink::endpoint() const { return roce_ ? roce_->endpoint() : verbs_->endpoint(); }
+roce::FaultCounts SourceLink::injected() const noexcept { return roce_ ? roce_->injected() : roce::FaultCounts{}; }
+const roce::FateLog* SourceLink::fates() const noexcept { return roce_ ? roce_->fates() : nullptr; }
+
+SourceLinks::SourceLinks(const EndOptions& options, std::span<const std::byte> frames,
+                         std::optional<roce::FaultConfig> faults)
+    : options_(options), frames_(frames), faults_(faults) {
+  check(options);
+  if (options.kind == Kind::verbs && faults) {
+    throw ConfigError("link: an RNIC injects no packet faults; use link roce on the source side, or no faults");
+  }
+  // An RNIC acknowledges images, not bytes: a window of bytes would only wait for its timeout.
+  if (options.peer == Kind::verbs) options_.roce.window_bytes = 0;
+}
+
+SourceLinks::~SourceLinks() = default;
+
+SourceLink SourceLinks::make(const SourceDtp& dtp) {
+  return options_.kind == Kind::roce ? make_roce(dtp) : make_verbs(dtp);
+}
+
+SourceLink SourceLinks::make_roce(const SourceDtp& dtp) {
+  const bool from_rnic = options_.peer == Kind::verbs && options_.flow == roce::Flow::credits;
+  if (from_rnic && credits_ == nullptr) {
+    credits_ = std::make_shared<roce::CreditListener>(source_address(options_, dtp.destination), kRocePort);
+  }
+  roce::SenderConfig config{};
+  config.bind_address = options_.address;
+  config.destination = dtp.destination;
+  config.options = options_.roce;
+  config.flow = options_.flow;
+  config.dtp = dtp.id;
+  config.images = dtp.images;
+  config.payload_bytes = dtp.payload_bytes;
+  config.credits = credits_;
+  config.faults = faults_;
+  return SourceLink(std::make_unique<roce::RoceSender>(config));
+}
+
+SourceLink SourceLinks::make_verbs(const SourceDtp& dtp) {
+  if (memory_ == nullptr) {
+    // The device only reads: the block's type has no way to say so.
+    const memory::DmaBlock block{.data = const_cast<std::byte*>(frames_.data()), .bytes = frames_.size()};  // NOLINT
+    memory_ = std::make_unique<verbs::SourceMemory>(
+        verbs::register_sources(options_.verbs.device, source_address(options_, dtp.destination), {&block, 1}));
+  }
+  verbs::SenderConfig config{};
+  config.memory = *memory_;
+  config.destination = dtp.destination;
+  config.packets = options_.roce;
+  config.options = options_.verbs;
+  config.flow = options_.flow;
+  config.poll = options_.poll;
+  config.dtp = dtp.id;
+  return SourceLink(std::make_unique<verbs::VerbsSender>(config));
+}
+
+std::string SourceLinks::registration() const { return memory_ ? memory_->blocks.front()->how() : std::string{}; }
+
+DestinationLink::DestinationLink(const DestinationOptions& options, std::span<std::byte> region,
+                                 std::vector<DestinationDtp> dtps, std::vector<ArrivalRing*> rings, Doorbell& bell) {
+  const EndOptions& end = options.end;
+  check(end);
+  if (end.kind == Kind::verbs) {
+    verbs::ReceiverConfig config{};
+    config.address = end.address;
+    config.threads = options.threads;
+    config.pmtu = end.roce.pmtu;
+    config.options = end.verbs;
+    config.flow = end.flow;
+    config.poll = end.poll;
+    config.first_processor = options.first_processor;
+    verbs_ = std::make_unique<verbs::VerbsReceiver>(config, region, std::move(dtps), std::move(rings), bell);
+    return;
+  }
+  if (end.peer == Kind::verbs && (options.port != kRocePort || options.threads != 1)) {
+    throw ConfigError(
+        fmt::format("link: an RNIC sends to UDP port {} and no other; use that port and link_threads = 1, not port {} "
+                    "and {} threads",
+                    kRocePort, options.port, options.threads));
+  }
+  roce::ReceiverConfig config{};
+  config.bind_address = end.address;
+  config.port = options.port;
+  config.threads = options.threads;
+  config.options = end.roce;
+  config.flow = end.flow;
+  config.poll = end.poll;
+  config.first_processor = options.first_processor;
+  roce_ = std::make_unique<roce::RoceReceiver>(config, region, std::move(dtps), std::move(rings), bell);
+}
+
+DestinationLink::~DestinationLink() = default;
+
+ReceiverLink& DestinationLink::receiver() noexcept { return roce_ ? static_cast<ReceiverLink&>(*roce_) : *verbs_; }
+const ReceiverLink& DestinationLink::receiver() const noexcept {
+  return roce_ ? static_cast<const ReceiverLink&>(*roce_) : *verbs_;
+}
+std::vector<roce::Endpoint> DestinationLink::endpoints() const {
+  return roce_ ? roce_->endpoints() : verbs_->endpoints();
+}
+std::uint64_t DestinationLink::base() const noexcept { return roce_ ? 0 : verbs_->base(); }
+std::string DestinationLink::registration() const { return roce_ ? std::string{} : verbs_->registration(); }
+
+void DestinationLink::connect(std::span<const roce::Endpoint> sources) {
+  if (roce_) {
+    roce_->connect(sources);
+  } else {
+    verbs_->connect(sources);
+  }
+}
+
+}  // namespace rashpa::link
