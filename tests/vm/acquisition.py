@@ -22,9 +22,9 @@ class Acquisition:
     ip: int = 4
     frames: int = 40
     modules: int = 2
-    options: dict[str, str | int] = field(default_factory=dict)
-    source_options: dict[str, str | int] = field(default_factory=dict)
-    destination_options: dict[str, str | int] = field(default_factory=dict)
+    options: dict[str, str | float] = field(default_factory=dict)
+    source_options: dict[str, str | float] = field(default_factory=dict)
+    destination_options: dict[str, str | float] = field(default_factory=dict)
     timeout_s: int = 40
 
     @property
@@ -36,7 +36,7 @@ class Acquisition:
             return KERNEL_WIRE[self.ip]
         return MIXED_WIRE[self.ip][self.source], MIXED_WIRE[self.ip][self.destination]
 
-    def _command(self, role: str, link: str, peer: str, address: str, options: dict[str, str | int]) -> str:
+    def _command(self, role: str, link: str, peer: str, address: str, options: dict[str, str | float]) -> str:
         common = {"frames": self.frames, "modules": self.modules, "timeout-s": self.timeout_s - 10, **self.options}
         arguments = {"role": role, "link": link, "peer": peer, "bind": address, "exchange": "$OUT/exchange"}
         words = [f"--{name} {value}" for name, value in {**arguments, **common, **options}.items()]

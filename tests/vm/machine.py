@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-BOOT_S = 60.0
+BOOT_S = 120.0  # 12 s alone on two cores
 STOP_S = 10.0
 
 
@@ -47,7 +47,7 @@ class Machine:
             *("-serial", f"file:{self._console}", "-serial", "stdio"),
             *("-virtfs", f"local,path={share},mount_tag=host,security_model=none,multidevs=remap"),
             *("-kernel", str(kernel), "-initrd", str(initramfs)),
-            *("-append", f"console=ttyS0 panic=-1 {append}"),
+            *("-append", f"console=ttyS0 panic=-1 mitigations=off cryptomgr.notests {append}"),
             *arguments,
         ]
         with (share / "qemu.log").open("wb") as errors:

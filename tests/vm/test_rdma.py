@@ -28,9 +28,18 @@ def expect_all_arrived(run: Acquisition, outcome: Outcome) -> None:
     assert got["balanced"], outcome.story
     assert (got["expected"], got["complete"], got["accepted"], got["written"]) == (run.frames,) * 4, outcome.story
     assert got["events"] == run.events, "one immediate for each image of each module, no more and no less"
-    assert got["events"] + got["duplicates"] == run.events, outcome.story
     assert outcome.source["send_errors"] == 0
-    for refused in ("icrc_bad", "refused_key", "unknown_qp", "sequence_drops", "bad_records", "crc_mismatches"):
+    for refused in (
+        "duplicates",
+        "late",
+        "overruns",
+        "icrc_bad",
+        "refused_key",
+        "unknown_qp",
+        "sequence_drops",
+        "bad_records",
+        "crc_mismatches",
+    ):
         assert got[refused] == 0, (refused, outcome.story)
     assert not outcome.bad_icrc, outcome.story
 
@@ -112,16 +121,14 @@ def test_the_books_of_a_whole_acquisition_balance(rdma: Machine, source: str, de
 def test_perftest_runs_beside_an_acquisition(rdma: Machine) -> None:
     """The kernel serves perftest's queue pairs and ours at the same time; neither disturbs the other."""
     run = Acquisition("roce", "verbs", frames=40)
-    write = "ib_write_bw -c UC -x 1 -n 200 -s 8192 -m 1024"
-    outcome = acquire(rdma, "perftest-beside", run, f"{write} -d rxe0 & {write} -d rxe1 10.0.1.1; wait $!")
+    outcome = acquire(rdma, "perftest-beside", run, "perftest_write -c UC -x 1 -n 200 -s 8192 -m 1024")
     expect_all_arrived(run, outcome)
     assert outcome.counters["rxe1", "sent_pkts"] == outcome.counters["rxe0", "rcvd_pkts"] == 200 * 8
 
 
 def test_perftest_writes_between_two_devices_of_the_kernel(rdma: Machine) -> None:
     """The machine itself is sound: no program of ours takes part."""
-    write = "ib_write_bw -c UC -x 2 -n 200 -s 8192 -m 4096"
-    result = rdma.run("perftest", f"{write} -d rxe0 & server=$!\n{write} -d rxe1 10.0.1.1\nwait $server")
+    result = rdma.run("perftest", "perftest_write -c UC -x 2 -n 200 -s 8192 -m 4096", 60)
     assert result.status == 0, result.output
     assert re.search(r"^ 8192 +200 ", result.output, re.MULTILINE), result.output
     assert "bad ICRC" not in result.kernel
