@@ -116,15 +116,16 @@ void convert_reference(const Config& config, const Images& images, const Taps& t
 }
 
 Prepared::Prepared(const Config& config)
-    : pixels_(static_cast<std::size_t>(config.calibration.width) * config.calibration.height), output_(config.output) {
+    : pixels_(static_cast<std::size_t>(config.calibration.width) * config.calibration.height),
+      output_(config.output),
+      groups_((pixels_ + kGroup - 1) / kGroup) {
   check(config);
-  const std::size_t groups = (pixels_ + kGroup - 1) / kGroup;
-  invalid_g0_.assign(groups, 0);
-  wild_.assign(groups, 0);
+  tables_ = memory::Buffer(3 * groups_ * 2 * kGroup * sizeof(float), memory::MemoryKind::huge);
+  invalid_g0_.assign(groups_, 0);
+  wild_.assign(groups_, 0);
   const bool photons = output_ == Output::photons;
   for (unsigned gain = 0; gain < 3; ++gain) {
-    tables_[gain].resize(groups * 2 * kGroup);
-    for (std::size_t i = 0; i < groups * kGroup; ++i) {
+    for (std::size_t i = 0; i < groups_ * kGroup; ++i) {
       Entry entry = i < pixels_ ? entry_of(config, gain, i) : Entry{0, 0, false};
       const std::size_t group = i / kGroup;
       if (!entry.valid) {
@@ -134,7 +135,8 @@ Prepared::Prepared(const Config& config)
       } else if (gain == 0 && photons && leaves_int16(entry)) {
         wild_[group] = 1;
       }
-      float* table = tables_[gain].data() + group * 2 * kGroup + (i % 2) * (kGroup / 2) + (i % kGroup) / 2;
+      float* table = reinterpret_cast<float*>(tables_.data()) + (gain * groups_ + group) * 2 * kGroup +
+                     (i % 2) * (kGroup / 2) + (i % kGroup) / 2;
       table[0] = entry.pedestal;
       table[kGroup] = entry.factor;
     }

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "rashpa/memory/buffer.hpp"
+
 namespace rashpa::kernel::jungfrau {
 
 /// What a pixel becomes.
@@ -64,13 +66,13 @@ inline constexpr std::size_t kGroup = 64;
 /// pixels, of odd pixels, factors of even, of odd. The order does not depend on the vector width.
 class Prepared {
  public:
-  /// Throws ConfigError when sizes or energy make no sense.
+  /// Throws ConfigError when sizes or energy make no sense, ResourceError when there is no memory for the tables.
   explicit Prepared(const Config& config);
   [[nodiscard]] std::size_t pixels() const noexcept { return pixels_; }
   [[nodiscard]] Output output() const noexcept { return output_; }
   /// Group `group` of gain `gain` (0 … 2).
   [[nodiscard]] const float* table(unsigned gain, std::size_t group) const noexcept {
-    return tables_[gain].data() + group * 2 * kGroup;
+    return reinterpret_cast<const float*>(tables_.data()) + (gain * groups_ + group) * 2 * kGroup;
   }
   /// Bit p: pixel p of the group has no valid calibration in G0 (pixels behind the image's end have one).
   [[nodiscard]] std::uint64_t invalid_g0(std::size_t group) const noexcept { return invalid_g0_[group]; }
@@ -80,7 +82,8 @@ class Prepared {
  private:
   std::size_t pixels_;
   Output output_;
-  std::vector<float> tables_[3];
+  std::size_t groups_;
+  memory::Buffer tables_;  // huge pages: the tables of G1 and G2 are read here and there
   std::vector<std::uint64_t> invalid_g0_;
   std::vector<std::uint8_t> wild_;
 };
