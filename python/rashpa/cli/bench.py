@@ -1,6 +1,7 @@
 """`rashpa bench`: runs a C++ benchmark of the package and shows its rows beside what they are measured against.
 
-A benchmark is a program rashpa_<name>_bench that prints {"rows": [...]} and everything else on standard error.
+A benchmark is a program rashpa_<name>_bench that prints its rows as JSON, {"rows": [...]} or one object a line, and everything else on
+standard error.
 """
 
 import json
@@ -27,6 +28,9 @@ _BENCHMARKS = {
     "kernel": "a kernel's bytes per second on one core, against memcpy of the same bytes",
 }
 
+_LINKS = ("roce",)
+FAILED, BAD_INPUT = 1, 2
+
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write name, machine and rows to this file.")]
 
 
@@ -48,8 +52,11 @@ def link(
     ] = 4096,
     json_file: JsonFile = None,
 ) -> None:
-    """A link from one process to another, ICRC and CRC32C on. Further options go to the program (rashpa_link_bench --help)."""
-    _run("link", "link", ["--link", link_, "--line-bytes", str(line_bytes), *context.args], json_file)
+    """A link from one process to another, ICRC and CRC32C on. Further options go to the program: --seconds, --repeats, --pmtu,
+    --window, --packetisation."""
+    if link_ not in _LINKS:
+        raise _refusal(f"there is no benchmark of link {link_}; there is {', '.join(_LINKS)}")
+    _run("link", f"link {link_}", ["--json", "--line-bytes", str(line_bytes), *context.args], json_file)
 
 
 @app.command(context_settings=_PASS_ON)
@@ -69,16 +76,21 @@ def _run(program: str, title: str, arguments: list[str], json_file: Path | None)
     if json_file is not None and not json_file.resolve().parent.is_dir():
         raise _refusal(f"{json_file}: there is no folder {json_file.resolve().parent}")
     done = subprocess.run([str(path), *arguments], stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
-    if done.returncode:
-        raise _refusal(f"{path.name} {' '.join(arguments)} ended with status {done.returncode}; what it said is above")
-    rows = _rows_of(done.stdout, path.name)
+    rows = [_checked(row, path.name) for row in parse_rows(done.stdout)]
     if not rows:
-        raise _refusal(f"{path.name} {' '.join(arguments)} gave no rows")
+        raise _refusal(
+            f"{path.name} {' '.join(arguments)} gave no rows and ended with status {done.returncode}; what it said is above"
+        )
     machine = machine_facts()
     _show(title, machine, rows)
     if json_file is not None:
         result = {"name": title, "machine": machine, "rows": rows}
         json_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    if done.returncode:
+        raise _refusal(
+            f"{path.name} ended with status {done.returncode}: the rows hold, but what it asked of itself does not",
+            FAILED,
+        )
 
 
 def _program(name: str) -> Path | None:
@@ -91,19 +103,27 @@ def _program(name: str) -> Path | None:
     return next((path for path in sorted(build.glob(f"**/{file}")) if path.is_file()), None)
 
 
-def _rows_of(text: str, program: str) -> list[dict[str, Any]]:
-    """The rows that a program printed."""
+def parse_rows(text: str) -> list[dict[str, Any]]:
+    """Rows of a program's output; empty when it holds none."""
     try:
-        rows = json.loads(text)["rows"]
-    except (json.JSONDecodeError, KeyError, TypeError):
-        raise _refusal(f"{program}: its output is no JSON object with rows: {text[:80]!r}") from None
-    return [_checked(row, program) for row in rows]
+        whole = json.loads(text)
+    except json.JSONDecodeError:
+        try:
+            return [json.loads(line) for line in text.splitlines() if line.strip()]
+        except json.JSONDecodeError:
+            return []
+    if not isinstance(whole, dict):
+        return []
+    rows: list[dict[str, Any]] = whole.get("rows", [whole])
+    return rows
 
 
 def _checked(row: dict[str, Any], program: str) -> dict[str, Any]:
     """The row with all its columns; the ratio is computed when it is not given."""
     if not {"what", "value", "unit"} <= row.keys():
         raise _refusal(f"{program}: a row lacks what, value or unit: {row}")
+    if row.get("against") == "none":
+        row = {**row, "against": None, "against_value": None, "ratio": None}
     against = row.get("against_value")
     ratio = row.get("ratio") or (row["value"] / against if against else None)
     return (
@@ -138,6 +158,6 @@ def _cell(value: Any) -> str:
     )
 
 
-def _refusal(message: str) -> typer.Exit:
+def _refusal(message: str, status: int = BAD_INPUT) -> typer.Exit:
     Console(stderr=True).print(f"rashpa bench: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
-    return typer.Exit(2)
+    return typer.Exit(status)

@@ -42,9 +42,9 @@ def test_the_file_holds_name_machine_and_rows(monkeypatch: pytest.MonkeyPatch, t
         bench.app, ["link", "--line-bytes", "1024", "--json", str(tmp_path / "out.json"), "--seconds", "1"]
     )
     assert result.exit_code == 0, result.output
-    assert (tmp_path / "arguments").read_text() == "--link roce --line-bytes 1024 --seconds 1"
+    assert (tmp_path / "arguments").read_text() == "--json --line-bytes 1024 --seconds 1"
     written: dict[str, Any] = json.loads((tmp_path / "out.json").read_text())
-    assert written["name"] == "link"
+    assert written["name"] == "link roce"
     assert written["machine"]["cores"] >= 1
     assert written["rows"][0] == ROWS[0]
     assert written["rows"][1] == {**ROWS[1], "against": None, "against_value": None, "ratio": None}
@@ -58,16 +58,38 @@ def test_a_missing_ratio_is_computed(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert json.loads((tmp_path / "out.json").read_text())["rows"][0]["ratio"] == 0.75
 
 
+@pytest.mark.parametrize("text", [json.dumps({"rows": ROWS}), "\n".join(json.dumps(row) for row in ROWS)])
+def test_rows_are_read_as_one_object_or_one_a_line(text: str) -> None:
+    assert bench.parse_rows(text) == ROWS
+
+
+def test_a_row_without_a_peer_has_no_ratio(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    row = {"what": "lost", "value": 0.0, "unit": "lines", "against": "none", "against_value": 0.0, "ratio": 0.0}
+    use(monkeypatch, program(tmp_path, json.dumps(row)))
+    assert runner.invoke(bench.app, ["link", "--json", str(tmp_path / "out.json")]).exit_code == 0
+    (written,) = json.loads((tmp_path / "out.json").read_text())["rows"]
+    assert written == {**row, "against": None, "against_value": None, "ratio": None}
+
+
+def test_rows_of_a_program_that_failed_are_kept_and_the_status_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use(monkeypatch, program(tmp_path, json.dumps({"rows": ROWS}), status=1))
+    result = runner.invoke(bench.app, ["link", "--json", str(tmp_path / "out.json")])
+    assert result.exit_code == 1
+    assert len(json.loads((tmp_path / "out.json").read_text())["rows"]) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "status", "says"),
     [
-        ("", 3, "ended with status 3"),
-        ("[]", 0, "no JSON object with rows"),
-        ('{"rows": []}', 0, "gave no rows"),
-        ('{"rows": [{"what": "x"}]}', 0, "lacks what, value or unit"),
+        ("", 3, "gave no rows and ended with status 3"),
+        ("[]", 0, "gave no rows"),
+        ("words", 0, "gave no rows"),
+        ('{"what": "x"}', 0, "lacks what, value or unit"),
     ],
 )
-def test_a_program_that_fails_is_named(
+def test_a_program_without_rows_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, status: int, says: str
 ) -> None:
     use(monkeypatch, program(tmp_path, text, status))
@@ -75,6 +97,12 @@ def test_a_program_that_fails_is_named(
     assert result.exit_code == 2
     assert says in result.stderr
     assert "rashpa_link_bench" in result.stderr
+
+
+def test_a_link_without_a_benchmark_is_refused() -> None:
+    result = runner.invoke(bench.app, ["link", "--link", "pcie"])
+    assert result.exit_code == 2
+    assert "there is roce" in result.stderr
 
 
 def test_a_benchmark_that_is_not_built_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
