@@ -25,6 +25,7 @@ from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.machine_memory import available_memory_bytes
 from rashpa.node.native_receiver import receiver_config
+from rashpa.node.output_files import OutputFiles
 
 _PMTUS = (256, 512, 1024, 2048, 4096)
 _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
@@ -198,10 +199,16 @@ class NativeDestination:
     def __init__(self, module: Any, order: telegram.Destination, run: int) -> None:
         self._module = module
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
-        with _native_errors(module):
-            config = receiver_config(module, order, run)
-            config.roce = roce_options(module, order.roce)
-            self._engine = module.Receiver(config)
+        output = OutputFiles()
+        try:
+            with _native_errors(module):
+                config = receiver_config(module, order, run, output)
+                config.roce = roce_options(module, order.roce)
+                self._engine = module.Receiver(config)
+        except EngineError:
+            output.restore_old()
+            raise
+        output.keep_new()
 
     def configured(self, node: str) -> Configured:
         endpoints = tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints())

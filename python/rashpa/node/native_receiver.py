@@ -8,13 +8,14 @@ from rashpa.control.version import software_version
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
 from rashpa.node.dataset_parts import parameters_of, spec_of
 from rashpa.node.engine import EngineError
+from rashpa.node.output_files import OutputFiles
 
 
-def receiver_config(module: Any, order: telegram.Destination, run: int) -> Any:
+def receiver_config(module: Any, order: telegram.Destination, run: int, output: OutputFiles) -> Any:
     """Everything but the link's options. EngineError when calibration or output cannot be had."""
     calibration = _calibration_of(order)
     config = module.ReceiverConfig()
-    config.buffers = [_buffer_config(module, buffer, calibration) for buffer in order.buffers]
+    config.buffers = [_buffer_config(module, buffer, calibration, output) for buffer in order.buffers]
     config.memory = order.memory
     config.link = order.link
     config.bind_address = order.bind_address
@@ -43,7 +44,7 @@ def _calibration_of(order: telegram.Destination) -> list[Maps]:
     return [Maps(maps.pedestal, maps.gain, maps.mask) for maps in found]
 
 
-def _buffer_config(module: Any, buffer: telegram.Buffer, calibration: list[Maps]) -> Any:
+def _buffer_config(module: Any, buffer: telegram.Buffer, calibration: list[Maps], output: OutputFiles) -> Any:
     maps = maps_of_buffer(buffer, calibration) if any(kernel.name == "jungfrau" for kernel in buffer.kernels) else None
     config = module.BufferConfig()
     for name in (
@@ -65,7 +66,7 @@ def _buffer_config(module: Any, buffer: telegram.Buffer, calibration: list[Maps]
         module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
     config.kernels = [_kernel(module, kernel, maps) for kernel in buffer.kernels]
-    config.sinks = [_sink(module, sink, buffer, maps) for sink in buffer.sinks]
+    config.sinks = [_sink(module, sink, buffer, maps, output) for sink in buffer.sinks]
     return config
 
 
@@ -80,7 +81,7 @@ def _kernel(module: Any, kernel: telegram.Kernel, maps: Maps | None) -> Any:
     raise EngineError("config", f"kernel {kernel.name} is not known here")
 
 
-def _sink(module: Any, sink: telegram.Sink, buffer: telegram.Buffer, maps: Maps | None) -> Any:
+def _sink(module: Any, sink: telegram.Sink, buffer: telegram.Buffer, maps: Maps | None, output: OutputFiles) -> Any:
     values = parameters_of(sink)
     if sink.kind == "null":
         return module.NullSink()
@@ -88,26 +89,10 @@ def _sink(module: Any, sink: telegram.Sink, buffer: telegram.Buffer, maps: Maps 
         return module.MemorySink(values["capacity"])
     if sink.kind == "hdf5":
         prefix = Path(values["prefix"])
-        _prepare_output(prefix, values["existing"])
+        output.claim(prefix, values["existing"])
         metadata = _metadata(module, values["metadata"], buffer, maps)
         return module.Hdf5Sink(str(prefix), metadata, values["images_per_file"], values["threads"])
     raise EngineError("config", f"sink {sink.kind} is not known here")
-
-
-def _prepare_output(prefix: Path, existing: str) -> None:
-    """Makes the folder; files of an earlier run of the same name are in the way, or go."""
-    try:
-        prefix.parent.mkdir(parents=True, exist_ok=True)
-        old = [*prefix.parent.glob(f"{prefix.name}_master.h5"), *prefix.parent.glob(f"{prefix.name}_data_[0-9]*.h5")]
-        if old and existing != "replace":
-            raise EngineError(
-                "file",
-                f'{old[0]} exists; move it, choose another run.name or run.output, or set run.existing = "replace"',
-            )
-        for path in old:
-            path.unlink()
-    except OSError as error:
-        raise EngineError("file", f"{prefix.parent}: {error.strerror}; choose another run.output") from None
 
 
 def _metadata(module: Any, values: dict[str, Any], buffer: telegram.Buffer, maps: Maps | None) -> Any:
