@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'tests/*.cpp' 'tests/*.hpp' \
   '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-cpp test-python bench lint tidy asan tsan fuzz reference lock clean distclean help
+.PHONY: build packages demo test test-cpp test-python test-vm bench lint tidy asan tsan fuzz reference lock clean distclean help
 
 build: build/.installed  ## the native module, the C++ tests and the command .venv/bin/rashpa
 
@@ -50,6 +50,10 @@ test-cpp: build
 
 test-python: build
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-vm: build  ## the links against Soft-RoCE and an IOMMU, in virtual machines; packages of packages-vm.txt
+	@tools/install_packages.sh packages-vm.txt
+	$(BIN)/python -m pytest -m vm tests/vm $(PYTEST_ARGS)
 
 bench: build  ## the benchmarks, results in out/bench
 	mkdir -p out/bench
