@@ -36,7 +36,9 @@ class RunDisplay:
         self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._bar.stop()
 
     def show(self, progress: RunProgress) -> None:
@@ -52,8 +54,12 @@ class RunDisplay:
         then, decided_then, payload_then = self._last
         self._last = (now, decided, payload)
         seconds = max(now - then, 1e-3)
-        rates = f"{(decided - decided_then) / seconds:7.0f} images/s {(payload - payload_then) / seconds / 1e9:5.2f} GB/s"
-        lost = f", [red]{books.partial} partial, {books.missing} missing[/red]" if books.partial or books.missing else ""
+        rates = (
+            f"{(decided - decided_then) / seconds:7.0f} images/s {(payload - payload_then) / seconds / 1e9:5.2f} GB/s"
+        )
+        lost = (
+            f", [red]{books.partial} partial, {books.missing} missing[/red]" if books.partial or books.missing else ""
+        )
         kept = f"{books.complete} complete{lost}, {books.accepted} kept, {books.vetoed} vetoed"
         self._bar.update(self._task, description=progress.phase, completed=decided, rates=rates, books=kept)
 
@@ -114,7 +120,9 @@ def _print_faults(console: Console, outcome: Outcome) -> None:
     source = outcome.emulator.source if outcome.emulator else None
     injected = {name: value for name, value in count_of(source.counts, "injected").items() if value} if source else {}
     if injected:
-        console.print(f"injected: {', '.join(f'{value:,} {name}' for name, value in injected.items())}", highlight=False)
+        console.print(
+            f"injected: {', '.join(f'{value:,} {name}' for name, value in injected.items())}", highlight=False
+        )
     if not outcome.accounts:
         return
     if outcome.unexplained == 0:

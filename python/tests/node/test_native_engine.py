@@ -1,0 +1,123 @@
+import asyncio
+import socket
+from pathlib import Path
+
+import h5py
+import httpx
+import pytest
+
+from rashpa.control import telegram
+from rashpa.control.manager import Manager, Outcome
+from rashpa.control.run_plan import load_plan
+from rashpa.node.node import Node
+from rashpa.node.server import NodeApp
+
+pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+
+from rashpa.node.native_engine import NativeFactory
+
+RUN = """\
+[run]
+name = "native"
+frames = {frames}
+output = "{output}"
+[detector]
+width = 64
+height = 32
+[[detector.module]]
+x = 0
+y = 0
+[[detector.module]]
+x = 0
+y = 40
+[dataset]
+kind = "pattern"
+modules = 2
+frames = 8
+width = 64
+height = 32
+[link]
+port = {port}
+pmtu = 256
+memory = "pageable"
+[[buffer]]
+name = "full"
+bands = 2
+slots = 40
+deadline_ms = 5000
+[[buffer.sink]]
+kind = "hdf5"
+[[buffer]]
+name = "centre"
+region = [16, 8, 32, 40]
+every = 5
+phase = 2
+slots = 8
+stack = 4
+deadline_ms = 5000
+[[buffer.sink]]
+kind = "memory"
+"""
+FAULTS = """\
+[faults]
+seed = 3
+drop = 0.003
+duplicate = 0.003
+reorder = 0.003
+corrupt = 0.003
+"""
+
+
+def run_native(tmp_path: Path, extra: str = "", frames: int = 200, port: int = 0) -> tuple[Outcome, dict[str, Node]]:
+    path = tmp_path / "run.toml"
+    path.write_text(RUN.format(frames=frames, output=tmp_path / "out", port=port) + extra)
+    nodes = {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}
+    transports = {role: httpx.ASGITransport(NodeApp(node, "test").starlette()) for role, node in nodes.items()}
+    return asyncio.run(Manager(load_plan(path), transports=transports).run()), nodes
+
+
+def test_a_run_over_roce_arrives_complete_and_is_in_the_file(tmp_path: Path) -> None:
+    outcome, _ = run_native(tmp_path)
+    assert outcome.good, outcome.problem
+    assert outcome.books.expected == outcome.books.complete == 200 + 40
+    assert outcome.destination is not None
+    assert [latency.stage for latency in outcome.destination.buffers[0].latencies] == ["ready", "decision", "written"]
+    with h5py.File(tmp_path / "out" / "native_full_master.h5") as file:
+        assert file["/entry/rashpa/frame_number"][()].tolist() == list(range(200))
+        assert file["/entry/rashpa/books/written"][()] == 200
+
+
+def test_the_receiver_finds_what_the_emulator_injected(tmp_path: Path) -> None:
+    outcome, _ = run_native(tmp_path, FAULTS, frames=1000)
+    assert outcome.good, [account.first_unexplained for account in outcome.accounts]
+    assert outcome.books.partial > 0
+    source = outcome.emulator.source if outcome.emulator else None
+    assert source is not None
+    assert all(
+        telegram.count_of(source.counts, "injected")[name] for name in ("drop", "duplicate", "reorder", "corrupt")
+    )
+
+
+def test_files_of_an_earlier_run_are_not_overwritten_unasked(tmp_path: Path) -> None:
+    assert run_native(tmp_path)[0].good
+    outcome, nodes = run_native(tmp_path)
+    assert outcome.refused
+    assert 'set run.existing = "replace"' in outcome.problem
+    assert {node.state for node in nodes.values()} == {"idle"}
+
+
+def test_a_data_port_in_use_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        outcome, _ = run_native(tmp_path, port=port)
+    assert outcome.refused
+    assert f"port {port}" in outcome.problem
+    assert not list((tmp_path / "out").iterdir())
+    assert run_native(tmp_path)[0].good
+
+
+def test_a_kernel_without_calibration_is_refused(tmp_path: Path) -> None:
+    outcome, _ = run_native(tmp_path, '[[buffer]]\nname = "photons"\n[[buffer.kernel]]\nname = "jungfrau"\n')
+    assert outcome.refused
+    assert "kernel jungfrau needs pedestal and gain, and dataset pattern has none" in outcome.problem
