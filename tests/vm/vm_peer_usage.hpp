@@ -3,15 +3,16 @@
 
 namespace rashpa::vm {
 
-inline constexpr const char* kUsage = R"(One end of an acquisition, for the virtual machine of tests/vm: no Python, no files but the two of the exchange.
+inline constexpr const char* kUsage =
+    R"(One end of an acquisition, for the virtual machine of tests/vm: no Python, no files but the two of the exchange.
 
   rashpa_vm_peer --role destination --link verbs --bind 10.0.0.2 --exchange /tmp/t1 --peer roce  &
   rashpa_vm_peer --role source      --link roce  --bind 10.0.0.1 --exchange /tmp/t1 --peer verbs
 
 The two sides share a folder: the destination writes <exchange>.destination, the source reads it and writes
-<exchange>.source, each whole (temporary name, then renamed); neither may exist before. When all is sent the source writes
-<exchange>.done, and the destination gives up what is still open after its deadline. They may live in different network
-namespaces. Each prints one line of JSON on stdout and ends with 0 when the counts are the expected
+<exchange>.source, each whole (temporary name, then renamed); neither may exist before. The destination writes
+<exchange>.armed when it listens, and only then the source sends. When all is sent the source writes <exchange>.done,
+and the destination gives up what is still open after its deadline. They may live in different network namespaces. Each prints one line of JSON on stdout and ends with 0 when the counts are the expected
 ones, 1 when they are not, 2 on a wrong argument or an error (text on stderr). With the same arguments both sides
 play the same frames: a pattern of `--modules` modules one above the other into one RASHPA buffer, sink `null`.
 

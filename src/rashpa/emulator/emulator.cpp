@@ -8,7 +8,6 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/roce/sender.hpp"
 
 namespace rashpa::emulator {
 
@@ -41,16 +40,38 @@ void check(const Config& config, const SourceDtp& source) {
   }
 }
 
+// The link is chosen here and nowhere else.
+link::EndOptions end_options(const Config& config) {
+  return {.kind = link::kind_of(config.link),
+          .peer = link::kind_of(config.destination_link),
+          .address = config.bind_address,
+          .roce = config.roce,
+          .verbs = config.verbs,
+          .flow = config.flow};
+}
+
+std::optional<link::roce::FaultConfig> packet_faults(const FaultPlan& plan) {
+  if (!plan.packets()) return std::nullopt;
+  return link::roce::FaultConfig{.seed = plan.seed,
+                                 .drop = plan.drop,
+                                 .duplicate = plan.duplicate,
+                                 .reorder = plan.reorder,
+                                 .corrupt = plan.corrupt};
+}
+
 }  // namespace
 
 /// One DTP with its link and its thread.
 class Emulator::Player final : public transfer::FrameSource {
  public:
-  Player(const Config& config, const SourceDtp& source, int processor)
+  Player(const Config& config, const SourceDtp& source, link::SourceLinks& links, int processor)
       : dataset_(*config.dataset),
         module_(source.dtp.module),
-        sender_(sender_config(config, source)),
-        dtp_(dtp_config(config, source, processor), *this, sender_) {}
+        link_(links.make({.destination = source.destination,
+                          .id = source.dtp.id,
+                          .images = source.dtp.images,
+                          .payload_bytes = source.dtp.placement.payload_bytes()})),
+        dtp_(dtp_config(config, source, processor), *this, link_.sender()) {}
 
   [[nodiscard]] const std::byte* frame(std::uint64_t frame) const noexcept override {
     return dataset_.frame(module_, frame % dataset_.frames());
@@ -68,31 +89,13 @@ class Emulator::Player final : public transfer::FrameSource {
   [[nodiscard]] Completeness fate(std::uint64_t index) const noexcept {
     const Completeness sent = dtp_.sent().get(index);
     if (sent != Completeness::complete) return sent;
-    return sender_.fates() != nullptr ? sender_.fates()->fate(index) : Completeness::complete;
+    return link_.fates() != nullptr ? link_.fates()->fate(index) : Completeness::complete;
   }
   transfer::DtpSource& dtp() noexcept { return dtp_; }
   [[nodiscard]] const transfer::DtpSource& dtp() const noexcept { return dtp_; }
-  [[nodiscard]] const link::roce::RoceSender& sender() const noexcept { return sender_; }
+  [[nodiscard]] const link::SourceLink& link() const noexcept { return link_; }
 
  private:
-  static link::roce::SenderConfig sender_config(const Config& config, const SourceDtp& source) {
-    link::roce::SenderConfig out{};
-    out.bind_address = config.bind_address;
-    out.destination = source.destination;
-    out.options = config.roce;
-    out.flow = config.flow;
-    out.dtp = source.dtp.id;
-    out.images = source.dtp.images;
-    out.payload_bytes = source.dtp.placement.payload_bytes();
-    if (config.faults.packets()) {
-      out.faults = link::roce::FaultConfig{.seed = config.faults.seed,
-                                           .drop = config.faults.drop,
-                                           .duplicate = config.faults.duplicate,
-                                           .reorder = config.faults.reorder,
-                                           .corrupt = config.faults.corrupt};
-    }
-    return out;
-  }
   static transfer::DtpSourceConfig dtp_config(const Config& config, const SourceDtp& source, int processor) {
     transfer::DtpSourceConfig out{};
     out.dtp = source.dtp;
@@ -112,7 +115,7 @@ class Emulator::Player final : public transfer::FrameSource {
 
   const dataset::Dataset& dataset_;
   std::uint32_t module_;
-  link::roce::RoceSender sender_;
+  link::SourceLink link_;
   transfer::DtpSource dtp_;
   std::jthread thread_;
 };
@@ -120,13 +123,13 @@ class Emulator::Player final : public transfer::FrameSource {
 Emulator::Emulator(Config config) : config_(std::move(config)) {
   if (config_.dataset == nullptr || config_.dataset->frames() == 0)
     throw ConfigError("emulator: the dataset holds no frame");
-  if (config_.link != "roce")
-    throw ConfigError(fmt::format("emulator: no link '{}' on the source side; choose roce", config_.link));
   if (config_.dtps.empty()) throw ConfigError("emulator: no DTP is configured");
+  links_ = std::make_unique<link::SourceLinks>(end_options(config_), config_.dataset->memory(),
+                                               packet_faults(config_.faults));
   for (std::size_t i = 0; i < config_.dtps.size(); ++i) {
     check(config_, config_.dtps[i]);
     const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(i);
-    players_.push_back(std::make_unique<Player>(config_, config_.dtps[i], processor));
+    players_.push_back(std::make_unique<Player>(config_, config_.dtps[i], *links_, processor));
   }
 }
 
@@ -134,7 +137,7 @@ Emulator::~Emulator() { stop(); }
 
 std::vector<link::roce::Endpoint> Emulator::endpoints() const {
   std::vector<link::roce::Endpoint> all;
-  for (const auto& player : players_) all.push_back(player->sender().endpoint());
+  for (const auto& player : players_) all.push_back(player->link().endpoint());
   return all;
 }
 
@@ -185,7 +188,7 @@ Status Emulator::status() const {
 Injected Emulator::injected() const {
   Injected sum;
   for (const auto& player : players_) {
-    const link::roce::FaultCounts packets = player->sender().injected();
+    const link::roce::FaultCounts packets = player->link().injected();
     const transfer::DtpSourceStats images = player->dtp().stats();
     sum.drop += packets.drop;
     sum.duplicate += packets.duplicate;
@@ -196,6 +199,8 @@ Injected Emulator::injected() const {
   }
   return sum;
 }
+
+std::string Emulator::registration() const { return links_->registration(); }
 
 std::vector<Completeness> Emulator::fates(std::size_t dtp) const {
   if (dtp >= players_.size())

@@ -8,8 +8,10 @@
 
 #include "rashpa/core/books.hpp"
 #include "rashpa/dataset/dataset.hpp"
+#include "rashpa/link/factory.hpp"
 #include "rashpa/link/roce/faults.hpp"
 #include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/verbs/options.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
 
 namespace rashpa::emulator {
@@ -34,8 +36,10 @@ struct FaultPlan {
 struct Config {
   std::shared_ptr<const dataset::Dataset> dataset;
   std::vector<SourceDtp> dtps;
-  std::string link = "roce";
+  std::string link = "roce";              ///< of this side: roce or verbs
+  std::string destination_link = "roce";  ///< of the other side
   link::roce::Options roce{};
+  link::verbs::Options verbs{};
   std::string bind_address = "127.0.0.1";
   std::uint64_t frames = 0;  ///< frame numbers 0 … frames−1 exist
   double rate_hz = 0;        ///< 0: as fast as flow allows
@@ -78,12 +82,15 @@ class Emulator {
   [[nodiscard]] bool wait(double timeout_s) const;
   [[nodiscard]] Status status() const;
   [[nodiscard]] Injected injected() const;
+  /// How the frames were made usable by an RNIC, in words; empty with links that need no such thing.
+  [[nodiscard]] std::string registration() const;
   /// What the receiver must find of each image of DTP number `dtp` (position in the list), by the injector's log.
   [[nodiscard]] std::vector<Completeness> fates(std::size_t dtp) const;
 
  private:
   class Player;
   Config config_;
+  std::unique_ptr<link::SourceLinks> links_;
   std::vector<std::unique_ptr<Player>> players_;
   std::int64_t start_ns_ = 0;
   mutable std::atomic<std::int64_t> end_ns_{0};

@@ -8,6 +8,7 @@
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/region.hpp"
 #include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/verbs/options.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
 #include "rashpa/sink/sink.hpp"
@@ -60,8 +61,10 @@ struct BufferConfig {
 struct Config {
   std::vector<BufferConfig> buffers;
   memory::MemoryKind memory = memory::MemoryKind::huge;
-  std::string link = "roce";
+  std::string link = "roce";         ///< of this side: roce or verbs
+  std::string source_link = "roce";  ///< of the other side
   link::roce::Options roce{};
+  link::verbs::Options verbs{};
   std::string bind_address = "127.0.0.1";
   std::uint16_t port = 4791;  ///< 0: any free one
   std::uint32_t link_threads = 1;

@@ -8,7 +8,6 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/roce/receiver.hpp"
 
 namespace rashpa::receiver {
 
@@ -82,7 +81,7 @@ Receiver::Receiver(Config config)
           {.position = position, .id = dtp.id, .module = dtp.module, .placement = layout_.dtps[position]});
       ++position;
     }
-    line->lane = std::make_unique<scheduler::Lane>(std::move(lane), *line->unit, *link_);
+    line->lane = std::make_unique<scheduler::Lane>(std::move(lane), *line->unit, link_->receiver());
     const Output output{.buffer = buffer.name,
                         .width = buffer.width,
                         .height = buffer.height,
@@ -103,8 +102,6 @@ Receiver::Receiver(Config config)
 Receiver::~Receiver() { stop(); }
 
 void Receiver::make_link() {
-  if (config_.link != "roce")
-    throw ConfigError(fmt::format("receiver: no link '{}' on this side; choose roce", config_.link));
   if (config_.link_threads == 0) throw ConfigError("receiver: the link needs at least one thread");
   std::vector<link::DestinationDtp> dtps;
   std::size_t in_flight = 64;
@@ -126,27 +123,33 @@ void Receiver::make_link() {
     rings_.push_back(std::make_unique<link::ArrivalRing>(in_flight));
     rings.push_back(rings_.back().get());
   }
-  link::roce::ReceiverConfig roce{};
-  roce.bind_address = config_.bind_address;
-  roce.port = config_.port;
-  roce.threads = config_.link_threads;
-  roce.options = config_.roce;
-  roce.flow = config_.flow;
-  roce.poll = config_.poll == scheduler::Poll::spin ? link::roce::Poll::spin : link::roce::Poll::event;
-  roce.first_processor = config_.first_processor;
-  link_ = std::make_unique<link::roce::RoceReceiver>(roce, memory_.bytes(), std::move(dtps), std::move(rings), bell_);
+  const bool spin = config_.poll == scheduler::Poll::spin;
+  const link::DestinationOptions options{.end = {.kind = link::kind_of(config_.link),
+                                                 .peer = link::kind_of(config_.source_link),
+                                                 .address = config_.bind_address,
+                                                 .roce = config_.roce,
+                                                 .verbs = config_.verbs,
+                                                 .flow = config_.flow,
+                                                 .poll = spin ? link::roce::Poll::spin : link::roce::Poll::event},
+                                         .port = config_.port,
+                                         .threads = config_.link_threads,
+                                         .first_processor = config_.first_processor};
+  link_ = std::make_unique<link::DestinationLink>(options, memory_.bytes(), std::move(dtps), std::move(rings), bell_);
+  placements_ = layout_.dtps;
+  for (Placement& placement : placements_) {
+    placement.pixels_offset += link_->base();
+    placement.records_offset += link_->base();
+  }
 }
 
-std::vector<link::roce::Endpoint> Receiver::endpoints() const {
-  return static_cast<const link::roce::RoceReceiver&>(*link_).endpoints();
-}
+std::vector<link::roce::Endpoint> Receiver::endpoints() const { return link_->endpoints(); }
 
 void Receiver::arm(const std::vector<link::roce::Endpoint>& sources) {
   if (state_ != State::configured) throw StateError("receiver: arm is for a configured receiver; reset it first");
   if (sources.size() != layout_.dtps.size()) {
     throw ConfigError(fmt::format("receiver: {} sources for {} DTPs", sources.size(), layout_.dtps.size()));
   }
-  static_cast<link::roce::RoceReceiver&>(*link_).connect(sources);
+  link_->connect(sources);
   state_ = State::armed;
 }
 
@@ -154,7 +157,7 @@ void Receiver::start() {
   if (state_ != State::armed) throw StateError("receiver: start is for an armed receiver");
   for (std::size_t b = 0; b < lines_.size(); ++b) lines_[b]->writer->start(-1);
   scheduler_->start();
-  link_->start();
+  link_->receiver().start();
   state_ = State::running;
 }
 
@@ -163,7 +166,7 @@ void Receiver::finish() { scheduler_->finish(); }
 void Receiver::stop() noexcept {
   const State before = state_.load();
   if (before == State::stopped) return;
-  link_->stop();
+  link_->receiver().stop();
   scheduler_->stop();
   if (before == State::running) {
     for (auto& line : lines_) line->writer->join();
@@ -204,8 +207,9 @@ std::string Receiver::first_incomplete() const {
 Status Receiver::status() const {
   Status status;
   status.state = state_.load();
-  status.link = link_->stats();
+  status.link = link_->receiver().stats();
   status.memory = memory_.granted();
+  status.registration = link_->registration();
   status.first_incomplete = first_incomplete();
   std::int64_t first = 0;
   std::int64_t last = 0;

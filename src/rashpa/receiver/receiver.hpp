@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rashpa/core/books.hpp"
+#include "rashpa/link/factory.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/receiver/config.hpp"
@@ -43,6 +44,7 @@ struct Status {
   std::vector<BufferStatus> buffers;
   link::ReceiverStats link{};
   std::string memory;            ///< what the machine gave
+  std::string registration;      ///< how it was made usable by an RNIC, in words; empty where that is not needed
   double elapsed_s = 0;          ///< first packet → last decision
   std::string first_incomplete;  ///< in words; empty when every decided image is complete
 };
@@ -59,7 +61,8 @@ class Receiver {
 
   /// One per DTP: buffers in order, DTPs in order.
   [[nodiscard]] std::vector<link::roce::Endpoint> endpoints() const;
-  [[nodiscard]] const std::vector<Placement>& placements() const noexcept { return layout_.dtps; }
+  /// What sources must be told: offsets as the link's device counts them.
+  [[nodiscard]] const std::vector<Placement>& placements() const noexcept { return placements_; }
   /// Who the DTPs come from, in the same order. Throws ConfigError when the number differs.
   void arm(const std::vector<link::roce::Endpoint>& sources);
   void start();
@@ -89,7 +92,8 @@ class Receiver {
   memory::Buffer memory_;
   Doorbell bell_;
   std::vector<std::unique_ptr<link::ArrivalRing>> rings_;
-  std::unique_ptr<link::ReceiverLink> link_;
+  std::unique_ptr<link::DestinationLink> link_;
+  std::vector<Placement> placements_;
   std::vector<std::unique_ptr<Line>> lines_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::atomic<State> state_{State::configured};

@@ -100,11 +100,11 @@ void ReceiverThread::complete(const ibv_wc& completion, std::int64_t now) noexce
     --lane->in_flight;
     return;
   }
+  if (completion.status == IBV_WC_WR_FLUSH_ERR) return;  // the queue pair ends
+  lane->pair.post_receives(1);                           // before processing: the next event finds one
   switch (completion.status) {
     case IBV_WC_SUCCESS:
       break;
-    case IBV_WC_WR_FLUSH_ERR:
-      return;  // the queue pair ends
     case IBV_WC_LOC_PROT_ERR:
     case IBV_WC_LOC_ACCESS_ERR:
     case IBV_WC_REM_ACCESS_ERR:
@@ -112,7 +112,6 @@ void ReceiverThread::complete(const ibv_wc& completion, std::int64_t now) noexce
     default:
       return counters_->malformed.add(1);
   }
-  lane->pair.post_receives(1);  // before processing: the next event finds one
   if (completion.opcode != IBV_WC_RECV_RDMA_WITH_IMM || (completion.wc_flags & IBV_WC_WITH_IMM) == 0) {
     return counters_->malformed.add(1);
   }
