@@ -2,6 +2,7 @@ import json
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -45,24 +46,30 @@ def test_a_control_port_in_use_is_refused() -> None:
             serve_node("receiver", "r", FakeFactory("receiver"), Listen(port=port), "test")
 
 
-def _start() -> tuple["subprocess.Popen[bytes]", str]:
-    process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    said = json.loads(process.stdout.readline())
-    assert said["role"] == "receiver"
-    return process, said["url"]
+@pytest.fixture
+def node() -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+    """The process of a node that takes telegrams, and its URL."""
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        line = process.stdout.readline()
+        try:
+            assert line, process.stderr.read().decode()
+            said = json.loads(line)
+            assert said["role"] == "receiver"
+            yield process, said["url"]
+        finally:
+            process.kill()
 
 
-def test_a_node_ends_when_its_parents_pipe_is_closed() -> None:
-    process, url = _start()
-    with process:
-        assert httpx.get(f"{url}/healthz").json()["state"] == "idle"
-        process.communicate(timeout=10.0)  # closes stdin
-        assert process.returncode == 0
+def test_a_node_ends_when_its_parents_pipe_is_closed(node: tuple["subprocess.Popen[bytes]", str]) -> None:
+    process, url = node
+    assert httpx.get(f"{url}/healthz").json()["state"] == "idle"
+    process.communicate(timeout=10.0)  # closes stdin
+    assert process.returncode == 0
 
 
-def test_a_node_ends_in_order_on_sigterm() -> None:
-    process, _ = _start()
-    with process:
-        process.terminate()
-        assert process.wait(timeout=10.0) == 0
+def test_a_node_ends_in_order_on_sigterm(node: tuple["subprocess.Popen[bytes]", str]) -> None:
+    process, _ = node
+    process.terminate()
+    assert process.wait(timeout=10.0) == 0
