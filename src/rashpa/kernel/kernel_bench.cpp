@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -11,6 +12,7 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
@@ -25,10 +27,14 @@ namespace {
 struct Options {
   std::string kernel = "jungfrau";
   std::size_t repeats = 31;
-  std::size_t stack = 40;
-  std::uint32_t modules = 1;
-  double switched = 0.01;  // of the pixels, in spots
+  std::size_t stack = 10;
+  std::uint32_t modules = 2;
+  double switched = 0.001;  // of the pixels, in spots: as in the recorded frames of PSI's module M049 (0.10 %)
+  bool given = false;       // stack or switched were: only that case is run
 };
+
+// Without --stack and --switched: short and long stacks, recorded and tenfold switching.
+constexpr std::array<std::pair<std::size_t, double>, 4> kCases{{{10, 0.001}, {40, 0.001}, {10, 0.01}, {40, 0.01}}};
 
 Options parse(int argc, char** argv) {
   Options options;
@@ -36,6 +42,7 @@ Options parse(int argc, char** argv) {
     const std::string_view name = argv[i];
     if (i + 1 == argc) throw ConfigError(fmt::format("rashpa_kernel_bench: {} needs a value", name));
     const std::string value = argv[i + 1];
+    options.given = options.given || name == "--stack" || name == "--switched";
     if (name == "--kernel")
       options.kernel = value;
     else if (name == "--repeats")
@@ -192,12 +199,23 @@ std::vector<std::string> rows_of(const Options& options) {
               s[0] * 1e3, s[1] / s[0])};
 }
 
+std::vector<std::string> all_rows(Options options) {
+  if (options.given) return rows_of(options);
+  std::vector<std::string> rows;
+  for (const auto& [stack, switched] : kCases) {
+    options.stack = stack;
+    options.switched = switched;
+    for (std::string& line : rows_of(options)) rows.push_back(std::move(line));
+  }
+  return rows;
+}
+
 }  // namespace
 }  // namespace rashpa::kernel
 
 int main(int argc, char** argv) {
   try {
-    const auto rows = rashpa::kernel::rows_of(rashpa::kernel::parse(argc, argv));
+    const auto rows = rashpa::kernel::all_rows(rashpa::kernel::parse(argc, argv));
     std::string document = "{\"rows\": [";
     for (std::size_t i = 0; i < rows.size(); ++i) document += (i == 0 ? "\n  " : ",\n  ") + rows[i];
     std::cout << document << "\n]}\n";
