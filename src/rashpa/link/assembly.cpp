@@ -185,7 +185,7 @@ void Assembly::put_event(std::uint64_t offset, std::span<const std::byte> bytes,
     image.record = *record;
     image.last_packet_ns = now;
     counters_->events.add(1);
-    counters_->payload_bytes.add(FrameRecord::kBytes);
+    counters_->payload_bytes.add(FrameRecord::kBytes + (sight_ == Sight::events ? payload_bytes_ : 0));
   }
   if (!any_event_ || index > latest_event_) {
     any_event_ = true;

@@ -118,8 +118,8 @@ struct DestinationDtp {
 /// What a receiving link counts. Bad data is counted and never thrown.
 struct ReceiverStats {
   std::uint64_t packets = 0;
-  std::uint64_t payload_bytes = 0;      ///< accepted into the buffer
-  std::uint64_t events = 0;             ///< accepted
+  std::uint64_t payload_bytes = 0;  ///< accepted into the buffer; of links that see events alone: what those announce
+  std::uint64_t events = 0;         ///< accepted
   std::uint64_t duplicate_packets = 0;  ///< lines that had already arrived, events of images already decided
   std::uint64_t late_packets = 0;       ///< for an image already decided (the slot was not touched)
   std::uint64_t overrun_packets = 0;    ///< for a slot that was not free

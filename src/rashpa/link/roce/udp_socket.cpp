@@ -25,6 +25,9 @@ UdpSocket::UdpSocket(bool v6) : fd_(socket(v6 ? AF_INET6 : AF_INET, SOCK_DGRAM |
   }
   if (v6) {
     set(fd_, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+    // RNICs and the kernel's RoCE send UDP checksum 0, which IPv6 sockets drop unless told otherwise; the ICRC covers
+    // all.
+    set(fd_, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
     set(fd_, IPPROTO_IPV6, IPV6_MTU_DISCOVER, static_cast<int>(IPV6_PMTUDISC_DO));
   } else {
     set(fd_, IPPROTO_IP, IP_MTU_DISCOVER, static_cast<int>(IP_PMTUDISC_DO));

@@ -92,6 +92,7 @@ TEST_F(EventHandlerTest, an_image_whose_checksum_agrees_is_complete_and_proven) 
   EXPECT_EQ(out_.all[0].completeness, Completeness::complete);
   EXPECT_EQ(out_.all[0].proof, Proof::crc);
   EXPECT_EQ(counters_.events.get(), 1U);
+  EXPECT_EQ(counters_.payload_bytes.get(), kLine * kLines + FrameRecord::kBytes);
 }
 
 TEST_F(EventHandlerTest, a_line_that_did_not_arrive_makes_the_image_partial_and_corrupt) {
