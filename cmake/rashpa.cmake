@@ -21,6 +21,10 @@ if(RASHPA_SANITIZE)
   endif()
 endif()
 
+if(RASHPA_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)  # libraries need coverage, too, or the fuzzer is blind
+endif()
+
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
