@@ -12,10 +12,12 @@ HC_KEV_ANGSTROM = 12.398419843320026  # Planck's constant times the speed of lig
 SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
 
 
-def _roce(link: toml.Link) -> telegram.Roce:
-    return telegram.Roce(
-        link.pmtu, link.packetisation, link.gso, link.gro, link.icrc, link.window_bytes, link.socket_buffer
-    )
+def _roce(plan: Plan) -> telegram.Roce:
+    link = plan.file.link
+    # what all DTPs of a receiving thread have in flight must fit its socket; half of it, because the kernel counts its own overhead
+    sharing = -(-len(plan.dtps) // link.threads)
+    window = min(link.window_bytes, max(link.socket_buffer // 2 // sharing, 8 * link.pmtu))
+    return telegram.Roce(link.pmtu, link.packetisation, link.gso, link.gro, link.icrc, window, link.socket_buffer)
 
 
 def _parameters(values: dict[str, object]) -> tuple[telegram.Parameter, ...]:
@@ -122,7 +124,7 @@ def destination_telegram(plan: Plan) -> telegram.Configure:
         modules=len(file.detector.module),
         module_width=file.detector.width,
         module_height=file.detector.height,
-        roce=_roce(file.link),
+        roce=_roce(plan),
         dataset=_dataset(plan, file.nodes.receiver),
         buffers=buffers,
     )
@@ -164,7 +166,7 @@ def source_telegram(
         flow=file.link.flow,
         on_full=file.link.on_full,
         first_processor=file.link.emulator_processor,
-        roce=_roce(file.link),
+        roce=_roce(plan),
         dataset=_dataset(plan, file.nodes.emulator),
         faults=telegram.Faults(
             faults.seed,

@@ -192,3 +192,11 @@ def test_rectangles_meet_or_do_not() -> None:
     assert one.common(Rectangle(9, 9, 5, 5)) == Rectangle(9, 9, 1, 1)
     assert one.holds(Rectangle(0, 0, 10, 10))
     assert not one.holds(Rectangle(0, 0, 0, 10))
+
+
+def test_dtps_that_share_a_socket_share_its_buffer(tmp_path: Path) -> None:
+    link = "[link]\nsocket_buffer = 1_000_000\nwindow_bytes = 300_000\npmtu = 1024\n"
+    for bands, window in ((1, 250_000), (4, 62_500)):
+        destination = destination_telegram(plan_of(tmp_path, HEAD + link + FULL + f"bands = {bands}\n")).destination
+        assert destination is not None
+        assert destination.roce.window_bytes == window
