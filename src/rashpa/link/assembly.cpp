@@ -129,7 +129,8 @@ Assembly::Image& Assembly::open_image(std::uint64_t index) noexcept {
 }
 
 void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear,
-                         std::span<const std::byte> bytes, std::int64_t now) noexcept {
+                         std::span<const std::byte> bytes, std::optional<std::uint32_t> crc,
+                         std::int64_t now) noexcept {
   ++packets_;
   if (index < next_ || index >= granted() || index >= dtp_.images) return count_not_free(index);
   Image& image = open_image(index);
@@ -137,7 +138,7 @@ void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_
   const std::uint64_t units = bytes.size() / unit_;
   const std::uint64_t fresh = image.map.set(linear / unit_, units);
   if (linear == image.crc_bytes) {
-    image.crc = crc32c(bytes, image.crc);
+    image.crc = crc ? join_(image.crc, *crc, bytes.size()) : crc32c(bytes, image.crc);
     image.crc_bytes += bytes.size();
   } else if (linear < image.crc_bytes) {
     // Bytes that the checksum covers were written again, perhaps with others: it is made anew from memory at the end.

@@ -3,10 +3,12 @@
 /// what arrived and the running CRC32C, and decides each image exactly once, in order. Used by one link thread.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "rashpa/link/counters.hpp"
+#include "rashpa/link/dual_crc.hpp"
 #include "rashpa/link/link.hpp"
 
 namespace rashpa::link {
@@ -43,9 +45,10 @@ class Assembly {
 
   /// What `bytes` bytes at `offset` are: lines of one image, a whole record, or nothing of this DTP.
   [[nodiscard]] Target locate(std::uint64_t offset, std::uint64_t bytes) const noexcept;
-  /// Writes payload of lines: `offset` and `linear` are where `bytes` go. Slots that are not free are not touched.
+  /// Writes payload of lines: `offset` and `linear` are where `bytes` go; `crc` is their CRC32C where the link has made
+  /// it on the way. Slots that are not free are not touched.
   void put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear, std::span<const std::byte> bytes,
-                 std::int64_t now) noexcept;
+                 std::optional<std::uint32_t> crc, std::int64_t now) noexcept;
   /// An event with the record that was written to `offset`; with Sight::events a copy of what lies there, so that
   /// nobody changes it meanwhile.
   void put_event(std::uint64_t offset, std::span<const std::byte> record, std::uint32_t immediate,
@@ -93,6 +96,7 @@ class Assembly {
   std::uint64_t next_ = 0;              // the first undecided image
   std::uint64_t next_slot_ = 0;         // next_ mod slots
   std::uint64_t released_ = 0;
+  Crc32cJoin join_;
   std::uint64_t packets_ = 0;  // seen by this DTP
   bool any_event_ = false;
   std::uint64_t latest_event_ = 0;  // highest image whose event was seen

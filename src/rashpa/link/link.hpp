@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -63,6 +64,11 @@ class Sender {
   /// "only" this is the path MTU.
   [[nodiscard]] virtual std::uint32_t largest_message() const noexcept = 0;
   [[nodiscard]] virtual SenderStats stats() const noexcept = 0;
+  /// True when the link makes the CRC32C of the payload on its way, so that its user need not read all bytes once more.
+  [[nodiscard]] virtual bool makes_payload_crc32c() const noexcept { return false; }
+  /// CRC32C of all writes posted since the last event, in their order. Empty while one of them has not been read yet
+  /// (poll, repeat), and always on links that do not make it.
+  [[nodiscard]] virtual std::optional<std::uint32_t> payload_crc32c() const noexcept { return std::nullopt; }
 };
 
 inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();

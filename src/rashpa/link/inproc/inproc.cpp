@@ -157,7 +157,8 @@ class InprocReceiver::Impl final : public ArrivalOutput {
       channel.assembly.put_event(offset, item.record, item.immediate, now);
       decide(channel, now);
     } else {
-      channel.assembly.put_lines(target.index, offset, target.linear, {item.write.source, item.write.bytes}, now);
+      channel.assembly.put_lines(target.index, offset, target.linear, {item.write.source, item.write.bytes},
+                                 std::nullopt, now);
     }
     if (!item.event)
       channel.writes_done.store(channel.writes_done.load(std::memory_order_relaxed) + 1, std::memory_order_release);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "rashpa/core/checksum.hpp"
+#include "rashpa/link/dual_crc.hpp"
 #include "rashpa/link/roce/wire.hpp"
 
 namespace rashpa::link::roce {
@@ -113,13 +114,31 @@ std::uint32_t IcrcPath::start(std::size_t udp_payload, std::uint16_t id) noexcep
 }
 
 IcrcCheck IcrcPath::check(std::span<std::byte> packet, std::uint16_t index) noexcept {
+  const std::byte reserved = packet[4];
+  packet[4] = std::byte{0xFF};
+  const std::uint32_t computed = crc32(packet.first(packet.size() - wire::kIcrc), start(packet.size(), index));
+  packet[4] = reserved;
+  return judge(computed, packet, index);
+}
+
+IcrcCheck IcrcPath::check(std::span<std::byte> packet, std::uint16_t index, std::size_t payload, std::size_t bytes,
+                          std::uint32_t& payload_crc32c) noexcept {
+  const std::byte reserved = packet[4];
+  packet[4] = std::byte{0xFF};
+  const std::uint32_t headers = crc32(packet.first(payload), start(packet.size(), index));
+  packet[4] = reserved;
+  const CrcPair both = dual_crc(packet.subspan(payload, bytes), {headers, 0});
+  payload_crc32c = both.crc32c;
+  const std::size_t behind = payload + bytes;
+  const std::size_t pad = packet.size() - wire::kIcrc - behind;
+  return judge(pad == 0 ? both.crc32 : crc32(packet.subspan(behind, pad), both.crc32), packet, index);
+}
+
+IcrcCheck IcrcPath::judge(std::uint32_t computed, std::span<const std::byte> packet,
+                          std::uint16_t index) const noexcept {
   const std::size_t covered = packet.size() - wire::kIcrc;
   std::uint32_t received = 0;
   std::memcpy(&received, packet.data() + covered, sizeof received);
-  const std::byte reserved = packet[4];
-  packet[4] = std::byte{0xFF};
-  const std::uint32_t computed = crc32(packet.first(covered), start(packet.size(), index));
-  packet[4] = reserved;
   if (computed == received) return IcrcCheck::exact;
   if (v6_) return IcrcCheck::bad;
   constexpr std::size_t kIpBehindId = 14;

@@ -34,8 +34,15 @@ class IcrcPath {
   /// datagram it is. Exact on IPv6, and on IPv4 when the identification is 0 or `index` (what Linux sends), else modulo
   /// id.
   [[nodiscard]] IcrcCheck check(std::span<std::byte> packet, std::uint16_t index) noexcept;
+  /// The same, and in the same pass the CRC32C of the packet's payload, which begins at `payload` and has `bytes`
+  /// bytes.
+  [[nodiscard]] IcrcCheck check(std::span<std::byte> packet, std::uint16_t index, std::size_t payload,
+                                std::size_t bytes, std::uint32_t& payload_crc32c) noexcept;
 
  private:
+  [[nodiscard]] IcrcCheck judge(std::uint32_t computed, std::span<const std::byte> packet,
+                                std::uint16_t index) const noexcept;
+
   static constexpr std::size_t kIds = 64;
   std::array<std::byte, 56> header_{};  // 8 ones, masked IP, masked UDP
   std::size_t header_bytes_ = 0;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "rashpa/core/checksum.hpp"
+#include "rashpa/link/dual_crc.hpp"
 
 namespace rashpa::link::roce {
 
@@ -63,7 +64,7 @@ void PacketBatch::close_datagram() noexcept {
   std::memcpy(CMSG_DATA(option), &segment, sizeof segment);
 }
 
-void PacketBatch::append(const Outgoing& packet) noexcept {
+std::uint32_t PacketBatch::append(const Outgoing& packet, std::uint32_t crc32c) noexcept {
   Slot& slot = slots_[packets_++];
   const std::uint32_t pad = wire::pad_of(packet.bytes);
   std::byte* const header = slot.header.data();
@@ -87,9 +88,10 @@ void PacketBatch::append(const Outgoing& packet) noexcept {
   const std::uint32_t wire_bytes = slot.header_bytes + packet.bytes + pad + static_cast<std::uint32_t>(wire::kIcrc);
   slot.id = place(wire_bytes);
   header[4] = std::byte{0xFF};
-  std::uint32_t icrc = crc32({header, at}, path_.start(wire_bytes, slot.id));
+  const CrcPair both =
+      dual_crc({payload, packet.bytes}, {crc32({header, at}, path_.start(wire_bytes, slot.id)), crc32c});
   header[4] = std::byte{0};
-  icrc = crc32({payload, packet.bytes}, icrc);
+  std::uint32_t icrc = both.crc32;
   std::memset(slot.tail.data(), 0, pad);
   if (pad != 0) icrc = crc32(std::span(slot.tail).first(pad), icrc);
   std::memcpy(slot.tail.data() + pad, &icrc, sizeof icrc);
@@ -102,6 +104,7 @@ void PacketBatch::append(const Outgoing& packet) noexcept {
   messages_[datagrams_ - 1].msg_hdr.msg_iovlen += 3;
   bytes_ += wire_bytes;
   if (wire_bytes < segment_) close_datagram();  // only the last segment may be shorter
+  return both.crc32c;
 }
 
 std::uint32_t PacketBatch::last_bits() const noexcept {

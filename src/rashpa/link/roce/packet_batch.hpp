@@ -38,8 +38,8 @@ class PacketBatch {
   PacketBatch(const PacketBatch&) = delete;
   PacketBatch& operator=(const PacketBatch&) = delete;
 
-  /// Adds a packet; there must be room().
-  void append(const Outgoing& packet) noexcept;
+  /// Adds a packet; there must be room(). Returns the CRC32C of its payload behind bytes of CRC32C `crc32c`.
+  std::uint32_t append(const Outgoing& packet, std::uint32_t crc32c = 0) noexcept;
   /// Flips bit `bit` (counted from the first of the BTH) of the packet that was appended last; its payload must then be
   /// the caller's own copy, given again (null: an event's record). False, and nothing changed, when an ICRC check
   /// modulo id would not find it.

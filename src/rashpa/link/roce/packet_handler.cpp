@@ -54,8 +54,13 @@ void PacketHandler::packet(std::span<std::byte> bytes, std::uint16_t index, Icrc
                            ArrivalOutput& out) noexcept {
   counters_->packets.add(1);
   if (bytes.size() < wire::kBth + wire::kIcrc) return counters_->malformed.add(1);
+  const wire::Bth bth = wire::load_bth(bytes.data());
+  const std::size_t headers = wire::header_bytes(bth.opcode);
+  std::uint32_t payload_crc = 0;
+  const bool has_payload = headers != 0 && bytes.size() >= headers + bth.pad + wire::kIcrc;
   if (options_.check_icrc) {
-    switch (path.check(bytes, index)) {
+    const std::size_t payload = bytes.size() - headers - bth.pad - wire::kIcrc;
+    switch (has_payload ? path.check(bytes, index, headers, payload, payload_crc) : path.check(bytes, index)) {
       case IcrcCheck::exact:
         counters_->icrc_exact.add(1);
         break;
@@ -66,7 +71,6 @@ void PacketHandler::packet(std::span<std::byte> bytes, std::uint16_t index, Icrc
         return counters_->icrc_bad.add(1);
     }
   }
-  const wire::Bth bth = wire::load_bth(bytes.data());
   if (bth.version != 0 || bth.pkey != wire::kPkey) return counters_->malformed.add(1);
   const std::uint32_t number = bth.qpn - base_qpn_;
   if (number >= ports_.size() || ports_[number] == nullptr) return counters_->unknown_qp.add(1);
@@ -84,7 +88,7 @@ void PacketHandler::packet(std::span<std::byte> bytes, std::uint16_t index, Icrc
       verdict == UcVerdict::accepted ? write.payload.size() : bytes.size() - wire::kBth - wire::kIcrc;
   switch (verdict) {
     case UcVerdict::accepted:
-      return deliver(port, write, datagram.now, out);
+      return deliver(port, write, options_.check_icrc ? std::optional(payload_crc) : std::nullopt, datagram.now, out);
     case UcVerdict::malformed:
       return counters_->malformed.add(1);
     case UcVerdict::sequence_drop:
@@ -94,7 +98,8 @@ void PacketHandler::packet(std::span<std::byte> bytes, std::uint16_t index, Icrc
   }
 }
 
-void PacketHandler::deliver(DtpPort& port, const UcWrite& write, std::int64_t now, ArrivalOutput& out) noexcept {
+void PacketHandler::deliver(DtpPort& port, const UcWrite& write, std::optional<std::uint32_t> payload_crc,
+                            std::int64_t now, ArrivalOutput& out) noexcept {
   if (write.starts_message) {
     // A message is bound to the image that its first packet meets: what comes after the image was decided is late.
     port.target = write.message_bytes == 0 ? Target{} : port.assembly.locate(write.offset, write.message_bytes);
@@ -104,7 +109,7 @@ void PacketHandler::deliver(DtpPort& port, const UcWrite& write, std::int64_t no
   switch (port.target.kind) {
     case Target::Kind::lines:
       port.assembly.put_lines(port.target.index, write.offset, port.target.linear + (write.offset - port.target_offset),
-                              write.payload, now);
+                              write.payload, payload_crc, now);
       if (write.has_immediate) counters_->bad_records.add(1);  // an event that brings no record
       break;
     case Target::Kind::record:

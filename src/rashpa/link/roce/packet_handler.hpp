@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -63,7 +64,8 @@ class PacketHandler {
   IcrcPath& path_of(const Datagram& datagram) noexcept;
   void packet(std::span<std::byte> bytes, std::uint16_t index, IcrcPath& path, const Datagram& datagram,
               ArrivalOutput& out) noexcept;
-  void deliver(DtpPort& port, const UcWrite& write, std::int64_t now, ArrivalOutput& out) noexcept;
+  void deliver(DtpPort& port, const UcWrite& write, std::optional<std::uint32_t> payload_crc, std::int64_t now,
+               ArrivalOutput& out) noexcept;
   void decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept;
 
   Options options_;

@@ -8,6 +8,7 @@
 #include <array>
 #include <random>
 
+#include "rashpa/core/checksum.hpp"
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/counters.hpp"
@@ -85,6 +86,7 @@ class RoceSender::Impl {
   BufferDescriptor pending_{};      // the write being cut into packets
   std::uint32_t pending_done_ = 0;  // bytes of it
   bool pending_active_ = false;
+  std::uint32_t payload_crc_ = 0;  // of all lines since the last event
   std::size_t staged_writes_ = 0;  // wholly in the batch
   std::size_t done_ = 0;           // handed to the kernel, not yet reported
 
@@ -161,9 +163,10 @@ void RoceSender::Impl::send_line(std::uint32_t bytes) noexcept {
   packet.bytes = bytes;
   psn_ = (psn_ + 1) & wire::kPsnMask;
   if (injector_) {
+    payload_crc_ = crc32c({packet.payload, bytes}, payload_crc_);
     injector_->line(packet);
   } else {
-    batch_.append(packet);
+    payload_crc_ = batch_.append(packet, payload_crc_);
   }
   packets_.add(1);
   if (only || first) messages_.add(1);
@@ -222,6 +225,7 @@ bool RoceSender::Impl::post_event(const Event& event) noexcept {
   packet.payload = event.record;
   packet.bytes = FrameRecord::kBytes;
   psn_ = (psn_ + 1) & wire::kPsnMask;
+  payload_crc_ = 0;
   if (injector_) {
     const auto record = decode_frame_record({event.record, FrameRecord::kBytes});
     injector_->event(packet, record ? record->index : config_.images);
@@ -347,6 +351,9 @@ bool RoceSender::post_event(const Event& event) { return impl_->post_event(event
 std::size_t RoceSender::poll(std::uint32_t wait_us) { return impl_->poll(wait_us); }
 std::size_t RoceSender::pending() const noexcept { return impl_->pending(); }
 std::uint64_t RoceSender::granted() const noexcept { return impl_->credits() ? impl_->words().images : kUnlimited; }
+std::optional<std::uint32_t> RoceSender::payload_crc32c() const noexcept {
+  return impl_->pending_active_ ? std::nullopt : std::optional(impl_->payload_crc_);
+}
 std::uint32_t RoceSender::largest_message() const noexcept { return impl_->largest_message_; }
 
 SenderStats RoceSender::stats() const noexcept {

@@ -91,6 +91,24 @@ inline void store_reth(std::byte* at, const Reth& reth) noexcept {
   store_be<std::uint32_t>(at + 12, reth.length);
 }
 
+/// BTH and extended headers of a UC RDMA WRITE packet; 0 for other opcodes.
+constexpr std::size_t header_bytes(std::uint8_t opcode) noexcept {
+  switch (opcode) {
+    case write_first:
+    case write_only:
+      return kBth + kReth;
+    case write_only_imm:
+      return kBth + kReth + kImmediate;
+    case write_middle:
+    case write_last:
+      return kBth;
+    case write_last_imm:
+      return kBth + kImmediate;
+    default:
+      return 0;
+  }
+}
+
 /// Bytes of padding that bring a payload to a multiple of 4.
 constexpr std::uint32_t pad_of(std::uint64_t payload) noexcept { return static_cast<std::uint32_t>(-payload & 3U); }
 
