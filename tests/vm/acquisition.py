@@ -25,7 +25,7 @@ class Acquisition:
     options: dict[str, str | float] = field(default_factory=dict)
     source_options: dict[str, str | float] = field(default_factory=dict)
     destination_options: dict[str, str | float] = field(default_factory=dict)
-    timeout_s: int = 40
+    timeout_s: int = 60
 
     @property
     def events(self) -> int:
@@ -37,22 +37,29 @@ class Acquisition:
         return MIXED_WIRE[self.ip][self.source], MIXED_WIRE[self.ip][self.destination]
 
     def _command(self, role: str, link: str, peer: str, address: str, options: dict[str, str | float]) -> str:
-        common = {"frames": self.frames, "modules": self.modules, "timeout-s": self.timeout_s - 10, **self.options}
+        common = {"frames": self.frames, "modules": self.modules, "timeout-s": self.timeout_s // 3, **self.options}
         arguments = {"role": role, "link": link, "peer": peer, "bind": address, "exchange": "$OUT/exchange"}
         words = [f"--{name} {value}" for name, value in {**arguments, **common, **options}.items()]
         where = "far " if link == "roce" else ""
         return f"{where}rashpa_vm_peer {' '.join(words)} >$OUT/{role}.json 2>$OUT/{role}.err"
 
-    def script(self) -> str:
+    def script(self, beside: str = "") -> str:
+        """Both ends at once; with `beside`, that script too."""
         source, destination = self._addresses()
+        begin, end = [], []
+        if beside:
+            begin = [f"( {beside} ) >$OUT/beside.out 2>&1 & beside=$!"]
+            end = ["wait $beside && echo beside 0 || echo beside $?"]
         return "\n".join(
             [
                 "rdma_counters >$OUT/counters.before",
+                *begin,
                 self._command("destination", self.destination, self.source, destination, self.destination_options)
                 + " & destination=$!",
                 self._command("source", self.source, self.destination, source, self.source_options) + " & source=$!",
                 "wait $source && echo source 0 || echo source $?",
                 "wait $destination && echo destination 0 || echo destination $?",
+                *end,
                 "rdma_counters >$OUT/counters.after",
                 "rm -f $OUT/exchange.*",
             ]
@@ -69,19 +76,21 @@ class Outcome:
     kernel: str
     story: str
 
-    @property
-    def bad_icrc(self) -> bool:
-        return "bad ICRC" in self.kernel
+    def kernel_accepted(self, device: str) -> int:
+        """Packets with a right ICRC that an RDMA device of the kernel has taken."""
+        return self.counters[device, "rcvd_pkts"]
+
+    def kernel_sent(self, device: str) -> int:
+        return self.counters[device, "sent_pkts"]
+
+    def kernel_immediates(self, device: str) -> int:
+        """Receives that the device has completed: each is one WRITE WITH IMMEDIATE."""
+        return self.counters[device, "rdma_recvs"]
 
 
 def acquire(machine: Machine, name: str, run: Acquisition, beside: str = "") -> Outcome:
     """Runs both ends (and the script `beside` at the same time) and checks that each ended well by its own judgement."""
-    script = run.script()
-    if beside:
-        script = (
-            f"( {beside} ) >$OUT/beside.out 2>&1 & beside=$!\n{script}\nwait $beside && echo beside 0 || echo beside $?"
-        )
-    result = machine.run(name, script, run.timeout_s)
+    result = machine.run(name, run.script(beside), run.timeout_s)
     errors = "".join(f"\n-- {role}\n{result.text(f'{role}.err')}" for role in ("source", "destination"))
     story = f"{result.output}{errors}\n-- kernel\n{result.kernel}\n(log: {result.log})"
     expected = ["source 0", "destination 0"] + (["beside 0"] if beside else [])

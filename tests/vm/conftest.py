@@ -1,6 +1,6 @@
-"""Machines that live as long as the test session: one with Soft-RoCE, one with a PCI device behind an IOMMU.
+"""Machines that live as long as a test module: one with Soft-RoCE, one with a PCI device behind an IOMMU.
 
-They start when the first test asks for them. `make test-vm` selects these tests; elsewhere they are skipped.
+They start when the first test asks for them, one after the other. `make test-vm` selects these tests; elsewhere they are skipped.
 """
 
 import os
@@ -67,7 +67,7 @@ def boot(name: str, modules: list[str], programs: dict[str, Path], arguments: tu
     return machine
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def rdma() -> Iterator[Machine]:
     """Soft-RoCE in network namespaces, as guest/setup_rdma says."""
     provider = image.provider("rxe")
@@ -89,7 +89,7 @@ def rdma() -> Iterator[Machine]:
     machine.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def edu() -> Iterator[Machine]:
     """QEMU's teaching device "edu" behind an Intel IOMMU, bound to vfio-pci, and 16 huge pages."""
     machine = boot(

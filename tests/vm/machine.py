@@ -24,11 +24,12 @@ class Result:
     status: int
     output: str
     kernel: str
+    files: Path
     log: Path
 
     def text(self, name: str) -> str:
         """A file that the script wrote to $OUT."""
-        return (self.log.parent / self.log.stem / name).read_text(errors="replace")
+        return (self.files / name).read_text(errors="replace")
 
 
 class Machine:
@@ -62,9 +63,9 @@ class Machine:
             raise
 
     def run(self, name: str, script: str, timeout_s: int = 30) -> Result:
-        """Runs `script` (sh -e) and waits for its end; the log of it is logs/<name>.log beside the share."""
-        out = self._run / name
-        out.mkdir(exist_ok=True)
+        """Runs `script` (sh -e) and waits for its end; its log is logs/<name>.log in the share."""
+        files = self._run / name
+        files.mkdir(exist_ok=True)
         (self._run / f"{name}.sh").write_text(f"OUT=/host/run/{name}\n. /guest/functions\n{script}")
         self._say(f"run {name} {timeout_s}")
         end = time.monotonic() + timeout_s + 15
@@ -74,17 +75,16 @@ class Machine:
             raise MachineError(self._story(f"vm: the machine answered {line!r} to {name}"))
         output = (self._run / f"{name}.out").read_text(errors="replace")
         kernel = (self._run / f"{name}.kernel").read_text(errors="replace")
-        result = Result(name, int(rest.split()[1]), output, kernel, self._run / f"{name}.log")
+        result = Result(name, int(rest.split()[1]), output, kernel, files, self._share / "logs" / f"{name}.log")
         self._write_log(result, script)
         return result
 
     def _write_log(self, result: Result, script: str) -> None:
         parts = [("script", script), ("output", result.output), ("kernel", result.kernel)]
-        parts += [(path.name, path.read_text(errors="replace")) for path in sorted((self._run / result.name).iterdir())]
+        parts += [(path.name, path.read_text(errors="replace")) for path in sorted(result.files.iterdir())]
         text = "".join(f"==== {title}\n{body.rstrip()}\n" for title, body in parts)
-        logs = self._share / "logs"
-        logs.mkdir(exist_ok=True)
-        (logs / f"{result.name}.log").write_text(f"{text}==== status {result.status}\n")
+        result.log.parent.mkdir(exist_ok=True)
+        result.log.write_text(f"{text}==== status {result.status}\n")
 
     def close(self) -> None:
         """Powers off; kills the machine when it does not within ten seconds."""
