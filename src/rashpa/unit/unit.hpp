@@ -15,7 +15,8 @@
 
 namespace rashpa::unit {
 
-/// One step of a pipeline. Order: [jungfrau] [bragg_count] [csr]; bragg_count and csr need jungfrau's photons before them.
+/// One step of a pipeline. Order: [jungfrau] [bragg_count] [csr]; bragg_count and csr need jungfrau's photons before
+/// them.
 using KernelConfig = std::variant<kernel::jungfrau::Config, kernel::bragg_count::Config, kernel::csr::Config>;
 
 /// What becomes of images of which lines are missing.
@@ -24,7 +25,7 @@ enum class PartialPolicy : std::uint8_t { keep, veto };
 struct Pipeline {
   std::vector<KernelConfig> kernels;  ///< empty: raw images go to the sink as they are
   PartialPolicy partial = PartialPolicy::keep;
-  bool keep_darks = false;            ///< dark frames are vetoed (reason dark) unless set
+  bool keep_darks = false;  ///< dark frames are vetoed (reason dark) unless set
 };
 
 /// The images that a unit will be given.
@@ -42,8 +43,8 @@ struct Placement {
   int first_processor = -1;  ///< pins thread i to first_processor + i; −1: unpinned
 };
 
-/// All memory is taken in the constructor (make_cpu_unit). `submit` from one thread, `take` from one thread. Nothing allocates after
-/// construction. Results come back in the order of submission.
+/// All memory is taken in the constructor (make_cpu_unit). `submit` from one thread, `take` from one thread. Nothing
+/// allocates after construction. Results come back in the order of submission.
 class Unit {
  public:
   virtual ~Unit() = default;
@@ -51,14 +52,15 @@ class Unit {
   virtual void submit(Stack* stack) noexcept = 0;
   /// The next finished stack, or nullptr. `done_bell` (constructor) rings after each.
   virtual Stack* take() noexcept = 0;
-  /// Ends the threads; stacks not finished are given back undecided as `errored`. Bounded by one stack's processing time.
+  /// Ends the threads; stacks not finished are given back undecided as `errored`. Bounded by one stack's processing
+  /// time.
   virtual void stop() noexcept = 0;
   /// The pixel type of StackImage::pixels.
   [[nodiscard]] virtual PixelType output() const noexcept = 0;
 };
 
-/// Throws ConfigError when the pipeline does not fit the layout (order, input type, calibration shape), ResourceError when the memory for
-/// outputs is not there. Calibration is copied into the unit's own block order.
+/// Throws ConfigError when the pipeline does not fit the layout (order, input type, calibration shape), ResourceError
+/// when the memory for outputs is not there. Calibration is copied into the unit's own block order.
 std::unique_ptr<Unit> make_cpu_unit(const Pipeline& pipeline, const Layout& layout, const Placement& placement,
                                     Doorbell& done_bell);
 
