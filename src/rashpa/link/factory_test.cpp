@@ -1,0 +1,77 @@
+#include "rashpa/link/factory.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/link/roce/sender.hpp"
+
+namespace rashpa::link {
+namespace {
+
+TEST(LinkFactory, kinds_have_names_and_an_unknown_one_is_refused_with_the_choice) {
+  EXPECT_EQ(kind_of("roce"), Kind::roce);
+  EXPECT_EQ(kind_of(name_of(Kind::verbs)), Kind::verbs);
+  try {
+    kind_of("pigeon");
+    FAIL() << "no such link";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("choose roce or verbs"), std::string::npos) << error.what();
+  }
+}
+
+TEST(LinkFactory, an_rnic_injects_no_packet_faults) {
+  EXPECT_THROW(SourceLinks({.kind = Kind::verbs, .peer = Kind::verbs, .address = "127.0.0.1"}, {},
+                           roce::FaultConfig{.seed = 1, .drop = 0.1}),
+               ConfigError);
+}
+
+TEST(LinkFactory, reliable_connections_need_an_rnic_on_both_sides) {
+  EndOptions options{.kind = Kind::roce, .peer = Kind::verbs, .address = "127.0.0.1"};
+  options.verbs.transport = verbs::Transport::rc;
+  EXPECT_THROW(SourceLinks(options, {}, std::nullopt), ConfigError);
+}
+
+class Destination : public testing::Test {
+ protected:
+  Destination() {
+    dtp_.images = 10;
+    dtp_.placement = {
+        .slot_bytes = 4096, .slots = 2, .pitch = 64, .line_bytes = 64, .lines = 4, .records_offset = 8192};
+  }
+  DestinationOptions options_{.end = {.kind = Kind::roce, .peer = Kind::roce, .address = "127.0.0.1"}, .port = 0};
+  std::vector<std::byte> region_ = std::vector<std::byte>(8192 + 256);
+  DestinationDtp dtp_;
+  ArrivalRing ring_{16};
+  Doorbell bell_;
+};
+
+TEST_F(Destination, what_an_rnic_sends_to_needs_its_port_and_one_thread) {
+  options_.end.peer = Kind::verbs;
+  EXPECT_THROW(DestinationLink(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError);
+  options_.port = 4791;
+  options_.threads = 2;
+  EXPECT_THROW(DestinationLink(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError);
+}
+
+TEST_F(Destination, user_space_receivers_need_no_registration_and_count_from_zero) {
+  const DestinationLink link(options_, region_, {dtp_}, {&ring_}, bell_);
+  EXPECT_EQ(link.endpoints().size(), 1U);
+  EXPECT_EQ(link.base(), 0U);
+  EXPECT_TRUE(link.registration().empty());
+}
+
+TEST_F(Destination, each_side_says_where_it_is_and_credits_reach_the_source) {
+  DestinationLink link(options_, region_, {dtp_}, {&ring_}, bell_);
+  SourceLinks links({.kind = Kind::roce, .peer = Kind::roce, .address = "127.0.0.1", .roce = {.pmtu = 1024}}, {},
+                    std::nullopt);
+  SourceLink source = links.make({.destination = link.endpoints()[0], .id = 0, .images = 10, .payload_bytes = 256});
+  const std::vector<roce::Endpoint> ends{source.endpoint()};
+  link.connect(ends);
+  link.receiver().start();
+  for (int tries = 0; tries < 1000 && source.sender().granted() == 0; ++tries) source.sender().poll(10'000);
+  EXPECT_EQ(source.sender().granted(), 2U) << "as many images as there are slots";
+  link.receiver().stop();
+}
+
+}  // namespace
+}  // namespace rashpa::link
