@@ -26,8 +26,8 @@ struct Result {
 Result run_roce(const Load& load);
 /// ZeroMQ push/pull over TCP loopback, one message a line, default settings. Not available without libzmq: rate 0.
 Result run_zeromq(const Load& load);
-/// Plain UDP sockets, one line a datagram, sendmmsg and recvmmsg of 64, no GSO, no GRO. Loss-free by a window whose
-/// news travels in shared memory, which costs nothing: kinder than any real protocol on sockets.
+/// Plain UDP sockets, one line a datagram, sendmmsg and recvmmsg of 64, no GSO, no GRO, no checksums. Loss-free by a
+/// window whose news travels back over the sockets once a batch, as any loss-free protocol on them needs.
 Result run_udp(const Load& load);
 /// One thread copies lines into a block, the other copies them out of it.
 Result run_memcpy(const Load& load);

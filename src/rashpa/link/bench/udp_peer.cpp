@@ -14,7 +14,7 @@ namespace rashpa::link::bench {
 namespace {
 
 constexpr std::size_t kBatch = 64;
-constexpr std::uint64_t kWindow = 256;  // datagrams; found to be the fastest that never overruns the socket's buffer
+constexpr std::uint64_t kWindow = 256;  // datagrams in flight; they fit the socket's buffer
 
 struct Batch {
   explicit Batch(std::uint32_t bytes) : pixels(kBatch * bytes), pieces(kBatch), messages(kBatch) {
@@ -36,21 +36,23 @@ Result run_udp(const Load& load) {
   in.set_buffers(load.roce.socket_buffer);
   in.bind(roce::Address("127.0.0.1", 0));
   roce::Address to = in.local();
-  std::atomic<std::uint64_t> received{0};
+  roce::UdpSocket out(false);
+  out.set_buffers(load.roce.socket_buffer);
+  out.bind(roce::Address("127.0.0.1", 0));
+  roce::Address back = out.local();
   std::atomic<std::uint64_t> sent{0};
   std::atomic<bool> stop{false};
   std::jthread source([&] {
     memory::place_this_thread("bench-source", load.source_processor);
-    roce::UdpSocket out(false);
-    out.set_buffers(load.roce.socket_buffer);
     std::vector<std::byte> pixels(8U << 20);
     testing::fill(pixels, 42);
     Batch batch(load.line_bytes);
     const std::size_t lines = pixels.size() / load.line_bytes;
     std::uint64_t count = 0;
+    std::uint64_t received = 0;
     while (!stop) {
-      if (count - received.load(std::memory_order_acquire) > kWindow - kBatch) {
-        std::this_thread::yield();
+      if (count - received > kWindow - kBatch) {
+        recv(out.fd(), &received, sizeof received, MSG_DONTWAIT);
         continue;
       }
       for (std::size_t i = 0; i < kBatch; ++i) {
@@ -72,8 +74,10 @@ Result run_udp(const Load& load) {
     std::uint64_t lines = 0;
     while (static_cast<double>(now - start) < load.seconds * 1e9) {
       const int count = recvmmsg(in.fd(), batch.messages.data(), kBatch, MSG_DONTWAIT, nullptr);
-      if (count > 0) lines += static_cast<std::uint64_t>(count);
-      received.store(lines, std::memory_order_release);
+      if (count > 0) {
+        lines += static_cast<std::uint64_t>(count);
+        sendto(in.fd(), &lines, sizeof lines, MSG_DONTWAIT, back.get(), back.bytes());
+      }
       now = now_ns();
     }
     result.gigabits_per_s = static_cast<double>(lines * load.line_bytes) * 8 / static_cast<double>(now - start);

@@ -22,6 +22,7 @@ constexpr std::size_t kMergedBytes = 65'536;  // the largest merged datagram
 constexpr std::size_t kMergedBatch = 8;
 constexpr std::size_t kPlainBatch = 64;
 constexpr std::int64_t kDecideNs = 1'000'000;  // close() is seen at least so often
+constexpr std::int64_t kSpinNs = 30'000;       // asking so long before sleeping saves the source a wake-up per batch
 constexpr std::int64_t kCreditNs = 2'000'000;  // credits are repeated so often, so that a lost one heals
 
 UdpSocket bound_socket(const ReceiverConfig& config, std::uint32_t number) {
@@ -211,10 +212,14 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
   const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(number_);
   memory::place_this_thread(fmt::format("roce-rx{}", number_), processor);
   std::int64_t last_decide = 0;
+  std::int64_t last_packet = 0;
   while (!stop.load(std::memory_order_relaxed)) {
     const int count = receive();
     const std::int64_t now = now_ns();
-    if (count > 0) handle(count, now);
+    if (count > 0) {
+      handle(count, now);
+      last_packet = now;
+    }
     if (count <= 0 || now - last_decide > kDecideNs) {
       handler_.decide_all(now, *this);
       last_decide = now;
@@ -225,7 +230,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
       pushed_ = false;
     }
     if (count > 0) continue;
-    if (config_.poll == Poll::event) {
+    if (config_.poll == Poll::event && now - last_packet > kSpinNs) {
       sleep();
     } else {
       __builtin_ia32_pause();
