@@ -48,7 +48,7 @@ def html_of(report: dict[str, Any], outcome: Outcome) -> str:
         f"</head><body><h1>Run {name}</h1>{verdict}",
         "<h2>The books</h2>",
         _books_table(report),
-        "<h2>Latency</h2><p>From the last packet of a stack, in microseconds.</p>",
+        "<h2>Latency</h2><p>Of each stage, in microseconds: last packet of a stack → ready → decision → written.</p>",
         _latency_table(report),
         "<h2>Rates</h2>",
         _pairs_table(report["rates"]),
@@ -134,7 +134,8 @@ def _plots_of(buffer: PlannedBuffer, report: dict[str, Any], outcome: Outcome) -
             plots.append((f"{name}: {title}", _share_plot(buffer, table, states)))
     file = next((entry["file"] for entry in report["buffers"] if entry["name"] == name), "")
     bright = bright_pixels(Path(file)) if file and outcome.plan.file.nodes.receiver == "local" else None
-    if bright is not None and bright.size:
+    counted = any(kernel.name == "bragg_count" for kernel in buffer.section.kernel)
+    if counted and bright is not None and bright.size:
         plots.append((f"{name}: hit curve", _hit_plot(buffer, bright)))
     return plots
 

@@ -90,11 +90,11 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
 
 
 def _print_latencies(console: Console, outcome: Outcome) -> None:
-    table = Table(title="latency from the last packet, µs", title_justify="left")
+    table = Table(title="latency of each stage, µs: last packet → ready → decision → written", title_justify="left")
     for column in ("buffer", "until", "stacks", "p50", "p99", "max"):
         table.add_column(column, justify="left" if column in {"buffer", "until"} else "right")
     for buffer in outcome.destination.buffers if outcome.destination else ():
-        for latency in buffer.latencies:
+        for latency in (one for one in buffer.latencies if one.count):
             figures = (f"{value:,.0f}" for value in (latency.p50, latency.p99, latency.max))
             table.add_row(buffer.name, latency.stage, f"{latency.count:,}", *figures)
     if table.row_count:
