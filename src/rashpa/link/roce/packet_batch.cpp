@@ -51,6 +51,7 @@ std::uint16_t PacketBatch::place(std::uint32_t wire_bytes) noexcept {
 void PacketBatch::close_datagram() noexcept {
   if (!growing_) return;
   growing_ = false;
+  full_bytes_ += datagram_bytes_;
   if (in_datagram_ < 2) return;
   msghdr& header = messages_[datagrams_ - 1].msg_hdr;
   Control& control = controls_[datagrams_ - 1];
@@ -102,8 +103,9 @@ std::uint32_t PacketBatch::append(const Outgoing& packet, std::uint32_t crc32c) 
   piece[2] = {slot.tail.data(), pad + wire::kIcrc};
   used_pieces_ += 3;
   messages_[datagrams_ - 1].msg_hdr.msg_iovlen += 3;
-  bytes_ += wire_bytes;
-  if (wire_bytes < segment_) close_datagram();  // only the last segment may be shorter
+  const bool grows = gso_ && wire_bytes == segment_ /* only the last may be shorter */ && in_datagram_ < kSegments &&
+                     datagram_bytes_ + segment_ <= kDatagramBytes;
+  if (!grows) close_datagram();
   return both.crc32c;
 }
 
@@ -146,11 +148,12 @@ bool PacketBatch::corrupt_last(std::byte* payload, std::uint32_t bit) noexcept {
   return true;
 }
 
-PacketBatch::Sent PacketBatch::flush() noexcept {
-  close_datagram();
-  while (sent_datagrams_ < datagrams_) {
-    const int sent = sendmmsg(socket_->fd(), &messages_[sent_datagrams_],
-                              static_cast<unsigned>(datagrams_ - sent_datagrams_), MSG_DONTWAIT);
+PacketBatch::Sent PacketBatch::flush(Flush what) noexcept {
+  if (what == Flush::all) close_datagram();
+  const std::size_t end = datagrams_ - (growing_ ? 1 : 0);
+  while (sent_datagrams_ < end) {
+    const int sent = sendmmsg(socket_->fd(), &messages_[sent_datagrams_], static_cast<unsigned>(end - sent_datagrams_),
+                              MSG_DONTWAIT);
     if (sent > 0) {
       sent_datagrams_ += static_cast<std::size_t>(sent);
       continue;
@@ -161,7 +164,9 @@ PacketBatch::Sent PacketBatch::flush() noexcept {
     ++errors_;
     ++sent_datagrams_;
   }
-  packets_ = used_pieces_ = datagrams_ = sent_datagrams_ = bytes_ = 0;
+  full_bytes_ = 0;
+  if (growing_) return Sent::some;
+  packets_ = used_pieces_ = datagrams_ = sent_datagrams_ = 0;
   return Sent::all;
 }
 

@@ -32,6 +32,8 @@ class PacketBatch {
  public:
   static constexpr std::size_t kPackets = 256;
   enum class Sent : std::uint8_t { all, some };
+  /// `full`: only datagrams that cannot grow any more, so that none is cut short without need.
+  enum class Flush : std::uint8_t { full, all };
 
   /// `path`: from the socket's address to `destination`. Takes all memory here.
   PacketBatch(const UdpSocket& socket, const Address& destination, const IcrcPath& path, std::uint32_t qpn, bool gso);
@@ -47,11 +49,12 @@ class PacketBatch {
   [[nodiscard]] std::uint32_t last_bits() const noexcept;
 
   /// Hands as much as possible to the kernel without waiting. `all`: the batch is empty again.
-  Sent flush() noexcept;
+  Sent flush(Flush what) noexcept;
 
   [[nodiscard]] std::size_t room() const noexcept { return kPackets - packets_; }
   [[nodiscard]] std::size_t packets() const noexcept { return packets_; }
-  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  /// Bytes in full datagrams that are not sent yet.
+  [[nodiscard]] std::size_t full_bytes() const noexcept { return full_bytes_; }
   [[nodiscard]] bool empty() const noexcept { return packets_ == 0; }
   /// Datagrams that the system refused for good since the start.
   [[nodiscard]] std::uint64_t errors() const noexcept { return errors_; }
@@ -84,7 +87,7 @@ class PacketBatch {
   std::size_t used_pieces_ = 0;
   std::size_t datagrams_ = 0;  // the last of them may still grow
   std::size_t sent_datagrams_ = 0;
-  std::size_t bytes_ = 0;
+  std::size_t full_bytes_ = 0;
   std::uint32_t segment_ = 0;      // of the datagram that grows
   std::uint32_t in_datagram_ = 0;  // its packets
   std::uint32_t datagram_bytes_ = 0;

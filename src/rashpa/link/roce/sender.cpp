@@ -23,7 +23,7 @@ namespace rashpa::link::roce {
 namespace {
 
 // Flushing after so many bytes keeps a batch in the second-level cache between its ICRC and the kernel's copy.
-constexpr std::size_t kFlushBytes = 128 * 1024;
+constexpr std::size_t kFlushBytes = 120'000;
 constexpr std::uint32_t kLongestMessage = 256;  // packets
 
 Address source_address(const SenderConfig& config, const Address& destination) {
@@ -64,7 +64,7 @@ class RoceSender::Impl {
   bool packet_room() noexcept;
   bool send_pending() noexcept;
   void send_line(std::uint32_t bytes) noexcept;
-  bool flush() noexcept;
+  bool flush(PacketBatch::Flush what) noexcept;
   bool read_credits() noexcept;
   void take_own() noexcept;
   void check_window_timeout() noexcept;
@@ -87,6 +87,7 @@ class RoceSender::Impl {
   std::uint32_t pending_done_ = 0;  // bytes of it
   bool pending_active_ = false;
   std::uint32_t payload_crc_ = 0;  // of all lines since the last event
+  bool event_staged_ = false;
   std::size_t staged_writes_ = 0;  // wholly in the batch
   std::size_t done_ = 0;           // handed to the kernel, not yet reported
 
@@ -146,7 +147,8 @@ bool RoceSender::Impl::window_open(std::uint32_t bytes) noexcept {
 // True when one more packet can be made, whatever becomes of it.
 bool RoceSender::Impl::packet_room() noexcept {
   const auto ready = [this] { return injector_ ? injector_->ready() : batch_.room() > 0; };
-  if (batch_.bytes() >= kFlushBytes || !ready()) flush();
+  if (batch_.full_bytes() >= kFlushBytes) flush(PacketBatch::Flush::full);
+  if (!ready()) flush(PacketBatch::Flush::all);
   return ready();
 }
 
@@ -195,7 +197,7 @@ std::size_t RoceSender::Impl::post(std::span<const BufferDescriptor> writes) noe
   for (const BufferDescriptor& write : writes) {
     if (!send_pending()) break;
     if (!window_open(write.bytes)) {
-      flush();
+      flush(PacketBatch::Flush::all);
       read_credits();
       if (!window_open(write.bytes)) {
         waits_.add(1);
@@ -226,6 +228,7 @@ bool RoceSender::Impl::post_event(const Event& event) noexcept {
   packet.bytes = FrameRecord::kBytes;
   psn_ = (psn_ + 1) & wire::kPsnMask;
   payload_crc_ = 0;
+  event_staged_ = true;
   if (injector_) {
     const auto record = decode_frame_record({event.record, FrameRecord::kBytes});
     injector_->event(packet, record ? record->index : config_.images);
@@ -240,14 +243,15 @@ bool RoceSender::Impl::post_event(const Event& event) noexcept {
 }
 
 // Hands the batch to the kernel; true when something was there to be sent and all of it went.
-bool RoceSender::Impl::flush() noexcept {
+bool RoceSender::Impl::flush(PacketBatch::Flush what) noexcept {
   if (batch_.empty()) return false;
-  const bool all = batch_.flush() == PacketBatch::Sent::all;
+  const bool all = batch_.flush(what) == PacketBatch::Sent::all;
   if (all) {
+    event_staged_ = false;
     if (injector_) injector_->batch_sent();
     done_ += staged_writes_;
     staged_writes_ = 0;
-  } else {
+  } else if (what == PacketBatch::Flush::all) {
     waits_.add(1);
   }
   if (batch_.errors() != send_errors_.get()) send_errors_.add(batch_.errors() - send_errors_.get());
@@ -321,16 +325,17 @@ void RoceSender::Impl::wait(std::uint32_t wait_us) noexcept {
 
 std::size_t RoceSender::Impl::poll(std::uint32_t wait_us) noexcept {
   send_pending();
-  bool progress = flush();
+  // In the middle of an image a datagram may go on growing; its event or a caller that waits sends everything.
+  bool progress = flush(wait_us == 0 && !event_staged_ ? PacketBatch::Flush::full : PacketBatch::Flush::all);
   const bool look = credits() && (!progress || in_flight() > config_.options.window_bytes / 2);
   if (look && read_credits()) progress = true;
   if (!progress && wait_us > 0 && injector_ && injector_->held() != 0 && batch_.empty()) {
     injector_->release_held();
-    progress = flush();
+    progress = flush(PacketBatch::Flush::all);
   }
   if (!progress && done_ == 0 && wait_us > 0) {
     wait(wait_us);
-    flush();
+    flush(PacketBatch::Flush::all);
     if (credits()) read_credits();
   }
   check_window_timeout();
