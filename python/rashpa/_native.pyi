@@ -68,6 +68,14 @@ class RoceOptions:
     socket_buffer: int  # bytes asked of the kernel for each socket
     def __init__(self) -> None: ...
 
+class VerbsOptions:
+    """What only the link "verbs" has."""
+
+    device: str  # "rxe0"; empty: the one that has the address
+    transport: str  # "uc" | "rc"
+    verify: str  # "all" | "sampled" | "off": images whose CRC32C is compared
+    def __init__(self) -> None: ...
+
 class Dataset:
     """Frames of all modules of a detector in memory; see dataset/dataset.hpp."""
 
@@ -154,8 +162,10 @@ class SourceDtp:
 class EmulatorConfig:
     dataset: Dataset
     dtps: list[SourceDtp]
-    link: str  # "roce"
+    link: str  # "roce" | "verbs"
+    destination_link: str  # of the receiver
     roce: RoceOptions
+    verbs: VerbsOptions
     bind_address: str  # of the source sockets; "127.0.0.1"
     frames: int  # frame numbers 0 … frames-1
     rate_hz: float  # 0: as fast as flow allows
@@ -326,8 +336,10 @@ class BufferConfig:
 class ReceiverConfig:
     buffers: list[BufferConfig]
     memory: str  # "pageable" | "huge": all buffers lie in one registered block
-    link: str  # "roce"
+    link: str  # "roce" | "verbs"
+    source_link: str  # of the emulator
     roce: RoceOptions
+    verbs: VerbsOptions
     bind_address: str
     port: int  # 4791 unless told otherwise; 0: any free one; thread i of the link listens on port + i
     link_threads: int

@@ -82,6 +82,17 @@ void bind_core(nb::module_& m) {
       .def_rw("window_bytes", &Options::window_bytes)
       .def_rw("socket_buffer", &Options::socket_buffer);
 
+  using VerbsOptions = link::verbs::Options;
+  nb::class_<VerbsOptions>(m, "VerbsOptions")
+      .def(nb::init<>())
+      .def_rw("device", &VerbsOptions::device)
+      .def_prop_rw(
+          "transport", [](const VerbsOptions& o) { return kTransports.name(o.transport); },
+          [](VerbsOptions& o, const std::string& name) { o.transport = kTransports.value(name); })
+      .def_prop_rw(
+          "verify", [](const VerbsOptions& o) { return kVerifies.name(o.verify); },
+          [](VerbsOptions& o, const std::string& name) { o.verify = kVerifies.value(name); });
+
   nb::class_<Books>(m, "Books")
       .def_ro("expected", &Books::expected)
       .def_ro("complete", &Books::complete)

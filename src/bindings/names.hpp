@@ -12,6 +12,7 @@
 #include "rashpa/emulator/emulator.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
 #include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/verbs/options.hpp"
 #include "rashpa/receiver/receiver.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
@@ -47,6 +48,10 @@ inline constexpr Names<link::roce::Packetisation, 2> kPacketisations{
     {{{link::roce::Packetisation::only, "only"}, {link::roce::Packetisation::first_middle_last, "first_middle_last"}}}};
 inline constexpr Names<link::roce::Flow, 2> kFlows{
     "flow", {{{link::roce::Flow::credits, "credits"}, {link::roce::Flow::paced, "paced"}}}};
+inline constexpr Names<link::verbs::Transport, 2> kTransports{
+    "transport", {{{link::verbs::Transport::uc, "uc"}, {link::verbs::Transport::rc, "rc"}}}};
+inline constexpr Names<link::Verify, 3> kVerifies{
+    "verify", {{{link::Verify::all, "all"}, {link::Verify::sampled, "sampled"}, {link::Verify::off, "off"}}}};
 inline constexpr Names<transfer::OnFull, 2> kOnFull{
     "on_full", {{{transfer::OnFull::pause, "pause"}, {transfer::OnFull::skip, "skip"}}}};
 inline constexpr Names<scheduler::Poll, 2> kPolls{

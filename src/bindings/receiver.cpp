@@ -181,6 +181,12 @@ void bind_config(nb::module_& m) {
           "roce", [](const ReceiverSpec& s) { return s.config.roce; },
           [](ReceiverSpec& s, const link::roce::Options& v) { s.config.roce = v; })
       .def_prop_rw(
+          "source_link", [](const ReceiverSpec& s) { return s.config.source_link; },
+          [](ReceiverSpec& s, std::string v) { s.config.source_link = std::move(v); })
+      .def_prop_rw(
+          "verbs", [](const ReceiverSpec& s) { return s.config.verbs; },
+          [](ReceiverSpec& s, const link::verbs::Options& v) { s.config.verbs = v; })
+      .def_prop_rw(
           "bind_address", [](const ReceiverSpec& s) { return s.config.bind_address; },
           [](ReceiverSpec& s, std::string v) { s.config.bind_address = std::move(v); })
       .def_prop_rw(

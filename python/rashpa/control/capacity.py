@@ -29,10 +29,10 @@ def buffer_bytes_per_s(plan: Plan, buffer: PlannedBuffer) -> float:
 
 def _name_problems(plan: Plan, emulator: Capabilities, receiver: Capabilities) -> Iterator[str]:
     link = plan.file.link
-    for node in (emulator, receiver):
-        found = next((known for known in node.links if known.name == link.kind), None)
+    for node, kind in ((emulator, link.source_kind), (receiver, link.destination_kind)):
+        found = next((known for known in node.links if known.name == kind), None)
         if found is None:
-            yield f"{node.node} has no link {link.kind}; it has {', '.join(known.name for known in node.links)}"
+            yield f"{node.node} has no link {kind}; it has {', '.join(known.name for known in node.links)}"
         elif link.pmtu not in found.pmtus:
             where = plan.source.where(("link", "pmtu"))
             yield f"{where}: {node.node} has no pmtu {link.pmtu}; it has {', '.join(map(str, found.pmtus))}"
@@ -51,15 +51,16 @@ def _name_problems(plan: Plan, emulator: Capabilities, receiver: Capabilities) -
 
 def _rate_problems(plan: Plan, emulator: Capabilities, receiver: Capabilities) -> Iterator[str]:
     needed = sum(buffer_bytes_per_s(plan, buffer) for buffer in plan.buffers)
-    for node in (emulator, receiver):
-        limit = next((known.bytes_per_s for known in node.links if known.name == plan.file.link.kind), 0)
+    link = plan.file.link
+    for node, kind in ((emulator, link.source_kind), (receiver, link.destination_kind)):
+        limit = next((known.bytes_per_s for known in node.links if known.name == kind), 0)
         if limit == 0 or needed <= limit:
             continue
         index, largest = max(enumerate(plan.buffers), key=lambda entry: buffer_bytes_per_s(plan, entry[1]))
         own = buffer_bytes_per_s(plan, largest)
         rest = limit - (needed - own)
         text = (
-            f"{plan.source.where(('detector', 'rate_hz'))}: the DTPs carry {needed / 1e9:.2f} GB/s, link {plan.file.link.kind} of {node.node} "
+            f"{plan.source.where(('detector', 'rate_hz'))}: the DTPs carry {needed / 1e9:.2f} GB/s, link {kind} of {node.node} "
             f"{limit / 1e9:.2f} GB/s"
         )
         if rest > 0:

@@ -20,6 +20,10 @@ def _roce(plan: Plan) -> telegram.Roce:
     return telegram.Roce(link.pmtu, link.packetisation, link.gso, link.gro, link.icrc, window, link.socket_buffer)
 
 
+def _verbs(link: toml.Link, device: str) -> telegram.Verbs:
+    return telegram.Verbs(device, link.transport, link.verify)
+
+
 def _parameters(values: dict[str, object]) -> tuple[telegram.Parameter, ...]:
     return tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items())
 
@@ -113,7 +117,8 @@ def destination_telegram(plan: Plan) -> telegram.Configure:
         for buffer in plan.buffers
     )
     destination = telegram.Destination(
-        link=file.link.kind,
+        link=file.link.destination_kind,
+        peer_link=file.link.source_kind,
         bind_address=file.link.receiver_address,
         port=file.link.port,
         link_threads=file.link.threads,
@@ -125,6 +130,7 @@ def destination_telegram(plan: Plan) -> telegram.Configure:
         module_width=file.detector.width,
         module_height=file.detector.height,
         roce=_roce(plan),
+        verbs=_verbs(file.link, file.link.receiver_device),
         dataset=_dataset(plan, file.nodes.receiver),
         buffers=buffers,
     )
@@ -155,7 +161,8 @@ def source_telegram(
     )
     faults = file.faults
     source = telegram.Source(
-        link=file.link.kind,
+        link=file.link.source_kind,
+        peer_link=file.link.destination_kind,
         bind_address=file.link.emulator_address,
         frames=file.run.frames,
         modules=len(file.detector.module),
@@ -167,6 +174,7 @@ def source_telegram(
         on_full=file.link.on_full,
         first_processor=file.link.emulator_processor,
         roce=_roce(plan),
+        verbs=_verbs(file.link, file.link.emulator_device),
         dataset=_dataset(plan, file.nodes.emulator),
         faults=telegram.Faults(
             faults.seed,

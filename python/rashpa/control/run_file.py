@@ -71,13 +71,21 @@ class Detector(Section):
 class Link(Section):
     """How bytes travel from the emulator to the receiver."""
 
-    kind: Literal["roce"] = "roce"
+    kind: Literal["roce", "verbs"] = Field(
+        default="roce",
+        description="of both sides: RoCE in user space, or an RNIC (or the kernel's Soft-RoCE) by libibverbs",
+    )
+    source: Literal["roce", "verbs"] | None = Field(default=None, description="of the emulator, where it differs")
+    destination: Literal["roce", "verbs"] | None = Field(default=None, description="of the receiver, where it differs")
     pmtu: Literal[256, 512, 1024, 2048, 4096] = 4096
     packetisation: Literal["only", "first_middle_last"] = "only"
     flow: Literal["credits", "paced"] = "credits"
     on_full: Literal["pause", "skip"] = "pause"
     window_bytes: int = Field(
-        default=1 << 20, ge=0, le=1 << 40, description="bytes in flight per DTP before news is needed; 0: no window"
+        default=1 << 20,
+        ge=0,
+        le=1 << 40,
+        description="most bytes in flight per DTP before news is needed, less when many DTPs share a socket; 0: no window",
     )
     socket_buffer: int = Field(
         default=8 << 20, ge=4096, le=1 << 31, description="bytes asked of the kernel for each socket"
@@ -91,12 +99,28 @@ class Link(Section):
     gso: bool = True
     gro: bool = True
     icrc: bool = Field(default=True, description="check on receive; always sent")
+    emulator_device: str = Field(default="", description="verbs: empty for the one that has emulator_address")
+    receiver_device: str = Field(default="", description="verbs: empty for the one that has receiver_address")
+    transport: Literal["uc", "rc"] = Field(default="uc", description="rc: the link repairs losses; both sides verbs")
+    verify: Literal["all", "sampled", "off"] = Field(
+        default="all", description="verbs: images whose CRC32C the receiver compares; sampled: one in 16"
+    )
     poll: Literal["spin", "event"] = "event"
     memory: Literal["pageable", "huge"] = Field(
         default="huge", description="of all buffers; huge falls back to what the machine gives"
     )
     emulator_processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
     receiver_processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
+
+    @property
+    def source_kind(self) -> str:
+        """The emulator's link."""
+        return self.source or self.kind
+
+    @property
+    def destination_kind(self) -> str:
+        """The receiver's link."""
+        return self.destination or self.kind
 
 
 class Jungfrau(Section):

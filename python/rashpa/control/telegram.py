@@ -52,6 +52,15 @@ class Roce:
 
 
 @dataclass(frozen=True)
+class Verbs:
+    """What only the link verbs has. `device` empty: the one that has the address."""
+
+    device: str = ""
+    transport: str = "uc"
+    verify: str = "all"
+
+
+@dataclass(frozen=True)
 class Parameter:
     """A named value; the value is JSON."""
 
@@ -112,9 +121,10 @@ class SourceDtp:
 
 @dataclass(frozen=True)
 class Source:
-    """Everything an emulator needs."""
+    """Everything an emulator needs. `peer_link`: the receiver's."""
 
     link: str
+    peer_link: str
     bind_address: str
     frames: int
     modules: int
@@ -126,6 +136,7 @@ class Source:
     on_full: str
     first_processor: int
     roce: Roce
+    verbs: Verbs
     dataset: Dataset
     faults: Faults
     dtps: tuple[SourceDtp, ...]
@@ -185,9 +196,10 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Destination:
-    """Everything a receiver needs. `modules`, `module_width`, `module_height`: the shape of the calibration."""
+    """Everything a receiver needs. `modules`, `module_width`, `module_height`: the shape of the calibration. `peer_link`: the emulator's."""
 
     link: str
+    peer_link: str
     bind_address: str
     port: int
     link_threads: int
@@ -199,6 +211,7 @@ class Destination:
     module_width: int
     module_height: int
     roce: Roce
+    verbs: Verbs
     dataset: Dataset
     buffers: tuple[Buffer, ...]
 

@@ -136,7 +136,9 @@ def _emulator_config(module: Any, order: telegram.Source, run: int) -> Any:
     config.dataset = _dataset_of(order)
     config.dtps = [_source_dtp(module, dtp, run) for dtp in order.dtps]
     config.link = order.link
+    config.destination_link = order.peer_link
     config.roce = roce_options(module, order.roce)
+    config.verbs = verbs_options(module, order.verbs)
     config.bind_address = order.bind_address
     config.frames = order.frames
     config.rate_hz = order.rate_hz
@@ -186,6 +188,14 @@ def roce_options(module: Any, roce: telegram.Roce) -> Any:
     options = module.RoceOptions()
     for name in telegram.Roce.__dataclass_fields__:
         setattr(options, name, getattr(roce, name))
+    return options
+
+
+def verbs_options(module: Any, verbs: telegram.Verbs) -> Any:
+    """The native form of what the link verbs has besides."""
+    options = module.VerbsOptions()
+    for name in telegram.Verbs.__dataclass_fields__:
+        setattr(options, name, getattr(verbs, name))
     return options
 
 
@@ -315,7 +325,8 @@ class NativeFactory:
             pixels=_PIXELS,
             kernels=("jungfrau", "bragg_count", "csr") if receives else (),
             sinks=("hdf5", "memory", "null") if receives else (),
-            links=(telegram.Link("roce", self._link_bytes_per_s, _PMTUS),),
+            # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
+            links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs")),
         )
 
     def make(self, order: Configure) -> NativeSource | NativeDestination:

@@ -18,6 +18,7 @@ def receiver_config(module: Any, order: telegram.Destination, run: int, output: 
     config.buffers = [_buffer_config(module, buffer, calibration, output) for buffer in order.buffers]
     config.memory = order.memory
     config.link = order.link
+    config.source_link = order.peer_link
     config.bind_address = order.bind_address
     config.port = order.port
     config.link_threads = order.link_threads

@@ -57,6 +57,7 @@ def telegram_samples() -> dict[str, t.Telegram]:
 def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
     return t.Source(
         link="roce",
+        peer_link="verbs",
         bind_address="127.0.0.1",
         frames=2400,
         modules=2,
@@ -68,6 +69,7 @@ def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
         on_full="pause",
         first_processor=-1,
         roce=t.Roce(),
+        verbs=t.Verbs(),
         dataset=_dataset(),
         faults=t.Faults(1, 0.001, 0.0, 0.0, 1e-05, 0.0, 1000, (t.DeadModule(1, 2000),)),
         dtps=(t.SourceDtp(2, 1, 0, 256, 1024, 256, 1, 0, 2400, placement, end),),
@@ -98,7 +100,22 @@ def _destination() -> t.Destination:
         sinks=(t.Sink("null"),),
     )
     return t.Destination(
-        "roce", "127.0.0.1", 0, 1, "credits", "event", "huge", -1, 2, 1024, 512, t.Roce(), _dataset(), (buffer,)
+        link="verbs",
+        peer_link="roce",
+        bind_address="127.0.0.1",
+        port=0,
+        link_threads=1,
+        flow="credits",
+        poll="event",
+        memory="huge",
+        first_processor=-1,
+        modules=2,
+        module_width=1024,
+        module_height=512,
+        roce=t.Roce(),
+        verbs=t.Verbs("rxe0", "uc", "sampled"),
+        dataset=_dataset(),
+        buffers=(buffer,),
     )
 
 

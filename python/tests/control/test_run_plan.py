@@ -200,3 +200,17 @@ def test_dtps_that_share_a_socket_share_its_buffer(tmp_path: Path) -> None:
         destination = destination_telegram(plan_of(tmp_path, HEAD + link + FULL + f"bands = {bands}\n")).destination
         assert destination is not None
         assert destination.roce.window_bytes == window
+
+
+def test_each_side_is_told_its_own_link_and_that_of_the_other(tmp_path: Path) -> None:
+    link = '[link]\ndestination = "verbs"\nreceiver_device = "rxe0"\nverify = "sampled"\n'
+    plan = plan_of(tmp_path, HEAD + link + FULL)
+    destination = destination_telegram(plan).destination
+    assert destination is not None
+    assert (destination.link, destination.peer_link) == ("verbs", "roce")
+    assert (destination.verbs.device, destination.verbs.verify) == ("rxe0", "sampled")
+    ends = [Endpoint("127.0.0.1", 4791, 17, 1, 0)] * len(plan.dtps)
+    places = [Placement(0, 4096, 4, 0, 64, 64, 8, 65536)] * len(plan.dtps)
+    source = source_telegram(plan, ends, places).source
+    assert source is not None
+    assert (source.link, source.peer_link, source.verbs.device) == ("roce", "verbs", "")
