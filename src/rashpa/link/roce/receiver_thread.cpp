@@ -19,7 +19,7 @@ namespace rashpa::link::roce {
 namespace {
 
 constexpr std::size_t kMergedBytes = 65'536;  // the largest merged datagram
-constexpr std::size_t kMergedBatch = 8;
+constexpr std::size_t kMergedBatch = 4;
 constexpr std::size_t kPlainBatch = 64;
 constexpr std::int64_t kDecideNs = 1'000'000;  // close() is seen at least so often
 constexpr std::int64_t kSpinNs = 30'000;       // asking so long before sleeping saves the source a wake-up per batch
