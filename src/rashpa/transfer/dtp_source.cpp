@@ -132,12 +132,21 @@ bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index) {
   const std::uint64_t frame = dtp.slice.frame(index);
   generator_.begin(frames_.frame(frame), index);
   std::array<link::BufferDescriptor, kBatch / 2> half{};
+  const bool made_by_link = sender_.makes_payload_crc32c();
   std::uint32_t crc = 0;
   // Post half, poll, make and post the other half: while a half is on its way the next is computed.
   while (const std::size_t made = generator_.next(half)) {
-    for (std::size_t i = 0; i < made; ++i) crc = crc32c({half[i].source, half[i].bytes}, crc);
+    for (std::size_t i = 0; i < made && !made_by_link; ++i) crc = crc32c({half[i].source, half[i].bytes}, crc);
     if (!post_all(stop, half.data(), made)) return false;
     if (outstanding_ >= kBatch / 2) poll(0);
+  }
+  while (made_by_link) {
+    if (const auto made = sender_.payload_crc32c()) {
+      crc = *made;
+      break;
+    }
+    if (stop.stop_requested()) return false;
+    poll(kPollUs);
   }
   FrameRecord record{};
   record.dtp = dtp.id;

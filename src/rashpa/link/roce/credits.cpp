@@ -50,6 +50,7 @@ bool CreditReader::take(std::span<std::byte> packet, const Address& from) noexce
   if (!whole) return false;
   CreditWords news = words_;
   std::memcpy(&news, write.payload.data(), write.payload.size());
+  if (news.images == words_.images && news.bytes == words_.bytes) ++repeats_;
   words_.images = std::max(words_.images, news.images);
   words_.bytes = std::max(words_.bytes, news.bytes);
   return true;

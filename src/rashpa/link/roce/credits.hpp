@@ -50,8 +50,11 @@ class CreditReader {
   /// Takes one datagram (BTH … ICRC); false when it is not a credit for us.
   bool take(std::span<std::byte> packet, const Address& from) noexcept;
   [[nodiscard]] const CreditWords& words() const noexcept { return words_; }
+  /// Credits taken that said nothing new: the receiver repeats itself only when its socket is empty.
+  [[nodiscard]] std::uint64_t repeats() const noexcept { return repeats_; }
 
  private:
+  std::uint64_t repeats_ = 0;
   Endpoint self_;
   Address receiver_;
   Address local_;

@@ -149,7 +149,8 @@ void ReceiverThread::handle(int count, std::int64_t now) noexcept {
 }
 
 // Sends the words that have changed enough to matter: always when the socket has run empty, else when a quarter of the
-// window has come; and all of them from time to time.
+// window has come. Unchanged words are repeated from time to time, but only when the socket is empty: a source that
+// hears the same again knows that nothing of what it sent is still on its way.
 void ReceiverThread::send_credits(bool drained, std::int64_t now) noexcept {
   if (config_.flow != Flow::credits) return;
   std::size_t count = 0;
@@ -159,7 +160,7 @@ void ReceiverThread::send_credits(bool drained, std::int64_t now) noexcept {
     const CreditWords words{ports_[i]->assembly.granted(), ports_[i]->received_bytes};
     const std::uint64_t news = words.bytes - credit.sent.bytes;
     const bool due = words.images != credit.sent.images || news > config_.options.window_bytes / 4 ||
-                     (drained && news != 0) || now - credit.sent_ns > kCreditNs;
+                     (drained && (news != 0 || now - credit.sent_ns > kCreditNs));
     if (!due) continue;
     credit.sent = words;
     credit.sent_ns = now;

@@ -25,6 +25,7 @@ namespace {
 // Flushing after so many bytes keeps a batch in the second-level cache between its ICRC and the kernel's copy.
 constexpr std::size_t kFlushBytes = 120'000;
 constexpr std::uint32_t kLongestMessage = 256;  // packets
+constexpr unsigned kQuietLooks = 3;
 
 Address source_address(const SenderConfig& config, const Address& destination) {
   Address address(config.bind_address, 0);
@@ -94,6 +95,8 @@ class RoceSender::Impl {
   std::uint64_t sent_bytes_ = 0;
   std::uint64_t written_off_ = 0;  // bytes taken as lost
   std::int64_t last_news_ns_ = 0;
+  std::uint64_t repeats_ = 0;  // of the credit reader, at the last look
+  unsigned quiet_looks_ = 0;   // looks since the last packet or news that found the receiver repeating itself
   Counter messages_, packets_, payload_bytes_, waits_, window_timeouts_, send_errors_;
 };
 
@@ -246,6 +249,7 @@ bool RoceSender::Impl::post_event(const Event& event) noexcept {
 bool RoceSender::Impl::flush(PacketBatch::Flush what) noexcept {
   if (batch_.empty()) return false;
   const bool all = batch_.flush(what) == PacketBatch::Sent::all;
+  quiet_looks_ = 0;
   if (all) {
     event_staged_ = false;
     if (injector_) injector_->batch_sent();
@@ -291,9 +295,11 @@ bool RoceSender::Impl::read_credits() noexcept {
     take_own();
   }
   const CreditWords before = std::exchange(seen_, words());
+  if (const std::uint64_t repeats = std::exchange(repeats_, reader_.repeats()); repeats != repeats_) ++quiet_looks_;
   const CreditWords& now = seen_;
   if (now.bytes != before.bytes) {
     last_news_ns_ = now_ns();
+    quiet_looks_ = 0;
     // What was taken for lost came after all (or came twice): forget the part that the words now explain.
     if (now.bytes >= sent_bytes_) {
       written_off_ = 0;
@@ -304,15 +310,18 @@ bool RoceSender::Impl::read_credits() noexcept {
   return now.bytes != before.bytes || now.images != before.images;
 }
 
-// Bytes in flight that nobody has spoken of for long are lost, or the news is: either way the window opens again.
+// Bytes in flight are lost when the receiver, its socket empty, has repeated itself since the last packet left; the
+// first such look may find repetitions from before, hence three. Or when it has been silent for very long.
 void RoceSender::Impl::check_window_timeout() noexcept {
   if (!windowed() || in_flight() == 0) return;
   const std::int64_t now = now_ns();
-  if (now - last_news_ns_ < std::int64_t{config_.window_timeout_us} * 1000) return;
+  const bool said_so = quiet_looks_ >= kQuietLooks;
+  if (!said_so && now - last_news_ns_ < std::int64_t{config_.window_timeout_us} * 1000) return;
   if (!window_open(largest_message_)) window_timeouts_.add(1);
   const std::uint64_t known = words().bytes;
   written_off_ = sent_bytes_ > known ? sent_bytes_ - known : 0;
   last_news_ns_ = now;
+  quiet_looks_ = 0;
 }
 
 void RoceSender::Impl::wait(std::uint32_t wait_us) noexcept {
