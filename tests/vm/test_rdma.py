@@ -7,8 +7,11 @@ import pytest
 from tests.vm.acquisition import Acquisition, Outcome, acquire
 from tests.vm.machine import Machine
 
+# Runs end with a short packet that needs padding (253 × 2 bytes a line, 31 lines): the kernel compares a message's length with
+# its packets only where they are shorter than the path MTU.
+ODD = {"width": 253, "height": 31}
 LOSSLESS = [
-    Acquisition(source, destination, ip, options={"pmtu": pmtu, "packetisation": packetisation})
+    Acquisition(source, destination, ip, options={"pmtu": pmtu, "packetisation": packetisation, **ODD})
     for source, destination in (("verbs", "verbs"), ("roce", "verbs"), ("verbs", "roce"))
     for ip, (pmtu, packetisation) in product((4, 6), ((1024, "only"), (4096, "first_middle_last")))
 ]
@@ -48,8 +51,10 @@ def expect_exact_wire(run: Acquisition, outcome: Outcome) -> None:
     elif run.destination == "roce":
         assert outcome.kernel_sent("rxe2") == outcome.destination["packets"], outcome.story
     else:
-        assert outcome.kernel_sent("rxe0") == outcome.kernel_accepted("rxe1") > 0, outcome.story
-        assert outcome.kernel_sent("rxe1") == outcome.kernel_accepted("rxe0") > 0, outcome.story
+        if run.options.get("transport", "uc") == "uc":
+            assert outcome.kernel_sent("rxe0") == outcome.kernel_accepted("rxe1") > 0, outcome.story
+        # The last credits and acknowledgements find a queue pair that is gone.
+        assert outcome.kernel_sent("rxe1") >= outcome.kernel_accepted("rxe0") > 0, outcome.story
     if run.destination == "verbs":
         device = "rxe2" if run.source == "roce" else "rxe1"
         assert outcome.kernel_immediates(device) == outcome.destination["events"], outcome.story
