@@ -80,6 +80,36 @@ TEST(Credits, are_repeated_so_that_a_lost_one_heals) {
   receiver.stop();
 }
 
+TEST(Credits, lost_bytes_leave_the_window_when_the_receiver_repeats_itself) {
+  const auto dtp = testing::small_dtp(1, 10, 4, 64, 6);
+  std::vector<std::byte> region(testing::end_of(dtp));
+  ArrivalRing ring(16);
+  Doorbell bell;
+  RoceReceiver receiver({}, region, {dtp}, {&ring}, bell);
+  SenderConfig config;
+  config.destination = receiver.endpoints()[0];
+  config.destination.rkey ^= 1;  // the QP that answers is another's: nothing is counted as received
+  config.destination.qpn += 1;
+  config.options.pmtu = 1024;
+  config.options.window_bytes = 8192;
+  config.window_timeout_us = 60'000'000;  // never in this test
+  RoceSender sender(config);
+  const Endpoint self = sender.endpoint();
+  receiver.connect(std::span(&self, 1));
+  receiver.start();
+  const std::vector<std::byte> pixels(1024, std::byte{1});
+  const std::vector<BufferDescriptor> writes(20, {pixels.data(), 0, 1024});
+  std::size_t taken = 0;
+  const std::int64_t start = now_ns();
+  while (taken < writes.size() && now_ns() - start < 30'000'000'000) {
+    taken += sender.post(std::span(writes).subspan(taken));
+    sender.poll(500);
+  }
+  EXPECT_EQ(taken, writes.size());
+  EXPECT_EQ(sender.stats().window_timeouts, 2U);
+  receiver.stop();
+}
+
 TEST(Credits, a_silent_receiver_stalls_the_window_only_for_its_timeout) {
   UdpSocket silent(false);
   silent.bind(Address("127.0.0.1", 0));
