@@ -109,6 +109,8 @@ int destination(const Arguments& arguments) {
   }
   receiver.finish();
   const bool decided = receiver.wait(arguments.timeout_s);
+  if (!arguments.expect_fates.empty())
+    take(arguments.exchange + ".done", arguments.timeout_s);  // then they are written
   const receiver::Status status = receiver.status();
   const Books& books = status.buffers[0].books;
   const link::ReceiverStats& link = status.link;
