@@ -54,7 +54,16 @@ class Endpoint:
     qpn: int
     rkey: int
     credit_offset: int
-    def __init__(self, address: str = "", port: int = 0, qpn: int = 0, rkey: int = 0, credit_offset: int = 0) -> None: ...
+    window_bytes: int  # destination side: payload in flight that its socket has room for; 0: not said
+    def __init__(
+        self,
+        address: str = "",
+        port: int = 0,
+        qpn: int = 0,
+        rkey: int = 0,
+        credit_offset: int = 0,
+        window_bytes: int = 0,
+    ) -> None: ...
 
 class RoceOptions:
     """How packets are made and checked; both ends of a DTP must agree on pmtu and packetisation."""
@@ -415,10 +424,13 @@ class Receiver:
     def latest(self, buffer: int) -> NDArray[Any] | None: ...  # copy of a recent accepted image, for previews
 
 def decode_packet(data: bytes, layer: str) -> dict[str, Any]: ...
+
 """Headers by name; numbers are int, addresses and payload bytes. `layer` "ethernet" | "ip" | "udp_payload". ConfigError on bad bytes."""
 
 def encode_packet(fields: dict[str, Any], udp_checksum: bool = False) -> bytes: ...
+
 """The inverse; None and absent values are computed. ConfigError names the field that is wrong."""
 
 def opcode_of(name: str) -> int | None: ...
+
 """The number of "UC_RDMA_WRITE_ONLY" and its like."""

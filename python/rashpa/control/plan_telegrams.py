@@ -14,10 +14,9 @@ SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
 
 def _roce(plan: Plan) -> telegram.Roce:
     link = plan.file.link
-    # what all DTPs of a receiving thread have in flight must fit its socket; half of it, because the kernel counts its own overhead
-    sharing = -(-len(plan.dtps) // link.threads)
-    window = min(link.window_bytes, max(link.socket_buffer // 2 // sharing, 8 * link.pmtu))
-    return telegram.Roce(link.pmtu, link.packetisation, link.gso, link.gro, link.icrc, window, link.socket_buffer)
+    return telegram.Roce(
+        link.pmtu, link.packetisation, link.gso, link.gro, link.icrc, link.window_bytes, link.socket_buffer
+    )
 
 
 def _verbs(link: toml.Link, device: str) -> telegram.Verbs:

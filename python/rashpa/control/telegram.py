@@ -22,6 +22,7 @@ class Endpoint:
     qpn: int
     rkey: int
     credit_offset: int
+    window_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def _endpoint_of(native_endpoint: Any) -> Endpoint:
 
 
 def _native_endpoint(module: Any, endpoint: Endpoint) -> Any:
-    return module.Endpoint(endpoint.address, endpoint.port, endpoint.qpn, endpoint.rkey, endpoint.credit_offset)
+    return module.Endpoint(**{name: getattr(endpoint, name) for name in Endpoint.__dataclass_fields__})
 
 
 class NativeSource:

@@ -194,14 +194,6 @@ def test_rectangles_meet_or_do_not() -> None:
     assert not one.holds(Rectangle(0, 0, 0, 10))
 
 
-def test_dtps_that_share_a_socket_share_its_buffer(tmp_path: Path) -> None:
-    link = "[link]\nsocket_buffer = 1_000_000\nwindow_bytes = 300_000\npmtu = 1024\n"
-    for bands, window in ((1, 250_000), (4, 62_500)):
-        destination = destination_telegram(plan_of(tmp_path, HEAD + link + FULL + f"bands = {bands}\n")).destination
-        assert destination is not None
-        assert destination.roce.window_bytes == window
-
-
 def test_each_side_is_told_its_own_link_and_that_of_the_other(tmp_path: Path) -> None:
     link = '[link]\ndestination = "verbs"\nreceiver_device = "rxe0"\nverify = "sampled"\n'
     plan = plan_of(tmp_path, HEAD + link + FULL)

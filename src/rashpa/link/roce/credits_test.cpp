@@ -110,6 +110,27 @@ TEST(Credits, lost_bytes_leave_the_window_when_the_receiver_repeats_itself) {
   receiver.stop();
 }
 
+TEST(Credits, the_destination_says_what_its_socket_has_room_for_and_the_source_keeps_to_it) {
+  const auto dtp = testing::small_dtp(1, 10, 4, 64, 6);
+  std::vector<std::byte> region(testing::end_of(dtp));
+  ArrivalRing ring(16);
+  Doorbell bell;
+  ReceiverConfig small;
+  small.options.socket_buffer = 16'384;
+  RoceReceiver receiver(small, region, {dtp}, {&ring}, bell);
+  const Endpoint destination = receiver.endpoints()[0];
+  ASSERT_GT(destination.window_bytes, 0U);
+  ASSERT_LE(destination.window_bytes, 16'384U);
+  SenderConfig config;
+  config.destination = destination;
+  config.options.pmtu = 1024;
+  config.options.window_bytes = 1 << 20;
+  RoceSender sender(config);
+  const std::vector<std::byte> pixels(1024, std::byte{1});
+  const std::vector<BufferDescriptor> writes(64, {pixels.data(), 0, 1024});
+  EXPECT_EQ(sender.post(writes), destination.window_bytes / 1024);
+}
+
 TEST(Credits, a_silent_receiver_stalls_the_window_only_for_its_timeout) {
   UdpSocket silent(false);
   silent.bind(Address("127.0.0.1", 0));

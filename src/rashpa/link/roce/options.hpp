@@ -39,6 +39,8 @@ struct Endpoint {
   std::uint32_t rkey = 0;
   std::uint64_t credit_offset =
       0;  ///< source only: of the two 64-bit credit words (images granted, payload bytes received)
+  std::uint64_t window_bytes =
+      0;  ///< destination only: payload in flight per DTP that its socket has room for, whatever was asked; 0: not said
 };
 
 /// Throws ConfigError when a member is not allowed.

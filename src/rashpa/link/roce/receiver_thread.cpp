@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -69,8 +70,16 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
     header.msg_iovlen = 1;
     header.msg_control = controls_[i].bytes.data();
   }
+  news_bytes_ = std::min(config.options.window_bytes, window_bytes()) / 4;
   credit_pieces_.resize(ports_.size());
   credit_messages_.resize(ports_.size());
+}
+
+std::uint64_t ReceiverThread::window_bytes() const noexcept {
+  // The kernel counts its own overhead with the payload, and a window may be sent twice when its first news is lost.
+  constexpr std::uint64_t kShare = 4;
+  const auto dtps = std::count_if(ports_.begin(), ports_.end(), [](const DtpPort* port) { return port != nullptr; });
+  return socket_.receive_buffer() / kShare / static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(dtps, 1));
 }
 
 ReceiverThread::~ReceiverThread() {
@@ -159,7 +168,7 @@ void ReceiverThread::send_credits(bool drained, std::int64_t now) noexcept {
     if (!credit.writer) continue;
     const CreditWords words{ports_[i]->assembly.granted(), ports_[i]->received_bytes};
     const std::uint64_t news = words.bytes - credit.sent.bytes;
-    const bool due = words.images != credit.sent.images || news > config_.options.window_bytes / 4 ||
+    const bool due = words.images != credit.sent.images || news > news_bytes_ ||
                      (drained && (news != 0 || now - credit.sent_ns > kCreditNs));
     if (!due) continue;
     credit.sent = words;

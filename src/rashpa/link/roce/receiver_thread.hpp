@@ -26,6 +26,9 @@ class ReceiverThread final : private ArrivalOutput {
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
   [[nodiscard]] std::uint16_t port() const { return local_.port(); }
+  /// Payload that each DTP may have in flight so that all of them fit the socket's buffer, as far as the kernel granted
+  /// it.
+  [[nodiscard]] std::uint64_t window_bytes() const noexcept;
   /// Before run(): credits of DTP `index` go to `source`.
   void connect(std::uint32_t index, const Endpoint& source);
   /// The thread's body: until `stop`.
@@ -62,6 +65,7 @@ class ReceiverThread final : private ArrivalOutput {
   std::atomic<bool> sleeping_{false};
   int event_fd_ = -1;
   bool pushed_ = false;
+  std::uint64_t news_bytes_ = 0;  // received payload that is worth a credit packet
 
   struct Control {
     alignas(cmsghdr) std::array<std::byte, 128> bytes;

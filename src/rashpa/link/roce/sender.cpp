@@ -117,9 +117,14 @@ RoceSender::Impl::Impl(const SenderConfig& config)
     self_.port = config.credits->port();
     listener_number_ = config.credits->add(self_, destination_);
   }
+  if (config_.destination.window_bytes != 0 && windowed()) {
+    // The destination knows what its socket has room for; at least two packets, or nothing would overlap.
+    const std::uint64_t room = std::max<std::uint64_t>(config_.destination.window_bytes, 2ULL * config_.options.pmtu);
+    config_.options.window_bytes = std::min(config_.options.window_bytes, room);
+  }
   const std::uint32_t headers = (destination_.v6() ? 40U : 20U) + 8U + 12U + 16U + 4U + 4U;
   const std::uint32_t mtu = path_mtu(destination_);
-  const Options& options = config.options;
+  const Options& options = config_.options;
   if (options.pmtu + headers > mtu) {
     throw ConfigError(fmt::format("roce: pmtu {} needs an MTU of {}, but the way to {} has {}; use a smaller pmtu",
                                   options.pmtu, options.pmtu + headers, config.destination.address, mtu));

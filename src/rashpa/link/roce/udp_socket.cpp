@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "rashpa/core/error.hpp"
@@ -47,14 +48,17 @@ void UdpSocket::bind(const Address& address) {
                          : "choose an address of this machine (ip addr)"));
 }
 
-std::uint32_t UdpSocket::set_buffers(std::uint32_t bytes) noexcept {
+void UdpSocket::set_buffers(std::uint32_t bytes) noexcept {
   const int wanted = static_cast<int>(bytes);
   if (!set(fd_, SOL_SOCKET, SO_RCVBUFFORCE, wanted)) set(fd_, SOL_SOCKET, SO_RCVBUF, wanted);
   if (!set(fd_, SOL_SOCKET, SO_SNDBUFFORCE, wanted)) set(fd_, SOL_SOCKET, SO_SNDBUF, wanted);
+}
+
+std::uint64_t UdpSocket::receive_buffer() const noexcept {
   int granted = 0;
   socklen_t size = sizeof granted;
   getsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &granted, &size);
-  return static_cast<std::uint32_t>(granted);
+  return static_cast<std::uint64_t>(std::max(granted, 0));
 }
 
 bool UdpSocket::enable_gro() noexcept { return set(fd_, IPPROTO_UDP, UDP_GRO, 1); }

@@ -18,8 +18,10 @@ class UdpSocket {
 
   /// Throws ResourceError that names address and port when it is taken.
   void bind(const Address& address);
-  /// Asks for socket buffers of `bytes`; returns what the system gave for receiving, in bytes of its own accounting.
-  std::uint32_t set_buffers(std::uint32_t bytes) noexcept;
+  /// Asks for socket buffers of `bytes`; the system may give less (net.core.rmem_max binds those who are not root).
+  void set_buffers(std::uint32_t bytes) noexcept;
+  /// What it gave for receiving, in bytes of its own accounting.
+  [[nodiscard]] std::uint64_t receive_buffer() const noexcept;
   /// Takes merged datagrams; false when the system cannot.
   bool enable_gro() noexcept;
   /// True when the system can cut datagrams (UDP_SEGMENT).

@@ -20,8 +20,7 @@ namespace rashpa::link::verbs {
 namespace {
 
 constexpr std::uint32_t kCreditDepth = 16;     // credits in flight per DTP
-constexpr std::uint64_t kReceive = 0;          // wr_id
-constexpr std::uint64_t kCredit = 1;           // wr_id
+constexpr std::uint64_t kCredit = 1;           // wr_id; receives have 0
 constexpr std::int64_t kDecideNs = 1'000'000;  // close() is seen at least so often
 constexpr std::int64_t kCreditNs = 2'000'000;  // credits are repeated so often, so that a lost one heals
 
