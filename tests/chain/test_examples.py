@@ -1,0 +1,158 @@
+"""The examples, run as a user runs them: the command, real processes, real sockets, real files."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import h5py
+import hdf5plugin  # noqa: F401  (registers the bitshuffle filter)
+import numpy as np
+import pytest
+import zstandard
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+M049 = ROOT.parent / "shared" / "data" / "jungfrau_m049"
+COMMAND = [sys.executable, "-m", "rashpa.cli.main", "run"]
+ENDS_WITHIN_S = 15.0  # of a kill or an interrupt, on a busy machine
+
+
+def run(file: Path, folder: Path) -> tuple[int, str, dict[str, Any]]:
+    """Exit code, output and report of one run, with `folder` as working directory."""
+    done = subprocess.run(
+        [*COMMAND, str(file), "--report", str(folder / "report")],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    output = done.stdout + done.stderr
+    report = folder / "report" / "report.json"
+    assert report.is_file(), output
+    return done.returncode, output, json.loads(report.read_text())
+
+
+def edited(folder: Path, name: str, **values: str) -> Path:
+    """A copy of an example with other values of some keys, where they stand first."""
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    for key, value in values.items():
+        text, count = re.subn(rf"(?m)^{key} = \S+", f"{key} = {value}", text, count=1)
+        assert count == 1, key
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def unpacked(file: Path, dtype: type[np.generic]) -> NDArray[Any]:
+    with file.open("rb") as source:
+        return np.frombuffer(zstandard.ZstdDecompressor().stream_reader(source).read(), dtype).reshape(512, 1024)
+
+
+def test_first_light_balances_its_books_and_keeps_the_hits(tmp_path: Path) -> None:
+    code, output, report = run(
+        edited(tmp_path, "01_first_light.toml", frames="240", rate_hz="0.0", output='"."'), tmp_path
+    )
+    assert code == 0, output
+    books = report["books"]
+    assert books["balanced"]
+    assert books["expected"] == books["complete"] == 240 + 48
+    assert books["accepted"] == books["written"] > 0
+    assert books["vetoed"] > 0
+    assert report["injected"]["unexplained"] == 0
+    with h5py.File(tmp_path / "first_light_full_master.h5") as file:
+        stored = file["/entry/data/data"]
+        frames = file["/entry/data/frame_number"][:]
+        bright = file["/entry/rashpa/bright_pixels"][:]
+        decision = file["/entry/rashpa/decision"][:]
+        assert len(stored) == len(frames) == int((decision == 1).sum())
+        assert (bright[frames] >= 40).all()
+        assert (np.asarray(stored[0])[512:548] == np.iinfo(np.int16).min).all(), "the gap is masked, not 0"
+
+
+@pytest.mark.slow
+def test_the_books_equal_the_log_over_a_hundred_thousand_images_of_faults(tmp_path: Path) -> None:
+    code, output, report = run(EXAMPLES / "02_faults.toml", tmp_path)
+    assert code == 0, output
+    injected = report["injected"]
+    assert min(injected[kind] for kind in ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")) > 0
+    assert report["books"]["expected"] >= 100_000
+    assert report["books"]["balanced"]
+    assert injected["unexplained"] == 0
+    assert report["books"]["partial"] > 0
+
+
+@pytest.mark.skipif(not M049.is_dir(), reason="needs the recorded frames of ../shared/data/jungfrau_m049")
+def test_recorded_frames_come_out_as_the_recorded_conversion(tmp_path: Path) -> None:
+    code, output, report = run(EXAMPLES / "03_recorded_jungfrau.toml", tmp_path)
+    assert code == 0, output
+    assert report["books"]["complete"] == report["books"]["expected"] == 20
+    recorded = unpacked(M049 / "mod5_conv0.bin.zst", np.float32)
+    raw = unpacked(M049 / "mod5_raw0.bin.zst", np.uint16)
+    gain = np.minimum(raw >> 14, 2).astype(np.intp)
+    exact = np.take_along_axis(np.load(M049 / "gain_reconstructed.npz")["exact"], gain[None], axis=0)[0]
+    exact &= raw != 0xC000  # the overflow has no value
+    with h5py.File(tmp_path / "out" / "recorded" / "recorded_kev_master.h5") as file:
+        photons = np.asarray(file["/entry/data/data"][0], np.float64) / 12.4
+    assert exact.sum() > 500_000
+    np.testing.assert_allclose(photons[exact], recorded[exact], rtol=1e-6, atol=0)
+    with h5py.File(tmp_path / "out" / "recorded" / "recorded_photons_master.h5") as file:
+        counts = np.asarray(file["/entry/data/data"][0])
+    clear = exact & (np.abs(recorded - np.floor(recorded) - 0.5) > 1e-3)  # away from halves rounding cannot differ
+    np.testing.assert_array_equal(counts[clear], np.rint(recorded[clear]))
+
+
+def children(process: int) -> dict[str, int]:
+    """Process ids of the local nodes that a run has started."""
+    found = {}
+    for entry in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+        words = Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0")
+        for name in ("emulator", "receiver"):
+            if name.encode() in words:
+                found[name] = int(entry)
+    return found
+
+
+@pytest.mark.parametrize("victim", ["emulator", "receiver", "interrupt"])
+def test_a_broken_run_ends_soon_names_the_first_missing_image_and_the_next_run_works(
+    tmp_path: Path, victim: str
+) -> None:
+    file = edited(tmp_path, "01_first_light.toml", frames="100000", output='"."')
+    data = tmp_path / "first_light_full_data_000001.h5"
+    process = subprocess.Popen(
+        [*COMMAND, str(file), "--report", str(tmp_path / "report")],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        limit = time.monotonic() + 90
+        while not (data.exists() and data.stat().st_size > 2_000_000):  # images are being written
+            assert time.monotonic() < limit and process.poll() is None, "the run did not begin"
+            time.sleep(0.05)
+        nodes = children(process.pid)
+        assert set(nodes) == {"emulator", "receiver"}
+        if victim == "interrupt":
+            process.send_signal(signal.SIGINT)
+        else:
+            os.kill(nodes[victim], signal.SIGKILL)
+        output, _ = process.communicate(timeout=ENDS_WITHIN_S)
+    finally:
+        process.kill()
+    assert process.returncode == (130 if victim == "interrupt" else 1), output
+    flat = " ".join(output.split())
+    assert re.search(r"first missing image: .*image \d+|first missing image: \d+", flat), output
+    if victim != "interrupt":
+        assert victim in flat
+        assert "SIGKILL" in flat
+    assert not any(Path(f"/proc/{node}").exists() for node in nodes.values()), "no process is left behind"
+
+    code, output, report = run(
+        edited(tmp_path, "01_first_light.toml", frames="20", rate_hz="0.0", output='"."'), tmp_path
+    )
+    assert code == 0, output
+    assert report["books"]["complete"] == 24
