@@ -17,11 +17,11 @@ using link::roce::Endpoint;
 using link::roce::Options;
 
 void bind_core(nb::module_& m) {
-  nb::exception<Error> root(m, "NativeError", PyExc_RuntimeError);
-  nb::exception<ConfigError>(m, "ConfigError", root.ptr());
-  nb::exception<ResourceError>(m, "ResourceError", root.ptr());
-  nb::exception<FileError>(m, "FileError", root.ptr());
-  nb::exception<StateError>(m, "StateError", root.ptr());
+  const nb::exception<Error> root(m, "NativeError", PyExc_RuntimeError);
+  const nb::exception<ConfigError> config(m, "ConfigError", root.ptr());
+  const nb::exception<ResourceError> resource(m, "ResourceError", root.ptr());
+  const nb::exception<FileError> file(m, "FileError", root.ptr());
+  const nb::exception<StateError> state(m, "StateError", root.ptr());
 
   nb::class_<Region>(m, "Region")
       .def(

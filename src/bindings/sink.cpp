@@ -97,7 +97,7 @@ void bind_metadata(nb::module_& m) {
       .def_rw("labels", &NxmxMetadata::labels)
       .def_prop_rw(
           "pixel_mask", [](const NxmxMetadata& metadata) { return metadata.pixel_mask; },
-          [](NxmxMetadata& metadata, nb::ndarray<const std::uint32_t, nb::c_contig, nb::device::cpu> mask) {
+          [](NxmxMetadata& metadata, const nb::ndarray<const std::uint32_t, nb::c_contig, nb::device::cpu>& mask) {
             metadata.pixel_mask.assign(mask.data(), mask.data() + mask.size());
           })
       .def_rw("modules", &NxmxMetadata::modules)
