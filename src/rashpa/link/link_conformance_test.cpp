@@ -31,8 +31,9 @@ Pair make_inproc(std::span<std::byte> region, const std::vector<DestinationDtp>&
 }
 
 Pair make_roce(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
-               roce::Packetisation packetisation) {
+               roce::Packetisation packetisation, roce::Transport transport = roce::Transport::uc) {
   roce::ReceiverConfig config;
+  config.options.transport = transport;
   config.options.packetisation = packetisation;
   config.options.pmtu = 1024;
   auto receiver = std::make_unique<roce::RoceReceiver>(config, region, dtps, std::vector<ArrivalRing*>{&ring}, bell);
@@ -57,6 +58,14 @@ Pair make_roce_only(std::span<std::byte> region, const std::vector<DestinationDt
 Pair make_roce_fml(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                    Doorbell& bell) {
   return make_roce(region, dtps, ring, bell, roce::Packetisation::first_middle_last);
+}
+Pair make_roce_rc(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+                  Doorbell& bell) {
+  return make_roce(region, dtps, ring, bell, roce::Packetisation::first_middle_last, roce::Transport::rc);
+}
+Pair make_roce_ud(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+                  Doorbell& bell) {
+  return make_roce(region, dtps, ring, bell, roce::Packetisation::only, roce::Transport::ud);
 }
 
 class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Maker>> {
@@ -171,7 +180,8 @@ TEST_P(LinkContract, stop_is_bounded_even_when_nobody_takes_the_arrivals) {
 
 INSTANTIATE_TEST_SUITE_P(Links, LinkContract,
                          ::testing::Values(std::pair{"inproc", &make_inproc}, std::pair{"roce", &make_roce_only},
-                                           std::pair{"roce_first_middle_last", &make_roce_fml}),
+                                           std::pair{"roce_first_middle_last", &make_roce_fml},
+                                           std::pair{"roce_rc", &make_roce_rc}, std::pair{"roce_ud", &make_roce_ud}),
                          [](const auto& param) { return param.param.first; });
 
 }  // namespace

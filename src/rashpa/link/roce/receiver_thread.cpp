@@ -50,6 +50,9 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
       wildcard_(local_.wildcard()),
       gro_(config.options.gro && socket_.enable_gro()),
       handler_(config.options, base_qpn, ports_, counters),
+      counters_(&counters),
+      base_qpn_(base_qpn),
+      answers_(ports_.size()),
       credits_(ports_.size()),
       event_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (event_fd_ < 0) throw ResourceError(fmt::format("roce: eventfd: {}; are too many files open?", errno_text(errno)));
@@ -96,7 +99,9 @@ void ReceiverThread::connect(std::uint32_t index, const Endpoint& source) {
   from.set_port(local_.port());
   ports_[index]->source_known = true;
   ports_[index]->source_ip = to.ip();
-  if (config_.flow == Flow::credits) credits_[index].writer.emplace(from, source);
+  const Transport transport = config_.options.transport;
+  if (transport == Transport::rc) answers_.connect(index, from, source);
+  if (config_.flow == Flow::credits) credits_[index].writer.emplace(from, source, transport, base_qpn_ + index);
 }
 
 bool ReceiverThread::emit(const Arrival& arrival) noexcept {
@@ -157,23 +162,39 @@ void ReceiverThread::handle(int count, std::int64_t now) noexcept {
   handler_.decide_touched(now, *this);
 }
 
-// Sends the words that have changed enough to matter: always when the socket has run empty, else when a quarter of the
-// window has come. Unchanged words are repeated from time to time, but only when the socket is empty: a source that
-// hears the same again knows that nothing of what it sent is still on its way.
+// The packet for one DTP, if its words have changed enough to matter: always when the socket has run empty, else when a
+// quarter of the window has come. Unchanged words are repeated from time to time, but only when the socket is empty: a
+// source that hears the same again knows that nothing of what it sent is still on its way. With RC the acknowledgements
+// open the window, so that only images matter; one packet is on its way, and repeated until it is acknowledged.
+std::span<const std::byte> ReceiverThread::due_credit(DtpPort& port, CreditState& credit, bool drained,
+                                                      std::int64_t now) const noexcept {
+  const bool rc = config_.options.transport == Transport::rc;
+  if (rc && port.credit_acknowledged) {
+    credit.writer->take(*port.credit_acknowledged);
+    port.credit_acknowledged.reset();
+  }
+  if (credit.writer->unacknowledged()) {
+    if (now - credit.sent_ns <= kCreditNs) return {};
+    credit.sent_ns = now;
+    return credit.writer->again();
+  }
+  const CreditWords words{port.assembly.granted(), port.received_bytes};
+  const std::uint64_t news = words.bytes - credit.sent.bytes;
+  const bool bytes_due = !rc && (news > news_bytes_ || (drained && (news != 0 || now - credit.sent_ns > kCreditNs)));
+  if (words.images == credit.sent.images && !bytes_due) return {};
+  credit.sent = words;
+  credit.sent_ns = now;
+  return credit.writer->packet(words);
+}
+
 void ReceiverThread::send_credits(bool drained, std::int64_t now) noexcept {
   if (config_.flow != Flow::credits) return;
   std::size_t count = 0;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     CreditState& credit = credits_[i];
     if (!credit.writer) continue;
-    const CreditWords words{ports_[i]->assembly.granted(), ports_[i]->received_bytes};
-    const std::uint64_t news = words.bytes - credit.sent.bytes;
-    const bool due = words.images != credit.sent.images || news > news_bytes_ ||
-                     (drained && (news != 0 || now - credit.sent_ns > kCreditNs));
-    if (!due) continue;
-    credit.sent = words;
-    credit.sent_ns = now;
-    const auto packet = credit.writer->packet(words);
+    const auto packet = due_credit(*ports_[i], credit, drained, now);
+    if (packet.empty()) continue;
     credit_pieces_[count] = {const_cast<std::byte*>(packet.data()), packet.size()};  // NOLINT: the kernel only reads
     msghdr& header = credit_messages_[count].msg_hdr;
     header = {};
@@ -228,6 +249,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
     const std::int64_t now = now_ns();
     if (count > 0) {
       handle(count, now);
+      if (config_.options.transport == Transport::rc) answers_.send(ports_, socket_, *counters_);
       last_packet = now;
     }
     if (count <= 0 || now - last_decide > kDecideNs) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/roce/answers.hpp"
 #include "rashpa/link/roce/credits.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/roce/receiver.hpp"
@@ -47,6 +48,8 @@ class ReceiverThread final : private ArrivalOutput {
   void handle(int count, std::int64_t now) noexcept;
   [[nodiscard]] Address destination_of(msghdr& header) const noexcept;
   void send_credits(bool drained, std::int64_t now) noexcept;
+  [[nodiscard]] std::span<const std::byte> due_credit(DtpPort& port, CreditState& credit, bool drained,
+                                                      std::int64_t now) const noexcept;
   void sleep() noexcept;
   [[nodiscard]] bool something_changed() const noexcept;
 
@@ -60,6 +63,9 @@ class ReceiverThread final : private ArrivalOutput {
   bool wildcard_;
   bool gro_;
   PacketHandler handler_;
+  ReceiverCounters* counters_;
+  std::uint32_t base_qpn_;
+  Answers answers_;
   std::vector<CreditState> credits_;
   const std::atomic<bool>* stop_ = nullptr;
   std::atomic<bool> sleeping_{false};
