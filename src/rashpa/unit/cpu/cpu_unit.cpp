@@ -27,13 +27,20 @@ std::size_t task_pixels(std::size_t pixels, unsigned threads) {
   return std::max(std::clamp<std::size_t>(wanted / 4096 * 4096, 4096, 65536), fewest);
 }
 
+const Placement& checked(const Placement& placement) {
+  if (placement.threads == 0 || placement.threads > Team::kMostThreads) {
+    throw ConfigError(fmt::format("unit: {} threads; 1 to {} are possible", placement.threads, Team::kMostThreads));
+  }
+  return placement;
+}
+
 }  // namespace
 
 CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Placement& placement, Doorbell& done_bell)
     : steps_(steps_of(pipeline, layout)),
       layout_(layout),
       pixels_(static_cast<std::size_t>(layout.width) * layout.height),
-      task_pixels_(task_pixels(pixels_, placement.threads)),
+      task_pixels_(task_pixels(pixels_, checked(placement).threads)),
       threads_(placement.threads),
       done_bell_(done_bell),
       in_(layout.stacks),
@@ -68,6 +75,8 @@ void CpuUnit::submit(Stack* stack) noexcept {
   in_.try_push(stack);
   if (waiting_.fetch_add(1, std::memory_order_acq_rel) == 0) work_off();
 }
+
+std::string CpuUnit::how() const { return fmt::format("{} thread{}", threads_, threads_ == 1 ? "" : "s"); }
 
 Stack* CpuUnit::take() noexcept {
   Stack* stack = nullptr;
@@ -188,14 +197,6 @@ void CpuUnit::decide(StackImage& image, std::size_t item) noexcept {
 void CpuUnit::hand_back() noexcept {
   out_.try_push(stack_);
   done_bell_.ring();
-}
-
-std::unique_ptr<Unit> make_cpu_unit(const Pipeline& pipeline, const Layout& layout, const Placement& placement,
-                                    Doorbell& done_bell) {
-  if (placement.threads == 0 || placement.threads > Team::kMostThreads) {
-    throw ConfigError(fmt::format("unit: {} threads; 1 to {} are possible", placement.threads, Team::kMostThreads));
-  }
-  return std::make_unique<CpuUnit>(pipeline, layout, placement, done_bell);
 }
 
 }  // namespace rashpa::unit

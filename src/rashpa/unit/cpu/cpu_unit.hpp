@@ -14,6 +14,7 @@ namespace rashpa::unit {
 /// thread; an image that cannot be finished (its list is full) becomes `errored`.
 class CpuUnit final : public Unit, private Team::Work {
  public:
+  /// Throws as make_unit does. Calibration is copied into the unit's own block order.
   CpuUnit(const Pipeline& pipeline, const Layout& layout, const Placement& placement, Doorbell& done_bell);
   ~CpuUnit() override;
   CpuUnit(const CpuUnit&) = delete;
@@ -23,6 +24,7 @@ class CpuUnit final : public Unit, private Team::Work {
   Stack* take() noexcept override;
   void stop() noexcept override;
   [[nodiscard]] PixelType output() const noexcept override { return steps_.output; }
+  [[nodiscard]] std::string how() const override;
 
  private:
   enum class Phase : std::uint8_t { convert, compact };
