@@ -9,8 +9,8 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocksPerProcessor = 4;
-constexpr unsigned kAhead = 4;            // images whose raw words are on their way
-constexpr unsigned kImagesAtOnce = 256;   // counted in shared memory; calibration is read once for so many
+constexpr unsigned kAhead = 4;           // images whose raw words are on their way
+constexpr unsigned kImagesAtOnce = 256;  // counted in shared memory; calibration is read once for so many
 
 /// What a block found in each image of the stack, and which images it converts.
 struct Shared {
