@@ -4,14 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <iostream>
-#include <random>
 #include <string>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/device_array.hpp"
+#include "rashpa/kernel/device_testing.hpp"
 #include "rashpa/kernel/jungfrau/cases.hpp"
 #include "rashpa/kernel/jungfrau/recorded.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
@@ -21,16 +18,6 @@ namespace {
 
 using Stack = std::vector<std::vector<std::uint16_t>>;
 using synthetic::Random;
-
-std::uint64_t seed() {
-  static const std::uint64_t value = [] {
-    const char* given = std::getenv("RASHPA_SEED");
-    const std::uint64_t chosen = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-    std::cout << "RASHPA_SEED=" << chosen << '\n';
-    return chosen;
-  }();
-  return value;
-}
 
 constexpr std::uint8_t kPoison = 0xEE;
 
@@ -123,9 +110,9 @@ std::string difference(const Job& job, const Memory& truth, const Memory& got) {
 void expect_equal(const Job& job) {
   const Memory truth = expected(job);
   const Memory got = on_device(job);
-  EXPECT_EQ(difference(job, truth, got), "none") << "RASHPA_SEED=" << seed();
-  EXPECT_EQ(got.counts, truth.counts) << "RASHPA_SEED=" << seed();
-  EXPECT_TRUE(got.marks == truth.marks) << "marks differ; RASHPA_SEED=" << seed();
+  EXPECT_EQ(difference(job, truth, got), "none") << "RASHPA_SEED=" << test_seed();
+  EXPECT_EQ(got.counts, truth.counts) << "RASHPA_SEED=" << test_seed();
+  EXPECT_TRUE(got.marks == truth.marks) << "marks differ; RASHPA_SEED=" << test_seed();
 }
 
 /// With every combination of taps that the output allows.
@@ -157,7 +144,7 @@ TEST(JungfrauCuda, photons_are_rounded_once_from_the_product_as_float32) {
 }
 
 TEST(JungfrauCuda, odd_sizes_are_converted_and_nothing_beside_them_is_touched) {
-  Random random(seed());
+  Random random(test_seed());
   for (const std::uint32_t width : {1U, 7U, 8U, 9U, 63U, 64U, 65U, 129U, 255U, 257U, 1030U, 2047U, 2049U}) {
     for (const Output output : kOutputs) {
       SCOPED_TRACE(width);
@@ -174,7 +161,7 @@ TEST(JungfrauCuda, odd_sizes_are_converted_and_nothing_beside_them_is_touched) {
 }
 
 TEST(JungfrauCuda, only_images_with_work_are_converted) {
-  Random random(seed());
+  Random random(test_seed());
   const Config config = synthetic::config(100, 7, Output::photons, random.next(), 0.02);
   Stack stack(70);
   std::vector<std::uint8_t> work;
@@ -187,7 +174,7 @@ TEST(JungfrauCuda, only_images_with_work_are_converted) {
 }
 
 TEST(JungfrauCuda, stacks_longer_than_a_block_counts_at_once_are_converted) {
-  Random random(seed());
+  Random random(test_seed());
   const Config config = synthetic::config(90, 3, Output::photons, random.next(), 0.1);
   Stack stack(600);
   for (auto& image : stack) image = synthetic::frame(config, 0.1, random.next());
@@ -196,7 +183,7 @@ TEST(JungfrauCuda, stacks_longer_than_a_block_counts_at_once_are_converted) {
 
 TEST(JungfrauCudaLarge, every_word_converts_alike) {
   for (const Output output : kOutputs) {
-    const Config config = synthetic::config(256, 256, output, seed(), 0.05);
+    const Config config = synthetic::config(256, 256, output, test_seed(), 0.05);
     Stack stack(2, std::vector<std::uint16_t>(65536));
     for (std::size_t i = 0; i < 65536; ++i) {
       stack[0][i] = static_cast<std::uint16_t>(i);
@@ -207,7 +194,7 @@ TEST(JungfrauCudaLarge, every_word_converts_alike) {
 }
 
 TEST(JungfrauCudaLarge, frames_all_in_one_gain_convert_alike) {
-  Random random(seed());
+  Random random(test_seed());
   for (const Output output : kOutputs) {
     const Config config = synthetic::config(500, 130, output, random.next(), 0.01);
     Stack stack;
@@ -221,7 +208,7 @@ TEST(JungfrauCudaLarge, frames_all_in_one_gain_convert_alike) {
 }
 
 TEST(JungfrauCudaLarge, random_words_and_calibrations_convert_alike) {
-  Random random(seed());
+  Random random(test_seed());
   for (int round = 0; round < 24; ++round) {
     const bool photons = round % 4 != 3;
     Config config = synthetic::config(301, 67, photons ? Output::photons : Output::kev, random.next(), 0.02);
@@ -246,7 +233,7 @@ TEST(JungfrauCudaLarge, random_words_and_calibrations_convert_alike) {
 }
 
 TEST(JungfrauCudaLarge, wild_calibrations_are_clamped_as_the_reference_does) {
-  Random random(seed());
+  Random random(test_seed());
   Config config = synthetic::config(301, 67, Output::photons, random.next(), 0.02);
   config.photon_energy_kev = 0.005;
   Stack stack(3);
@@ -258,7 +245,7 @@ TEST(JungfrauCudaLarge, wild_calibrations_are_clamped_as_the_reference_does) {
 }
 
 TEST(JungfrauCudaLarge, an_image_of_more_tiles_than_blocks_converts_alike) {
-  Random random(seed());
+  Random random(test_seed());
   const Config config = synthetic::config(2068, 2165, Output::photons, random.next());
   Stack stack{synthetic::frame(config, 0.001, random.next()), synthetic::frame(config, 0.01, random.next()), {}};
   stack[2].resize(stack[0].size());
