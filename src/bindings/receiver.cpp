@@ -71,6 +71,10 @@ nb::dict link_stats(const link::ReceiverStats& s) {
   out["sequence_drops"] = s.sequence_drops;
   out["bad_records"] = s.bad_records;
   out["crc_mismatches"] = s.crc_mismatches;
+  out["acks"] = s.acks;
+  out["naks"] = s.naks;
+  out["rnr_naks"] = s.rnr_naks;
+  out["sequence_gaps"] = s.sequence_gaps;
   return out;
 }
 

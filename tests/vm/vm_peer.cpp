@@ -32,7 +32,6 @@ char letter_of(Completeness state) {
 link::verbs::Options verbs_options(const Arguments& arguments) {
   link::verbs::Options out{};
   out.device = arguments.device;
-  out.transport = arguments.transport;
   out.verify = arguments.verify;
   return out;
 }

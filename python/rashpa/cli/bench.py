@@ -53,7 +53,7 @@ def link(
     json_file: JsonFile = None,
 ) -> None:
     """A link from one process to another, ICRC and CRC32C on. Further options go to the program: --seconds, --repeats, --pmtu,
-    --window, --packetisation."""
+    --window, --packetisation, --transport."""
     if link_ not in _LINKS:
         raise _refusal(f"there is no benchmark of link {link_}; there is {', '.join(_LINKS)}")
     _run("link", f"link {link_}", ["--json", "--line-bytes", str(line_bytes), *context.args], json_file)

@@ -15,12 +15,19 @@ SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
 def _roce(plan: Plan) -> telegram.Roce:
     link = plan.file.link
     return telegram.Roce(
-        link.pmtu, link.packetisation, link.gso, link.gro, link.icrc, link.window_bytes, link.socket_buffer
+        link.transport,
+        link.pmtu,
+        link.packetisation,
+        link.gso,
+        link.gro,
+        link.icrc,
+        link.window_bytes,
+        link.socket_buffer,
     )
 
 
 def _verbs(link: toml.Link, device: str) -> telegram.Verbs:
-    return telegram.Verbs(device, link.transport, link.verify)
+    return telegram.Verbs(device, link.verify)
 
 
 def _parameters(values: dict[str, object]) -> tuple[telegram.Parameter, ...]:

@@ -41,8 +41,9 @@ class Placement:
 
 @dataclass(frozen=True)
 class Roce:
-    """How packets are made and checked; both ends of a DTP agree on pmtu and packetisation."""
+    """How packets are made and checked; both ends of a DTP agree on transport, pmtu and packetisation."""
 
+    transport: str = "uc"
     pmtu: int = 4096
     packetisation: str = "only"
     gso: bool = True
@@ -57,7 +58,6 @@ class Verbs:
     """What only the link verbs has. `device` empty: the one that has the address."""
 
     device: str = ""
-    transport: str = "uc"
     verify: str = "all"
 
 
@@ -297,6 +297,13 @@ class SourceDtpStatus:
     waits: int
     window_timeouts: int
     late_ns: int
+    send_errors: int = 0
+    acks: int = 0
+    naks: int = 0
+    rnr_naks: int = 0
+    retransmitted_packets: int = 0
+    retransmission_timeouts: int = 0
+    connection_errors: int = 0
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ std::string source_address(const EndOptions& options, const roce::Endpoint& dest
 }
 
 void check(const EndOptions& options) {
-  if (options.verbs.transport == verbs::Transport::rc && (options.kind != Kind::verbs || options.peer != Kind::verbs)) {
-    throw ConfigError("link: transport rc needs the link verbs on both sides; use transport uc");
+  if (options.roce.transport == roce::Transport::ud && (options.kind != Kind::roce || options.peer != Kind::roce)) {
+    throw ConfigError("link: transport ud needs the link roce on both sides; use transport uc or rc with verbs");
   }
 }
 
@@ -57,8 +57,10 @@ SourceLinks::SourceLinks(const EndOptions& options, std::span<const std::byte> f
   if (options.kind == Kind::verbs && faults) {
     throw ConfigError("link: an RNIC injects no packet faults; use link roce on the source side, or no faults");
   }
-  // An RNIC acknowledges images, not bytes: a window of bytes would only wait for its timeout.
-  if (options.peer == Kind::verbs) options_.roce.window_bytes = 0;
+  // Bytes are acknowledged by user-space receivers, and by rc to user-space senders. Elsewhere a window of them would
+  // only wait for its timeout.
+  const bool rc = options.roce.transport == roce::Transport::rc;
+  if (rc ? options.kind == Kind::verbs : options.peer == Kind::verbs) options_.roce.window_bytes = 0;
 }
 
 SourceLinks::~SourceLinks() = default;
@@ -114,6 +116,7 @@ DestinationLink::DestinationLink(const DestinationOptions& options, std::span<st
     config.address = end.address;
     config.threads = options.threads;
     config.pmtu = end.roce.pmtu;
+    config.transport = end.roce.transport;
     config.options = end.verbs;
     config.flow = end.flow;
     config.poll = end.poll;

@@ -39,7 +39,7 @@ struct EndOptions {
   Kind kind = Kind::roce;  ///< of this end
   Kind peer = Kind::roce;  ///< of the other end
   std::string address;     ///< of this end; verbs: one that an RNIC has, on the source side also a wildcard
-  roce::Options roce{};    ///< pmtu, packetisation and window are for both kinds
+  roce::Options roce{};    ///< transport, pmtu, packetisation and window are for both kinds
   verbs::Options verbs{};
   roce::Flow flow = roce::Flow::credits;
   roce::Poll poll = roce::Poll::event;

@@ -35,6 +35,13 @@ struct Arguments {
   std::string only;
 };
 
+roce::Transport transport_of(const std::string& name) {
+  if (name == "uc") return roce::Transport::uc;
+  if (name == "rc") return roce::Transport::rc;
+  if (name == "ud") return roce::Transport::ud;
+  throw ConfigError("link_bench: --transport is uc, rc or ud, not " + name);
+}
+
 Arguments parse(int count, char** values) {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
@@ -58,11 +65,14 @@ Arguments parse(int count, char** values) {
     } else if (name == "--packetisation") {
       arguments.load.roce.packetisation =
           value == "only" ? roce::Packetisation::only : roce::Packetisation::first_middle_last;
+    } else if (name == "--transport") {
+      arguments.load.roce.transport = transport_of(value);
     } else if (name == "--only") {
       arguments.only = value;
     } else {
-      throw ConfigError("link_bench: no option " + name +
-                        "; there are --line-bytes --seconds --repeats --pmtu --window --packetisation --only --json");
+      throw ConfigError(
+          "link_bench: no option " + name +
+          "; there are --line-bytes --seconds --repeats --pmtu --window --packetisation --transport --only --json");
     }
   }
   if (arguments.load.line_bytes == 0 || arguments.load.line_bytes > 65'000) {

@@ -20,7 +20,7 @@ namespace rashpa::link::roce {
 struct RcTimers {
   /// 4.096 µs · 2^timeout without an acknowledgement, then everything unacknowledged is sent again. Each time without
   /// progress the next wait is twice as long.
-  std::uint8_t timeout = 11;
+  std::uint8_t timeout = 12;
   std::uint8_t retries = 7;      ///< so often without progress, after timeouts and sequence errors
   std::uint8_t rnr_retries = 7;  ///< "receiver not ready" so often without progress; 7: for ever
 };

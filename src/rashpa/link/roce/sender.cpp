@@ -1,21 +1,12 @@
 #include "rashpa/link/roce/sender.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
-#include <random>
 
 #include "rashpa/core/checksum.hpp"
 #include "rashpa/core/clock.hpp"
-#include "rashpa/core/error.hpp"
-#include "rashpa/link/counters.hpp"
-#include "rashpa/link/roce/credit_listener.hpp"
-#include "rashpa/link/roce/fault_injector.hpp"
-#include "rashpa/link/roce/packet_batch.hpp"
-#include "rashpa/link/roce/return_path.hpp"
-#include "rashpa/link/roce/sender_window.hpp"
-#include "rashpa/link/roce/udp_socket.hpp"
+#include "rashpa/link/roce/sender_impl.hpp"
 
 namespace rashpa::link::roce {
 
@@ -23,150 +14,11 @@ namespace {
 
 // Flushing after so many bytes keeps a batch in the second-level cache between its ICRC and the kernel's copy.
 constexpr std::size_t kFlushBytes = 120'000;
-constexpr std::uint32_t kLongestMessage = 256;  // packets
 // News that opens a full window is usually so near that sleeping would cost more than asking.
 constexpr std::int64_t kSpinNs = 20'000;
-// RC: at least so often an acknowledgement is asked for, in packets, and so many times in a window.
-constexpr std::uint32_t kAskEvery = 32;
-constexpr std::uint32_t kAsksPerWindow = 4;
 constexpr std::uint32_t kLongestSleepUs = 1000;  // RC: its clock must be looked at
 
-Address source_address(const SenderConfig& config, const Address& destination) {
-  Address address(config.bind_address, 0);
-  if (address.v6() != destination.v6()) {
-    throw ConfigError(fmt::format("roce: bind_address {} and destination {} are not of one IP version",
-                                  config.bind_address, config.destination.address));
-  }
-  return address.wildcard() ? local_towards(destination) : address;
-}
-
-UdpSocket bound_socket(const Address& address, const Options& options) {
-  UdpSocket socket(address.v6());
-  socket.set_buffers(options.socket_buffer);
-  socket.bind(address);
-  return socket;
-}
-
-std::uint32_t random_below(std::uint32_t end) { return std::random_device{}() % end; }
-
-// What is asked for, checked and with the window that the destination has room for.
-SenderConfig prepared(SenderConfig config) {
-  check(config.options);
-  std::uint64_t& window = config.options.window_bytes;
-  const bool used = config.flow == Flow::credits || config.options.transport == Transport::rc;
-  if (!used) window = 0;
-  if (window != 0 && config.destination.window_bytes != 0) {
-    // The destination knows what its socket has room for; at least two packets, or nothing would overlap.
-    window = std::min(window, std::max<std::uint64_t>(config.destination.window_bytes, 2ULL * config.options.pmtu));
-  }
-  if (window != 0 && window < config.options.pmtu) {
-    throw ConfigError(
-        fmt::format("roce: a window of {} bytes is less than one packet of {}", window, config.options.pmtu));
-  }
-  return config;
-}
-
-void check_mtu(const Options& options, const Address& destination) {
-  const std::uint32_t headers = (destination.v6() ? 40U : 20U) + 8U + 12U + 16U + 4U + 4U;
-  const std::uint32_t mtu = path_mtu(destination);
-  if (options.pmtu + headers <= mtu) return;
-  throw ConfigError(fmt::format("roce: pmtu {} needs an MTU of {}, but the way to {} has {}; use a smaller pmtu",
-                                options.pmtu, options.pmtu + headers, destination.text(), mtu));
-}
-
 }  // namespace
-
-class RoceSender::Impl {
- public:
-  explicit Impl(const SenderConfig& config);
-  std::size_t post(std::span<const BufferDescriptor> writes) noexcept;
-  bool post_event(const Event& event) noexcept;
-  std::size_t poll(std::uint32_t wait_us) noexcept;
-  [[nodiscard]] std::size_t pending() const noexcept;
-  [[nodiscard]] std::uint64_t granted() const noexcept;
-  [[nodiscard]] bool in_error() const noexcept { return rc_ && rc_->in_error(); }
-
-  [[nodiscard]] bool credits() const noexcept { return config_.flow == Flow::credits; }
-  [[nodiscard]] bool windowed() const noexcept { return config_.options.window_bytes != 0; }
-  [[nodiscard]] bool rc() const noexcept { return config_.options.transport == Transport::rc; }
-  [[nodiscard]] bool ud() const noexcept { return config_.options.transport == Transport::ud; }
-  [[nodiscard]] std::uint64_t in_flight() const noexcept;
-  [[nodiscard]] bool window_open(std::uint64_t bytes) const noexcept;
-  bool packet_room() noexcept;
-  bool room_for_new() noexcept;
-  bool send_pending() noexcept;
-  void send_line(std::uint32_t bytes) noexcept;
-  void send(Outgoing& packet, Ends ends, std::uint64_t image) noexcept;
-  void to_batch(const Outgoing& packet, Ends ends, std::uint64_t image, bool again) noexcept;
-  bool send_remembered() noexcept;
-  bool flush(PacketBatch::Flush what) noexcept;
-  bool read_return() noexcept;
-  void look_at_clock() noexcept;
-  void release() noexcept;
-  void wait(std::uint32_t wait_us) noexcept;
-
-  SenderConfig config_;
-  Address destination_;
-  UdpSocket socket_;
-  Address local_;
-  Endpoint self_;
-  PacketBatch batch_;
-  ReturnPath return_;
-  CreditWords seen_{};  // of the return path, last looked at
-  std::optional<FaultInjector> injector_;
-  std::optional<RcRequester> rc_;
-  SenderWindow window_;
-  std::uint32_t cut_;  // most bytes of a packet
-  std::uint32_t largest_message_;
-  std::uint32_t psn_;
-  std::uint32_t ask_every_ = kAskEvery;
-  std::uint32_t since_ask_ = 0;  // packets
-
-  BufferDescriptor pending_{};      // the write being cut into packets
-  std::uint32_t pending_done_ = 0;  // bytes of it
-  bool pending_active_ = false;
-  bool pending_last_ = false;      // of its batch: its end asks for an acknowledgement
-  std::uint32_t payload_crc_ = 0;  // of all lines since the last event
-  bool urgent_ = false;            // in the batch: an event, or what is repeated
-  std::size_t staged_writes_ = 0;  // UC, UD: wholly in the batch
-  std::size_t done_ = 0;           // UC, UD: handed to the kernel; RC: acknowledged; not yet reported
-  bool error_counted_ = false;
-  std::uint64_t refused_ = 0;  // datagrams, at the last look
-  Counter messages_, packets_, payload_bytes_, waits_, window_timeouts_, send_errors_;
-};
-
-RoceSender::Impl::Impl(const SenderConfig& config)
-    : config_(prepared(config)),
-      destination_(config.destination.address, config.destination.port),
-      socket_(bound_socket(source_address(config, destination_), config.options)),
-      local_(socket_.local()),
-      self_{local_.text(), config.credits ? config.credits->port() : local_.port(),
-            wire::kFirstQpn + random_below(1U << 20), std::random_device{}(), 0},
-      batch_(socket_, destination_, IcrcPath(local_, destination_), config.destination.qpn,
-             config.options.gso && socket_.can_gso()),
-      return_(socket_, self_, config.destination, local_, config.options.transport, config.credits),
-      window_(rc() ? 0 : config_.options.window_bytes, config.window_timeout_us, now_ns()),
-      cut_(packet_payload(config.options)),
-      largest_message_(cut_),
-      psn_(config.first_psn.value_or(rc() ? 0 : random_below(1U << 24)) & wire::kPsnMask) {
-  const Options& options = config_.options;
-  check_mtu(options, destination_);
-  if (options.packetisation == Packetisation::first_middle_last) {
-    const std::uint64_t fits = windowed() ? options.window_bytes / 4 / options.pmtu : kLongestMessage;
-    largest_message_ = options.pmtu * static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fits, 1, kLongestMessage));
-  }
-  if (rc()) {
-    rc_.emplace(psn_, config.timers);
-    if (windowed()) {
-      const std::uint64_t part = options.window_bytes / options.pmtu / kAsksPerWindow;
-      ask_every_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(part, 1, kAskEvery));
-    }
-  }
-  if (config.faults) {
-    injector_.emplace(*config.faults, config.dtp, config.images, config.payload_bytes, options.pmtu, options.transport,
-                      batch_);
-  }
-}
 
 std::uint64_t RoceSender::Impl::in_flight() const noexcept {
   return rc_ ? rc_->unacknowledged_bytes() : window_.in_flight(return_.words());
