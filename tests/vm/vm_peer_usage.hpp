@@ -44,8 +44,8 @@ Source
 JSON of the destination: role, link, expected, complete, partial, missing, accepted, vetoed, errored, written, balanced,
 packets, events, payload_bytes, duplicates, late, overruns, icrc_bad, refused_key, unknown_qp, sequence_drops,
 bad_records, crc_mismatches, memory, registration, first_incomplete, elapsed_s, ok.
-JSON of the source: role, link, images_sent, messages, packets, payload_bytes, send_errors, injected_corrupt, registration,
-elapsed_s, ok.
+JSON of the source: role, link, images_sent, messages, packets, payload_bytes, send_errors, naks, retransmitted, connection_errors,
+injected_corrupt, registration, elapsed_s, ok.
 )";
 
 }  // namespace rashpa::vm

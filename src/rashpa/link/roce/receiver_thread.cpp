@@ -25,6 +25,7 @@ constexpr std::size_t kPlainBatch = 64;
 constexpr std::int64_t kDecideNs = 1'000'000;  // close() is seen at least so often
 constexpr std::int64_t kSpinNs = 30'000;       // asking so long before sleeping saves the source a wake-up per batch
 constexpr std::int64_t kCreditNs = 2'000'000;  // credits are repeated so often, so that a lost one heals
+constexpr std::int64_t kCreditAgainNs = 10'000'000;  // and those of reliable connections while nobody acknowledges them
 
 UdpSocket bound_socket(const ReceiverConfig& config, std::uint32_t number) {
   const auto port = static_cast<std::uint16_t>(config.port == 0 ? 0 : config.port + number);
@@ -174,7 +175,7 @@ std::span<const std::byte> ReceiverThread::due_credit(DtpPort& port, CreditState
     port.credit_acknowledged.reset();
   }
   if (credit.writer->unacknowledged()) {
-    if (now - credit.sent_ns <= kCreditNs) return {};
+    if (now - credit.sent_ns <= kCreditAgainNs) return {};
     credit.sent_ns = now;
     return credit.writer->again();
   }
