@@ -1,10 +1,11 @@
 /// rashpa_cuda_unit_bench: the unit on a device against the bus. First every trigger with one small image: from the
 /// word that the host writes to the results in host memory. Then JUNGFRAU 4M at full rate from a ring that is always
-/// benchmarks do.
+/// full, against copies of the same pinned memory in the same run. `--json` writes one row a line.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -127,6 +128,45 @@ void latency(Trigger trigger, std::uint32_t side, std::uint64_t triggers) {
   row(what + ", max", percentile(times, 1), "us", "", 0);
 }
 
+/// From the store of the trigger word to the first word that the resident kernel writes back.
+void first_effect(std::uint64_t triggers) {
+  constexpr std::uint32_t kSide = 64;
+  const auto config = jungfrau::synthetic::config(kSide, kSide, jungfrau::Output::photons, 1);
+  Ring ring(kSide, kSide, 1, 4);
+  ring.fill(config);
+  const Pipeline pipeline{{config, bragg_count::Config{20, 50}}, PartialPolicy::keep, false};
+  const cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, 1);
+  const auto resident = cuda::make_resident(work);
+  const std::atomic_ref seen(work.control().seen.value);
+  std::vector<std::int64_t> effects;
+  std::vector<std::int64_t> ends;
+  effects.reserve(triggers);
+  ends.reserve(triggers);
+  for (std::uint32_t ticket = 1; ticket <= triggers; ++ticket) {
+    const std::uint32_t slot = (ticket - 1) % ring.layout.stacks;
+    cuda::Order& order = work.order(slot);
+    order.images = 1;
+    order.work()[0] = 1;
+    const std::int64_t start = now_ns();
+    if (resident->submit(slot, ticket) != cudaSuccess) throw ResourceError("submit");
+    while (seen.load(std::memory_order_acquire) != ticket) {
+    }
+    effects.push_back(now_ns() - start);
+    while (work.done(slot) != ticket) {
+    }
+    ends.push_back(now_ns() - start);
+  }
+  resident->stop();
+  for (auto* times : {&effects, &ends}) {
+    std::sort(times->begin(), times->end());
+    const char* what = times == &effects ? "persistent: trigger word to first effect seen by the host"
+                                         : "persistent: trigger word to results in host memory, 64 x 64";
+    row(fmt::format("{}, p50", what), percentile(*times, 0.5), "us", "", 0);
+    row(fmt::format("{}, p99", what), percentile(*times, 0.99), "us", "", 0);
+    row(fmt::format("{}, max", what), percentile(*times, 1), "us", "", 0);
+  }
+}
+
 /// GB/s from pinned host memory to the device, in pieces of one stack, over two streams.
 double copy_rate(const Ring& ring, std::uint64_t images) {
   const std::size_t bytes = ring.stride * ring.layout.stack;
@@ -217,6 +257,7 @@ Arguments parse(int count, char** values) {
 void run(const Arguments& arguments) {
   json_rows = arguments.json;
   if (arguments.only != "rate") {
+    first_effect(arguments.triggers);
     for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::stream, Trigger::persistent}) {
       latency(trigger, 64, arguments.triggers);
       latency(trigger, 512, arguments.triggers / 10);

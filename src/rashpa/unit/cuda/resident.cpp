@@ -33,7 +33,7 @@ class Resident final : public Dispatch {
     task.stack = work.layout_.stack;
     task.stacks = work.layout_.stacks;
     task.control = &work.control();
-    task.orders = work.orders_.as<std::byte>();
+    task.triggers = work.triggers_.as<SlotTrigger>();
     task.images = work.layout_.images;
     task.image_stride = work.layout_.image_stride;
     task.out = bench.out.as<std::byte>();
@@ -50,7 +50,11 @@ class Resident final : public Dispatch {
   cudaError_t submit(std::uint32_t slot, std::uint32_t ticket) noexcept override {
     if (slot != next_slot_) return cudaErrorInvalidValue;
     next_slot_ = slot + 1 == work_.layout_.stacks ? 0 : slot + 1;
-    std::atomic_ref(work_.control().trigger.value).store(ticket, std::memory_order_release);
+    Order& order = work_.order(slot);
+    std::uint32_t work = 0;
+    for (std::uint32_t i = 0; i < order.images; ++i) work |= std::uint32_t{order.work()[i]} << i;
+    SlotTrigger& trigger = work_.triggers_.as<SlotTrigger>()[slot];
+    std::atomic_ref(trigger.value).store(slot_trigger(ticket, work), std::memory_order_release);
     return cudaSuccess;
   }
   [[nodiscard]] cudaError_t look(std::uint32_t /*slot*/) const noexcept override {

@@ -16,6 +16,7 @@ using jungfrau::Output;
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kAhead = 4;  // images whose words are on their way over the bus
+constexpr unsigned kLooksAtTrigger = 16;
 
 template <typename T>
 using OnDevice = ::cuda::atomic_ref<T, ::cuda::thread_scope_device>;
@@ -29,35 +30,28 @@ struct Shared {
   std::uint32_t accepted;
 };
 
-__device__ std::uint32_t work_of(const ResidentTask& task, std::uint32_t slot) {
-  const std::byte* const order = task.orders + slot * order_bytes(task.stack);
-  const auto* const images = reinterpret_cast<const volatile std::uint32_t*>(order + offsetof(Order, images));
-  const auto* const flags = reinterpret_cast<const volatile std::uint32_t*>(order + sizeof(Order));
-  std::uint32_t words[kResidentImages / 4];
-#pragma unroll
-  for (unsigned w = 0; w < kResidentImages / 4; ++w) words[w] = 4 * w < task.stack ? flags[w] : 0;
-  const std::uint32_t count = *images;
-  std::uint32_t work = 0;
-#pragma unroll
-  for (unsigned i = 0; i < kResidentImages; ++i) {
-    if (i < count && i < task.stack && (words[i / 4] >> (i % 4 * 8) & 0xFFU) != 0) work |= 1U << i;
-  }
-  return work;
-}
-
 /// The first thread of the first block: until the host has triggered `ticket` or wants the end.
 __device__ void await_host(const ResidentTask& task, std::uint32_t ticket, std::uint32_t slot) {
-  OnSystem<std::uint32_t> trigger(task.control->trigger.value);
+  OnSystem<std::uint64_t> trigger(task.triggers[slot].value);
   OnSystem<std::uint32_t> abort(task.control->abort.value);
-  while (static_cast<std::int32_t>(trigger.load(::cuda::memory_order_acquire) - ticket) < 0) {
+  std::uint64_t seen = 0;
+  for (;;) {
+    // The end is looked for now and then only: each look goes over the bus.
+    for (unsigned look = 0; look < kLooksAtTrigger; ++look) {
+      seen = trigger.load(::cuda::memory_order_relaxed);
+      if (static_cast<std::uint32_t>(seen) != ticket) continue;
+      OnSystem<std::uint32_t>(task.control->seen.value).store(ticket, ::cuda::memory_order_relaxed);
+      // What the host wrote before the trigger is seen by everybody who sees `go`.
+      ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_system);
+      task.state->work = static_cast<std::uint32_t>(seen >> 32U);
+      OnDevice<std::uint32_t>(task.state->go).store(ticket, ::cuda::memory_order_release);
+      return;
+    }
     if (abort.load(::cuda::memory_order_relaxed) != 0) {
       OnDevice<std::uint32_t>(task.state->end).store(1, ::cuda::memory_order_release);
       return;
     }
   }
-  OnSystem<std::uint32_t>(task.control->seen.value).store(ticket, ::cuda::memory_order_relaxed);
-  task.state->work = work_of(task, slot);
-  OnDevice<std::uint32_t>(task.state->go).store(ticket, ::cuda::memory_order_release);
 }
 
 __device__ void await_go(const ResidentTask& task, std::uint32_t ticket) {

@@ -28,7 +28,7 @@ struct ResidentTask {
   std::uint32_t stack = 0;
   std::uint32_t stacks = 0;
   Control* control = nullptr;                  ///< host
-  const std::byte* orders = nullptr;           ///< host, order_bytes(stack) apart
+  SlotTrigger* triggers = nullptr;             ///< host, [stacks]
   const std::byte* images = nullptr;           ///< host, [stacks][stack], image_stride apart
   std::size_t image_stride = 0;                ///< bytes
   std::byte* out = nullptr;                    ///< device, [stack], out_stride apart

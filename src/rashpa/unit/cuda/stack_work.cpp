@@ -60,6 +60,7 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
       pinning_(layout.images, std::size_t{layout.stacks} * layout.stack * layout.image_stride),
       calibration_(*steps.conversion),
       control_(sizeof(Control)),
+      triggers_(layout.stacks * sizeof(SlotTrigger)),
       orders_(layout.stacks * order_bytes(layout.stack)),
       done_(layout.stacks * sizeof(Word)),
       outcomes_(place(layout.stacks) * sizeof(Outcome)),

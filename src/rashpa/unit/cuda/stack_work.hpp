@@ -56,7 +56,7 @@ class StackWork {
   std::size_t list_stride_ = 0;  // entries
   Pinning pinning_;
   kernel::jungfrau::cuda::Calibration calibration_;
-  PinnedMemory control_, orders_, done_, outcomes_, images_, index_, value_;
+  PinnedMemory control_, triggers_, orders_, done_, outcomes_, images_, index_, value_;
   std::vector<Bench> bench_;
 };
 
