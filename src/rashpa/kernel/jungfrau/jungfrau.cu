@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocksPerProcessor = 4;
-constexpr unsigned kAhead = 4;           // images whose raw words are on their way
+constexpr unsigned kAhead = 3;           // images whose raw words are on their way
 constexpr unsigned kImagesAtOnce = 256;  // counted in shared memory; calibration is read once for so many
 
 /// What a block found in each image of the stack, and which images it converts.
@@ -92,9 +92,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
       const std::uint32_t thread = tile * kThreads + threadIdx.x;
       const Entries entries = load_entries<kOutput>(tables, place_of<kOutput>(thread));
-      convert_tile<kOutput, kCount, kMark>(shared, tables, batch, thresholds, entries, thread);
       const std::uint32_t more = __reduce_add_sync(~0U, entries.invalid);
       if (threadIdx.x % 32 == 0 && more != 0) atomicAdd(&invalid, more);
+      convert_tile<kOutput, kCount, kMark>(shared, tables, batch, thresholds, entries, thread);
     }
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < shared.images; i += kThreads) {

@@ -41,7 +41,8 @@ struct Entries {
   float factor[kThreadPixels];
   std::uint32_t real;     ///< pixels inside the image
   std::uint32_t wild;     ///< pixels whose G0 words can leave int16
-  std::uint32_t invalid;  ///< how many real pixels have no valid calibration in G0
+  std::uint32_t masked;   ///< real pixels without valid calibration in G0
+  std::uint32_t invalid;  ///< how many those are
 };
 
 /// Thresholds as the rounded sum holds them: comparing its bits compares photons.
@@ -105,16 +106,17 @@ __device__ __forceinline__ Entries load_entries(const Tables& tables, Place plac
     entries.real |= 1U << k;
     const float p = entries.pedestal[k];
     if constexpr (kOutput == Output::kev) {
-      entries.invalid += isnan(p) ? 1 : 0;
+      if (isnan(p)) entries.masked |= 1U << k;
     } else {
       const float at_0 = adu_minus_pedestal_times_factor(0.0F, p, entries.factor[k]);
       const float at_largest = adu_minus_pedestal_times_factor(kLargestAdu, p, entries.factor[k]);
       const bool inside = fminf(at_0, at_largest) >= kSmallestPhotons && fmaxf(at_0, at_largest) <= kLargestPhotons;
       const bool masked = p > kMaskedAbove;
-      entries.invalid += masked ? 1 : 0;
+      if (masked) entries.masked |= 1U << k;
       if (!masked && !inside) entries.wild |= 1U << k;
     }
   }
+  entries.invalid = __popc(entries.masked);
   return entries;
 }
 
@@ -230,9 +232,7 @@ __device__ __forceinline__ Converted<kOutput> convert_words(uint4 words, const E
     const auto k = static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
     const std::uint32_t pixel = pixel_of(place, k);
     const Decoded decoded = decode<kOutput>(word_of(words, k), tables, pixel);
-    const float p0 = __ldg(tables.pedestal + pixel);
-    const bool counted = kOutput == Output::kev ? isnan(p0) : p0 > kMaskedAbove;  // in Entries::invalid
-    out.masked += (decoded.masked ? 1 : 0) - (counted ? 1 : 0);
+    out.masked += static_cast<int>(decoded.masked) - static_cast<int>(entries.masked >> k & 1U);
     out.saturated += decoded.saturated ? 1 : 0;
     if constexpr (kOutput == Output::photons) {
       const float clamped = fminf(fmaxf(decoded.value, kSmallestPhotons), kLargestPhotons);
