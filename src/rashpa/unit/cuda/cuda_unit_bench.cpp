@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -235,6 +236,46 @@ void full_rate(Trigger trigger, std::uint32_t stack, std::uint64_t images, bool 
   row(what + ", unexplained", static_cast<double>(processed - explained), "images", "", 0);
 }
 
+/// When the stages of stacks of JUNGFRAU 4M began and ended, from events in their streams: one JSON row a stage.
+void timeline(std::uint32_t stack) {
+  constexpr std::uint32_t kSide = 2048;
+  constexpr std::uint32_t kStacks = 8;
+  const auto config = jungfrau::synthetic::config(kSide, kSide, jungfrau::Output::photons, 1);
+  Ring ring(kSide, kSide, stack, kStacks);
+  ring.fill(config);
+  const Pipeline pipeline{{config, bragg_count::Config{20, 500}}, PartialPolicy::keep, false};
+  const cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, cuda::kBenches);
+  std::vector<cuda::Stream> streams(cuda::kBenches);
+  std::vector<cuda::Stages> stages(kStacks);
+  for (auto& events : stages) {
+    for (cudaEvent_t& event : events) cuda::check(cudaEventCreate(&event), "make an event");
+  }
+  for (std::uint32_t round = 0; round < 3; ++round) {  // the last one is shown
+    for (std::uint32_t slot = 0; slot < kStacks; ++slot) {
+      cuda::Order& order = work.order(slot);
+      order.ticket = round + 1;
+      order.images = stack;
+      std::fill_n(order.work(), stack, std::uint8_t{1});
+      cuda::check(work.enqueue(slot, streams[work.bench_of(slot)].get(), &stages[slot]), "enqueue");
+    }
+    cuda::check(cudaDeviceSynchronize(), "wait");
+  }
+  constexpr std::array kNames{"in", "compute", "out"};
+  for (std::uint32_t slot = 0; slot < kStacks; ++slot) {
+    for (std::size_t stage = 0; stage < kNames.size(); ++stage) {
+      float begin = 0;
+      float end = 0;
+      cuda::check(cudaEventElapsedTime(&begin, stages[0][0], stages[slot][stage]), "begin");
+      cuda::check(cudaEventElapsedTime(&end, stages[0][0], stages[slot][stage + 1]), "end");
+      fmt::print("{{\"stack\": {}, \"bench\": {}, \"stage\": \"{}\", \"begin_us\": {:.1f}, \"end_us\": {:.1f}}}\n",
+                 slot, work.bench_of(slot), kNames[stage], begin * 1000, end * 1000);
+    }
+  }
+  for (auto& events : stages) {
+    for (const cudaEvent_t event : events) cudaEventDestroy(event);
+  }
+}
+
 Arguments parse(int count, char** values) {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
@@ -248,7 +289,8 @@ Arguments parse(int count, char** values) {
     } else if (i + 1 < count && name == "--only") {
       arguments.only = values[++i];
     } else {
-      throw ConfigError("cuda_unit_bench: " + name + ": there are --images N --triggers N --only latency|rate --json");
+      throw ConfigError("cuda_unit_bench: " + name +
+                        ": there are --images N --triggers N --only latency|rate|timeline --json");
     }
   }
   return arguments;
@@ -256,6 +298,7 @@ Arguments parse(int count, char** values) {
 
 void run(const Arguments& arguments) {
   json_rows = arguments.json;
+  if (arguments.only == "timeline") return timeline(10);
   if (arguments.only != "rate") {
     first_effect(arguments.triggers);
     for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::stream, Trigger::persistent}) {

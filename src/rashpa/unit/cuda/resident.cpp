@@ -22,7 +22,8 @@ std::string resident_refusal(const Steps& steps, const Layout& layout) {
 
 class Resident final : public Dispatch {
  public:
-  explicit Resident(const StackWork& work) : work_(work), state_(sizeof(ResidentState)) {
+  explicit Resident(const StackWork& work)
+      : work_(work), state_(sizeof(ResidentState)), flags_(work.layout_.stacks * sizeof(std::uint32_t)) {
     const StackWork::Bench& bench = work.bench_.front();
     ResidentTask task{};
     task.tables = work.calibration_.tables();
@@ -42,6 +43,7 @@ class Resident final : public Dispatch {
     task.host_outcomes = work.outcomes_.as<Outcome>();
     task.host_done = work.done_.as<Word>();
     task.counts = bench.counts.as<kernel::jungfrau::Counts>();
+    task.work = flags_.as<std::uint32_t>();
     task.state = state_.as<ResidentState>();
     check(cudaStreamSynchronize(nullptr), "clear the resident kernel's state");
     check(start_resident(task, stream_.get()), "start the resident kernel");
@@ -71,6 +73,7 @@ class Resident final : public Dispatch {
  private:
   const StackWork& work_;
   DeviceMemory state_;
+  DeviceMemory flags_;
   Stream stream_;
   std::uint32_t next_slot_ = 0;
 };

@@ -28,38 +28,54 @@ struct Shared {
   std::uint32_t end;
   std::uint32_t work;
   std::uint32_t accepted;
+  std::uint32_t claimed;  ///< of the block that watches: the last ticket
 };
 
-/// The first thread of the first block: until the host has triggered `ticket` or wants the end.
-__device__ void await_host(const ResidentTask& task, std::uint32_t ticket, std::uint32_t slot) {
-  OnSystem<std::uint64_t> trigger(task.triggers[slot].value);
+/// The first block only watches: one thread of each of its warps asks the host's memory for the trigger of the next
+/// ticket. A question takes longer than a microsecond over the bus; many that are under way at different times see the
+/// trigger sooner than one would. Whoever sees it first claims the ticket and lets the other blocks go.
+__device__ void watch(const ResidentTask& task, std::uint32_t& claimed) {
+  if (threadIdx.x % 32 != 0) return;
   OnSystem<std::uint32_t> abort(task.control->abort.value);
-  std::uint64_t seen = 0;
-  for (;;) {
-    // The end is looked for now and then only: each look goes over the bus.
-    for (unsigned look = 0; look < kLooksAtTrigger; ++look) {
-      seen = trigger.load(::cuda::memory_order_relaxed);
-      if (static_cast<std::uint32_t>(seen) != ticket) continue;
-      OnSystem<std::uint32_t>(task.control->seen.value).store(ticket, ::cuda::memory_order_relaxed);
-      // What the host wrote before the trigger is seen by everybody who sees `go`.
-      ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_system);
-      task.state->work = static_cast<std::uint32_t>(seen >> 32U);
-      OnDevice<std::uint32_t>(task.state->go).store(ticket, ::cuda::memory_order_release);
-      return;
-    }
-    if (abort.load(::cuda::memory_order_relaxed) != 0) {
+  std::uint32_t last = 0;
+  std::uint32_t ticket = 1;
+  std::uint32_t slot = 0;
+  for (std::uint32_t looks = 1;; ++looks) {
+    const std::uint64_t seen = OnSystem<std::uint64_t>(task.triggers[slot].value).load(::cuda::memory_order_relaxed);
+    if (static_cast<std::int32_t>(static_cast<std::uint32_t>(seen) - ticket) >= 0) {
+      if (atomicCAS(&claimed, last, ticket) == last) {
+        OnSystem<std::uint32_t>(task.control->seen.value).store(ticket, ::cuda::memory_order_relaxed);
+        // What the host wrote before the trigger is seen by everybody who sees `go`.
+        ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_system);
+        task.work[slot] = static_cast<std::uint32_t>(seen >> 32U);
+        OnDevice<std::uint32_t> go(task.state->go);
+        while (go.load(::cuda::memory_order_relaxed) != last) {  // another warp is about to store the ticket before
+        }
+        go.store(ticket, ::cuda::memory_order_release);
+      }
+      last = ticket;
+      ticket = next_ticket(ticket);
+      slot = slot + 1 == task.stacks ? 0 : slot + 1;
+    } else if (looks % kLooksAtTrigger == 0 && abort.load(::cuda::memory_order_relaxed) != 0) {
       OnDevice<std::uint32_t>(task.state->end).store(1, ::cuda::memory_order_release);
       return;
     }
   }
 }
 
-__device__ void await_go(const ResidentTask& task, std::uint32_t ticket) {
+/// Until `ticket` may be processed; false when it is the end.
+__device__ bool await_go(const ResidentTask& task, std::uint32_t ticket) {
   OnDevice<std::uint32_t> go(task.state->go);
   OnDevice<std::uint32_t> end(task.state->end);
-  while (go.load(::cuda::memory_order_acquire) != ticket && end.load(::cuda::memory_order_relaxed) == 0)
-    __nanosleep(40);
+  while (static_cast<std::int32_t>(go.load(::cuda::memory_order_acquire) - ticket) < 0) {
+    if (end.load(::cuda::memory_order_relaxed) != 0) return false;
+  }
+  return true;
 }
+
+// Blocks that work: all but the first.
+__device__ std::uint32_t worker() { return blockIdx.x - 1; }
+__device__ std::uint32_t workers() { return gridDim.x - 1; }
 
 /// All threads: everything stored before is seen by those who wait for `arrivals`.
 __device__ void arrive(ResidentState& state) {
@@ -115,7 +131,7 @@ __device__ void convert(const ResidentTask& task, std::uint32_t slot, std::uint3
   const std::byte* const images = task.images + std::size_t{slot} * task.stack * task.image_stride;
   const std::uint32_t tiles =
       (task.tables.pixels + kThreads * device::kThreadPixels - 1) / (kThreads * device::kThreadPixels);
-  for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+  for (std::uint32_t tile = worker(); tile < tiles; tile += workers()) {
     const device::Place place = device::place_of<kOutput>(tile * kThreads + threadIdx.x);
     const device::Entries entries = device::load_entries<kOutput>(task.tables, place);
     for (std::uint32_t left = work; left != 0;) {
@@ -152,8 +168,8 @@ __device__ Outcome decide(const ResidentTask& task, std::uint32_t work, std::uin
 }
 
 __device__ void deliver(const ResidentTask& task, std::uint32_t slot, std::uint32_t accepted) {
-  const std::size_t threads = std::size_t{gridDim.x} * kThreads;
-  const std::size_t self = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::size_t threads = std::size_t{workers()} * kThreads;
+  const std::size_t self = std::size_t{worker()} * kThreads + threadIdx.x;
   for (; accepted != 0; accepted &= accepted - 1) {
     const auto i = static_cast<std::uint32_t>(__ffs(static_cast<int>(accepted)) - 1);
     const auto* const from = reinterpret_cast<const int4*>(task.out + i * task.out_stride);
@@ -165,24 +181,24 @@ __device__ void deliver(const ResidentTask& task, std::uint32_t slot, std::uint3
 template <Output kOutput, bool kCount>
 __global__ void __launch_bounds__(kThreads) resident(const ResidentTask task) {
   __shared__ Shared shared;
+  if (blockIdx.x == 0) {
+    if (threadIdx.x == 0) shared.claimed = 0;
+    __syncthreads();
+    return watch(task, shared.claimed);
+  }
   const device::Thresholds thresholds = device::thresholds_of(task.taps);
   std::uint32_t ticket = 1;
   std::uint32_t slot = 0;
   std::uint32_t arrivals = 0;
   for (;;) {
     if (threadIdx.x == 0) {
-      if (blockIdx.x == 0) {
-        await_host(task, ticket, slot);
-      } else {
-        await_go(task, ticket);
-      }
-      shared.end = OnDevice<std::uint32_t>(task.state->end).load(::cuda::memory_order_acquire);
-      shared.work = *static_cast<volatile std::uint32_t*>(&task.state->work);
+      shared.end = await_go(task, ticket) ? 0 : 1;
+      shared.work = *static_cast<volatile std::uint32_t*>(&task.work[slot]);
     }
     __syncthreads();
     if (shared.end != 0) return;
     convert<kOutput, kCount>(task, slot, shared.work, thresholds);
-    arrivals += gridDim.x;
+    arrivals += workers();
     arrive(*task.state);
     await_arrivals(*task.state, arrivals);
     if (threadIdx.x < 32) {
@@ -190,15 +206,15 @@ __global__ void __launch_bounds__(kThreads) resident(const ResidentTask task) {
       const std::uint32_t accepted =
           __ballot_sync(~0U, outcome.decision == static_cast<std::uint8_t>(Decision::accepted));
       if (threadIdx.x == 0) shared.accepted = accepted;
-      if (blockIdx.x == 0 && threadIdx.x < task.stack) {
+      if (worker() == 0 && threadIdx.x < task.stack) {
         task.host_outcomes[std::size_t{slot} * task.stack + threadIdx.x] = outcome;
       }
     }
     __syncthreads();
     deliver(task, slot, shared.accepted);
-    arrivals += gridDim.x;
+    arrivals += workers();
     arrive(*task.state);
-    if (blockIdx.x == 0) {
+    if (worker() == 0) {
       await_arrivals(*task.state, arrivals);
       if (threadIdx.x < task.stack) task.counts[threadIdx.x] = jungfrau::Counts{};
       if (threadIdx.x == 0) {
@@ -227,7 +243,7 @@ cudaError_t start_resident(const ResidentTask& task, cudaStream_t stream) noexce
   if (code != cudaSuccess) return code;
   const std::uint32_t tiles =
       (task.tables.pixels + kThreads * device::kThreadPixels - 1) / (kThreads * device::kThreadPixels);
-  const auto blocks = std::min(tiles, static_cast<std::uint32_t>(processors));
+  const auto blocks = 1 + std::min(tiles, static_cast<std::uint32_t>(processors));
   ResidentTask argument = task;
   void* arguments[] = {&argument};
   return cudaLaunchCooperativeKernel(kernel_for(task), dim3(blocks), dim3(kThreads), arguments, 0, stream);

@@ -12,9 +12,8 @@ namespace rashpa::unit::cuda {
 
 /// Words of device memory by which the blocks of the resident kernel agree; 0 at start.
 struct ResidentState {
-  std::uint32_t go = 0;        ///< ticket of the stack in hand
+  std::uint32_t go = 0;        ///< the last ticket that the host has triggered
   std::uint32_t end = 0;       ///< 1: leave
-  std::uint32_t work = 0;      ///< bit i: image i is to be processed
   std::uint32_t arrivals = 0;  ///< at barriers since the start, all blocks
 };
 
@@ -37,6 +36,7 @@ struct ResidentTask {
   Outcome* host_outcomes = nullptr;            ///< host, [stacks][stack]
   Word* host_done = nullptr;                   ///< host, [stacks]
   kernel::jungfrau::Counts* counts = nullptr;  ///< device, [stack], 0
+  std::uint32_t* work = nullptr;               ///< device, [stacks]: bit i, image i is to be processed
   ResidentState* state = nullptr;              ///< device
 };
 
