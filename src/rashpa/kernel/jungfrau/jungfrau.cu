@@ -11,7 +11,8 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / 32;
 constexpr unsigned kBlocksPerProcessor = 4;
-constexpr unsigned kAhead = 2;           // images whose raw words are on their way
+constexpr unsigned kAhead = 2;      // images whose raw words are on their way
+constexpr unsigned kLongStack = 8;  // one block a tile; below, blocks that take several, since each adds its counts
 constexpr unsigned kImagesAtOnce = 128;  // counted in shared memory; calibration is read once for so many
 
 /// Pixels of a warp that are not in G0, put aside until there is one for every thread: the tables of other gains are
@@ -190,15 +191,18 @@ Kernel kernel_for(Output output, const Taps& taps) noexcept {
 cudaError_t convert(const Tables& tables, Output output, const Batch& batch, const Taps& taps,
                     cudaStream_t stream) noexcept {
   if (batch.count == 0) return cudaSuccess;
-  int device = 0;
-  int processors = 0;
-  cudaError_t status = cudaGetDevice(&device);
-  if (status == cudaSuccess) {
-    status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  }
-  if (status != cudaSuccess) return status;
   const std::uint32_t tiles = (tables.pixels + kThreads * kThreadPixels - 1) / (kThreads * kThreadPixels);
-  const auto blocks = std::min(tiles, static_cast<std::uint32_t>(processors) * kBlocksPerProcessor);
+  std::uint32_t blocks = tiles;
+  if (batch.count < kLongStack) {
+    int device = 0;
+    int processors = 0;
+    cudaError_t status = cudaGetDevice(&device);
+    if (status == cudaSuccess) {
+      status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    }
+    if (status != cudaSuccess) return status;
+    blocks = std::min(tiles, static_cast<std::uint32_t>(processors) * kBlocksPerProcessor);
+  }
   kernel_for(output, taps)<<<blocks, kThreads, 0, stream>>>(tables, batch, thresholds_of(taps));
   return cudaGetLastError();
 }
