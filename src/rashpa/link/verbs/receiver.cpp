@@ -11,12 +11,6 @@ namespace rashpa::link::verbs {
 
 namespace {
 
-void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
-  std::uint64_t seen = word.load(std::memory_order_relaxed);
-  while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_seq_cst)) {
-  }
-}
-
 void check(const ReceiverConfig& config, std::size_t dtps, std::size_t rings) {
   if (dtps == 0) throw ConfigError("verbs: a receiver needs at least one DTP");
   if (config.threads == 0 || config.threads > dtps) {
@@ -121,12 +115,12 @@ void VerbsReceiver::start() { impl_->start(); }
 void VerbsReceiver::stop() noexcept { impl_->stop(); }
 
 void VerbsReceiver::release(std::uint32_t dtp, std::uint64_t end) noexcept {
-  raise(impl_->ports_[dtp]->released, end);
+  impl_->ports_[dtp]->release(end);
   impl_->thread_of(dtp).wake();
 }
 
 void VerbsReceiver::close(std::uint32_t dtp, std::uint64_t end) noexcept {
-  raise(impl_->ports_[dtp]->closed, end);
+  impl_->ports_[dtp]->close(end);
   impl_->thread_of(dtp).wake();
 }
 
