@@ -326,7 +326,7 @@ class NativeFactory:
             kernels=("jungfrau", "bragg_count", "csr") if receives else (),
             sinks=("hdf5", "memory", "null") if receives else (),
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
-            links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs")),
+            links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs", "pcie")),
         )
 
     def make(self, order: Configure) -> NativeSource | NativeDestination:
