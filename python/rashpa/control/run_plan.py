@@ -279,7 +279,7 @@ def _link_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
         return
     if kinds != ("pcie", "pcie"):
         key = "source" if file.link.source is not None else "destination"
-        yield f'{source.where(("link", key))}: pcie is memory that both sides map; both are pcie, or neither (here {" → ".join(kinds)})'
+        yield f"{source.where(('link', key))}: pcie is memory that both sides map; both are pcie, or neither (here {' → '.join(kinds)})"
     for name in ("drop", "duplicate", "reorder", "corrupt"):
         if getattr(file.faults, name) > 0:
             yield f"{source.where(('faults', name))}: pcie has no packets that faults could hit; 0, or another link"

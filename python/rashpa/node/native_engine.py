@@ -214,6 +214,7 @@ class NativeDestination:
             with _native_errors(module):
                 config = receiver_config(module, order, run, output)
                 config.roce = roce_options(module, order.roce)
+                config.verbs = verbs_options(module, order.verbs)
                 self._engine = module.Receiver(config)
         except EngineError:
             output.restore_old()
