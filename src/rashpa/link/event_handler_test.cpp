@@ -35,6 +35,7 @@ class EventHandlerTest : public ::testing::Test {
   static constexpr std::uint32_t kSlots = 4;
   static constexpr std::uint32_t kLine = 32;
   static constexpr std::uint32_t kLines = 3;
+  static constexpr std::uint64_t kPayload = std::uint64_t{kLine} * kLines;
   static constexpr std::uint64_t kPitch = 48;
 
   EventHandlerTest() {
@@ -66,7 +67,7 @@ class EventHandlerTest : public ::testing::Test {
     record.index = index;
     record.slot = static_cast<std::uint32_t>(index % kSlots);
     record.lines = kLines;
-    record.payload_bytes = kLine * kLines;
+    record.payload_bytes = kPayload;
     record.payload_crc32c = crc;
     record.run = dtp_.run;
     encode(record, std::span<std::byte, FrameRecord::kBytes>(region_.data() + dtp_.placement.record_offset(index),
@@ -97,7 +98,7 @@ TEST_F(EventHandlerTest, an_image_whose_checksum_agrees_is_complete_and_proven) 
   EXPECT_EQ(out_.all[0].completeness, Completeness::complete);
   EXPECT_EQ(out_.all[0].proof, Proof::crc);
   EXPECT_EQ(counters_.events.get(), 1U);
-  EXPECT_EQ(counters_.payload_bytes.get(), kLine * kLines + FrameRecord::kBytes);
+  EXPECT_EQ(counters_.payload_bytes.get(), kPayload + FrameRecord::kBytes);
 }
 
 TEST_F(EventHandlerTest, a_line_that_did_not_arrive_makes_the_image_partial_and_corrupt) {
@@ -189,7 +190,7 @@ TEST_F(EventHandlerTest, credits_follow_the_release_and_bytes_the_events) {
   port_->released = 1;
   handler_.decide(*port_, ++now_, out_);
   EXPECT_EQ(port_->assembly.granted(), kSlots + 1U);
-  EXPECT_EQ(port_->received_bytes, kLine * kLines + FrameRecord::kBytes);
+  EXPECT_EQ(port_->received_bytes, kPayload + FrameRecord::kBytes);
 }
 
 // What follows is the lock word of shared memory: it says which event was the latest.

@@ -159,7 +159,7 @@ DestinationLink::DestinationLink(const DestinationOptions& options, std::span<st
     config.flow = end.flow;
     config.poll = end.poll;
     config.first_processor = options.first_processor;
-    auto link = std::make_unique<verbs::VerbsReceiver>(config, region, std::move(dtps), std::move(rings), bell);
+    auto link = std::make_unique<verbs::VerbsReceiver>(config, region, dtps, rings, bell);
     verbs_ = link.get();
     receiver_ = std::move(link);
     return;

@@ -35,7 +35,7 @@ Result run_pcie(const Load& load, Verify verify) {
   const memory::Buffer frames(image * kFrames, memory::MemoryKind::huge);
   testing::fill(frames.bytes(), 42);
 
-  ArrivalRing ring(2 * kSlots);
+  ArrivalRing ring(2 * std::size_t{kSlots});
   Doorbell bell;
   pcie::ReceiverConfig config;
   config.region_file = region.shared_file();

@@ -58,8 +58,8 @@ TEST_F(PcieLinkTest, the_link_makes_the_checksum_of_lines_with_gaps_in_the_copy)
   source.prepare(0);
   const Placement& p = dtp_.placement;
   for (std::uint32_t line = 0; line < p.lines; ++line) {
-    const BufferDescriptor write{source.payload().data() + line * p.line_bytes, p.image_offset(0) + line * p.pitch,
-                                 p.line_bytes};
+    const BufferDescriptor write{source.payload().data() + std::size_t{line} * p.line_bytes,
+                                 p.image_offset(0) + line * p.pitch, p.line_bytes};
     ASSERT_EQ(sender_->post({&write, 1}), 1U);
   }
   EXPECT_EQ(sender_->poll(0), p.lines);

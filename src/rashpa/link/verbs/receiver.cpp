@@ -67,7 +67,7 @@ VerbsReceiver::Impl::Impl(const ReceiverConfig& config, std::span<std::byte> reg
     std::vector<DtpPort*> own;
     for (std::size_t d = t; d < ports_.size(); d += config.threads) own.push_back(ports_[d].get());
     threads_.push_back(
-        std::make_unique<ReceiverThread>(config, t, device_, region, std::move(own), *rings[t], bell, *counters_[t]));
+        std::make_unique<ReceiverThread>(config, t, device_, region, own, *rings[t], bell, *counters_[t]));
   }
 }
 
@@ -86,7 +86,8 @@ void VerbsReceiver::Impl::stop() noexcept {
 }
 
 VerbsReceiver::VerbsReceiver(const ReceiverConfig& config, std::span<std::byte> region,
-                             std::vector<DestinationDtp> dtps, std::vector<ArrivalRing*> rings, Doorbell& bell)
+                             const std::vector<DestinationDtp>& dtps, const std::vector<ArrivalRing*>& rings,
+                             Doorbell& bell)
     : impl_(std::make_unique<Impl>(config, region, dtps, rings, bell)) {}
 VerbsReceiver::~VerbsReceiver() = default;
 

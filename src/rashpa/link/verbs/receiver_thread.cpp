@@ -34,9 +34,10 @@ std::uint32_t entries_of(const std::vector<DtpPort*>& ports) {
 
 }  // namespace
 
-ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::shared_ptr<Device> device,
-                               std::span<std::byte> region, std::vector<DtpPort*> ports, ArrivalRing& ring,
-                               Doorbell& bell, ReceiverCounters& counters)
+ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number,
+                               const std::shared_ptr<Device>& device, std::span<std::byte> region,
+                               const std::vector<DtpPort*>& ports, ArrivalRing& ring, Doorbell& bell,
+                               ReceiverCounters& counters)
     : config_(config),
       number_(number),
       output_(ring, bell),

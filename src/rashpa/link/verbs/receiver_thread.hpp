@@ -17,8 +17,8 @@ namespace rashpa::link::verbs {
 class ReceiverThread {
  public:
   /// `ports`: the DTPs of this thread. Throws ResourceError.
-  ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::shared_ptr<Device> device,
-                 std::span<std::byte> region, std::vector<DtpPort*> ports, ArrivalRing& ring, Doorbell& bell,
+  ReceiverThread(const ReceiverConfig& config, std::uint32_t number, const std::shared_ptr<Device>& device,
+                 std::span<std::byte> region, const std::vector<DtpPort*>& ports, ArrivalRing& ring, Doorbell& bell,
                  ReceiverCounters& counters);
   ~ReceiverThread();
   ReceiverThread(const ReceiverThread&) = delete;
