@@ -39,13 +39,15 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
   config.buffers.push_back(buffer);
   config.memory = memory::MemoryKind::pageable;
   config.roce = plan.roce;
+  config.bind_address = plan.destination.address;
   config.port = 0;
   config.run = 7;
-  receiver = std::make_unique<receiver::Receiver>(config);
+  plan.destination.within([&] { receiver = std::make_unique<receiver::Receiver>(config); });
 
   emulator::Config source;
   source.dataset = dataset::make_pattern({plan.width, plan.height, PixelType::u16}, plan.modules, 8);
   source.roce = plan.roce;
+  source.bind_address = plan.source.address;
   source.frames = plan.frames;
   source.rate_hz = plan.rate_hz;
   source.faults = plan.faults;
@@ -60,7 +62,7 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
                       .run = 7};
     source.dtps.push_back({dtp, endpoints[module]});
   }
-  emulator = std::make_unique<emulator::Emulator>(source);
+  plan.source.within([&] { emulator = std::make_unique<emulator::Emulator>(source); });
   receiver->arm(emulator->endpoints());
 }
 

@@ -1,13 +1,21 @@
 #pragma once
-/// Emulator and receiver in one process, over real sockets of the loopback interface.
+/// Emulator and receiver in one process, over real sockets: of the loopback interface, or wherever a Place says.
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "rashpa/emulator/emulator.hpp"
 #include "rashpa/receiver/receiver.hpp"
 
 namespace rashpa::chain {
+
+/// Where one end lives: its address, and what runs the code that opens its sockets (in another network namespace).
+struct Place {
+  std::string address = "127.0.0.1";
+  std::function<void(const std::function<void()>&)> within = [](const std::function<void()>& make) { make(); };
+};
 
 /// A detector of `modules` modules one above the other, all pixels into one buffer; members may be changed before
 /// build().
@@ -20,6 +28,8 @@ struct Plan {
   std::uint32_t slots = 16;
   std::int64_t deadline_ms = 2000;
   link::roce::Options roce{};
+  Place source{};
+  Place destination{};
   emulator::FaultPlan faults{};
   double rate_hz = 0;
   std::vector<receiver::SinkFactory> sinks;  ///< none: a NullSink
