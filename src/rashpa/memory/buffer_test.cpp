@@ -82,9 +82,8 @@ TEST(Buffer, moving_leaves_one_owner) {
   std::byte* address = first.data();
   Buffer second = std::move(first);
   EXPECT_EQ(second.data(), address);
-  EXPECT_EQ(
-      first.data(),
-      nullptr);  // NOLINT(bugprone-use-after-move,clang-analyzer-cplusplus.Move): the moved-from state is the subject
+  // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): the moved-from state is the subject
+  EXPECT_EQ(first.data(), nullptr);
 }
 
 TEST(MemoryKind, names_go_both_ways_and_a_wrong_one_is_refused) {
