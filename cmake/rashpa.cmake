@@ -108,14 +108,22 @@ function(rashpa_cuda_sources target)
   target_compile_definitions(${target} PUBLIC RASHPA_HAVE_CUDA=1)
 endfunction()
 
-# rashpa_device_program(rashpa_x): a program that needs a GPU. It goes to <build>/device, from where `make device-bundle`
-# takes it; ctest does not know it.
+# rashpa_device_program(rashpa_x): a program that needs a GPU. ctest does not know it; the target rashpa_device_programs
+# builds all of them, and <build>/device_programs.txt, from which `make device-bundle` works, names them.
 function(rashpa_device_program target)
-  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/device)
-  if(NOT TARGET rashpa_device_programs)
-    add_custom_target(rashpa_device_programs)
-  endif()
-  add_dependencies(rashpa_device_programs ${target})
+  set_property(GLOBAL APPEND PROPERTY RASHPA_DEVICE_PROGRAMS ${target})
+endfunction()
+
+# Once, at the end: what rashpa_device_program collected.
+function(rashpa_list_device_programs)
+  get_property(programs GLOBAL PROPERTY RASHPA_DEVICE_PROGRAMS)
+  add_custom_target(rashpa_device_programs)
+  set(lines "")
+  foreach(program ${programs})
+    add_dependencies(rashpa_device_programs ${program})
+    string(APPEND lines "$<TARGET_FILE:${program}>\n")
+  endforeach()
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/device_programs.txt CONTENT "${lines}")
 endfunction()
 
 # rashpa_device_test(jungfrau_cuda SOURCES a_test.cpp DEPS rashpa::jungfrau): one GoogleTest program that needs a GPU, where

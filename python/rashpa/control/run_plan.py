@@ -121,6 +121,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
             f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … 255; use fewer bands, modules or buffers"
         )
     problems += _run_problems(file, source)
+    problems += _link_problems(file, source)
     problems += dataset_problems(file, source)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
@@ -270,6 +271,18 @@ def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, 
     for number, kernel in enumerate(section.kernel):
         if isinstance(kernel, toml.BraggCount) and kernel.min_pixels > kernel.max_pixels:
             yield f"{source.where((*path, 'kernel', number, 'min_pixels'))}: {kernel.min_pixels} is more than max_pixels ({kernel.max_pixels})"
+
+
+def _link_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    kinds = (file.link.source_kind, file.link.destination_kind)
+    if "pcie" not in kinds:
+        return
+    if kinds != ("pcie", "pcie"):
+        key = "source" if file.link.source is not None else "destination"
+        yield f"{source.where(('link', key))}: pcie is memory that both sides map; both are pcie, or neither (here {' → '.join(kinds)})"
+    for name in ("drop", "duplicate", "reorder", "corrupt"):
+        if getattr(file.faults, name) > 0:
+            yield f"{source.where(('faults', name))}: pcie has no packets that faults could hit; 0, or another link"
 
 
 def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:

@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "rashpa/link/inproc/inproc.hpp"
+#include "rashpa/link/pcie/receiver.hpp"
+#include "rashpa/link/pcie/sender.hpp"
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/testing.hpp"
+#include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::link {
 namespace {
@@ -19,24 +22,25 @@ struct Pair {
   std::vector<std::unique_ptr<Sender>> senders;
 };
 
-using Maker = Pair (*)(std::span<std::byte>, const std::vector<DestinationDtp>&, ArrivalRing&, Doorbell&);
+using Maker = Pair (*)(const memory::Buffer&, const std::vector<DestinationDtp>&, ArrivalRing&, Doorbell&);
 
-Pair make_inproc(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_inproc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                  Doorbell& bell) {
-  auto receiver = std::make_unique<InprocReceiver>(region, dtps, ring, bell);
+  auto receiver = std::make_unique<InprocReceiver>(region.bytes(), dtps, ring, bell);
   Pair pair;
   for (std::uint32_t d = 0; d < dtps.size(); ++d) pair.senders.push_back(receiver->make_sender(d));
   pair.receiver = std::move(receiver);
   return pair;
 }
 
-Pair make_roce(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
+Pair make_roce(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
                roce::Packetisation packetisation, roce::Transport transport = roce::Transport::uc) {
   roce::ReceiverConfig config;
   config.options.transport = transport;
   config.options.packetisation = packetisation;
   config.options.pmtu = 1024;
-  auto receiver = std::make_unique<roce::RoceReceiver>(config, region, dtps, std::vector<ArrivalRing*>{&ring}, bell);
+  auto receiver =
+      std::make_unique<roce::RoceReceiver>(config, region.bytes(), dtps, std::vector<ArrivalRing*>{&ring}, bell);
   Pair pair;
   std::vector<roce::Endpoint> sources;
   for (const auto& endpoint : receiver->endpoints()) {
@@ -51,28 +55,57 @@ Pair make_roce(std::span<std::byte> region, const std::vector<DestinationDtp>& d
   pair.receiver = std::move(receiver);
   return pair;
 }
-Pair make_roce_only(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_roce_only(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                     Doorbell& bell) {
   return make_roce(region, dtps, ring, bell, roce::Packetisation::only);
 }
-Pair make_roce_fml(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_roce_fml(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                    Doorbell& bell) {
   return make_roce(region, dtps, ring, bell, roce::Packetisation::first_middle_last);
 }
-Pair make_roce_rc(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_roce_rc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                   Doorbell& bell) {
   return make_roce(region, dtps, ring, bell, roce::Packetisation::first_middle_last, roce::Transport::rc);
 }
-Pair make_roce_ud(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_roce_ud(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                   Doorbell& bell) {
   return make_roce(region, dtps, ring, bell, roce::Packetisation::only, roce::Transport::ud);
+}
+
+Pair make_pcie(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
+               roce::Poll poll) {
+  pcie::ReceiverConfig config;
+  config.region_file = region.shared_file();
+  config.poll = poll;
+  auto receiver =
+      std::make_unique<pcie::PcieReceiver>(config, region.bytes(), dtps, std::vector<ArrivalRing*>{&ring}, bell);
+  const auto memory = pcie::RemoteMemory::open(receiver->endpoints()[0]);
+  Pair pair;
+  std::vector<roce::Endpoint> sources;
+  for (const auto& endpoint : receiver->endpoints()) {
+    auto sender =
+        std::make_unique<pcie::PcieSender>(pcie::SenderConfig{.memory = memory, .destination = endpoint, .poll = poll});
+    sources.push_back(sender->endpoint());
+    pair.senders.push_back(std::move(sender));
+  }
+  receiver->connect(sources);
+  pair.receiver = std::move(receiver);
+  return pair;
+}
+Pair make_pcie_event(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+                     Doorbell& bell) {
+  return make_pcie(region, dtps, ring, bell, roce::Poll::event);
+}
+Pair make_pcie_spin(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+                    Doorbell& bell) {
+  return make_pcie(region, dtps, ring, bell, roce::Poll::spin);
 }
 
 class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Maker>> {
  protected:
   void make(std::vector<DestinationDtp> dtps) {
     dtps_ = std::move(dtps);
-    region_.assign(end_of(dtps_.back()), std::byte{});
+    region_ = memory::Buffer(end_of(dtps_.back()), memory::MemoryKind::pageable, memory::Sharing::machine);
     pair_ = GetParam().second(region_, dtps_, ring_, bell_);
     pair_.receiver->start();
   }
@@ -92,7 +125,7 @@ class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Make
   static bool never() { return false; }
 
   std::vector<DestinationDtp> dtps_;
-  std::vector<std::byte> region_;
+  memory::Buffer region_;  // what pcie needs is good for all
   ArrivalRing ring_{256};
   Doorbell bell_;
   Pair pair_;
@@ -120,7 +153,7 @@ TEST_P(LinkContract, each_image_arrives_once_in_order_with_its_pixels) {
     const Placement& p = dtps_[arrival.dtp].placement;
     std::uint32_t crc = 0;
     for (std::uint32_t line = 0; line < p.lines; ++line) {
-      crc = crc32c({&region_[p.image_offset(arrival.index) + line * p.pitch], p.line_bytes}, crc);
+      crc = crc32c({region_.data() + p.image_offset(arrival.index) + line * p.pitch, p.line_bytes}, crc);
     }
     EXPECT_EQ(crc, arrival.record.payload_crc32c);
     pair_.receiver->release(arrival.dtp, arrival.index + 1);
@@ -181,7 +214,9 @@ TEST_P(LinkContract, stop_is_bounded_even_when_nobody_takes_the_arrivals) {
 INSTANTIATE_TEST_SUITE_P(Links, LinkContract,
                          ::testing::Values(std::pair{"inproc", &make_inproc}, std::pair{"roce", &make_roce_only},
                                            std::pair{"roce_first_middle_last", &make_roce_fml},
-                                           std::pair{"roce_rc", &make_roce_rc}, std::pair{"roce_ud", &make_roce_ud}),
+                                           std::pair{"roce_rc", &make_roce_rc}, std::pair{"roce_ud", &make_roce_ud},
+                                           std::pair{"pcie", &make_pcie_event},
+                                           std::pair{"pcie_spinning", &make_pcie_spin}),
                          [](const auto& param) { return param.param.first; });
 
 }  // namespace

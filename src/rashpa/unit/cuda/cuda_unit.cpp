@@ -14,7 +14,7 @@ namespace rashpa::unit::cuda {
 
 namespace {
 
-constexpr std::int64_t kSpinNs = 100'000;     // a small stack is back before sleeping would pay
+constexpr std::int64_t kSpinNs = 100'000;     // a small stack is back, or the next one there, before sleeping would pay
 constexpr std::int64_t kLookNs = 20'000'000;  // the device is asked for errors so often while a ticket is awaited
 constexpr auto kNap = std::chrono::microseconds(10);
 
@@ -45,10 +45,10 @@ int checked_device(int device) {
   return device;
 }
 
-std::unique_ptr<Dispatch> make_dispatch(Trigger trigger, const StackWork& work, std::uint32_t stacks) {
+std::unique_ptr<Dispatch> make_dispatch(Trigger trigger, const StackWork& work, std::uint32_t stacks, int device) {
   switch (trigger) {
     case Trigger::launch:
-      return make_launch(work);
+      return make_launch(work, device);
     case Trigger::stream:
       return make_stream(work, stacks);
     case Trigger::persistent:
@@ -71,9 +71,10 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
   const DeviceScope scope(device_);
   const Chosen chosen = choose(choice.trigger, steps_, layout);
   how_ = fmt::format("trigger {} on {}: {}", name_of(chosen.trigger), name_of_device(device_), chosen.why);
-  work_ = std::make_unique<StackWork>(steps_, layout, std::min(kBenches, layout.stacks));
+  const std::uint32_t benches = chosen.trigger == Trigger::persistent ? 1 : std::min(kBenches, layout.stacks);
+  work_ = std::make_unique<StackWork>(steps_, layout, benches);
   check(cudaStreamSynchronize(nullptr), "prepare the device");
-  dispatch_ = make_dispatch(chosen.trigger, *work_, layout.stacks);
+  dispatch_ = make_dispatch(chosen.trigger, *work_, layout.stacks, device_);
   thread_ = std::jthread(
       [this, processor = choice.placement.first_processor](const std::stop_token& ending) { run(ending, processor); });
 }
@@ -111,7 +112,6 @@ void CudaUnit::submit(Stack* stack) noexcept {
   order.ticket = ticket_;
   in_.try_push({stack, ticket_});
   if (!ended) {
-    cudaSetDevice(device_);
     if (const cudaError_t code = dispatch_->submit(stack->slot, ticket_); code != cudaSuccess) fail(code, "submit");
   }
   submitted_.ring();
@@ -125,7 +125,6 @@ Stack* CudaUnit::take() noexcept {
 void CudaUnit::stop() noexcept {
   if (!thread_.joinable()) return;
   stopping_.store(true, std::memory_order_release);
-  cudaSetDevice(device_);
   dispatch_->stop();
   thread_.request_stop();
   submitted_.ring();
@@ -186,14 +185,17 @@ void CudaUnit::hand_back(const InFlight& flight, bool finished) noexcept {
 
 void CudaUnit::run(const std::stop_token& ending, int processor) noexcept {
   memory::place_this_thread("cuda-unit", processor);
-  cudaSetDevice(device_);
+  std::int64_t busy = 0;
   for (;;) {
     const std::uint32_t seen = submitted_.count();
     InFlight flight;
     if (in_.try_pop(flight)) {
       hand_back(flight, wait_for(flight, ending));
+      busy = now_ns();
     } else if (ending.stop_requested()) {
       return;
+    } else if (now_ns() - busy < kSpinNs) {
+      __builtin_ia32_pause();
     } else {
       submitted_.wait(seen, std::chrono::milliseconds(100));
     }

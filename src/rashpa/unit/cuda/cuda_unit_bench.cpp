@@ -1,10 +1,12 @@
 /// rashpa_cuda_unit_bench: the unit on a device against the bus. First every trigger with one small image: from the
 /// word that the host writes to the results in host memory. Then JUNGFRAU 4M at full rate from a ring that is always
-/// benchmarks do.
+/// full, against copies of the same pinned memory in the same run. `--json` writes one row a line.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -127,6 +129,45 @@ void latency(Trigger trigger, std::uint32_t side, std::uint64_t triggers) {
   row(what + ", max", percentile(times, 1), "us", "", 0);
 }
 
+/// From the store of the trigger word to the first word that the resident kernel writes back.
+void first_effect(std::uint64_t triggers, std::uint32_t watchers) {
+  constexpr std::uint32_t kSide = 64;
+  const auto config = jungfrau::synthetic::config(kSide, kSide, jungfrau::Output::photons, 1);
+  Ring ring(kSide, kSide, 1, 4);
+  ring.fill(config);
+  const Pipeline pipeline{{config, bragg_count::Config{20, 50}}, PartialPolicy::keep, false};
+  const cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, 1);
+  const auto resident = cuda::make_resident(work, watchers);
+  const std::atomic_ref seen(work.control().seen.value);
+  std::vector<std::int64_t> effects;
+  std::vector<std::int64_t> ends;
+  effects.reserve(triggers);
+  ends.reserve(triggers);
+  for (std::uint32_t ticket = 1; ticket <= triggers; ++ticket) {
+    const std::uint32_t slot = (ticket - 1) % ring.layout.stacks;
+    cuda::Order& order = work.order(slot);
+    order.images = 1;
+    order.work()[0] = 1;
+    const std::int64_t start = now_ns();
+    if (resident->submit(slot, ticket) != cudaSuccess) throw ResourceError("submit");
+    while (seen.load(std::memory_order_acquire) != ticket) {
+    }
+    effects.push_back(now_ns() - start);
+    while (work.done(slot) != ticket) {
+    }
+    ends.push_back(now_ns() - start);
+  }
+  resident->stop();
+  for (auto* times : {&effects, &ends}) {
+    std::sort(times->begin(), times->end());
+    const char* what = times == &effects ? "trigger word to first effect seen by the host"
+                                         : "trigger word to results in host memory, 64 x 64";
+    row(fmt::format("persistent, {} watching: {}, p50", watchers, what), percentile(*times, 0.5), "us", "", 0);
+    row(fmt::format("persistent, {} watching: {}, p99", watchers, what), percentile(*times, 0.99), "us", "", 0);
+    row(fmt::format("persistent, {} watching: {}, max", watchers, what), percentile(*times, 1), "us", "", 0);
+  }
+}
+
 /// GB/s from pinned host memory to the device, in pieces of one stack, over two streams.
 double copy_rate(const Ring& ring, std::uint64_t images) {
   const std::size_t bytes = ring.stride * ring.layout.stack;
@@ -195,6 +236,46 @@ void full_rate(Trigger trigger, std::uint32_t stack, std::uint64_t images, bool 
   row(what + ", unexplained", static_cast<double>(processed - explained), "images", "", 0);
 }
 
+/// When the stages of stacks of JUNGFRAU 4M began and ended, from events in their streams: one JSON row a stage.
+void timeline(std::uint32_t stack) {
+  constexpr std::uint32_t kSide = 2048;
+  constexpr std::uint32_t kStacks = 8;
+  const auto config = jungfrau::synthetic::config(kSide, kSide, jungfrau::Output::photons, 1);
+  Ring ring(kSide, kSide, stack, kStacks);
+  ring.fill(config);
+  const Pipeline pipeline{{config, bragg_count::Config{20, 500}}, PartialPolicy::keep, false};
+  const cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, cuda::kBenches);
+  std::vector<cuda::Stream> streams(cuda::kBenches);
+  std::vector<cuda::Stages> stages(kStacks);
+  for (auto& events : stages) {
+    for (cudaEvent_t& event : events) cuda::check(cudaEventCreate(&event), "make an event");
+  }
+  for (std::uint32_t round = 0; round < 3; ++round) {  // the last one is shown
+    for (std::uint32_t slot = 0; slot < kStacks; ++slot) {
+      cuda::Order& order = work.order(slot);
+      order.ticket = round + 1;
+      order.images = stack;
+      std::fill_n(order.work(), stack, std::uint8_t{1});
+      cuda::check(work.enqueue(slot, streams[work.bench_of(slot)].get(), &stages[slot]), "enqueue");
+    }
+    cuda::check(cudaDeviceSynchronize(), "wait");
+  }
+  constexpr std::array kNames{"in", "compute", "out"};
+  for (std::uint32_t slot = 0; slot < kStacks; ++slot) {
+    for (std::size_t stage = 0; stage < kNames.size(); ++stage) {
+      float begin = 0;
+      float end = 0;
+      cuda::check(cudaEventElapsedTime(&begin, stages[0][0], stages[slot][stage]), "begin");
+      cuda::check(cudaEventElapsedTime(&end, stages[0][0], stages[slot][stage + 1]), "end");
+      fmt::print("{{\"stack\": {}, \"bench\": {}, \"stage\": \"{}\", \"begin_us\": {:.1f}, \"end_us\": {:.1f}}}\n",
+                 slot, work.bench_of(slot), kNames[stage], begin * 1000, end * 1000);
+    }
+  }
+  for (auto& events : stages) {
+    for (const cudaEvent_t event : events) cudaEventDestroy(event);
+  }
+}
+
 Arguments parse(int count, char** values) {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
@@ -208,7 +289,8 @@ Arguments parse(int count, char** values) {
     } else if (i + 1 < count && name == "--only") {
       arguments.only = values[++i];
     } else {
-      throw ConfigError("cuda_unit_bench: " + name + ": there are --images N --triggers N --only latency|rate --json");
+      throw ConfigError("cuda_unit_bench: " + name +
+                        ": there are --images N --triggers N --only latency|rate|timeline --json");
     }
   }
   return arguments;
@@ -216,7 +298,9 @@ Arguments parse(int count, char** values) {
 
 void run(const Arguments& arguments) {
   json_rows = arguments.json;
+  if (arguments.only == "timeline") return timeline(10);
   if (arguments.only != "rate") {
+    for (const std::uint32_t watchers : {1U, 4U, 6U, 8U}) first_effect(arguments.triggers, watchers);
     for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::stream, Trigger::persistent}) {
       latency(trigger, 64, arguments.triggers);
       latency(trigger, 512, arguments.triggers / 10);

@@ -38,10 +38,10 @@ Chosen choose(Trigger wanted, const Steps& steps, const Layout& layout);
 /// Stacks in flight on the device: one comes in, one is computed, one goes out.
 inline constexpr std::uint32_t kBenches = 3;
 
-/// `work` outlives the dispatch. Throws ResourceError.
-std::unique_ptr<Dispatch> make_launch(const StackWork& work);
+/// `work` outlives the dispatch. Made while the device is the current one. Throws ResourceError.
+std::unique_ptr<Dispatch> make_launch(const StackWork& work, int device);
 std::unique_ptr<Dispatch> make_graph(const StackWork& work, std::uint32_t stacks);
 std::unique_ptr<Dispatch> make_stream(const StackWork& work, std::uint32_t stacks);
-std::unique_ptr<Dispatch> make_resident(const StackWork& work);
+std::unique_ptr<Dispatch> make_resident(const StackWork& work, std::uint32_t watchers = 1);
 
 }  // namespace rashpa::unit::cuda
