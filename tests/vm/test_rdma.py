@@ -166,7 +166,7 @@ def test_the_kernel_refuses_a_wrong_key_and_the_reliable_source_stops(rdma: Mach
     )
     outcome = acquire(rdma, "wrong-key-rc", run)
     assert outcome.destination["missing"] == run.frames
-    assert outcome.source["connection_errors"] == run.modules
+    assert outcome.source["connection_errors"] == outcome.source["naks"] == run.modules
     assert outcome.source["send_errors"] > 0
 
 

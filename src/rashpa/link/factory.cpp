@@ -93,7 +93,8 @@ SourceLink SourceLinks::make(const SourceDtp& dtp) {
 }
 
 SourceLink SourceLinks::make_roce(const SourceDtp& dtp) {
-  const bool from_rnic = options_.peer == Kind::verbs && options_.flow == roce::Flow::credits;
+  const bool listens = options_.flow == roce::Flow::credits || options_.roce.transport == roce::Transport::rc;
+  const bool from_rnic = options_.peer == Kind::verbs && listens;
   if (from_rnic && credits_ == nullptr) {
     credits_ = std::make_shared<roce::CreditListener>(source_address(options_, dtp.destination), kRocePort);
   }
