@@ -175,7 +175,7 @@ TEST(Packet, nearly_every_damage_is_bad_and_not_modulo_id) {
   const Bytes good = encode(small_packet());
   int bad = 0;
   int bits = 0;
-  for (std::size_t bit = 28 * 8; bit < good.size() * 8; ++bit) {
+  for (std::size_t bit = std::size_t{28} * 8; bit < good.size() * 8; ++bit) {
     if (bit / 8 == 28 + 4) continue;
     Bytes damaged = good;
     damaged[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));

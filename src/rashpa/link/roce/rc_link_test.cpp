@@ -163,7 +163,8 @@ TEST(RcSender, a_nak_brings_the_rest_again_and_the_checksum_of_the_payload_stays
   std::vector<std::byte> pixels(4096);
   link::testing::fill(pixels, 9);
   std::vector<BufferDescriptor> writes;
-  for (std::uint32_t i = 0; i < 4; ++i) writes.push_back({pixels.data() + i * 1024, i * 1024, 1024});
+  for (std::uint32_t i = 0; i < 4; ++i)
+    writes.push_back({pixels.data() + std::size_t{i} * 1024, std::uint64_t{i} * 1024, 1024});
   ASSERT_EQ(sender.post(std::span(writes).first(3)), 3U);
   sender.poll(200);
   peer.answer(sender.endpoint(), {.psn = 1, .syndrome = 0x60});
