@@ -56,6 +56,11 @@ Address ReceiverSocket::address_of(const Endpoint& source) const {
   return address;
 }
 
+bool ReceiverSocket::answer(std::span<const std::byte> packet, const Address& to) noexcept {
+  const sockaddr* const name = udp_ ? to.get() : nullptr;
+  return sendto(answer_fd(), packet.data(), packet.size(), MSG_DONTWAIT, name, name_bytes(to)) >= 0;
+}
+
 Address ReceiverSocket::answer_from(const Address& source) const {
   Address from = framing_ == Framing::v2 && local_.wildcard() ? local_towards(source) : local_;
   from.set_port(local_.port());

@@ -19,7 +19,9 @@ class ReceiverSocket {
   ReceiverSocket& operator=(const ReceiverSocket&) = delete;
 
   [[nodiscard]] Intake& intake() noexcept { return *intake_; }
-  /// Credits and notifications are sent from here.
+  /// Sends one answer, with v1 a whole frame; false when the system does not take it now. Does not wait.
+  bool answer(std::span<const std::byte> packet, const Address& to) noexcept;
+  /// Many answers are sent from here.
   [[nodiscard]] int answer_fd() const noexcept { return udp_ ? udp_->fd() : frames_->fd(); }
   /// How much of an answer's msg_name counts: a packet socket knows the way from the frame.
   [[nodiscard]] socklen_t name_bytes(const Address& to) const noexcept { return udp_ ? to.bytes() : 0; }

@@ -94,10 +94,7 @@ void ReceiverThread::answer_congestion(std::int64_t now) noexcept {
     CongestionNotifier& notifier = *credits_[i].notifier;
     const auto packet = notifier.packet(now);
     if (packet.empty()) continue;
-    const Address& to = notifier.to();
-    const ssize_t sent =
-        sendto(socket_.answer_fd(), packet.data(), packet.size(), MSG_DONTWAIT, to.get(), socket_.name_bytes(to));
-    if (sent >= 0) counters_->cnps_sent.add(1);
+    if (socket_.answer(packet, notifier.to())) counters_->cnps_sent.add(1);
   }
 }
 
