@@ -103,6 +103,13 @@ Cable::Cable() {
     host->run(fmt::format("ip addr add {}/64 dev {} nodad", host->ipv6(), host->interface()));
     host->run(fmt::format("ip link set {} up", host->interface()));
   }
+  // Linux notices the carrier a little later; until then it throws away in silence what is sent.
+  for (const Host* host : {&one, &two}) {
+    host->run(
+        fmt::format("for try in $(seq 500); do ip link show {} | grep -q 'state UP' && exit 0; sleep 0.02; done; "
+                    "echo no carrier; exit 1",
+                    host->interface()));
+  }
 }
 
 }  // namespace rashpa::net

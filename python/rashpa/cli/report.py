@@ -61,7 +61,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
         "injected": _injected(outcome),
         "link": link,
         "icrc": {
-            "checked": file.link.icrc,
+            "check": file.link.icrc if file.link.destination_kind == "roce" else "provider",
             "exact": link.get("icrc_exact", 0),
             "modulo_id": link.get("icrc_modulo_id", 0),
             "bad": link.get("icrc_bad", 0),

@@ -27,6 +27,9 @@ void check(const EndOptions& options) {
   if (options.verbs.transport == verbs::Transport::rc && (options.kind != Kind::verbs || options.peer != Kind::verbs)) {
     throw ConfigError("link: transport rc needs the link verbs on both sides; use transport uc");
   }
+  if (options.roce.framing == roce::Framing::v1 && (options.kind != Kind::roce || options.peer != Kind::roce)) {
+    throw ConfigError("link: framing v1 needs the link roce on both sides; use framing v2");
+  }
 }
 
 }  // namespace

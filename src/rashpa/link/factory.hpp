@@ -27,7 +27,7 @@ class VerbsSender;
 struct SourceMemory;
 }  // namespace verbs
 
-/// `roce`: RoCEv2 in user space. `verbs`: an RNIC or the kernel's Soft-RoCE.
+/// `roce`: RoCE in user space. `verbs`: an RNIC or the kernel's Soft-RoCE.
 enum class Kind : std::uint8_t { roce, verbs };
 
 /// Throws ConfigError that lists the kinds when `name` is none of them.
