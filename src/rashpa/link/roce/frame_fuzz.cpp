@@ -18,6 +18,35 @@ class Discard final : public ArrivalOutput {
   bool emit(const Arrival&) noexcept override { return true; }
 };
 
+// Each bit makes one thing right.
+void repair(std::span<std::byte> bytes, Framing framing, unsigned what) {
+  const std::size_t ethernet = framing == Framing::v1 ? 0 : sizeof(VirtualHeader);
+  if (bytes.size() < ethernet + 14 + 40 + 16) return;
+  std::byte* const network = bytes.data() + ethernet + 14;
+  const auto size = static_cast<std::uint16_t>(bytes.size() - ethernet - 14);
+  if (framing == Framing::v1) {
+    if ((what & 1U) != 0) wire::store_be<std::uint16_t>(network - 2, wire::kRoce1Ethertype);
+    if ((what & 2U) != 0) network[0] = std::byte{0x60};
+    if ((what & 4U) != 0) network[6] = std::byte{wire::kIbaNextHeader};
+    if ((what & 8U) != 0) wire::store_be(network + 4, static_cast<std::uint16_t>((size - 40) / 4 * 4));
+  } else {
+    if ((what & 1U) != 0) wire::store_be<std::uint16_t>(network - 2, 0x0800);
+    if ((what & 2U) != 0) network[0] = std::byte{0x45};
+    if ((what & 4U) != 0) network[9] = std::byte{17};
+    if ((what & 8U) != 0) wire::store_be(network + 2, size);
+    if ((what & 16U) != 0) wire::store_be<std::uint16_t>(network + 6, 0x4000);
+    if ((what & 32U) != 0) wire::store_be(network + 24, static_cast<std::uint16_t>(size - 20));
+    if ((what & 64U) != 0) bytes[1] = std::byte{VirtualHeader::plain};
+  }
+  // The queue pair's, version's and key's place behind the headers.
+  std::byte* const bth = network + (framing == Framing::v1 ? 40 : 28);
+  if ((what & 128U) == 0) return;
+  bth[0] = static_cast<std::byte>(0x26 + static_cast<unsigned>(bth[0]) % 6);
+  bth[1] &= std::byte{0x30};
+  wire::store_be<std::uint16_t>(bth + 2, wire::kPkey);
+  wire::store_be<std::uint32_t>(bth + 4, 16);
+}
+
 void fuzz_frame(std::span<std::byte> bytes, const Options& options) {
   Frame frame;
   const bool v1 = options.framing == Framing::v1;
@@ -48,13 +77,14 @@ void fuzz_frame(std::span<std::byte> bytes, const Options& options) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rashpa::link::roce;
-  if (size < 2) return 0;
+  if (size < 3) return 0;
   Options options;
   options.pmtu = 256;
   options.framing = (data[0] & 1U) != 0 ? Framing::v1 : Framing::v2;
   options.icrc = (data[0] & 2U) != 0 ? IcrcMode::off : IcrcMode::full;
-  std::vector<std::byte> bytes(size - 1);
-  std::memcpy(bytes.data(), data + 1, bytes.size());
+  std::vector<std::byte> bytes(size - 2);
+  std::memcpy(bytes.data(), data + 2, bytes.size());
+  repair(bytes, options.framing, data[1]);
   fuzz_frame(bytes, options);
   return 0;
 }
