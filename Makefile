@@ -14,10 +14,10 @@ export CCACHE_NOHASHDIR := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # What the native build is made of; `wildcard` leaves out what git still knows and the tree no longer has.
-SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'tests/*.cpp' 'tests/*.hpp' \
-  '*CMakeLists.txt' cmake schema 2>/dev/null))
+SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' \
+  'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-cpp test-python test-vm bench lint tidy asan tsan fuzz reference lock clean distclean help
+.PHONY: build packages demo test test-cpp test-python test-vm device-bundle test-device bench lint tidy asan tsan fuzz reference lock clean distclean help
 
 build: build/.installed  ## the native module, the C++ tests and the command .venv/bin/rashpa
 
@@ -55,13 +55,20 @@ test-vm: build  ## the links against Soft-RoCE and an IOMMU, in virtual machines
 	@tools/install_packages.sh packages-vm.txt
 	$(BIN)/python -m pytest -m vm tests/vm $(PYTEST_ARGS)
 
+device-bundle: build  ## what a GPU machine without network needs: build/device-bundle, below 64 MiB (needs nvcc, no GPU)
+	cmake --build $(BUILD) --target rashpa_device_programs
+	tools/device_bundle.sh $(BUILD) build/device-bundle
+
+test-device:  ## on a GPU machine: tests, compute-sanitizer, benchmarks of build/device-bundle; results in OUT
+	tools/device_tests.sh build/device-bundle $(or $(OUT),out/device)
+
 bench: build  ## the benchmarks, results in out/bench
 	mkdir -p out/bench
 	$(BIN)/rashpa bench link --link roce --json out/bench/link.json
 	$(BIN)/rashpa bench kernel jungfrau --json out/bench/jungfrau.json
 
 lint: build  ## format, types and layers; clang-tidy on what changed since LINT_BASE (make tidy: on everything)
-	git ls-files -co --exclude-standard '*.cpp' '*.hpp' | xargs clang-format --dry-run -Werror
+	git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs clang-format --dry-run -Werror
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -8,15 +8,25 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
+# Options for the host compiler: C++ files get them as they are, CUDA files through nvcc. Some warnings do not bear the
+# C++ that nvcc generates from a CUDA file; those stay with C++.
+function(rashpa_host_options)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${ARGN}>")
+  list(JOIN ARGN "," joined)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${joined}>")
+endfunction()
+
 # Every x86-64 machine since 2009; wider vectors are chosen at run time (Highway, ISA-L).
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  add_compile_options(-march=x86-64-v2)
+  rashpa_host_options(-march=x86-64-v2)
 endif()
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+rashpa_host_options(-Wall -Wextra -Wshadow -Wno-sign-conversion)
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wpedantic;-Wconversion>")
 # Warnings are errors with the compilers that CI has; a newer compiler's new warning must not keep a user from building.
 if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13) OR
    (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15))
-  add_compile_options(-Werror)
+  rashpa_host_options(-Werror)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings>")
 endif()
 if(RASHPA_SANITIZE)
   add_compile_options(-fsanitize=${RASHPA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
@@ -36,15 +46,28 @@ if(CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
-# CUDA is enabled where nvcc is found; nothing is built with it yet.
-include(CheckLanguage)
-check_language(CUDA)
-if(CMAKE_CUDA_COMPILER)
-  if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 90)
+# CUDA is found or not found, nothing else changes. Machine code for A100 and H100/H200, and PTX that the driver
+# compiles on later ones. The runtime is linked statically and the driver is looked up when it is needed: the same
+# binary runs where there is no GPU. Builds with sanitizers or for fuzzing are of the host's code only.
+set(RASHPA_CUDA OFF)
+if(NOT RASHPA_SANITIZE AND NOT RASHPA_FUZZERS)
+  include(CheckLanguage)
+  check_language(CUDA)
+  find_package(CUDAToolkit 12.5 QUIET)
+  if(CMAKE_CUDA_COMPILER AND CUDAToolkit_FOUND)
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
+    endif()
+    set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+    enable_language(CUDA)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has C++20
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+    endif()
+    set(RASHPA_CUDA ON)
   endif()
-  enable_language(CUDA)
 endif()
+message(STATUS "CUDA: ${RASHPA_CUDA} ${CMAKE_CUDA_COMPILER}")
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -72,6 +95,47 @@ function(rashpa_library name)
   add_library(rashpa::${name} ALIAS rashpa_${name})
   target_include_directories(rashpa_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(rashpa_${name} PUBLIC ${arg_DEPS} PRIVATE ${arg_PRIVATE_DEPS})
+endfunction()
+
+# rashpa_cuda_sources(rashpa_jungfrau jungfrau.cu): adds CUDA files to a target, and RASHPA_HAVE_CUDA=1 to it and to what
+# links it, where CUDA was found; nothing otherwise.
+function(rashpa_cuda_sources target)
+  if(NOT RASHPA_CUDA)
+    return()
+  endif()
+  target_sources(${target} PRIVATE ${ARGN})
+  target_link_libraries(${target} PUBLIC CUDA::cudart_static)
+  target_compile_definitions(${target} PUBLIC RASHPA_HAVE_CUDA=1)
+endfunction()
+
+# rashpa_device_program(rashpa_x): a program that needs a GPU. ctest does not know it; the target rashpa_device_programs
+# builds all of them, and <build>/device_programs.txt, from which `make device-bundle` works, names them.
+function(rashpa_device_program target)
+  set_property(GLOBAL APPEND PROPERTY RASHPA_DEVICE_PROGRAMS ${target})
+endfunction()
+
+# Once, at the end: what rashpa_device_program collected.
+function(rashpa_list_device_programs)
+  get_property(programs GLOBAL PROPERTY RASHPA_DEVICE_PROGRAMS)
+  if(programs)
+    add_custom_target(rashpa_device_programs)
+    add_dependencies(rashpa_device_programs ${programs})
+    list(TRANSFORM programs REPLACE "(.+)" "$<TARGET_FILE:\\1>\n")
+    list(JOIN programs "" lines)
+    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/device_programs.txt CONTENT "${lines}")
+  endif()
+endfunction()
+
+# rashpa_device_test(jungfrau_cuda SOURCES a_test.cpp DEPS rashpa::jungfrau): one GoogleTest program that needs a GPU, where
+# CUDA was found; `make test-device` runs it.
+function(rashpa_device_test name)
+  if(NOT RASHPA_TESTS OR NOT RASHPA_CUDA)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(rashpa_${name}_test ${arg_SOURCES})
+  target_link_libraries(rashpa_${name}_test PRIVATE ${arg_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  rashpa_device_program(rashpa_${name}_test)
 endfunction()
 
 # rashpa_test(core SOURCES a_test.cpp DEPS rashpa::core): one GoogleTest program, one ctest entry a program.

@@ -151,8 +151,19 @@ void bind_config(nb::module_& m) {
   property("slice", &receiver::BufferConfig::slice);
   property("images", &receiver::BufferConfig::images);
   property("dtps", &receiver::BufferConfig::dtps);
-  property("threads", &receiver::BufferConfig::threads);
   buffer
+      .def_prop_rw(
+          "threads", [](const BufferSpec& s) { return s.config.unit.placement.threads; },
+          [](BufferSpec& s, unsigned threads) { s.config.unit.placement.threads = threads; })
+      .def_prop_rw(
+          "unit", [](const BufferSpec& s) { return std::string(unit::name_of(s.config.unit.kind)); },
+          [](BufferSpec& s, const std::string& name) { s.config.unit.kind = unit::kind_of(name); })
+      .def_prop_rw(
+          "trigger", [](const BufferSpec& s) { return std::string(unit::name_of(s.config.unit.trigger)); },
+          [](BufferSpec& s, const std::string& name) { s.config.unit.trigger = unit::trigger_of(name); })
+      .def_prop_rw(
+          "device", [](const BufferSpec& s) { return s.config.unit.device; },
+          [](BufferSpec& s, int device) { s.config.unit.device = device; })
       .def_prop_rw(
           "pixel", [](const BufferSpec& s) { return kPixels.name(s.config.pixel); },
           [](BufferSpec& s, const std::string& name) { s.config.pixel = kPixels.value(name); })

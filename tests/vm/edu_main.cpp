@@ -138,7 +138,7 @@ class Acquisition {
       channels.push_back(channels_.back().get());
     }
     link_ = std::make_unique<EduReceiver>(memory_.bytes(), std::move(dtps), std::move(channels), ring_, bell_);
-    unit_ = unit::make_cpu_unit({}, {config_.width, config_.height, config_.pixel, config_.stack, 2}, {}, done_bell_);
+    unit_ = unit::make_unit({}, {}, {config_.width, config_.height, config_.pixel, config_.stack, 2}, done_bell_);
     lane_ = std::make_unique<scheduler::Lane>(std::move(lane), *unit_, *link_);
     const receiver::Output output{.buffer = config_.name,
                                   .width = config_.width,

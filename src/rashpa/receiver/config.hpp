@@ -12,7 +12,7 @@
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
 #include "rashpa/sink/sink.hpp"
-#include "rashpa/unit/unit.hpp"
+#include "rashpa/unit/factory.hpp"
 
 namespace rashpa::receiver {
 
@@ -55,7 +55,7 @@ struct BufferConfig {
   std::vector<DtpConfig> dtps;
   unit::Pipeline pipeline;
   std::vector<SinkFactory> sinks;
-  unsigned threads = 1;  ///< of the processing unit
+  unit::Choice unit{};  ///< the receiver places its threads
 };
 
 struct Config {

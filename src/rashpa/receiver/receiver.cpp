@@ -61,10 +61,12 @@ Receiver::Receiver(Config config)
                              .height = buffer.height,
                              .input = buffer.pixel,
                              .stack = buffer.stack,
-                             .stacks = buffer.slots / buffer.stack};
-    line->unit = unit::make_cpu_unit(buffer.pipeline, shape,
-                                     {.threads = buffer.threads, .first_processor = processor < 0 ? -1 : processor + 1},
-                                     line->done_bell);
+                             .stacks = buffer.slots / buffer.stack,
+                             .images = memory_.data() + layout_.buffers[b].pixels_offset,
+                             .image_stride = layout_.buffers[b].slot_bytes};
+    unit::Choice choice = buffer.unit;
+    choice.placement.first_processor = processor < 0 ? -1 : processor + 1;
+    line->unit = unit::make_unit(choice, buffer.pipeline, shape, line->done_bell);
     scheduler::LaneConfig lane{.name = buffer.name,
                                .pixel = buffer.pixel,
                                .memory = memory_.data(),

@@ -20,6 +20,7 @@ class EchoUnit final : public unit::Unit {
   Stack* take() noexcept override { return nullptr; }
   void stop() noexcept override {}
   [[nodiscard]] PixelType output() const noexcept override { return PixelType::u16; }
+  [[nodiscard]] std::string how() const override { return "test"; }
   std::vector<Stack*> stacks;
 };
 

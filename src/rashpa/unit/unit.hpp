@@ -1,7 +1,7 @@
 #pragma once
 /// The processing unit contract (DESIGN.md 6.6): a pipeline of kernels, prepared once, run on stacks of images.
 #include <cstdint>
-#include <memory>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -35,15 +35,19 @@ struct Layout {
   PixelType input = PixelType::u16;
   std::uint32_t stack = 0;   ///< k
   std::uint32_t stacks = 0;  ///< stacks in the ring; Stack::slot < stacks. Each has its own output memory.
+  /// Where the images lie: image i of the stack in slot s at images + (s · stack + i) · image_stride. A unit with
+  /// memory of its own pins this and may read it at any time after submit(); StackImage::raw points there.
+  std::byte* images = nullptr;
+  std::size_t image_stride = 0;  ///< bytes
 };
 
-/// How a unit uses the machine.
+/// How a unit uses the processor cores of the machine.
 struct Placement {
   unsigned threads = 1;
   int first_processor = -1;  ///< pins thread i to first_processor + i; −1: unpinned
 };
 
-/// All memory is taken in the constructor (make_cpu_unit). `submit` from one thread, `take` from one thread. Nothing
+/// All memory is taken when a unit is made (factory.hpp). `submit` from one thread, `take` from one thread. Nothing
 /// allocates after construction. Results come back in the order of submission.
 class Unit {
  public:
@@ -57,11 +61,11 @@ class Unit {
   virtual void stop() noexcept = 0;
   /// The pixel type of StackImage::pixels.
   [[nodiscard]] virtual PixelType output() const noexcept = 0;
+  /// How it works, in words, for the log and the report: "2 threads", "graph on NVIDIA H200, because …".
+  [[nodiscard]] virtual std::string how() const = 0;
+  /// What made it fail for good; empty while it works. From then on everything submitted comes back errored. Any
+  /// thread.
+  [[nodiscard]] virtual std::string error() const { return {}; }
 };
-
-/// Throws ConfigError when the pipeline does not fit the layout (order, input type, calibration shape), ResourceError
-/// when the memory for outputs is not there. Calibration is copied into the unit's own block order.
-std::unique_ptr<Unit> make_cpu_unit(const Pipeline& pipeline, const Layout& layout, const Placement& placement,
-                                    Doorbell& done_bell);
 
 }  // namespace rashpa::unit

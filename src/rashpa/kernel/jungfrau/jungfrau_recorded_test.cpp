@@ -1,54 +1,25 @@
-/// Recorded frames of a real module (../shared/data/jungfrau_m049 from the project's root); skipped where absent.
+/// Recorded frames of a real module; skipped where absent.
 #include <gtest/gtest.h>
-#include <zstd.h>
 
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "rashpa/core/fill.hpp"
-#include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/kernel/jungfrau/recorded.hpp"
 
 namespace rashpa::kernel::jungfrau {
 namespace {
 
-constexpr std::size_t kPixels = 512 * 1024;
-const std::filesystem::path kFolder = "../shared/data/jungfrau_m049";
-
-template <class T>
-std::vector<T> load(const std::string& name) {
-  std::ifstream file(kFolder / (name + ".zst"), std::ios::binary);
-  const std::string packed{std::istreambuf_iterator<char>(file), {}};
-  std::vector<T> values(kPixels);
-  EXPECT_EQ(ZSTD_decompress(values.data(), kPixels * sizeof(T), packed.data(), packed.size()), kPixels * sizeof(T))
-      << name;
-  return values;
-}
-
-/// The recorded pedestals with the module's median gains: the true gains differ by a few percent from pixel to pixel.
-Config recorded_config() {
-  Config config{12.4, Output::photons, {1024, 512, {}, {}, {}}};
-  for (const char* name : {"mod5_pedeG0.bin", "mod5_pedeG1.bin", "mod5_pedeG2.bin"}) {
-    const auto plane = load<float>(name);
-    config.calibration.pedestal.insert(config.calibration.pedestal.end(), plane.begin(), plane.end());
-  }
-  for (const float gain : {41.0F, -1.450F, -0.1156F}) {
-    config.calibration.gain.insert(config.calibration.gain.end(), kPixels, gain);
-  }
-  return config;
-}
+using namespace recorded;
 
 struct Recorded : testing::Test {
   void SetUp() override {
-    if (!std::filesystem::exists(kFolder / "mod5_raw0.bin.zst")) GTEST_SKIP() << kFolder << " is absent";
+    if (!available()) GTEST_SKIP() << kFolder << " is absent";
   }
 };
 
 TEST_F(Recorded, ten_frames_convert_as_the_reference_does) {
-  const Config config = recorded_config();
+  const Config config = recorded::config();
   const Prepared prepared(config);
   std::vector<std::vector<std::uint16_t>> raw;
   std::vector<std::vector<std::int16_t>> truth(10, std::vector<std::int16_t>(kPixels));
@@ -71,7 +42,7 @@ TEST_F(Recorded, ten_frames_convert_as_the_reference_does) {
 }
 
 TEST_F(Recorded, recorded_conversion_of_frame_0_agrees_within_the_spread_of_gains) {
-  const Config config = recorded_config();
+  const Config config = recorded::config();
   const auto raw = load<std::uint16_t>("mod5_raw0.bin");
   const auto recorded = load<float>("mod5_conv0.bin");
   std::size_t compared[3] = {};

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
-#include "rashpa/unit/unit.hpp"
+#include "rashpa/unit/factory.hpp"
 
 namespace {
 
@@ -62,9 +62,10 @@ TEST(Allocation, a_million_images_pass_the_unit_without_one) {
     }
   }
   Doorbell bell;
-  const auto unit = make_cpu_unit(
+  const auto unit = make_unit(
+      {.placement = {2, -1}},
       {{config, kernel::bragg_count::Config{5, 1, 1000}, kernel::csr::Config{1, 1.0}}, PartialPolicy::keep, false},
-      {16, 9, PixelType::u16, kStack, kStacks}, {2, -1}, bell);
+      {16, 9, PixelType::u16, kStack, kStacks}, bell);
   std::uint64_t accepted = 0;
   std::uint64_t done = 0;
   const std::uint64_t before = taken.load();

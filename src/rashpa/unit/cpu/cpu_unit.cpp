@@ -6,7 +6,6 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
 
 namespace rashpa::unit {
 
@@ -28,13 +27,20 @@ std::size_t task_pixels(std::size_t pixels, unsigned threads) {
   return std::max(std::clamp<std::size_t>(wanted / 4096 * 4096, 4096, 65536), fewest);
 }
 
+const Placement& checked(const Placement& placement) {
+  if (placement.threads == 0 || placement.threads > Team::kMostThreads) {
+    throw ConfigError(fmt::format("unit: {} threads; 1 to {} are possible", placement.threads, Team::kMostThreads));
+  }
+  return placement;
+}
+
 }  // namespace
 
-CpuUnit::CpuUnit(Plan plan, const Layout& layout, const Placement& placement, Doorbell& done_bell)
-    : plan_(std::move(plan)),
+CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Placement& placement, Doorbell& done_bell)
+    : steps_(steps_of(pipeline, layout)),
       layout_(layout),
       pixels_(static_cast<std::size_t>(layout.width) * layout.height),
-      task_pixels_(task_pixels(pixels_, placement.threads)),
+      task_pixels_(task_pixels(pixels_, checked(placement).threads)),
       threads_(placement.threads),
       done_bell_(done_bell),
       in_(layout.stacks),
@@ -45,12 +51,13 @@ CpuUnit::CpuUnit(Plan plan, const Layout& layout, const Placement& placement, Do
       marks_of_item_(layout.stack),
       counts_(std::size_t{placement.threads} * layout.stack),
       compacted_(layout.stack) {
-  if (!plan_.conversion) return;  // nothing to do for a team
+  if (!steps_.converts) return;  // nothing to do for a team
+  conversion_.emplace(*steps_.conversion);
   const std::size_t images = std::size_t{layout.stacks} * layout.stack;
-  image_stride_ = round_up(pixels_ * pixel_bytes(plan_.output), kCacheLine);
+  image_stride_ = round_up(pixels_ * pixel_bytes(steps_.output), kCacheLine);
   outputs_ = memory::Buffer(images * image_stride_, memory::MemoryKind::huge);
-  if (plan_.compaction) {
-    capacity_ = csr::capacity_of(*plan_.compaction, pixels_);
+  if (steps_.compaction) {
+    capacity_ = csr::capacity_of(*steps_.compaction, pixels_);
     list_stride_ = round_up((capacity_ + csr::kSlack) * (sizeof(std::uint32_t) + sizeof(std::int16_t)), kCacheLine);
     lists_ = memory::Buffer(images * list_stride_, memory::MemoryKind::huge);
     marks_.resize(layout.stack * (round_up(pixels_, jungfrau::kGroup) / jungfrau::kGroup));
@@ -68,6 +75,8 @@ void CpuUnit::submit(Stack* stack) noexcept {
   in_.try_push(stack);
   if (waiting_.fetch_add(1, std::memory_order_acq_rel) == 0) work_off();
 }
+
+std::string CpuUnit::how() const { return fmt::format("{} thread{}", threads_, threads_ == 1 ? "" : "s"); }
 
 Stack* CpuUnit::take() noexcept {
   Stack* stack = nullptr;
@@ -93,38 +102,12 @@ void CpuUnit::work_off() noexcept {
   waiting_.notify_all();
 }
 
-/// What can be said of an image without looking at its pixels. False: it must be processed.
-bool CpuUnit::settle_without_work(StackImage& image) noexcept {
-  image.decision = Decision::none;
-  image.reason = VetoReason::none;
-  image.bright_pixels = image.masked_pixels = image.saturated_pixels = 0;
-  image.pixels = nullptr;
-  image.sparse = {};
-  const bool arrived = image.completeness == Completeness::complete || image.completeness == Completeness::partial;
-  if (!arrived) return true;
-  if (stopping_.load(std::memory_order_acquire)) {
-    image.decision = Decision::errored;
-  } else if ((image.flags & FrameRecord::dark) != 0 && !plan_.keep_darks) {
-    image.decision = Decision::vetoed;
-    image.reason = VetoReason::dark;
-  } else if (image.completeness == Completeness::partial && plan_.partial == PartialPolicy::veto) {
-    image.decision = Decision::vetoed;
-    image.reason = VetoReason::partial;
-  } else if (!plan_.conversion) {
-    image.decision = Decision::accepted;
-    image.pixels = image.raw;
-  } else {
-    return false;
-  }
-  return true;
-}
-
 /// Collects what is to be processed. False when that is nothing.
 bool CpuUnit::begin(Stack& stack) noexcept {
   items_ = 0;
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     StackImage& image = stack.images[i];
-    if (settle_without_work(image)) continue;
+    if (settle_without_work(steps_, stopping_.load(std::memory_order_acquire), image)) continue;
     image_of_item_[items_] = i;
     raw_of_item_[items_] = reinterpret_cast<const std::uint16_t*>(image.raw);
     out_of_item_[items_] = pixels_of(stack.slot, i);
@@ -149,7 +132,7 @@ void CpuUnit::convert(unsigned worker, std::uint32_t task) noexcept {
   const std::size_t first = task * task_pixels_;
   const jungfrau::Images images{items_, raw_of_item_.data(), out_of_item_.data(), marks_of_item_.data(),
                                 counts_.data() + std::size_t{worker} * layout_.stack};
-  jungfrau::convert(*plan_.conversion, images, plan_.taps, first, std::min(first + task_pixels_, pixels_));
+  jungfrau::convert(*conversion_, images, steps_.taps, first, std::min(first + task_pixels_, pixels_));
 }
 
 void CpuUnit::compact(std::uint32_t task) noexcept {
@@ -192,7 +175,7 @@ void CpuUnit::decide() noexcept {
   for (std::size_t item = 0; item < items_; ++item) {
     StackImage& image = stack_->images[image_of_item_[item]];
     decide(image, item);
-    if (plan_.compaction && image.decision == Decision::accepted) {
+    if (steps_.compaction && image.decision == Decision::accepted) {
       compacted_[compactions_++] = static_cast<std::uint32_t>(item);
     }
   }
@@ -206,7 +189,7 @@ void CpuUnit::decide(StackImage& image, std::size_t item) noexcept {
     image.saturated_pixels += counts.saturated;
     image.bright_pixels += counts.bright;
   }
-  image.reason = plan_.veto ? kernel::bragg_count::decide(*plan_.veto, image.bright_pixels) : VetoReason::none;
+  image.reason = steps_.veto ? kernel::bragg_count::decide(*steps_.veto, image.bright_pixels) : VetoReason::none;
   image.decision = image.reason == VetoReason::none ? Decision::accepted : Decision::vetoed;
   if (image.decision == Decision::accepted) image.pixels = static_cast<const std::byte*>(out_of_item_[item]);
 }
@@ -214,14 +197,6 @@ void CpuUnit::decide(StackImage& image, std::size_t item) noexcept {
 void CpuUnit::hand_back() noexcept {
   out_.try_push(stack_);
   done_bell_.ring();
-}
-
-std::unique_ptr<Unit> make_cpu_unit(const Pipeline& pipeline, const Layout& layout, const Placement& placement,
-                                    Doorbell& done_bell) {
-  if (placement.threads == 0 || placement.threads > Team::kMostThreads) {
-    throw ConfigError(fmt::format("unit: {} threads; 1 to {} are possible", placement.threads, Team::kMostThreads));
-  }
-  return std::make_unique<CpuUnit>(plan_of(pipeline, layout), layout, placement, done_bell);
 }
 
 }  // namespace rashpa::unit

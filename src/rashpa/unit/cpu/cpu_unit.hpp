@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "rashpa/memory/buffer.hpp"
-#include "rashpa/unit/cpu/plan.hpp"
 #include "rashpa/unit/cpu/team.hpp"
+#include "rashpa/unit/steps.hpp"
 #include "rashpa/unit/unit.hpp"
 
 namespace rashpa::unit {
@@ -14,7 +14,8 @@ namespace rashpa::unit {
 /// thread; an image that cannot be finished (its list is full) becomes `errored`.
 class CpuUnit final : public Unit, private Team::Work {
  public:
-  CpuUnit(Plan plan, const Layout& layout, const Placement& placement, Doorbell& done_bell);
+  /// Throws as make_unit does. Calibration is copied into the unit's own block order.
+  CpuUnit(const Pipeline& pipeline, const Layout& layout, const Placement& placement, Doorbell& done_bell);
   ~CpuUnit() override;
   CpuUnit(const CpuUnit&) = delete;
   CpuUnit& operator=(const CpuUnit&) = delete;
@@ -22,7 +23,8 @@ class CpuUnit final : public Unit, private Team::Work {
   void submit(Stack* stack) noexcept override;
   Stack* take() noexcept override;
   void stop() noexcept override;
-  [[nodiscard]] PixelType output() const noexcept override { return plan_.output; }
+  [[nodiscard]] PixelType output() const noexcept override { return steps_.output; }
+  [[nodiscard]] std::string how() const override;
 
  private:
   enum class Phase : std::uint8_t { convert, compact };
@@ -31,7 +33,6 @@ class CpuUnit final : public Unit, private Team::Work {
   // phase. The atomic counters (waiting_, the team's) hand the ownership over.
   void work_off() noexcept;
   bool begin(Stack& stack) noexcept;
-  bool settle_without_work(StackImage& image) noexcept;
   void decide() noexcept;
   void decide(StackImage& image, std::size_t item) noexcept;
   void hand_back() noexcept;
@@ -43,7 +44,8 @@ class CpuUnit final : public Unit, private Team::Work {
 
   [[nodiscard]] std::byte* pixels_of(std::uint32_t slot, std::uint32_t image) const noexcept;
 
-  const Plan plan_;
+  const Steps steps_;  // its pointer to the conversion is not used after the constructor
+  std::optional<kernel::jungfrau::Prepared> conversion_;
   const Layout layout_;
   const std::size_t pixels_;
   const std::size_t task_pixels_;

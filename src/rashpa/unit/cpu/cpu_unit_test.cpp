@@ -10,6 +10,7 @@
 #include "rashpa/core/fill.hpp"
 #include "rashpa/core/frame_record.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/unit/factory.hpp"
 
 namespace rashpa::unit {
 namespace {
@@ -29,7 +30,7 @@ struct Fixture {
       : pipeline(std::move(pipeline_in)),
         layout{kWidth, kHeight, PixelType::u16, k, stacks},
         config(jungfrau::synthetic::config(kWidth, kHeight, Output::photons, 1, 0.01)) {
-    unit = make_cpu_unit(pipeline, layout, {threads, -1}, bell);
+    unit = make_unit({.placement = {threads, -1}}, pipeline, layout, bell);
     for (std::size_t i = 0; i < std::size_t{k} * stacks; ++i) {
       frames.push_back(jungfrau::synthetic::frame(config, i % 2 == 0 ? 0.03 : 0.0, i));
     }
@@ -239,14 +240,14 @@ TEST(CpuUnit, stop_gives_every_stack_back_decided_or_errored) {
 TEST(CpuUnit, impossible_numbers_of_threads_are_refused) {
   Doorbell bell;
   const Layout layout{8, 8, PixelType::u16, 1, 1};
-  EXPECT_THROW(make_cpu_unit({}, layout, {0, -1}, bell), ConfigError);
-  EXPECT_THROW(make_cpu_unit({}, layout, {100'000, -1}, bell), ConfigError);
+  EXPECT_THROW(make_unit({.placement = {0, -1}}, {}, layout, bell), ConfigError);
+  EXPECT_THROW(make_unit({.placement = {100'000, -1}}, {}, layout, bell), ConfigError);
 }
 
 TEST(CpuUnit, outputs_too_large_for_the_machine_are_refused) {
   Doorbell bell;
   const Layout layout{kWidth, kHeight, PixelType::u16, 10'000, 1'000'000};
-  EXPECT_THROW(make_cpu_unit({{calibration(Output::photons)}, PartialPolicy::keep, false}, layout, {1, -1}, bell),
+  EXPECT_THROW(make_unit({}, {{calibration(Output::photons)}, PartialPolicy::keep, false}, layout, bell),
                ResourceError);
 }
 

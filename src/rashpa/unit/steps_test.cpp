@@ -1,4 +1,4 @@
-#include "rashpa/unit/cpu/plan.hpp"
+#include "rashpa/unit/steps.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,14 +22,14 @@ jungfrau::Config kev() { return jungfrau::synthetic::config(16, 8, jungfrau::Out
 
 std::string refusal(std::vector<KernelConfig> kernels, const Layout& layout = kLayout) {
   try {
-    static_cast<void>(plan_of(Pipeline{std::move(kernels), PartialPolicy::keep, false}, layout));
+    static_cast<void>(steps_of(Pipeline{std::move(kernels), PartialPolicy::keep, false}, layout));
   } catch (const ConfigError& error) {
     return error.what();
   }
   return "accepted";
 }
 
-TEST(Plan, pipelines_that_fit_are_accepted) {
+TEST(Steps, pipelines_that_fit_are_accepted) {
   EXPECT_EQ(refusal({}), "accepted");
   EXPECT_EQ(refusal({photons()}), "accepted");
   EXPECT_EQ(refusal({kev()}), "accepted");
@@ -37,7 +37,7 @@ TEST(Plan, pipelines_that_fit_are_accepted) {
   EXPECT_EQ(refusal({photons(), Csr{}}), "accepted");
 }
 
-TEST(Plan, pipelines_that_do_not_fit_are_refused_with_what_to_do) {
+TEST(Steps, pipelines_that_do_not_fit_are_refused_with_what_to_do) {
   const auto says = [](const char* text) { return testing::HasSubstr(text); };
   EXPECT_THAT(refusal({Config{}}), says("bragg_count needs photons: put jungfrau before it"));
   EXPECT_THAT(refusal({Csr{}, photons()}), says("csr needs photons: put jungfrau before it"));
@@ -55,10 +55,10 @@ TEST(Plan, pipelines_that_do_not_fit_are_refused_with_what_to_do) {
   EXPECT_THAT(refusal({}, {70000, 70000, PixelType::u16, 1, 2}), says("too large"));
 }
 
-TEST(Plan, output_type_follows_the_conversion) {
-  EXPECT_EQ(plan_of({}, {16, 8, PixelType::u32, 2, 2}).output, PixelType::u32);
-  EXPECT_EQ(plan_of({{photons()}, PartialPolicy::keep, false}, kLayout).output, PixelType::i16);
-  EXPECT_EQ(plan_of({{kev()}, PartialPolicy::keep, false}, kLayout).output, PixelType::f32);
+TEST(Steps, output_type_follows_the_conversion) {
+  EXPECT_EQ(steps_of({}, {16, 8, PixelType::u32, 2, 2}).output, PixelType::u32);
+  EXPECT_EQ(steps_of({{photons()}, PartialPolicy::keep, false}, kLayout).output, PixelType::i16);
+  EXPECT_EQ(steps_of({{kev()}, PartialPolicy::keep, false}, kLayout).output, PixelType::f32);
 }
 
 }  // namespace

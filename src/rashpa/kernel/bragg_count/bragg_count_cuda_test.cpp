@@ -1,0 +1,60 @@
+/// The CUDA kernel against the plain reference, on a GPU. RASHPA_SEED repeats a run.
+#include "rashpa/kernel/bragg_count/bragg_count_cuda.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "rashpa/core/fill.hpp"
+#include "rashpa/kernel/device_testing.hpp"
+
+namespace rashpa::kernel::bragg_count {
+namespace {
+
+using Photons = std::vector<std::int16_t>;
+
+void expect_equal(const std::vector<Photons>& images, std::int16_t threshold) {
+  const std::size_t pixels = images.front().size();
+  const std::size_t stride = (pixels + 7) / 8 * 8 + 8;
+  Photons all(images.size() * stride, kSaturatedPhotons);  // what lies between the images must not be counted
+  std::vector<std::uint32_t> truth;
+  std::vector<std::uint32_t> begin;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    std::copy(images[i].begin(), images[i].end(), all.begin() + static_cast<std::ptrdiff_t>(i * stride));
+    begin.push_back(static_cast<std::uint32_t>(17 * i));
+    truth.push_back(begin.back() + count_reference(images[i].data(), pixels, threshold));
+  }
+  const DeviceArray<std::int16_t> photons(all);
+  const DeviceArray<std::uint32_t> bright(begin);
+  check_cuda(cuda::count(photons.data(), stride, static_cast<std::uint32_t>(pixels),
+                         static_cast<std::uint32_t>(images.size()), threshold, bright.data(), nullptr),
+             "count");
+  check_cuda(cudaDeviceSynchronize(), "count");
+  EXPECT_EQ(bright.download(), truth) << pixels << " pixels, threshold " << threshold;
+}
+
+TEST(BraggCountCuda, random_images_of_odd_sizes_are_counted_as_the_reference_does) {
+  std::mt19937 random(test_seed());
+  for (const std::size_t pixels : {1U, 7U, 8U, 9U, 255U, 2047U, 8191U, 8192U, 8193U, 20'003U}) {
+    std::vector<Photons> images(1 + random() % 5, Photons(pixels));
+    for (auto& image : images) {
+      for (auto& p : image) p = static_cast<std::int16_t>(random() % 3 == 0 ? random() : random() % 20);
+      image[random() % pixels] = kMaskedPhotons;
+      image[random() % pixels] = kSaturatedPhotons;
+    }
+    for (const int threshold : {INT16_MIN, -1, 0, 1, 10, INT16_MAX}) {
+      expect_equal(images, static_cast<std::int16_t>(threshold));
+    }
+  }
+}
+
+TEST(BraggCountCudaLarge, more_images_than_a_grid_has_rows_are_counted) {
+  std::mt19937 random(test_seed());
+  std::vector<Photons> images(70'000, Photons(3));
+  for (auto& image : images) image[1] = static_cast<std::int16_t>(random());
+  expect_equal(images, 5);
+}
+
+}  // namespace
+}  // namespace rashpa::kernel::bragg_count

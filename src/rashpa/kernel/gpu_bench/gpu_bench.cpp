@@ -1,0 +1,120 @@
+/// rashpa_gpu_bench: what one GPU can do at most, and what our kernels make of it, in one run. `--json` writes one row
+/// a line {what, value, unit, against, against_value, ratio}, ratio = value / against_value; `rashpa bench gpu` calls
+/// it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/kernel/device_array.hpp"
+#include "rashpa/kernel/gpu_bench/rows.hpp"
+
+namespace rashpa::kernel::gpu_bench {
+
+std::vector<double> medians_us(const std::vector<Work>& works, int repeats, cudaStream_t stream) {
+  cudaEvent_t begin = nullptr;
+  cudaEvent_t end = nullptr;
+  check_cuda(cudaEventCreate(&begin), "cudaEventCreate");
+  check_cuda(cudaEventCreate(&end), "cudaEventCreate");
+  std::vector<std::vector<double>> us(works.size());
+  for (int repeat = -1; repeat < repeats; ++repeat) {
+    for (std::size_t w = 0; w < works.size(); ++w) {
+      check_cuda(cudaEventRecord(begin, stream), "cudaEventRecord");
+      works[w](stream);
+      check_cuda(cudaEventRecord(end, stream), "cudaEventRecord");
+      check_cuda(cudaEventSynchronize(end), "benchmark");
+      float ms = 0;
+      check_cuda(cudaEventElapsedTime(&ms, begin, end), "cudaEventElapsedTime");
+      if (repeat >= 0) us[w].push_back(static_cast<double>(ms) * 1e3);
+    }
+  }
+  check_cuda(cudaEventDestroy(begin), "cudaEventDestroy");
+  check_cuda(cudaEventDestroy(end), "cudaEventDestroy");
+  std::vector<double> medians;
+  for (auto& of_work : us) {
+    std::nth_element(of_work.begin(), of_work.begin() + static_cast<std::ptrdiff_t>(of_work.size() / 2), of_work.end());
+    medians.push_back(of_work[of_work.size() / 2]);
+  }
+  return medians;
+}
+
+namespace {
+
+struct Arguments {
+  int repeats = 15;
+  int triggers = 100'000;
+  bool json = false;
+  std::string only;
+};
+
+Arguments parse(int count, char** values) {
+  Arguments arguments;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = values[i];
+    if (name == "--json") {
+      arguments.json = true;
+      continue;
+    }
+    if (i + 1 == count) throw ConfigError("gpu_bench: " + name + " needs a value");
+    const std::string value = values[++i];
+    if (name == "--repeats") {
+      arguments.repeats = std::stoi(value);
+    } else if (name == "--triggers") {
+      arguments.triggers = std::stoi(value);
+    } else if (name == "--only") {
+      arguments.only = value;
+    } else {
+      throw ConfigError("gpu_bench: no option " + name +
+                        "; there are --repeats --triggers --only copies|triggers|kernels --json");
+    }
+  }
+  if (arguments.repeats < 1 || arguments.triggers < 1) {
+    throw ConfigError("gpu_bench: --repeats and --triggers must be at least 1");
+  }
+  if (!arguments.only.empty() && arguments.only != "copies" && arguments.only != "triggers" &&
+      arguments.only != "kernels") {
+    throw ConfigError("gpu_bench: --only is " + arguments.only + ", must be copies, triggers or kernels");
+  }
+  return arguments;
+}
+
+void print(const Row& row, bool json) {
+  const double ratio = row.against_value > 0 ? row.value / row.against_value : 0;
+  if (json) {
+    fmt::print(
+        "{{\"what\": \"{}\", \"value\": {:.3f}, \"unit\": \"{}\", \"against\": \"{}\", \"against_value\": {:.3f}, "
+        "\"ratio\": {:.3f}}}\n",
+        row.what, row.value, row.unit, row.against, row.against_value, ratio);
+  } else if (row.against_value > 0) {
+    fmt::print("{:<72} {:>9.2f} {:<9} {:>6.2f} x {} ({:.2f})\n", row.what, row.value, row.unit, ratio, row.against,
+               row.against_value);
+  } else {
+    fmt::print("{:<72} {:>9.2f} {}\n", row.what, row.value, row.unit);
+  }
+}
+
+void run(const Arguments& arguments) {
+  const auto wanted = [&](const char* part) { return arguments.only.empty() || arguments.only == part; };
+  const auto show = [&](const Rows& rows) {
+    for (const Row& row : rows) print(row, arguments.json);
+    std::fflush(stdout);
+  };
+  if (wanted("copies")) show(copy_floors());
+  if (wanted("triggers")) show(trigger_floors(arguments.triggers));
+  if (wanted("kernels")) show(kernel_rows(arguments.repeats));
+}
+
+}  // namespace
+}  // namespace rashpa::kernel::gpu_bench
+
+int main(int count, char** values) {
+  try {
+    rashpa::kernel::gpu_bench::run(rashpa::kernel::gpu_bench::parse(count, values));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+  return 0;
+}

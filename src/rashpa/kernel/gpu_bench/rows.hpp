@@ -1,0 +1,37 @@
+#pragma once
+/// What the parts of rashpa_gpu_bench hand to each other: rows of results, and how device work is timed.
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rashpa::kernel::gpu_bench {
+
+/// One measured value, and that of a peer from the same run; the ratio is value / against_value.
+struct Row {
+  std::string what;
+  double value;
+  std::string unit;
+  std::string against = "none";
+  double against_value = 0;
+};
+using Rows = std::vector<Row>;
+
+/// Enqueues work in the stream.
+using Work = std::function<void(cudaStream_t)>;
+
+/// Median microseconds of each piece of work between two events, `repeats` times in turn after one that is not counted.
+std::vector<double> medians_us(const std::vector<Work>& works, int repeats, cudaStream_t stream);
+
+/// Copies between host and device, and on the device.
+Rows copy_floors();
+
+/// Latency from a word that the host writes to one that the device writes back, by each way to start work.
+Rows trigger_floors(int repeats);
+
+/// The kernels on stacks of 1, 10 and 40 images of 4M pixels.
+Rows kernel_rows(int repeats);
+
+}  // namespace rashpa::kernel::gpu_bench

@@ -1,0 +1,216 @@
+#include <cuda.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cuda/atomic>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/kernel/device_array.hpp"
+#include "rashpa/kernel/gpu_bench/rows.hpp"
+
+namespace rashpa::kernel::gpu_bench {
+
+namespace {
+
+using HostWord = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_system>;
+
+constexpr std::uint32_t kStop = ~0U;
+constexpr std::int64_t kPatienceNs = 5'000'000'000;
+
+__global__ void answer(std::uint32_t* reply, std::uint32_t value) {
+  HostWord(*reply).store(value, ::cuda::memory_order_release);
+}
+
+/// For a graph, whose parameters stay: counts by itself.
+__global__ void answer_next(std::uint32_t* reply, std::uint32_t* counter) {
+  *counter += 1;
+  HostWord(*reply).store(*counter, ::cuda::memory_order_release);
+}
+
+/// Stays on the device and answers every new value of the trigger until it is kStop.
+__global__ void answer_until_stopped(std::uint32_t* trigger, std::uint32_t* reply) {
+  std::uint32_t last = 0;
+  while (last != kStop) {
+    std::uint32_t now = last;
+    while (now == last) now = HostWord(*trigger).load(::cuda::memory_order_acquire);
+    HostWord(*reply).store(now, ::cuda::memory_order_release);
+    last = now;
+  }
+}
+
+/// Two words of host memory that the device sees, on cache lines of their own.
+class Words {
+ public:
+  Words() {
+    check_cuda(cudaHostAlloc(reinterpret_cast<void**>(&memory_), 256, cudaHostAllocMapped), "cudaHostAlloc");
+    std::fill_n(memory_, 64, 0U);
+  }
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
+  ~Words() { cudaFreeHost(memory_); }
+
+  [[nodiscard]] std::uint32_t* trigger() const noexcept { return memory_; }
+  [[nodiscard]] std::uint32_t* reply() const noexcept { return memory_ + 32; }
+  void write(std::uint32_t value) const noexcept {
+    std::atomic_ref<std::uint32_t>(*trigger()).store(value, std::memory_order_release);
+  }
+  /// False when the device has not answered within kPatienceNs.
+  [[nodiscard]] bool answered(std::uint32_t value) const noexcept {
+    const std::int64_t begin = now_ns();
+    const std::atomic_ref<std::uint32_t> reply_word(*reply());
+    while (reply_word.load(std::memory_order_acquire) != value) {
+      if (now_ns() - begin > kPatienceNs) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::uint32_t* memory_ = nullptr;
+};
+
+class Stream {
+ public:
+  Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { cudaStreamDestroy(stream_); }
+  operator cudaStream_t() const noexcept { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// p50, p99 and the largest of the latencies, as rows.
+Rows rows_of(const std::string& what, std::vector<std::int64_t> ns) {
+  std::sort(ns.begin(), ns.end());
+  const auto at = [&](double fraction) {
+    const auto index = static_cast<std::size_t>(fraction * static_cast<double>(ns.size()));
+    return static_cast<double>(ns[std::min(index, ns.size() - 1)]) * 1e-3;
+  };
+  return {{what + ", p50", at(0.5), "us"}, {what + ", p99", at(0.99), "us"}, {what + ", max", at(1), "us"}};
+}
+
+[[noreturn]] void no_answer(const char* mode) {
+  throw ResourceError(std::string("gpu_bench: ") + mode + ": the device did not answer within 5 s");
+}
+
+/// Times start(k) until the device has answered k, for k = 1 … repeats.
+template <class Start>
+Rows time_each(const char* what, const Words& words, int repeats, Start start) {
+  std::vector<std::int64_t> ns;
+  ns.reserve(static_cast<std::size_t>(repeats));
+  for (int i = 1; i <= repeats; ++i) {
+    const auto k = static_cast<std::uint32_t>(i);
+    const std::int64_t begin = now_ns();
+    start(k);
+    if (!words.answered(k)) no_answer(what);
+    ns.push_back(now_ns() - begin);
+  }
+  return rows_of(what, std::move(ns));
+}
+
+Rows by_launch(int repeats) {
+  const Words words;
+  const Stream stream;
+  Rows rows = time_each("kernel launch to visible effect", words, repeats, [&](std::uint32_t k) {
+    answer<<<1, 1, 0, stream>>>(words.reply(), k);
+    check_cuda(cudaGetLastError(), "launch");
+  });
+  check_cuda(cudaStreamSynchronize(stream), "launch");
+  return rows;
+}
+
+Rows by_graph(int repeats) {
+  const Words words;
+  const Stream stream;
+  DeviceArray<std::uint32_t> counter(1);
+  counter.fill(0);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
+  answer_next<<<1, 1, 0, stream>>>(words.reply(), counter.data());
+  check_cuda(cudaStreamEndCapture(stream, &graph), "capture");
+  check_cuda(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+  Rows rows = time_each("graph launch to visible effect", words, repeats,
+                        [&](std::uint32_t) { check_cuda(cudaGraphLaunch(executable, stream), "cudaGraphLaunch"); });
+  check_cuda(cudaStreamSynchronize(stream), "graph");
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  return rows;
+}
+
+using WaitValue = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
+
+/// The driver is looked up, not linked: this program starts where there is none.
+WaitValue wait_value() {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  check_cuda(cudaGetDriverEntryPointByVersion("cuStreamWaitValue32", &function, 12000, cudaEnableDefault, &found),
+             "cuStreamWaitValue32");
+  if (found != cudaDriverEntryPointSuccess) throw ResourceError("gpu_bench: the driver has no cuStreamWaitValue32");
+  return reinterpret_cast<WaitValue>(function);
+}
+
+Rows by_wait_value(int repeats) {
+  constexpr std::uint32_t kEnqueuedAhead = 100;
+  const WaitValue wait = wait_value();
+  const Words words;
+  const Stream stream;
+  const auto trigger = reinterpret_cast<CUdeviceptr>(words.trigger());
+  std::uint32_t enqueued = 0;
+  std::vector<std::int64_t> ns;
+  for (std::uint32_t k = 1; k <= static_cast<std::uint32_t>(repeats); ++k) {
+    if (k > enqueued) {
+      check_cuda(cudaStreamSynchronize(stream), "wait value");
+      while (enqueued < k + kEnqueuedAhead - 1) {
+        enqueued += 1;
+        if (wait(stream, trigger, enqueued, CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS) {
+          words.write(kStop - 1);  // releases what is held
+          throw ResourceError("gpu_bench: cuStreamWaitValue32 is refused");
+        }
+        answer<<<1, 1, 0, stream>>>(words.reply(), enqueued);
+      }
+    }
+    const std::int64_t begin = now_ns();
+    words.write(k);
+    if (!words.answered(k)) no_answer("wait value");
+    ns.push_back(now_ns() - begin);
+  }
+  words.write(enqueued);
+  check_cuda(cudaStreamSynchronize(stream), "wait value");
+  return rows_of("release of cuStreamWaitValue32 to visible effect", std::move(ns));
+}
+
+Rows by_persistent(int repeats) {
+  const Words words;
+  const Stream stream;
+  answer_until_stopped<<<1, 1, 0, stream>>>(words.trigger(), words.reply());
+  check_cuda(cudaGetLastError(), "persistent kernel");
+  Rows rows;
+  try {
+    rows = time_each("word to a resident kernel and back", words, repeats, [&](std::uint32_t k) { words.write(k); });
+  } catch (...) {
+    words.write(kStop);
+    throw;
+  }
+  words.write(kStop);
+  check_cuda(cudaStreamSynchronize(stream), "persistent kernel");
+  return rows;
+}
+
+}  // namespace
+
+Rows trigger_floors(int repeats) {
+  Rows rows = by_launch(repeats);
+  for (auto* more : {by_graph, by_wait_value, by_persistent}) {
+    Rows others = more(repeats);
+    rows.insert(rows.end(), others.begin(), others.end());
+  }
+  return rows;
+}
+
+}  // namespace rashpa::kernel::gpu_bench

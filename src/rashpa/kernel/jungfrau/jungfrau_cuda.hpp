@@ -1,0 +1,57 @@
+#pragma once
+/// The conversion on CUDA devices: the same results as the reference, bit for bit (README.md). Everything is
+/// asynchronous in the stream given; nothing allocates or synchronises after the constructor of Calibration.
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rashpa/kernel/jungfrau/jungfrau.hpp"
+
+namespace rashpa::kernel::jungfrau::cuda {
+
+/// The calibration as kernels read it: device memory, passed by value. Each thread keeps the G0 entries of its pixels
+/// in registers over a stack; G1 and G2 are read where a pixel has switched.
+struct Tables {
+  const float* pedestal = nullptr;  ///< of G0, [pixels rounded up to kGroup]
+  const float* factor = nullptr;    ///< of G0
+  const float2* other = nullptr;    ///< of G1, then G2: [2][pixels rounded up to kGroup] of (pedestal, factor)
+  std::uint32_t pixels = 0;
+};
+
+/// Owns the tables in the memory of the current device.
+class Calibration {
+ public:
+  /// Throws ConfigError as Prepared does, ResourceError when the device has no memory for the tables.
+  explicit Calibration(const Config& config);
+  ~Calibration();
+  Calibration(const Calibration&) = delete;
+  Calibration& operator=(const Calibration&) = delete;
+
+  [[nodiscard]] const Tables& tables() const noexcept { return tables_; }
+  [[nodiscard]] Output output() const noexcept { return output_; }
+
+ private:
+  Tables tables_;
+  Output output_;
+  void* memory_ = nullptr;
+};
+
+/// Images at regular distances in device memory. Image i is converted when `work` is null or work[i] is not 0.
+struct Batch {
+  const std::uint16_t* raw = nullptr;  ///< image i at raw + i · raw_stride, aligned to 16 bytes
+  std::size_t raw_stride = 0;          ///< pixels, a multiple of 8
+  void* out = nullptr;                 ///< int16 or float32, image i at element i · out_stride, aligned to 16 bytes
+  std::size_t out_stride = 0;          ///< pixels, a multiple of 8
+  std::uint64_t* marks = nullptr;      ///< with Taps::mark: as Images::marks, image i at word i · marks_stride
+  std::size_t marks_stride = 0;        ///< words of 64 pixels
+  Counts* counts = nullptr;            ///< [count], added to
+  const std::uint8_t* work = nullptr;  ///< [count], readable by the device
+  std::uint32_t count = 0;
+};
+
+/// Converts and taps in one pass. Returns what the launch returned.
+cudaError_t convert(const Tables& tables, Output output, const Batch& batch, const Taps& taps,
+                    cudaStream_t stream) noexcept;
+
+}  // namespace rashpa::kernel::jungfrau::cuda

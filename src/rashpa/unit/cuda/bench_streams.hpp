@@ -1,0 +1,23 @@
+#pragma once
+#include <vector>
+
+#include "rashpa/unit/cuda/resources.hpp"
+#include "rashpa/unit/cuda/stack_work.hpp"
+
+namespace rashpa::unit::cuda {
+
+/// One stream for each bench: a stack's steps follow one another there, and the benches' steps overlap.
+class BenchStreams {
+ public:
+  explicit BenchStreams(const StackWork& work) : work_(&work), streams_(work.benches()) {}
+  [[nodiscard]] cudaStream_t of(std::uint32_t slot) const noexcept { return streams_[work_->bench_of(slot)].get(); }
+  [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept { return cudaStreamQuery(of(slot)); }
+  /// Until all are idle or broken, `limit_ns` at most.
+  void wait_idle(std::int64_t limit_ns) const noexcept;
+
+ private:
+  const StackWork* work_;
+  std::vector<Stream> streams_;
+};
+
+}  // namespace rashpa::unit::cuda

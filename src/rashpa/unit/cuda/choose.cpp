@@ -1,0 +1,24 @@
+#include <fmt/core.h>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/unit/cuda/dispatch.hpp"
+#include "rashpa/unit/cuda/resident.hpp"
+
+namespace rashpa::unit::cuda {
+
+Chosen choose(Trigger wanted, const Steps& steps, const Layout& layout) {
+  const std::string refusal = resident_refusal(steps, layout);
+  if (wanted == Trigger::persistent && !refusal.empty()) {
+    throw ConfigError(fmt::format("unit: trigger persistent does not fit: {}; use graph", refusal));
+  }
+  if (wanted != Trigger::automatic) return {wanted, "as asked for"};
+  if (!refusal.empty()) return {Trigger::graph, fmt::format("persistent does not fit: {}", refusal)};
+  const std::size_t bytes = std::size_t{layout.stack} * layout.width * layout.height * sizeof(std::uint16_t);
+  if (bytes > kResidentPaysBytes) {
+    return {Trigger::graph, fmt::format("a stack of {:.1f} MiB takes longer on the bus than a launch does",
+                                        static_cast<double>(bytes) / 1048576.0)};
+  }
+  return {Trigger::persistent, "a stack is small, so that starting it would cost more than the work"};
+}
+
+}  // namespace rashpa::unit::cuda

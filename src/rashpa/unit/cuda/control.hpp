@@ -1,0 +1,54 @@
+#pragma once
+/// The words that host and device exchange. Host: pinned memory that both see at one address.
+#include <cstddef>
+#include <cstdint>
+
+namespace rashpa::unit::cuda {
+
+/// What the host orders for one stack; copied to the device in front of the images.
+struct Order {
+  std::uint32_t ticket = 0;  ///< goes into Control::done when all is out; never 0
+  std::uint32_t images = 0;
+  // Then `images` bytes: 1, the image is to be processed.
+  [[nodiscard]] std::uint8_t* work() noexcept { return reinterpret_cast<std::uint8_t*>(this + 1); }
+};
+
+/// Bytes from one stack's Order to the next.
+constexpr std::size_t order_bytes(std::uint32_t stack) noexcept { return (sizeof(Order) + stack + 63) / 64 * 64; }
+
+/// What the device found and decided of one image; `decision` and `reason` as in core/decision.hpp.
+struct Outcome {
+  std::uint32_t masked = 0;
+  std::uint32_t saturated = 0;
+  std::uint32_t bright = 0;
+  std::uint32_t entries = 0;  ///< of its list, when the pipeline makes one
+  std::uint8_t decision = 0;
+  std::uint8_t reason = 0;
+  std::uint16_t unused = 0;
+};
+
+/// Words on cache lines of their own.
+struct alignas(64) Word {
+  std::uint32_t value = 0;
+};
+
+/// Tickets count submitted stacks from 1 and wrap past 0; comparisons are cyclic.
+constexpr std::uint32_t next_ticket(std::uint32_t ticket) noexcept { return ticket + 1 == 0 ? 1 : ticket + 1; }
+
+/// Of one slot, for the resident kernel, which needs nothing else to begin. The host writes both halves at once: the
+/// ticket, and bit i: image i is to be processed.
+struct alignas(64) SlotTrigger {
+  std::uint64_t value = 0;
+};
+constexpr std::uint64_t slot_trigger(std::uint32_t ticket, std::uint32_t work) noexcept {
+  return std::uint64_t{work} << 32U | ticket;
+}
+
+/// Of one unit.
+struct Control {
+  Word trigger;  ///< host: stacks up to this ticket may be processed; what a stream waits for
+  Word seen;     ///< device (persistent): the first effect of a trigger
+  Word abort;    ///< host: everything that waits ends
+};
+
+}  // namespace rashpa::unit::cuda

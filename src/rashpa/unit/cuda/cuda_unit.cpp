@@ -1,0 +1,219 @@
+#include "rashpa/unit/cuda/cuda_unit.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/memory/cpu_set.hpp"
+
+namespace rashpa::unit::cuda {
+
+namespace {
+
+constexpr std::int64_t kSpinNs = 100'000;     // a small stack is back, or the next one there, before sleeping would pay
+constexpr std::int64_t kLookNs = 20'000'000;  // the device is asked for errors so often while a ticket is awaited
+constexpr auto kNap = std::chrono::microseconds(10);
+
+// Devices of this machine, or why there are none. Kernels are loaded at once: loading one later would wait for a
+// resident kernel for ever.
+int device_count(std::string& why) {
+  [[maybe_unused]] static const int set = setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  int count = 0;
+  const cudaError_t code = cudaGetDeviceCount(&count);
+  if (code == cudaSuccess && count > 0) return count;
+  why = code == cudaSuccess ? "no CUDA device" : cudaGetErrorString(code);
+  return 0;
+}
+
+std::string name_of_device(int device) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device), "properties of a device");
+  return static_cast<const char*>(properties.name);
+}
+
+int checked_device(int device) {
+  std::string why;
+  const int count = device_count(why);
+  if (count == 0) throw ResourceError(fmt::format("unit: unit cuda cannot be used here: {}; use unit cpu", why));
+  if (device < 0 || device >= count) {
+    throw ConfigError(fmt::format("unit: there is no CUDA device {}; this machine has 0 … {}", device, count - 1));
+  }
+  return device;
+}
+
+std::unique_ptr<Dispatch> make_dispatch(Trigger trigger, const StackWork& work, std::uint32_t stacks, int device) {
+  switch (trigger) {
+    case Trigger::launch:
+      return make_launch(work, device);
+    case Trigger::stream:
+      return make_stream(work, stacks);
+    case Trigger::persistent:
+      return make_resident(work);
+    case Trigger::graph:
+    case Trigger::automatic:
+      break;
+  }
+  return make_graph(work, stacks);
+}
+
+}  // namespace
+
+CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell)
+    : device_(checked_device(choice.device)),
+      steps_(steps_of(pipeline, layout)),
+      done_bell_(done_bell),
+      in_(layout.stacks),
+      out_(layout.stacks) {
+  const DeviceScope scope(device_);
+  const Chosen chosen = choose(choice.trigger, steps_, layout);
+  how_ = fmt::format("trigger {} on {}: {}", name_of(chosen.trigger), name_of_device(device_), chosen.why);
+  const std::uint32_t benches = chosen.trigger == Trigger::persistent ? 1 : std::min(kBenches, layout.stacks);
+  work_ = std::make_unique<StackWork>(steps_, layout, benches);
+  check(cudaStreamSynchronize(nullptr), "prepare the device");
+  dispatch_ = make_dispatch(chosen.trigger, *work_, layout.stacks, device_);
+  thread_ = std::jthread(
+      [this, processor = choice.placement.first_processor](const std::stop_token& ending) { run(ending, processor); });
+}
+
+CudaUnit::~CudaUnit() {
+  stop();
+  // Memory is given back to the device it came from.
+  cudaSetDevice(device_);
+  dispatch_.reset();
+  work_.reset();
+}
+
+void CudaUnit::fail(cudaError_t code, const char* what) noexcept {
+  const std::lock_guard lock(error_lock_);
+  if (failed()) return;
+  error_ =
+      fmt::format("unit cuda, device {}: {}: {} ({})", device_, what, cudaGetErrorString(code), cudaGetErrorName(code));
+  failed_.store(true, std::memory_order_release);
+}
+
+std::string CudaUnit::error() const {
+  if (!failed()) return {};
+  const std::lock_guard lock(error_lock_);
+  return error_;
+}
+
+void CudaUnit::submit(Stack* stack) noexcept {
+  Order& order = work_->order(stack->slot);
+  const bool ended = stopping_.load(std::memory_order_acquire) || failed();
+  for (std::uint32_t i = 0; i < stack->count; ++i) {
+    order.work()[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
+  }
+  order.images = stack->count;
+  ticket_ = next_ticket(ticket_);
+  order.ticket = ticket_;
+  in_.try_push({stack, ticket_});
+  if (!ended) {
+    if (const cudaError_t code = dispatch_->submit(stack->slot, ticket_); code != cudaSuccess) fail(code, "submit");
+  }
+  submitted_.ring();
+}
+
+Stack* CudaUnit::take() noexcept {
+  Stack* stack = nullptr;
+  return out_.try_pop(stack) ? stack : nullptr;
+}
+
+void CudaUnit::stop() noexcept {
+  if (!thread_.joinable()) return;
+  stopping_.store(true, std::memory_order_release);
+  dispatch_->stop();
+  thread_.request_stop();
+  submitted_.ring();
+  thread_.join();
+}
+
+// True when the ticket has come back; false when it never will.
+bool CudaUnit::wait_for(const InFlight& flight, const std::stop_token& ending) noexcept {
+  const std::int64_t start = now_ns();
+  std::int64_t looked = start;
+  for (;;) {
+    if (work_->done(flight.stack->slot) == flight.ticket) return true;
+    const std::int64_t now = now_ns();
+    if (now - start < kSpinNs) {
+      __builtin_ia32_pause();
+      continue;
+    }
+    // After stop() the device is idle: what has not come by then does not come.
+    if (failed() || ending.stop_requested()) return work_->done(flight.stack->slot) == flight.ticket;
+    if (now - looked > kLookNs) {
+      looked = now;
+      const cudaError_t code = dispatch_->look(flight.stack->slot);
+      if (code != cudaSuccess && code != cudaErrorNotReady) fail(code, "processing a stack");
+    }
+    std::this_thread::sleep_for(kNap);
+  }
+}
+
+void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place, bool finished) noexcept {
+  const Outcome& outcome = work_->outcomes(slot)[place];
+  if (!finished) {
+    image.decision = Decision::errored;
+    return;
+  }
+  image.masked_pixels = outcome.masked;
+  image.saturated_pixels = outcome.saturated;
+  image.bright_pixels = outcome.bright;
+  image.decision = static_cast<Decision>(outcome.decision);
+  image.reason = static_cast<VetoReason>(outcome.reason);
+  if (image.decision != Decision::accepted) return;
+  if (steps_.compaction) {
+    image.sparse = {work_->list_index(slot, place), work_->list_value(slot, place), outcome.entries};
+  } else {
+    image.pixels = work_->pixels(slot, place);
+  }
+}
+
+void CudaUnit::hand_back(const InFlight& flight, bool finished) noexcept {
+  Stack& stack = *flight.stack;
+  const std::uint8_t* const work = work_->order(stack.slot).work();
+  for (std::uint32_t i = 0; i < stack.count; ++i) {
+    if (work[i] != 0) settle(stack.images[i], stack.slot, i, finished);
+  }
+  stack.decided_ns = now_ns();
+  out_.try_push(&stack);
+  done_bell_.ring();
+}
+
+void CudaUnit::run(const std::stop_token& ending, int processor) noexcept {
+  memory::place_this_thread("cuda-unit", processor);
+  std::int64_t busy = 0;
+  for (;;) {
+    const std::uint32_t seen = submitted_.count();
+    InFlight flight;
+    if (in_.try_pop(flight)) {
+      hand_back(flight, wait_for(flight, ending));
+      busy = now_ns();
+    } else if (ending.stop_requested()) {
+      return;
+    } else if (now_ns() - busy < kSpinNs) {
+      __builtin_ia32_pause();
+    } else {
+      submitted_.wait(seen, std::chrono::milliseconds(100));
+    }
+  }
+}
+
+std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
+                                Doorbell& done_bell) {
+  return std::make_unique<CudaUnit>(choice, pipeline, layout, done_bell);
+}
+
+Available available() {
+  std::string what;
+  const int count = device_count(what);
+  for (int device = 0; device < count; ++device) {
+    what += fmt::format("{}{}: {}", device == 0 ? "" : ", ", device, name_of_device(device));
+  }
+  return {.name = "cuda", .usable = count > 0, .what = what};
+}
+
+}  // namespace rashpa::unit::cuda

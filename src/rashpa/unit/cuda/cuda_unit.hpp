@@ -1,0 +1,68 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "rashpa/unit/cuda/dispatch.hpp"
+#include "rashpa/unit/cuda/stack_work.hpp"
+#include "rashpa/unit/factory.hpp"
+#include "rashpa/unit/steps.hpp"
+
+namespace rashpa::unit::cuda {
+
+/// The processing unit on one CUDA device. The device does everything from the images in the RASHPA buffer (pinned
+/// here) to accepted images in host memory; the host writes an order and a trigger, and a thread of the unit sees the
+/// tickets come back, in order.
+class CudaUnit final : public Unit {
+ public:
+  CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
+  ~CudaUnit() override;
+  CudaUnit(const CudaUnit&) = delete;
+  CudaUnit& operator=(const CudaUnit&) = delete;
+
+  void submit(Stack* stack) noexcept override;
+  Stack* take() noexcept override;
+  void stop() noexcept override;
+  [[nodiscard]] PixelType output() const noexcept override { return steps_.output; }
+  [[nodiscard]] std::string how() const override { return how_; }
+  [[nodiscard]] std::string error() const override;
+
+ private:
+  struct InFlight {
+    Stack* stack = nullptr;
+    std::uint32_t ticket = 0;
+  };
+  void run(const std::stop_token& ending, int processor) noexcept;
+  bool wait_for(const InFlight& flight, const std::stop_token& ending) noexcept;
+  void hand_back(const InFlight& flight, bool finished) noexcept;
+  void settle(StackImage& image, std::uint32_t slot, std::uint32_t place, bool finished) noexcept;
+  void fail(cudaError_t code, const char* what) noexcept;
+  [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+
+  const int device_;
+  const Steps steps_;  // its pointer to the conversion is not used after the constructor
+  Doorbell& done_bell_;
+  std::string how_;
+  std::unique_ptr<StackWork> work_;
+  std::unique_ptr<Dispatch> dispatch_;
+  std::uint32_t ticket_ = 0;
+
+  memory::Ring<InFlight> in_;
+  memory::Ring<Stack*> out_;
+  Doorbell submitted_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> failed_{false};
+  mutable std::mutex error_lock_;
+  std::string error_;
+  std::jthread thread_;
+};
+
+/// As unit::make_unit. Throws ResourceError when there is no such device.
+std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
+                                Doorbell& done_bell);
+Available available();
+
+}  // namespace rashpa::unit::cuda

@@ -1,0 +1,330 @@
+/// rashpa_cuda_unit_bench: the unit on a device against the bus. First every trigger with one small image: from the
+/// word that the host writes to the results in host memory. Then JUNGFRAU 4M at full rate from a ring that is always
+/// full, against copies of the same pinned memory in the same run. `--json` writes one row a line.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/memory/buffer.hpp"
+#include "rashpa/memory/cpu_set.hpp"
+#include "rashpa/unit/cuda/cuda_unit.hpp"
+
+namespace rashpa::unit {
+namespace {
+
+namespace jungfrau = kernel::jungfrau;
+namespace bragg_count = kernel::bragg_count;
+
+struct Arguments {
+  bool json = false;
+  std::uint64_t images = 100'000;    // at full rate
+  std::uint64_t triggers = 100'000;  // of each kind
+  std::string only;
+};
+
+bool json_rows = false;
+
+void row(const std::string& what, double value, const char* unit, const std::string& against, double against_value) {
+  const double ratio = against_value > 0 ? value / against_value : 0;
+  if (json_rows) {
+    fmt::print(
+        "{{\"what\": \"{}\", \"value\": {:.3f}, \"unit\": \"{}\", \"against\": \"{}\", \"against_value\": {:.3f}, "
+        "\"ratio\": {:.3f}}}\n",
+        what, value, unit, against, against_value, ratio);
+  } else {
+    fmt::print("{:<64} {:>10.2f} {:<6} {}\n", what, value, unit,
+               against_value > 0 ? fmt::format("{:.3f} x {} ({:.2f})", ratio, against, against_value) : "");
+  }
+  std::fflush(stdout);
+}
+
+/// A ring of stacks whose images are there already.
+struct Ring {
+  Ring(std::uint32_t width, std::uint32_t height, std::uint32_t stack, std::uint32_t stacks)
+      : stride((std::size_t{width} * height * 2 + 4095) / 4096 * 4096),
+        memory(stride * stack * stacks, memory::MemoryKind::huge),
+        layout{.width = width,
+               .height = height,
+               .input = PixelType::u16,
+               .stack = stack,
+               .stacks = stacks,
+               .images = memory.data(),
+               .image_stride = stride},
+        all(stacks) {
+    for (std::uint32_t s = 0; s < stacks; ++s) {
+      all[s].slot = s;
+      all[s].count = stack;
+      all[s].images.resize(stack);
+      for (std::uint32_t i = 0; i < stack; ++i) {
+        all[s].images[i].completeness = Completeness::complete;
+        all[s].images[i].raw = memory.data() + (std::size_t{s} * stack + i) * stride;
+      }
+    }
+  }
+  /// One image in ten has spots; ten different images, in every place one of them.
+  void fill(const jungfrau::Config& config) {
+    std::vector<std::vector<std::uint16_t>> frames(10);
+    std::vector<std::jthread> threads;
+    for (std::size_t f = 0; f < frames.size(); ++f) {
+      threads.emplace_back([&, f] { frames[f] = jungfrau::synthetic::frame(config, f == 0 ? 0.002 : 0, f + 1); });
+    }
+    threads.clear();
+    std::size_t next = 0;
+    for (Stack& each : all) {
+      for (StackImage& image : each.view()) {
+        const auto& frame = frames[next++ % frames.size()];
+        std::memcpy(image.raw, frame.data(), frame.size() * 2);
+      }
+    }
+  }
+  std::size_t stride;
+  memory::Buffer memory;
+  Layout layout;
+  std::vector<Stack> all;
+};
+
+Stack* take(Unit& unit) {
+  Stack* stack = nullptr;
+  while ((stack = unit.take()) == nullptr && unit.error().empty()) __builtin_ia32_pause();
+  if (stack == nullptr) throw ResourceError(unit.error());
+  return stack;
+}
+
+double percentile(std::vector<std::int64_t>& sorted, double p) {
+  return static_cast<double>(sorted[static_cast<std::size_t>(p * static_cast<double>(sorted.size() - 1))]) / 1000;
+}
+
+void latency(Trigger trigger, std::uint32_t side, std::uint64_t triggers) {
+  const auto config = jungfrau::synthetic::config(side, side, jungfrau::Output::photons, 1);
+  Ring ring(side, side, 1, 4);
+  ring.fill(config);
+  Doorbell bell;
+  const auto unit = make_unit({.kind = Kind::cuda, .trigger = trigger},
+                              {{config, bragg_count::Config{20, 50}}, PartialPolicy::keep, false}, ring.layout, bell);
+  std::vector<std::int64_t> times;
+  times.reserve(triggers);
+  constexpr std::uint64_t kWarm = 100;
+  for (std::uint64_t n = 0; n < triggers + kWarm; ++n) {
+    Stack& stack = ring.all[n % ring.all.size()];
+    const std::int64_t start = now_ns();
+    unit->submit(&stack);
+    take(*unit);
+    if (n >= kWarm) times.push_back(now_ns() - start);
+  }
+  std::sort(times.begin(), times.end());
+  const std::string what =
+      fmt::format("{}: submit to decision and image in host memory, {} x {}", name_of(trigger), side, side);
+  row(what + ", p50", percentile(times, 0.5), "us", "", 0);
+  row(what + ", p99", percentile(times, 0.99), "us", "", 0);
+  row(what + ", max", percentile(times, 1), "us", "", 0);
+}
+
+/// From the store of the trigger word to the first word that the resident kernel writes back.
+void first_effect(std::uint64_t triggers) {
+  constexpr std::uint32_t kSide = 64;
+  const auto config = jungfrau::synthetic::config(kSide, kSide, jungfrau::Output::photons, 1);
+  Ring ring(kSide, kSide, 1, 4);
+  ring.fill(config);
+  const Pipeline pipeline{{config, bragg_count::Config{20, 50}}, PartialPolicy::keep, false};
+  const cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, 1);
+  const auto resident = cuda::make_resident(work);
+  const std::atomic_ref seen(work.control().seen.value);
+  std::vector<std::int64_t> effects;
+  std::vector<std::int64_t> ends;
+  effects.reserve(triggers);
+  ends.reserve(triggers);
+  for (std::uint32_t ticket = 1; ticket <= triggers; ++ticket) {
+    const std::uint32_t slot = (ticket - 1) % ring.layout.stacks;
+    cuda::Order& order = work.order(slot);
+    order.images = 1;
+    order.work()[0] = 1;
+    const std::int64_t start = now_ns();
+    if (resident->submit(slot, ticket) != cudaSuccess) throw ResourceError("submit");
+    while (seen.load(std::memory_order_acquire) != ticket) {
+    }
+    effects.push_back(now_ns() - start);
+    while (work.done(slot) != ticket) {
+    }
+    ends.push_back(now_ns() - start);
+  }
+  resident->stop();
+  for (auto* times : {&effects, &ends}) {
+    std::sort(times->begin(), times->end());
+    const char* what = times == &effects ? "persistent: trigger word to first effect seen by the host"
+                                         : "persistent: trigger word to results in host memory, 64 x 64";
+    row(fmt::format("{}, p50", what), percentile(*times, 0.5), "us", "", 0);
+    row(fmt::format("{}, p99", what), percentile(*times, 0.99), "us", "", 0);
+    row(fmt::format("{}, max", what), percentile(*times, 1), "us", "", 0);
+  }
+}
+
+/// GB/s from pinned host memory to the device, in pieces of one stack, over two streams.
+double copy_rate(const Ring& ring, std::uint64_t images) {
+  const std::size_t bytes = ring.stride * ring.layout.stack;
+  if (cudaHostRegister(ring.memory.data(), ring.memory.size(), cudaHostRegisterDefault) != cudaSuccess) return 0;
+  void* device[2] = {};
+  cudaStream_t streams[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    if (cudaMalloc(&device[i], bytes) != cudaSuccess) return 0;
+    cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking);
+  }
+  const auto run = [&](std::uint64_t stacks) {
+    for (std::uint64_t n = 0; n < stacks; ++n) {
+      cudaMemcpyAsync(device[n % 2], ring.memory.data() + n % ring.layout.stacks * bytes, bytes, cudaMemcpyHostToDevice,
+                      streams[n % 2]);
+    }
+    cudaDeviceSynchronize();
+  };
+  run(4);
+  const std::uint64_t stacks = std::max<std::uint64_t>(images / ring.layout.stack, 8);
+  const std::int64_t start = now_ns();
+  run(stacks);
+  const double rate = static_cast<double>(stacks * bytes) / static_cast<double>(now_ns() - start);
+  for (int i = 0; i < 2; ++i) {
+    cudaStreamDestroy(streams[i]);
+    cudaFree(device[i]);
+  }
+  cudaHostUnregister(ring.memory.data());
+  return rate;
+}
+
+void full_rate(Trigger trigger, std::uint32_t stack, std::uint64_t images, bool sparse) {
+  constexpr std::uint32_t kSide = 2048;
+  const auto config = jungfrau::synthetic::config(kSide, kSide, jungfrau::Output::photons, 1);
+  Ring ring(kSide, kSide, stack, std::max(60 / stack, 4U));
+  ring.fill(config);
+  const double before = copy_rate(ring, 2000);
+  Pipeline pipeline{{config, bragg_count::Config{20, 500}}, PartialPolicy::keep, false};
+  if (sparse) pipeline.kernels.emplace_back(kernel::csr::Config{10, 0.01});
+  std::uint64_t accepted = 0;
+  std::uint64_t vetoed = 0;
+  double rate = 0;
+  {
+    Doorbell bell;
+    const auto unit = make_unit({.kind = Kind::cuda, .trigger = trigger}, pipeline, ring.layout, bell);
+    const std::uint64_t stacks = images / stack;
+    const std::size_t ahead = ring.all.size();
+    std::uint64_t submitted = 0;
+    const std::int64_t start = now_ns();
+    for (; submitted < std::min<std::uint64_t>(ahead, stacks); ++submitted) unit->submit(&ring.all[submitted % ahead]);
+    for (std::uint64_t taken = 0; taken < stacks; ++taken) {
+      Stack* const done = take(*unit);
+      for (const StackImage& image : done->view()) {
+        accepted += image.decision == Decision::accepted ? 1 : 0;
+        vetoed += image.decision == Decision::vetoed ? 1 : 0;
+      }
+      if (submitted < stacks) unit->submit(&ring.all[submitted++ % ahead]);
+    }
+    rate = static_cast<double>(stacks * stack * ring.stride) / static_cast<double>(now_ns() - start);
+  }
+  const double after = copy_rate(ring, 2000);
+  const std::uint64_t processed = images / stack * stack;
+  const std::uint64_t explained = accepted + vetoed;
+  const std::string what = fmt::format("{}: JUNGFRAU 4M, stack {}, convert + count{}, {} images, {} kept",
+                                       name_of(trigger), stack, sparse ? " + CSR" : "", processed, accepted);
+  row(what, rate, "GB/s", "pinned host to device, mean of before and after", (before + after) / 2);
+  row(what + ", unexplained", static_cast<double>(processed - explained), "images", "", 0);
+}
+
+/// When the stages of stacks of JUNGFRAU 4M began and ended, from events in their streams: one JSON row a stage.
+void timeline(std::uint32_t stack) {
+  constexpr std::uint32_t kSide = 2048;
+  constexpr std::uint32_t kStacks = 8;
+  const auto config = jungfrau::synthetic::config(kSide, kSide, jungfrau::Output::photons, 1);
+  Ring ring(kSide, kSide, stack, kStacks);
+  ring.fill(config);
+  const Pipeline pipeline{{config, bragg_count::Config{20, 500}}, PartialPolicy::keep, false};
+  const cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, cuda::kBenches);
+  std::vector<cuda::Stream> streams(cuda::kBenches);
+  std::vector<cuda::Stages> stages(kStacks);
+  for (auto& events : stages) {
+    for (cudaEvent_t& event : events) cuda::check(cudaEventCreate(&event), "make an event");
+  }
+  for (std::uint32_t round = 0; round < 3; ++round) {  // the last one is shown
+    for (std::uint32_t slot = 0; slot < kStacks; ++slot) {
+      cuda::Order& order = work.order(slot);
+      order.ticket = round + 1;
+      order.images = stack;
+      std::fill_n(order.work(), stack, std::uint8_t{1});
+      cuda::check(work.enqueue(slot, streams[work.bench_of(slot)].get(), &stages[slot]), "enqueue");
+    }
+    cuda::check(cudaDeviceSynchronize(), "wait");
+  }
+  constexpr std::array kNames{"in", "compute", "out"};
+  for (std::uint32_t slot = 0; slot < kStacks; ++slot) {
+    for (std::size_t stage = 0; stage < kNames.size(); ++stage) {
+      float begin = 0;
+      float end = 0;
+      cuda::check(cudaEventElapsedTime(&begin, stages[0][0], stages[slot][stage]), "begin");
+      cuda::check(cudaEventElapsedTime(&end, stages[0][0], stages[slot][stage + 1]), "end");
+      fmt::print("{{\"stack\": {}, \"bench\": {}, \"stage\": \"{}\", \"begin_us\": {:.1f}, \"end_us\": {:.1f}}}\n",
+                 slot, work.bench_of(slot), kNames[stage], begin * 1000, end * 1000);
+    }
+  }
+  for (auto& events : stages) {
+    for (const cudaEvent_t event : events) cudaEventDestroy(event);
+  }
+}
+
+Arguments parse(int count, char** values) {
+  Arguments arguments;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = values[i];
+    if (name == "--json") {
+      arguments.json = true;
+    } else if (i + 1 < count && name == "--images") {
+      arguments.images = std::stoull(values[++i]);
+    } else if (i + 1 < count && name == "--triggers") {
+      arguments.triggers = std::stoull(values[++i]);
+    } else if (i + 1 < count && name == "--only") {
+      arguments.only = values[++i];
+    } else {
+      throw ConfigError("cuda_unit_bench: " + name +
+                        ": there are --images N --triggers N --only latency|rate|timeline --json");
+    }
+  }
+  return arguments;
+}
+
+void run(const Arguments& arguments) {
+  json_rows = arguments.json;
+  if (arguments.only == "timeline") return timeline(10);
+  if (arguments.only != "rate") {
+    first_effect(arguments.triggers);
+    for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::stream, Trigger::persistent}) {
+      latency(trigger, 64, arguments.triggers);
+      latency(trigger, 512, arguments.triggers / 10);
+    }
+  }
+  if (arguments.only != "latency") {
+    for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::stream}) {
+      full_rate(trigger, 10, arguments.images / 5, false);
+    }
+    full_rate(Trigger::graph, 1, arguments.images / 5, false);
+    full_rate(Trigger::graph, 10, arguments.images, false);
+    full_rate(Trigger::graph, 10, arguments.images / 5, true);
+  }
+}
+
+}  // namespace
+}  // namespace rashpa::unit
+
+int main(int count, char** values) {
+  try {
+    rashpa::unit::run(rashpa::unit::parse(count, values));
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,258 @@
+/// The unit on a device against the unit on processor cores, with every trigger: run by `make test-device`.
+#include "rashpa/unit/cuda/cuda_unit.hpp"
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/frame_record.hpp"
+#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/memory/buffer.hpp"
+
+namespace rashpa::unit {
+namespace {
+
+namespace jungfrau = kernel::jungfrau;
+namespace bragg_count = kernel::bragg_count;
+namespace csr = kernel::csr;
+using jungfrau::Output;
+
+constexpr std::uint32_t kWidth = 129;
+constexpr std::uint32_t kHeight = 101;
+constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
+constexpr std::size_t kStride = (kPixels * 2 + 4095) / 4096 * 4096;
+
+jungfrau::Config calibration(Output output) { return jungfrau::synthetic::config(kWidth, kHeight, output, 1, 0.01); }
+
+Pipeline dense(Output output = Output::photons) { return {{calibration(output)}, PartialPolicy::keep, false}; }
+Pipeline vetoing() {
+  return {{calibration(Output::photons), bragg_count::Config{10, 100, 100'000}}, PartialPolicy::keep, false};
+}
+Pipeline sparse(double capacity = 0.2) {
+  return {{calibration(Output::photons), bragg_count::Config{10, 100, 100'000}, csr::Config{2, capacity}},
+          PartialPolicy::keep,
+          false};
+}
+
+/// The memory of a ring of stacks, and the stacks.
+struct Ring {
+  Ring(std::uint32_t stack, std::uint32_t stacks)
+      : memory(std::size_t{stack} * stacks * kStride, memory::MemoryKind::pageable),
+        layout{.width = kWidth,
+               .height = kHeight,
+               .input = PixelType::u16,
+               .stack = stack,
+               .stacks = stacks,
+               .images = memory.data(),
+               .image_stride = kStride},
+        all(stacks) {
+    for (std::uint32_t s = 0; s < stacks; ++s) {
+      all[s].slot = s;
+      all[s].count = stack;
+      all[s].images.resize(stack);
+      for (std::uint32_t i = 0; i < stack; ++i) {
+        all[s].images[i].completeness = Completeness::complete;
+        all[s].images[i].raw = memory.data() + (std::size_t{s} * stack + i) * kStride;
+      }
+    }
+    fill(0);
+  }
+  void fill(std::uint64_t seed) {
+    const auto config = calibration(Output::photons);
+    for (Stack& stack : all) {
+      for (StackImage& image : stack.view()) {
+        const auto frame = jungfrau::synthetic::frame(config, seed % 2 == 0 ? 0.03 : 0.0, seed + 1);
+        ++seed;
+        std::memcpy(image.raw, frame.data(), kPixels * 2);
+      }
+    }
+  }
+  memory::Buffer memory;
+  Layout layout;
+  std::vector<Stack> all;
+};
+
+Stack* wait(Unit& unit, Doorbell& bell) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < deadline) {
+    const std::uint32_t seen = bell.count();
+    if (Stack* stack = unit.take()) return stack;
+    bell.wait(seen, std::chrono::milliseconds(1));
+  }
+  return nullptr;
+}
+
+void expect_same(const StackImage& found, const StackImage& truth, std::size_t pixel_size) {
+  EXPECT_EQ(found.decision, truth.decision);
+  EXPECT_EQ(found.reason, truth.reason);
+  EXPECT_EQ(found.masked_pixels, truth.masked_pixels);
+  EXPECT_EQ(found.saturated_pixels, truth.saturated_pixels);
+  EXPECT_EQ(found.bright_pixels, truth.bright_pixels);
+  ASSERT_EQ(found.sparse.count, truth.sparse.count);
+  if (truth.sparse.count != 0) {
+    EXPECT_EQ(std::memcmp(found.sparse.index, truth.sparse.index, truth.sparse.count * sizeof(std::uint32_t)), 0);
+    EXPECT_EQ(std::memcmp(found.sparse.value, truth.sparse.value, truth.sparse.count * sizeof(std::int16_t)), 0);
+  }
+  if (found.pixels == nullptr) return;
+  ASSERT_NE(truth.pixels, nullptr);
+  EXPECT_EQ(std::memcmp(found.pixels, truth.pixels, kPixels * pixel_size), 0);
+}
+
+class CudaUnits : public testing::TestWithParam<Trigger> {
+ protected:
+  [[nodiscard]] static Choice choice() { return {.kind = Kind::cuda, .trigger = GetParam()}; }
+
+  /// Runs all stacks through a device's unit and a processor's, and compares everything.
+  static void compare(const Pipeline& pipeline, std::uint32_t stack, std::uint32_t stacks, int rounds,
+                      bool some_accepted = true) {
+    Ring ring(stack, stacks);
+    Ring truth(stack, stacks);
+    Doorbell bell;
+    Doorbell truth_bell;
+    const auto unit = make_unit(choice(), pipeline, ring.layout, bell);
+    const auto cpu = make_unit({}, pipeline, truth.layout, truth_bell);
+    std::uint64_t accepted = 0;
+    for (int round = 0; round < rounds; ++round) {
+      for (Ring* each : {&ring, &truth}) {
+        each->fill(static_cast<std::uint64_t>(round) * 1000);
+        each->all[0].images[0].flags = FrameRecord::dark;
+        if (stack > 2) each->all[0].images[2].completeness = Completeness::missing;
+      }
+      for (Stack& each : ring.all) unit->submit(&each);
+      for (Stack& each : truth.all) cpu->submit(&each);
+      for (std::uint32_t s = 0; s < stacks; ++s) {
+        ASSERT_EQ(wait(*unit, bell), &ring.all[s]) << "results come back in order; " << unit->error();
+        ASSERT_EQ(wait(*cpu, truth_bell), &truth.all[s]);
+        for (std::uint32_t i = 0; i < stack; ++i) {
+          SCOPED_TRACE(testing::Message() << "round " << round << " stack " << s << " image " << i);
+          expect_same(ring.all[s].images[i], truth.all[s].images[i], pixel_bytes(unit->output()));
+          accepted += ring.all[s].images[i].decision == Decision::accepted ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_EQ(accepted > 0, some_accepted);
+    EXPECT_EQ(unit->error(), "");
+  }
+};
+
+TEST_P(CudaUnits, photons_are_those_of_the_processor) { compare(dense(), 5, 4, 3); }
+TEST_P(CudaUnits, kev_are_those_of_the_processor) { compare(dense(Output::kev), 3, 3, 2); }
+TEST_P(CudaUnits, verdicts_are_those_of_the_processor) { compare(vetoing(), 5, 4, 5); }
+TEST_P(CudaUnits, one_image_a_stack) { compare(vetoing(), 1, 7, 20); }
+TEST_P(CudaUnits, two_stacks_in_the_ring) { compare(vetoing(), 4, 2, 10); }
+
+TEST_P(CudaUnits, lists_are_those_of_the_processor) {
+  if (GetParam() == Trigger::persistent) {
+    Ring ring(2, 2);
+    Doorbell bell;
+    EXPECT_THROW(make_unit(choice(), sparse(), ring.layout, bell), ConfigError);
+  } else {
+    compare(sparse(), 5, 4, 3);
+    compare(sparse(0.0005), 4, 3, 2, false);  // no list fits: errored on both
+  }
+}
+
+TEST_P(CudaUnits, stopped_in_any_state_it_ends_and_gives_everything_back) {
+  Ring ring(3, 4);
+  for (int round = 0; round < 60; ++round) {
+    Doorbell bell;
+    const auto unit = make_unit(choice(), vetoing(), ring.layout, bell);
+    const auto submitted = static_cast<std::size_t>(round % 5);
+    for (std::size_t s = 0; s < submitted; ++s) unit->submit(&ring.all[s]);
+    if (round % 3 == 0 && submitted != 0) {
+      ASSERT_NE(wait(*unit, bell), nullptr);
+    }
+    const auto start = std::chrono::steady_clock::now();
+    unit->stop();
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+    std::size_t back = round % 3 == 0 && submitted != 0 ? 1 : 0;
+    while (unit->take() != nullptr) ++back;
+    EXPECT_EQ(back, submitted);
+    EXPECT_EQ(unit->error(), "");
+    // What comes after the end is errored, not lost.
+    if (submitted == 0) {
+      unit->submit(&ring.all[0]);
+      EXPECT_EQ(ring.all[0].images[1].decision, Decision::errored);
+    }
+  }
+}
+
+TEST_P(CudaUnits, a_thousand_starts_and_stops_leave_the_device_as_it_was) {
+  Ring ring(2, 3);
+  std::size_t before = 0;
+  std::size_t after = 0;
+  std::size_t total = 0;
+  for (int round = 0; round < 1000; ++round) {
+    {
+      Doorbell bell;
+      const auto unit = make_unit(choice(), vetoing(), ring.layout, bell);
+      unit->submit(&ring.all[0]);
+      if (round % 2 == 0) {
+        ASSERT_NE(wait(*unit, bell), nullptr);
+      }
+    }
+    // The first rounds leave what the runtime keeps for itself.
+    if (round == 20) {
+      ASSERT_EQ(cudaMemGetInfo(&before, &total), cudaSuccess);
+    }
+  }
+  ASSERT_EQ(cudaMemGetInfo(&after, &total), cudaSuccess);
+  EXPECT_EQ(after, before);
+}
+
+TEST_P(CudaUnits, two_units_share_a_device) {
+  Ring left(2, 3);
+  Ring right(2, 3);
+  Doorbell bells[2];
+  const auto one = make_unit(choice(), vetoing(), left.layout, bells[0]);
+  const auto two = make_unit(choice(), dense(), right.layout, bells[1]);
+  for (int round = 0; round < 50; ++round) {
+    for (std::size_t s = 0; s < 3; ++s) {
+      one->submit(&left.all[s]);
+      two->submit(&right.all[s]);
+    }
+    for (std::size_t s = 0; s < 3; ++s) {
+      ASSERT_EQ(wait(*one, bells[0]), &left.all[s]);
+      ASSERT_EQ(wait(*two, bells[1]), &right.all[s]);
+    }
+  }
+  one->stop();
+  two->stop();
+}
+
+INSTANTIATE_TEST_SUITE_P(Triggers, CudaUnits,
+                         testing::Values(Trigger::launch, Trigger::graph, Trigger::stream, Trigger::persistent),
+                         [](const auto& trigger) { return std::string(name_of(trigger.param)); });
+
+TEST(CudaUnit, what_does_not_fit_is_refused_with_what_to_do) {
+  Ring ring(2, 3);
+  Doorbell bell;
+  const auto refusal = [&](const Choice& choice, const Pipeline& pipeline, const Layout& layout) -> std::string {
+    try {
+      make_unit(choice, pipeline, layout, bell);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_NE(refusal({.kind = Kind::cuda}, {}, ring.layout).find("use unit cpu"), std::string::npos);
+  EXPECT_NE(refusal({.kind = Kind::cuda, .device = 1000}, dense(), ring.layout).find("no CUDA device 1000"),
+            std::string::npos);
+  Layout nowhere = ring.layout;
+  nowhere.images = nullptr;
+  EXPECT_NE(refusal({.kind = Kind::cuda}, dense(), nowhere).find("images' memory"), std::string::npos);
+  EXPECT_EQ(refusal({.kind = Kind::cuda}, dense(), ring.layout), "accepted");
+}
+
+TEST(CudaUnit, the_trigger_is_chosen_and_the_reason_is_said) {
+  Ring ring(2, 3);
+  Doorbell bell;
+  EXPECT_NE(make_unit({.kind = Kind::cuda}, dense(), ring.layout, bell)->how().find("persistent"), std::string::npos);
+  EXPECT_NE(make_unit({.kind = Kind::cuda}, sparse(), ring.layout, bell)->how().find("graph"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rashpa::unit

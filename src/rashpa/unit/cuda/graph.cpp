@@ -1,0 +1,39 @@
+#include "rashpa/unit/cuda/graph.hpp"
+
+#include "rashpa/unit/cuda/dispatch.hpp"
+
+namespace rashpa::unit::cuda {
+
+SlotGraphs::SlotGraphs(const StackWork& work, const BenchStreams& streams, std::uint32_t stacks) {
+  graphs_.reserve(stacks);
+  for (std::uint32_t slot = 0; slot < stacks; ++slot) {
+    const cudaStream_t stream = streams.of(slot);
+    graphs_.emplace_back(stream, [&] { return work.enqueue(slot, stream); });
+  }
+  streams.wait_idle(Dispatch::kStopNs);  // uploaded
+}
+
+namespace {
+
+/// The host launches one graph a stack.
+class GraphLaunch final : public Dispatch {
+ public:
+  GraphLaunch(const StackWork& work, std::uint32_t stacks) : streams_(work), graphs_(work, streams_, stacks) {}
+  cudaError_t submit(std::uint32_t slot, std::uint32_t /*ticket*/) noexcept override {
+    return graphs_.launch(slot, streams_.of(slot));
+  }
+  [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept override { return streams_.look(slot); }
+  void stop() noexcept override { streams_.wait_idle(kStopNs); }
+
+ private:
+  BenchStreams streams_;
+  SlotGraphs graphs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dispatch> make_graph(const StackWork& work, std::uint32_t stacks) {
+  return std::make_unique<GraphLaunch>(work, stacks);
+}
+
+}  // namespace rashpa::unit::cuda

@@ -1,0 +1,32 @@
+#include "rashpa/unit/cuda/bench_streams.hpp"
+#include "rashpa/unit/cuda/dispatch.hpp"
+
+namespace rashpa::unit::cuda {
+
+namespace {
+
+/// The host launches every step, one after the other.
+class Launch final : public Dispatch {
+ public:
+  Launch(const StackWork& work, int device) : work_(work), device_(device), streams_(work) {}
+  cudaError_t submit(std::uint32_t slot, std::uint32_t /*ticket*/) noexcept override {
+    // Kernels go to the current device of the thread, which must be the stream's.
+    const cudaError_t code = cudaSetDevice(device_);
+    return code == cudaSuccess ? work_.enqueue(slot, streams_.of(slot)) : code;
+  }
+  [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept override { return streams_.look(slot); }
+  void stop() noexcept override { streams_.wait_idle(kStopNs); }
+
+ private:
+  const StackWork& work_;
+  int device_;
+  BenchStreams streams_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dispatch> make_launch(const StackWork& work, int device) {
+  return std::make_unique<Launch>(work, device);
+}
+
+}  // namespace rashpa::unit::cuda

@@ -1,0 +1,83 @@
+#include "rashpa/unit/cuda/resident.hpp"
+
+#include <fmt/core.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/unit/cuda/dispatch.hpp"
+#include "rashpa/unit/cuda/resident_kernel.hpp"
+
+namespace rashpa::unit::cuda {
+
+std::string resident_refusal(const Steps& steps, const Layout& layout) {
+  if (steps.compaction) return "it makes no csr lists";
+  if (layout.stack > kResidentImages) {
+    return fmt::format("a stack of {} images is more than {}", layout.stack, kResidentImages);
+  }
+  return {};
+}
+
+class Resident final : public Dispatch {
+ public:
+  explicit Resident(const StackWork& work)
+      : work_(work), state_(sizeof(ResidentState)), flags_(work.layout_.stacks * sizeof(std::uint32_t)) {
+    const StackWork::Bench& bench = work.bench_.front();
+    ResidentTask task{};
+    task.tables = work.calibration_.tables();
+    task.output = work.calibration_.output();
+    task.taps = work.steps_.taps;
+    task.veto = work.steps_.veto.has_value();
+    if (work.steps_.veto) task.config = *work.steps_.veto;
+    task.stack = work.layout_.stack;
+    task.stacks = work.layout_.stacks;
+    task.control = &work.control();
+    task.triggers = work.triggers_.as<SlotTrigger>();
+    task.images = work.layout_.images;
+    task.image_stride = work.layout_.image_stride;
+    task.out = bench.out.as<std::byte>();
+    task.host_out = work.images_.as<std::byte>();
+    task.out_stride = work.out_bytes_;
+    task.host_outcomes = work.outcomes_.as<Outcome>();
+    task.host_done = work.done_.as<Word>();
+    task.counts = bench.counts.as<kernel::jungfrau::Counts>();
+    task.work = flags_.as<std::uint32_t>();
+    task.state = state_.as<ResidentState>();
+    check(cudaStreamSynchronize(nullptr), "clear the resident kernel's state");
+    check(start_resident(task, stream_.get()), "start the resident kernel");
+  }
+
+  cudaError_t submit(std::uint32_t slot, std::uint32_t ticket) noexcept override {
+    if (slot != next_slot_) return cudaErrorInvalidValue;
+    next_slot_ = slot + 1 == work_.layout_.stacks ? 0 : slot + 1;
+    Order& order = work_.order(slot);
+    std::uint32_t work = 0;
+    for (std::uint32_t i = 0; i < order.images; ++i) work |= std::uint32_t{order.work()[i]} << i;
+    SlotTrigger& trigger = work_.triggers_.as<SlotTrigger>()[slot];
+    std::atomic_ref(trigger.value).store(slot_trigger(ticket, work), std::memory_order_release);
+    return cudaSuccess;
+  }
+  [[nodiscard]] cudaError_t look(std::uint32_t /*slot*/) const noexcept override {
+    return cudaStreamQuery(stream_.get());
+  }
+  void stop() noexcept override {
+    std::atomic_ref(work_.control().abort.value).store(1, std::memory_order_release);
+    const std::int64_t end = now_ns() + kStopNs;
+    while (cudaStreamQuery(stream_.get()) == cudaErrorNotReady && now_ns() < end) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+ private:
+  const StackWork& work_;
+  DeviceMemory state_;
+  DeviceMemory flags_;
+  Stream stream_;
+  std::uint32_t next_slot_ = 0;
+};
+
+std::unique_ptr<Dispatch> make_resident(const StackWork& work) { return std::make_unique<Resident>(work); }
+
+}  // namespace rashpa::unit::cuda

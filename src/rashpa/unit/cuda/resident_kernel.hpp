@@ -1,0 +1,46 @@
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/jungfrau/jungfrau_cuda.hpp"
+#include "rashpa/unit/cuda/control.hpp"
+
+namespace rashpa::unit::cuda {
+
+/// Words of device memory by which the blocks of the resident kernel agree; 0 at start.
+struct ResidentState {
+  std::uint32_t go = 0;        ///< the last ticket that the host has triggered
+  std::uint32_t end = 0;       ///< 1: leave
+  std::uint32_t arrivals = 0;  ///< at barriers since the start, all blocks
+};
+
+/// Everything the resident kernel works with. Host memory is pinned; it is read past the caches.
+struct ResidentTask {
+  kernel::jungfrau::cuda::Tables tables;
+  kernel::jungfrau::Output output = kernel::jungfrau::Output::photons;
+  kernel::jungfrau::Taps taps{};
+  bool veto = false;
+  kernel::bragg_count::Config config{};
+  std::uint32_t stack = 0;
+  std::uint32_t stacks = 0;
+  Control* control = nullptr;                  ///< host
+  SlotTrigger* triggers = nullptr;             ///< host, [stacks]
+  const std::byte* images = nullptr;           ///< host, [stacks][stack], image_stride apart
+  std::size_t image_stride = 0;                ///< bytes
+  std::byte* out = nullptr;                    ///< device, [stack], out_stride apart
+  std::byte* host_out = nullptr;               ///< host, [stacks][stack]
+  std::size_t out_stride = 0;                  ///< bytes, a multiple of 16
+  Outcome* host_outcomes = nullptr;            ///< host, [stacks][stack]
+  Word* host_done = nullptr;                   ///< host, [stacks]
+  kernel::jungfrau::Counts* counts = nullptr;  ///< device, [stack], 0
+  std::uint32_t* work = nullptr;               ///< device, [stacks]: bit i, image i is to be processed
+  ResidentState* state = nullptr;              ///< device
+};
+
+/// Starts the kernel; it ends when Control::abort is not 0. All of its blocks run at once or it is not started.
+cudaError_t start_resident(const ResidentTask& task, cudaStream_t stream) noexcept;
+
+}  // namespace rashpa::unit::cuda

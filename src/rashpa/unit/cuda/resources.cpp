@@ -1,0 +1,85 @@
+#include "rashpa/unit/cuda/resources.hpp"
+
+#include <fmt/core.h>
+
+#include <cstring>
+#include <utility>
+
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::unit::cuda {
+
+void check(cudaError_t code, const std::string& what) {
+  if (code == cudaSuccess) return;
+  const char* advice =
+      code == cudaErrorMemoryAllocation ? "; use fewer slots, a smaller stack or a smaller region" : "";
+  throw ResourceError(
+      fmt::format("cuda: {}: {} ({}){}", what, cudaGetErrorString(code), cudaGetErrorName(code), advice));
+}
+
+DeviceScope::DeviceScope(int device) {
+  check(cudaGetDevice(&before_), "which device is current");
+  check(cudaSetDevice(device), fmt::format("use device {}", device));
+}
+DeviceScope::~DeviceScope() { cudaSetDevice(before_); }
+
+namespace {
+double mebibytes(std::size_t bytes) { return static_cast<double>(bytes) / 1048576.0; }
+}  // namespace
+
+DeviceMemory::DeviceMemory(std::size_t bytes) {
+  if (bytes == 0) return;
+  check(cudaMalloc(&data_, bytes), fmt::format("{:.1f} MiB of device memory", mebibytes(bytes)));
+  if (const cudaError_t code = cudaMemset(data_, 0, bytes); code != cudaSuccess) {
+    cudaFree(data_);
+    check(code, "clear device memory");
+  }
+}
+DeviceMemory::~DeviceMemory() { cudaFree(data_); }
+DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+
+PinnedMemory::PinnedMemory(std::size_t bytes) {
+  if (bytes == 0) return;
+  check(cudaHostAlloc(&data_, bytes, cudaHostAllocMapped | cudaHostAllocPortable),
+        fmt::format("{:.1f} MiB of pinned host memory", mebibytes(bytes)));
+  std::memset(data_, 0, bytes);
+}
+PinnedMemory::~PinnedMemory() { cudaFreeHost(data_); }
+
+Pinning::Pinning(void* data, std::size_t bytes) {
+  check(cudaHostRegister(data, bytes, cudaHostRegisterMapped | cudaHostRegisterPortable),
+        fmt::format("pin {:.1f} MiB of the RASHPA buffer", mebibytes(bytes)));
+  data_ = data;
+}
+Pinning::~Pinning() {
+  if (data_ != nullptr) cudaHostUnregister(data_);
+}
+
+Stream::Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream"); }
+Stream::~Stream() {
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+}
+Stream::Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+
+void Graph::begin(cudaStream_t stream) {
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "begin to capture a graph");
+}
+
+void Graph::end(cudaStream_t stream, cudaError_t code) {
+  cudaGraph_t captured = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(stream, &captured);
+  const cudaError_t made =
+      code == cudaSuccess && ended == cudaSuccess ? cudaGraphInstantiate(&graph_, captured, 0) : cudaSuccess;
+  if (captured != nullptr) cudaGraphDestroy(captured);
+  check(code, "capture a graph");
+  check(ended, "end the capture of a graph");
+  check(made, "make a graph ready");
+  check(cudaGraphUpload(graph_, stream), "upload a graph");
+}
+
+Graph::~Graph() {
+  if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+}
+Graph::Graph(Graph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+
+}  // namespace rashpa::unit::cuda

@@ -1,0 +1,76 @@
+#include "rashpa/unit/factory.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <thread>
+#include <utility>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/unit/cpu/cpu_unit.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "rashpa/unit/cuda/cuda_unit.hpp"
+#endif
+
+namespace rashpa::unit {
+
+namespace {
+
+constexpr std::array kKinds{std::pair{"cpu", Kind::cpu}, std::pair{"cuda", Kind::cuda}};
+constexpr std::array kTriggers{std::pair{"auto", Trigger::automatic}, std::pair{"launch", Trigger::launch},
+                               std::pair{"graph", Trigger::graph}, std::pair{"stream", Trigger::stream},
+                               std::pair{"persistent", Trigger::persistent}};
+
+template <typename Table>
+auto value_of(const Table& table, std::string_view name, const char* what) {
+  std::string known;
+  for (const auto& [text, value] : table) {
+    if (name == text) return value;
+    known += known.empty() ? text : fmt::format(", {}", text);
+  }
+  throw ConfigError(fmt::format("unit: no {} '{}'; choose one of {}", what, name, known));
+}
+
+template <typename Table, typename Value>
+std::string_view text_of(const Table& table, Value value) noexcept {
+  for (const auto& [text, known] : table) {
+    if (known == value) return text;
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+Kind kind_of(std::string_view name) { return value_of(kKinds, name, "kind"); }
+std::string_view name_of(Kind kind) noexcept { return text_of(kKinds, kind); }
+Trigger trigger_of(std::string_view name) { return value_of(kTriggers, name, "trigger"); }
+std::string_view name_of(Trigger trigger) noexcept { return text_of(kTriggers, trigger); }
+
+std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
+                                Doorbell& done_bell) {
+  if (choice.kind == Kind::cpu) {
+    if (choice.trigger != Trigger::automatic) {
+      throw ConfigError(
+          fmt::format("unit: trigger {} is for accelerators; leave it out with unit cpu", name_of(choice.trigger)));
+    }
+    return std::make_unique<CpuUnit>(pipeline, layout, choice.placement, done_bell);
+  }
+#ifdef RASHPA_HAVE_CUDA
+  return cuda::make_unit(choice, pipeline, layout, done_bell);
+#else
+  throw ConfigError("unit: this program was built without CUDA; use unit cpu, or build where nvcc is found");
+#endif
+}
+
+std::vector<Available> available_units() {
+  std::vector<Available> units{
+      {.name = "cpu", .usable = true, .what = fmt::format("{} processors", std::thread::hardware_concurrency())}};
+#ifdef RASHPA_HAVE_CUDA
+  units.push_back(cuda::available());
+#else
+  units.push_back({.name = "cuda", .usable = false, .what = "not built in: nvcc was not found"});
+#endif
+  return units;
+}
+
+}  // namespace rashpa::unit

@@ -1,0 +1,52 @@
+#pragma once
+/// Which units this program has, and how one is made. Accelerators are optional when it is built and when it runs.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rashpa/unit/unit.hpp"
+
+namespace rashpa::unit {
+
+enum class Kind : std::uint8_t { cpu, cuda };
+
+/// Throws ConfigError that lists the kinds when `name` is none of them.
+Kind kind_of(std::string_view name);
+std::string_view name_of(Kind kind) noexcept;
+
+/// How work on an accelerator is started (docs/explanations/gpu.md).
+enum class Trigger : std::uint8_t {
+  automatic,   ///< the fastest that fits
+  launch,      ///< the host launches every step
+  graph,       ///< the host launches one graph a stack
+  stream,      ///< graphs are enqueued ahead and held by a wait for a word that the host writes
+  persistent,  ///< a resident kernel polls the word and runs the pipeline itself
+};
+
+/// Throws ConfigError that lists the triggers when `name` is none of them.
+Trigger trigger_of(std::string_view name);
+std::string_view name_of(Trigger trigger) noexcept;
+
+struct Choice {
+  Kind kind = Kind::cpu;
+  Placement placement{};                 ///< cpu: its threads; cuda: the processor of the thread that takes results
+  int device = 0;                        ///< cuda: its number
+  Trigger trigger = Trigger::automatic;  ///< cuda
+};
+
+/// Makes the unit with all its memory. Throws ConfigError when the pipeline does not fit the layout (order, input type,
+/// calibration shape) or the unit, ResourceError when memory or device are not there.
+std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
+                                Doorbell& done_bell);
+
+/// A unit of this machine.
+struct Available {
+  std::string name;  ///< as kind_of() takes it
+  bool usable = false;
+  std::string what;  ///< which device, or why it cannot be used
+};
+std::vector<Available> available_units();
+
+}  // namespace rashpa::unit

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Collects what a GPU machine without network needs to run the device programs of build folder $1 into folder $2: the programs,
+# the shared libraries that such a machine may lack, the recorded frames of the tests, and facts about the build. The C
+# and C++ run-time libraries stay here: those of the other machine may be newer, never older.
+set -euo pipefail
+build=$1
+bundle=$2
+most_mib=64
+[ -f "$build/device_programs.txt" ] || { echo "device-bundle: $build has no device programs; CUDA was not found (nvcc in PATH?)" >&2; exit 1; }
+rm -rf "$bundle"
+mkdir -p "$bundle/bin" "$bundle/lib"
+while read -r program; do
+  [ -z "$program" ] && continue
+  cp "$program" "$bundle/bin/"
+  ldd "$program" | awk '$2 == "=>" { print $3 }' |
+    grep -vE '/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s))\.so' | xargs -r -I{} cp -nL {} "$bundle/lib/" || true
+done < "$build/device_programs.txt"
+strip --strip-unneeded "$bundle"/bin/*
+recorded=../shared/data/jungfrau_m049
+if [ -d "$recorded" ]; then
+  mkdir -p "$bundle/shared/data/jungfrau_m049"
+  cp "$recorded"/mod5_raw?.bin.zst "$recorded"/mod5_pedeG?.bin.zst "$bundle/shared/data/jungfrau_m049/"
+fi
+cat > "$bundle/build.json" <<JSON
+{"commit": "$(git rev-parse --short=12 HEAD)$(git diff --quiet HEAD || echo +)",
+ "compiler": "$(c++ --version | head -1)", "cuda": "$(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')"}
+JSON
+chmod -R u+w "$bundle"
+mib=$(du -sm "$bundle" | cut -f1)
+echo "device-bundle: $bundle, $mib MiB: $(ls "$bundle/bin" | tr '\n' ' ')"
+[ "$mib" -lt "$most_mib" ] || { echo "device-bundle: more than $most_mib MiB do not travel" >&2; exit 1; }

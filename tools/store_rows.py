@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Makes the file that is stored in bench/results from the rows of a benchmark program: name, machine facts with those of the GPU, rows.
+
+Usage: store_rows.py NAME BUILD_JSON ROWS OUT. Prints the rows as a table. Runs where the package's dependencies are not installed.
+"""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def _machine() -> dict[str, Any]:
+    """The facts that `rashpa bench` writes, from the file alone, and those of the GPU."""
+    path = Path(__file__).resolve().parents[1] / "python" / "rashpa" / "control" / "machine.py"
+    spec = importlib.util.spec_from_file_location("machine", path)
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"store_rows: {path} is no module")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    facts: dict[str, Any] = module.machine_facts()
+    query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem"]
+    done = subprocess.run([*query, "--format=csv,noheader"], capture_output=True, text=True, check=True)  # noqa: S603
+    gpus = [line.split(", ") for line in done.stdout.splitlines() if line]
+    names = ("name", "driver", "memory", "clock", "memory_clock")
+    facts["gpus"] = [dict(zip(names, gpu, strict=True)) for gpu in gpus]
+    return facts
+
+
+def main() -> int:
+    """Exit status."""
+    name, build, rows_file, out = sys.argv[1:5]
+    rows = [json.loads(line) for line in Path(rows_file).read_text(encoding="utf-8").splitlines() if line.strip()]
+    machine = _machine() | json.loads(Path(build).read_text(encoding="utf-8"))
+    document = {"name": name, "machine": machine, "rows": rows}
+    Path(out).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    for row in rows:
+        against = f"  {row['ratio']:6.2f} x {row['against']}" if row["against_value"] else ""
+        print(f"{row['what']:<78} {row['value']:9.2f} {row['unit']:<9}{against}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
