@@ -65,6 +65,7 @@ test-device:  ## on a GPU machine: tests, compute-sanitizer, benchmarks of build
 bench: build  ## the benchmarks, results in out/bench
 	mkdir -p out/bench
 	$(BIN)/rashpa bench link --link roce --json out/bench/link.json
+	$(BIN)/rashpa bench link --link pcie --json out/bench/link_pcie.json
 	$(BIN)/rashpa bench kernel jungfrau --json out/bench/jungfrau.json
 
 lint: build  ## format, types and layers; clang-tidy on what changed since LINT_BASE (make tidy: on everything)

@@ -79,7 +79,7 @@ class RoceOptions:
     def __init__(self) -> None: ...
 
 class VerbsOptions:
-    """What only the link "verbs" has."""
+    """What only the link "verbs" has; `verify` is for "pcie", too."""
 
     device: str  # "rxe0"; empty: the one that has the address
     transport: str  # "uc" | "rc"
@@ -172,7 +172,7 @@ class SourceDtp:
 class EmulatorConfig:
     dataset: Dataset
     dtps: list[SourceDtp]
-    link: str  # "roce" | "verbs"
+    link: str  # "roce" | "verbs" | "pcie"
     destination_link: str  # of the receiver
     roce: RoceOptions
     verbs: VerbsOptions
@@ -347,7 +347,7 @@ class BufferConfig:
 class ReceiverConfig:
     buffers: list[BufferConfig]
     memory: str  # "pageable" | "huge": all buffers lie in one registered block
-    link: str  # "roce" | "verbs"
+    link: str  # "roce" | "verbs" | "pcie"
     source_link: str  # of the emulator
     roce: RoceOptions
     verbs: VerbsOptions
@@ -404,7 +404,7 @@ class ReceiverStatus:
     state: str  # "configured" | "armed" | "running" | "finished" | "stopped"
     buffers: list[BufferStatus]
     link: dict[str, int]  # the members of link::ReceiverStats
-    memory: str  # what the machine gave: "pageable" | "transparent-huge" | "huge"
+    memory: str  # what the machine gave: "pageable" | "transparent-huge" | "huge", with "shared-" in front for pcie
     elapsed_s: float  # first packet to last decision
     first_incomplete: str  # "buffer full image 17 (frame 17): DTP 2 module 1 lost its event", empty when none
 

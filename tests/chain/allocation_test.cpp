@@ -33,8 +33,11 @@ void operator delete[](void* memory, std::size_t) noexcept {
 namespace rashpa::chain {
 namespace {
 
-TEST(Allocation, a_million_events_cost_none) {
+class AllocationOver : public testing::TestWithParam<const char*> {};
+
+TEST_P(AllocationOver, a_million_events_cost_none) {
   Plan plan;
+  plan.link = GetParam();
   plan.width = 32;
   plan.height = 1;
   plan.modules = 2;
@@ -46,6 +49,7 @@ TEST(Allocation, a_million_events_cost_none) {
   chain.emulator->start();
   while (chain.receiver->status().buffers[0].books.complete < 1000) std::this_thread::yield();  // every thread runs
   const std::uint64_t before = chain.receiver->status().buffers[0].books.complete;
+  g_allocations = 0;
   g_counting = true;
   const bool sent = chain.emulator->wait(100);
   const bool decided = chain.receiver->wait(100);
@@ -57,6 +61,9 @@ TEST(Allocation, a_million_events_cost_none) {
   EXPECT_LT(before, 100'000U) << "most of the run was counted";
   EXPECT_EQ(g_allocations.load(), 0U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Links, AllocationOver, testing::Values("roce", "pcie"),
+                         [](const auto& param) { return param.param; });
 
 TEST(Allocation, the_counter_counts) {
   g_counting = true;

@@ -38,6 +38,8 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
   receiver::Config config;
   config.buffers.push_back(buffer);
   config.memory = memory::MemoryKind::pageable;
+  config.link = plan.link;
+  config.source_link = plan.link;
   config.roce = plan.roce;
   config.bind_address = plan.destination.address;
   config.port = 0;
@@ -47,6 +49,8 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
 
   emulator::Config source;
   source.dataset = dataset::make_pattern({plan.width, plan.height, PixelType::u16}, plan.modules, 8);
+  source.link = plan.link;
+  source.destination_link = plan.link;
   source.roce = plan.roce;
   source.bind_address = plan.source.address;
   source.frames = plan.frames;

@@ -27,6 +27,7 @@ struct Plan {
   std::uint32_t stack = 4;
   std::uint32_t slots = 16;
   std::int64_t deadline_ms = 2000;
+  std::string link = "roce";  ///< of both ends
   link::roce::Options roce{};
   Place source{};
   Place destination{};

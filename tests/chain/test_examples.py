@@ -76,6 +76,27 @@ def test_first_light_balances_its_books_and_keeps_the_hits(tmp_path: Path) -> No
         assert (np.asarray(stored[0])[512:548] == np.iinfo(np.int16).min).all(), "the gap is masked, not 0"
 
 
+def test_two_processes_that_share_memory_give_the_same_images_as_over_packets(tmp_path: Path) -> None:
+    code, output, report = run(edited(tmp_path, "04_pcie.toml", frames="240", rate_hz="0.0", output='"."'), tmp_path)
+    assert code == 0, output
+    books = report["books"]
+    assert books["balanced"]
+    assert books["expected"] == books["complete"] == 240 + 48
+    assert books["accepted"] == books["written"] > 0
+    assert report["proof"] == {"verify": "all", "of": "CRC32C of every image", "crc_mismatches": 0}
+    assert not report["icrc"]["checked"]
+    assert report["memory"].startswith("shared-")
+    roce = tmp_path / "roce.toml"
+    text = (tmp_path / "04_pcie.toml").read_text(encoding="utf-8")
+    roce.write_text(
+        text.replace('kind = "pcie"', 'kind = "roce"\nport = 0').replace('"pcie"', '"roce"'), encoding="utf-8"
+    )
+    assert run(roce, tmp_path)[0] == 0
+    with h5py.File(tmp_path / "pcie_full_master.h5") as pcie, h5py.File(tmp_path / "roce_full_master.h5") as other:
+        for name in ("/entry/data/data", "/entry/data/frame_number", "/entry/rashpa/bright_pixels"):
+            np.testing.assert_array_equal(pcie[name][:], other[name][:], err_msg=name)
+
+
 @pytest.mark.slow
 def test_the_books_equal_the_log_over_a_hundred_thousand_images_of_faults(tmp_path: Path) -> None:
     code, output, report = run(EXAMPLES / "02_faults.toml", tmp_path)
@@ -119,12 +140,21 @@ def children(process: int) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("victim", ["emulator", "receiver", "interrupt"])
+@pytest.mark.parametrize(
+    ("example", "victim"),
+    [
+        ("01_first_light", "emulator"),
+        ("01_first_light", "receiver"),
+        ("01_first_light", "interrupt"),
+        ("04_pcie", "emulator"),
+        ("04_pcie", "receiver"),
+    ],
+)
 def test_a_broken_run_ends_soon_names_the_first_missing_image_and_the_next_run_works(
-    tmp_path: Path, victim: str
+    tmp_path: Path, example: str, victim: str
 ) -> None:
-    file = edited(tmp_path, "01_first_light.toml", frames="100000", output='"."')
-    data = tmp_path / "first_light_full_data_000001.h5"
+    file = edited(tmp_path, f"{example}.toml", frames="100000", output='"."')
+    data = tmp_path / f"{example[3:]}_full_data_000001.h5"
     process = subprocess.Popen(
         [*COMMAND, str(file), "--report", str(tmp_path / "report")],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -151,8 +181,6 @@ def test_a_broken_run_ends_soon_names_the_first_missing_image_and_the_next_run_w
         assert "SIGKILL" in flat
     assert not any(Path(f"/proc/{node}").exists() for node in nodes.values()), "no process is left behind"
 
-    code, output, report = run(
-        edited(tmp_path, "01_first_light.toml", frames="20", rate_hz="0.0", output='"."'), tmp_path
-    )
+    code, output, report = run(edited(tmp_path, f"{example}.toml", frames="20", rate_hz="0.0", output='"."'), tmp_path)
     assert code == 0, output
     assert report["books"]["complete"] == 24

@@ -10,7 +10,7 @@ using link::DestinationDtp;
 using link::Pair;
 
 Pair make(const link::roce::Options& options, const std::string& source, const std::string& destination,
-          const Cable& cable, std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+          const Cable& cable, const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
           Doorbell& bell) {
   Pair pair;
   std::unique_ptr<link::roce::RoceReceiver> receiver;
@@ -19,7 +19,8 @@ Pair make(const link::roce::Options& options, const std::string& source, const s
     link::roce::ReceiverConfig config;
     config.bind_address = destination;
     config.options = options;
-    receiver = std::make_unique<link::roce::RoceReceiver>(config, region, dtps, std::vector<ArrivalRing*>{&ring}, bell);
+    receiver = std::make_unique<link::roce::RoceReceiver>(config, region.bytes(), dtps,
+                                                          std::vector<ArrivalRing*>{&ring}, bell);
   });
   cable.one.within([&] {
     for (const auto& endpoint : receiver->endpoints()) {
@@ -42,14 +43,14 @@ const Cable& cable() {
   return one;
 }
 
-Pair make_roce1(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_roce1(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                 Doorbell& bell) {
   const Cable& way = cable();
   return make({.pmtu = 1024, .framing = link::roce::Framing::v1}, way.one.gid(), way.two.gid(), way, region, dtps, ring,
               bell);
 }
 
-Pair make_full_icrc(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_full_icrc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                     Doorbell& bell) {
   const Cable& way = cable();
   return make({.pmtu = 1024, .icrc = link::roce::IcrcMode::full}, way.one.ipv4(), way.two.ipv4(), way, region, dtps,

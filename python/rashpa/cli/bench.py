@@ -24,11 +24,11 @@ _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 _ROW = ("what", "value", "unit", "against", "against_value", "ratio")
 # Name of a benchmark: what it measures.
 _BENCHMARKS = {
-    "link": "a link's lines per second, loss-free, against ZeroMQ, plain UDP sockets and memcpy",
+    "link": "a link's bytes per second, loss-free: roce against ZeroMQ, plain UDP sockets and memcpy, pcie against memcpy",
     "kernel": "a kernel's bytes per second on one core, against memcpy of the same bytes",
 }
 
-_LINKS = ("roce",)
+_LINKS = ("roce", "pcie")
 FAILED, BAD_INPUT = 1, 2
 
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write name, machine and rows to this file.")]
@@ -52,11 +52,13 @@ def link(
     ] = 4096,
     json_file: JsonFile = None,
 ) -> None:
-    """A link from one process to another, ICRC and CRC32C on. Further options go to the program: --seconds, --repeats, --pmtu,
-    --window, --packetisation."""
+    """A link between two cores. roce: ICRC and CRC32C on. pcie: runs of 1 MiB with the receiver's CRC32C check off, sampled and on, then
+    the latency of single events. Further options go to the program: --seconds, --repeats, --pmtu, --window, --packetisation, --events."""
     if link_ not in _LINKS:
         raise _refusal(f"there is no benchmark of link {link_}; there is {', '.join(_LINKS)}")
-    _run("link", f"link {link_}", ["--json", "--line-bytes", str(line_bytes), *context.args], json_file)
+    _run(
+        "link", f"link {link_}", ["--link", link_, "--json", "--line-bytes", str(line_bytes), *context.args], json_file
+    )
 
 
 @app.command(context_settings=_PASS_ON)

@@ -10,11 +10,11 @@ from typing import Any
 from rashpa.cli.report_html import html_of
 from rashpa.control.machine import machine_facts
 from rashpa.control.manager import Outcome
+from rashpa.control.proof import proof_of
 from rashpa.control.telegram import Books, BufferStatus, Latency, SourceStatus, count_of
 
 VERSION = 1
 STAGES = ("ready", "decision", "written")
-_PROOF = "map of lines and CRC32C of every image"
 _FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")
 
 
@@ -33,6 +33,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
     rates = outcome.rates
     link = count_of(outcome.destination.counts, "link") if outcome.destination else {}
     buffers = outcome.destination.buffers if outcome.destination else ()
+    compared, verify = proof_of(file.link.destination_kind, file.link.verify)
     return {
         "version": VERSION,
         "made": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -61,12 +62,12 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
         "injected": _injected(outcome),
         "link": link,
         "icrc": {
-            "check": file.link.icrc if file.link.destination_kind == "roce" else "provider",
+            "check": {"roce": file.link.icrc, "verbs": "provider"}.get(file.link.destination_kind, "none"),
             "exact": link.get("icrc_exact", 0),
             "modulo_id": link.get("icrc_modulo_id", 0),
             "bad": link.get("icrc_bad", 0),
         },
-        "proof": {"verify": "all", "of": _PROOF, "crc_mismatches": link.get("crc_mismatches", 0)},
+        "proof": {"verify": verify, "of": compared, "crc_mismatches": link.get("crc_mismatches", 0)},
         "memory": outcome.destination.memory if outcome.destination else "",
         "source": _source(outcome.emulator.source if outcome.emulator else None),
         "notifications": [

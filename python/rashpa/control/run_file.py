@@ -13,6 +13,7 @@ Rectangle = tuple[int, int, int, int]  # x, y, width, height in pixels
 Position = tuple[int, int]  # x, y in pixels of the assembled image
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+LinkName = Literal["roce", "verbs", "pcie"]
 Processor = Annotated[int, Field(ge=-1)]
 
 
@@ -71,12 +72,13 @@ class Detector(Section):
 class Link(Section):
     """How bytes travel from the emulator to the receiver."""
 
-    kind: Literal["roce", "verbs"] = Field(
+    kind: LinkName = Field(
         default="roce",
-        description="of both sides: RoCE in user space, or an RNIC (or the kernel's Soft-RoCE) by libibverbs",
+        description="of both sides: RoCE in user space, an RNIC (or the kernel's Soft-RoCE) by libibverbs, or memory that two processes "
+        "of one machine share",
     )
-    source: Literal["roce", "verbs"] | None = Field(default=None, description="of the emulator, where it differs")
-    destination: Literal["roce", "verbs"] | None = Field(default=None, description="of the receiver, where it differs")
+    source: LinkName | None = Field(default=None, description="of the emulator, where it differs; pcie never does")
+    destination: LinkName | None = Field(default=None, description="of the receiver, where it differs; pcie never does")
     pmtu: Literal[256, 512, 1024, 2048, 4096] = 4096
     packetisation: Literal["only", "first_middle_last"] = "only"
     flow: Literal["credits", "paced"] = "credits"
@@ -110,7 +112,7 @@ class Link(Section):
     receiver_device: str = Field(default="", description="verbs: empty for the one that has receiver_address")
     transport: Literal["uc", "rc"] = Field(default="uc", description="rc: the link repairs losses; both sides verbs")
     verify: Literal["all", "sampled", "off"] = Field(
-        default="all", description="verbs: images whose CRC32C the receiver compares; sampled: one in 16"
+        default="all", description="verbs and pcie: images whose CRC32C the receiver compares; sampled: one in 16"
     )
     poll: Literal["spin", "event"] = "event"
     memory: Literal["pageable", "huge"] = Field(

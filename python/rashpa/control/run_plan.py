@@ -3,6 +3,7 @@
 Everything that can be wrong without asking a machine is found here, before anything starts; `capacity` asks the machines.
 """
 
+import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,6 +122,8 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
             f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … 255; use fewer bands, modules or buffers"
         )
     problems += _run_problems(file, source)
+    problems += _framing_problems(file.link, source)
+    problems += _link_problems(file, source)
     problems += dataset_problems(file, source)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
@@ -272,6 +275,18 @@ def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, 
             yield f"{source.where((*path, 'kernel', number, 'min_pixels'))}: {kernel.min_pixels} is more than max_pixels ({kernel.max_pixels})"
 
 
+def _link_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    kinds = (file.link.source_kind, file.link.destination_kind)
+    if "pcie" not in kinds:
+        return
+    if kinds != ("pcie", "pcie"):
+        key = "source" if file.link.source is not None else "destination"
+        yield f"{source.where(('link', key))}: pcie is memory that both sides map; both are pcie, or neither (here {' → '.join(kinds)})"
+    for name in ("drop", "duplicate", "reorder", "corrupt"):
+        if getattr(file.faults, name) > 0:
+            yield f"{source.where(('faults', name))}: pcie has no packets that faults could hit; 0, or another link"
+
+
 def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
     for number, dead in enumerate(file.faults.dead_modules):
         if dead.module >= len(file.detector.module):
@@ -284,3 +299,32 @@ def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
             url.startswith(f"http://{host}") for host in ("127.", "localhost", "[::1]")
         ):
             yield f"{source.where(('nodes', field))}: {url}; nodes elsewhere are reached by https:// only"
+
+
+def _framing_problems(link: toml.Link, source: RunFileSource) -> Iterator[str]:
+    kinds = (link.source_kind, link.destination_kind)
+    if link.framing == "v1":
+        if kinds != ("roce", "roce"):
+            yield f'{source.where(("link", "framing"))}: v1 needs kind "roce" on both sides; use "v2"'
+        for field, address in (
+            ("emulator_address", link.emulator_address),
+            ("receiver_address", link.receiver_address),
+        ):
+            if not address.lower().startswith("fe80:") or "%" not in address:
+                yield (
+                    f'{source.where(("link", field))}: "{address}" is no link-local GID with its interface; framing v1 needs '
+                    "one such as fe80::8ec:aff:fe01:203%eth0 (the EUI-64 form of the MAC address)"
+                )
+    elif link.icrc == "full" and link.destination_kind == "roce" and _is_wildcard_v4(link.receiver_address):
+        yield (
+            f'{source.where(("link", "receiver_address"))}: icrc = "full" on IPv4 watches one address; give that of the '
+            'interface that receives, or choose icrc = "modulo_id"'
+        )
+
+
+def _is_wildcard_v4(text: str) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:  # the link says what is wrong with it
+        return False
+    return address.version == 4 and address.is_unspecified

@@ -15,7 +15,8 @@ NAMESPACE = "urn:rashpa:telegram:1"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One end of one queue pair; DTPs in the order of the Configure telegram."""
+    """One end of one queue pair; DTPs in the order of the Configure telegram. With pcie `address` is the receiver's control block,
+    /proc/<process>/fd/<file>, and `qpn` the DTP's position."""
 
     address: str
     port: int
@@ -55,7 +56,7 @@ class Roce:
 
 @dataclass(frozen=True)
 class Verbs:
-    """What only the link verbs has. `device` empty: the one that has the address."""
+    """What only the link verbs has; `verify` is for pcie, too. `device` empty: the one that has the address."""
 
     device: str = ""
     transport: str = "uc"

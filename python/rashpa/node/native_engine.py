@@ -214,6 +214,7 @@ class NativeDestination:
             with _native_errors(module):
                 config = receiver_config(module, order, run, output)
                 config.roce = roce_options(module, order.roce)
+                config.verbs = verbs_options(module, order.verbs)
                 self._engine = module.Receiver(config)
         except EngineError:
             output.restore_old()
@@ -326,7 +327,7 @@ class NativeFactory:
             kernels=("jungfrau", "bragg_count", "csr") if receives else (),
             sinks=("hdf5", "memory", "null") if receives else (),
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
-            links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs")),
+            links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs", "pcie")),
         )
 
     def make(self, order: Configure) -> NativeSource | NativeDestination:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from rashpa.control import telegram
+from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
 from rashpa.node.dataset_parts import parameters_of, spec_of
@@ -15,7 +16,8 @@ def receiver_config(module: Any, order: telegram.Destination, run: int, output: 
     """Everything but the link's options. EngineError when calibration or output cannot be had."""
     calibration = _calibration_of(order)
     config = module.ReceiverConfig()
-    config.buffers = [_buffer_config(module, buffer, calibration, output) for buffer in order.buffers]
+    proof = "{} ({})".format(*proof_of(order.link, order.verbs.verify))
+    config.buffers = [_buffer_config(module, buffer, calibration, output, proof) for buffer in order.buffers]
     config.memory = order.memory
     config.link = order.link
     config.source_link = order.peer_link
@@ -45,7 +47,9 @@ def _calibration_of(order: telegram.Destination) -> list[Maps]:
     return [Maps(maps.pedestal, maps.gain, maps.mask) for maps in found]
 
 
-def _buffer_config(module: Any, buffer: telegram.Buffer, calibration: list[Maps], output: OutputFiles) -> Any:
+def _buffer_config(
+    module: Any, buffer: telegram.Buffer, calibration: list[Maps], output: OutputFiles, proof: str
+) -> Any:
     maps = maps_of_buffer(buffer, calibration) if any(kernel.name == "jungfrau" for kernel in buffer.kernels) else None
     config = module.BufferConfig()
     for name in (
@@ -67,7 +71,7 @@ def _buffer_config(module: Any, buffer: telegram.Buffer, calibration: list[Maps]
         module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
     config.kernels = [_kernel(module, kernel, maps) for kernel in buffer.kernels]
-    config.sinks = [_sink(module, sink, buffer, maps, output) for sink in buffer.sinks]
+    config.sinks = [_sink(module, sink, buffer, maps, output, proof) for sink in buffer.sinks]
     return config
 
 
@@ -82,7 +86,9 @@ def _kernel(module: Any, kernel: telegram.Kernel, maps: Maps | None) -> Any:
     raise EngineError("config", f"kernel {kernel.name} is not known here")
 
 
-def _sink(module: Any, sink: telegram.Sink, buffer: telegram.Buffer, maps: Maps | None, output: OutputFiles) -> Any:
+def _sink(
+    module: Any, sink: telegram.Sink, buffer: telegram.Buffer, maps: Maps | None, output: OutputFiles, proof: str
+) -> Any:
     values = parameters_of(sink)
     if sink.kind == "null":
         return module.NullSink()
@@ -91,18 +97,18 @@ def _sink(module: Any, sink: telegram.Sink, buffer: telegram.Buffer, maps: Maps 
     if sink.kind == "hdf5":
         prefix = Path(values["prefix"])
         output.claim(prefix, values["existing"])
-        metadata = _metadata(module, values["metadata"], buffer, maps)
+        metadata = _metadata(module, values["metadata"], buffer, maps, proof)
         return module.Hdf5Sink(str(prefix), metadata, values["images_per_file"], values["threads"])
     raise EngineError("config", f"sink {sink.kind} is not known here")
 
 
-def _metadata(module: Any, values: dict[str, Any], buffer: telegram.Buffer, maps: Maps | None) -> Any:
+def _metadata(module: Any, values: dict[str, Any], buffer: telegram.Buffer, maps: Maps | None, proof: str) -> Any:
     metadata = module.NxmxMetadata()
     parts = {"modules": module.NxmxModule, "dtps": module.NxmxDtp}
     for name, value in values.items():
         setattr(metadata, name, [_filled(parts[name](), entry) for entry in value] if name in parts else value)
     metadata.software_version = software_version()
-    metadata.proof = "map of lines and CRC32C of every image (all)"
+    metadata.proof = proof
     metadata.pixel_mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
     return metadata
 

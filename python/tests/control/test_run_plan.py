@@ -117,6 +117,19 @@ def test_dtps_may_be_placed_by_hand(tmp_path: Path) -> None:
             FULL + 2 * "[[buffer.dtp]]\nmodule = 1\nregion = [0, 0, 8, 4]\nplace = [0, 0]\n",
             "dtp[1].place: [0, 0, 8, 4] overlaps [0, 0, 8, 4] of dtp[0]",
         ),
+        (
+            FULL + '[link]\nframing = "v1"\nemulator_address = "10.0.0.1"\n',
+            'plan.toml:22: link.emulator_address: "10.0.0.1" is no link-local GID with its interface',
+        ),
+        (
+            FULL + '[link]\nframing = "v1"\nreceiver_address = "fe80::1"\n',
+            'link.receiver_address: "fe80::1" is no link-local GID with its interface',
+        ),
+        (FULL + '[link]\nframing = "v1"\nkind = "verbs"\n', 'v1 needs kind "roce" on both sides'),
+        (
+            FULL + '[link]\nicrc = "full"\nreceiver_address = "0.0.0.0"\n',
+            'link.receiver_address: icrc = "full" on IPv4 watches one address',
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused_with_its_place(tmp_path: Path, text: str, says: str) -> None:
@@ -206,3 +219,27 @@ def test_each_side_is_told_its_own_link_and_that_of_the_other(tmp_path: Path) ->
     source = source_telegram(plan, ends, places).source
     assert source is not None
     assert (source.link, source.peer_link, source.verbs.device) == ("roce", "verbs", "")
+
+
+def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, HEAD + '[link]\nkind = "pcie"\nverify = "off"\n' + FULL)
+    destination = destination_telegram(plan).destination
+    assert destination is not None
+    assert (destination.link, destination.peer_link, destination.verbs.verify) == ("pcie", "pcie", "off")
+    ends = [Endpoint("/proc/4711/fd/12", 0, number, 3735928559, 0) for number in range(len(plan.dtps))]
+    places = [Placement(0, 4096, 4, 0, 64, 64, 8, 65536)] * len(plan.dtps)
+    order = source_telegram(plan, ends, places)
+    assert decode(encode(order)) == order
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[link]\nsource = "pcie"\n', "19: link.source: pcie is memory that both sides map"),
+        ('[link]\nkind = "pcie"\ndestination = "verbs"\n', "20: link.destination: pcie is memory"),
+        ('[link]\nkind = "pcie"\n[faults]\ncorrupt = 0.1\n', "21: faults.corrupt: pcie has no packets"),
+    ],
+)
+def test_what_shared_memory_cannot_do_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(RunFileError, match=says):
+        plan_of(tmp_path, HEAD + text + FULL)

@@ -8,7 +8,9 @@ import pytest
 
 from rashpa.control import telegram
 from rashpa.control.manager import Manager, Outcome
+from rashpa.control.plan_telegrams import destination_telegram
 from rashpa.control.run_plan import load_plan
+from rashpa.node.engine import EngineError
 from rashpa.node.node import Node
 from rashpa.node.server import NodeApp
 
@@ -68,9 +70,12 @@ corrupt = 0.003
 """
 
 
-def run_native(tmp_path: Path, extra: str = "", frames: int = 200, port: int = 0) -> tuple[Outcome, dict[str, Node]]:
+def run_native(
+    tmp_path: Path, extra: str = "", frames: int = 200, port: int = 0, link: str = ""
+) -> tuple[Outcome, dict[str, Node]]:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(frames=frames, output=tmp_path / "out", port=port) + extra)
+    text = RUN.format(frames=frames, output=tmp_path / "out", port=port) + extra
+    path.write_text(text.replace("[link]\n", f"[link]\n{link}\n"))
     nodes = {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}
     transports = {role: httpx.ASGITransport(NodeApp(node, "test").starlette()) for role, node in nodes.items()}
     return asyncio.run(Manager(load_plan(path), transports=transports).run()), nodes
@@ -85,6 +90,36 @@ def test_a_run_over_roce_arrives_complete_and_is_in_the_file(tmp_path: Path) -> 
     with h5py.File(tmp_path / "out" / "native_full_master.h5") as file:
         assert file["/entry/rashpa/frame_number"][()].tolist() == list(range(200))
         assert file["/entry/rashpa/books/written"][()] == 200
+
+
+@pytest.mark.parametrize(
+    ("verify", "proof"), [("all", "CRC32C of every image (all)"), ("off", "none; the event alone (off)")]
+)
+def test_a_run_over_shared_memory_arrives_complete_and_its_file_names_the_proof(
+    tmp_path: Path, verify: str, proof: str
+) -> None:
+    outcome, _ = run_native(tmp_path, link=f'kind = "pcie"\nverify = "{verify}"\nthreads = 2')
+    assert outcome.good, outcome.problem
+    assert outcome.books.expected == outcome.books.complete == 200 + 40
+    assert outcome.destination is not None
+    assert outcome.destination.memory == "shared-pageable"
+    with h5py.File(tmp_path / "out" / "native_full_master.h5") as file:
+        assert file["/entry/rashpa"].attrs["proof"].decode() == proof
+
+
+def test_stalls_and_dead_modules_of_a_source_in_shared_memory_are_as_its_log_says(tmp_path: Path) -> None:
+    faults = "[faults]\nstall = 0.05\nstall_us = 500\n[[faults.dead_modules]]\nmodule = 1\nfrom_frame = 150\n"
+    outcome, _ = run_native(tmp_path, faults, link='kind = "pcie"')
+    assert outcome.good, [account.first_unexplained for account in outcome.accounts]
+    assert outcome.books.partial == 50 + 10
+
+
+def test_a_receiver_is_told_what_only_the_link_verbs_has(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    text = RUN.format(frames=20, output=tmp_path / "out", port=0)
+    path.write_text(text.replace("[link]\n", '[link]\ntransport = "rc"\n'))
+    with pytest.raises(EngineError, match="transport rc needs the link verbs on both sides"):
+        NativeFactory("receiver").make(destination_telegram(load_plan(path)))
 
 
 def test_the_receiver_finds_what_the_emulator_injected(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ struct FaultPlan {
 struct Config {
   std::shared_ptr<const dataset::Dataset> dataset;
   std::vector<SourceDtp> dtps;
-  std::string link = "roce";              ///< of this side: roce or verbs
+  std::string link = "roce";              ///< of this side: roce, verbs or pcie
   std::string destination_link = "roce";  ///< of the other side
   link::roce::Options roce{};
   link::verbs::Options verbs{};

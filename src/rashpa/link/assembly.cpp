@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/link/stream_copy.hpp"
 
 namespace rashpa::link {
 
@@ -19,33 +17,6 @@ namespace {
 constexpr std::uint64_t kReorderPackets = 8;
 constexpr std::int64_t kReorderNs = 5'000'000;
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
-
-// Copies past the caches where it pays: the stack is read when many more lines have come, so that reading the
-// destination's cache lines before they are overwritten would only cost bandwidth. emit() orders these stores before
-// the arrival.
-void write_through(std::byte* to, std::span<const std::byte> from) noexcept {
-#ifdef __SSE2__
-  constexpr std::size_t kWorthIt = 1024;
-  if (from.size() >= kWorthIt && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
-    std::size_t at = 0;
-    for (; at + 64 <= from.size(); at += 64) {
-      const auto* source = reinterpret_cast<const __m128i*>(from.data() + at);
-      auto* target = reinterpret_cast<__m128i*>(to + at);
-      const __m128i a = _mm_loadu_si128(source);
-      const __m128i b = _mm_loadu_si128(source + 1);
-      const __m128i c = _mm_loadu_si128(source + 2);
-      const __m128i d = _mm_loadu_si128(source + 3);
-      _mm_stream_si128(target, a);
-      _mm_stream_si128(target + 1, b);
-      _mm_stream_si128(target + 2, c);
-      _mm_stream_si128(target + 3, d);
-    }
-    std::memcpy(to + at, from.data() + at, from.size() - at);
-    return;
-  }
-#endif
-  std::memcpy(to, from.data(), from.size());
-}
 
 // a·b + c without overflow, or the largest value.
 std::uint64_t bounded(std::uint64_t a, std::uint64_t b, std::uint64_t c) noexcept {
@@ -164,7 +135,7 @@ void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_
   ++packets_;
   if (index < next_ || index >= granted() || index >= dtp_.images) return count_not_free(index);
   Image& image = open_image(index);
-  write_through(region_ + offset, bytes);
+  stream_copy(region_ + offset, bytes);  // emit() comes behind a fence
   const std::uint64_t units = bytes.size() / unit_;
   const std::uint64_t fresh = image.map.set(linear / unit_, units);
   if (linear == image.crc_bytes) {
@@ -288,12 +259,15 @@ void Assembly::decide(std::uint64_t closed, std::uint64_t released, std::int64_t
     const bool close = next_ < closed;
     const bool whole = sight_ == Sight::events || image.map.full();
     const bool overrun = overrun_[next_slot_] == next_;
-    const bool settled = event ? whole || (any_event_ && latest_event_ > next_) : overrun || given_up(now);
+    const bool passed = !event && !overrun && next_ < passed_;
+    const bool settled = event ? whole || (any_event_ && latest_event_ > next_) : overrun || passed || given_up(now);
     if (!settled && !close) break;
     Arrival arrival = judge(image, event);
     if (!event) {
       arrival.last_packet_ns = now;
-      if (overrun) {
+      const bool overwritten = passed && not_free_ == NotFree::overrun;
+      if (overwritten) counters_->overrun_packets.add(1);
+      if (overrun || overwritten) {
         arrival.loss = Loss::overrun;
       } else if (!settled) {
         arrival.loss = Loss::deadline;
@@ -301,9 +275,7 @@ void Assembly::decide(std::uint64_t closed, std::uint64_t released, std::int64_t
     }
     ++next_;
     next_slot_ = next_slot_ + 1 == placement_.slots ? 0 : next_slot_ + 1;
-#ifdef __SSE2__
-    _mm_sfence();
-#endif
+    stream_fence();
     if (!out.emit(arrival)) return;
   }
 }

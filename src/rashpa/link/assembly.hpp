@@ -53,6 +53,9 @@ class Assembly {
   /// nobody changes it meanwhile.
   void put_event(std::uint64_t offset, std::span<const std::byte> record, std::uint32_t immediate,
                  std::int64_t now) noexcept;
+  /// The events of all images < `end` have been put, no other comes: known to links that keep them in order. Without
+  /// credits, an image whose event had no record left was overwritten.
+  void pass_events(std::uint64_t end) noexcept { passed_ = end; }
   /// Decides what can be decided. `closed`, `released`: the latest values of close() and release().
   void decide(std::uint64_t closed, std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept;
 
@@ -96,6 +99,7 @@ class Assembly {
   std::uint64_t next_ = 0;              // the first undecided image
   std::uint64_t next_slot_ = 0;         // next_ mod slots
   std::uint64_t released_ = 0;
+  std::uint64_t passed_ = 0;  // see pass_events()
   Crc32cJoin join_;
   std::uint64_t packets_ = 0;  // seen by this DTP
   bool any_event_ = false;

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 #include "rashpa/core/error.hpp"
+#include "rashpa/link/pcie/receiver.hpp"
+#include "rashpa/link/pcie/sender.hpp"
 #include "rashpa/link/roce/address.hpp"
 #include "rashpa/link/roce/credit_listener.hpp"
 #include "rashpa/link/roce/receiver.hpp"
@@ -15,6 +20,8 @@ namespace rashpa::link {
 namespace {
 
 constexpr std::uint16_t kRocePort = 4791;
+constexpr std::array<std::pair<Kind, std::string_view>, 3> kKinds{
+    {{Kind::roce, "roce"}, {Kind::verbs, "verbs"}, {Kind::pcie, "pcie"}}};
 
 // A wildcard becomes the address from which packets to `destination` leave.
 std::string source_address(const EndOptions& options, const roce::Endpoint& destination) {
@@ -30,26 +37,38 @@ void check(const EndOptions& options) {
   if (options.roce.framing == roce::Framing::v1 && (options.kind != Kind::roce || options.peer != Kind::roce)) {
     throw ConfigError("link: framing v1 needs the link roce on both sides; use framing v2");
   }
+  if ((options.kind == Kind::pcie) != (options.peer == Kind::pcie)) {
+    throw ConfigError(fmt::format("link: pcie is memory that both sides map, but one side has {}; choose pcie for both",
+                                  name_of(options.kind == Kind::pcie ? options.peer : options.kind)));
+  }
 }
 
 }  // namespace
 
 Kind kind_of(std::string_view name) {
-  if (name == "roce") return Kind::roce;
-  if (name == "verbs") return Kind::verbs;
-  throw ConfigError(fmt::format("link: no kind '{}'; choose roce or verbs", name));
+  for (const auto& [kind, text] : kKinds) {
+    if (text == name) return kind;
+  }
+  throw ConfigError(fmt::format("link: no kind '{}'; choose roce, verbs or pcie", name));
 }
 
-std::string_view name_of(Kind kind) noexcept { return kind == Kind::roce ? "roce" : "verbs"; }
+std::string_view name_of(Kind kind) noexcept {
+  for (const auto& [known, name] : kKinds) {
+    if (known == kind) return name;
+  }
+  return "unknown";
+}
 
-SourceLink::SourceLink(std::unique_ptr<roce::RoceSender> sender) : roce_(std::move(sender)) {}
-SourceLink::SourceLink(std::unique_ptr<verbs::VerbsSender> sender) : verbs_(std::move(sender)) {}
-SourceLink::SourceLink(SourceLink&&) noexcept = default;
-SourceLink::~SourceLink() = default;
+memory::Sharing sharing_of(Kind kind) noexcept {
+  return kind == Kind::pcie ? memory::Sharing::machine : memory::Sharing::process;
+}
 
-Sender& SourceLink::sender() noexcept { return roce_ ? static_cast<Sender&>(*roce_) : *verbs_; }
-const Sender& SourceLink::sender() const noexcept { return roce_ ? static_cast<const Sender&>(*roce_) : *verbs_; }
-roce::Endpoint SourceLink::endpoint() const { return roce_ ? roce_->endpoint() : verbs_->endpoint(); }
+SourceLink::SourceLink(std::unique_ptr<roce::RoceSender> sender)
+    : endpoint_(sender->endpoint()), roce_(sender.get()), sender_(std::move(sender)) {}
+SourceLink::SourceLink(std::unique_ptr<verbs::VerbsSender> sender)
+    : endpoint_(sender->endpoint()), sender_(std::move(sender)) {}
+SourceLink::SourceLink(std::unique_ptr<pcie::PcieSender> sender)
+    : endpoint_(sender->endpoint()), sender_(std::move(sender)) {}
 roce::FaultCounts SourceLink::injected() const noexcept { return roce_ ? roce_->injected() : roce::FaultCounts{}; }
 const roce::FateLog* SourceLink::fates() const noexcept { return roce_ ? roce_->fates() : nullptr; }
 
@@ -60,6 +79,9 @@ SourceLinks::SourceLinks(const EndOptions& options, std::span<const std::byte> f
   if (options.kind == Kind::verbs && faults) {
     throw ConfigError("link: an RNIC injects no packet faults; use link roce on the source side, or no faults");
   }
+  if (options.kind == Kind::pcie && faults) {
+    throw ConfigError("link: pcie has no packets that faults could hit; use link roce, or no packet faults");
+  }
   // An RNIC acknowledges images, not bytes: a window of bytes would only wait for its timeout.
   if (options.peer == Kind::verbs) options_.roce.window_bytes = 0;
 }
@@ -67,6 +89,7 @@ SourceLinks::SourceLinks(const EndOptions& options, std::span<const std::byte> f
 SourceLinks::~SourceLinks() = default;
 
 SourceLink SourceLinks::make(const SourceDtp& dtp) {
+  if (options_.kind == Kind::pcie) return make_pcie(dtp);
   return options_.kind == Kind::roce ? make_roce(dtp) : make_verbs(dtp);
 }
 
@@ -106,12 +129,30 @@ SourceLink SourceLinks::make_verbs(const SourceDtp& dtp) {
   return SourceLink(std::make_unique<verbs::VerbsSender>(config));
 }
 
+SourceLink SourceLinks::make_pcie(const SourceDtp& dtp) {
+  if (remote_ == nullptr || !remote_->is(dtp.destination)) remote_ = pcie::RemoteMemory::open(dtp.destination);
+  return SourceLink(std::make_unique<pcie::PcieSender>(pcie::SenderConfig{
+      .memory = remote_, .destination = dtp.destination, .flow = options_.flow, .poll = options_.poll}));
+}
+
 std::string SourceLinks::registration() const { return memory_ ? memory_->blocks.front()->how() : std::string{}; }
 
 DestinationLink::DestinationLink(const DestinationOptions& options, std::span<std::byte> region,
                                  std::vector<DestinationDtp> dtps, std::vector<ArrivalRing*> rings, Doorbell& bell) {
   const EndOptions& end = options.end;
   check(end);
+  if (end.kind == Kind::pcie) {
+    const pcie::ReceiverConfig config{.region_file = options.region_file,
+                                      .threads = options.threads,
+                                      .verify = end.verbs.verify,
+                                      .flow = end.flow,
+                                      .poll = end.poll,
+                                      .first_processor = options.first_processor};
+    auto link = std::make_unique<pcie::PcieReceiver>(config, region, dtps, rings, bell);
+    pcie_ = link.get();
+    receiver_ = std::move(link);
+    return;
+  }
   if (end.kind == Kind::verbs) {
     verbs::ReceiverConfig config{};
     config.address = end.address;
@@ -121,7 +162,9 @@ DestinationLink::DestinationLink(const DestinationOptions& options, std::span<st
     config.flow = end.flow;
     config.poll = end.poll;
     config.first_processor = options.first_processor;
-    verbs_ = std::make_unique<verbs::VerbsReceiver>(config, region, std::move(dtps), std::move(rings), bell);
+    auto link = std::make_unique<verbs::VerbsReceiver>(config, region, dtps, rings, bell);
+    verbs_ = link.get();
+    receiver_ = std::move(link);
     return;
   }
   if (end.peer == Kind::verbs && (options.port != kRocePort || options.threads != 1)) {
@@ -138,22 +181,20 @@ DestinationLink::DestinationLink(const DestinationOptions& options, std::span<st
   config.flow = end.flow;
   config.poll = end.poll;
   config.first_processor = options.first_processor;
-  roce_ = std::make_unique<roce::RoceReceiver>(config, region, std::move(dtps), std::move(rings), bell);
+  auto link = std::make_unique<roce::RoceReceiver>(config, region, std::move(dtps), std::move(rings), bell);
+  roce_ = link.get();
+  receiver_ = std::move(link);
 }
 
-DestinationLink::~DestinationLink() = default;
-
-ReceiverLink& DestinationLink::receiver() noexcept { return roce_ ? static_cast<ReceiverLink&>(*roce_) : *verbs_; }
-const ReceiverLink& DestinationLink::receiver() const noexcept {
-  return roce_ ? static_cast<const ReceiverLink&>(*roce_) : *verbs_;
-}
 std::vector<roce::Endpoint> DestinationLink::endpoints() const {
+  if (pcie_) return pcie_->endpoints();
   return roce_ ? roce_->endpoints() : verbs_->endpoints();
 }
-std::uint64_t DestinationLink::base() const noexcept { return roce_ ? 0 : verbs_->base(); }
-std::string DestinationLink::registration() const { return roce_ ? std::string{} : verbs_->registration(); }
+std::uint64_t DestinationLink::base() const noexcept { return verbs_ ? verbs_->base() : 0; }
+std::string DestinationLink::registration() const { return verbs_ ? verbs_->registration() : std::string{}; }
 
 void DestinationLink::connect(std::span<const roce::Endpoint> sources) {
+  if (pcie_) return pcie_->connect(sources);
   if (roce_) {
     roce_->connect(sources);
   } else {

@@ -1,5 +1,6 @@
 #pragma once
-/// Which implementation a DTP's ends use: each side chooses its own, by name, and both kinds speak the same packets.
+/// Which implementation a DTP's ends use: each side chooses its own, by name. `roce` and `verbs` speak the same
+/// packets; `pcie` speaks only with itself.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,9 +14,15 @@
 #include "rashpa/link/roce/faults.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/verbs/options.hpp"
+#include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::link {
 
+namespace pcie {
+class PcieReceiver;
+class PcieSender;
+class RemoteMemory;
+}  // namespace pcie
 namespace roce {
 class CreditListener;
 class RoceReceiver;
@@ -27,20 +34,23 @@ class VerbsSender;
 struct SourceMemory;
 }  // namespace verbs
 
-/// `roce`: RoCE in user space. `verbs`: an RNIC or the kernel's Soft-RoCE.
-enum class Kind : std::uint8_t { roce, verbs };
+/// `roce`: RoCE in user space. `verbs`: an RNIC or the kernel's Soft-RoCE. `pcie`: memory that both processes map.
+enum class Kind : std::uint8_t { roce, verbs, pcie };
 
 /// Throws ConfigError that lists the kinds when `name` is none of them.
 Kind kind_of(std::string_view name);
 std::string_view name_of(Kind kind) noexcept;
 
+/// Who must be able to map the RASHPA buffer of a receiver with this link.
+[[nodiscard]] memory::Sharing sharing_of(Kind kind) noexcept;
+
 /// What both ends of all DTPs of a node have in common.
 struct EndOptions {
   Kind kind = Kind::roce;  ///< of this end
   Kind peer = Kind::roce;  ///< of the other end
-  std::string address;     ///< of this end; verbs: one that an RNIC has, on the source side also a wildcard
-  roce::Options roce{};    ///< pmtu, packetisation and window are for both kinds
-  verbs::Options verbs{};
+  std::string address;   ///< of this end; verbs: one that an RNIC has, on the source side also a wildcard; pcie: unused
+  roce::Options roce{};  ///< pmtu, packetisation and window are for roce and verbs
+  verbs::Options verbs{};  ///< `verify` is for verbs and pcie
   roce::Flow flow = roce::Flow::credits;
   roce::Poll poll = roce::Poll::event;
 };
@@ -50,21 +60,21 @@ class SourceLink {
  public:
   explicit SourceLink(std::unique_ptr<roce::RoceSender> sender);
   explicit SourceLink(std::unique_ptr<verbs::VerbsSender> sender);
-  SourceLink(SourceLink&&) noexcept;
-  ~SourceLink();
+  explicit SourceLink(std::unique_ptr<pcie::PcieSender> sender);
 
-  [[nodiscard]] Sender& sender() noexcept;
-  [[nodiscard]] const Sender& sender() const noexcept;
+  [[nodiscard]] Sender& sender() noexcept { return *sender_; }
+  [[nodiscard]] const Sender& sender() const noexcept { return *sender_; }
   /// Where its credits are to be written.
-  [[nodiscard]] roce::Endpoint endpoint() const;
+  [[nodiscard]] const roce::Endpoint& endpoint() const noexcept { return endpoint_; }
   /// Faults injected so far; all 0 without a FaultConfig.
   [[nodiscard]] roce::FaultCounts injected() const noexcept;
   /// Fates by the injector's log; null without a FaultConfig.
   [[nodiscard]] const roce::FateLog* fates() const noexcept;
 
  private:
-  std::unique_ptr<roce::RoceSender> roce_;
-  std::unique_ptr<verbs::VerbsSender> verbs_;
+  roce::Endpoint endpoint_;
+  const roce::RoceSender* roce_ = nullptr;  // where it is one
+  std::unique_ptr<Sender> sender_;
 };
 
 /// One DTP as its sender must know it.
@@ -75,7 +85,8 @@ struct SourceDtp {
   std::uint64_t payload_bytes = 0;
 };
 
-/// Makes the senders of one emulator: they share the device, the registered frames, the socket for credits.
+/// Makes the senders of one emulator: they share the device, the registered frames, the socket for credits, the
+/// receiver's mapped memory.
 class SourceLinks {
  public:
   /// `frames`: all source memory; it outlives the senders. Throws ConfigError or ResourceError.
@@ -89,11 +100,13 @@ class SourceLinks {
  private:
   [[nodiscard]] SourceLink make_roce(const SourceDtp& dtp);
   [[nodiscard]] SourceLink make_verbs(const SourceDtp& dtp);
+  [[nodiscard]] SourceLink make_pcie(const SourceDtp& dtp);
   EndOptions options_;
   std::span<const std::byte> frames_;
   std::optional<roce::FaultConfig> faults_;
   std::shared_ptr<roce::CreditListener> credits_;
   std::unique_ptr<verbs::SourceMemory> memory_;
+  std::shared_ptr<const pcie::RemoteMemory> remote_;
 };
 
 struct DestinationOptions {
@@ -101,18 +114,18 @@ struct DestinationOptions {
   std::uint16_t port = 4791;  ///< roce: thread i listens on port + i; 0: any free ones
   std::uint32_t threads = 1;
   int first_processor = -1;
+  int region_file = -1;  ///< pcie: memory::Buffer::shared_file() of the region
 };
 
 /// The destination side of one receiver, whatever its kind: what set-up needs besides the contract.
 class DestinationLink {
  public:
-  /// As RoceReceiver and VerbsReceiver: the region, the rings and the bell outlive the link.
+  /// As RoceReceiver, VerbsReceiver and PcieReceiver: the region, the rings and the bell outlive the link.
   DestinationLink(const DestinationOptions& options, std::span<std::byte> region, std::vector<DestinationDtp> dtps,
                   std::vector<ArrivalRing*> rings, Doorbell& bell);
-  ~DestinationLink();
 
-  [[nodiscard]] ReceiverLink& receiver() noexcept;
-  [[nodiscard]] const ReceiverLink& receiver() const noexcept;
+  [[nodiscard]] ReceiverLink& receiver() noexcept { return *receiver_; }
+  [[nodiscard]] const ReceiverLink& receiver() const noexcept { return *receiver_; }
   /// One per DTP, in order.
   [[nodiscard]] std::vector<roce::Endpoint> endpoints() const;
   /// What sources must add to every offset; 0 but for an RNIC that cannot register at iova 0.
@@ -123,8 +136,11 @@ class DestinationLink {
   void connect(std::span<const roce::Endpoint> sources);
 
  private:
-  std::unique_ptr<roce::RoceReceiver> roce_;
-  std::unique_ptr<verbs::VerbsReceiver> verbs_;
+  // One of them.
+  roce::RoceReceiver* roce_ = nullptr;
+  verbs::VerbsReceiver* verbs_ = nullptr;
+  pcie::PcieReceiver* pcie_ = nullptr;
+  std::unique_ptr<ReceiverLink> receiver_;
 };
 
 }  // namespace rashpa::link

@@ -10,12 +10,12 @@ namespace {
 
 TEST(LinkFactory, kinds_have_names_and_an_unknown_one_is_refused_with_the_choice) {
   EXPECT_EQ(kind_of("roce"), Kind::roce);
-  EXPECT_EQ(kind_of(name_of(Kind::verbs)), Kind::verbs);
+  for (const Kind kind : {Kind::roce, Kind::verbs, Kind::pcie}) EXPECT_EQ(kind_of(name_of(kind)), kind);
   try {
     kind_of("pigeon");
     FAIL() << "no such link";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("choose roce or verbs"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("choose roce, verbs or pcie"), std::string::npos) << error.what();
   }
 }
 
@@ -23,6 +23,17 @@ TEST(LinkFactory, an_rnic_injects_no_packet_faults) {
   EXPECT_THROW(SourceLinks({.kind = Kind::verbs, .peer = Kind::verbs, .address = "127.0.0.1"}, {},
                            roce::FaultConfig{.seed = 1, .drop = 0.1}),
                ConfigError);
+}
+
+TEST(LinkFactory, shared_memory_needs_pcie_on_both_sides_and_has_no_packets) {
+  const EndOptions source{.kind = Kind::pcie, .peer = Kind::roce, .address = "127.0.0.1"};
+  EXPECT_THROW(SourceLinks(source, {}, std::nullopt), ConfigError);
+  const EndOptions destination{.kind = Kind::verbs, .peer = Kind::pcie, .address = "127.0.0.1"};
+  EXPECT_THROW(SourceLinks(destination, {}, std::nullopt), ConfigError);
+  const EndOptions both{.kind = Kind::pcie, .peer = Kind::pcie, .address = {}};
+  EXPECT_THROW(SourceLinks(both, {}, roce::FaultConfig{.seed = 1, .drop = 0.1}), ConfigError);
+  EXPECT_EQ(sharing_of(Kind::pcie), memory::Sharing::machine);
+  EXPECT_EQ(sharing_of(Kind::roce), memory::Sharing::process);
 }
 
 TEST(LinkFactory, reliable_connections_need_an_rnic_on_both_sides) {
@@ -76,6 +87,23 @@ TEST_F(Destination, each_side_says_where_it_is_and_credits_reach_the_source) {
   link.receiver().start();
   for (int tries = 0; tries < 1000 && source.sender().granted() == 0; ++tries) source.sender().poll(10'000);
   EXPECT_EQ(source.sender().granted(), 2U) << "as many images as there are slots";
+  link.receiver().stop();
+}
+
+TEST_F(Destination, pcie_links_a_source_to_a_region_that_others_can_map) {
+  options_.end.kind = options_.end.peer = Kind::pcie;
+  EXPECT_THROW(DestinationLink(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError) << "this one cannot be mapped";
+  const memory::Buffer region(region_.size(), memory::MemoryKind::pageable, memory::Sharing::machine);
+  options_.region_file = region.shared_file();
+  DestinationLink link(options_, region.bytes(), {dtp_}, {&ring_}, bell_);
+  SourceLinks links(options_.end, {}, std::nullopt);
+  SourceLink source = links.make({.destination = link.endpoints()[0], .id = 0, .images = 10, .payload_bytes = 256});
+  const std::vector<roce::Endpoint> ends{source.endpoint()};
+  link.connect(ends);
+  link.receiver().start();
+  EXPECT_EQ(source.sender().granted(), 2U) << "as many images as there are slots";
+  EXPECT_TRUE(source.sender().makes_payload_crc32c());
+  EXPECT_EQ(link.base(), 0U);
   link.receiver().stop();
 }
 

@@ -1,25 +1,28 @@
 /// The contract of links on every link that runs in one process.
 #include "rashpa/link/inproc/inproc.hpp"
 #include "rashpa/link/link_contract.hpp"
+#include "rashpa/link/pcie/receiver.hpp"
+#include "rashpa/link/pcie/sender.hpp"
 
 namespace rashpa::link {
 namespace {
 
-Pair make_inproc(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_inproc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                  Doorbell& bell) {
-  auto receiver = std::make_unique<InprocReceiver>(region, dtps, ring, bell);
+  auto receiver = std::make_unique<InprocReceiver>(region.bytes(), dtps, ring, bell);
   Pair pair;
   for (std::uint32_t d = 0; d < dtps.size(); ++d) pair.senders.push_back(receiver->make_sender(d));
   pair.receiver = std::move(receiver);
   return pair;
 }
 
-Pair make_roce(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
+Pair make_roce(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
                roce::Packetisation packetisation) {
   roce::ReceiverConfig config;
   config.options.packetisation = packetisation;
   config.options.pmtu = 1024;
-  auto receiver = std::make_unique<roce::RoceReceiver>(config, region, dtps, std::vector<ArrivalRing*>{&ring}, bell);
+  auto receiver =
+      std::make_unique<roce::RoceReceiver>(config, region.bytes(), dtps, std::vector<ArrivalRing*>{&ring}, bell);
   Pair pair;
   std::vector<roce::Endpoint> sources;
   for (const auto& endpoint : receiver->endpoints()) {
@@ -34,18 +37,49 @@ Pair make_roce(std::span<std::byte> region, const std::vector<DestinationDtp>& d
   pair.receiver = std::move(receiver);
   return pair;
 }
-Pair make_roce_only(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_roce_only(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                     Doorbell& bell) {
   return make_roce(region, dtps, ring, bell, roce::Packetisation::only);
 }
-Pair make_roce_fml(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_roce_fml(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                    Doorbell& bell) {
   return make_roce(region, dtps, ring, bell, roce::Packetisation::first_middle_last);
 }
 
+Pair make_pcie(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
+               roce::Poll poll) {
+  pcie::ReceiverConfig config;
+  config.region_file = region.shared_file();
+  config.poll = poll;
+  auto receiver =
+      std::make_unique<pcie::PcieReceiver>(config, region.bytes(), dtps, std::vector<ArrivalRing*>{&ring}, bell);
+  const auto memory = pcie::RemoteMemory::open(receiver->endpoints()[0]);
+  Pair pair;
+  std::vector<roce::Endpoint> sources;
+  for (const auto& endpoint : receiver->endpoints()) {
+    auto sender =
+        std::make_unique<pcie::PcieSender>(pcie::SenderConfig{.memory = memory, .destination = endpoint, .poll = poll});
+    sources.push_back(sender->endpoint());
+    pair.senders.push_back(std::move(sender));
+  }
+  receiver->connect(sources);
+  pair.receiver = std::move(receiver);
+  return pair;
+}
+Pair make_pcie_event(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+                     Doorbell& bell) {
+  return make_pcie(region, dtps, ring, bell, roce::Poll::event);
+}
+Pair make_pcie_spin(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+                    Doorbell& bell) {
+  return make_pcie(region, dtps, ring, bell, roce::Poll::spin);
+}
+
 INSTANTIATE_TEST_SUITE_P(Links, LinkContract,
                          ::testing::Values(std::pair{"inproc", &make_inproc}, std::pair{"roce", &make_roce_only},
-                                           std::pair{"roce_first_middle_last", &make_roce_fml}),
+                                           std::pair{"roce_first_middle_last", &make_roce_fml},
+                                           std::pair{"pcie", &make_pcie_event},
+                                           std::pair{"pcie_spinning", &make_pcie_spin}),
                          [](const auto& param) { return param.param.first; });
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/testing.hpp"
+#include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::link {
 
@@ -24,13 +25,13 @@ struct Pair {
   std::vector<std::unique_ptr<Sender>> senders;
 };
 
-using Maker = Pair (*)(std::span<std::byte>, const std::vector<DestinationDtp>&, ArrivalRing&, Doorbell&);
+using Maker = Pair (*)(const memory::Buffer&, const std::vector<DestinationDtp>&, ArrivalRing&, Doorbell&);
 
 class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Maker>> {
  protected:
   void make(std::vector<DestinationDtp> dtps) {
     dtps_ = std::move(dtps);
-    region_.assign(end_of(dtps_.back()), std::byte{});
+    region_ = memory::Buffer(end_of(dtps_.back()), memory::MemoryKind::pageable, memory::Sharing::machine);
     pair_ = GetParam().second(region_, dtps_, ring_, bell_);
     pair_.receiver->start();
   }
@@ -54,7 +55,7 @@ class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Make
   static bool failed() { return HasFailure(); }
 
   std::vector<DestinationDtp> dtps_;
-  std::vector<std::byte> region_;
+  memory::Buffer region_;  // what pcie needs is good for all
   ArrivalRing ring_{256};
   Doorbell bell_;
   Pair pair_;
@@ -82,7 +83,7 @@ TEST_P(LinkContract, each_image_arrives_once_in_order_with_its_pixels) {
     const Placement& p = dtps_[arrival.dtp].placement;
     std::uint32_t crc = 0;
     for (std::uint32_t line = 0; line < p.lines; ++line) {
-      crc = crc32c({&region_[p.image_offset(arrival.index) + line * p.pitch], p.line_bytes}, crc);
+      crc = crc32c({region_.data() + p.image_offset(arrival.index) + line * p.pitch, p.line_bytes}, crc);
     }
     EXPECT_EQ(crc, arrival.record.payload_crc32c);
     pair_.receiver->release(arrival.dtp, arrival.index + 1);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -20,9 +21,12 @@ namespace rashpa::memory {
 
 namespace {
 
+constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::array<std::pair<MemoryKind, std::string_view>, 3> kKinds{
-    {{MemoryKind::pageable, "pageable"}, {MemoryKind::huge, "huge"}, {MemoryKind::shared, "shared"}}};
+constexpr unsigned kPagesOf2MiB = 21U << 26U;  // MFD_HUGE_2MB of <linux/memfd.h>, which glibc's headers lack
+constexpr std::array<std::pair<MemoryKind, std::string_view>, 2> kKinds{
+    {{MemoryKind::pageable, "pageable"}, {MemoryKind::huge, "huge"}}};
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 std::size_t round_up(std::size_t value, std::size_t unit) noexcept { return (value + unit - 1) / unit * unit; }
 
@@ -34,7 +38,7 @@ std::size_t read_number(const char* path) {
 
 // Every page is written once, so that no page fault happens while data arrives.
 void touch(std::byte* data, std::size_t size) noexcept {
-  for (std::size_t at = 0; at < size; at += 4096) *static_cast<volatile std::byte*>(data + at) = std::byte{0};
+  for (std::size_t at = 0; at < size; at += kPage) *static_cast<volatile std::byte*>(data + at) = std::byte{0};
 }
 
 void* map_anonymous(std::size_t size, int flags) noexcept {
@@ -43,6 +47,44 @@ void* map_anonymous(std::size_t size, int flags) noexcept {
 
 [[noreturn]] void fail(const std::string& what, int code) {
   throw ResourceError(fmt::format("memory: cannot take {}: {}", what, errno_text(code)));
+}
+
+std::string words_of(std::size_t bytes, MemoryKind kind) {
+  return fmt::format("{:.1f} MiB of {} memory", static_cast<double>(bytes) / 1048576.0, name_of(kind));
+}
+
+// A file descriptor that closes itself.
+class File {
+ public:
+  explicit File(int number) noexcept : number_(number) {}
+  ~File() {
+    if (number_ >= 0) close(number_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  [[nodiscard]] int get() const noexcept { return number_; }
+  int take() noexcept { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+// Memory as a file of `size` bytes, mapped; MAP_FAILED with errno when the machine has no such pages.
+void* map_shared(File& file, std::size_t size) noexcept {
+  if (file.get() < 0 || ftruncate(file.get(), static_cast<off_t>(size)) != 0 || fchmod(file.get(), 0600) != 0 ||
+      fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) {
+    return MAP_FAILED;
+  }
+  return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+}
+
+// Whether shared memory gets transparent huge pages when it asks for them.
+bool shared_pages_are_huge() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  for (std::string word; file >> word;) {
+    if (word.front() == '[') return word != "[never]" && word != "[deny]";
+  }
+  return false;
 }
 
 }  // namespace
@@ -58,7 +100,7 @@ MemoryKind memory_kind(std::string_view name) {
   for (const auto& [value, text] : kKinds) {
     if (text == name) return value;
   }
-  throw ConfigError(fmt::format("memory: no kind '{}'; choose pageable, huge or shared", name));
+  throw ConfigError(fmt::format("memory: no kind '{}'; choose pageable or huge", name));
 }
 
 std::size_t available_bytes() {
@@ -75,7 +117,7 @@ std::size_t available_bytes() {
   return available;
 }
 
-Buffer::Buffer(std::size_t bytes, MemoryKind kind, const std::string& name) : size_(bytes) {
+Buffer::Buffer(std::size_t bytes, MemoryKind kind, Sharing sharing) : size_(bytes) {
   if (bytes == 0) throw ConfigError("memory: a buffer of 0 bytes was asked for; give it at least one image slot");
   const std::size_t available = available_bytes();
   if (bytes > available) {
@@ -84,63 +126,100 @@ Buffer::Buffer(std::size_t bytes, MemoryKind kind, const std::string& name) : si
         "slots or a smaller region",
         static_cast<double>(bytes) / 1048576.0, static_cast<double>(available) / 1048576.0));
   }
-  const std::string what =
-      fmt::format("{:.1f} MiB of {} memory", static_cast<double>(bytes) / 1048576.0, name_of(kind));
-  void* address = MAP_FAILED;
-  if (kind == MemoryKind::shared) {
-    if (name.empty() || name.front() != '/') {
-      throw ConfigError(fmt::format("memory: shared memory needs a name like '/rashpa-0', not '{}'", name));
-    }
-    mapped_ = round_up(bytes, 4096);
-    const int file = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-    if (file < 0) fail(what + " named " + name, errno);
-    if (ftruncate(file, static_cast<off_t>(mapped_)) == 0) {
-      address = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    }
-    const int code = errno;
-    close(file);
-    if (address == MAP_FAILED) {
-      shm_unlink(name.c_str());
-      fail(what, code);
-    }
-    name_ = name;
-    granted_ = "shared";
-  } else if (kind == MemoryKind::huge) {
-    mapped_ = round_up(bytes, kHugePage);
-    address = map_anonymous(mapped_, MAP_HUGETLB | MAP_POPULATE);
-    granted_ = "huge";
-    if (address == MAP_FAILED) {
-      address = map_anonymous(mapped_, 0);
-      if (address == MAP_FAILED) fail(what, errno);
-      granted_ = madvise(address, mapped_, MADV_HUGEPAGE) == 0 ? "transparent-huge" : "pageable";
-    }
+  if (sharing == Sharing::machine) {
+    take_shared(kind);
   } else {
-    mapped_ = round_up(bytes, 4096);
-    address = map_anonymous(mapped_, 0);
-    if (address == MAP_FAILED) fail(what, errno);
-    granted_ = "pageable";
+    take_private(kind);
   }
-  data_ = static_cast<std::byte*>(address);
   touch(data_, mapped_);
 }
 
-Buffer Buffer::open_shared(const std::string& name) {
-  const int file = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
-  if (file < 0) {
-    throw ResourceError(
-        fmt::format("memory: cannot open shared memory '{}': {}; is its owner running?", name, errno_text(errno)));
+void Buffer::take_private(MemoryKind kind) {
+  const bool huge = kind == MemoryKind::huge;
+  mapped_ = round_up(size_, huge ? kHugePage : kPage);
+  granted_ = "huge";
+  void* address = huge ? map_anonymous(mapped_, MAP_HUGETLB | MAP_POPULATE) : MAP_FAILED;
+  if (address == MAP_FAILED) {
+    address = map_anonymous(mapped_, 0);
+    if (address == MAP_FAILED) fail(words_of(size_, kind), errno);
+    granted_ = huge && madvise(address, mapped_, MADV_HUGEPAGE) == 0 ? "transparent-huge" : "pageable";
   }
+  data_ = static_cast<std::byte*>(address);
+}
+
+void Buffer::take_shared(MemoryKind kind) {
+  const bool huge = kind == MemoryKind::huge;
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  mapped_ = round_up(size_, huge ? kHugePage : kPage);
+  if (huge) {
+    File file(memfd_create("rashpa", kFlags | MFD_HUGETLB | kPagesOf2MiB));
+    if (void* const address = map_shared(file, mapped_); address != MAP_FAILED) {
+      data_ = static_cast<std::byte*>(address);
+      file_ = file.take();
+      granted_ = "shared-huge";
+      return;
+    }
+  }
+  File file(memfd_create("rashpa", kFlags));
+  void* const address = map_shared(file, mapped_);
+  if (address == MAP_FAILED) fail("shared " + words_of(size_, kind), errno);
+  const bool transparent = huge && madvise(address, mapped_, MADV_HUGEPAGE) == 0 && shared_pages_are_huge();
+  granted_ = transparent ? "shared-transparent-huge" : "shared-pageable";
+  data_ = static_cast<std::byte*>(address);
+  file_ = file.take();
+}
+
+std::string shared_path(int process, int file) { return fmt::format("/proc/{}/fd/{}", process, file); }
+
+std::pair<int, int> parse_shared_path(const std::string& path) {
+  int process = 0;
+  int file = 0;
+  const char* const end = path.data() + path.size();
+  constexpr std::string_view kFront = "/proc/";
+  constexpr std::string_view kMiddle = "/fd/";
+  if (path.starts_with(kFront)) {
+    const auto [at, error] = std::from_chars(path.data() + kFront.size(), end, process);
+    if (error == std::errc{} && std::string_view(at, end).starts_with(kMiddle)) {
+      std::from_chars(at + kMiddle.size(), end, file);
+    }
+  }
+  // Written again from the numbers it must be the same: no sign, no leading zero, nothing behind.
+  if (process <= 0 || file < 0 || shared_path(process, file) != path) {
+    throw ConfigError(fmt::format(
+        "memory: '{}' is no shared memory of another process; it must read /proc/<process>/fd/<file>", path));
+  }
+  return {process, file};
+}
+
+std::string Buffer::shared_path() const { return file_ < 0 ? std::string{} : memory::shared_path(getpid(), file_); }
+
+Buffer Buffer::open_shared(const std::string& path) {
+  parse_shared_path(path);
+  const auto refuse = [&](int code) {
+    throw ResourceError(fmt::format(
+        "memory: cannot open shared memory {}: {}; is its owner running, on this machine, as the same user?", path,
+        errno_text(code)));
+  };
+  // What the name leads to is looked at before it is opened: opening a device may do something.
+  const File seen(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
-  void* address = MAP_FAILED;
-  if (fstat(file, &status) == 0 && status.st_size > 0) {
-    address = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (seen.get() < 0 || fstat(seen.get(), &status) != 0) refuse(errno);
+  if (!S_ISREG(status.st_mode)) throw ConfigError(fmt::format("memory: {} is no shared memory", path));
+  const File file(open(memory::shared_path(getpid(), seen.get()).c_str(), O_RDWR | O_CLOEXEC));
+  if (file.get() < 0) refuse(errno);
+  const int seals = fcntl(file.get(), F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || status.st_size <= 0) {
+    throw ConfigError(fmt::format("memory: {} is no shared memory that is sealed against becoming shorter", path));
   }
-  const int code = errno;
-  close(file);
-  if (address == MAP_FAILED) fail("shared memory " + name, code);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const address = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (address == MAP_FAILED) refuse(errno);
+  // Both only save page faults while data travels: pages of 2 MiB where they are used, all of them mapped now.
+  madvise(address, size, MADV_HUGEPAGE);
+  madvise(address, size, MADV_POPULATE_WRITE);
   Buffer buffer;
   buffer.data_ = static_cast<std::byte*>(address);
-  buffer.size_ = buffer.mapped_ = static_cast<std::size_t>(status.st_size);
+  buffer.size_ = buffer.mapped_ = size;
   buffer.granted_ = "shared";
   return buffer;
 }
@@ -153,7 +232,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
     mapped_ = std::exchange(other.mapped_, 0);
-    name_ = std::exchange(other.name_, {});
+    file_ = std::exchange(other.file_, -1);
     granted_ = std::exchange(other.granted_, "none");
   }
   return *this;
@@ -163,7 +242,8 @@ Buffer::~Buffer() { release(); }
 
 void Buffer::release() noexcept {
   if (data_ != nullptr) munmap(data_, mapped_);
-  if (!name_.empty()) shm_unlink(name_.c_str());
+  if (file_ >= 0) close(file_);
+  file_ = -1;
   data_ = nullptr;
 }
 

@@ -61,7 +61,7 @@ struct BufferConfig {
 struct Config {
   std::vector<BufferConfig> buffers;
   memory::MemoryKind memory = memory::MemoryKind::huge;
-  std::string link = "roce";         ///< of this side: roce or verbs
+  std::string link = "roce";         ///< of this side: roce, verbs or pcie
   std::string source_link = "roce";  ///< of the other side
   link::roce::Options roce{};
   link::verbs::Options verbs{};

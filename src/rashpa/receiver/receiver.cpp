@@ -47,7 +47,9 @@ struct Receiver::Line {
 };
 
 Receiver::Receiver(Config config)
-    : config_(std::move(config)), layout_(lay_out(config_.buffers)), memory_(layout_.bytes, config_.memory) {
+    : config_(std::move(config)),
+      layout_(lay_out(config_.buffers)),
+      memory_(layout_.bytes, config_.memory, link::sharing_of(link::kind_of(config_.link))) {
   make_link();
   std::uint32_t position = 0;
   std::vector<scheduler::Lane*> lanes;
@@ -135,7 +137,8 @@ void Receiver::make_link() {
                                                  .poll = spin ? link::roce::Poll::spin : link::roce::Poll::event},
                                          .port = config_.port,
                                          .threads = config_.link_threads,
-                                         .first_processor = config_.first_processor};
+                                         .first_processor = config_.first_processor,
+                                         .region_file = memory_.shared_file()};
   link_ = std::make_unique<link::DestinationLink>(options, memory_.bytes(), std::move(dtps), std::move(rings), bell_);
   placements_ = layout_.dtps;
   for (Placement& placement : placements_) {

@@ -1,5 +1,5 @@
-/// rashpa_link_bench: our roce link, ZeroMQ, plain UDP sockets and memcpy side by side, alternating, in one run on two
-/// processors.
+/// rashpa_link_bench: one of our links and its peers side by side, alternating, in one run on two processors. roce
+/// beside ZeroMQ, plain UDP sockets and memcpy; pcie beside memcpy, and its events beside bare words between the cores.
 /// `--icrc full` or `off` adds our link with the check that is the default. `--only` takes those whose name begins so.
 /// `--json` writes one row a line {what, value, unit, against, against_value, ratio}; `rashpa bench link` calls it.
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace {
 
 struct Contestant {
   const char* name;
-  Result (*run)(const Load&);
+  std::function<Result(const Load&)> run;
   std::vector<double> rates{};
   std::uint64_t lost = 0;
 
@@ -47,7 +48,9 @@ struct Arguments {
   Load load{};
   int repeats = 3;
   bool json = false;
+  std::string link = "roce";
   std::string only;
+  std::uint64_t events = 200'000;
 };
 
 Arguments parse(int count, char** values) {
@@ -77,12 +80,21 @@ Arguments parse(int count, char** values) {
       arguments.load.roce.icrc = icrc_of(value);
     } else if (name == "--only") {
       arguments.only = value;
+    } else if (name == "--link") {
+      arguments.link = value;
+    } else if (name == "--events") {
+      arguments.events = std::stoul(value);
     } else {
-      throw ConfigError(
-          "link_bench: no option " + name +
-          "; there are --line-bytes --seconds --repeats --pmtu --window --packetisation --icrc --only --json");
+      throw ConfigError("link_bench: no option " + name +
+                        "; there are --link --line-bytes --seconds --repeats --pmtu --window --packetisation --icrc "
+                        "--events --only --json");
     }
   }
+  if (arguments.link != "roce" && arguments.link != "pcie") {
+    throw ConfigError("link_bench: --link is roce or pcie, not " + arguments.link);
+  }
+  if (arguments.repeats < 1 || arguments.events < 1)
+    throw ConfigError("link_bench: --repeats and --events are 1 or more");
   if (arguments.load.line_bytes == 0 || arguments.load.line_bytes > 65'000) {
     throw ConfigError("link_bench: --line-bytes must be 1 … 65000");
   }
@@ -104,7 +116,20 @@ void row(bool json, const std::string& what, double value, const char* unit, con
   }
 }
 
-int run(const Arguments& arguments) {
+void measure(const Arguments& arguments, std::vector<Contestant>& contestants) {
+  for (int repeat = 0; repeat < arguments.repeats; ++repeat) {
+    for (Contestant& contestant : contestants) {
+      if (!arguments.only.empty() && !std::string(contestant.name).starts_with(arguments.only)) continue;
+      const Result result = contestant.run(arguments.load);
+      contestant.rates.push_back(result.gigabits_per_s);
+      contestant.lost += result.lost;
+      fmt::print(stderr, "{:<26} {:7.2f} Gb/s, {} lines, lost {} {}\n", contestant.name, result.gigabits_per_s,
+                 result.lines, result.lost, result.note);
+    }
+  }
+}
+
+int run_roce_and_peers(const Arguments& arguments) {
   std::vector<Contestant> contestants{{"roce", run_roce},
                                       {"zeromq push/pull", run_zeromq},
                                       {"udp sockets", run_udp},
@@ -112,16 +137,7 @@ int run(const Arguments& arguments) {
   if (arguments.load.roce.icrc != roce::IcrcMode::modulo_id) {
     contestants.push_back({"roce icrc modulo_id", run_roce_modulo_id});
   }
-  for (int repeat = 0; repeat < arguments.repeats; ++repeat) {
-    for (Contestant& contestant : contestants) {
-      if (!arguments.only.empty() && !std::string(contestant.name).starts_with(arguments.only)) continue;
-      const Result result = contestant.run(arguments.load);
-      contestant.rates.push_back(result.gigabits_per_s);
-      contestant.lost += result.lost;
-      fmt::print(stderr, "{:<22} {:7.2f} Gb/s, {} lines, lost {} {}\n", contestant.name, result.gigabits_per_s,
-                 result.lines, result.lost, result.note);
-    }
-  }
+  measure(arguments, contestants);
   const std::string lines = fmt::format(", {} B lines", arguments.load.line_bytes);
   const Contestant& ours = contestants[0];
   for (std::size_t i = 1; i < contestants.size(); ++i) {
@@ -134,12 +150,78 @@ int run(const Arguments& arguments) {
   return ours.lost == 0 ? 0 : 1;
 }
 
+// Medians of the repeats; the largest maximum.
+Latency typical(std::vector<Latency> all) {
+  const auto median = [&](double Latency::*member) {
+    std::sort(all.begin(), all.end(), [&](const Latency& a, const Latency& b) { return a.*member < b.*member; });
+    return all[all.size() / 2].*member;
+  };
+  const auto largest = [&](double Latency::*member) {
+    const auto less = [&](const Latency& a, const Latency& b) { return a.*member < b.*member; };
+    return (*std::max_element(all.begin(), all.end(), less)).*member;
+  };
+  return {median(&Latency::one_way_p50),
+          median(&Latency::one_way_p99),
+          largest(&Latency::one_way_max),
+          median(&Latency::round_trip_p50),
+          median(&Latency::round_trip_p99),
+          largest(&Latency::round_trip_max),
+          all.front().events};
+}
+
+void latency_rows(const Arguments& arguments) {
+  std::vector<Latency> ours;
+  std::vector<Latency> bare;
+  for (int repeat = 0; repeat < arguments.repeats; ++repeat) {
+    ours.push_back(pcie_latency(arguments.load, arguments.events));
+    bare.push_back(flag_latency(arguments.load, arguments.events));
+    fmt::print(stderr, "event p50 {:.0f} ns, bare word {:.0f} ns; round trips {:.0f} and {:.0f} ns\n",
+               ours.back().one_way_p50, bare.back().one_way_p50, ours.back().round_trip_p50,
+               bare.back().round_trip_p50);
+  }
+  const Latency event = typical(ours);
+  const Latency word = typical(bare);
+  const auto line = [&](const char* what, double Latency::*member) {
+    row(arguments.json, what, event.*member, "ns", "bare word between cores", word.*member);
+  };
+  line("event: post_event to lock word seen, p50", &Latency::one_way_p50);
+  line("event: post_event to lock word seen, p99", &Latency::one_way_p99);
+  line("event: post_event to lock word seen, max", &Latency::one_way_max);
+  line("event: post_event to arrival back at the source, p50", &Latency::round_trip_p50);
+  line("event: post_event to arrival back at the source, p99", &Latency::round_trip_p99);
+  line("event: post_event to arrival back at the source, max", &Latency::round_trip_max);
+}
+
+int run_pcie_and_peers(const Arguments& arguments) {
+  const auto ours = [](Verify verify) { return [verify](const Load& load) { return run_pcie(load, verify); }; };
+  std::vector<Contestant> contestants{{"pcie, verify off", ours(Verify::off)},
+                                      {"memcpy into shared memory", run_shared_memcpy},
+                                      {"pcie, verify sampled", ours(Verify::sampled)},
+                                      {"pcie, verify all", ours(Verify::all)},
+                                      {"memcpy between cores", run_memcpy}};
+  measure(arguments, contestants);
+  std::uint64_t lost = 0;
+  for (const std::size_t i : {0U, 2U, 3U}) {
+    const Contestant& one = contestants[i];
+    const std::string what = std::string(one.name) + ", 1 MiB runs";
+    for (const std::size_t peer : {1U, 4U}) {
+      row(arguments.json, what, one.median(), "Gb/s", contestants[peer].name, contestants[peer].median());
+    }
+    lost += one.lost;
+  }
+  row(arguments.json, "pcie lost", static_cast<double>(lost), "images", "none", 0);
+  if (arguments.only.empty()) latency_rows(arguments);
+  return lost == 0 ? 0 : 1;
+}
+
 }  // namespace
 }  // namespace rashpa::link::bench
 
 int main(int count, char** values) {
   try {
-    return rashpa::link::bench::run(rashpa::link::bench::parse(count, values));
+    using namespace rashpa::link::bench;
+    const Arguments arguments = parse(count, values);
+    return arguments.link == "pcie" ? run_pcie_and_peers(arguments) : run_roce_and_peers(arguments);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;

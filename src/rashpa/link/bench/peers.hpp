@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "rashpa/link/link.hpp"
 #include "rashpa/link/roce/options.hpp"
 
 namespace rashpa::link::bench {
@@ -31,5 +32,24 @@ Result run_zeromq(const Load& load);
 Result run_udp(const Load& load);
 /// One thread copies lines into a block, the other copies them out of it.
 Result run_memcpy(const Load& load);
+
+/// Our link pcie with everything on: credits, CRC32C made, frame records, lock words; images of 1 MiB in runs of 1 MiB,
+/// from and to memory that is larger than the caches. `verify`: of which images the receiver reads all bytes.
+Result run_pcie(const Load& load, Verify verify);
+/// The floor of a DMA engine made of one core: memcpy of 1 MiB runs into a ring in the same kind of shared memory and
+/// of the same size, then a flag; the other core only acknowledges, it reads no byte of them.
+Result run_shared_memcpy(const Load& load);
+
+/// Nanoseconds of single events, both cores spinning, one event at a time.
+struct Latency {
+  double one_way_p50 = 0, one_way_p99 = 0, one_way_max = 0;           ///< the call → the other core has seen the word
+  double round_trip_p50 = 0, round_trip_p99 = 0, round_trip_max = 0;  ///< the call → its answer is back
+  std::uint64_t events = 0;
+};
+/// Of the link: post_event() of an image of 64 bytes → its lock word seen → its arrival taken from the ring by the core
+/// that sent it.
+Latency pcie_latency(const Load& load, std::uint64_t events);
+/// Of two bare words between the same cores, one in each direction.
+Latency flag_latency(const Load& load, std::uint64_t events);
 
 }  // namespace rashpa::link::bench

@@ -1,13 +1,12 @@
-#include <array>
 #include <atomic>
 #include <thread>
 
+#include "rashpa/link/bench/image_source.hpp"
 #include "rashpa/link/bench/peers.hpp"
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
-#include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::link::bench {
 
@@ -16,49 +15,6 @@ namespace {
 constexpr std::uint32_t kImageBytes = 1U << 20;
 constexpr std::uint32_t kSlots = 16;
 constexpr std::uint32_t kFrames = 8;  // different images in the source's memory
-
-// The loop of a DTP's thread: descriptors in batches; the link makes the record's CRC32C on the way.
-void send_images(const Load& load, const DestinationDtp& dtp, roce::RoceSender& sender, const memory::Buffer& frames,
-                 const std::atomic<bool>& stop, std::atomic<std::uint64_t>& sent) {
-  memory::place_this_thread("bench-source", load.source_processor);
-  const Placement& p = dtp.placement;
-  std::array<BufferDescriptor, 32> batch{};
-  const std::uint32_t run = std::max(sender.largest_message() / p.line_bytes, 1U) * p.line_bytes;
-  const std::uint32_t piece = std::min(run, sender.largest_message());
-  for (std::uint64_t k = 0; !stop; ++k) {
-    while (sender.granted() <= k && !stop) sender.poll(200);
-    const std::byte* const frame = frames.data() + (k % kFrames) * p.payload_bytes();
-    for (std::uint64_t at = 0; at < p.payload_bytes();) {
-      std::size_t made = 0;
-      for (; made < batch.size() && at < p.payload_bytes(); ++made) {
-        const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(piece, p.payload_bytes() - at));
-        batch[made] = {frame + at, p.image_offset(k) + at, bytes};
-
-        at += bytes;
-      }
-      for (std::size_t posted = 0; posted < made && !stop;) {
-        const std::size_t taken = sender.post(std::span(batch).subspan(posted, made - posted));
-        posted += taken;
-        if (posted < made) sender.poll(200);
-      }
-    }
-    while (!sender.payload_crc32c() && !stop) sender.poll(200);
-    FrameRecord record;
-    record.dtp = dtp.id;
-    record.frame_number = dtp.slice.frame(k);
-    record.index = k;
-    record.slot = static_cast<std::uint32_t>(k % p.slots);
-    record.lines = p.lines;
-    record.payload_bytes = p.payload_bytes();
-    record.payload_crc32c = sender.payload_crc32c().value_or(0);
-    record.run = dtp.run;
-    std::array<std::byte, FrameRecord::kBytes> bytes{};
-    encode(record, bytes);
-    while (!sender.post_event({bytes.data(), p.record_offset(k), immediate_of(dtp.id, k)}) && !stop) sender.poll(200);
-    sender.poll(0);
-    sent.store(k + 1, std::memory_order_relaxed);
-  }
-}
 
 }  // namespace
 
@@ -86,8 +42,7 @@ Result run_roce(const Load& load) {
   receiver.start();
 
   std::atomic<bool> stop{false};
-  std::atomic<std::uint64_t> sent{0};
-  std::jthread thread([&] { send_images(load, dtp, sender, frames, stop, sent); });
+  std::jthread thread([&] { send_images(load, dtp, sender, frames, stop); });
   Result result;
   const std::int64_t start = now_ns();
   std::int64_t last = start;

@@ -11,12 +11,6 @@ namespace rashpa::link::verbs {
 
 namespace {
 
-void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
-  std::uint64_t seen = word.load(std::memory_order_relaxed);
-  while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_seq_cst)) {
-  }
-}
-
 void check(const ReceiverConfig& config, std::size_t dtps, std::size_t rings) {
   if (dtps == 0) throw ConfigError("verbs: a receiver needs at least one DTP");
   if (config.threads == 0 || config.threads > dtps) {
@@ -73,7 +67,7 @@ VerbsReceiver::Impl::Impl(const ReceiverConfig& config, std::span<std::byte> reg
     std::vector<DtpPort*> own;
     for (std::size_t d = t; d < ports_.size(); d += config.threads) own.push_back(ports_[d].get());
     threads_.push_back(
-        std::make_unique<ReceiverThread>(config, t, device_, region, std::move(own), *rings[t], bell, *counters_[t]));
+        std::make_unique<ReceiverThread>(config, t, device_, region, own, *rings[t], bell, *counters_[t]));
   }
 }
 
@@ -92,7 +86,8 @@ void VerbsReceiver::Impl::stop() noexcept {
 }
 
 VerbsReceiver::VerbsReceiver(const ReceiverConfig& config, std::span<std::byte> region,
-                             std::vector<DestinationDtp> dtps, std::vector<ArrivalRing*> rings, Doorbell& bell)
+                             const std::vector<DestinationDtp>& dtps, const std::vector<ArrivalRing*>& rings,
+                             Doorbell& bell)
     : impl_(std::make_unique<Impl>(config, region, dtps, rings, bell)) {}
 VerbsReceiver::~VerbsReceiver() = default;
 
@@ -121,12 +116,12 @@ void VerbsReceiver::start() { impl_->start(); }
 void VerbsReceiver::stop() noexcept { impl_->stop(); }
 
 void VerbsReceiver::release(std::uint32_t dtp, std::uint64_t end) noexcept {
-  raise(impl_->ports_[dtp]->released, end);
+  impl_->ports_[dtp]->release(end);
   impl_->thread_of(dtp).wake();
 }
 
 void VerbsReceiver::close(std::uint32_t dtp, std::uint64_t end) noexcept {
-  raise(impl_->ports_[dtp]->closed, end);
+  impl_->ports_[dtp]->close(end);
   impl_->thread_of(dtp).wake();
 }
 

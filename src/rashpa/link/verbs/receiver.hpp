@@ -35,8 +35,8 @@ class VerbsReceiver final : public ReceiverLink {
   /// Registers `region` (host memory); placements must lie inside it. One ring per thread. The region, the rings and
   /// the bell must outlive the link. Throws ConfigError, or ResourceError when library, device or memory is not to be
   /// had.
-  VerbsReceiver(const ReceiverConfig& config, std::span<std::byte> region, std::vector<DestinationDtp> dtps,
-                std::vector<ArrivalRing*> rings, Doorbell& bell);
+  VerbsReceiver(const ReceiverConfig& config, std::span<std::byte> region, const std::vector<DestinationDtp>& dtps,
+                const std::vector<ArrivalRing*>& rings, Doorbell& bell);
   ~VerbsReceiver() override;
 
   /// One per DTP, in order.

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <thread>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
@@ -36,13 +34,13 @@ std::uint32_t entries_of(const std::vector<DtpPort*>& ports) {
 
 }  // namespace
 
-ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::shared_ptr<Device> device,
-                               std::span<std::byte> region, std::vector<DtpPort*> ports, ArrivalRing& ring,
-                               Doorbell& bell, ReceiverCounters& counters)
+ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number,
+                               const std::shared_ptr<Device>& device, std::span<std::byte> region,
+                               const std::vector<DtpPort*>& ports, ArrivalRing& ring, Doorbell& bell,
+                               ReceiverCounters& counters)
     : config_(config),
       number_(number),
-      ring_(&ring),
-      bell_(&bell),
+      output_(ring, bell),
       counters_(&counters),
       handler_(region, counters),
       completions_(
@@ -75,16 +73,6 @@ void ReceiverThread::connect(std::size_t position, const roce::Endpoint& source)
   lane.source = source;
 }
 
-bool ReceiverThread::emit(const Arrival& arrival) noexcept {
-  while (ring_->try_push(arrival) == memory::Push::full) {
-    if (stop_->load(std::memory_order_relaxed)) return false;
-    bell_->ring();
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-  pushed_ = true;
-  return true;
-}
-
 ReceiverThread::Lane* ReceiverThread::lane_of(std::uint32_t qpn) noexcept {
   for (auto& lane : lanes_) {
     if (lane->pair.number() == qpn) return lane.get();
@@ -114,7 +102,7 @@ void ReceiverThread::complete(const ibv_wc& completion, std::int64_t now) noexce
   if (completion.opcode != IBV_WC_RECV_RDMA_WITH_IMM || (completion.wc_flags & IBV_WC_WITH_IMM) == 0) {
     return counters_->malformed.add(1);
   }
-  handler_.event(*lane->port, __builtin_bswap32(completion.imm_data), now, *this);
+  handler_.event(*lane->port, __builtin_bswap32(completion.imm_data), now, output_);
 }
 
 int ReceiverThread::take(std::int64_t now) noexcept {
@@ -125,7 +113,7 @@ int ReceiverThread::take(std::int64_t now) noexcept {
 }
 
 void ReceiverThread::decide_all(std::int64_t now) noexcept {
-  for (auto& lane : lanes_) handler_.decide(*lane->port, now, *this);
+  for (auto& lane : lanes_) handler_.decide(*lane->port, now, output_);
 }
 
 void ReceiverThread::write_credits(std::int64_t now) noexcept {
@@ -188,6 +176,7 @@ void ReceiverThread::wake() noexcept {
 
 void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
   stop_ = &stop;
+  output_.stop_with(stop);
   const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(number_);
   memory::place_this_thread(fmt::format("verbs-rx{}", number_), processor);
   std::int64_t last_decide = 0;
@@ -203,10 +192,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
       last_decide = now;
     }
     write_credits(now);
-    if (pushed_) {
-      bell_->ring();
-      pushed_ = false;
-    }
+    output_.ring();
     if (count > 0) continue;
     if (config_.poll == roce::Poll::event) {
       sleep();

@@ -6,20 +6,21 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
-#include "rashpa/link/verbs/event_handler.hpp"
+#include "rashpa/link/event_handler.hpp"
+#include "rashpa/link/ring_output.hpp"
 #include "rashpa/link/verbs/queue_pair.hpp"
 #include "rashpa/link/verbs/receiver.hpp"
 
 namespace rashpa::link::verbs {
 
 /// One thread of a VerbsReceiver: its completion queue, its DTPs with their queue pairs, its arrival ring.
-class ReceiverThread final : private ArrivalOutput {
+class ReceiverThread {
  public:
   /// `ports`: the DTPs of this thread. Throws ResourceError.
-  ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::shared_ptr<Device> device,
-                 std::span<std::byte> region, std::vector<DtpPort*> ports, ArrivalRing& ring, Doorbell& bell,
+  ReceiverThread(const ReceiverConfig& config, std::uint32_t number, const std::shared_ptr<Device>& device,
+                 std::span<std::byte> region, const std::vector<DtpPort*>& ports, ArrivalRing& ring, Doorbell& bell,
                  ReceiverCounters& counters);
-  ~ReceiverThread() override;
+  ~ReceiverThread();
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
@@ -43,7 +44,6 @@ class ReceiverThread final : private ArrivalOutput {
     std::int64_t sent_ns = 0;
     std::uint32_t in_flight = 0;  // credits
   };
-  bool emit(const Arrival& arrival) noexcept override;
   int take(std::int64_t now) noexcept;
   void complete(const ibv_wc& completion, std::int64_t now) noexcept;
   void decide_all(std::int64_t now) noexcept;
@@ -54,8 +54,7 @@ class ReceiverThread final : private ArrivalOutput {
 
   ReceiverConfig config_;
   std::uint32_t number_;
-  ArrivalRing* ring_;
-  Doorbell* bell_;
+  RingOutput output_;
   ReceiverCounters* counters_;
   EventHandler handler_;
   CompletionQueue completions_;
@@ -63,7 +62,6 @@ class ReceiverThread final : private ArrivalOutput {
   const std::atomic<bool>* stop_ = nullptr;
   std::atomic<bool> sleeping_{false};
   int event_fd_ = -1;
-  bool pushed_ = false;
 };
 
 }  // namespace rashpa::link::verbs

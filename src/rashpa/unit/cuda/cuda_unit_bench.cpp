@@ -130,14 +130,14 @@ void latency(Trigger trigger, std::uint32_t side, std::uint64_t triggers) {
 }
 
 /// From the store of the trigger word to the first word that the resident kernel writes back.
-void first_effect(std::uint64_t triggers) {
+void first_effect(std::uint64_t triggers, std::uint32_t watchers) {
   constexpr std::uint32_t kSide = 64;
   const auto config = jungfrau::synthetic::config(kSide, kSide, jungfrau::Output::photons, 1);
   Ring ring(kSide, kSide, 1, 4);
   ring.fill(config);
   const Pipeline pipeline{{config, bragg_count::Config{20, 50}}, PartialPolicy::keep, false};
   const cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, 1);
-  const auto resident = cuda::make_resident(work);
+  const auto resident = cuda::make_resident(work, watchers);
   const std::atomic_ref seen(work.control().seen.value);
   std::vector<std::int64_t> effects;
   std::vector<std::int64_t> ends;
@@ -160,11 +160,11 @@ void first_effect(std::uint64_t triggers) {
   resident->stop();
   for (auto* times : {&effects, &ends}) {
     std::sort(times->begin(), times->end());
-    const char* what = times == &effects ? "persistent: trigger word to first effect seen by the host"
-                                         : "persistent: trigger word to results in host memory, 64 x 64";
-    row(fmt::format("{}, p50", what), percentile(*times, 0.5), "us", "", 0);
-    row(fmt::format("{}, p99", what), percentile(*times, 0.99), "us", "", 0);
-    row(fmt::format("{}, max", what), percentile(*times, 1), "us", "", 0);
+    const char* what = times == &effects ? "trigger word to first effect seen by the host"
+                                         : "trigger word to results in host memory, 64 x 64";
+    row(fmt::format("persistent, {} watching: {}, p50", watchers, what), percentile(*times, 0.5), "us", "", 0);
+    row(fmt::format("persistent, {} watching: {}, p99", watchers, what), percentile(*times, 0.99), "us", "", 0);
+    row(fmt::format("persistent, {} watching: {}, max", watchers, what), percentile(*times, 1), "us", "", 0);
   }
 }
 
@@ -300,7 +300,7 @@ void run(const Arguments& arguments) {
   json_rows = arguments.json;
   if (arguments.only == "timeline") return timeline(10);
   if (arguments.only != "rate") {
-    first_effect(arguments.triggers);
+    for (const std::uint32_t watchers : {1U, 4U, 6U, 8U}) first_effect(arguments.triggers, watchers);
     for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::stream, Trigger::persistent}) {
       latency(trigger, 64, arguments.triggers);
       latency(trigger, 512, arguments.triggers / 10);

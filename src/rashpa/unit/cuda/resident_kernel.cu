@@ -31,17 +31,20 @@ struct Shared {
   std::uint32_t claimed;  ///< of the block that watches: the last ticket
 };
 
-/// The first block only watches: one thread of each of its warps asks the host's memory for the trigger of the next
-/// ticket. A question takes longer than a microsecond over the bus; many that are under way at different times see the
-/// trigger sooner than one would. Whoever sees it first claims the ticket and lets the other blocks go.
+/// The first block only watches: one thread of some of its warps, each with its own copy of the trigger words, asks the
+/// host's memory for the next ticket. A question takes longer than a microsecond over the bus; several that are under
+/// way at different times see the trigger sooner than one would. Whoever sees it first claims the ticket and lets the
+/// other blocks go.
 __device__ void watch(const ResidentTask& task, std::uint32_t& claimed) {
-  if (threadIdx.x % 32 != 0) return;
+  const std::uint32_t watcher = threadIdx.x / 32;
+  if (threadIdx.x % 32 != 0 || watcher >= task.watchers) return;
   OnSystem<std::uint32_t> abort(task.control->abort.value);
   std::uint32_t last = 0;
   std::uint32_t ticket = 1;
   std::uint32_t slot = 0;
   for (std::uint32_t looks = 1;; ++looks) {
-    const std::uint64_t seen = OnSystem<std::uint64_t>(task.triggers[slot].value).load(::cuda::memory_order_relaxed);
+    const std::uint64_t seen =
+        OnSystem<std::uint64_t>(task.triggers[slot].copies[watcher].value).load(::cuda::memory_order_relaxed);
     if (static_cast<std::int32_t>(static_cast<std::uint32_t>(seen) - ticket) >= 0) {
       if (atomicCAS(&claimed, last, ticket) == last) {
         OnSystem<std::uint32_t>(task.control->seen.value).store(ticket, ::cuda::memory_order_relaxed);
@@ -49,7 +52,7 @@ __device__ void watch(const ResidentTask& task, std::uint32_t& claimed) {
         ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_system);
         task.work[slot] = static_cast<std::uint32_t>(seen >> 32U);
         OnDevice<std::uint32_t> go(task.state->go);
-        while (go.load(::cuda::memory_order_relaxed) != last) {  // another warp is about to store the ticket before
+        while (go.load(::cuda::memory_order_acquire) != last) {  // another warp is about to store the ticket before
         }
         go.store(ticket, ::cuda::memory_order_release);
       }
@@ -77,9 +80,14 @@ __device__ bool await_go(const ResidentTask& task, std::uint32_t ticket) {
 __device__ std::uint32_t worker() { return blockIdx.x - 1; }
 __device__ std::uint32_t workers() { return gridDim.x - 1; }
 
-/// All threads: everything stored before is seen by those who wait for `arrivals`.
+/// All threads: everything stored before is seen by those who wait for `arrivals`; with kToHost by the host, too.
+template <bool kToHost>
 __device__ void arrive(ResidentState& state) {
-  __threadfence_system();
+  if constexpr (kToHost) {
+    __threadfence_system();
+  } else {
+    __threadfence();
+  }
   __syncthreads();
   if (threadIdx.x == 0) OnDevice<std::uint32_t>(state.arrivals).fetch_add(1, ::cuda::memory_order_acq_rel);
 }
@@ -111,11 +119,11 @@ __device__ uint4 load_from_host(const std::uint16_t* raw, device::Place place, s
 }
 
 template <Output kOutput, bool kCount>
-__device__ void convert_one(const ResidentTask& task, std::uint32_t i, uint4 words, const device::Entries& entries,
-                            device::Place place, device::Thresholds thresholds) {
+__device__ void convert_one(const ResidentTask& task, jungfrau::Counts* set, std::uint32_t i, uint4 words,
+                            const device::Entries& entries, device::Place place, device::Thresholds thresholds) {
   const auto converted = device::convert_words<kOutput, kCount, false>(words, entries, task.tables, place, thresholds);
   device::store(converted, task.out + i * task.out_stride, place, entries.real);
-  jungfrau::Counts& counts = task.counts[i];
+  jungfrau::Counts& counts = set[i];
   if constexpr (kCount) {
     const std::uint32_t bright = __reduce_add_sync(~0U, __popc(converted.bright));
     if (threadIdx.x % 32 == 0 && bright != 0) atomicAdd(&counts.bright, bright);
@@ -126,7 +134,7 @@ __device__ void convert_one(const ResidentTask& task, std::uint32_t i, uint4 wor
 }
 
 template <Output kOutput, bool kCount>
-__device__ void convert(const ResidentTask& task, std::uint32_t slot, std::uint32_t work,
+__device__ void convert(const ResidentTask& task, jungfrau::Counts* set, std::uint32_t slot, std::uint32_t work,
                         device::Thresholds thresholds) {
   const std::byte* const images = task.images + std::size_t{slot} * task.stack * task.image_stride;
   const std::uint32_t tiles =
@@ -148,19 +156,19 @@ __device__ void convert(const ResidentTask& task, std::uint32_t slot, std::uint3
 #pragma unroll
       for (unsigned a = 0; a < kAhead; ++a) {
         if (image[a] == kResidentImages) break;
-        convert_one<kOutput, kCount>(task, image[a], words[a], entries, place, thresholds);
+        convert_one<kOutput, kCount>(task, set, image[a], words[a], entries, place, thresholds);
       }
     }
   }
 }
 
 /// Each block comes to the same decisions from the counts; the first warp, an image a lane.
-__device__ Outcome decide(const ResidentTask& task, std::uint32_t work, std::uint32_t i) {
+__device__ Outcome decide(const ResidentTask& task, jungfrau::Counts* set, std::uint32_t work, std::uint32_t i) {
   Outcome outcome{};
   if (i >= task.stack || (work >> i & 1U) == 0) return outcome;
-  outcome.masked = OnDevice<std::uint32_t>(task.counts[i].masked).load(::cuda::memory_order_relaxed);
-  outcome.saturated = OnDevice<std::uint32_t>(task.counts[i].saturated).load(::cuda::memory_order_relaxed);
-  outcome.bright = OnDevice<std::uint32_t>(task.counts[i].bright).load(::cuda::memory_order_relaxed);
+  outcome.masked = OnDevice<std::uint32_t>(set[i].masked).load(::cuda::memory_order_relaxed);
+  outcome.saturated = OnDevice<std::uint32_t>(set[i].saturated).load(::cuda::memory_order_relaxed);
+  outcome.bright = OnDevice<std::uint32_t>(set[i].bright).load(::cuda::memory_order_relaxed);
   const VetoReason reason = task.veto ? kernel::bragg_count::decide(task.config, outcome.bright) : VetoReason::none;
   outcome.reason = static_cast<std::uint8_t>(reason);
   outcome.decision = static_cast<std::uint8_t>(reason == VetoReason::none ? Decision::accepted : Decision::vetoed);
@@ -190,6 +198,7 @@ __global__ void __launch_bounds__(kThreads) resident(const ResidentTask task) {
   std::uint32_t ticket = 1;
   std::uint32_t slot = 0;
   std::uint32_t arrivals = 0;
+  std::uint32_t turn = 0;
   for (;;) {
     if (threadIdx.x == 0) {
       shared.end = await_go(task, ticket) ? 0 : 1;
@@ -197,33 +206,33 @@ __global__ void __launch_bounds__(kThreads) resident(const ResidentTask task) {
     }
     __syncthreads();
     if (shared.end != 0) return;
-    convert<kOutput, kCount>(task, slot, shared.work, thresholds);
+    // Two sets of counts in turn: the other one is cleared while nobody uses it.
+    jungfrau::Counts* const set = task.counts + turn * task.stack;
+    convert<kOutput, kCount>(task, set, slot, shared.work, thresholds);
     arrivals += workers();
-    arrive(*task.state);
+    arrive<false>(*task.state);
     await_arrivals(*task.state, arrivals);
     if (threadIdx.x < 32) {
-      const Outcome outcome = decide(task, shared.work, threadIdx.x);
+      const Outcome outcome = decide(task, set, shared.work, threadIdx.x);
       const std::uint32_t accepted =
           __ballot_sync(~0U, outcome.decision == static_cast<std::uint8_t>(Decision::accepted));
       if (threadIdx.x == 0) shared.accepted = accepted;
       if (worker() == 0 && threadIdx.x < task.stack) {
         task.host_outcomes[std::size_t{slot} * task.stack + threadIdx.x] = outcome;
+        task.counts[(1 - turn) * task.stack + threadIdx.x] = jungfrau::Counts{};
       }
     }
     __syncthreads();
     deliver(task, slot, shared.accepted);
     arrivals += workers();
-    arrive(*task.state);
-    if (worker() == 0) {
-      await_arrivals(*task.state, arrivals);
-      if (threadIdx.x < task.stack) task.counts[threadIdx.x] = jungfrau::Counts{};
-      if (threadIdx.x == 0) {
-        OnSystem<std::uint32_t>(task.host_done[slot].value).store(ticket, ::cuda::memory_order_release);
-      }
-      __syncthreads();  // the counts are cleared before the next go
+    arrive<true>(*task.state);
+    await_arrivals(*task.state, arrivals);  // by all: the next images go where these have been
+    if (worker() == 0 && threadIdx.x == 0) {
+      OnSystem<std::uint32_t>(task.host_done[slot].value).store(ticket, ::cuda::memory_order_release);
     }
     ticket = next_ticket(ticket);
     slot = slot + 1 == task.stacks ? 0 : slot + 1;
+    turn = 1 - turn;
   }
 }
 

@@ -26,6 +26,7 @@ struct ResidentTask {
   kernel::bragg_count::Config config{};
   std::uint32_t stack = 0;
   std::uint32_t stacks = 0;
+  std::uint32_t watchers = 1;                  ///< 1 … kWatchers
   Control* control = nullptr;                  ///< host
   SlotTrigger* triggers = nullptr;             ///< host, [stacks]
   const std::byte* images = nullptr;           ///< host, [stacks][stack], image_stride apart
@@ -35,7 +36,7 @@ struct ResidentTask {
   std::size_t out_stride = 0;                  ///< bytes, a multiple of 16
   Outcome* host_outcomes = nullptr;            ///< host, [stacks][stack]
   Word* host_done = nullptr;                   ///< host, [stacks]
-  kernel::jungfrau::Counts* counts = nullptr;  ///< device, [stack], 0
+  kernel::jungfrau::Counts* counts = nullptr;  ///< device, [2][stack], 0
   std::uint32_t* work = nullptr;               ///< device, [stacks]: bit i, image i is to be processed
   ResidentState* state = nullptr;              ///< device
 };

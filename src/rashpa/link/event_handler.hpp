@@ -1,5 +1,6 @@
 #pragma once
-/// What a link thread does with the events of its DTPs, without a device: immediate → image → record → assembly.
+/// What the thread of a link that sees events alone does with those of its DTPs, without a device: immediate → image →
+/// record → assembly.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 #include "rashpa/link/assembly.hpp"
 
-namespace rashpa::link::verbs {
+namespace rashpa::link {
 
 /// The 64-bit image index whose lower 24 bits are those of `immediate`, nearest to `near`.
 std::uint64_t extend_index(std::uint32_t immediate, std::uint64_t near) noexcept;
@@ -19,10 +20,23 @@ struct DtpPort {
       : assembly(dtp, list_index, dtp.placement.line_bytes == 0 ? 1 : dtp.placement.line_bytes, region, not_free,
                  counters, Sight::events, verify) {}
 
+  /// Any thread: what the link's user says with the calls of the same names.
+  void release(std::uint64_t end) noexcept { raise(released, end); }
+  void close(std::uint64_t end) noexcept { raise(closed, end); }
+
   Assembly assembly;
   std::uint64_t received_bytes = 0;  // payload that must have left the network: all up to the latest event
+  std::uint64_t announced = 0;       // images up to the latest event, see EventHandler::announce()
+  std::uint64_t looked_at = 0;       // images of those that next_event() has taken
   alignas(64) std::atomic<std::uint64_t> released{0};
   std::atomic<std::uint64_t> closed{0};
+
+ private:
+  static void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
+    std::uint64_t seen = word.load(std::memory_order_relaxed);
+    while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_seq_cst)) {
+    }
+  }
 };
 
 class EventHandler {
@@ -32,6 +46,12 @@ class EventHandler {
 
   /// A write with immediate has completed on the queue pair of `port`: what it and all before it wrote is in memory.
   void event(DtpPort& port, std::uint32_t immediate, std::int64_t now, ArrivalOutput& out) noexcept;
+  /// The lock word of a link that shares memory holds `immediate` now: the latest event. All images since the one
+  /// before are announced by it, in memory or never to come; next_event() takes them one by one.
+  void announce(DtpPort& port, std::uint32_t immediate) noexcept;
+  /// Looks at the next announced image, if there is one. A source may leave images out: they have no record of their
+  /// own and count as lost events, or as overruns where the source does not wait for credits.
+  bool next_event(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept;
   void decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept;
 
  private:
@@ -39,4 +59,4 @@ class EventHandler {
   ReceiverCounters* counters_;
 };
 
-}  // namespace rashpa::link::verbs
+}  // namespace rashpa::link

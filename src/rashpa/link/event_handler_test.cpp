@@ -1,5 +1,5 @@
 /// The RNIC's part is played by the test: it writes lines and records into memory and tells of the immediate.
-#include "rashpa/link/verbs/event_handler.hpp"
+#include "rashpa/link/event_handler.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "rashpa/core/checksum.hpp"
 
-namespace rashpa::link::verbs {
+namespace rashpa::link {
 namespace {
 
 TEST(ExtendIndex, the_nearest_index_with_these_24_bits_is_taken) {
@@ -30,11 +30,12 @@ struct Emitted final : ArrivalOutput {
   std::vector<Arrival> all;
 };
 
-class EventHandlerTest : public testing::Test {
+class EventHandlerTest : public ::testing::Test {
  protected:
   static constexpr std::uint32_t kSlots = 4;
   static constexpr std::uint32_t kLine = 32;
   static constexpr std::uint32_t kLines = 3;
+  static constexpr std::uint64_t kPayload = std::uint64_t{kLine} * kLines;
   static constexpr std::uint64_t kPitch = 48;
 
   EventHandlerTest() {
@@ -66,7 +67,7 @@ class EventHandlerTest : public testing::Test {
     record.index = index;
     record.slot = static_cast<std::uint32_t>(index % kSlots);
     record.lines = kLines;
-    record.payload_bytes = kLine * kLines;
+    record.payload_bytes = kPayload;
     record.payload_crc32c = crc;
     record.run = dtp_.run;
     encode(record, std::span<std::byte, FrameRecord::kBytes>(region_.data() + dtp_.placement.record_offset(index),
@@ -74,6 +75,11 @@ class EventHandlerTest : public testing::Test {
     return immediate_of(dtp_.id, index);
   }
   void event(std::uint32_t immediate) { handler_.event(*port_, immediate, ++now_, out_); }
+  void take(std::uint32_t immediate) {
+    handler_.announce(*port_, immediate);
+    while (handler_.next_event(*port_, ++now_, out_)) {
+    }
+  }
 
   std::vector<std::byte> region_ = std::vector<std::byte>(1024 + kSlots * FrameRecord::kBytes);
   DestinationDtp dtp_;
@@ -92,7 +98,7 @@ TEST_F(EventHandlerTest, an_image_whose_checksum_agrees_is_complete_and_proven) 
   EXPECT_EQ(out_.all[0].completeness, Completeness::complete);
   EXPECT_EQ(out_.all[0].proof, Proof::crc);
   EXPECT_EQ(counters_.events.get(), 1U);
-  EXPECT_EQ(counters_.payload_bytes.get(), kLine * kLines + FrameRecord::kBytes);
+  EXPECT_EQ(counters_.payload_bytes.get(), kPayload + FrameRecord::kBytes);
 }
 
 TEST_F(EventHandlerTest, a_line_that_did_not_arrive_makes_the_image_partial_and_corrupt) {
@@ -184,8 +190,69 @@ TEST_F(EventHandlerTest, credits_follow_the_release_and_bytes_the_events) {
   port_->released = 1;
   handler_.decide(*port_, ++now_, out_);
   EXPECT_EQ(port_->assembly.granted(), kSlots + 1U);
-  EXPECT_EQ(port_->received_bytes, kLine * kLines + FrameRecord::kBytes);
+  EXPECT_EQ(port_->received_bytes, kPayload + FrameRecord::kBytes);
+}
+
+// What follows is the lock word of shared memory: it says which event was the latest.
+
+TEST_F(EventHandlerTest, one_lock_word_announces_all_images_since_the_one_before) {
+  write(0);
+  write(1);
+  handler_.announce(*port_, write(2));
+  std::size_t taken = 0;
+  while (handler_.next_event(*port_, ++now_, out_)) ++taken;
+  EXPECT_EQ(taken, 3U);
+  ASSERT_EQ(out_.all.size(), 3U);
+  for (const Arrival& arrival : out_.all) EXPECT_EQ(arrival.proof, Proof::crc) << arrival.index;
+  handler_.announce(*port_, immediate_of(dtp_.id, 2));
+  EXPECT_FALSE(handler_.next_event(*port_, ++now_, out_)) << "the same word says nothing new";
+}
+
+TEST_F(EventHandlerTest, images_that_a_source_left_out_are_lost_events_and_no_bad_records) {
+  take(write(0));
+  port_->released = 1;
+  take(write(3));  // 1 and 2 were never written
+  port_->released = 4;
+  write(4);  // lies where 0 was, but is left out
+  for (std::uint64_t index : {5U, 6U, 7U}) write(index);
+  port_->released = 8;
+  take(write(9));  // 8 was left out: the record of 4 lies in its place
+  ASSERT_EQ(out_.all.size(), 10U);
+  for (std::uint64_t index : {1U, 2U, 8U}) {
+    EXPECT_EQ(out_.all[index].completeness, Completeness::missing) << index;
+    EXPECT_EQ(out_.all[index].loss, Loss::event) << index;
+  }
+  for (std::uint64_t index : {0U, 3U, 9U}) EXPECT_EQ(out_.all[index].completeness, Completeness::complete) << index;
+  EXPECT_EQ(counters_.bad_records.get(), 0U);
+}
+
+TEST_F(EventHandlerTest, a_source_that_laps_the_receiver_without_credits_makes_overruns) {
+  open(Verify::all, NotFree::overrun);
+  for (std::uint64_t index = 0; index < 6; ++index) write(index);
+  take(immediate_of(dtp_.id, 5));  // 0 and 1 are overwritten by 4 and 5, for which no slot was free
+  ASSERT_EQ(out_.all.size(), 6U);
+  for (const Arrival& arrival : out_.all) {
+    const bool kept = arrival.index == 2 || arrival.index == 3;
+    EXPECT_EQ(arrival.completeness, kept ? Completeness::complete : Completeness::missing) << arrival.index;
+    EXPECT_EQ(arrival.loss, kept ? Loss::none : Loss::overrun) << arrival.index;
+  }
+  EXPECT_EQ(counters_.overrun_packets.get(), 4U);
+}
+
+TEST_F(EventHandlerTest, no_lock_word_makes_more_arrivals_than_there_are_images) {
+  std::uint64_t state = 1;
+  for (int i = 0; i < 10'000; ++i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    const bool own = (state >> 60) < 8;  // half of them with the right DTP
+    handler_.announce(*port_,
+                      own ? immediate_of(dtp_.id, (state >> 33) % 128) : static_cast<std::uint32_t>(state >> 32));
+    while (handler_.next_event(*port_, ++now_, out_)) {
+    }
+  }
+  EXPECT_LE(out_.all.size(), dtp_.images);
+  for (std::uint64_t index = 0; index < out_.all.size(); ++index) EXPECT_EQ(out_.all[index].index, index);
+  EXPECT_GT(counters_.bad_records.get(), 0U);
 }
 
 }  // namespace
-}  // namespace rashpa::link::verbs
+}  // namespace rashpa::link

@@ -1,0 +1,79 @@
+#include "rashpa/link/event_handler.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace rashpa::link {
+
+namespace {
+
+constexpr std::uint64_t kIndexMask = 0xFFFFFF;
+
+using Record = std::array<std::byte, FrameRecord::kBytes>;
+
+// True when what lies in the record's place belongs to another image, or nothing was ever written there.
+bool of_another_image(const Record& record, std::uint64_t index) noexcept {
+  if (const auto decoded = decode_frame_record(record)) return decoded->index != index;
+  return std::all_of(record.begin(), record.end(), [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+}  // namespace
+
+std::uint64_t extend_index(std::uint32_t immediate, std::uint64_t near) noexcept {
+  // The difference mod 2^24, as a signed number, moves `near` to the nearest match.
+  const std::uint64_t ahead = (immediate - near) & kIndexMask;
+  const std::uint64_t half = (kIndexMask + 1) / 2;
+  if (ahead < half) return near + ahead;
+  const std::uint64_t behind = kIndexMask + 1 - ahead;
+  return near >= behind ? near - behind : near + ahead;
+}
+
+void EventHandler::event(DtpPort& port, std::uint32_t immediate, std::int64_t now, ArrivalOutput& out) noexcept {
+  const DestinationDtp& dtp = port.assembly.dtp();
+  counters_->packets.add(1);
+  const std::uint64_t index = extend_index(immediate, port.assembly.undecided());
+  if (immediate >> 24 != dtp.id || index >= dtp.images) return counters_->bad_records.add(1);
+  decide(port, now, out);  // the latest release must be known before the slot is judged
+  const std::uint64_t offset = dtp.placement.record_offset(index);
+  Record record;  // NOLINT: filled in the next line
+  std::memcpy(record.data(), region_.data() + offset, record.size());
+  port.assembly.put_event(offset, record, immediate, now);
+  const std::uint64_t bytes = (index + 1) * (dtp.placement.payload_bytes() + FrameRecord::kBytes);
+  port.received_bytes = std::max(port.received_bytes, bytes);
+  decide(port, now, out);
+}
+
+void EventHandler::announce(DtpPort& port, std::uint32_t immediate) noexcept {
+  const DestinationDtp& dtp = port.assembly.dtp();
+  const std::uint64_t fresh = (immediate - (port.announced - 1)) & kIndexMask;
+  if (immediate >> 24 != dtp.id || fresh > dtp.images - port.announced) return counters_->bad_records.add(1);
+  port.announced += fresh;
+  // The record ring holds no more than the last ones.
+  if (port.announced - port.looked_at > dtp.placement.slots) port.looked_at = port.announced - dtp.placement.slots;
+}
+
+bool EventHandler::next_event(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept {
+  if (port.looked_at == port.announced) return false;
+  const DestinationDtp& dtp = port.assembly.dtp();
+  const std::uint64_t index = port.looked_at++;
+  counters_->packets.add(1);
+  decide(port, now, out);  // the latest release must be known before the slot is judged
+  const std::uint64_t offset = dtp.placement.record_offset(index);
+  Record record;  // NOLINT: filled in the next line
+  std::memcpy(record.data(), region_.data() + offset, record.size());
+  // The latest image must have a record; one before it may have been left out.
+  if (port.looked_at == port.announced || !of_another_image(record, index)) {
+    port.assembly.put_event(offset, record, immediate_of(dtp.id, index), now);
+  }
+  port.assembly.pass_events(port.looked_at);
+  decide(port, now, out);
+  return true;
+}
+
+void EventHandler::decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept {
+  port.assembly.decide(port.closed.load(std::memory_order_acquire), port.released.load(std::memory_order_acquire), now,
+                       out);
+}
+
+}  // namespace rashpa::link

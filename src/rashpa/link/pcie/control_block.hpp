@@ -1,0 +1,95 @@
+#pragma once
+/// The memory that both ends of the link share besides the RASHPA buffer: for each DTP the lock word, which the source
+/// writes and the receiver polls, and the credits, which the receiver writes and the source reads.
+///
+/// It lies in a memfd of its own, opened through the receiver's /proc entry: nothing stays behind when a process dies.
+/// Neither side trusts what the other can write: sizes are taken from the kernel or from one's own memory, words are
+/// only data.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "rashpa/link/pcie/sleep_word.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/memory/buffer.hpp"
+
+namespace rashpa::link::pcie {
+
+inline constexpr std::uint64_t kMagic = 0x3130454943505352;  ///< "RSPCIE01" in memory
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kMostDtps = 256;
+
+/// First in the block. Written before anybody knows of the block, read once by who opens it.
+struct alignas(64) Header {
+  std::uint64_t magic = kMagic;
+  std::uint32_t version = kVersion;
+  std::uint32_t key = 0;           ///< random; a number of a process or file that was used again is recognised
+  std::uint64_t region_bytes = 0;  ///< of the RASHPA buffer
+  std::uint32_t region_file = 0;   ///< its file, in the receiver's process
+  std::uint32_t threads = 0;       ///< of the receiving link; DTP d belongs to thread d mod threads
+  std::uint32_t dtps = 0;
+};
+
+/// One DTP. What one side writes often shares no cache line with what the other writes often.
+struct Lane {
+  /// The immediate of the latest event, (DTP id << 24) | (index mod 2^24); at first that of the image before the first.
+  alignas(64) std::atomic<std::uint32_t> lock{0};
+  /// Images granted: index k may be sent while k < granted.
+  alignas(64) std::atomic<std::uint64_t> granted{0};
+  SleepWord source;  ///< of the source's thread, which waits for credits
+};
+
+/// One receiving thread.
+struct alignas(64) Thread {
+  SleepWord receiver;  ///< which waits for events
+};
+
+/// The receiver's side: makes the block.
+class ControlBlock {
+ public:
+  /// For a RASHPA buffer of `region_bytes` at the beginning of the memfd `region_file`. Throws ConfigError when the
+  /// file is not that large, ResourceError.
+  ControlBlock(std::uint64_t region_bytes, int region_file, std::uint32_t dtps, std::uint32_t threads);
+
+  [[nodiscard]] Lane& lane(std::size_t dtp) noexcept { return lanes_[dtp]; }
+  [[nodiscard]] Thread& thread(std::size_t number) noexcept { return threads_[number]; }
+  /// What a source must be told of DTP number `dtp`.
+  [[nodiscard]] roce::Endpoint endpoint(std::uint32_t dtp) const;
+
+ private:
+  memory::Buffer memory_;
+  std::uint32_t key_ = 0;
+  Lane* lanes_ = nullptr;
+  Thread* threads_ = nullptr;
+};
+
+/// The source's side: control block and RASHPA buffer of a receiver, mapped. Shared by the senders of its DTPs. Both
+/// stay mapped when the receiver ends: what is written then reaches nobody.
+class RemoteMemory {
+ public:
+  /// Opens what an endpoint names, which may come from anywhere. Throws ConfigError when it is not what a receiver of
+  /// this version offers under that key, ResourceError when it cannot be opened.
+  static std::shared_ptr<const RemoteMemory> open(const roce::Endpoint& endpoint);
+
+  [[nodiscard]] std::uint32_t dtps() const noexcept { return header_.dtps; }
+  [[nodiscard]] Lane& lane(std::uint32_t dtp) const noexcept { return lanes_[dtp]; }
+  [[nodiscard]] Thread& thread_of(std::uint32_t dtp) const noexcept { return threads_[dtp % header_.threads]; }
+  [[nodiscard]] std::span<std::byte> region() const noexcept { return {region_.data(), header_.region_bytes}; }
+  [[nodiscard]] bool is(const roce::Endpoint& endpoint) const noexcept {
+    return endpoint.address == address_ && endpoint.rkey == header_.key;
+  }
+
+ private:
+  explicit RemoteMemory(const roce::Endpoint& endpoint);
+  std::string address_;
+  memory::Buffer control_;
+  memory::Buffer region_;
+  Header header_{};
+  Lane* lanes_ = nullptr;
+  Thread* threads_ = nullptr;
+};
+
+}  // namespace rashpa::link::pcie

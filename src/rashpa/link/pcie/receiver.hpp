@@ -1,0 +1,56 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/link.hpp"
+#include "rashpa/link/roce/options.hpp"
+
+namespace rashpa::link::pcie {
+
+struct ReceiverConfig {
+  int region_file = -1;       ///< memory::Buffer::shared_file() of the RASHPA buffer
+  std::uint32_t threads = 1;  ///< DTP d is served by thread d mod threads
+  Verify verify = Verify::all;
+  roce::Flow flow = roce::Flow::credits;
+  roce::Poll poll = roce::Poll::event;
+  int first_processor = -1;  ///< thread i is bound to processor first_processor + i; −1: unbound
+};
+
+/// Destination side: sources write straight into the shared RASHPA buffer and then to the lock word of their DTP, which
+/// a thread of this link polls. The link sees events alone: what it knows of the lines is the record's CRC32C
+/// (`verify`).
+///
+/// Known weakness, as with an RNIC: memory cannot refuse a write. With flow = paced a source that is too fast
+/// overwrites images that are still being processed; the overrun is counted when its event comes, the image in
+/// processing is not marked.
+///
+/// Order of calls: construct, endpoints() → sources, connect(), start(), … stop().
+class PcieReceiver final : public ReceiverLink {
+ public:
+  /// `region` is the beginning of `config.region_file`; placements must lie inside it. One ring per thread. The region,
+  /// the rings and the bell must outlive the link. Throws ConfigError or ResourceError.
+  PcieReceiver(const ReceiverConfig& config, std::span<std::byte> region, const std::vector<DestinationDtp>& dtps,
+               const std::vector<ArrivalRing*>& rings, Doorbell& bell);
+  ~PcieReceiver() override;
+
+  /// One per DTP, in order.
+  [[nodiscard]] std::vector<roce::Endpoint> endpoints() const;
+  /// The sources, one per DTP in order; before start(). Nothing is sent to them: it is only checked that each has
+  /// opened this receiver's memory. Throws ConfigError.
+  void connect(std::span<const roce::Endpoint> sources) const;
+
+  void start() override;
+  void release(std::uint32_t dtp, std::uint64_t end) noexcept override;
+  void close(std::uint32_t dtp, std::uint64_t end) noexcept override;
+  void stop() noexcept override;
+  [[nodiscard]] ReceiverStats stats() const noexcept override;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rashpa::link::pcie

@@ -1,0 +1,99 @@
+#include "rashpa/link/pcie/receiver_thread.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/memory/cpu_set.hpp"
+
+namespace rashpa::link::pcie {
+
+namespace {
+
+constexpr int kSpins = 200;  // rounds without news before the thread sleeps: a few microseconds
+// A source may die between its lock word and its wake: then this ends the sleep.
+constexpr auto kLongestSleep = std::chrono::milliseconds(5);
+
+// True when close() or release() said something that the DTP's images have not been told yet.
+bool told_more(const DtpPort& port) noexcept {
+  const Assembly& assembly = port.assembly;
+  const std::uint64_t decided = assembly.undecided();
+  if (port.closed.load(std::memory_order_seq_cst) > decided && !assembly.finished()) return true;
+  const std::uint64_t released = std::min(port.released.load(std::memory_order_seq_cst), decided);
+  return released + assembly.dtp().placement.slots > assembly.granted();
+}
+
+}  // namespace
+
+ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::span<const std::byte> region,
+                               std::vector<PolledDtp> dtps, Thread& shared, ArrivalRing& ring, Doorbell& bell,
+                               ReceiverCounters& counters)
+    : config_(config),
+      number_(number),
+      dtps_(std::move(dtps)),
+      shared_(&shared),
+      output_(ring, bell),
+      handler_(region, counters) {
+  for (PolledDtp& dtp : dtps_) {
+    dtp.seen = immediate_of(dtp.port->assembly.dtp().id, ~std::uint64_t{0});
+    dtp.lane->lock.store(dtp.seen, std::memory_order_release);
+    grant(dtp);
+  }
+}
+
+void ReceiverThread::grant(PolledDtp& dtp) noexcept {
+  const std::uint64_t granted = dtp.port->assembly.granted();
+  if (config_.flow == roce::Flow::paced || granted == dtp.granted) return;
+  dtp.granted = granted;
+  dtp.lane->granted.exchange(granted, std::memory_order_seq_cst);  // before the source's flag is read
+  dtp.lane->source.wake();
+}
+
+bool ReceiverThread::serve(PolledDtp& dtp) noexcept {
+  // Acquire: what the source wrote before the word is there.
+  const std::uint32_t word = dtp.lane->lock.load(std::memory_order_acquire);
+  if (word != dtp.seen) {
+    dtp.seen = word;
+    handler_.announce(*dtp.port, word);
+  }
+  if (dtp.port->looked_at != dtp.port->announced) {
+    handler_.next_event(*dtp.port, now_ns(), output_);
+  } else if (told_more(*dtp.port)) {
+    handler_.decide(*dtp.port, now_ns(), output_);
+  } else {
+    return false;
+  }
+  grant(dtp);
+  return true;
+}
+
+bool ReceiverThread::news() const noexcept {
+  return std::any_of(dtps_.begin(), dtps_.end(), [](const PolledDtp& dtp) {
+    return dtp.lane->lock.load(std::memory_order_seq_cst) != dtp.seen || told_more(*dtp.port);
+  });
+}
+
+void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
+  output_.stop_with(stop);
+  const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(number_);
+  memory::place_this_thread(fmt::format("pcie-rx{}", number_), processor);
+  int idle = 0;
+  while (!stop.load(std::memory_order_relaxed)) {
+    bool busy = false;
+    for (PolledDtp& dtp : dtps_) busy = serve(dtp) || busy;
+    output_.ring();
+    if (busy) {
+      idle = 0;
+    } else if (config_.poll == roce::Poll::spin || ++idle < kSpins) {
+      __builtin_ia32_pause();
+    } else {
+      shared_->receiver.sleep_unless([&] { return news() || stop.load(std::memory_order_seq_cst); }, kLongestSleep);
+      idle = 0;
+    }
+  }
+}
+
+}  // namespace rashpa::link::pcie

@@ -1,0 +1,49 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/event_handler.hpp"
+#include "rashpa/link/pcie/control_block.hpp"
+#include "rashpa/link/pcie/receiver.hpp"
+#include "rashpa/link/ring_output.hpp"
+
+namespace rashpa::link::pcie {
+
+/// One DTP as its receiving thread has it.
+struct PolledDtp {
+  DtpPort* port = nullptr;
+  Lane* lane = nullptr;
+  std::uint32_t seen = 0;     ///< the lock word's last value
+  std::uint64_t granted = 0;  ///< written last
+};
+
+/// One thread of a PcieReceiver: polls the lock words of its DTPs, writes their credits.
+class ReceiverThread {
+ public:
+  /// Puts the lock words and credits of `dtps` to their first values.
+  ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::span<const std::byte> region,
+                 std::vector<PolledDtp> dtps, Thread& shared, ArrivalRing& ring, Doorbell& bell,
+                 ReceiverCounters& counters);
+
+  /// The thread's body: until `stop`.
+  void run(const std::atomic<bool>& stop) noexcept;
+  /// Any thread: something changed that the thread should look at, if it sleeps.
+  void wake() noexcept { shared_->receiver.wake(); }
+
+ private:
+  bool serve(PolledDtp& dtp) noexcept;
+  void grant(PolledDtp& dtp) noexcept;
+  [[nodiscard]] bool news() const noexcept;
+
+  ReceiverConfig config_;
+  std::uint32_t number_;
+  std::vector<PolledDtp> dtps_;
+  Thread* shared_;
+  RingOutput output_;
+  EventHandler handler_;
+};
+
+}  // namespace rashpa::link::pcie

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "rashpa/link/counters.hpp"
+#include "rashpa/link/link.hpp"
+#include "rashpa/link/pcie/control_block.hpp"
+#include "rashpa/link/roce/options.hpp"
+
+namespace rashpa::link::pcie {
+
+struct SenderConfig {
+  std::shared_ptr<const RemoteMemory> memory;  ///< what `destination` names, opened
+  roce::Endpoint destination;                  ///< from the receiver's endpoints()
+  roce::Flow flow = roce::Flow::credits;
+  roce::Poll poll = roce::Poll::event;  ///< while waiting for credits
+};
+
+/// Source side of one DTP: the DTP's thread is the DMA engine. post() copies with streaming stores straight into the
+/// receiver's buffer and makes the CRC32C in the same pass; post_event() writes the record, orders all that, and then
+/// writes the lock word. Everything is done when a call returns; a call copies a few MiB at most.
+///
+/// A write out of the buffer's bounds is counted in `send_errors` and not done, and the event of its image is withheld.
+class PcieSender final : public Sender {
+ public:
+  /// Throws ConfigError when the destination is not of `memory`.
+  explicit PcieSender(const SenderConfig& config);
+
+  /// Says to which receiver and DTP it belongs; nothing is written back to it.
+  [[nodiscard]] const roce::Endpoint& endpoint() const noexcept { return config_.destination; }
+
+  std::size_t post(std::span<const BufferDescriptor> writes) override;
+  bool post_event(const Event& event) override;
+  std::size_t poll(std::uint32_t wait_us) override;
+  [[nodiscard]] std::size_t pending() const noexcept override { return 0; }
+  [[nodiscard]] std::uint64_t granted() const noexcept override;
+  [[nodiscard]] std::uint32_t largest_message() const noexcept override { return 1U << 20; }
+  [[nodiscard]] SenderStats stats() const noexcept override;  ///< any thread
+  [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return true; }
+  [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override { return crc_; }
+
+ private:
+  [[nodiscard]] bool inside(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  void wait_for_credit(std::uint32_t wait_us) noexcept;
+
+  SenderConfig config_;
+  std::span<std::byte> region_;
+  Lane* lane_;
+  Thread* thread_;
+  std::uint32_t crc_ = 0;           // of the writes since the last event
+  std::size_t done_ = 0;            // writes not yet reported
+  bool withhold_ = false;           // a write of this image was refused
+  mutable std::uint64_t told_ = 0;  // the credits that the caller knows
+  Counter messages_, payload_bytes_, waits_, send_errors_;
+};
+
+}  // namespace rashpa::link::pcie

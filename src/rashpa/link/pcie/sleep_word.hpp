@@ -1,0 +1,41 @@
+#pragma once
+/// A thread's flag "I sleep" in memory that another process shares, so that who has news makes a system call only when
+/// somebody waits for it. The flag is the futex itself. No value of it, whoever wrote it, does harm: at worst a sleep
+/// ends at once or lasts its full time.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+
+namespace rashpa::link::pcie {
+
+class SleepWord {
+ public:
+  /// Its owner: sleeps until wake() or for `longest` (less than a second), unless `news()` says, once the flag is seen
+  /// by all, that there is something to do. Who brings news stores it sequentially consistent before wake(); `news`
+  /// loads it so.
+  template <typename News>
+  void sleep_unless(const News& news, std::chrono::nanoseconds longest) noexcept {
+    asleep_.store(1, std::memory_order_seq_cst);
+    if (!news()) {
+      const timespec limit{0, static_cast<long>(longest.count())};
+      syscall(SYS_futex, &asleep_, FUTEX_WAIT, 1, &limit, nullptr, 0);
+    }
+    asleep_.store(0, std::memory_order_relaxed);
+  }
+  /// Anybody, after news.
+  void wake() noexcept {
+    if (asleep_.load(std::memory_order_seq_cst) == 0) return;
+    if (asleep_.exchange(0, std::memory_order_seq_cst) != 0) syscall(SYS_futex, &asleep_, FUTEX_WAKE, 1);
+  }
+
+ private:
+  static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+  std::atomic<std::uint32_t> asleep_{0};
+};
+
+}  // namespace rashpa::link::pcie
