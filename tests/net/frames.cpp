@@ -51,7 +51,7 @@ void FrameSender::send(std::span<const std::byte> frame) const {
 }
 
 Target::Target(const Cable& cable, const roce::Options& options, const std::string& address,
-               const roce::Endpoint& source)
+               const std::function<roce::Endpoint(const roce::Endpoint&)>& make_source)
     : framing_(options.framing), source_mac_(mac_of(cable.one)), destination_mac_(mac_of(cable.two)) {
   roce::ReceiverConfig config;
   config.bind_address = address;
@@ -64,7 +64,10 @@ Target::Target(const Cable& cable, const roce::Options& options, const std::stri
   endpoint_ = receiver_->endpoints()[0];
   const bool v6 = address.find(':') != std::string::npos;
   source_address_ = framing_ == roce::Framing::v1 ? cable.one.gid() : v6 ? cable.one.ipv6() : cable.one.ipv4();
-  if (source.qpn != 0) receiver_->connect({&source, 1});
+  if (make_source) {
+    const roce::Endpoint source = make_source(endpoint_);
+    receiver_->connect({&source, 1});
+  }
   receiver_->start();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 /// Single packets between two hosts: frames made by the codec, and a receiver that shows its counters.
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,9 +29,9 @@ class FrameSender {
 /// A started receiver of one DTP on host two, without flow control.
 class Target {
  public:
-  /// `source`: where its answers go; empty queue pair: nowhere.
+  /// `make_source` is given the target's endpoint and returns where its answers go; none: nowhere.
   Target(const Cable& cable, const link::roce::Options& options, const std::string& address,
-         const link::roce::Endpoint& source = {});
+         const std::function<link::roce::Endpoint(const link::roce::Endpoint&)>& make_source = {});
   ~Target() { receiver_->stop(); }
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
@@ -39,6 +40,7 @@ class Target {
   [[nodiscard]] link::roce::Packet line(std::uint32_t number = 0) const;
   /// The counters once `packets` have come; fails after 10 s.
   [[nodiscard]] link::ReceiverStats after(std::uint64_t packets) const;
+  [[nodiscard]] link::ReceiverStats stats() const noexcept { return receiver_->stats(); }
   [[nodiscard]] const link::roce::Endpoint& endpoint() const noexcept { return endpoint_; }
 
  private:

@@ -58,21 +58,26 @@ TEST_P(Marks, each_marked_packet_is_counted_and_no_other) {
 
 TEST_P(Marks, the_source_hears_of_them_no_more_often_than_every_50_us) {
   std::unique_ptr<roce::RoceSender> source;
-  roce::SenderConfig config;
-  config.bind_address = address(cable_.one);
-  config.options = GetParam().options;
-  // Each end must know the other before it is there: the source sends nothing, so that its destination may be anything.
-  config.destination = {address(cable_.two), 4000, 17, 1, 0};
-  config.flow = roce::Flow::credits;
-  cable_.one.within([&] { source = std::make_unique<roce::RoceSender>(config); });
-  const Target target(cable_, GetParam().options, address(cable_.two), source->endpoint());
+  const Target target(cable_, GetParam().options, address(cable_.two), [&](const roce::Endpoint& destination) {
+    roce::SenderConfig config;
+    config.bind_address = address(cable_.one);
+    config.options = GetParam().options;
+    config.destination = destination;
+    config.flow = roce::Flow::paced;
+    cable_.one.within([&] { source = std::make_unique<roce::RoceSender>(config); });
+    return source->endpoint();
+  });
   const std::int64_t start = now_ns();
   for (std::uint32_t i = 0; i < 60; ++i) wire_.send(roce::encode(marked(target.line(i), kCe)));
-  const link::ReceiverStats stats = target.after(60);
+  EXPECT_EQ(target.after(60).ce_packets, 60U);
+  const auto heard = [&] {
+    const std::uint64_t sent = target.stats().cnps_sent;
+    return sent > 0 && source->stats().cnps_received == sent;
+  };
+  while (!heard() && now_ns() - start < 10'000'000'000) source->poll(500);
   const std::int64_t elapsed = now_ns() - start;
-  EXPECT_EQ(stats.ce_packets, 60U);
-  EXPECT_GE(stats.cnps_sent, 1U);
-  EXPECT_LE(stats.cnps_sent, static_cast<std::uint64_t>(elapsed / 50'000 + 1));
+  EXPECT_TRUE(heard());
+  EXPECT_LE(target.stats().cnps_sent, static_cast<std::uint64_t>(elapsed / 50'000 + 1));
 }
 
 TEST_P(Marks, notifications_reach_the_source_of_an_acquisition) {

@@ -85,10 +85,9 @@ Arguments parse(int count, char** values) {
     } else if (name == "--events") {
       arguments.events = std::stoul(value);
     } else {
-      throw ConfigError(
-          "link_bench: no option " + name +
-          "; there are --link --line-bytes --seconds --repeats --pmtu --window --packetisation --icrc --events --only "
-          "--json");
+      throw ConfigError("link_bench: no option " + name +
+                        "; there are --link --line-bytes --seconds --repeats --pmtu --window --packetisation --icrc "
+                        "--events --only --json");
     }
   }
   if (arguments.link != "roce" && arguments.link != "pcie") {

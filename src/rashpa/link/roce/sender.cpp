@@ -28,6 +28,8 @@ constexpr std::uint32_t kLongestMessage = 256;  // packets
 // News that opens a full window is usually so near that sleeping would cost more than asking.
 constexpr std::int64_t kSpinNs = 20'000;
 constexpr unsigned kQuietLooks = 3;
+// Without credits nothing but congestion notifications can come: so often is looked for them.
+constexpr std::int64_t kNotificationNs = 10'000'000;
 
 std::uint32_t random_below(std::uint32_t end) { return std::random_device{}() % end; }
 
@@ -57,6 +59,7 @@ class RoceSender::Impl {
   bool flush(PacketBatch::Flush what) noexcept;
   bool read_credits() noexcept;
   void take_own() noexcept;
+  void look_for_notifications() noexcept;
   void check_window_timeout() noexcept;
   void wait(std::uint32_t wait_us) noexcept;
 
@@ -83,8 +86,9 @@ class RoceSender::Impl {
   std::uint64_t sent_bytes_ = 0;
   std::uint64_t written_off_ = 0;  // bytes taken as lost
   std::int64_t last_news_ns_ = 0;
-  std::uint64_t repeats_ = 0;  // of the credit reader, at the last look
-  unsigned quiet_looks_ = 0;   // looks since the last packet or news that found the receiver repeating itself
+  std::int64_t last_look_ns_ = 0;  // for notifications, without credits
+  std::uint64_t repeats_ = 0;      // of the credit reader, at the last look
+  unsigned quiet_looks_ = 0;       // looks since the last packet or news that found the receiver repeating itself
   Counter messages_, packets_, payload_bytes_, waits_, window_timeouts_, send_errors_;
 };
 
@@ -313,6 +317,13 @@ void RoceSender::Impl::check_window_timeout() noexcept {
   quiet_looks_ = 0;
 }
 
+void RoceSender::Impl::look_for_notifications() noexcept {
+  const std::int64_t now = now_ns();
+  if (now - last_look_ns_ < kNotificationNs) return;
+  last_look_ns_ = now;
+  take_own();
+}
+
 void RoceSender::Impl::wait(std::uint32_t wait_us) noexcept {
   if (in_flight() != 0) {
     const std::int64_t end = now_ns() + std::min<std::int64_t>(kSpinNs, std::int64_t{wait_us} * 1000);
@@ -340,8 +351,9 @@ std::size_t RoceSender::Impl::poll(std::uint32_t wait_us) noexcept {
   if (!progress && done_ == 0 && wait_us > 0) {
     wait(wait_us);
     flush(PacketBatch::Flush::all);
-    if (credits()) read_credits();
+    read_credits();
   }
+  if (!credits()) look_for_notifications();
   check_window_timeout();
   return std::exchange(done_, 0);
 }
