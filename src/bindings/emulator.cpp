@@ -128,7 +128,8 @@ void bind_emulator(nb::module_& m) {
       .def_prop_ro("retransmitted_packets", [](const DtpStatus& s) { return s.stats.link.retransmitted_packets; })
       .def_prop_ro("retransmission_timeouts", [](const DtpStatus& s) { return s.stats.link.retransmission_timeouts; })
       .def_prop_ro("connection_errors", [](const DtpStatus& s) { return s.stats.link.connection_errors; })
-      .def_prop_ro("late_ns", [](const DtpStatus& s) { return s.stats.late_ns; });
+      .def_prop_ro("late_ns", [](const DtpStatus& s) { return s.stats.late_ns; })
+      .def_prop_ro("cnps_received", [](const DtpStatus& s) { return s.stats.link.cnps_received; });
 
   nb::class_<EmulatorStatus>(m, "EmulatorStatus")
       .def_ro("state", &EmulatorStatus::state)

@@ -75,6 +75,10 @@ nb::dict link_stats(const link::ReceiverStats& s) {
   out["naks"] = s.naks;
   out["rnr_naks"] = s.rnr_naks;
   out["sequence_gaps"] = s.sequence_gaps;
+  out["ce_packets"] = s.ce_packets;
+  out["fecn_packets"] = s.fecn_packets;
+  out["becn_packets"] = s.becn_packets;
+  out["cnps_sent"] = s.cnps_sent;
   return out;
 }
 

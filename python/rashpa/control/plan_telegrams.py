@@ -21,6 +21,7 @@ def _roce(plan: Plan) -> telegram.Roce:
         link.gso,
         link.gro,
         link.icrc,
+        link.framing,
         link.window_bytes,
         link.socket_buffer,
     )

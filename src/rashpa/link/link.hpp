@@ -43,6 +43,7 @@ struct SenderStats {
   std::uint64_t window_timeouts = 0;  ///< times the window was reopened without news from the receiver
   std::uint64_t send_errors = 0;      ///< datagrams the system refused for good: lost, as if on the wire; of a
                                       ///< connection in error: what it lost and took for nothing
+  std::uint64_t cnps_received = 0;    ///< congestion notifications from the destination; nothing slows down for them
   // Reliable connections of user space; those of an RNIC say nothing.
   std::uint64_t acks = 0;                     ///< acknowledgements taken
   std::uint64_t naks = 0;                     ///< negative ones: gaps, or refusals
@@ -147,6 +148,10 @@ struct ReceiverStats {
   std::uint64_t sequence_drops = 0;  ///< dropped by the responder's state machine
   std::uint64_t bad_records = 0;     ///< event payloads that are no frame record of this run
   std::uint64_t crc_mismatches = 0;  ///< images whose CRC32C differs from the record's
+  std::uint64_t ce_packets = 0;      ///< marked by a router: congestion experienced (links that see IP headers)
+  std::uint64_t fecn_packets = 0;    ///< marked in the BTH: forward congestion
+  std::uint64_t becn_packets = 0;    ///< marked in the BTH: backward congestion
+  std::uint64_t cnps_sent = 0;       ///< congestion notifications sent to sources
   // Reliable connections of user space.
   std::uint64_t acks = 0;           ///< acknowledgements sent
   std::uint64_t naks = 0;           ///< negative ones: gaps, or refusals

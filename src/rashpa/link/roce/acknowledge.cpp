@@ -24,20 +24,24 @@ bool read_acknowledgement(const wire::Bth& bth, std::span<const std::byte> packe
   return true;
 }
 
-AcknowledgementWriter::AcknowledgementWriter(const Address& local, const Endpoint& peer)
-    : to_(peer.address, peer.port), path_(local, to_), qpn_(peer.qpn) {}
+AcknowledgementWriter::AcknowledgementWriter(const Address& local, const Address& to, std::uint32_t qpn,
+                                             Framing framing)
+    : to_(to), path_(local, to, framing), qpn_(qpn) {
+  if (framing == Framing::v2) return;
+  FrameHeader(local, to, FrameHeader::Ecn::none).write(packet_.data(), kPacket);
+  front_ = FrameHeader::kBytes;
+}
 
-std::array<std::byte, AcknowledgementWriter::kPacket> AcknowledgementWriter::packet(
-    const Acknowledgement& acknowledgement) noexcept {
-  std::array<std::byte, kPacket> bytes{};
-  wire::store_bth(bytes.data(), wire::rc_acknowledge, 0, qpn_, acknowledgement.psn);
-  wire::store_aeth(bytes.data() + wire::kBth, {acknowledgement.syndrome, acknowledgement.msn});
+std::span<const std::byte> AcknowledgementWriter::packet(const Acknowledgement& acknowledgement) noexcept {
+  std::byte* const at = packet_.data() + front_;
+  wire::store_bth(at, wire::rc_acknowledge, 0, qpn_, acknowledgement.psn);
+  wire::store_aeth(at + wire::kBth, {acknowledgement.syndrome, acknowledgement.msn});
   constexpr std::size_t kCovered = kPacket - wire::kIcrc;
-  bytes[4] = std::byte{0xFF};
-  const std::uint32_t icrc = crc32(std::span(bytes).first(kCovered), path_.start(kPacket, 0));
-  bytes[4] = std::byte{0};
-  std::memcpy(bytes.data() + kCovered, &icrc, sizeof icrc);
-  return bytes;
+  at[4] = std::byte{0xFF};
+  const std::uint32_t icrc = crc32({at, kCovered}, path_.start(kPacket, 0));
+  at[4] = std::byte{0};
+  std::memcpy(at + kCovered, &icrc, sizeof icrc);
+  return std::span(packet_).first(front_ + kPacket);
 }
 
 }  // namespace rashpa::link::roce

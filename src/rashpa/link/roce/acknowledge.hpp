@@ -6,6 +6,7 @@
 #include <span>
 
 #include "rashpa/link/roce/address.hpp"
+#include "rashpa/link/roce/frame_header.hpp"
 #include "rashpa/link/roce/icrc.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/roce/wire.hpp"
@@ -44,16 +45,20 @@ bool read_acknowledgement(const wire::Bth& bth, std::span<const std::byte> packe
 class AcknowledgementWriter {
  public:
   static constexpr std::size_t kPacket = wire::kBth + wire::kAeth + wire::kIcrc;
-  /// From `local` (no wildcard) to `peer`.
-  AcknowledgementWriter(const Address& local, const Endpoint& peer);
+  static constexpr std::size_t kLongest = FrameHeader::kBytes + kPacket;
+  /// From `local` (no wildcard) to queue pair `qpn` at address `to`.
+  AcknowledgementWriter(const Address& local, const Address& to, std::uint32_t qpn, Framing framing = Framing::v2);
 
-  [[nodiscard]] std::array<std::byte, kPacket> packet(const Acknowledgement& acknowledgement) noexcept;
+  /// With v1 the whole frame; valid until the next call.
+  [[nodiscard]] std::span<const std::byte> packet(const Acknowledgement& acknowledgement) noexcept;
   [[nodiscard]] const Address& to() const noexcept { return to_; }
 
  private:
   Address to_;
   IcrcPath path_;
   std::uint32_t qpn_;
+  std::size_t front_ = 0;  // bytes of Ethernet header and GRH
+  std::array<std::byte, kLongest> packet_{};
 };
 
 }  // namespace rashpa::link::roce

@@ -9,7 +9,7 @@
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/roce/acknowledge.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
-#include "rashpa/link/roce/udp_socket.hpp"
+#include "rashpa/link/roce/receiver_socket.hpp"
 
 namespace rashpa::link::roce {
 
@@ -18,17 +18,17 @@ namespace rashpa::link::roce {
 class Answers {
  public:
   explicit Answers(std::size_t ports);
-  /// Before use: answers of port `index` go from `local` to `source`.
-  void connect(std::size_t index, const Address& local, const Endpoint& source);
+  /// Before use: answers of port `index` go from `local` to queue pair `qpn` at `source`.
+  void connect(std::size_t index, const Address& local, const Address& source, std::uint32_t qpn, Framing framing);
   /// What cannot be sent now is as if lost: the source repeats itself.
-  void send(const std::vector<DtpPort*>& ports, const UdpSocket& socket, ReceiverCounters& counters) noexcept;
+  void send(const std::vector<DtpPort*>& ports, const ReceiverSocket& socket, ReceiverCounters& counters) noexcept;
 
  private:
   static constexpr std::size_t kPerPort = 2;  // a NAK and an acknowledgement
-  void add(AcknowledgementWriter& writer, const Acknowledgement& answer) noexcept;
+  void add(AcknowledgementWriter& writer, const Acknowledgement& answer, const ReceiverSocket& socket) noexcept;
 
   std::vector<std::optional<AcknowledgementWriter>> writers_;
-  std::vector<std::array<std::byte, AcknowledgementWriter::kPacket>> packets_;
+  std::vector<std::array<std::byte, AcknowledgementWriter::kLongest>> packets_;
   std::vector<iovec> pieces_;
   std::vector<mmsghdr> messages_;
   std::size_t count_ = 0;

@@ -31,14 +31,17 @@ class CreditListener {
   [[nodiscard]] CreditWords words(std::size_t number) const noexcept;
   /// That source's thread: the next acknowledgement for it; false when there is none.
   bool take_acknowledgement(std::size_t number, Acknowledgement& out) noexcept;
+  /// Any thread: congestion notifications to that source's queue pair.
+  [[nodiscard]] std::uint64_t cnps(std::size_t number) const noexcept { return sources_[number]->reader.cnps(); }
 
  private:
   static constexpr std::size_t kAcknowledgements = 256;  // any that find no room are repeated or outdone by later ones
   struct Source {
     Source(const Endpoint& self, const Endpoint& receiver, const Address& local, Transport transport)
         : qpn(self.qpn),
-          reader(self, Address(receiver.address, receiver.port), local, CreditReader::Port::any, transport),
-          answers(local, receiver),
+          reader(self, Address(receiver.address, receiver.port), local, CreditReader::Port::any, Framing::v2,
+                 transport),
+          answers(local, Address(receiver.address, receiver.port), receiver.qpn),
           acknowledgements(transport == Transport::rc ? kAcknowledgements : 0) {}
     std::uint32_t qpn;
     CreditReader reader;

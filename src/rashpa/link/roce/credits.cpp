@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "rashpa/core/checksum.hpp"
+#include "rashpa/link/roce/congestion.hpp"
 
 namespace rashpa::link::roce {
 
@@ -13,11 +14,18 @@ namespace {
 constexpr std::uint32_t kCreditPmtu = 256;  // far more than a credit has
 }  // namespace
 
-CreditWriter::CreditWriter(const Address& local, const Endpoint& source, Transport transport, std::uint32_t qpn)
-    : transport_(transport), qpn_(qpn), source_(source), to_(source.address, source.port), path_(local, to_) {}
+CreditWriter::CreditWriter(const Address& local, const Address& to, const Endpoint& source, Framing framing,
+                           Transport transport, std::uint32_t qpn)
+    : transport_(transport), qpn_(qpn), source_(source), to_(to), path_(local, to, framing) {
+  if (framing == Framing::v2) return;
+  const std::size_t extended = transport == Transport::ud ? wire::kDeth + wire::LineHeader::kBytes : wire::kReth;
+  FrameHeader(local, to, FrameHeader::Ecn::none)
+      .write(packet_.data(), wire::kBth + extended + sizeof(CreditWords) + wire::kIcrc);
+  front_ = FrameHeader::kBytes;
+}
 
 std::span<const std::byte> CreditWriter::packet(const CreditWords& words) noexcept {
-  std::byte* const start = packet_.data();
+  std::byte* const start = packet_.data() + front_;
   std::byte* at = start + wire::kBth;
   if (transport_ == Transport::ud) {
     wire::store_bth(start, wire::ud_send_only, 0, source_.qpn, psn_);
@@ -36,9 +44,10 @@ std::span<const std::byte> CreditWriter::packet(const CreditWords& words) noexce
   std::memcpy(at, &words, sizeof words);
   at += sizeof words;
   const auto covered = static_cast<std::size_t>(at - start);
-  bytes_ = covered + wire::kIcrc;
+  const std::size_t transport_bytes = covered + wire::kIcrc;
+  bytes_ = front_ + transport_bytes;
   start[4] = std::byte{0xFF};
-  const std::uint32_t icrc = crc32(std::span(packet_).first(covered), path_.start(bytes_, 0));
+  const std::uint32_t icrc = crc32({start, covered}, path_.start(transport_bytes, 0));
   start[4] = std::byte{0};
   std::memcpy(at, &icrc, sizeof icrc);
   unacknowledged_ = transport_ == Transport::rc;
@@ -55,13 +64,14 @@ void CreditWriter::take(const Acknowledgement& acknowledgement) noexcept {
 }
 
 CreditReader::CreditReader(const Endpoint& self, const Address& receiver, const Address& local, Port port,
-                           Transport transport)
+                           Framing framing, Transport transport)
     : self_(self),
       receiver_(receiver),
       local_(local),
       port_(port),
+      framing_(framing),
       transport_(transport),
-      path_(receiver, local),
+      path_(receiver, local, framing),
       rc_(kCreditPmtu, self.rkey, self.credit_offset + sizeof words_, 0, 0),
       ud_(kCreditPmtu, self.rkey, self.credit_offset + sizeof words_, wire::LineHeader::credit) {}
 
@@ -90,11 +100,15 @@ CreditReader::Taken CreditReader::take(std::span<std::byte> packet, const Addres
   if (from.port() != receiver_.port()) {
     if (port_ == Port::same) return Taken::nothing;
     receiver_.set_port(from.port());  // an RNIC keeps the port of a queue pair: once
-    path_ = IcrcPath(receiver_, local_);
+    path_ = IcrcPath(receiver_, local_, framing_);
   }
-  if (path_.check(packet, 0) == IcrcCheck::bad) return Taken::nothing;
+  if (path_.check(packet, {}) == IcrcCheck::bad) return Taken::nothing;
   const wire::Bth bth = wire::load_bth(packet.data());
   if (bth.version != 0 || bth.pkey != wire::kPkey || bth.qpn != self_.qpn) return Taken::nothing;
+  if (is_congestion_notification(packet)) {
+    cnps_.add(1);
+    return Taken::nothing;
+  }
   if (transport_ == Transport::rc && read_acknowledgement(bth, packet, acknowledgement_)) return Taken::acknowledgement;
   AcceptedWrite write;
   if (!accept(bth, packet, write)) return Taken::nothing;

@@ -8,8 +8,10 @@
 #include <optional>
 #include <span>
 
+#include "rashpa/link/counters.hpp"
 #include "rashpa/link/roce/acknowledge.hpp"
 #include "rashpa/link/roce/address.hpp"
+#include "rashpa/link/roce/frame_header.hpp"
 #include "rashpa/link/roce/icrc.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/roce/rc_responder.hpp"
@@ -30,11 +32,12 @@ class CreditWriter {
  public:
   static constexpr std::size_t kPacket =
       wire::kBth + wire::kDeth + wire::LineHeader::kBytes + sizeof(CreditWords) + wire::kIcrc;
-  /// Packets go from `local` (no wildcard) and our queue pair `qpn` to `source`.
-  CreditWriter(const Address& local, const Endpoint& source, Transport transport = Transport::uc,
-               std::uint32_t qpn = 0);
+  /// Packets go from `local` (no wildcard) and our queue pair `qpn` to queue pair and key of `source` at address `to`.
+  CreditWriter(const Address& local, const Address& to, const Endpoint& source, Framing framing = Framing::v2,
+               Transport transport = Transport::uc, std::uint32_t qpn = 0);
 
-  /// The next packet with these words; valid until the next call. With RC only when nothing is unacknowledged.
+  /// The next packet with these words, with v1 the whole frame; valid until the next call. With RC only when nothing is
+  /// unacknowledged.
   [[nodiscard]] std::span<const std::byte> packet(const CreditWords& words) noexcept;
   /// RC: the packet that is on its way; it may be sent again as it is.
   [[nodiscard]] std::span<const std::byte> again() const noexcept { return std::span(packet_).first(bytes_); }
@@ -52,7 +55,8 @@ class CreditWriter {
   std::uint32_t psn_ = 0;
   bool unacknowledged_ = false;
   std::size_t bytes_ = 0;
-  std::array<std::byte, kPacket> packet_{};
+  std::size_t front_ = 0;  // bytes of Ethernet header and GRH
+  std::array<std::byte, FrameHeader::kBytes + kPacket> packet_{};
 };
 
 /// Source side: accepts packets of 8 (images) or 16 bytes to the words' place, with the right queue pair, key and ICRC;
@@ -65,7 +69,7 @@ class CreditReader {
   enum class Taken : std::uint8_t { nothing, credit, acknowledgement };
   /// `self`: what the receiver was told to write to; packets come from `receiver` to `local`.
   CreditReader(const Endpoint& self, const Address& receiver, const Address& local, Port port = Port::same,
-               Transport transport = Transport::uc);
+               Framing framing = Framing::v2, Transport transport = Transport::uc);
 
   /// Takes one datagram (BTH … ICRC); nothing when it is not for us.
   Taken take(std::span<std::byte> packet, const Address& from) noexcept;
@@ -76,15 +80,19 @@ class CreditReader {
   [[nodiscard]] const Acknowledgement& acknowledgement() const noexcept { return acknowledgement_; }
   /// RC: what is to be answered to the credits taken since the last call.
   [[nodiscard]] std::optional<Acknowledgement> take_answer() noexcept;
+  /// Congestion notifications to our queue pair. Any thread.
+  [[nodiscard]] std::uint64_t cnps() const noexcept { return cnps_.get(); }
 
  private:
   bool accept(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;
 
   std::uint64_t repeats_ = 0;
+  Counter cnps_;
   Endpoint self_;
   Address receiver_;
   Address local_;
   Port port_;
+  Framing framing_;
   Transport transport_;
   IcrcPath path_;
   CreditWords words_;

@@ -72,7 +72,7 @@ void fuzz_receiver(std::span<const std::byte> bytes, unsigned options, Transport
   Options link;
   link.transport = transport;
   link.pmtu = 256;
-  link.check_icrc = (options & 1U) != 0;
+  link.icrc = (options & 1U) != 0 ? IcrcMode::modulo_id : IcrcMode::off;
   link.packetisation = (options & 2U) != 0 ? Packetisation::first_middle_last : Packetisation::only;
   const DestinationDtp dtp = testing::small_dtp(0, 8, 4, 384, 2, (options & 4U) != 0 ? 0 : 16);
   std::vector<std::byte> region(testing::end_of(dtp));
@@ -105,8 +105,8 @@ void fuzz_receiver(std::span<const std::byte> bytes, unsigned options, Transport
 void fuzz_credits(std::span<const std::byte> bytes, Transport transport) {
   const Address address("127.0.0.1", 1);
   constexpr std::uint32_t kQpn = 16;
-  CreditReader reader({"127.0.0.1", 1, kQpn, 0, 0}, address, address, CreditReader::Port::same, transport);
-  CreditWriter writer(address, {"127.0.0.1", 1, kQpn, 0, 0}, transport);
+  CreditReader reader({"127.0.0.1", 1, kQpn, 0, 0}, address, address, CreditReader::Port::same, Framing::v2, transport);
+  CreditWriter writer(address, address, {"127.0.0.1", 1, kQpn, 0, 0}, Framing::v2, transport);
   IcrcPath path(address, address);
   std::uint64_t images = 0;
   while (bytes.size() > 2) {

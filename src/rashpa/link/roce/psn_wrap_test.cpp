@@ -7,6 +7,7 @@
 #include "rashpa/link/roce/packet.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/roce/sender.hpp"
+#include "rashpa/link/roce/udp_socket.hpp"
 #include "rashpa/link/testing.hpp"
 
 namespace rashpa::link::roce {

@@ -244,7 +244,7 @@ TEST_F(RcResponderTest, what_is_no_request_of_this_transport_is_dropped_without_
 
 TEST(Acknowledgements, on_the_wire_are_what_the_codec_reads) {
   const Address from("10.0.0.2", 4791);
-  AcknowledgementWriter writer(from, {"10.0.0.1", 50000, 0x123456, 0, 0});
+  AcknowledgementWriter writer(from, Address("10.0.0.1", 50000), 0x123456);
   const auto bytes = writer.packet({0xFFFFFF, 0x60, 0xABCDEF});
   Packet expected;
   expected.ipv4.emplace();

@@ -8,14 +8,19 @@
 
 namespace rashpa::link::roce {
 
-ReturnPath::ReturnPath(const UdpSocket& socket, const Endpoint& self, const Endpoint& receiver, const Address& local,
-                       Transport transport, std::shared_ptr<CreditListener> listener)
+ReturnPath::ReturnPath(const SourceSocket& socket, const Endpoint& self, const Endpoint& receiver,
+                       const Options& options, std::shared_ptr<CreditListener> listener)
     : socket_(&socket),
-      reader_(self, Address(receiver.address, receiver.port), local, CreditReader::Port::same, transport),
+      named_(options.framing == Framing::v2),
+      reader_(self, socket.destination(), socket.local(), CreditReader::Port::same, options.framing, options.transport),
       listener_(std::move(listener)) {
-  if (transport == Transport::rc) answers_.emplace(local, receiver);
-  if (listener_) number_ = listener_->add(self, receiver, transport);
+  if (options.transport == Transport::rc) {
+    answers_.emplace(socket.local(), socket.destination(), receiver.qpn, options.framing);
+  }
+  if (listener_) number_ = listener_->add(self, receiver, options.transport);
 }
+
+std::uint64_t ReturnPath::cnps() const noexcept { return listener_ ? listener_->cnps(number_) : reader_.cnps(); }
 
 CreditWords ReturnPath::words() const noexcept { return listener_ ? listener_->words(number_) : reader_.words(); }
 
@@ -49,7 +54,10 @@ void ReturnPath::take_own(RcRequester* requester, std::int64_t now) noexcept {
     count = recvmmsg(socket_->fd(), messages.data(), kPackets, MSG_DONTWAIT, nullptr);
     for (int i = 0; i < count; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      const auto taken = reader_.take(std::span(bytes[at]).first(messages[at].msg_len), Address(from[at]));
+      std::span<std::byte> packet = std::span(bytes[at]).first(messages[at].msg_len);
+      Address sender(from[at]);
+      if (!socket_->unwrap(packet, sender)) continue;
+      const auto taken = reader_.take(packet, sender);
       if (taken == CreditReader::Taken::acknowledgement && requester != nullptr) {
         requester->take(reader_.acknowledgement(), now);
       }
@@ -58,7 +66,8 @@ void ReturnPath::take_own(RcRequester* requester, std::int64_t now) noexcept {
   if (!answers_) return;
   if (const auto answer = reader_.take_answer()) {
     const auto packet = answers_->packet(*answer);
-    sendto(socket_->fd(), packet.data(), packet.size(), MSG_DONTWAIT, answers_->to().get(), answers_->to().bytes());
+    sendto(socket_->fd(), packet.data(), packet.size(), MSG_DONTWAIT, named_ ? answers_->to().get() : nullptr,
+           named_ ? answers_->to().bytes() : 0);
   }
 }
 

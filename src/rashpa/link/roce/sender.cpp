@@ -17,6 +17,8 @@ constexpr std::size_t kFlushBytes = 120'000;
 // News that opens a full window is usually so near that sleeping would cost more than asking.
 constexpr std::int64_t kSpinNs = 20'000;
 constexpr std::uint32_t kLongestSleepUs = 1000;  // RC: its clock must be looked at
+// Without credits nothing but congestion notifications can come: so often is looked for them.
+constexpr std::int64_t kNotificationNs = 10'000'000;
 
 }  // namespace
 
@@ -263,6 +265,13 @@ void RoceSender::Impl::look_at_clock() noexcept {
   release();
 }
 
+void RoceSender::Impl::look_for_notifications() noexcept {
+  const std::int64_t now = now_ns();
+  if (now - last_look_ns_ < kNotificationNs) return;
+  last_look_ns_ = now;
+  return_.take(nullptr, now);
+}
+
 void RoceSender::Impl::wait(std::uint32_t wait_us) noexcept {
   if (in_flight() != 0) {
     const std::int64_t end = now_ns() + std::min<std::int64_t>(kSpinNs, std::int64_t{wait_us} * 1000);
@@ -292,8 +301,9 @@ std::size_t RoceSender::Impl::poll(std::uint32_t wait_us) noexcept {
   if (!progress && done_ == 0 && wait_us > 0) {
     wait(wait_us);
     flush(PacketBatch::Flush::all);
-    if (listens) read_return();
+    read_return();
   }
+  if (!listens) look_for_notifications();
   look_at_clock();
   return std::exchange(done_, 0);
 }
@@ -327,7 +337,8 @@ SenderStats RoceSender::stats() const noexcept {
                     .payload_bytes = impl_->payload_bytes_.get(),
                     .waits = impl_->waits_.get(),
                     .window_timeouts = impl_->window_timeouts_.get(),
-                    .send_errors = impl_->send_errors_.get()};
+                    .send_errors = impl_->send_errors_.get(),
+                    .cnps_received = impl_->return_.cnps()};
   if (impl_->rc_) {
     const RcRequester::Counts& rc = impl_->rc_->counts();
     stats.acks = rc.acks.get();

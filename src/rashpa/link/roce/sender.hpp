@@ -13,8 +13,9 @@ namespace rashpa::link::roce {
 class CreditListener;
 
 struct SenderConfig {
-  std::string bind_address =
-      "127.0.0.1";       ///< of the source socket; a wildcard address picks the one that routes to the destination
+  /// Of the source socket; a wildcard address picks the one that routes to the destination. v1: the interface's GID
+  /// with its scope, fe80::…%eth0.
+  std::string bind_address = "127.0.0.1";
   Endpoint destination;  ///< from the receiver's endpoints()
   Options options{};
   Flow flow = Flow::credits;
@@ -34,8 +35,9 @@ struct SenderConfig {
   std::optional<std::uint32_t> first_psn{};
 };
 
-/// Source side of one DTP: RDMA WRITE of UC or RC, or SEND of UD, over its own UDP socket (own source port). Takes all
-/// memory and the socket in the constructor; throws ConfigError or ResourceError there and nowhere else.
+/// Source side of one DTP: RDMA WRITE of UC or RC, or SEND of UD, over its own UDP socket (own source port) or
+/// packet socket (framing v1). Takes all memory and the socket in the constructor; throws ConfigError or ResourceError
+/// there and nowhere else.
 ///
 /// With RC poll() reports a write done when it is acknowledged, and pending() counts what is not. A connection that has
 /// used up its retries, or was refused, is in error: nothing is sent any more, writes are taken and reported done at

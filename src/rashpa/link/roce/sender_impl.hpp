@@ -6,7 +6,7 @@
 #include "rashpa/link/roce/return_path.hpp"
 #include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/roce/sender_window.hpp"
-#include "rashpa/link/roce/udp_socket.hpp"
+#include "rashpa/link/roce/source_socket.hpp"
 
 namespace rashpa::link::roce {
 
@@ -35,14 +35,14 @@ class RoceSender::Impl {
   bool send_remembered() noexcept;
   bool flush(PacketBatch::Flush what) noexcept;
   bool read_return() noexcept;
+  void look_for_notifications() noexcept;
   void look_at_clock() noexcept;
   void release() noexcept;
   void wait(std::uint32_t wait_us) noexcept;
 
   SenderConfig config_;
-  Address destination_;
-  UdpSocket socket_;
-  Address local_;
+  std::uint32_t qpn_;
+  SourceSocket socket_;
   Endpoint self_;
   PacketBatch batch_;
   ReturnPath return_;
@@ -64,6 +64,7 @@ class RoceSender::Impl {
   bool urgent_ = false;            // in the batch: an event, or what is repeated
   std::size_t staged_writes_ = 0;  // UC, UD: wholly in the batch
   std::size_t done_ = 0;           // UC, UD: handed to the kernel; RC: acknowledged; not yet reported
+  std::int64_t last_look_ns_ = 0;  // for notifications, when nothing else can come
   bool error_counted_ = false;
   std::uint64_t refused_ = 0;  // datagrams, at the last look
   Counter messages_, packets_, payload_bytes_, waits_, window_timeouts_, send_errors_;

@@ -17,22 +17,6 @@ constexpr std::uint32_t kLongestMessage = 256;  // packets
 constexpr std::uint32_t kAskEvery = 32;
 constexpr std::uint32_t kAsksPerWindow = 4;
 
-Address source_address(const SenderConfig& config, const Address& destination) {
-  Address address(config.bind_address, 0);
-  if (address.v6() != destination.v6()) {
-    throw ConfigError(fmt::format("roce: bind_address {} and destination {} are not of one IP version",
-                                  config.bind_address, config.destination.address));
-  }
-  return address.wildcard() ? local_towards(destination) : address;
-}
-
-UdpSocket bound_socket(const Address& address, const Options& options) {
-  UdpSocket socket(address.v6());
-  socket.set_buffers(options.socket_buffer);
-  socket.bind(address);
-  return socket;
-}
-
 std::uint32_t random_below(std::uint32_t end) { return std::random_device{}() % end; }
 
 // What is asked for, checked and with the window that the destination has room for.
@@ -52,32 +36,23 @@ SenderConfig prepared(SenderConfig config) {
   return config;
 }
 
-void check_mtu(const Options& options, const Address& destination) {
-  const std::uint32_t headers = (destination.v6() ? 40U : 20U) + 8U + 12U + 16U + 4U + 4U;
-  const std::uint32_t mtu = path_mtu(destination);
-  if (options.pmtu + headers <= mtu) return;
-  throw ConfigError(fmt::format("roce: pmtu {} needs an MTU of {}, but the way to {} has {}; use a smaller pmtu",
-                                options.pmtu, options.pmtu + headers, destination.text(), mtu));
-}
-
 }  // namespace
 
 RoceSender::Impl::Impl(const SenderConfig& config)
     : config_(prepared(config)),
-      destination_(config.destination.address, config.destination.port),
-      socket_(bound_socket(source_address(config, destination_), config.options)),
-      local_(socket_.local()),
-      self_{local_.text(), config.credits ? config.credits->port() : local_.port(),
-            wire::kFirstQpn + random_below(1U << 20), std::random_device{}(), 0},
-      batch_(socket_, destination_, IcrcPath(local_, destination_), config.destination.qpn,
-             config.options.gso && socket_.can_gso()),
-      return_(socket_, self_, config.destination, local_, config.options.transport, config.credits),
+      qpn_(wire::kFirstQpn + random_below(1U << 20)),
+      socket_(config, qpn_),
+      self_{socket_.local().text(), config.credits ? config.credits->port() : socket_.local().port(), qpn_,
+            std::random_device{}(), 0},
+      batch_(socket_.fd(), socket_.destination(),
+             IcrcPath(socket_.local(), socket_.destination(), config.options.framing), config.destination.qpn,
+             config.options.gso && socket_.can_gso(), socket_.front()),
+      return_(socket_, self_, config.destination, config.options, config.credits),
       window_(rc() ? 0 : config_.options.window_bytes, config.window_timeout_us, now_ns()),
       cut_(packet_payload(config.options)),
       largest_message_(cut_),
       psn_(config.first_psn.value_or(rc() ? 0 : random_below(1U << 24)) & wire::kPsnMask) {
   const Options& options = config_.options;
-  check_mtu(options, destination_);
   if (options.packetisation == Packetisation::first_middle_last) {
     const std::uint64_t fits = windowed() ? options.window_bytes / 4 / options.pmtu : kLongestMessage;
     largest_message_ = options.pmtu * static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fits, 1, kLongestMessage));

@@ -17,6 +17,8 @@ inline constexpr std::size_t kDeth = 8;
 inline constexpr std::size_t kIcrc = 4;
 inline constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 inline constexpr std::uint16_t kPkey = 0xFFFF;
+inline constexpr std::uint16_t kRoce1Ethertype = 0x8915;
+inline constexpr std::uint8_t kIbaNextHeader = 0x1B;  ///< in the GRH: a BTH follows
 /// Queue pairs 0 and 1 are special, those below 16 are avoided (roce.md).
 inline constexpr std::uint32_t kFirstQpn = 16;
 
@@ -37,6 +39,7 @@ enum Opcode : std::uint8_t {
   rc_acknowledge = 0x11,
   ud_send_only = 0x64,
   ud_send_only_imm = 0x65,
+  congestion_notification = 0x81,  ///< CNP, of no transport service
 };
 
 /// The RC opcode of a UC RDMA WRITE.
