@@ -14,10 +14,10 @@ namespace rashpa::net {
 namespace {
 
 namespace roce = link::roce;
-using roce::Transport;
 using roce::Framing;
 using roce::IcrcMode;
 using roce::Packetisation;
+using roce::Transport;
 
 enum class Family : std::uint8_t { v4, v6, gid };
 

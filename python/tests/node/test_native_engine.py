@@ -126,7 +126,7 @@ def test_a_reliable_connection_repairs_what_is_dropped(tmp_path: Path) -> None:
     outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", link='transport = "rc"')
     assert outcome.good, outcome.problem
     assert outcome.books.expected == outcome.books.complete == 200 + 40
-    status = outcome.source
+    status = outcome.emulator.source if outcome.emulator else None
     assert status is not None
     assert sum(dtp.retransmitted_packets for dtp in status.dtps) > 0
     assert sum(dtp.connection_errors + dtp.send_errors for dtp in status.dtps) == 0
