@@ -6,15 +6,14 @@ set -euo pipefail
 build=$1
 bundle=$2
 most_mib=64
-[ -f "$build/device_programs.txt" ] || { echo "device-bundle: $build has no device programs; CUDA was not found (nvcc in PATH?)" >&2; exit 1; }
+[ -s "$build/device_programs.txt" ] || { echo "device-bundle: $build has no device programs; CUDA was not found (nvcc in PATH?)" >&2; exit 1; }
 rm -rf "$bundle"
 mkdir -p "$bundle/bin" "$bundle/lib"
 while read -r program; do
-  [ -z "$program" ] && continue
+  [ -n "$program" ] || continue
   cp "$program" "$bundle/bin/"
-  ldd "$program" | awk '$2 == "=>" { print $3 }' |
-    grep -vE '/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s))\.so' | xargs -r -I{} cp -nL {} "$bundle/lib/" || true
-done < "$build/device_programs.txt"
+  ldd "$program" | awk '$2 == "=>" && $3 !~ /\/lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s)\.so/ { print $3 }'
+done < "$build/device_programs.txt" | sort -u | while read -r library; do cp -L "$library" "$bundle/lib/"; done
 strip --strip-unneeded "$bundle"/bin/*
 recorded=../shared/data/jungfrau_m049
 if [ -d "$recorded" ]; then

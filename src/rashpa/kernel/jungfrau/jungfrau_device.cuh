@@ -45,6 +45,10 @@ struct Entries {
   std::uint32_t invalid;  ///< how many those are
 };
 
+inline constexpr std::uint32_t kNotANumber = 0x7FC00000;  // as the reference has it
+inline constexpr std::uint32_t kInfinity = 0x7F800000;
+inline constexpr std::int32_t kZeroPhotons = 0x4B400000;  // kRoundingMagic; every photon is one more in the last place
+
 /// Thresholds as the rounded sum holds them: comparing its bits compares photons.
 struct Thresholds {
   std::int32_t bright;
@@ -52,10 +56,9 @@ struct Thresholds {
 };
 
 __host__ __device__ inline Thresholds thresholds_of(const Taps& taps) {
-  // 0x4B400000 is kRoundingMagic; every photon is one unit in the last place. Masked pixels stay below every threshold.
-  constexpr std::int32_t kZero = 0x4B400000;
+  // Masked pixels stay below every threshold.
   const auto bits = [](std::int16_t threshold) {
-    return kZero + (threshold > kMaskedPhotons ? threshold : kMaskedPhotons + 1);
+    return kZeroPhotons + (threshold > kMaskedPhotons ? threshold : kMaskedPhotons + 1);
   };
   return {bits(taps.bright_threshold), bits(taps.mark_threshold)};
 }
@@ -82,6 +85,12 @@ __device__ __forceinline__ float adu_minus_pedestal_times_factor(float adu, floa
   return __fmul_rn(__fsub_rn(adu, pedestal), factor);
 }
 
+/// The pixels of a place that lie inside an image of `pixels` pixels, as a mask.
+__device__ __forceinline__ std::uint32_t real_of(Place place, std::uint32_t pixels) {
+  const auto run = [&](std::uint32_t first) { return first >= pixels ? 0U : min(pixels - first, 4U); };
+  return ((1U << run(place.first)) - 1) | ((1U << run(place.second)) - 1) << 4U;
+}
+
 /// The tables of a place, from device memory. A place may lie behind the image's end, then nothing is read.
 template <Output kOutput>
 __device__ __forceinline__ Entries load_entries(const Tables& tables, Place place) {
@@ -100,10 +109,10 @@ __device__ __forceinline__ Entries load_entries(const Tables& tables, Place plac
       entries.factor[4 * half + k] = f[k];
     }
   }
+  entries.real = real_of(place, tables.pixels);
 #pragma unroll
   for (unsigned k = 0; k < kThreadPixels; ++k) {
-    if (pixel_of(place, k) >= tables.pixels) continue;
-    entries.real |= 1U << k;
+    if ((entries.real >> k & 1U) == 0) continue;
     const float p = entries.pedestal[k];
     if constexpr (kOutput == Output::kev) {
       if (isnan(p)) entries.masked |= 1U << k;
@@ -148,17 +157,25 @@ __device__ __forceinline__ float adu_of_pair(std::uint32_t pair, unsigned odd) {
   return __uint_as_float(__byte_perm(pair, 0x4B000000U, odd != 0 ? 0x7632U : 0x7610U)) - 8388608.0F;
 }
 
-/// One word by every row of the decode table, slowly.
-struct Decoded {
+/// One word by every row of the decode table, from device memory.
+template <Output kOutput>
+struct Corrected;
+template <>
+struct Corrected<Output::photons> {
+  std::int16_t value;
+  bool masked;
+  bool saturated;
+};
+template <>
+struct Corrected<Output::kev> {
   float value;
   bool masked;
   bool saturated;
 };
 template <Output kOutput>
-__device__ __forceinline__ Decoded decode(std::uint32_t word, const Tables& tables, std::uint32_t pixel) {
+__device__ __forceinline__ Corrected<kOutput> convert_word(std::uint32_t word, const Tables& tables,
+                                                           std::uint32_t pixel) {
   const std::uint32_t code = word >> 14U;
-  const bool unreadable = code == 2 || word == kReadoutErrorOnes || word == kReadoutErrorG1;
-  if (unreadable) return {0.0F, true, false};
   float2 entry;
   if (code == 0) {
     entry = {__ldg(tables.pedestal + pixel), __ldg(tables.factor + pixel)};
@@ -166,16 +183,38 @@ __device__ __forceinline__ Decoded decode(std::uint32_t word, const Tables& tabl
     const std::uint32_t padded = (tables.pixels + kGroup - 1) / kGroup * kGroup;
     entry = __ldg(tables.other + (code == 3 ? padded : 0U) + pixel);
   }
+  const bool unreadable = code == 2 || word == kReadoutErrorOnes || word == kReadoutErrorG1;
   const bool invalid = kOutput == Output::kev ? isnan(entry.x) : entry.x > kMaskedAbove;
-  const float adu = static_cast<float>(word & kAduMask);
-  return {adu_minus_pedestal_times_factor(adu, entry.x, entry.y), invalid, !invalid && word == kOverflow};
+  const bool masked = unreadable || invalid;
+  const bool saturated = !masked && word == kOverflow;
+  const float value = adu_minus_pedestal_times_factor(static_cast<float>(word & kAduMask), entry.x, entry.y);
+  if constexpr (kOutput == Output::kev) {
+    const float special = __uint_as_float(masked ? kNotANumber : kInfinity);
+    return {masked || saturated ? special : value, masked, saturated};
+  } else {
+    const int rounded = __float2int_rn(fminf(fmaxf(value, kSmallestPhotons), kLargestPhotons));
+    const int photons = masked ? kMaskedPhotons : (saturated ? kSaturatedPhotons : rounded);
+    return {static_cast<std::int16_t>(photons), masked, saturated};
+  }
 }
 
-/// Converts eight pixels in G0 without a branch; then, where one has switched its gain or can leave int16, corrects
-/// these one by one with the other tables.
+/// The pixels of a place that convert_g0 cannot do: gain switched, or beyond int16. Mask; 0 for nearly all.
+__device__ __forceinline__ std::uint32_t not_in_g0(uint4 words, const Entries& entries) {
+  constexpr std::uint32_t kGains = kGainMask * 0x10001U;
+  if (((words.x | words.y | words.z | words.w) & kGains) == 0) return entries.wild;
+  const std::uint32_t pairs[4] = {words.x, words.y, words.z, words.w};
+  std::uint32_t mask = entries.wild;
+#pragma unroll
+  for (unsigned p = 0; p < 4; ++p) {
+    if ((pairs[p] & kGainMask) != 0) mask |= 1U << (2 * p);
+    if ((pairs[p] & kGains) > 0xFFFFU) mask |= 2U << (2 * p);
+  }
+  return mask;
+}
+
+/// Converts eight pixels as if all were in G0, without a branch.
 template <Output kOutput, bool kCount, bool kMark>
-__device__ __forceinline__ Converted<kOutput> convert_words(uint4 words, const Entries& entries, const Tables& tables,
-                                                            Place place, Thresholds thresholds) {
+__device__ __forceinline__ Converted<kOutput> convert_g0(uint4 words, const Entries& entries, Thresholds thresholds) {
   static_assert(kOutput == Output::photons || (!kCount && !kMark), "keV are not counted");
   Converted<kOutput> out{};
   const std::uint32_t pairs[4] = {words.x, words.y, words.z, words.w};
@@ -192,9 +231,9 @@ __device__ __forceinline__ Converted<kOutput> convert_words(uint4 words, const E
                                                    entries.factor[k + odd]);
     }
     if constexpr (kOutput == Output::kev) {
-      // A device makes another NaN than the reference: 0x7FFFFFFF.
-      kev[k] = isnan(value[0]) ? __uint_as_float(0x7FC00000U) : value[0];
-      kev[k + 1] = isnan(value[1]) ? __uint_as_float(0x7FC00000U) : value[1];
+      // A device makes another NaN than the reference.
+      kev[k] = isnan(value[0]) ? __uint_as_float(kNotANumber) : value[0];
+      kev[k + 1] = isnan(value[1]) ? __uint_as_float(kNotANumber) : value[1];
     } else {
       const int low = __float_as_int(__fadd_rn(value[0], kRoundingMagic));
       const int high = __float_as_int(__fadd_rn(value[1], kRoundingMagic));
@@ -218,51 +257,54 @@ __device__ __forceinline__ Converted<kOutput> convert_words(uint4 words, const E
     out.low = {kev[0], kev[1], kev[2], kev[3]};
     out.high = {kev[4], kev[5], kev[6], kev[7]};
   }
-  constexpr std::uint32_t kGains = kGainMask * 0x10001U;
-  if (((words.x | words.y | words.z | words.w) & kGains) == 0 && entries.wild == 0) return out;
+  return out;
+}
 
-  std::uint32_t todo = entries.wild;
-#pragma unroll
-  for (unsigned k = 0; k < kThreadPixels; ++k) {
-    const std::uint32_t gain_bits = (k % 2 == 0 ? kGainMask : static_cast<unsigned>(kGainMask) << 16U);
-    if ((pairs[k / 2] & gain_bits) != 0) todo |= 1U << k;
-  }
+/// Puts one pixel's photons among the eight.
+__device__ __forceinline__ void put(Converted<Output::photons>& converted, unsigned k, std::int16_t value) {
+  const auto insert = [&](std::uint32_t& pair, unsigned at) {
+    if (k / 2 == at) {
+      pair = __byte_perm(pair, static_cast<std::uint16_t>(value), k % 2 == 0 ? 0x3254U : 0x5410U);
+    }
+  };
+  insert(converted.photons.x, 0);
+  insert(converted.photons.y, 1);
+  insert(converted.photons.z, 2);
+  insert(converted.photons.w, 3);
+}
+__device__ __forceinline__ void put(Converted<Output::kev>& converted, unsigned k, float value) {
+  const auto insert = [&](float& slot, unsigned at) { slot = k == at ? value : slot; };
+  insert(converted.low.x, 0);
+  insert(converted.low.y, 1);
+  insert(converted.low.z, 2);
+  insert(converted.low.w, 3);
+  insert(converted.high.x, 4);
+  insert(converted.high.y, 5);
+  insert(converted.high.z, 6);
+  insert(converted.high.w, 7);
+}
+
+/// Photons as Thresholds holds them.
+__device__ __forceinline__ std::int32_t comparable(std::int16_t photons) { return kZeroPhotons + photons; }
+
+/// Converts eight pixels: those in G0 at once, the others one by one, waiting for their tables. A kernel over a stack
+/// gathers the others and does many at a time (jungfrau.cu).
+template <Output kOutput, bool kCount, bool kMark>
+__device__ __forceinline__ Converted<kOutput> convert_words(uint4 words, const Entries& entries, const Tables& tables,
+                                                            Place place, Thresholds thresholds) {
+  auto out = convert_g0<kOutput, kCount, kMark>(words, entries, thresholds);
 #pragma unroll 1
-  for (; todo != 0; todo &= todo - 1) {
+  for (std::uint32_t todo = not_in_g0(words, entries); todo != 0; todo &= todo - 1) {
     const auto k = static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
-    const std::uint32_t pixel = pixel_of(place, k);
-    const Decoded decoded = decode<kOutput>(word_of(words, k), tables, pixel);
-    out.masked += static_cast<int>(decoded.masked) - static_cast<int>(entries.masked >> k & 1U);
-    out.saturated += decoded.saturated ? 1 : 0;
-    if constexpr (kOutput == Output::photons) {
-      const float clamped = fminf(fmaxf(decoded.value, kSmallestPhotons), kLargestPhotons);
-      int photons = __float2int_rn(clamped);
-      if (decoded.saturated) photons = kSaturatedPhotons;
-      if (decoded.masked) photons = kMaskedPhotons;
-      const std::uint32_t insert = k % 2 == 0 ? 0x3254U : 0x5410U;  // the photons over the low or the high half
-      const auto put = [&](std::uint32_t& pair, unsigned at) {
-        if (k / 2 == at) pair = __byte_perm(pair, static_cast<unsigned>(photons), insert);
-      };
-      put(out.photons.x, 0);
-      put(out.photons.y, 1);
-      put(out.photons.z, 2);
-      put(out.photons.w, 3);
-      const int bits = 0x4B400000 + photons;
-      if constexpr (kCount) out.bright = (out.bright & ~(1U << k)) | (bits >= thresholds.bright ? 1U << k : 0U);
-      if constexpr (kMark) out.marks = (out.marks & ~(1U << k)) | (bits >= thresholds.mark ? 1U << k : 0U);
-    } else {
-      const float value = decoded.masked      ? __uint_as_float(0x7FC00000U)
-                          : decoded.saturated ? __uint_as_float(0x7F800000U)
-                                              : decoded.value;
-      const auto put = [&](float& slot, unsigned at) { slot = k == at ? value : slot; };
-      put(out.low.x, 0);
-      put(out.low.y, 1);
-      put(out.low.z, 2);
-      put(out.low.w, 3);
-      put(out.high.x, 4);
-      put(out.high.y, 5);
-      put(out.high.z, 6);
-      put(out.high.w, 7);
+    const auto corrected = convert_word<kOutput>(word_of(words, k), tables, pixel_of(place, k));
+    put(out, k, corrected.value);
+    out.masked += static_cast<int>(corrected.masked) - static_cast<int>(entries.masked >> k & 1U);
+    out.saturated += corrected.saturated ? 1 : 0;
+    if constexpr (kCount) {
+      out.bright = (out.bright & ~(1U << k)) | (comparable(corrected.value) >= thresholds.bright ? 1U << k : 0U);
+    }
+    if constexpr (kMark) {
+      out.marks = (out.marks & ~(1U << k)) | (comparable(corrected.value) >= thresholds.mark ? 1U << k : 0U);
     }
   }
   return out;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -129,14 +130,14 @@ void latency(Trigger trigger, std::uint32_t side, std::uint64_t triggers) {
 }
 
 /// From the store of the trigger word to the first word that the resident kernel writes back.
-void first_effect(std::uint64_t triggers) {
+void first_effect(std::uint64_t triggers, std::uint32_t watchers) {
   constexpr std::uint32_t kSide = 64;
   const auto config = jungfrau::synthetic::config(kSide, kSide, jungfrau::Output::photons, 1);
   Ring ring(kSide, kSide, 1, 4);
   ring.fill(config);
   const Pipeline pipeline{{config, bragg_count::Config{20, 50}}, PartialPolicy::keep, false};
   const cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, 1);
-  const auto resident = cuda::make_resident(work);
+  const auto resident = cuda::make_resident(work, watchers);
   const std::atomic_ref seen(work.control().seen.value);
   std::vector<std::int64_t> effects;
   std::vector<std::int64_t> ends;
@@ -159,11 +160,11 @@ void first_effect(std::uint64_t triggers) {
   resident->stop();
   for (auto* times : {&effects, &ends}) {
     std::sort(times->begin(), times->end());
-    const char* what = times == &effects ? "persistent: trigger word to first effect seen by the host"
-                                         : "persistent: trigger word to results in host memory, 64 x 64";
-    row(fmt::format("{}, p50", what), percentile(*times, 0.5), "us", "", 0);
-    row(fmt::format("{}, p99", what), percentile(*times, 0.99), "us", "", 0);
-    row(fmt::format("{}, max", what), percentile(*times, 1), "us", "", 0);
+    const char* what = times == &effects ? "trigger word to first effect seen by the host"
+                                         : "trigger word to results in host memory, 64 x 64";
+    row(fmt::format("persistent, {} watching: {}, p50", watchers, what), percentile(*times, 0.5), "us", "", 0);
+    row(fmt::format("persistent, {} watching: {}, p99", watchers, what), percentile(*times, 0.99), "us", "", 0);
+    row(fmt::format("persistent, {} watching: {}, max", watchers, what), percentile(*times, 1), "us", "", 0);
   }
 }
 
@@ -235,6 +236,46 @@ void full_rate(Trigger trigger, std::uint32_t stack, std::uint64_t images, bool 
   row(what + ", unexplained", static_cast<double>(processed - explained), "images", "", 0);
 }
 
+/// When the stages of stacks of JUNGFRAU 4M began and ended, from events in their streams: one JSON row a stage.
+void timeline(std::uint32_t stack) {
+  constexpr std::uint32_t kSide = 2048;
+  constexpr std::uint32_t kStacks = 8;
+  const auto config = jungfrau::synthetic::config(kSide, kSide, jungfrau::Output::photons, 1);
+  Ring ring(kSide, kSide, stack, kStacks);
+  ring.fill(config);
+  const Pipeline pipeline{{config, bragg_count::Config{20, 500}}, PartialPolicy::keep, false};
+  const cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, cuda::kBenches);
+  std::vector<cuda::Stream> streams(cuda::kBenches);
+  std::vector<cuda::Stages> stages(kStacks);
+  for (auto& events : stages) {
+    for (cudaEvent_t& event : events) cuda::check(cudaEventCreate(&event), "make an event");
+  }
+  for (std::uint32_t round = 0; round < 3; ++round) {  // the last one is shown
+    for (std::uint32_t slot = 0; slot < kStacks; ++slot) {
+      cuda::Order& order = work.order(slot);
+      order.ticket = round + 1;
+      order.images = stack;
+      std::fill_n(order.work(), stack, std::uint8_t{1});
+      cuda::check(work.enqueue(slot, streams[work.bench_of(slot)].get(), &stages[slot]), "enqueue");
+    }
+    cuda::check(cudaDeviceSynchronize(), "wait");
+  }
+  constexpr std::array kNames{"in", "compute", "out"};
+  for (std::uint32_t slot = 0; slot < kStacks; ++slot) {
+    for (std::size_t stage = 0; stage < kNames.size(); ++stage) {
+      float begin = 0;
+      float end = 0;
+      cuda::check(cudaEventElapsedTime(&begin, stages[0][0], stages[slot][stage]), "begin");
+      cuda::check(cudaEventElapsedTime(&end, stages[0][0], stages[slot][stage + 1]), "end");
+      fmt::print("{{\"stack\": {}, \"bench\": {}, \"stage\": \"{}\", \"begin_us\": {:.1f}, \"end_us\": {:.1f}}}\n",
+                 slot, work.bench_of(slot), kNames[stage], begin * 1000, end * 1000);
+    }
+  }
+  for (auto& events : stages) {
+    for (const cudaEvent_t event : events) cudaEventDestroy(event);
+  }
+}
+
 Arguments parse(int count, char** values) {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
@@ -248,7 +289,8 @@ Arguments parse(int count, char** values) {
     } else if (i + 1 < count && name == "--only") {
       arguments.only = values[++i];
     } else {
-      throw ConfigError("cuda_unit_bench: " + name + ": there are --images N --triggers N --only latency|rate --json");
+      throw ConfigError("cuda_unit_bench: " + name +
+                        ": there are --images N --triggers N --only latency|rate|timeline --json");
     }
   }
   return arguments;
@@ -256,8 +298,9 @@ Arguments parse(int count, char** values) {
 
 void run(const Arguments& arguments) {
   json_rows = arguments.json;
+  if (arguments.only == "timeline") return timeline(10);
   if (arguments.only != "rate") {
-    first_effect(arguments.triggers);
+    for (const std::uint32_t watchers : {1U, 4U, 6U, 8U}) first_effect(arguments.triggers, watchers);
     for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::stream, Trigger::persistent}) {
       latency(trigger, 64, arguments.triggers);
       latency(trigger, 512, arguments.triggers / 10);

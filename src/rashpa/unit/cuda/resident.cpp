@@ -22,7 +22,12 @@ std::string resident_refusal(const Steps& steps, const Layout& layout) {
 
 class Resident final : public Dispatch {
  public:
-  explicit Resident(const StackWork& work) : work_(work), state_(sizeof(ResidentState)) {
+  Resident(const StackWork& work, std::uint32_t watchers)
+      : work_(work),
+        watchers_(watchers),
+        state_(sizeof(ResidentState)),
+        flags_(work.layout_.stacks * sizeof(std::uint32_t)),
+        counts_(std::size_t{2} * work.layout_.stack * sizeof(kernel::jungfrau::Counts)) {
     const StackWork::Bench& bench = work.bench_.front();
     ResidentTask task{};
     task.tables = work.calibration_.tables();
@@ -41,7 +46,9 @@ class Resident final : public Dispatch {
     task.out_stride = work.out_bytes_;
     task.host_outcomes = work.outcomes_.as<Outcome>();
     task.host_done = work.done_.as<Word>();
-    task.counts = bench.counts.as<kernel::jungfrau::Counts>();
+    task.counts = counts_.as<kernel::jungfrau::Counts>();
+    task.watchers = watchers;
+    task.work = flags_.as<std::uint32_t>();
     task.state = state_.as<ResidentState>();
     check(cudaStreamSynchronize(nullptr), "clear the resident kernel's state");
     check(start_resident(task, stream_.get()), "start the resident kernel");
@@ -54,7 +61,9 @@ class Resident final : public Dispatch {
     std::uint32_t work = 0;
     for (std::uint32_t i = 0; i < order.images; ++i) work |= std::uint32_t{order.work()[i]} << i;
     SlotTrigger& trigger = work_.triggers_.as<SlotTrigger>()[slot];
-    std::atomic_ref(trigger.value).store(slot_trigger(ticket, work), std::memory_order_release);
+    for (std::uint32_t watcher = 0; watcher < watchers_; ++watcher) {
+      std::atomic_ref(trigger.copies[watcher].value).store(slot_trigger(ticket, work), std::memory_order_release);
+    }
     return cudaSuccess;
   }
   [[nodiscard]] cudaError_t look(std::uint32_t /*slot*/) const noexcept override {
@@ -70,11 +79,16 @@ class Resident final : public Dispatch {
 
  private:
   const StackWork& work_;
+  std::uint32_t watchers_;
   DeviceMemory state_;
+  DeviceMemory flags_;
+  DeviceMemory counts_;
   Stream stream_;
   std::uint32_t next_slot_ = 0;
 };
 
-std::unique_ptr<Dispatch> make_resident(const StackWork& work) { return std::make_unique<Resident>(work); }
+std::unique_ptr<Dispatch> make_resident(const StackWork& work, std::uint32_t watchers) {
+  return std::make_unique<Resident>(work, watchers);
+}
 
 }  // namespace rashpa::unit::cuda

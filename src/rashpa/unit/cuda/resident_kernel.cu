@@ -28,42 +28,66 @@ struct Shared {
   std::uint32_t end;
   std::uint32_t work;
   std::uint32_t accepted;
+  std::uint32_t claimed;  ///< of the block that watches: the last ticket
 };
 
-/// The first thread of the first block: until the host has triggered `ticket` or wants the end.
-__device__ void await_host(const ResidentTask& task, std::uint32_t ticket, std::uint32_t slot) {
-  OnSystem<std::uint64_t> trigger(task.triggers[slot].value);
+/// The first block only watches: one thread of some of its warps, each with its own copy of the trigger words, asks the
+/// host's memory for the next ticket. A question takes longer than a microsecond over the bus; several that are under
+/// way at different times see the trigger sooner than one would. Whoever sees it first claims the ticket and lets the
+/// other blocks go.
+__device__ void watch(const ResidentTask& task, std::uint32_t& claimed) {
+  const std::uint32_t watcher = threadIdx.x / 32;
+  if (threadIdx.x % 32 != 0 || watcher >= task.watchers) return;
   OnSystem<std::uint32_t> abort(task.control->abort.value);
-  std::uint64_t seen = 0;
-  for (;;) {
-    // The end is looked for now and then only: each look goes over the bus.
-    for (unsigned look = 0; look < kLooksAtTrigger; ++look) {
-      seen = trigger.load(::cuda::memory_order_relaxed);
-      if (static_cast<std::uint32_t>(seen) != ticket) continue;
-      OnSystem<std::uint32_t>(task.control->seen.value).store(ticket, ::cuda::memory_order_relaxed);
-      // What the host wrote before the trigger is seen by everybody who sees `go`.
-      ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_system);
-      task.state->work = static_cast<std::uint32_t>(seen >> 32U);
-      OnDevice<std::uint32_t>(task.state->go).store(ticket, ::cuda::memory_order_release);
-      return;
-    }
-    if (abort.load(::cuda::memory_order_relaxed) != 0) {
+  std::uint32_t last = 0;
+  std::uint32_t ticket = 1;
+  std::uint32_t slot = 0;
+  for (std::uint32_t looks = 1;; ++looks) {
+    const std::uint64_t seen =
+        OnSystem<std::uint64_t>(task.triggers[slot].copies[watcher].value).load(::cuda::memory_order_relaxed);
+    if (static_cast<std::int32_t>(static_cast<std::uint32_t>(seen) - ticket) >= 0) {
+      if (atomicCAS(&claimed, last, ticket) == last) {
+        OnSystem<std::uint32_t>(task.control->seen.value).store(ticket, ::cuda::memory_order_relaxed);
+        // What the host wrote before the trigger is seen by everybody who sees `go`.
+        ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_system);
+        task.work[slot] = static_cast<std::uint32_t>(seen >> 32U);
+        OnDevice<std::uint32_t> go(task.state->go);
+        while (go.load(::cuda::memory_order_acquire) != last) {  // another warp is about to store the ticket before
+        }
+        go.store(ticket, ::cuda::memory_order_release);
+      }
+      last = ticket;
+      ticket = next_ticket(ticket);
+      slot = slot + 1 == task.stacks ? 0 : slot + 1;
+    } else if (looks % kLooksAtTrigger == 0 && abort.load(::cuda::memory_order_relaxed) != 0) {
       OnDevice<std::uint32_t>(task.state->end).store(1, ::cuda::memory_order_release);
       return;
     }
   }
 }
 
-__device__ void await_go(const ResidentTask& task, std::uint32_t ticket) {
+/// Until `ticket` may be processed; false when it is the end.
+__device__ bool await_go(const ResidentTask& task, std::uint32_t ticket) {
   OnDevice<std::uint32_t> go(task.state->go);
   OnDevice<std::uint32_t> end(task.state->end);
-  while (go.load(::cuda::memory_order_acquire) != ticket && end.load(::cuda::memory_order_relaxed) == 0)
-    __nanosleep(40);
+  while (static_cast<std::int32_t>(go.load(::cuda::memory_order_acquire) - ticket) < 0) {
+    if (end.load(::cuda::memory_order_relaxed) != 0) return false;
+  }
+  return true;
 }
 
-/// All threads: everything stored before is seen by those who wait for `arrivals`.
+// Blocks that work: all but the first.
+__device__ std::uint32_t worker() { return blockIdx.x - 1; }
+__device__ std::uint32_t workers() { return gridDim.x - 1; }
+
+/// All threads: everything stored before is seen by those who wait for `arrivals`; with kToHost by the host, too.
+template <bool kToHost>
 __device__ void arrive(ResidentState& state) {
-  __threadfence_system();
+  if constexpr (kToHost) {
+    __threadfence_system();
+  } else {
+    __threadfence();
+  }
   __syncthreads();
   if (threadIdx.x == 0) OnDevice<std::uint32_t>(state.arrivals).fetch_add(1, ::cuda::memory_order_acq_rel);
 }
@@ -95,11 +119,11 @@ __device__ uint4 load_from_host(const std::uint16_t* raw, device::Place place, s
 }
 
 template <Output kOutput, bool kCount>
-__device__ void convert_one(const ResidentTask& task, std::uint32_t i, uint4 words, const device::Entries& entries,
-                            device::Place place, device::Thresholds thresholds) {
+__device__ void convert_one(const ResidentTask& task, jungfrau::Counts* set, std::uint32_t i, uint4 words,
+                            const device::Entries& entries, device::Place place, device::Thresholds thresholds) {
   const auto converted = device::convert_words<kOutput, kCount, false>(words, entries, task.tables, place, thresholds);
   device::store(converted, task.out + i * task.out_stride, place, entries.real);
-  jungfrau::Counts& counts = task.counts[i];
+  jungfrau::Counts& counts = set[i];
   if constexpr (kCount) {
     const std::uint32_t bright = __reduce_add_sync(~0U, __popc(converted.bright));
     if (threadIdx.x % 32 == 0 && bright != 0) atomicAdd(&counts.bright, bright);
@@ -110,12 +134,12 @@ __device__ void convert_one(const ResidentTask& task, std::uint32_t i, uint4 wor
 }
 
 template <Output kOutput, bool kCount>
-__device__ void convert(const ResidentTask& task, std::uint32_t slot, std::uint32_t work,
+__device__ void convert(const ResidentTask& task, jungfrau::Counts* set, std::uint32_t slot, std::uint32_t work,
                         device::Thresholds thresholds) {
   const std::byte* const images = task.images + std::size_t{slot} * task.stack * task.image_stride;
   const std::uint32_t tiles =
       (task.tables.pixels + kThreads * device::kThreadPixels - 1) / (kThreads * device::kThreadPixels);
-  for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+  for (std::uint32_t tile = worker(); tile < tiles; tile += workers()) {
     const device::Place place = device::place_of<kOutput>(tile * kThreads + threadIdx.x);
     const device::Entries entries = device::load_entries<kOutput>(task.tables, place);
     for (std::uint32_t left = work; left != 0;) {
@@ -132,19 +156,19 @@ __device__ void convert(const ResidentTask& task, std::uint32_t slot, std::uint3
 #pragma unroll
       for (unsigned a = 0; a < kAhead; ++a) {
         if (image[a] == kResidentImages) break;
-        convert_one<kOutput, kCount>(task, image[a], words[a], entries, place, thresholds);
+        convert_one<kOutput, kCount>(task, set, image[a], words[a], entries, place, thresholds);
       }
     }
   }
 }
 
 /// Each block comes to the same decisions from the counts; the first warp, an image a lane.
-__device__ Outcome decide(const ResidentTask& task, std::uint32_t work, std::uint32_t i) {
+__device__ Outcome decide(const ResidentTask& task, jungfrau::Counts* set, std::uint32_t work, std::uint32_t i) {
   Outcome outcome{};
   if (i >= task.stack || (work >> i & 1U) == 0) return outcome;
-  outcome.masked = OnDevice<std::uint32_t>(task.counts[i].masked).load(::cuda::memory_order_relaxed);
-  outcome.saturated = OnDevice<std::uint32_t>(task.counts[i].saturated).load(::cuda::memory_order_relaxed);
-  outcome.bright = OnDevice<std::uint32_t>(task.counts[i].bright).load(::cuda::memory_order_relaxed);
+  outcome.masked = OnDevice<std::uint32_t>(set[i].masked).load(::cuda::memory_order_relaxed);
+  outcome.saturated = OnDevice<std::uint32_t>(set[i].saturated).load(::cuda::memory_order_relaxed);
+  outcome.bright = OnDevice<std::uint32_t>(set[i].bright).load(::cuda::memory_order_relaxed);
   const VetoReason reason = task.veto ? kernel::bragg_count::decide(task.config, outcome.bright) : VetoReason::none;
   outcome.reason = static_cast<std::uint8_t>(reason);
   outcome.decision = static_cast<std::uint8_t>(reason == VetoReason::none ? Decision::accepted : Decision::vetoed);
@@ -152,8 +176,8 @@ __device__ Outcome decide(const ResidentTask& task, std::uint32_t work, std::uin
 }
 
 __device__ void deliver(const ResidentTask& task, std::uint32_t slot, std::uint32_t accepted) {
-  const std::size_t threads = std::size_t{gridDim.x} * kThreads;
-  const std::size_t self = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::size_t threads = std::size_t{workers()} * kThreads;
+  const std::size_t self = std::size_t{worker()} * kThreads + threadIdx.x;
   for (; accepted != 0; accepted &= accepted - 1) {
     const auto i = static_cast<std::uint32_t>(__ffs(static_cast<int>(accepted)) - 1);
     const auto* const from = reinterpret_cast<const int4*>(task.out + i * task.out_stride);
@@ -165,49 +189,50 @@ __device__ void deliver(const ResidentTask& task, std::uint32_t slot, std::uint3
 template <Output kOutput, bool kCount>
 __global__ void __launch_bounds__(kThreads) resident(const ResidentTask task) {
   __shared__ Shared shared;
+  if (blockIdx.x == 0) {
+    if (threadIdx.x == 0) shared.claimed = 0;
+    __syncthreads();
+    return watch(task, shared.claimed);
+  }
   const device::Thresholds thresholds = device::thresholds_of(task.taps);
   std::uint32_t ticket = 1;
   std::uint32_t slot = 0;
   std::uint32_t arrivals = 0;
+  std::uint32_t turn = 0;
   for (;;) {
     if (threadIdx.x == 0) {
-      if (blockIdx.x == 0) {
-        await_host(task, ticket, slot);
-      } else {
-        await_go(task, ticket);
-      }
-      shared.end = OnDevice<std::uint32_t>(task.state->end).load(::cuda::memory_order_acquire);
-      shared.work = *static_cast<volatile std::uint32_t*>(&task.state->work);
+      shared.end = await_go(task, ticket) ? 0 : 1;
+      shared.work = *static_cast<volatile std::uint32_t*>(&task.work[slot]);
     }
     __syncthreads();
     if (shared.end != 0) return;
-    convert<kOutput, kCount>(task, slot, shared.work, thresholds);
-    arrivals += gridDim.x;
-    arrive(*task.state);
+    // Two sets of counts in turn: the other one is cleared while nobody uses it.
+    jungfrau::Counts* const set = task.counts + turn * task.stack;
+    convert<kOutput, kCount>(task, set, slot, shared.work, thresholds);
+    arrivals += workers();
+    arrive<false>(*task.state);
     await_arrivals(*task.state, arrivals);
     if (threadIdx.x < 32) {
-      const Outcome outcome = decide(task, shared.work, threadIdx.x);
+      const Outcome outcome = decide(task, set, shared.work, threadIdx.x);
       const std::uint32_t accepted =
           __ballot_sync(~0U, outcome.decision == static_cast<std::uint8_t>(Decision::accepted));
       if (threadIdx.x == 0) shared.accepted = accepted;
-      if (blockIdx.x == 0 && threadIdx.x < task.stack) {
+      if (worker() == 0 && threadIdx.x < task.stack) {
         task.host_outcomes[std::size_t{slot} * task.stack + threadIdx.x] = outcome;
+        task.counts[(1 - turn) * task.stack + threadIdx.x] = jungfrau::Counts{};
       }
     }
     __syncthreads();
     deliver(task, slot, shared.accepted);
-    arrivals += gridDim.x;
-    arrive(*task.state);
-    if (blockIdx.x == 0) {
-      await_arrivals(*task.state, arrivals);
-      if (threadIdx.x < task.stack) task.counts[threadIdx.x] = jungfrau::Counts{};
-      if (threadIdx.x == 0) {
-        OnSystem<std::uint32_t>(task.host_done[slot].value).store(ticket, ::cuda::memory_order_release);
-      }
-      __syncthreads();  // the counts are cleared before the next go
+    arrivals += workers();
+    arrive<true>(*task.state);
+    await_arrivals(*task.state, arrivals);  // by all: the next images go where these have been
+    if (worker() == 0 && threadIdx.x == 0) {
+      OnSystem<std::uint32_t>(task.host_done[slot].value).store(ticket, ::cuda::memory_order_release);
     }
     ticket = next_ticket(ticket);
     slot = slot + 1 == task.stacks ? 0 : slot + 1;
+    turn = 1 - turn;
   }
 }
 
@@ -227,7 +252,7 @@ cudaError_t start_resident(const ResidentTask& task, cudaStream_t stream) noexce
   if (code != cudaSuccess) return code;
   const std::uint32_t tiles =
       (task.tables.pixels + kThreads * device::kThreadPixels - 1) / (kThreads * device::kThreadPixels);
-  const auto blocks = std::min(tiles, static_cast<std::uint32_t>(processors));
+  const auto blocks = 1 + std::min(tiles, static_cast<std::uint32_t>(processors));
   ResidentTask argument = task;
   void* arguments[] = {&argument};
   return cudaLaunchCooperativeKernel(kernel_for(task), dim3(blocks), dim3(kThreads), arguments, 0, stream);

@@ -12,9 +12,8 @@ namespace rashpa::unit::cuda {
 
 /// Words of device memory by which the blocks of the resident kernel agree; 0 at start.
 struct ResidentState {
-  std::uint32_t go = 0;        ///< ticket of the stack in hand
+  std::uint32_t go = 0;        ///< the last ticket that the host has triggered
   std::uint32_t end = 0;       ///< 1: leave
-  std::uint32_t work = 0;      ///< bit i: image i is to be processed
   std::uint32_t arrivals = 0;  ///< at barriers since the start, all blocks
 };
 
@@ -27,6 +26,7 @@ struct ResidentTask {
   kernel::bragg_count::Config config{};
   std::uint32_t stack = 0;
   std::uint32_t stacks = 0;
+  std::uint32_t watchers = 1;                  ///< 1 … kWatchers
   Control* control = nullptr;                  ///< host
   SlotTrigger* triggers = nullptr;             ///< host, [stacks]
   const std::byte* images = nullptr;           ///< host, [stacks][stack], image_stride apart
@@ -36,7 +36,8 @@ struct ResidentTask {
   std::size_t out_stride = 0;                  ///< bytes, a multiple of 16
   Outcome* host_outcomes = nullptr;            ///< host, [stacks][stack]
   Word* host_done = nullptr;                   ///< host, [stacks]
-  kernel::jungfrau::Counts* counts = nullptr;  ///< device, [stack], 0
+  kernel::jungfrau::Counts* counts = nullptr;  ///< device, [2][stack], 0
+  std::uint32_t* work = nullptr;               ///< device, [stacks]: bit i, image i is to be processed
   ResidentState* state = nullptr;              ///< device
 };
 

@@ -89,17 +89,31 @@ const std::int16_t* StackWork::list_value(std::uint32_t slot, std::uint32_t imag
   return value_.as<std::int16_t>() + place(slot, image) * list_stride_;
 }
 
-cudaError_t StackWork::enqueue(std::uint32_t slot, cudaStream_t stream) const noexcept {
-  const Bench& bench = bench_[bench_of(slot)];
-  const std::uint32_t stack = layout_.stack;
-  const auto* const work = bench.order.as<std::uint8_t>() + sizeof(Order);
-  cudaError_t code =
-      cudaMemcpyAsync(bench.order.as<void>(), &order(slot), order_bytes(stack), cudaMemcpyHostToDevice, stream);
-  if (code != cudaSuccess) return code;
-  code = cudaMemcpyAsync(bench.raw.as<void>(), layout_.images + place(slot) * layout_.image_stride,
-                         stack * layout_.image_stride, cudaMemcpyHostToDevice, stream);
-  if (code != cudaSuccess) return code;
+cudaError_t StackWork::enqueue(std::uint32_t slot, cudaStream_t stream, const Stages* stages) const noexcept {
+  const auto mark = [&](std::size_t stage) {
+    return stages != nullptr ? cudaEventRecord((*stages)[stage], stream) : cudaSuccess;
+  };
+  cudaError_t code = mark(0);
+  if (code == cudaSuccess) code = copy_in(slot, stream);
+  if (code == cudaSuccess) code = mark(1);
+  if (code == cudaSuccess) code = compute(slot, stream);
+  if (code == cudaSuccess) code = mark(2);
+  if (code == cudaSuccess) code = copy_out(slot, stream);
+  if (code == cudaSuccess) code = mark(3);
+  return code;
+}
 
+cudaError_t StackWork::copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept {
+  const Bench& bench = bench_[bench_of(slot)];
+  const cudaError_t code =
+      cudaMemcpyAsync(bench.order.as<void>(), &order(slot), order_bytes(layout_.stack), cudaMemcpyHostToDevice, stream);
+  if (code != cudaSuccess) return code;
+  return cudaMemcpyAsync(bench.raw.as<void>(), layout_.images + place(slot) * layout_.image_stride,
+                         layout_.stack * layout_.image_stride, cudaMemcpyHostToDevice, stream);
+}
+
+cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const noexcept {
+  const Bench& bench = bench_[bench_of(slot)];
   jungfrau::cuda::Batch images{};
   images.raw = bench.raw.as<std::uint16_t>();
   images.raw_stride = layout_.image_stride / sizeof(std::uint16_t);
@@ -108,43 +122,43 @@ cudaError_t StackWork::enqueue(std::uint32_t slot, cudaStream_t stream) const no
   images.marks = bench.marks.as<std::uint64_t>();
   images.marks_stride = mark_words_;
   images.counts = bench.counts.as<jungfrau::Counts>();
-  images.work = work;
-  images.count = stack;
-  code = jungfrau::cuda::convert(calibration_.tables(), calibration_.output(), images, steps_.taps, stream);
+  images.work = bench.order.as<std::uint8_t>() + sizeof(Order);
+  images.count = layout_.stack;
+  cudaError_t code = jungfrau::cuda::convert(calibration_.tables(), calibration_.output(), images, steps_.taps, stream);
   if (code != cudaSuccess) return code;
 
   Decide decision{};
   decision.order = bench.order.as<Order>();
-  decision.stack = stack;
+  decision.stack = layout_.stack;
   decision.counts = bench.counts.as<jungfrau::Counts>();
   decision.veto = steps_.veto.has_value();
   if (steps_.veto) decision.config = *steps_.veto;
   decision.outcomes = bench.outcomes.as<Outcome>();
   decision.accepted = bench.accepted.as<std::uint8_t>();
   code = decide(decision, stream);
-  if (code != cudaSuccess) return code;
+  if (code != cudaSuccess || !steps_.compaction) return code;
 
-  if (steps_.compaction) {
-    csr::cuda::Batch lists{};
-    lists.photons = bench.out.as<std::int16_t>();
-    lists.photons_stride = out_pixels_;
-    lists.pixels = pixels_;
-    lists.marks = bench.marks.as<std::uint64_t>();
-    lists.marks_stride = mark_words_;
-    lists.index = index_.as<std::uint32_t>() + place(slot) * list_stride_;
-    lists.value = value_.as<std::int16_t>() + place(slot) * list_stride_;
-    lists.list_stride = list_stride_;
-    lists.capacity = csr::capacity_of(*steps_.compaction, pixels_);
-    lists.entries = bench.entries.as<std::uint32_t>();
-    lists.work = bench.accepted.as<std::uint8_t>();
-    lists.count = stack;
-    code = csr::cuda::compact_marked(lists, bench.scratch.as<void>(), stream);
-    if (code != cudaSuccess) return code;
-  }
+  csr::cuda::Batch lists{};
+  lists.photons = bench.out.as<std::int16_t>();
+  lists.photons_stride = out_pixels_;
+  lists.pixels = pixels_;
+  lists.marks = bench.marks.as<std::uint64_t>();
+  lists.marks_stride = mark_words_;
+  lists.index = index_.as<std::uint32_t>() + place(slot) * list_stride_;
+  lists.value = value_.as<std::int16_t>() + place(slot) * list_stride_;
+  lists.list_stride = list_stride_;
+  lists.capacity = csr::capacity_of(*steps_.compaction, pixels_);
+  lists.entries = bench.entries.as<std::uint32_t>();
+  lists.work = bench.accepted.as<std::uint8_t>();
+  lists.count = layout_.stack;
+  return csr::cuda::compact_marked(lists, bench.scratch.as<void>(), stream);
+}
 
+cudaError_t StackWork::copy_out(std::uint32_t slot, cudaStream_t stream) const noexcept {
+  const Bench& bench = bench_[bench_of(slot)];
   Deliver delivery{};
   delivery.order = bench.order.as<Order>();
-  delivery.stack = stack;
+  delivery.stack = layout_.stack;
   delivery.outcomes = bench.outcomes.as<Outcome>();
   delivery.accepted = bench.accepted.as<std::uint8_t>();
   delivery.entries = steps_.compaction ? bench.entries.as<std::uint32_t>() : nullptr;

@@ -1,8 +1,8 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "rashpa/kernel/jungfrau/jungfrau_cuda.hpp"
@@ -12,6 +12,9 @@
 
 namespace rashpa::unit::cuda {
 
+/// Events for a timeline: before the copy in, behind it, behind decision and lists, behind delivery.
+using Stages = std::array<cudaEvent_t, 4>;
+
 /// All memory of a unit, and the steps of one stack put into a stream: order and images in, conversion with taps,
 /// decision, compaction, accepted images out, ticket. No step needs the host. Used by one thread at a time.
 class StackWork {
@@ -20,8 +23,9 @@ class StackWork {
   /// benches.
   StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches);
 
-  /// Of the stack in `slot`; all addresses are fixed, so that this can be captured once. Returns the first error.
-  cudaError_t enqueue(std::uint32_t slot, cudaStream_t stream) const noexcept;
+  /// Of the stack in `slot`; all addresses are fixed, so that this can be captured once. `stages`, when given, are
+  /// recorded before and behind the three stages. Returns the first error.
+  cudaError_t enqueue(std::uint32_t slot, cudaStream_t stream, const Stages* stages = nullptr) const noexcept;
 
   [[nodiscard]] std::uint32_t bench_of(std::uint32_t slot) const noexcept { return slot % benches_; }
   [[nodiscard]] std::uint32_t stack() const noexcept { return layout_.stack; }
@@ -38,6 +42,9 @@ class StackWork {
 
  private:
   friend class Resident;  // runs the same steps in a kernel of its own
+  cudaError_t copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept;
+  cudaError_t compute(std::uint32_t slot, cudaStream_t stream) const noexcept;
+  cudaError_t copy_out(std::uint32_t slot, cudaStream_t stream) const noexcept;
   struct Bench {
     Bench(const StackWork& work);
     DeviceMemory order, raw, out, marks, counts, accepted, outcomes, entries, scratch, blocks_done;
