@@ -72,7 +72,8 @@ class RoceOptions:
     packetisation: str  # "only" | "first_middle_last"
     gso: bool
     gro: bool
-    icrc: bool  # check on receive; always sent
+    icrc: str  # "full" | "modulo_id" | "off": check on receive; always sent
+    framing: str  # "v2" | "v1"
     window_bytes: int  # bytes in flight per DTP before news from the receiver is needed; 0: no window
     socket_buffer: int  # bytes asked of the kernel for each socket
     def __init__(self) -> None: ...
@@ -195,6 +196,7 @@ class DtpSourceStatus:
     waits: int
     window_timeouts: int
     late_ns: int  # worst lag behind the planned rate
+    cnps_received: int  # congestion notifications
 
 class EmulatorStatus:
     state: str  # "configured" | "running" | "finished" | "stopped"

@@ -79,7 +79,12 @@ void bind_core(nb::module_& m) {
           [](Options& o, const std::string& name) { o.packetisation = kPacketisations.value(name); })
       .def_rw("gso", &Options::gso)
       .def_rw("gro", &Options::gro)
-      .def_rw("icrc", &Options::check_icrc)
+      .def_prop_rw(
+          "icrc", [](const Options& o) { return kIcrcModes.name(o.icrc); },
+          [](Options& o, const std::string& name) { o.icrc = kIcrcModes.value(name); })
+      .def_prop_rw(
+          "framing", [](const Options& o) { return kFramings.name(o.framing); },
+          [](Options& o, const std::string& name) { o.framing = kFramings.value(name); })
       .def_rw("window_bytes", &Options::window_bytes)
       .def_rw("socket_buffer", &Options::socket_buffer);
 

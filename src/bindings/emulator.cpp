@@ -121,7 +121,8 @@ void bind_emulator(nb::module_& m) {
       .def_prop_ro("packets", [](const DtpStatus& s) { return s.stats.link.packets; })
       .def_prop_ro("waits", [](const DtpStatus& s) { return s.stats.link.waits; })
       .def_prop_ro("window_timeouts", [](const DtpStatus& s) { return s.stats.link.window_timeouts; })
-      .def_prop_ro("late_ns", [](const DtpStatus& s) { return s.stats.late_ns; });
+      .def_prop_ro("late_ns", [](const DtpStatus& s) { return s.stats.late_ns; })
+      .def_prop_ro("cnps_received", [](const DtpStatus& s) { return s.stats.link.cnps_received; });
 
   nb::class_<EmulatorStatus>(m, "EmulatorStatus")
       .def_ro("state", &EmulatorStatus::state)

@@ -46,6 +46,12 @@ struct Names {
 inline constexpr Names<link::roce::Packetisation, 2> kPacketisations{
     "packetisation",
     {{{link::roce::Packetisation::only, "only"}, {link::roce::Packetisation::first_middle_last, "first_middle_last"}}}};
+inline constexpr Names<link::roce::IcrcMode, 3> kIcrcModes{"icrc",
+                                                           {{{link::roce::IcrcMode::full, "full"},
+                                                             {link::roce::IcrcMode::modulo_id, "modulo_id"},
+                                                             {link::roce::IcrcMode::off, "off"}}}};
+inline constexpr Names<link::roce::Framing, 2> kFramings{
+    "framing", {{{link::roce::Framing::v2, "v2"}, {link::roce::Framing::v1, "v1"}}}};
 inline constexpr Names<link::roce::Flow, 2> kFlows{
     "flow", {{{link::roce::Flow::credits, "credits"}, {link::roce::Flow::paced, "paced"}}}};
 inline constexpr Names<link::verbs::Transport, 2> kTransports{

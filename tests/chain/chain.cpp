@@ -43,6 +43,7 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
   config.roce = plan.roce;
   config.bind_address = plan.destination.address;
   config.port = 0;
+  config.link_threads = plan.threads;
   config.run = 7;
   plan.destination.within([&] { receiver = std::make_unique<receiver::Receiver>(config); });
 

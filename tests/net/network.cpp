@@ -103,6 +103,15 @@ Cable::Cable() {
     host->run(fmt::format("ip addr add {}/64 dev {} nodad", host->ipv6(), host->interface()));
     host->run(fmt::format("ip link set {} up", host->interface()));
   }
+  // Linux notices the carrier, and takes its IPv6 addresses into use, a little later; until then it throws away in
+  // silence what is sent.
+  for (const Host* host : {&one, &two}) {
+    host->run(
+        fmt::format("for try in $(seq 500); do ip link show {0} | grep -q 'state UP' && "
+                    "ip -6 route show table local | grep -q '{1} ' && ! ip -6 addr show dev {0} | grep -q tentative "
+                    "&& exit 0; sleep 0.02; done; echo not up after 10 s; exit 1",
+                    host->interface(), host->ipv6()));
+  }
 }
 
 }  // namespace rashpa::net

@@ -30,6 +30,8 @@ class Host {
   [[nodiscard]] std::string ipv6() const { return "fd77::" + number_; }
   /// Link-local, EUI-64 of mac().
   [[nodiscard]] std::string link_local() const { return "fe80::ff:fe00:770" + number_; }
+  /// The same with its scope: the address of this end with RoCEv1.
+  [[nodiscard]] std::string gid() const { return link_local() + "%" + interface(); }
   [[nodiscard]] std::string mac() const { return "02:00:00:00:77:0" + number_; }
   /// Of the namespace, as `ip link set … netns` takes it.
   [[nodiscard]] std::string path() const;

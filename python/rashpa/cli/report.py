@@ -62,7 +62,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
         "injected": _injected(outcome),
         "link": link,
         "icrc": {
-            "checked": file.link.icrc and file.link.destination_kind == "roce",
+            "check": {"roce": file.link.icrc, "verbs": "provider"}.get(file.link.destination_kind, "none"),
             "exact": link.get("icrc_exact", 0),
             "modulo_id": link.get("icrc_modulo_id", 0),
             "bad": link.get("icrc_bad", 0),

@@ -15,7 +15,14 @@ SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
 def _roce(plan: Plan) -> telegram.Roce:
     link = plan.file.link
     return telegram.Roce(
-        link.pmtu, link.packetisation, link.gso, link.gro, link.icrc, link.window_bytes, link.socket_buffer
+        link.pmtu,
+        link.packetisation,
+        link.gso,
+        link.gro,
+        link.icrc,
+        link.framing,
+        link.window_bytes,
+        link.socket_buffer,
     )
 
 

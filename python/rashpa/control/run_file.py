@@ -100,7 +100,14 @@ class Link(Section):
     receiver_address: str = "127.0.0.1"
     gso: bool = True
     gro: bool = True
-    icrc: bool = Field(default=True, description="check on receive; always sent")
+    icrc: Literal["full", "modulo_id", "off"] = Field(
+        default="modulo_id",
+        description="roce: check on receive, always sent; full on IPv4 reads frames and needs CAP_NET_RAW, modulo_id is exact on IPv6",
+    )
+    framing: Literal["v2", "v1"] = Field(
+        default="v2",
+        description="roce: v1 is ethertype 0x8915 on one Ethernet, needs CAP_NET_RAW and addresses like fe80::8ec:aff:fe01:203%eth0",
+    )
     emulator_device: str = Field(default="", description="verbs: empty for the one that has emulator_address")
     receiver_device: str = Field(default="", description="verbs: empty for the one that has receiver_address")
     transport: Literal["uc", "rc"] = Field(default="uc", description="rc: the link repairs losses; both sides verbs")

@@ -3,6 +3,7 @@
 Everything that can be wrong without asking a machine is found here, before anything starts; `capacity` asks the machines.
 """
 
+import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,6 +122,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
             f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … 255; use fewer bands, modules or buffers"
         )
     problems += _run_problems(file, source)
+    problems += _framing_problems(file.link, source)
     problems += _link_problems(file, source)
     problems += dataset_problems(file, source)
     if problems:
@@ -297,3 +299,32 @@ def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
             url.startswith(f"http://{host}") for host in ("127.", "localhost", "[::1]")
         ):
             yield f"{source.where(('nodes', field))}: {url}; nodes elsewhere are reached by https:// only"
+
+
+def _framing_problems(link: toml.Link, source: RunFileSource) -> Iterator[str]:
+    kinds = (link.source_kind, link.destination_kind)
+    if link.framing == "v1":
+        if kinds != ("roce", "roce"):
+            yield f'{source.where(("link", "framing"))}: v1 needs kind "roce" on both sides; use "v2"'
+        for field, address in (
+            ("emulator_address", link.emulator_address),
+            ("receiver_address", link.receiver_address),
+        ):
+            if not address.lower().startswith("fe80:") or "%" not in address:
+                yield (
+                    f'{source.where(("link", field))}: "{address}" is no link-local GID with its interface; framing v1 needs '
+                    "one such as fe80::8ec:aff:fe01:203%eth0 (the EUI-64 form of the MAC address)"
+                )
+    elif link.icrc == "full" and link.destination_kind == "roce" and _is_wildcard_v4(link.receiver_address):
+        yield (
+            f'{source.where(("link", "receiver_address"))}: icrc = "full" on IPv4 watches one address; give that of the '
+            'interface that receives, or choose icrc = "modulo_id"'
+        )
+
+
+def _is_wildcard_v4(text: str) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:  # the link says what is wrong with it
+        return False
+    return address.version == 4 and address.is_unspecified

@@ -42,13 +42,14 @@ class Placement:
 
 @dataclass(frozen=True)
 class Roce:
-    """How packets are made and checked; both ends of a DTP agree on pmtu and packetisation."""
+    """How packets are made and checked; both ends of a DTP agree on pmtu, packetisation and framing."""
 
     pmtu: int = 4096
     packetisation: str = "only"
     gso: bool = True
     gro: bool = True
-    icrc: bool = True
+    icrc: str = "modulo_id"
+    framing: str = "v2"
     window_bytes: int = 1 << 20
     socket_buffer: int = 8 << 20
 
@@ -298,6 +299,7 @@ class SourceDtpStatus:
     waits: int
     window_timeouts: int
     late_ns: int
+    cnps_received: int
 
 
 @dataclass(frozen=True)

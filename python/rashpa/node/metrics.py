@@ -52,14 +52,18 @@ def _source_metrics(source: SourceStatus) -> Iterator[Metric]:
         "rashpa_images_sent", "Images of a DTP that were sent or skipped", labels=["dtp", "state"]
     )
     sent = CounterMetricFamily("rashpa_bytes_sent", "Payload", labels=["dtp"])
+    notifications = CounterMetricFamily(
+        "rashpa_congestion_notifications", "Received from the destination", labels=["dtp"]
+    )
     for dtp in source.dtps:
         images.add_metric([str(dtp.id), "sent"], dtp.images_sent)
         images.add_metric([str(dtp.id), "skipped"], dtp.images_skipped)
         sent.add_metric([str(dtp.id)], dtp.payload_bytes)
+        notifications.add_metric([str(dtp.id)], dtp.cnps_received)
     injected = CounterMetricFamily("rashpa_injected", "Faults injected on purpose", labels=["fault"])
     for name, value in count_of(source.counts, "injected").items():
         injected.add_metric([name], value)
-    yield from (images, sent, injected)
+    yield from (images, sent, notifications, injected)
 
 
 def _destination_metrics(destination: DestinationStatus) -> Iterator[Metric]:

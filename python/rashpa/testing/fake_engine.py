@@ -89,6 +89,7 @@ class FakeSource:
                 0,
                 0,
                 0,
+                0,
             )
             for dtp in self._order.dtps
         )

@@ -120,7 +120,7 @@ def _destination() -> t.Destination:
 
 
 def _source_status() -> t.SourceStatus:
-    dtp = t.SourceDtpStatus(2, 1000, 0, 524288000, 130000, 12, 0, 25000)
+    dtp = t.SourceDtpStatus(2, 1000, 0, 524288000, 130000, 12, 0, 25000, 3)
     return t.SourceStatus(10.5, (t.Count("injected", "drop", 3),), (dtp,))
 
 

@@ -86,6 +86,11 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
             'height = 32\npixel = "uint12"\n\n[[det',
             "run.toml:8: detector.pixel: input should be 'uint8'",
         ),
+        (
+            "[dataset]",
+            "[link]\nicrc = true\n\n[dataset]",
+            "run.toml:14: link.icrc: input should be 'full', 'modulo_id' or 'off'",
+        ),
         ("frames = 100", "frames = ", "not TOML: Invalid value (at line 3, column 10)"),
     ],
 )

@@ -21,7 +21,8 @@ class Counter {
 /// ReceiverStats as one link thread counts them.
 struct ReceiverCounters {
   Counter packets, payload_bytes, events, duplicate_packets, late_packets, overrun_packets, icrc_exact, icrc_modulo_id,
-      icrc_bad, malformed, unknown_qp, refused_key, sequence_drops, bad_records, crc_mismatches;
+      icrc_bad, malformed, unknown_qp, refused_key, sequence_drops, bad_records, crc_mismatches, ce_packets,
+      fecn_packets, becn_packets, cnps_sent;
 
   void add_to(ReceiverStats& sum) const noexcept {
     sum.packets += packets.get();
@@ -39,6 +40,10 @@ struct ReceiverCounters {
     sum.sequence_drops += sequence_drops.get();
     sum.bad_records += bad_records.get();
     sum.crc_mismatches += crc_mismatches.get();
+    sum.ce_packets += ce_packets.get();
+    sum.fecn_packets += fecn_packets.get();
+    sum.becn_packets += becn_packets.get();
+    sum.cnps_sent += cnps_sent.get();
   }
 };
 

@@ -38,6 +38,9 @@ void check(const EndOptions& options) {
     throw ConfigError(fmt::format("link: pcie is memory that both sides map, but one side has {}; choose pcie for both",
                                   name_of(options.kind == Kind::pcie ? options.peer : options.kind)));
   }
+  if (options.roce.framing == roce::Framing::v1 && (options.kind != Kind::roce || options.peer != Kind::roce)) {
+    throw ConfigError("link: framing v1 needs the link roce on both sides; use framing v2");
+  }
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class VerbsSender;
 struct SourceMemory;
 }  // namespace verbs
 
-/// `roce`: RoCEv2 in user space. `verbs`: an RNIC or the kernel's Soft-RoCE. `pcie`: memory that both processes map.
+/// `roce`: RoCE in user space. `verbs`: an RNIC or the kernel's Soft-RoCE. `pcie`: memory that both processes map.
 enum class Kind : std::uint8_t { roce, verbs, pcie };
 
 /// Throws ConfigError that lists the kinds when `name` is none of them.

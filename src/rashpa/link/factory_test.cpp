@@ -42,6 +42,12 @@ TEST(LinkFactory, reliable_connections_need_an_rnic_on_both_sides) {
   EXPECT_THROW(SourceLinks(options, {}, std::nullopt), ConfigError);
 }
 
+TEST(LinkFactory, roce_version_1_is_for_user_space_on_both_sides) {
+  EndOptions options{.kind = Kind::roce, .peer = Kind::verbs, .address = "127.0.0.1"};
+  options.roce.framing = roce::Framing::v1;
+  EXPECT_THROW(SourceLinks(options, {}, std::nullopt), ConfigError);
+}
+
 class Destination : public testing::Test {
  protected:
   Destination() {

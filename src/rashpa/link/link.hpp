@@ -42,6 +42,7 @@ struct SenderStats {
   std::uint64_t waits = 0;            ///< times the window or the queue was full
   std::uint64_t window_timeouts = 0;  ///< times the window was reopened without news from the receiver
   std::uint64_t send_errors = 0;      ///< datagrams the system refused for good: lost, as if on the wire
+  std::uint64_t cnps_received = 0;    ///< congestion notifications from the destination; nothing slows down for them
 };
 
 /// Source side of one DTP. All calls from the DTP's thread; none blocks longer than `poll`'s argument; none allocates.
@@ -138,6 +139,10 @@ struct ReceiverStats {
   std::uint64_t sequence_drops = 0;  ///< dropped by the responder's state machine
   std::uint64_t bad_records = 0;     ///< event payloads that are no frame record of this run
   std::uint64_t crc_mismatches = 0;  ///< images whose CRC32C differs from the record's
+  std::uint64_t ce_packets = 0;      ///< marked by a router: congestion experienced (links that see IP headers)
+  std::uint64_t fecn_packets = 0;    ///< marked in the BTH: forward congestion
+  std::uint64_t becn_packets = 0;    ///< marked in the BTH: backward congestion
+  std::uint64_t cnps_sent = 0;       ///< congestion notifications sent to sources
 };
 
 /// Destination side. Calls marked "any thread" are wait-free.

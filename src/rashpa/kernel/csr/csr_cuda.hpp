@@ -23,7 +23,7 @@ struct Batch {
   std::size_t list_stride = 0;     ///< entries; at least capacity
   std::size_t capacity = 0;
   std::uint32_t* entries = nullptr;    ///< [count]: how many; kOverflow32 when the capacity does not suffice
-  const std::uint8_t* work = nullptr;  ///< [count]
+  const std::uint8_t* work = nullptr;  ///< [count], device memory: every block reads one
   std::uint32_t count = 0;
 };
 inline constexpr std::uint32_t kOverflow32 = ~0U;

@@ -166,7 +166,7 @@ TEST(CsrCudaLarge, images_of_many_tiles_are_compacted_in_order) {
   std::mt19937 random(test_seed());
   std::vector<Photons> images;
   for (const std::uint32_t filled : {0U, 2U, 20U, 300U, 1000U}) {
-    images.push_back(random_image(random, 2068 * 2165, filled));
+    images.push_back(random_image(random, std::size_t{2068} * 2165, filled));
   }
   expect_equal({images, 1, images[0].size() / 10});
   expect_equal({images, 1, images[0].size()});
@@ -175,7 +175,8 @@ TEST(CsrCudaLarge, images_of_many_tiles_are_compacted_in_order) {
 TEST(CsrCudaLarge, many_images_are_compacted_at_once) {
   std::mt19937 random(test_seed());
   std::vector<Photons> images;
-  for (int i = 0; i < 500; ++i) images.push_back(random_image(random, 70'001, static_cast<std::uint32_t>(i % 7)));
+  images.reserve(500);
+  for (std::uint32_t i = 0; i < 500; ++i) images.push_back(random_image(random, 70'001, i % 7));
   expect_equal({images, 1, 7000});
 }
 

@@ -42,6 +42,7 @@ Calibration::Calibration(const Config& config) : output_(config.output) {
   if (status == cudaSuccess) status = cudaMemcpy(memory_, tables.data(), bytes, cudaMemcpyHostToDevice);
   if (status != cudaSuccess) {
     cudaFree(memory_);
+    cudaGetLastError();  // told here; no later launch shall be blamed for it
     throw ResourceError(fmt::format("jungfrau: no room for the calibration ({} MB) on the CUDA device: {}",
                                     bytes / 1'000'000, cudaGetErrorString(status)));
   }

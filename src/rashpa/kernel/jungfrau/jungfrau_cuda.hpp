@@ -46,7 +46,7 @@ struct Batch {
   std::uint64_t* marks = nullptr;      ///< with Taps::mark: as Images::marks, image i at word i · marks_stride
   std::size_t marks_stride = 0;        ///< words of 64 pixels
   Counts* counts = nullptr;            ///< [count], added to
-  const std::uint8_t* work = nullptr;  ///< [count], readable by the device
+  const std::uint8_t* work = nullptr;  ///< [count], device memory: every block reads them
   std::uint32_t count = 0;
 };
 

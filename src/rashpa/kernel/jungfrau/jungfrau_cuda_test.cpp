@@ -238,7 +238,7 @@ TEST(JungfrauCudaLarge, wild_calibrations_are_clamped_as_the_reference_does) {
   config.photon_energy_kev = 0.005;
   Stack stack(3);
   for (auto& image : stack) {
-    image.resize(301 * 67);
+    image.resize(std::size_t{301} * 67);
     for (auto& word : image) word = static_cast<std::uint16_t>(random.next());
   }
   expect_equal_with_all_taps(config, stack, 32766, -32767);

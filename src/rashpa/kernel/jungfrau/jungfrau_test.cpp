@@ -114,7 +114,7 @@ TEST(Jungfrau, odd_sizes_tails_and_unaligned_outputs_convert_alike) {
         }
         SCOPED_TRACE(testing::Message() << width << " x " << height);
         const bool photons = output == Output::photons;
-        expect_all_targets_agree(config, stack, {photons, 1, photons, 2}, 4 * random.below(2));
+        expect_all_targets_agree(config, stack, {photons, 1, photons, 2}, std::size_t{4} * random.below(2));
       }
     }
   }

@@ -14,7 +14,7 @@
 
 namespace rashpa::kernel::jungfrau::recorded {
 
-inline constexpr std::size_t kPixels = 512 * 1024;
+inline constexpr std::size_t kPixels = std::size_t{512} * 1024;
 inline const std::filesystem::path kFolder = "../shared/data/jungfrau_m049";
 
 inline bool available() { return std::filesystem::exists(kFolder / "mod5_raw0.bin.zst"); }

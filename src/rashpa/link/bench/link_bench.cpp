@@ -1,5 +1,6 @@
 /// rashpa_link_bench: one of our links and its peers side by side, alternating, in one run on two processors. roce
 /// beside ZeroMQ, plain UDP sockets and memcpy; pcie beside memcpy, and its events beside bare words between the cores.
+/// `--icrc full` or `off` adds our link with the check that is the default. `--only` takes those whose name begins so.
 /// `--json` writes one row a line {what, value, unit, against, against_value, ratio}; `rashpa bench link` calls it.
 #include <fmt/format.h>
 
@@ -28,6 +29,20 @@ struct Contestant {
     return sorted.empty() ? 0 : sorted[sorted.size() / 2];
   }
 };
+
+roce::IcrcMode icrc_of(const std::string& name) {
+  if (name == "full") return roce::IcrcMode::full;
+  if (name == "modulo_id") return roce::IcrcMode::modulo_id;
+  if (name == "off") return roce::IcrcMode::off;
+  throw ConfigError("link_bench: no ICRC check '" + name + "'; choose full, modulo_id or off");
+}
+
+// The same link with the check that needs no packet socket, when another was asked for.
+Result run_roce_modulo_id(const Load& load) {
+  Load other = load;
+  other.roce.icrc = roce::IcrcMode::modulo_id;
+  return run_roce(other);
+}
 
 struct Arguments {
   Load load{};
@@ -61,6 +76,8 @@ Arguments parse(int count, char** values) {
     } else if (name == "--packetisation") {
       arguments.load.roce.packetisation =
           value == "only" ? roce::Packetisation::only : roce::Packetisation::first_middle_last;
+    } else if (name == "--icrc") {
+      arguments.load.roce.icrc = icrc_of(value);
     } else if (name == "--only") {
       arguments.only = value;
     } else if (name == "--link") {
@@ -68,9 +85,9 @@ Arguments parse(int count, char** values) {
     } else if (name == "--events") {
       arguments.events = std::stoul(value);
     } else {
-      throw ConfigError(
-          "link_bench: no option " + name +
-          "; there are --link --line-bytes --seconds --repeats --pmtu --window --packetisation --events --only --json");
+      throw ConfigError("link_bench: no option " + name +
+                        "; there are --link --line-bytes --seconds --repeats --pmtu --window --packetisation --icrc "
+                        "--events --only --json");
     }
   }
   if (arguments.link != "roce" && arguments.link != "pcie") {
@@ -102,7 +119,7 @@ void row(bool json, const std::string& what, double value, const char* unit, con
 void measure(const Arguments& arguments, std::vector<Contestant>& contestants) {
   for (int repeat = 0; repeat < arguments.repeats; ++repeat) {
     for (Contestant& contestant : contestants) {
-      if (!arguments.only.empty() && arguments.only != contestant.name) continue;
+      if (!arguments.only.empty() && !std::string(contestant.name).starts_with(arguments.only)) continue;
       const Result result = contestant.run(arguments.load);
       contestant.rates.push_back(result.gigabits_per_s);
       contestant.lost += result.lost;
@@ -117,6 +134,9 @@ int run_roce_and_peers(const Arguments& arguments) {
                                       {"zeromq push/pull", run_zeromq},
                                       {"udp sockets", run_udp},
                                       {"memcpy between cores", run_memcpy}};
+  if (arguments.load.roce.icrc != roce::IcrcMode::modulo_id) {
+    contestants.push_back({"roce icrc modulo_id", run_roce_modulo_id});
+  }
   measure(arguments, contestants);
   const std::string lines = fmt::format(", {} B lines", arguments.load.line_bytes);
   const Contestant& ours = contestants[0];

@@ -27,6 +27,8 @@ class CreditListener {
   void take() noexcept;
   /// Any thread.
   [[nodiscard]] CreditWords words(std::size_t number) const noexcept;
+  /// Any thread: congestion notifications to that source's queue pair.
+  [[nodiscard]] std::uint64_t cnps(std::size_t number) const noexcept { return sources_[number]->reader.cnps(); }
 
  private:
   struct Source {

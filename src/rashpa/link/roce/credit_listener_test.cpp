@@ -15,7 +15,7 @@ class CreditListenerTest : public testing::TestWithParam<const char*> {
   }
   Endpoint source(std::uint32_t qpn, std::uint32_t rkey) { return {address_, listener_.port(), qpn, rkey, 64}; }
   void send(const Endpoint& to, const CreditWords& words) {
-    CreditWriter writer(rnic_.local(), to);
+    CreditWriter writer(rnic_.local(), Address(to.address, to.port), to);
     const auto packet = writer.packet(words);
     ASSERT_EQ(sendto(rnic_.fd(), packet.data(), packet.size(), 0, writer.to().get(), writer.to().bytes()),
               static_cast<ssize_t>(packet.size()));

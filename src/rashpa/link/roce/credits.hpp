@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <span>
 
+#include "rashpa/link/counters.hpp"
 #include "rashpa/link/roce/address.hpp"
+#include "rashpa/link/roce/frame_header.hpp"
 #include "rashpa/link/roce/icrc.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/roce/wire.hpp"
@@ -23,10 +25,10 @@ struct CreditWords {
 class CreditWriter {
  public:
   static constexpr std::size_t kPacket = wire::kBth + wire::kReth + sizeof(CreditWords) + wire::kIcrc;
-  /// Packets go from `local` (no wildcard) to `source`.
-  CreditWriter(const Address& local, const Endpoint& source);
+  /// Packets go from `local` (no wildcard) to queue pair and key of `source` at address `to`.
+  CreditWriter(const Address& local, const Address& to, const Endpoint& source, Framing framing = Framing::v2);
 
-  /// The next packet with these words; valid until the next call.
+  /// The next packet with these words, with v1 the whole frame; valid until the next call.
   [[nodiscard]] std::span<const std::byte> packet(const CreditWords& words) noexcept;
   [[nodiscard]] const Address& to() const noexcept { return to_; }
 
@@ -35,7 +37,8 @@ class CreditWriter {
   Address to_;
   IcrcPath path_;
   std::uint32_t psn_ = 0;
-  std::array<std::byte, kPacket> packet_{};
+  std::size_t front_ = 0;  // bytes of Ethernet header and GRH
+  std::array<std::byte, FrameHeader::kBytes + kPacket> packet_{};
 };
 
 /// Source side: accepts packets of 8 (images) or 16 bytes to the words' place, with the right queue pair, key and ICRC.
@@ -45,20 +48,25 @@ class CreditReader {
   /// own.
   enum class Port : std::uint8_t { same, any };
   /// `self`: what the receiver was told to write to; packets come from `receiver` to `local`.
-  CreditReader(const Endpoint& self, const Address& receiver, const Address& local, Port port = Port::same);
+  CreditReader(const Endpoint& self, const Address& receiver, const Address& local, Port port = Port::same,
+               Framing framing = Framing::v2);
 
   /// Takes one datagram (BTH … ICRC); false when it is not a credit for us.
   bool take(std::span<std::byte> packet, const Address& from) noexcept;
   [[nodiscard]] const CreditWords& words() const noexcept { return words_; }
   /// Credits taken that said nothing new: the receiver repeats itself only when its socket is empty.
   [[nodiscard]] std::uint64_t repeats() const noexcept { return repeats_; }
+  /// Congestion notifications to our queue pair. Any thread.
+  [[nodiscard]] std::uint64_t cnps() const noexcept { return cnps_.get(); }
 
  private:
   std::uint64_t repeats_ = 0;
+  Counter cnps_;
   Endpoint self_;
   Address receiver_;
   Address local_;
   Port port_;
+  Framing framing_;
   IcrcPath path_;
   CreditWords words_;
 };

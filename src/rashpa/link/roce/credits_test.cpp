@@ -18,7 +18,7 @@ TEST(Credits, words_only_grow_and_only_by_packets_meant_for_us) {
   const Address receiver("127.0.0.1", 4791);
   const Address local("127.0.0.1", 50000);
   const Endpoint self{"127.0.0.1", 50000, 17, 0xABCD, 64};
-  CreditWriter writer(receiver, self);
+  CreditWriter writer(receiver, local, self);
   CreditReader reader(self, receiver, local);
   auto older = copy_of(writer.packet({5, 1000}));
   auto newer = copy_of(writer.packet({9, 5000}));
@@ -28,7 +28,7 @@ TEST(Credits, words_only_grow_and_only_by_packets_meant_for_us) {
   EXPECT_EQ(reader.words().bytes, 5000U);
 
   const auto refused = [&](const Endpoint& target, const Address& from) {
-    CreditWriter other(from, target);
+    CreditWriter other(from, local, target);
     auto packet = copy_of(other.packet({100, 100000}));
     return !reader.take(packet, from);
   };

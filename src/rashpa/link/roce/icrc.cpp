@@ -59,21 +59,16 @@ std::optional<std::uint16_t> changed_id_bits(std::uint32_t difference, std::size
   return static_cast<std::uint16_t>((before & 0xFFU) << 8 | before >> 8);
 }
 
-IcrcPath::IcrcPath(const Address& source, const Address& destination) noexcept : v6_(source.v6()) {
+IcrcPath::IcrcPath(const Address& source, const Address& destination, Framing framing) noexcept
+    : kind_(framing == Framing::v1 ? NetworkHeader::grh
+            : source.v6()          ? NetworkHeader::ipv6
+                                   : NetworkHeader::ipv4) {
   std::byte* const at = header_.data();
   std::memset(at, 0xFF, 8);
   std::byte* const ip = at + 8;
   const auto from = source.ip();
   const auto to = destination.ip();
-  std::byte* udp = nullptr;
-  if (v6_) {
-    wire::store_be<std::uint32_t>(ip, 0x6FFFFFFF);
-    ip[6] = std::byte{17};
-    ip[7] = std::byte{0xFF};
-    std::memcpy(ip + 8, from.data(), 16);
-    std::memcpy(ip + 24, to.data(), 16);
-    udp = ip + 40;
-  } else {
+  if (kind_ == NetworkHeader::ipv4) {
     ip[0] = std::byte{0x45};
     ip[1] = std::byte{0xFF};
     wire::store_be<std::uint16_t>(ip + 6, 0x4000);
@@ -82,29 +77,45 @@ IcrcPath::IcrcPath(const Address& source, const Address& destination) noexcept :
     wire::store_be<std::uint16_t>(ip + 10, 0xFFFF);
     std::memcpy(ip + 12, from.data(), 4);
     std::memcpy(ip + 16, to.data(), 4);
-    udp = ip + 20;
+    header_bytes_ = 8 + 20;
+  } else {
+    wire::store_be<std::uint32_t>(ip, 0x6FFFFFFF);
+    ip[6] = std::byte{kind_ == NetworkHeader::grh ? wire::kIbaNextHeader : std::uint8_t{17}};
+    ip[7] = std::byte{0xFF};
+    std::memcpy(ip + 8, from.data(), 16);
+    std::memcpy(ip + 24, to.data(), 16);
+    header_bytes_ = 8 + 40;
   }
+  if (kind_ == NetworkHeader::grh) return;
+  std::byte* const udp = at + header_bytes_;
   wire::store_be(udp, source.port());
   wire::store_be(udp + 2, destination.port());
   wire::store_be<std::uint16_t>(udp + 6, 0xFFFF);
-  header_bytes_ = static_cast<std::size_t>(udp + 8 - at);
+  header_bytes_ += 8;
 }
 
-std::uint32_t IcrcPath::start(std::size_t udp_payload, std::uint16_t id) noexcept {
-  if (udp_payload != length_) {
-    length_ = udp_payload;
+std::uint32_t IcrcPath::start(std::size_t transport, std::uint16_t id) noexcept {
+  if (transport != length_) {
+    length_ = transport;
     known_ = 0;
   }
+  if (kind_ != NetworkHeader::ipv4) id = 0;
   if (id < kIds && (known_ >> id & 1U) != 0) return starts_[id];
   std::byte* const ip = header_.data() + 8;
-  const auto udp_bytes = static_cast<std::uint16_t>(udp_payload + 8);
-  if (v6_) {
-    wire::store_be<std::uint16_t>(ip + 4, udp_bytes);
-  } else {
-    wire::store_be<std::uint16_t>(ip + 2, static_cast<std::uint16_t>(udp_bytes + 20));
-    wire::store_be<std::uint16_t>(ip + 4, id);
+  const auto udp_bytes = static_cast<std::uint16_t>(transport + 8);
+  switch (kind_) {
+    case NetworkHeader::ipv4:
+      wire::store_be<std::uint16_t>(ip + 2, static_cast<std::uint16_t>(udp_bytes + 20));
+      wire::store_be<std::uint16_t>(ip + 4, id);
+      break;
+    case NetworkHeader::ipv6:
+      wire::store_be<std::uint16_t>(ip + 4, udp_bytes);
+      break;
+    case NetworkHeader::grh:
+      wire::store_be<std::uint16_t>(ip + 4, static_cast<std::uint16_t>(transport));
+      break;
   }
-  wire::store_be<std::uint16_t>(header_.data() + header_bytes_ - 4, udp_bytes);
+  if (kind_ != NetworkHeader::grh) wire::store_be<std::uint16_t>(header_.data() + header_bytes_ - 4, udp_bytes);
   const std::uint32_t state = crc32(std::span(header_).first(header_bytes_));
   if (id < kIds) {
     starts_[id] = state;
@@ -113,39 +124,38 @@ std::uint32_t IcrcPath::start(std::size_t udp_payload, std::uint16_t id) noexcep
   return state;
 }
 
-IcrcCheck IcrcPath::check(std::span<std::byte> packet, std::uint16_t index) noexcept {
+IcrcCheck IcrcPath::check(std::span<std::byte> packet, Identification id) noexcept {
   const std::byte reserved = packet[4];
   packet[4] = std::byte{0xFF};
-  const std::uint32_t computed = crc32(packet.first(packet.size() - wire::kIcrc), start(packet.size(), index));
+  const std::uint32_t computed = crc32(packet.first(packet.size() - wire::kIcrc), start(packet.size(), id.value));
   packet[4] = reserved;
-  return judge(computed, packet, index);
+  return judge(computed, packet, id);
 }
 
-IcrcCheck IcrcPath::check(std::span<std::byte> packet, std::uint16_t index, std::size_t payload, std::size_t bytes,
+IcrcCheck IcrcPath::check(std::span<std::byte> packet, Identification id, std::size_t payload, std::size_t bytes,
                           std::uint32_t& payload_crc32c) noexcept {
   const std::byte reserved = packet[4];
   packet[4] = std::byte{0xFF};
-  const std::uint32_t headers = crc32(packet.first(payload), start(packet.size(), index));
+  const std::uint32_t headers = crc32(packet.first(payload), start(packet.size(), id.value));
   packet[4] = reserved;
   const CrcPair both = dual_crc(packet.subspan(payload, bytes), {headers, 0});
   payload_crc32c = both.crc32c;
   const std::size_t behind = payload + bytes;
   const std::size_t pad = packet.size() - wire::kIcrc - behind;
-  return judge(pad == 0 ? both.crc32 : crc32(packet.subspan(behind, pad), both.crc32), packet, index);
+  return judge(pad == 0 ? both.crc32 : crc32(packet.subspan(behind, pad), both.crc32), packet, id);
 }
 
-IcrcCheck IcrcPath::judge(std::uint32_t computed, std::span<const std::byte> packet,
-                          std::uint16_t index) const noexcept {
+IcrcCheck IcrcPath::judge(std::uint32_t computed, std::span<const std::byte> packet, Identification id) const noexcept {
   const std::size_t covered = packet.size() - wire::kIcrc;
   std::uint32_t received = 0;
   std::memcpy(&received, packet.data() + covered, sizeof received);
   if (computed == received) return IcrcCheck::exact;
-  if (v6_) return IcrcCheck::bad;
+  if (kind_ != NetworkHeader::ipv4 || id.is == Identification::Is::seen) return IcrcCheck::bad;
   constexpr std::size_t kIpBehindId = 14;
   constexpr std::size_t kUdp = 8;
   const auto changed = changed_id_bits(computed ^ received, kIpBehindId + kUdp + covered);
   if (!changed) return IcrcCheck::bad;
-  return (*changed ^ index) == 0 ? IcrcCheck::exact : IcrcCheck::modulo_id;
+  return (*changed ^ id.value) == 0 ? IcrcCheck::exact : IcrcCheck::modulo_id;
 }
 
 }  // namespace rashpa::link::roce

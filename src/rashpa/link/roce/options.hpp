@@ -18,13 +18,25 @@ enum class Flow : std::uint8_t { credits, paced };
 /// What a receiver thread does while no packet is there: sleep in the kernel, or keep asking.
 enum class Poll : std::uint8_t { event, spin };
 
-/// How packets are made and checked. Both ends of a DTP must agree on `pmtu` and `packetisation`.
+/// How the ICRC of received packets is checked; sent packets always carry a correct one.
+/// `full`: nothing but the right value will do. On IPv4 the frames are then read from the network interface
+/// (AF_PACKET, needs CAP_NET_RAW), because a UDP socket does not show the identification that the ICRC covers.
+/// `modulo_id`: by the UDP socket; on IPv4 a packet also passes when some other identification would make it right, on
+/// IPv6, which has none, the check is exact. `off`: not at all.
+enum class IcrcMode : std::uint8_t { full, modulo_id, off };
+
+/// What stands in front of the BTH. `v2`: IP and UDP. `v1`: Ethernet with ethertype 0x8915 and the global route header;
+/// both ends are on one Ethernet, addresses are link-local GIDs (gid.hpp), sockets are AF_PACKET (CAP_NET_RAW).
+enum class Framing : std::uint8_t { v2, v1 };
+
+/// How packets are made and checked. Both ends of a DTP must agree on `pmtu`, `packetisation` and `framing`.
 struct Options {
   std::uint32_t pmtu = 4096;  ///< 256, 512, 1024, 2048 or 4096 payload bytes a packet
   Packetisation packetisation = Packetisation::only;
-  bool gso = true;         ///< send up to 64 KiB of packets as one datagram that the kernel cuts (UDP_SEGMENT)
-  bool gro = true;         ///< take merged datagrams from the kernel (UDP_GRO)
-  bool check_icrc = true;  ///< of received packets; sent packets always carry a correct one
+  bool gso = true;  ///< v2: send up to 64 KiB of packets as one datagram that the kernel cuts (UDP_SEGMENT)
+  bool gro = true;  ///< v2 by UDP sockets: take merged datagrams from the kernel (UDP_GRO)
+  IcrcMode icrc = IcrcMode::modulo_id;
+  Framing framing = Framing::v2;
   std::uint64_t window_bytes =
       1U << 20;  ///< payload in flight per DTP before news is needed; 0: no window. Only with credits.
                  ///< Windows of all DTPs of a receiver thread should fit its socket buffer.
@@ -33,7 +45,7 @@ struct Options {
 
 /// One end of one queue pair.
 struct Endpoint {
-  std::string address;  ///< IPv4 or IPv6 as text
+  std::string address;  ///< IPv4 or IPv6 as text; v1: the GID, without a scope
   std::uint16_t port = 0;
   std::uint32_t qpn = 0;
   std::uint32_t rkey = 0;
@@ -45,6 +57,11 @@ struct Endpoint {
 
 /// Throws ConfigError when a member is not allowed.
 void check(const Options& options);
+
+/// MTU of the Ethernet that `pmtu` payload bytes a packet need with framing v1.
+constexpr std::uint32_t v1_mtu(std::uint32_t pmtu) noexcept {
+  return pmtu + 40 /* GRH */ + 12 /* BTH */ + 16 /* RETH */ + 4 /* ImmDt */ + 4 /* ICRC */;
+}
 
 /// The unit in which the line map of a DTP counts: it divides a line, and every packet starts and ends on a multiple of
 /// it, counted in payload bytes from the first line. Writes are runs of whole lines (merged where the destination is

@@ -15,15 +15,17 @@ constexpr std::uint32_t kSegments = 64;           // the kernel's limit of segme
 constexpr std::uint32_t kDatagramBytes = 65'000;  // below 65535 less IP and UDP headers
 }  // namespace
 
-PacketBatch::PacketBatch(const UdpSocket& socket, const Address& destination, const IcrcPath& path, std::uint32_t qpn,
-                         bool gso)
-    : socket_(&socket),
+PacketBatch::PacketBatch(int socket, const Address& destination, const IcrcPath& path, std::uint32_t qpn, bool gso,
+                         const std::optional<FrameHeader>& front)
+    : socket_(socket),
       destination_(destination),
       path_(path),
       qpn_(qpn),
-      gso_(gso),
+      gso_(gso && !front),
+      front_(front),
+      fronts_(front ? kPackets : 0),
       slots_(kPackets),
-      pieces_(3 * kPackets),
+      pieces_(4 * kPackets),
       messages_(kPackets),
       controls_(kPackets) {}
 
@@ -36,7 +38,7 @@ std::uint16_t PacketBatch::place(std::uint32_t wire_bytes) noexcept {
     mmsghdr& message = messages_[datagrams_++];
     message = {};
     message.msg_hdr.msg_name = destination_.get();
-    message.msg_hdr.msg_namelen = destination_.bytes();
+    message.msg_hdr.msg_namelen = front_ ? 0 : destination_.bytes();
     message.msg_hdr.msg_iov = &pieces_[used_pieces_];
     segment_ = wire_bytes;
     in_datagram_ = 0;
@@ -97,6 +99,12 @@ std::uint32_t PacketBatch::append(const Outgoing& packet, std::uint32_t crc32c) 
   if (pad != 0) icrc = crc32(std::span(slot.tail).first(pad), icrc);
   std::memcpy(slot.tail.data() + pad, &icrc, sizeof icrc);
 
+  if (front_) {
+    auto& front = fronts_[packets_ - 1];
+    front_->write(front.data(), wire_bytes);
+    pieces_[used_pieces_++] = {front.data(), front.size()};
+    messages_[datagrams_ - 1].msg_hdr.msg_iovlen += 1;
+  }
   iovec* const piece = &pieces_[used_pieces_];
   piece[0] = {header, at};
   piece[1] = {const_cast<std::byte*>(payload), packet.bytes};  // NOLINT: the kernel only reads
@@ -152,8 +160,8 @@ PacketBatch::Sent PacketBatch::flush(Flush what) noexcept {
   if (what == Flush::all) close_datagram();
   const std::size_t end = datagrams_ - (growing_ ? 1 : 0);
   while (sent_datagrams_ < end) {
-    const int sent = sendmmsg(socket_->fd(), &messages_[sent_datagrams_], static_cast<unsigned>(end - sent_datagrams_),
-                              MSG_DONTWAIT);
+    const int sent =
+        sendmmsg(socket_, &messages_[sent_datagrams_], static_cast<unsigned>(end - sent_datagrams_), MSG_DONTWAIT);
     if (sent > 0) {
       sent_datagrams_ += static_cast<std::size_t>(sent);
       continue;

@@ -6,12 +6,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "rashpa/core/frame_record.hpp"
+#include "rashpa/link/roce/frame_header.hpp"
 #include "rashpa/link/roce/icrc.hpp"
 #include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/roce/udp_socket.hpp"
 #include "rashpa/link/roce/wire.hpp"
 
 namespace rashpa::link::roce {
@@ -35,8 +36,10 @@ class PacketBatch {
   /// `full`: only datagrams that cannot grow any more, so that none is cut short without need.
   enum class Flush : std::uint8_t { full, all };
 
-  /// `path`: from the socket's address to `destination`. Takes all memory here.
-  PacketBatch(const UdpSocket& socket, const Address& destination, const IcrcPath& path, std::uint32_t qpn, bool gso);
+  /// `socket` sends; `path`: from its address to `destination`. v1: `front` goes before each packet. Takes all memory
+  /// here.
+  PacketBatch(int socket, const Address& destination, const IcrcPath& path, std::uint32_t qpn, bool gso,
+              const std::optional<FrameHeader>& front = std::nullopt);
   PacketBatch(const PacketBatch&) = delete;
   PacketBatch& operator=(const PacketBatch&) = delete;
 
@@ -74,11 +77,13 @@ class PacketBatch {
   std::uint16_t place(std::uint32_t wire_bytes) noexcept;
   void close_datagram() noexcept;
 
-  const UdpSocket* socket_;
+  int socket_;
   Address destination_;
   IcrcPath path_;
   std::uint32_t qpn_;
   bool gso_;
+  std::optional<FrameHeader> front_;
+  std::vector<std::array<std::byte, FrameHeader::kBytes>> fronts_;
   std::vector<Slot> slots_;
   std::vector<iovec> pieces_;
   std::vector<mmsghdr> messages_;

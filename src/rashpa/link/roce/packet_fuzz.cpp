@@ -44,7 +44,7 @@ void fuzz_receiver(std::span<const std::byte> bytes, unsigned options) {
   constexpr std::uint32_t kQpn = 16;
   Options link;
   link.pmtu = 256;
-  link.check_icrc = (options & 1U) != 0;
+  link.icrc = (options & 1U) != 0 ? IcrcMode::modulo_id : IcrcMode::off;
   link.packetisation = (options & 2U) != 0 ? Packetisation::first_middle_last : Packetisation::only;
   const DestinationDtp dtp = testing::small_dtp(0, 8, 4, 384, 2, (options & 4U) != 0 ? 0 : 16);
   std::vector<std::byte> region(testing::end_of(dtp));

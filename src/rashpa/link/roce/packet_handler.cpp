@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "rashpa/link/roce/congestion.hpp"
+
 namespace rashpa::link::roce {
 
 namespace {
@@ -30,9 +32,12 @@ PacketHandler::PacketHandler(const Options& options, std::uint32_t base_qpn, std
 }
 
 IcrcPath& PacketHandler::path_of(const Datagram& datagram) noexcept {
-  KnownPath& known = paths_[datagram.source->port() % kPaths];
+  // With v1 there are no ports: sources differ in the end of their GID.
+  const Address& source = *datagram.source;
+  KnownPath& known = paths_[(options_.framing == Framing::v1 ? source.ip().back() : source.port()) % kPaths];
   if (!known.valid || !same(known.source, *datagram.source) || !same(known.destination, *datagram.destination)) {
-    known = {*datagram.source, *datagram.destination, true, IcrcPath(*datagram.source, *datagram.destination)};
+    known = {*datagram.source, *datagram.destination, true,
+             IcrcPath(*datagram.source, *datagram.destination, options_.framing)};
   }
   return known.path;
 }
@@ -40,17 +45,18 @@ IcrcPath& PacketHandler::path_of(const Datagram& datagram) noexcept {
 void PacketHandler::handle(const Datagram& datagram, ArrivalOutput& out) noexcept {
   IcrcPath& path = path_of(datagram);
   const std::size_t segment = datagram.segment == 0 ? datagram.bytes.size() : datagram.segment;
-  std::uint16_t index = 0;
+  Identification id{datagram.identification.value_or(0),
+                    datagram.identification ? Identification::Is::seen : Identification::Is::expected};
   std::size_t at = 0;
   do {
     const std::size_t size = std::min(segment, datagram.bytes.size() - at);
-    packet(datagram.bytes.subspan(at, size), index, path, datagram, out);
+    packet(datagram.bytes.subspan(at, size), id, path, datagram, out);
     at += size;
-    ++index;
+    ++id.value;
   } while (at < datagram.bytes.size());
 }
 
-void PacketHandler::packet(std::span<std::byte> bytes, std::uint16_t index, IcrcPath& path, const Datagram& datagram,
+void PacketHandler::packet(std::span<std::byte> bytes, Identification id, IcrcPath& path, const Datagram& datagram,
                            ArrivalOutput& out) noexcept {
   counters_->packets.add(1);
   if (bytes.size() < wire::kBth + wire::kIcrc) return counters_->malformed.add(1);
@@ -58,13 +64,15 @@ void PacketHandler::packet(std::span<std::byte> bytes, std::uint16_t index, Icrc
   const std::size_t headers = wire::header_bytes(bth.opcode);
   std::uint32_t payload_crc = 0;
   const bool has_payload = headers != 0 && bytes.size() >= headers + bth.pad + wire::kIcrc;
-  if (options_.check_icrc) {
+  const bool check_icrc = options_.icrc != IcrcMode::off;
+  if (check_icrc) {
     const std::size_t payload = bytes.size() - headers - bth.pad - wire::kIcrc;
-    switch (has_payload ? path.check(bytes, index, headers, payload, payload_crc) : path.check(bytes, index)) {
+    switch (has_payload ? path.check(bytes, id, headers, payload, payload_crc) : path.check(bytes, id)) {
       case IcrcCheck::exact:
         counters_->icrc_exact.add(1);
         break;
       case IcrcCheck::modulo_id:
+        if (options_.icrc == IcrcMode::full) return counters_->icrc_bad.add(1);
         counters_->icrc_modulo_id.add(1);
         break;
       case IcrcCheck::bad:
@@ -80,6 +88,8 @@ void PacketHandler::packet(std::span<std::byte> bytes, std::uint16_t index, Icrc
     port.touched = true;
     touched_.push_back(&port);
   }
+  constexpr std::byte kMarks{kFecn | kBecn};
+  if (datagram.congestion || (bytes[4] & kMarks) != std::byte{0}) count_marks(port, bytes[4] & kMarks, datagram);
   UcWrite write;
   const UcVerdict verdict = port.responder.receive(bth, bytes, write);
   // What was dropped by the responder has left the network, too: RETH and immediate are counted with it, which does no
@@ -88,7 +98,7 @@ void PacketHandler::packet(std::span<std::byte> bytes, std::uint16_t index, Icrc
       verdict == UcVerdict::accepted ? write.payload.size() : bytes.size() - wire::kBth - wire::kIcrc;
   switch (verdict) {
     case UcVerdict::accepted:
-      return deliver(port, write, options_.check_icrc ? std::optional(payload_crc) : std::nullopt, datagram.now, out);
+      return deliver(port, write, check_icrc ? std::optional(payload_crc) : std::nullopt, datagram.now, out);
     case UcVerdict::malformed:
       return counters_->malformed.add(1);
     case UcVerdict::sequence_drop:
@@ -96,6 +106,14 @@ void PacketHandler::packet(std::span<std::byte> bytes, std::uint16_t index, Icrc
     case UcVerdict::refused:
       return counters_->refused_key.add(1);
   }
+}
+
+void PacketHandler::count_marks(DtpPort& port, std::byte marks, const Datagram& datagram) noexcept {
+  if ((marks & std::byte{kFecn}) != std::byte{0}) counters_->fecn_packets.add(1);
+  if ((marks & std::byte{kBecn}) != std::byte{0}) counters_->becn_packets.add(1);
+  if (!datagram.congestion) return;
+  counters_->ce_packets.add(1);
+  port.congested = congested_ = true;
 }
 
 void PacketHandler::deliver(DtpPort& port, const UcWrite& write, std::optional<std::uint32_t> payload_crc,

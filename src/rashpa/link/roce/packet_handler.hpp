@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "rashpa/link/assembly.hpp"
@@ -29,6 +30,7 @@ struct DtpPort {
   std::array<std::uint8_t, 16> source_ip{};
   std::uint64_t received_bytes = 0;  // payload of every intact packet, duplicates included: what has left the network
   bool touched = false;              // by the batch being handled
+  bool congested = false;            // a packet was marked; whoever answers resets it
   alignas(64) std::atomic<std::uint64_t> released{0};
   std::atomic<std::uint64_t> closed{0};
 };
@@ -40,6 +42,8 @@ struct Datagram {
   const Address* source = nullptr;
   const Address* destination = nullptr;
   std::int64_t now = 0;
+  std::optional<std::uint16_t> identification{};  ///< IPv4, where it was seen: of the first packet, then one more each
+  bool congestion = false;                        ///< marked by a router, all its packets
 };
 
 class PacketHandler {
@@ -49,6 +53,8 @@ class PacketHandler {
                 ReceiverCounters& counters);
 
   void handle(const Datagram& datagram, ArrivalOutput& out) noexcept;
+  /// True when a packet of some DTP was marked since the last call: its port says `congested`.
+  [[nodiscard]] bool take_congestion() noexcept { return std::exchange(congested_, false); }
   /// Decides on every DTP; to be called regularly, also when no packets come.
   void decide_all(std::int64_t now, ArrivalOutput& out) noexcept;
   /// DTPs that had packets since the last call of decide_all or this one; they are decided on.
@@ -62,8 +68,9 @@ class PacketHandler {
     IcrcPath path;
   };
   IcrcPath& path_of(const Datagram& datagram) noexcept;
-  void packet(std::span<std::byte> bytes, std::uint16_t index, IcrcPath& path, const Datagram& datagram,
+  void packet(std::span<std::byte> bytes, Identification id, IcrcPath& path, const Datagram& datagram,
               ArrivalOutput& out) noexcept;
+  void count_marks(DtpPort& port, std::byte marks, const Datagram& datagram) noexcept;
   void deliver(DtpPort& port, const UcWrite& write, std::optional<std::uint32_t> payload_crc, std::int64_t now,
                ArrivalOutput& out) noexcept;
   void decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept;
@@ -73,7 +80,8 @@ class PacketHandler {
   std::vector<DtpPort*> ports_;
   std::vector<DtpPort*> touched_;
   ReceiverCounters* counters_;
-  std::vector<KnownPath> paths_;  // by source port, direct mapped
+  std::vector<KnownPath> paths_;  // by source port and address, direct mapped
+  bool congested_ = false;
 };
 
 }  // namespace rashpa::link::roce

@@ -247,10 +247,10 @@ TEST(Icrc, the_fast_form_equals_the_codec) {
     Bytes bytes = encode(packet);
     const std::span<std::byte> transport = std::span(bytes).subspan(28);
     IcrcPath path(v4_from, v4_to);
-    EXPECT_EQ(path.check(transport, id), IcrcCheck::exact);
-    EXPECT_EQ(path.check(transport, 7), id == 0 ? IcrcCheck::exact : IcrcCheck::modulo_id);
+    EXPECT_EQ(path.check(transport, {id}), IcrcCheck::exact);
+    EXPECT_EQ(path.check(transport, {7}), id == 0 ? IcrcCheck::exact : IcrcCheck::modulo_id);
     transport[20] ^= std::byte{4};
-    EXPECT_EQ(path.check(transport, id), IcrcCheck::bad);
+    EXPECT_EQ(path.check(transport, {id}), IcrcCheck::bad);
   }
   Packet packet = small_packet();
   packet.ipv4.reset();
@@ -259,9 +259,9 @@ TEST(Icrc, the_fast_form_equals_the_codec) {
   Bytes bytes = encode(packet);
   const std::span<std::byte> transport = std::span(bytes).subspan(48);
   IcrcPath path(Address("::1", 0xC000), Address("::1", 4791));
-  EXPECT_EQ(path.check(transport, 3), IcrcCheck::exact);
+  EXPECT_EQ(path.check(transport, {3}), IcrcCheck::exact);
   transport[30] ^= std::byte{4};
-  EXPECT_EQ(path.check(transport, 3), IcrcCheck::bad);
+  EXPECT_EQ(path.check(transport, {3}), IcrcCheck::bad);
 }
 
 }  // namespace

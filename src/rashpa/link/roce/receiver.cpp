@@ -106,8 +106,9 @@ RoceReceiver::~RoceReceiver() = default;
 std::vector<Endpoint> RoceReceiver::endpoints() const {
   std::vector<Endpoint> endpoints;
   for (std::uint32_t d = 0; d < impl_->ports_.size(); ++d) {
-    endpoints.push_back({impl_->config_.bind_address, impl_->thread_of(d).port(), impl_->base_qpn_ + d, impl_->rkey_, 0,
-                         impl_->thread_of(d).window_bytes()});
+    const Address& local = impl_->thread_of(d).local();
+    endpoints.push_back(
+        {local.text(), local.port(), impl_->base_qpn_ + d, impl_->rkey_, 0, impl_->thread_of(d).window_bytes()});
   }
   return endpoints;
 }

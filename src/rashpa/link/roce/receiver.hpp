@@ -11,17 +11,17 @@
 namespace rashpa::link::roce {
 
 struct ReceiverConfig {
-  std::string bind_address = "127.0.0.1";
-  std::uint16_t port = 0;     ///< thread i listens on port + i; 0: any free ports
-  std::uint32_t threads = 1;  ///< DTP d is served by thread d mod threads
+  std::string bind_address = "127.0.0.1";  ///< v1: the interface's GID with its scope, fe80::…%eth0
+  std::uint16_t port = 0;                  ///< v2: thread i listens on port + i; 0: any free ports
+  std::uint32_t threads = 1;               ///< DTP d is served by thread d mod threads
   Options options{};
   Flow flow = Flow::credits;
   Poll poll = Poll::event;
   int first_processor = -1;  ///< thread i is bound to processor first_processor + i; −1: unbound
 };
 
-/// Destination side: user-space RoCEv2 over UDP sockets, straight into the registered region.
-/// Order of calls: construct, endpoints() → sources, connect(), start(), … stop().
+/// Destination side: user-space RoCE over UDP or packet sockets (Options::icrc, framing), straight into the registered
+/// region. Order of calls: construct, endpoints() → sources, connect(), start(), … stop().
 class RoceReceiver final : public ReceiverLink {
  public:
   /// `region` is registered at iova 0 under a random key; placements must lie inside it. One ring per thread. The

@@ -1,14 +1,12 @@
 #include "rashpa/link/roce/receiver_thread.hpp"
 
 #include <fmt/format.h>
-#include <netinet/udp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <thread>
 
 #include "rashpa/core/clock.hpp"
@@ -19,20 +17,13 @@ namespace rashpa::link::roce {
 
 namespace {
 
-constexpr std::size_t kMergedBytes = 65'536;  // the largest merged datagram
-constexpr std::size_t kMergedBatch = 4;
-constexpr std::size_t kPlainBatch = 64;
 constexpr std::int64_t kDecideNs = 1'000'000;  // close() is seen at least so often
 constexpr std::int64_t kSpinNs = 30'000;       // asking so long before sleeping saves the source a wake-up per batch
 constexpr std::int64_t kCreditNs = 2'000'000;  // credits are repeated so often, so that a lost one heals
 
-UdpSocket bound_socket(const ReceiverConfig& config, std::uint32_t number) {
-  const auto port = static_cast<std::uint16_t>(config.port == 0 ? 0 : config.port + number);
-  const Address address(config.bind_address, port);
-  UdpSocket socket(address.v6());
-  socket.set_buffers(config.options.socket_buffer);
-  socket.bind(address);
-  return socket;
+// Of queue pairs base_qpn …, DTP d is served by thread d mod threads.
+QpnShare share_of(const ReceiverConfig& config, std::uint32_t number, std::uint32_t base_qpn, std::size_t dtps) {
+  return {base_qpn, static_cast<std::uint32_t>(dtps), config.threads, number};
 }
 
 }  // namespace
@@ -45,31 +36,12 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
       ports_(std::move(ports)),
       ring_(&ring),
       bell_(&bell),
-      socket_(bound_socket(config, number)),
-      local_(socket_.local()),
-      wildcard_(local_.wildcard()),
-      gro_(config.options.gro && socket_.enable_gro()),
+      counters_(&counters),
+      socket_(config, number, share_of(config, number, base_qpn, ports_.size()), counters),
       handler_(config.options, base_qpn, ports_, counters),
       credits_(ports_.size()),
       event_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (event_fd_ < 0) throw ResourceError(fmt::format("roce: eventfd: {}; are too many files open?", errno_text(errno)));
-  if (wildcard_) socket_.enable_packet_info();
-  batch_ = gro_ ? kMergedBatch : kPlainBatch;
-  // Longer datagrams than a packet can be are cut off by the kernel and then fail the ICRC or the length check.
-  buffer_bytes_ = gro_ ? kMergedBytes : config.options.pmtu + 64;
-  buffers_.resize(batch_ * buffer_bytes_);
-  sources_.resize(batch_);
-  pieces_.resize(batch_);
-  controls_.resize(batch_);
-  messages_.resize(batch_);
-  for (std::size_t i = 0; i < batch_; ++i) {
-    pieces_[i] = {buffers_.data() + i * buffer_bytes_, buffer_bytes_};
-    msghdr& header = messages_[i].msg_hdr;
-    header.msg_name = &sources_[i];
-    header.msg_iov = &pieces_[i];
-    header.msg_iovlen = 1;
-    header.msg_control = controls_[i].bytes.data();
-  }
   news_bytes_ = std::min(config.options.window_bytes, window_bytes()) / 4;
   credit_pieces_.resize(ports_.size());
   credit_messages_.resize(ports_.size());
@@ -87,16 +59,13 @@ ReceiverThread::~ReceiverThread() {
 }
 
 void ReceiverThread::connect(std::uint32_t index, const Endpoint& source) {
-  const Address to(source.address, source.port);
-  if (to.v6() != local_.v6()) {
-    throw ConfigError(
-        fmt::format("roce: source {} and receiver {} are not of one IP version", source.address, config_.bind_address));
-  }
-  Address from = wildcard_ ? local_towards(to) : local_;
-  from.set_port(local_.port());
+  const Address to = socket_.address_of(source);
+  const Address from = socket_.answer_from(to);
   ports_[index]->source_known = true;
   ports_[index]->source_ip = to.ip();
-  if (config_.flow == Flow::credits) credits_[index].writer.emplace(from, source);
+  const Framing framing = config_.options.framing;
+  if (config_.flow == Flow::credits) credits_[index].writer.emplace(from, to, source, framing);
+  credits_[index].notifier.emplace(from, to, source.qpn, framing);
 }
 
 bool ReceiverThread::emit(const Arrival& arrival) noexcept {
@@ -109,52 +78,24 @@ bool ReceiverThread::emit(const Arrival& arrival) noexcept {
   return true;
 }
 
-int ReceiverThread::receive() noexcept {
-  for (mmsghdr& message : messages_) {
-    message.msg_hdr.msg_namelen = sizeof(sockaddr_storage);
-    message.msg_hdr.msg_controllen = sizeof(Control);
-  }
-  return recvmmsg(socket_.fd(), messages_.data(), static_cast<unsigned>(batch_), MSG_DONTWAIT, nullptr);
-}
-
-Address ReceiverThread::destination_of(msghdr& header) const noexcept {
-  sockaddr_storage storage{};
-  for (cmsghdr* option = CMSG_FIRSTHDR(&header); option != nullptr; option = CMSG_NXTHDR(&header, option)) {
-    if (option->cmsg_level == IPPROTO_IP && option->cmsg_type == IP_PKTINFO) {
-      in_pktinfo info{};
-      std::memcpy(&info, CMSG_DATA(option), sizeof info);
-      auto& address = reinterpret_cast<sockaddr_in&>(storage);
-      address.sin_family = AF_INET;
-      address.sin_addr = info.ipi_addr;
-    } else if (option->cmsg_level == IPPROTO_IPV6 && option->cmsg_type == IPV6_PKTINFO) {
-      in6_pktinfo info{};
-      std::memcpy(&info, CMSG_DATA(option), sizeof info);
-      auto& address = reinterpret_cast<sockaddr_in6&>(storage);
-      address.sin6_family = AF_INET6;
-      address.sin6_addr = info.ipi6_addr;
-    }
-  }
-  Address destination(storage);
-  destination.set_port(local_.port());
-  return destination;
-}
-
-void ReceiverThread::handle(int count, std::int64_t now) noexcept {
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    msghdr& header = messages_[i].msg_hdr;
-    const Address source(sources_[i]);
-    const Address destination = wildcard_ ? destination_of(header) : local_;
-    Datagram datagram{{buffers_.data() + i * buffer_bytes_, messages_[i].msg_len}, 0, &source, &destination, now};
-    for (cmsghdr* option = gro_ ? CMSG_FIRSTHDR(&header) : nullptr; option != nullptr;
-         option = CMSG_NXTHDR(&header, option)) {
-      if (option->cmsg_level != SOL_UDP || option->cmsg_type != UDP_GRO) continue;
-      int segment = 0;
-      std::memcpy(&segment, CMSG_DATA(option), sizeof segment);
-      datagram.segment = static_cast<std::size_t>(segment);
-    }
+void ReceiverThread::handle(std::span<Datagram> datagrams, std::int64_t now) noexcept {
+  for (Datagram& datagram : datagrams) {
+    datagram.now = now;
     handler_.handle(datagram, *this);
   }
   handler_.decide_touched(now, *this);
+  if (handler_.take_congestion()) answer_congestion(now);
+}
+
+// A notification that cannot be sent now is not worth repeating: as long as the way is full, marks keep coming.
+void ReceiverThread::answer_congestion(std::int64_t now) noexcept {
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    if (ports_[i] == nullptr || !std::exchange(ports_[i]->congested, false) || !credits_[i].notifier) continue;
+    CongestionNotifier& notifier = *credits_[i].notifier;
+    const auto packet = notifier.packet(now);
+    if (packet.empty()) continue;
+    if (socket_.answer(packet, notifier.to())) counters_->cnps_sent.add(1);
+  }
 }
 
 // Sends the words that have changed enough to matter: always when the socket has run empty, else when a quarter of the
@@ -178,13 +119,13 @@ void ReceiverThread::send_credits(bool drained, std::int64_t now) noexcept {
     msghdr& header = credit_messages_[count].msg_hdr;
     header = {};
     header.msg_name = const_cast<sockaddr*>(credit.writer->to().get());  // NOLINT: the kernel only reads
-    header.msg_namelen = credit.writer->to().bytes();
+    header.msg_namelen = socket_.name_bytes(credit.writer->to());
     header.msg_iov = &credit_pieces_[count];
     header.msg_iovlen = 1;
     ++count;
   }
   // A credit that cannot be sent now is repeated soon.
-  if (count != 0) sendmmsg(socket_.fd(), credit_messages_.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
+  if (count != 0) sendmmsg(socket_.answer_fd(), credit_messages_.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
 }
 
 bool ReceiverThread::something_changed() const noexcept {
@@ -201,7 +142,7 @@ bool ReceiverThread::something_changed() const noexcept {
 void ReceiverThread::sleep() noexcept {
   sleeping_.store(true, std::memory_order_seq_cst);
   if (!something_changed() && !stop_->load(std::memory_order_seq_cst)) {
-    pollfd ready[2] = {{socket_.fd(), POLLIN, 0}, {event_fd_, POLLIN, 0}};
+    pollfd ready[2] = {{socket_.intake().fd(), POLLIN, 0}, {event_fd_, POLLIN, 0}};
     constexpr int kLongestMs = 1;
     if (::poll(ready, 2, kLongestMs) > 0 && (ready[1].revents & POLLIN) != 0) {
       std::uint64_t woken = 0;
@@ -224,22 +165,23 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
   std::int64_t last_decide = 0;
   std::int64_t last_packet = 0;
   while (!stop.load(std::memory_order_relaxed)) {
-    const int count = receive();
+    bool drained = false;
+    const std::span<Datagram> datagrams = socket_.intake().receive(drained);
     const std::int64_t now = now_ns();
-    if (count > 0) {
-      handle(count, now);
+    if (!datagrams.empty()) {
+      handle(datagrams, now);
       last_packet = now;
     }
-    if (count <= 0 || now - last_decide > kDecideNs) {
+    if (datagrams.empty() || now - last_decide > kDecideNs) {
       handler_.decide_all(now, *this);
       last_decide = now;
     }
-    send_credits(count < static_cast<int>(batch_), now);
+    send_credits(drained, now);
     if (pushed_) {
       bell_->ring();
       pushed_ = false;
     }
-    if (count > 0) continue;
+    if (!datagrams.empty() || !drained) continue;
     if (config_.poll == Poll::event && now - last_packet > kSpinNs) {
       sleep();
     } else {

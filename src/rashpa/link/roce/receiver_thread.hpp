@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/roce/congestion.hpp"
 #include "rashpa/link/roce/credits.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/roce/receiver.hpp"
-#include "rashpa/link/roce/udp_socket.hpp"
+#include "rashpa/link/roce/receiver_socket.hpp"
 
 namespace rashpa::link::roce {
 
@@ -25,7 +26,8 @@ class ReceiverThread final : private ArrivalOutput {
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
-  [[nodiscard]] std::uint16_t port() const { return local_.port(); }
+  /// Where its packets come in.
+  [[nodiscard]] const Address& local() const noexcept { return socket_.local(); }
   /// Payload that each DTP may have in flight so that all of them fit the socket's buffer, as far as the kernel granted
   /// it.
   [[nodiscard]] std::uint64_t window_bytes() const noexcept;
@@ -41,11 +43,11 @@ class ReceiverThread final : private ArrivalOutput {
     std::optional<CreditWriter> writer;
     CreditWords sent{};
     std::int64_t sent_ns = 0;
+    std::optional<CongestionNotifier> notifier{};
   };
   bool emit(const Arrival& arrival) noexcept override;
-  int receive() noexcept;
-  void handle(int count, std::int64_t now) noexcept;
-  [[nodiscard]] Address destination_of(msghdr& header) const noexcept;
+  void handle(std::span<Datagram> datagrams, std::int64_t now) noexcept;
+  void answer_congestion(std::int64_t now) noexcept;
   void send_credits(bool drained, std::int64_t now) noexcept;
   void sleep() noexcept;
   [[nodiscard]] bool something_changed() const noexcept;
@@ -55,10 +57,8 @@ class ReceiverThread final : private ArrivalOutput {
   std::vector<DtpPort*> ports_;
   ArrivalRing* ring_;
   Doorbell* bell_;
-  UdpSocket socket_;
-  Address local_;
-  bool wildcard_;
-  bool gro_;
+  ReceiverCounters* counters_;
+  ReceiverSocket socket_;
   PacketHandler handler_;
   std::vector<CreditState> credits_;
   const std::atomic<bool>* stop_ = nullptr;
@@ -66,17 +66,6 @@ class ReceiverThread final : private ArrivalOutput {
   int event_fd_ = -1;
   bool pushed_ = false;
   std::uint64_t news_bytes_ = 0;  // received payload that is worth a credit packet
-
-  struct Control {
-    alignas(cmsghdr) std::array<std::byte, 128> bytes;
-  };
-  std::size_t batch_ = 0;
-  std::size_t buffer_bytes_ = 0;
-  std::vector<std::byte> buffers_;
-  std::vector<sockaddr_storage> sources_;
-  std::vector<iovec> pieces_;
-  std::vector<Control> controls_;
-  std::vector<mmsghdr> messages_;
   std::vector<iovec> credit_pieces_;
   std::vector<mmsghdr> credit_messages_;
 };

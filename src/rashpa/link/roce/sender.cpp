@@ -16,7 +16,7 @@
 #include "rashpa/link/roce/credits.hpp"
 #include "rashpa/link/roce/fault_injector.hpp"
 #include "rashpa/link/roce/packet_batch.hpp"
-#include "rashpa/link/roce/udp_socket.hpp"
+#include "rashpa/link/roce/source_socket.hpp"
 
 namespace rashpa::link::roce {
 
@@ -28,22 +28,8 @@ constexpr std::uint32_t kLongestMessage = 256;  // packets
 // News that opens a full window is usually so near that sleeping would cost more than asking.
 constexpr std::int64_t kSpinNs = 20'000;
 constexpr unsigned kQuietLooks = 3;
-
-Address source_address(const SenderConfig& config, const Address& destination) {
-  Address address(config.bind_address, 0);
-  if (address.v6() != destination.v6()) {
-    throw ConfigError(fmt::format("roce: bind_address {} and destination {} are not of one IP version",
-                                  config.bind_address, config.destination.address));
-  }
-  return address.wildcard() ? local_towards(destination) : address;
-}
-
-UdpSocket bound_socket(const Address& address, const Options& options) {
-  UdpSocket socket(address.v6());
-  socket.set_buffers(options.socket_buffer);
-  socket.bind(address);
-  return socket;
-}
+// Without credits nothing but congestion notifications can come: so often is looked for them.
+constexpr std::int64_t kNotificationNs = 10'000'000;
 
 std::uint32_t random_below(std::uint32_t end) { return std::random_device{}() % end; }
 
@@ -63,6 +49,9 @@ class RoceSender::Impl {
   [[nodiscard]] CreditWords words() const noexcept {
     return config_.credits ? config_.credits->words(listener_number_) : reader_.words();
   }
+  [[nodiscard]] std::uint64_t cnps() const noexcept {
+    return config_.credits ? config_.credits->cnps(listener_number_) : reader_.cnps();
+  }
   bool window_open(std::uint32_t bytes) noexcept;
   bool packet_room() noexcept;
   bool send_pending() noexcept;
@@ -70,13 +59,13 @@ class RoceSender::Impl {
   bool flush(PacketBatch::Flush what) noexcept;
   bool read_credits() noexcept;
   void take_own() noexcept;
+  void look_for_notifications() noexcept;
   void check_window_timeout() noexcept;
   void wait(std::uint32_t wait_us) noexcept;
 
   SenderConfig config_;
-  Address destination_;
-  UdpSocket socket_;
-  Address local_;
+  std::uint32_t qpn_;
+  SourceSocket socket_;
   Endpoint self_;
   PacketBatch batch_;
   CreditReader reader_;
@@ -97,38 +86,33 @@ class RoceSender::Impl {
   std::uint64_t sent_bytes_ = 0;
   std::uint64_t written_off_ = 0;  // bytes taken as lost
   std::int64_t last_news_ns_ = 0;
-  std::uint64_t repeats_ = 0;  // of the credit reader, at the last look
-  unsigned quiet_looks_ = 0;   // looks since the last packet or news that found the receiver repeating itself
+  std::int64_t last_look_ns_ = 0;  // for notifications, without credits
+  std::uint64_t repeats_ = 0;      // of the credit reader, at the last look
+  unsigned quiet_looks_ = 0;       // looks since the last packet or news that found the receiver repeating itself
   Counter messages_, packets_, payload_bytes_, waits_, window_timeouts_, send_errors_;
 };
 
 RoceSender::Impl::Impl(const SenderConfig& config)
-    : config_(config),
-      destination_(config.destination.address, config.destination.port),
-      socket_((check(config.options), bound_socket(source_address(config, destination_), config.options))),
-      local_(socket_.local()),
-      self_{local_.text(), local_.port(), wire::kFirstQpn + random_below(1U << 20), std::random_device{}(), 0},
-      batch_(socket_, destination_, IcrcPath(local_, destination_), config.destination.qpn,
-             config.options.gso && socket_.can_gso()),
-      reader_(self_, destination_, local_),
+    : config_((check(config.options), config)),
+      qpn_(wire::kFirstQpn + random_below(1U << 20)),
+      socket_(config, qpn_),
+      self_{socket_.local().text(), socket_.local().port(), qpn_, std::random_device{}(), 0},
+      batch_(socket_.fd(), socket_.destination(),
+             IcrcPath(socket_.local(), socket_.destination(), config.options.framing), config.destination.qpn,
+             config.options.gso && socket_.can_gso(), socket_.front()),
+      reader_(self_, socket_.destination(), socket_.local(), CreditReader::Port::same, config.options.framing),
       psn_(random_below(1U << 24)),
       last_news_ns_(now_ns()) {
   if (config.credits) {
     self_.port = config.credits->port();
-    listener_number_ = config.credits->add(self_, destination_);
+    listener_number_ = config.credits->add(self_, socket_.destination());
   }
   if (config_.destination.window_bytes != 0 && windowed()) {
     // The destination knows what its socket has room for; at least two packets, or nothing would overlap.
     const std::uint64_t room = std::max<std::uint64_t>(config_.destination.window_bytes, 2ULL * config_.options.pmtu);
     config_.options.window_bytes = std::min(config_.options.window_bytes, room);
   }
-  const std::uint32_t headers = (destination_.v6() ? 40U : 20U) + 8U + 12U + 16U + 4U + 4U;
-  const std::uint32_t mtu = path_mtu(destination_);
   const Options& options = config_.options;
-  if (options.pmtu + headers > mtu) {
-    throw ConfigError(fmt::format("roce: pmtu {} needs an MTU of {}, but the way to {} has {}; use a smaller pmtu",
-                                  options.pmtu, options.pmtu + headers, config.destination.address, mtu));
-  }
   if (windowed() && options.window_bytes < options.pmtu) {
     throw ConfigError(
         fmt::format("roce: a window of {} bytes is less than one packet of {}", options.window_bytes, options.pmtu));
@@ -289,7 +273,9 @@ void RoceSender::Impl::take_own() noexcept {
     count = recvmmsg(socket_.fd(), messages.data(), kPackets, MSG_DONTWAIT, nullptr);
     for (int i = 0; i < count; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      reader_.take(std::span(bytes[at]).first(messages[at].msg_len), Address(from[at]));
+      std::span<std::byte> packet = std::span(bytes[at]).first(messages[at].msg_len);
+      Address sender(from[at]);
+      if (socket_.unwrap(packet, sender)) reader_.take(packet, sender);
     }
   } while (count == static_cast<int>(kPackets));
 }
@@ -331,6 +317,13 @@ void RoceSender::Impl::check_window_timeout() noexcept {
   quiet_looks_ = 0;
 }
 
+void RoceSender::Impl::look_for_notifications() noexcept {
+  const std::int64_t now = now_ns();
+  if (now - last_look_ns_ < kNotificationNs) return;
+  last_look_ns_ = now;
+  take_own();
+}
+
 void RoceSender::Impl::wait(std::uint32_t wait_us) noexcept {
   if (in_flight() != 0) {
     const std::int64_t end = now_ns() + std::min<std::int64_t>(kSpinNs, std::int64_t{wait_us} * 1000);
@@ -358,8 +351,9 @@ std::size_t RoceSender::Impl::poll(std::uint32_t wait_us) noexcept {
   if (!progress && done_ == 0 && wait_us > 0) {
     wait(wait_us);
     flush(PacketBatch::Flush::all);
-    if (credits()) read_credits();
+    read_credits();
   }
+  if (!credits()) look_for_notifications();
   check_window_timeout();
   return std::exchange(done_, 0);
 }
@@ -385,7 +379,8 @@ std::uint32_t RoceSender::largest_message() const noexcept { return impl_->large
 
 SenderStats RoceSender::stats() const noexcept {
   return {impl_->messages_.get(), impl_->packets_.get(),         impl_->payload_bytes_.get(),
-          impl_->waits_.get(),    impl_->window_timeouts_.get(), impl_->send_errors_.get()};
+          impl_->waits_.get(),    impl_->window_timeouts_.get(), impl_->send_errors_.get(),
+          impl_->cnps()};
 }
 
 FaultCounts RoceSender::injected() const noexcept {

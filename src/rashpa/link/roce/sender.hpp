@@ -12,8 +12,9 @@ namespace rashpa::link::roce {
 class CreditListener;
 
 struct SenderConfig {
-  std::string bind_address =
-      "127.0.0.1";       ///< of the source socket; a wildcard address picks the one that routes to the destination
+  /// Of the source socket; a wildcard address picks the one that routes to the destination. v1: the interface's GID
+  /// with its scope, fe80::…%eth0.
+  std::string bind_address = "127.0.0.1";
   Endpoint destination;  ///< from the receiver's endpoints()
   Options options{};
   Flow flow = Flow::credits;
@@ -29,8 +30,8 @@ struct SenderConfig {
   std::optional<FaultConfig> faults{};  ///< injected at packet level when given
 };
 
-/// Source side of one DTP: UC RDMA WRITE over its own UDP socket (own source port). Takes all memory and the socket in
-/// the constructor; throws ConfigError or ResourceError there and nowhere else.
+/// Source side of one DTP: UC RDMA WRITE over its own UDP socket (own source port) or packet socket (framing v1). Takes
+/// all memory and the socket in the constructor; throws ConfigError or ResourceError there and nowhere else.
 class RoceSender final : public Sender {
  public:
   explicit RoceSender(const SenderConfig& config);

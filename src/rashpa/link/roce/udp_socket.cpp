@@ -1,6 +1,7 @@
 #include "rashpa/link/roce/udp_socket.hpp"
 
 #include <fmt/format.h>
+#include <linux/filter.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -48,16 +49,16 @@ void UdpSocket::bind(const Address& address) {
                          : "choose an address of this machine (ip addr)"));
 }
 
-void UdpSocket::set_buffers(std::uint32_t bytes) noexcept {
+void set_socket_buffers(int fd, std::uint32_t bytes) noexcept {
   const int wanted = static_cast<int>(bytes);
-  if (!set(fd_, SOL_SOCKET, SO_RCVBUFFORCE, wanted)) set(fd_, SOL_SOCKET, SO_RCVBUF, wanted);
-  if (!set(fd_, SOL_SOCKET, SO_SNDBUFFORCE, wanted)) set(fd_, SOL_SOCKET, SO_SNDBUF, wanted);
+  if (!set(fd, SOL_SOCKET, SO_RCVBUFFORCE, wanted)) set(fd, SOL_SOCKET, SO_RCVBUF, wanted);
+  if (!set(fd, SOL_SOCKET, SO_SNDBUFFORCE, wanted)) set(fd, SOL_SOCKET, SO_SNDBUF, wanted);
 }
 
-std::uint64_t UdpSocket::receive_buffer() const noexcept {
+std::uint64_t receive_buffer_of(int fd) noexcept {
   int granted = 0;
   socklen_t size = sizeof granted;
-  getsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &granted, &size);
+  getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &granted, &size);
   return static_cast<std::uint64_t>(std::max(granted, 0));
 }
 
@@ -67,6 +68,29 @@ bool UdpSocket::can_gso() const noexcept {
   int value = 0;
   socklen_t size = sizeof value;
   return getsockopt(fd_, IPPROTO_UDP, UDP_SEGMENT, &value, &size) == 0;
+}
+
+void UdpSocket::send_ecn_capable() noexcept {
+  constexpr int kCapable = 2;
+  set(fd_, IPPROTO_IP, IP_TOS, kCapable);
+  set(fd_, IPPROTO_IPV6, IPV6_TCLASS, kCapable);
+}
+
+void UdpSocket::enable_marks() noexcept {
+  set(fd_, IPPROTO_IP, IP_RECVTOS, 1);
+  set(fd_, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+}
+
+void UdpSocket::refuse_everything() {
+  // Linux cuts a merged datagram for a socket that never asked for such before it looks at the filter. Having asked
+  // once, and no more, spares it the work and keeps it from merging what comes from a network.
+  set(fd_, IPPROTO_UDP, UDP_GRO, 1);
+  set(fd_, IPPROTO_UDP, UDP_GRO, 0);
+  sock_filter nothing{BPF_RET | BPF_K, 0, 0, 0};
+  const sock_fprog program{1, &nothing};
+  if (!set(fd_, SOL_SOCKET, SO_ATTACH_FILTER, program)) {
+    throw ResourceError(fmt::format("roce: no filter for a UDP socket: {}", errno_text(errno)));
+  }
 }
 
 void UdpSocket::enable_packet_info() {

@@ -14,10 +14,12 @@ inline constexpr std::size_t kImmediate = 4;
 inline constexpr std::size_t kIcrc = 4;
 inline constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 inline constexpr std::uint16_t kPkey = 0xFFFF;
+inline constexpr std::uint16_t kRoce1Ethertype = 0x8915;
+inline constexpr std::uint8_t kIbaNextHeader = 0x1B;  ///< in the GRH: a BTH follows
 /// Queue pairs 0 and 1 are special, those below 16 are avoided (roce.md).
 inline constexpr std::uint32_t kFirstQpn = 16;
 
-/// UC RDMA WRITE.
+/// UC RDMA WRITE, and what congestion answers with.
 enum Opcode : std::uint8_t {
   write_first = 0x26,
   write_middle = 0x27,
@@ -25,6 +27,7 @@ enum Opcode : std::uint8_t {
   write_last_imm = 0x29,
   write_only = 0x2A,
   write_only_imm = 0x2B,
+  congestion_notification = 0x81,  ///< CNP, of no transport service
 };
 
 template <typename T>

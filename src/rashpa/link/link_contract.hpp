@@ -1,0 +1,144 @@
+#pragma once
+/// What every link promises (link.hpp), as tests over a table of makers: a program includes this once and instantiates
+/// LinkContract with what runs there.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "rashpa/link/roce/receiver.hpp"
+#include "rashpa/link/roce/sender.hpp"
+#include "rashpa/link/testing.hpp"
+#include "rashpa/memory/buffer.hpp"
+
+namespace rashpa::link {
+
+using testing::end_of;
+using testing::small_dtp;
+using testing::Source;
+
+/// A receiver with one sender per DTP.
+struct Pair {
+  std::unique_ptr<ReceiverLink> receiver;
+  std::vector<std::unique_ptr<Sender>> senders;
+};
+
+using Maker = Pair (*)(const memory::Buffer&, const std::vector<DestinationDtp>&, ArrivalRing&, Doorbell&);
+
+class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Maker>> {
+ protected:
+  void make(std::vector<DestinationDtp> dtps) {
+    dtps_ = std::move(dtps);
+    region_ = memory::Buffer(end_of(dtps_.back()), memory::MemoryKind::pageable, memory::Sharing::machine);
+    pair_ = GetParam().second(region_, dtps_, ring_, bell_);
+    pair_.receiver->start();
+  }
+  /// The next arrival; fails after 20 s.
+  Arrival next() {
+    Arrival arrival;
+    const std::int64_t start = now_ns();
+    while (true) {
+      const auto seen = bell_.count();
+      if (ring_.try_pop(arrival)) return arrival;
+      if (now_ns() - start > 20'000'000'000) break;
+      bell_.wait(seen, std::chrono::milliseconds(5));
+    }
+    const ReceiverStats stats = pair_.receiver->stats();
+    ADD_FAILURE() << "no arrival; packets " << stats.packets << ", bad ICRC " << stats.icrc_bad << ", malformed "
+                  << stats.malformed << ", unknown queue pair " << stats.unknown_qp << ", granted "
+                  << pair_.senders[0]->granted();
+    return arrival;
+  }
+  /// Nothing is given up unless the test has failed already.
+  static bool failed() { return HasFailure(); }
+
+  std::vector<DestinationDtp> dtps_;
+  memory::Buffer region_;  // what pcie needs is good for all
+  ArrivalRing ring_{256};
+  Doorbell bell_;
+  Pair pair_;
+};
+
+TEST_P(LinkContract, each_image_arrives_once_in_order_with_its_pixels) {
+  const auto one = small_dtp(1, 200, 9, 1500, 4);
+  make({one, small_dtp(2, 200, 5, 700, 3, 20, end_of(one))});
+  std::vector<std::jthread> threads;
+  for (std::size_t d = 0; d < 2; ++d) {
+    threads.emplace_back([&, d] {
+      Source source(dtps_[d], *pair_.senders[d]);
+      for (std::uint64_t k = 0; k < dtps_[d].images; ++k) source.send(k, failed);
+    });
+  }
+  std::uint64_t expected[2] = {0, 0};
+  for (int i = 0; i < 400; ++i) {
+    const Arrival arrival = next();
+    ASSERT_LT(arrival.dtp, 2U);
+    ASSERT_EQ(arrival.index, expected[arrival.dtp]++);
+    EXPECT_EQ(arrival.completeness, Completeness::complete);
+    EXPECT_EQ(arrival.loss, Loss::none);
+    EXPECT_EQ(arrival.record.index, arrival.index);
+    EXPECT_EQ(arrival.record.dtp, dtps_[arrival.dtp].id);
+    const Placement& p = dtps_[arrival.dtp].placement;
+    std::uint32_t crc = 0;
+    for (std::uint32_t line = 0; line < p.lines; ++line) {
+      crc = crc32c({region_.data() + p.image_offset(arrival.index) + line * p.pitch, p.line_bytes}, crc);
+    }
+    EXPECT_EQ(crc, arrival.record.payload_crc32c);
+    pair_.receiver->release(arrival.dtp, arrival.index + 1);
+  }
+  threads.clear();
+  pair_.receiver->stop();
+  Arrival more;
+  EXPECT_FALSE(ring_.try_pop(more));
+}
+
+TEST_P(LinkContract, the_source_is_granted_no_more_than_the_free_slots) {
+  make({small_dtp(1, 50, 2, 512, 3)});
+  Source source(dtps_[0], *pair_.senders[0]);
+  for (std::uint64_t k = 0; k < 3; ++k) source.send(k, failed);
+  for (std::uint64_t k = 0; k < 3; ++k) EXPECT_EQ(next().index, k);
+  for (int i = 0; i < 20; ++i) pair_.senders[0]->poll(500);
+  EXPECT_EQ(pair_.senders[0]->granted(), 3U);
+  pair_.receiver->release(0, 2);
+  const std::int64_t start = now_ns();
+  while (pair_.senders[0]->granted() < 5 && now_ns() - start < 10'000'000'000) pair_.senders[0]->poll(500);
+  EXPECT_EQ(pair_.senders[0]->granted(), 5U);
+  pair_.receiver->stop();
+}
+
+TEST_P(LinkContract, close_emits_what_is_undecided_and_later_images_still_come) {
+  make({small_dtp(1, 50, 2, 512, 4)});
+  Source source(dtps_[0], *pair_.senders[0]);
+  source.send(0, failed);
+  EXPECT_EQ(next().completeness, Completeness::complete);
+  pair_.receiver->close(0, 3);
+  for (std::uint64_t k = 1; k < 3; ++k) {
+    const Arrival arrival = next();
+    EXPECT_EQ(arrival.index, k);
+    EXPECT_EQ(arrival.completeness, Completeness::missing);
+    EXPECT_EQ(arrival.loss, Loss::deadline);
+    EXPECT_EQ(arrival.lines_missing, 2U);
+  }
+  source.send(3, failed);
+  const Arrival arrival = next();
+  EXPECT_EQ(arrival.index, 3U);
+  EXPECT_EQ(arrival.completeness, Completeness::complete);
+  pair_.receiver->close(0, ~0ULL);
+  for (std::uint64_t k = 4; k < 50; ++k) EXPECT_EQ(next().index, k);
+  pair_.receiver->stop();
+  Arrival more;
+  EXPECT_FALSE(ring_.try_pop(more)) << "nothing behind the run's last image";
+}
+
+TEST_P(LinkContract, stop_is_bounded_even_when_nobody_takes_the_arrivals) {
+  make({small_dtp(1, 5000, 1, 64, 4)});
+  pair_.receiver->close(0, 5000);  // more arrivals than the ring holds
+  while (ring_.size() < ring_.capacity()) std::this_thread::yield();
+  const std::int64_t start = now_ns();
+  pair_.receiver->stop();
+  EXPECT_LT(now_ns() - start, 1'000'000'000);
+}
+
+}  // namespace rashpa::link

@@ -1,0 +1,70 @@
+/// The contract of links between two hosts, where only packet sockets can carry it.
+#include "network.hpp"
+#include "rashpa/link/link_contract.hpp"
+
+namespace rashpa::net {
+namespace {
+
+using link::ArrivalRing;
+using link::DestinationDtp;
+using link::Pair;
+
+Pair make(const link::roce::Options& options, const std::string& source, const std::string& destination,
+          const Cable& cable, const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+          Doorbell& bell) {
+  Pair pair;
+  std::unique_ptr<link::roce::RoceReceiver> receiver;
+  std::vector<link::roce::Endpoint> sources;
+  cable.two.within([&] {
+    link::roce::ReceiverConfig config;
+    config.bind_address = destination;
+    config.options = options;
+    receiver = std::make_unique<link::roce::RoceReceiver>(config, region.bytes(), dtps,
+                                                          std::vector<ArrivalRing*>{&ring}, bell);
+  });
+  cable.one.within([&] {
+    for (const auto& endpoint : receiver->endpoints()) {
+      link::roce::SenderConfig config;
+      config.bind_address = source;
+      config.destination = endpoint;
+      config.options = options;
+      auto sender = std::make_unique<link::roce::RoceSender>(config);
+      sources.push_back(sender->endpoint());
+      pair.senders.push_back(std::move(sender));
+    }
+  });
+  receiver->connect(sources);
+  pair.receiver = std::move(receiver);
+  return pair;
+}
+
+const Cable& cable() {
+  static const Cable one;
+  return one;
+}
+
+Pair make_roce1(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+                Doorbell& bell) {
+  const Cable& way = cable();
+  return make({.pmtu = 1024, .framing = link::roce::Framing::v1}, way.one.gid(), way.two.gid(), way, region, dtps, ring,
+              bell);
+}
+
+Pair make_full_icrc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+                    Doorbell& bell) {
+  const Cable& way = cable();
+  return make({.pmtu = 1024, .icrc = link::roce::IcrcMode::full}, way.one.ipv4(), way.two.ipv4(), way, region, dtps,
+              ring, bell);
+}
+
+}  // namespace
+}  // namespace rashpa::net
+
+namespace rashpa::link {
+
+INSTANTIATE_TEST_SUITE_P(PacketSockets, LinkContract,
+                         ::testing::Values(std::pair{"roce1", &net::make_roce1},
+                                           std::pair{"roce_full_icrc", &net::make_full_icrc}),
+                         [](const auto& param) { return param.param.first; });
+
+}  // namespace rashpa::link
