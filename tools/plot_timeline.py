@@ -51,18 +51,18 @@ def svg(rows: list[dict[str, float | str]]) -> str:
         parts.append(f'<text x="{x + 18}" y="22">{_WORDS[stage]}</text>')
     parts.extend(f'<text x="10" y="{_TOP + bench * _ROW + 24}">stream {bench}</text>' for bench in range(benches))
     for bench, stack, stage, begin, end in all_spans:
-        x, width, y = _LEFT + begin * scale, max((end - begin) * scale, 0.5), _TOP + bench * _ROW + 6
+        left, width, y = _LEFT + begin * scale, max((end - begin) * scale, 0.5), _TOP + bench * _ROW + 6
         title = f"stack {stack}, {_WORDS[stage]}: {begin:.0f} to {end:.0f} us"
         parts.append(
-            f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_ROW - 16}" fill="{_COLOURS[stage]}"><title>{title}</title></rect>'
+            f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{_ROW - 16}" fill="{_COLOURS[stage]}"><title>{title}</title></rect>'
         )
         if stage == "in":
-            parts.append(f'<text x="{x + 4:.1f}" y="{y + 18}" fill="white">{stack}</text>')
+            parts.append(f'<text x="{left + 4:.1f}" y="{y + 18}" fill="white">{stack}</text>')
     base = _TOP + benches * _ROW + 10
     for milliseconds in range(int(last / 1000) + 1):
-        x = _LEFT + milliseconds * 1000 * scale
-        parts.append(f'<line x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{base}" stroke="#bbbbbb" stroke-width="0.5"/>')
-        parts.append(f'<text x="{x:.1f}" y="{base + 16}" text-anchor="middle">{milliseconds}</text>')
+        tick = _LEFT + milliseconds * 1000 * scale
+        parts.append(f'<line x1="{tick:.1f}" y1="{_TOP}" x2="{tick:.1f}" y2="{base}" stroke="#bbbbbb" stroke-width="0.5"/>')
+        parts.append(f'<text x="{tick:.1f}" y="{base + 16}" text-anchor="middle">{milliseconds}</text>')
     parts.append(f'<text x="{_LEFT}" y="{base + 36}">milliseconds; the number is the stack</text>')
     parts.append("</svg>")
     return "\n".join(parts) + "\n"

@@ -349,7 +349,12 @@ class BufferConfig:
     kernels: list[Jungfrau | BraggCount | Csr]
     sinks: list[Hdf5Sink | NullSink | MemorySink]
     threads: int
+    unit: str  # "cpu" | "cuda"
+    trigger: str  # "auto" | "launch" | "graph" | "stream" | "persistent"
+    device: int
     def __init__(self) -> None: ...
+
+def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which device or why not
 
 class ReceiverConfig:
     buffers: list[BufferConfig]
@@ -404,6 +409,8 @@ class BufferStatus:
     dtps: list[DtpDestinationStatus]
     latency: dict[str, Latency]  # ready (last packet -> stack ready), decision, written
     sink_error: str
+    unit: str  # how it works, in words
+    unit_error: str
     bytes_written: int
     bytes_stored: int
 

@@ -3,10 +3,12 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <tuple>
 
 #include "bindings.hpp"
 #include "names.hpp"
@@ -251,6 +253,8 @@ void bind_status(nb::module_& m) {
       .def_ro("dtps", &receiver::BufferStatus::dtps)
       .def_prop_ro("latency", &latencies_of)
       .def_ro("sink_error", &receiver::BufferStatus::sink_error)
+      .def_ro("unit", &receiver::BufferStatus::unit)
+      .def_ro("unit_error", &receiver::BufferStatus::unit_error)
       .def_ro("bytes_written", &receiver::BufferStatus::bytes_in)
       .def_ro("bytes_stored", &receiver::BufferStatus::bytes_stored);
   nb::class_<receiver::Status>(m, "ReceiverStatus")
@@ -267,6 +271,11 @@ void bind_status(nb::module_& m) {
 void bind_receiver(nb::module_& m) {
   bind_config(m);
   bind_status(m);
+  m.def("available_units", [] {
+    std::vector<std::tuple<std::string, bool, std::string>> units;
+    for (const unit::Available& each : unit::available_units()) units.emplace_back(each.name, each.usable, each.what);
+    return units;
+  });
   nb::class_<Receiver>(m, "Receiver")
       .def(
           "__init__",

@@ -114,6 +114,8 @@ def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
         "bytes_written": buffer.bytes_written,
         "bytes_stored": buffer.bytes_stored,
         "sink_error": buffer.sink_error,
+        "unit": buffer.unit,
+        "unit_error": buffer.unit_error,
         "unexplained": account.unexplained if account else None,
         "dtps": [
             {

@@ -85,6 +85,8 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     _print_rates(console, outcome)
     _print_faults(console, outcome)
     for buffer in destination.buffers:
+        if buffer.unit_error:
+            console.print(f"buffer {buffer.name}: {buffer.unit_error}", style="red", markup=False, soft_wrap=True)
         if buffer.sink_error:
             console.print(f"buffer {buffer.name}: {buffer.sink_error}", style="red", markup=False, soft_wrap=True)
 

@@ -41,6 +41,11 @@ def _name_problems(plan: Plan, emulator: Capabilities, receiver: Capabilities) -
         if len(plan.dtps) > node.max_dtps:
             yield f"{plan.source.where(('buffer',))}: {len(plan.dtps)} DTPs; {node.node} takes {node.max_dtps}"
     for number, buffer in enumerate(plan.buffers):
+        unit = next((known for known in receiver.units if known.name == buffer.section.unit), None)
+        if unit is None or not unit.usable:
+            why = f"its {unit.name} cannot be used: {unit.what}" if unit else f"it has no unit {buffer.section.unit}"
+            usable = ", ".join(known.name for known in receiver.units if known.usable)
+            yield f"{plan.source.where(('buffer', number, 'unit'))}: {receiver.node}: {why}; what it can use: {usable}"
         for kernel in buffer.section.kernel:
             if kernel.name not in receiver.kernels:
                 yield f"{plan.source.where(('buffer', number, 'kernel'))}: {receiver.node} has no kernel {kernel.name}"

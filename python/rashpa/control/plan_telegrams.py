@@ -112,6 +112,9 @@ def destination_telegram(plan: Plan) -> telegram.Configure:
             partial=buffer.section.partial,
             keep_darks=buffer.section.keep_darks,
             threads=buffer.section.threads,
+            unit=buffer.section.unit,
+            trigger=buffer.section.trigger,
+            device=buffer.section.device,
             dtps=tuple(
                 telegram.DestinationDtp(
                     dtp.id, dtp.module, dtp.x, dtp.y, dtp.region.width, dtp.region.height, dtp.region.x, dtp.region.y

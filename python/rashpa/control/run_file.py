@@ -215,7 +215,12 @@ class Buffer(Section):
     )
     partial: Literal["keep", "veto"] = "keep"
     keep_darks: bool = False
-    threads: int = Field(default=1, ge=1, le=256)
+    threads: int = Field(default=1, ge=1, le=256, description="of the unit cpu")
+    unit: Literal["cpu", "cuda"] = Field(default="cpu", description="what runs the kernels; cuda needs jungfrau")
+    trigger: Literal["auto", "launch", "graph", "stream", "persistent"] = Field(
+        default="auto", description="cuda: how a stack is started; auto: the fastest that fits"
+    )
+    device: int = Field(default=0, ge=0, le=255, description="cuda: number of the device")
     kernel: list[Kernel] = []
     sink: list[Sink] = Field(default=[NullSink(kind="null")], min_length=1)
 

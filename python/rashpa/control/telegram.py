@@ -192,6 +192,9 @@ class Buffer:
     partial: str
     keep_darks: bool
     threads: int
+    unit: str
+    trigger: str
+    device: int
     dtps: tuple[DestinationDtp, ...]
     kernels: tuple[Kernel, ...] = ()
     sinks: tuple[Sink, ...] = ()
@@ -220,6 +223,15 @@ class Destination:
 
 
 # ---- parts: what a node says ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A processing unit that the node has, or could have had: `what` is the device, or why it cannot be used."""
+
+    name: str
+    usable: bool
+    what: str
 
 
 @dataclass(frozen=True)
@@ -325,10 +337,12 @@ class DestinationDtpStatus:
 
 @dataclass(frozen=True)
 class BufferStatus:
-    """What the receiver counts of one buffer; counts: group `veto`, images by reason."""
+    """What the receiver counts of one buffer; counts: group `veto`, images by reason. `unit`: how it works, in words."""
 
     name: str
     sink_error: str
+    unit: str
+    unit_error: str
     bytes_written: int
     bytes_stored: int
     books: Books
@@ -379,6 +393,7 @@ class Capabilities:
     kernels: tuple[str, ...]
     sinks: tuple[str, ...]
     links: tuple[Link, ...]
+    units: tuple[Unit, ...] = ()
 
 
 @dataclass(frozen=True)

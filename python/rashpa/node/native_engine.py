@@ -302,7 +302,16 @@ def _buffer_status(buffer: Any) -> telegram.BufferStatus:
     )
     counts = _counts("veto", buffer.vetoes)
     return telegram.BufferStatus(
-        buffer.name, buffer.sink_error, buffer.bytes_written, buffer.bytes_stored, books, counts, latencies, dtps
+        buffer.name,
+        buffer.sink_error,
+        buffer.unit,
+        buffer.unit_error,
+        buffer.bytes_written,
+        buffer.bytes_stored,
+        books,
+        counts,
+        latencies,
+        dtps,
     )
 
 
@@ -328,7 +337,11 @@ class NativeFactory:
             sinks=("hdf5", "memory", "null") if receives else (),
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
             links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs", "pcie")),
+            units=self._units() if receives else (),
         )
+
+    def _units(self) -> tuple[telegram.Unit, ...]:
+        return tuple(telegram.Unit(name, usable, what) for name, usable, what in self._module.available_units())
 
     def make(self, order: Configure) -> NativeSource | NativeDestination:
         if order.source is not None:

@@ -64,6 +64,9 @@ def _buffer_config(
         "partial",
         "keep_darks",
         "threads",
+        "unit",
+        "trigger",
+        "device",
     ):
         setattr(config, name, getattr(buffer, name))
     config.slice = module.Slice(buffer.every, buffer.phase)

@@ -278,6 +278,8 @@ class FakeDestination:
         return telegram.BufferStatus(
             buffer.name,
             "",
+            "fake",
+            "",
             accepted * 100,
             accepted * 50,
             telegram.Books(buffer.images, complete, partial, missing, accepted, vetoed, 0, accepted),
@@ -312,7 +314,17 @@ class FakeFactory:
         pixels = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
         kernels, sinks = ("jungfrau", "bragg_count", "csr"), ("hdf5", "memory", "null")
         return Capabilities(
-            node, self._role, "fake", os.cpu_count() or 1, self._memory_bytes, 256, pixels, kernels, sinks, links
+            node,
+            self._role,
+            "fake",
+            os.cpu_count() or 1,
+            self._memory_bytes,
+            256,
+            pixels,
+            kernels,
+            sinks,
+            links,
+            (telegram.Unit("cpu", True, "fake"), telegram.Unit("cuda", False, "fake")),
         )
 
     def make(self, order: Configure) -> "FakeSource | FakeDestination":

@@ -7,7 +7,7 @@ from rashpa.node.engine import EngineError
 
 
 def _buffer(*dtps: DestinationDtp) -> Buffer:
-    return Buffer("b", 6, 5, "uint16", 4, 2, 1, 0, 9, 100, "keep", False, 1, dtps)
+    return Buffer("b", 6, 5, "uint16", 4, 2, 1, 0, 9, 100, "keep", False, 1, "cpu", "auto", 0, dtps)
 
 
 def _module(number: int) -> Maps:

@@ -234,6 +234,8 @@ Status Receiver::status() const {
     buffer.decision = &line->writer->decision_latency();
     buffer.written = &line->writer->written_latency();
     buffer.sink_error = line->writer->error();
+    buffer.unit = line->unit->how();
+    buffer.unit_error = line->unit->error();
     for (const auto& sink : line->writer->sinks()) {
       buffer.bytes_in += sink->stats().bytes_in;
       buffer.bytes_stored += sink->stats().bytes_written;

@@ -70,7 +70,9 @@ Result run_pcie(const Load& load, Verify verify) {
   thread.join();
   receiver.stop();
   result.lines = complete * dtp.placement.lines;
-  result.gigabits_per_s = static_cast<double>(complete * image) * 8 / static_cast<double>(last - start);
+  if (complete != 0) {
+    result.gigabits_per_s = static_cast<double>(complete * image) * 8 / static_cast<double>(last - start);
+  }
   const ReceiverStats stats = receiver.stats();
   result.lost += stats.bad_records + stats.overrun_packets + sender.stats().send_errors;
   result.note = "memory " + std::string(region.granted());

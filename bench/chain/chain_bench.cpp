@@ -1,0 +1,196 @@
+/// rashpa_chain_bench: a whole acquisition in two processes of one machine. An emulated JUNGFRAU pushes modules over
+/// the link pcie into the receiver's buffer; the unit converts, counts and keeps what has spots; a null sink takes it.
+/// Books and latencies, one row a line with `--json`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/receiver/receiver.hpp"
+#include "rashpa/sink/null_sink.hpp"
+#include "source_process.hpp"
+
+namespace rashpa::bench {
+namespace {
+
+namespace jungfrau = kernel::jungfrau;
+
+struct Arguments {
+  Detector detector{.modules = 8, .frames = 2000, .rate_hz = 0};
+  std::uint32_t stack = 10;
+  std::uint32_t slots = 60;
+  std::uint32_t link_threads = 2;
+  unit::Choice unit{};
+  link::Verify verify = link::Verify::all;
+  std::string verify_name = "all";
+  scheduler::Poll poll = scheduler::Poll::event;
+  bool json = false;
+};
+
+void row(bool json, const std::string& what, double value, const char* unit) {
+  if (json) {
+    fmt::print(
+        "{{\"what\": \"{}\", \"value\": {:.3f}, \"unit\": \"{}\", \"against\": \"none\", \"against_value\": 0.0, "
+        "\"ratio\": 0.0}}\n",
+        what, value, unit);
+  } else {
+    fmt::print("{:<70} {:>12.2f} {}\n", what, value, unit);
+  }
+}
+
+/// The calibration of all modules, one above the other.
+jungfrau::Config calibration(std::uint32_t modules) {
+  jungfrau::Config all =
+      jungfrau::synthetic::config(Detector::kWidth, Detector::kHeight * modules, jungfrau::Output::photons, 0);
+  const std::size_t module_pixels = std::size_t{Detector::kWidth} * Detector::kHeight;
+  for (std::uint32_t module = 0; module < modules; ++module) {
+    const auto one =
+        jungfrau::synthetic::config(Detector::kWidth, Detector::kHeight, jungfrau::Output::photons, module);
+    for (std::size_t gain = 0; gain < 3; ++gain) {
+      const auto from = static_cast<std::ptrdiff_t>(gain * module_pixels);
+      const auto to = static_cast<std::ptrdiff_t>((gain * modules + module) * module_pixels);
+      const auto count = static_cast<std::ptrdiff_t>(module_pixels);
+      std::copy_n(one.calibration.pedestal.begin() + from, count, all.calibration.pedestal.begin() + to);
+      std::copy_n(one.calibration.gain.begin() + from, count, all.calibration.gain.begin() + to);
+    }
+    std::copy_n(one.calibration.mask.begin(), static_cast<std::ptrdiff_t>(module_pixels),
+                all.calibration.mask.begin() + static_cast<std::ptrdiff_t>(module * module_pixels));
+  }
+  return all;
+}
+
+receiver::Config config_of(const Arguments& arguments) {
+  const std::uint32_t modules = arguments.detector.modules;
+  receiver::BufferConfig buffer;
+  buffer.name = "full";
+  buffer.width = Detector::kWidth;
+  buffer.height = Detector::kHeight * modules;
+  buffer.slots = arguments.slots;
+  buffer.stack = arguments.stack;
+  buffer.images = arguments.detector.frames;
+  buffer.deadline_ns = 5'000'000'000;
+  buffer.unit = arguments.unit;
+  buffer.pipeline.kernels = {calibration(modules), kernel::bragg_count::Config{20, modules * 60}};
+  buffer.sinks.emplace_back([](const receiver::Output& output) {
+    return std::make_unique<sink::NullSink>(std::uint64_t{output.width} * output.height * pixel_bytes(output.pixel));
+  });
+  for (std::uint32_t module = 0; module < modules; ++module) {
+    buffer.dtps.push_back({.id = module,
+                           .module = module,
+                           .x = 0,
+                           .y = module * Detector::kHeight,
+                           .width = Detector::kWidth,
+                           .height = Detector::kHeight});
+  }
+  receiver::Config config;
+  config.buffers.push_back(std::move(buffer));
+  config.link = config.source_link = "pcie";
+  config.verbs.verify = arguments.verify;
+  config.link_threads = arguments.link_threads;
+  config.poll = arguments.poll;
+  config.run = 1;
+  return config;
+}
+
+void latency_rows(bool json, const std::string& what, const Histogram& histogram) {
+  row(json, what + ", p50", static_cast<double>(histogram.percentile_ns(0.5)) * 1e-3, "us");
+  row(json, what + ", p99", static_cast<double>(histogram.percentile_ns(0.99)) * 1e-3, "us");
+  row(json, what + ", max", static_cast<double>(histogram.max_ns()) * 1e-3, "us");
+}
+
+int run(const Arguments& arguments) {
+  SourceProcess source(arguments.detector);  // before any thread
+  receiver::Receiver receiver(config_of(arguments));
+  receiver.arm(source.connect(receiver.endpoints(), receiver.placements(), 1));
+  receiver.start();
+  source.start();
+  const double sent_s = source.wait();
+  receiver.finish();
+  const bool ended = receiver.wait(60);
+  const receiver::Status status = receiver.status();
+  const receiver::BufferStatus& buffer = status.buffers.front();
+  const double bytes = static_cast<double>(buffer.books.expected) * Detector::kWidth * Detector::kHeight *
+                       arguments.detector.modules * sizeof(std::uint16_t);
+  const std::string name = fmt::format("{} modules, stack {}, verify {}, {}", arguments.detector.modules,
+                                       arguments.stack, arguments.verify_name, name_of(arguments.unit.kind));
+  fmt::print(stderr, "unit: {}; memory: {}; {}\n", buffer.unit, status.memory, status.first_incomplete);
+  row(arguments.json, name + ": source's rate", bytes / sent_s * 1e-9, "GB/s");
+  row(arguments.json, name + ": first packet to last decision", bytes / status.elapsed_s * 1e-9, "GB/s");
+  row(arguments.json, name + ": images a second", static_cast<double>(buffer.books.expected) / status.elapsed_s, "1/s");
+  row(arguments.json, name + ": images expected", static_cast<double>(buffer.books.expected), "images");
+  row(arguments.json, name + ": images complete", static_cast<double>(buffer.books.complete), "images");
+  row(arguments.json, name + ": images accepted", static_cast<double>(buffer.books.accepted), "images");
+  row(arguments.json, name + ": images written", static_cast<double>(buffer.books.written), "images");
+  const bool explained = ended && buffer.books.balanced() && buffer.books.complete == buffer.books.expected &&
+                         buffer.unit_error.empty() && buffer.sink_error.empty();
+  row(arguments.json, name + ": unexplained images",
+      static_cast<double>(buffer.books.expected - buffer.books.complete) + (explained ? 0 : 1), "images");
+  latency_rows(arguments.json, name + ": last byte to stack ready", *buffer.ready);
+  latency_rows(arguments.json, name + ": stack ready to decided, in host memory", *buffer.decision);
+  latency_rows(arguments.json, name + ": decided to taken by the sink", *buffer.written);
+  receiver.stop();
+  return explained ? 0 : 1;
+}
+
+Arguments parse(int count, char** values) {
+  Arguments arguments;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = values[i];
+    if (name == "--json") {
+      arguments.json = true;
+      continue;
+    }
+    if (i + 1 == count) throw ConfigError("chain_bench: " + name + " needs a value");
+    const std::string value = values[++i];
+    if (name == "--modules") {
+      arguments.detector.modules = static_cast<std::uint32_t>(std::stoul(value));
+    } else if (name == "--frames") {
+      arguments.detector.frames = std::stoull(value);
+    } else if (name == "--rate") {
+      arguments.detector.rate_hz = std::stod(value);
+    } else if (name == "--stack") {
+      arguments.stack = static_cast<std::uint32_t>(std::stoul(value));
+    } else if (name == "--slots") {
+      arguments.slots = static_cast<std::uint32_t>(std::stoul(value));
+    } else if (name == "--link-threads") {
+      arguments.link_threads = static_cast<std::uint32_t>(std::stoul(value));
+    } else if (name == "--unit") {
+      arguments.unit.kind = unit::kind_of(value);
+    } else if (name == "--threads") {
+      arguments.unit.placement.threads = static_cast<unsigned>(std::stoul(value));
+    } else if (name == "--trigger") {
+      arguments.unit.trigger = unit::trigger_of(value);
+    } else if (name == "--poll") {
+      arguments.poll = value == "spin"    ? scheduler::Poll::spin
+                       : value == "event" ? scheduler::Poll::event
+                                          : throw ConfigError("chain_bench: --poll spin or event");
+    } else if (name == "--verify") {
+      arguments.verify_name = value;
+      arguments.verify = value == "all"       ? link::Verify::all
+                         : value == "sampled" ? link::Verify::sampled
+                         : value == "off"     ? link::Verify::off
+                                              : throw ConfigError("chain_bench: --verify all, sampled or off");
+    } else {
+      throw ConfigError(
+          "chain_bench: no option " + name +
+          "; there are --modules --frames --rate --stack --slots --link-threads --unit --threads --trigger "
+          "--poll --verify --json");
+    }
+  }
+  return arguments;
+}
+
+}  // namespace
+}  // namespace rashpa::bench
+
+int main(int count, char** values) {
+  try {
+    return rashpa::bench::run(rashpa::bench::parse(count, values));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+}
