@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {.operation = "RDMA_WRITE_FIRST",
                  .psn = 5,
                  .payload = kPmtu,
-                 .address = kRegion - 2 * kPmtu,
+                 .address = kRegion - std::uint64_t{2} * kPmtu,
                  .length = 3 * kPmtu},
                 RcVerdict::refused,
                 0x62},
