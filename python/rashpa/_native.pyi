@@ -66,8 +66,9 @@ class Endpoint:
     ) -> None: ...
 
 class RoceOptions:
-    """How packets are made and checked; both ends of a DTP must agree on pmtu and packetisation."""
+    """How packets are made and checked; both ends of a DTP must agree on transport, pmtu and packetisation."""
 
+    transport: str  # "uc" | "rc" | "ud"
     pmtu: int  # 256, 512, 1024, 2048, 4096
     packetisation: str  # "only" | "first_middle_last"
     gso: bool
@@ -82,7 +83,6 @@ class VerbsOptions:
     """What only the link "verbs" has; `verify` is for "pcie", too."""
 
     device: str  # "rxe0"; empty: the one that has the address
-    transport: str  # "uc" | "rc"
     verify: str  # "all" | "sampled" | "off": images whose CRC32C is compared
     def __init__(self) -> None: ...
 
@@ -195,6 +195,13 @@ class DtpSourceStatus:
     packets: int
     waits: int
     window_timeouts: int
+    send_errors: int  # packets that were never sent, or that a connection in error has lost
+    acks: int  # these five: reliable connections of user space
+    naks: int
+    rnr_naks: int
+    retransmitted_packets: int
+    retransmission_timeouts: int
+    connection_errors: int  # 1: given up
     late_ns: int  # worst lag behind the planned rate
     cnps_received: int  # congestion notifications
 

@@ -146,6 +146,23 @@ def _main() -> None:
         21,
         pad,
     )
+    # schema/line_header.md: qkey is the receiver's key without its highest bit.
+    line = struct.pack("<QIHH", 0x12340, 192, 1, 1) + PAYLOAD[:192]
+    add(
+        "UD line",
+        "UD_SEND_ONLY",
+        _ethernet(_ipv4(_bth(0x64, 0xFFFFFF) + _deth(0x4AFE0001, 0x11) + line), 0x0800),
+        208,
+        0,
+    )
+    record = struct.pack("<QIHH", 0x20000, 128, 2, 1) + PAYLOAD[:128]
+    add(
+        "UD record",
+        "UD_SEND_ONLY_WITH_IMMEDIATE",
+        _ethernet(_ipv6(_bth(0x65, 0) + _deth(0x4AFE0001, 0x11) + struct.pack("!I", 0x07000009) + record), 0x86DD),
+        144,
+        0,
+    )
     add("RC ACK", "RC_ACKNOWLEDGE", _ethernet(_ipv4(_bth(0x11, 44) + struct.pack("!I", 0x1F00002A)), 0x0800), 0, 0)
     add("RC NAK", "RC_ACKNOWLEDGE", _ethernet(_ipv4(_bth(0x11, 45) + struct.pack("!I", 0x60000001)), 0x0800), 0, 0)
     add(

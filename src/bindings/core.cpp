@@ -73,6 +73,9 @@ void bind_core(nb::module_& m) {
 
   nb::class_<Options>(m, "RoceOptions")
       .def(nb::init<>())
+      .def_prop_rw(
+          "transport", [](const Options& o) { return kTransports.name(o.transport); },
+          [](Options& o, const std::string& name) { o.transport = kTransports.value(name); })
       .def_rw("pmtu", &Options::pmtu)
       .def_prop_rw(
           "packetisation", [](const Options& o) { return kPacketisations.name(o.packetisation); },
@@ -92,9 +95,6 @@ void bind_core(nb::module_& m) {
   nb::class_<VerbsOptions>(m, "VerbsOptions")
       .def(nb::init<>())
       .def_rw("device", &VerbsOptions::device)
-      .def_prop_rw(
-          "transport", [](const VerbsOptions& o) { return kTransports.name(o.transport); },
-          [](VerbsOptions& o, const std::string& name) { o.transport = kTransports.value(name); })
       .def_prop_rw(
           "verify", [](const VerbsOptions& o) { return kVerifies.name(o.verify); },
           [](VerbsOptions& o, const std::string& name) { o.verify = kVerifies.value(name); });

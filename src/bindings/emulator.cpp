@@ -121,6 +121,13 @@ void bind_emulator(nb::module_& m) {
       .def_prop_ro("packets", [](const DtpStatus& s) { return s.stats.link.packets; })
       .def_prop_ro("waits", [](const DtpStatus& s) { return s.stats.link.waits; })
       .def_prop_ro("window_timeouts", [](const DtpStatus& s) { return s.stats.link.window_timeouts; })
+      .def_prop_ro("send_errors", [](const DtpStatus& s) { return s.stats.link.send_errors; })
+      .def_prop_ro("acks", [](const DtpStatus& s) { return s.stats.link.acks; })
+      .def_prop_ro("naks", [](const DtpStatus& s) { return s.stats.link.naks; })
+      .def_prop_ro("rnr_naks", [](const DtpStatus& s) { return s.stats.link.rnr_naks; })
+      .def_prop_ro("retransmitted_packets", [](const DtpStatus& s) { return s.stats.link.retransmitted_packets; })
+      .def_prop_ro("retransmission_timeouts", [](const DtpStatus& s) { return s.stats.link.retransmission_timeouts; })
+      .def_prop_ro("connection_errors", [](const DtpStatus& s) { return s.stats.link.connection_errors; })
       .def_prop_ro("late_ns", [](const DtpStatus& s) { return s.stats.late_ns; })
       .def_prop_ro("cnps_received", [](const DtpStatus& s) { return s.stats.link.cnps_received; });
 

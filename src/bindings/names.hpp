@@ -54,8 +54,9 @@ inline constexpr Names<link::roce::Framing, 2> kFramings{
     "framing", {{{link::roce::Framing::v2, "v2"}, {link::roce::Framing::v1, "v1"}}}};
 inline constexpr Names<link::roce::Flow, 2> kFlows{
     "flow", {{{link::roce::Flow::credits, "credits"}, {link::roce::Flow::paced, "paced"}}}};
-inline constexpr Names<link::verbs::Transport, 2> kTransports{
-    "transport", {{{link::verbs::Transport::uc, "uc"}, {link::verbs::Transport::rc, "rc"}}}};
+inline constexpr Names<link::roce::Transport, 3> kTransports{
+    "transport",
+    {{{link::roce::Transport::uc, "uc"}, {link::roce::Transport::rc, "rc"}, {link::roce::Transport::ud, "ud"}}}};
 inline constexpr Names<link::Verify, 3> kVerifies{
     "verify", {{{link::Verify::all, "all"}, {link::Verify::sampled, "sampled"}, {link::Verify::off, "off"}}}};
 inline constexpr Names<transfer::OnFull, 2> kOnFull{

@@ -73,6 +73,10 @@ nb::dict link_stats(const link::ReceiverStats& s) {
   out["sequence_drops"] = s.sequence_drops;
   out["bad_records"] = s.bad_records;
   out["crc_mismatches"] = s.crc_mismatches;
+  out["acks"] = s.acks;
+  out["naks"] = s.naks;
+  out["rnr_naks"] = s.rnr_naks;
+  out["sequence_gaps"] = s.sequence_gaps;
   out["ce_packets"] = s.ce_packets;
   out["fecn_packets"] = s.fecn_packets;
   out["becn_packets"] = s.becn_packets;

@@ -62,6 +62,33 @@ TEST_P(AllocationOver, a_million_events_cost_none) {
   EXPECT_EQ(g_allocations.load(), 0U);
 }
 
+TEST(Allocation, reliable_connections_and_their_repetitions_cost_none) {
+  Plan plan;
+  plan.width = 32;
+  plan.height = 4;
+  plan.modules = 2;
+  plan.frames = 60'000;
+  plan.stack = 64;
+  plan.slots = 1024;
+  plan.deadline_ms = 20'000;
+  plan.roce.transport = link::roce::Transport::rc;
+  plan.roce.window_bytes = 1U << 15;
+  plan.faults.drop = 0.001;
+  Chain chain(plan);
+  chain.receiver->start();
+  chain.emulator->start();
+  while (chain.receiver->status().buffers[0].books.complete < 1000) std::this_thread::yield();  // every thread runs
+  g_allocations = 0;
+  g_counting = true;
+  const bool sent = chain.emulator->wait(100);
+  const bool decided = chain.receiver->wait(100);
+  g_counting = false;
+  ASSERT_TRUE(sent && decided);
+  EXPECT_EQ(chain.receiver->status().buffers[0].books.complete, 60'000U);
+  EXPECT_GT(chain.receiver->status().link.naks, 10U) << "there was something to repeat";
+  EXPECT_EQ(g_allocations.load(), 0U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Links, AllocationOver, testing::Values("roce", "pcie"),
                          [](const auto& param) { return param.param; });
 

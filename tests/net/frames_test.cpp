@@ -17,6 +17,7 @@ namespace roce = link::roce;
 using roce::Framing;
 using roce::IcrcMode;
 using roce::Packetisation;
+using roce::Transport;
 
 enum class Family : std::uint8_t { v4, v6, gid };
 
@@ -68,13 +69,19 @@ TEST_P(Frames, every_packet_that_arrives_has_exactly_the_right_icrc) {
 TEST_P(Frames, every_injected_fault_is_in_the_books) {
   chain::Plan faulty = plan();
   faulty.faults.seed = 5;
+  const bool repairs = GetParam().options.transport == Transport::rc;
+  if (repairs) faulty.deadline_ms = 5000;
   faulty.faults.drop = faulty.faults.duplicate = faulty.faults.reorder = faulty.faults.corrupt = 0.01;
   chain::Chain chain(chain::checked(faulty));
   ASSERT_TRUE(chain.play());
   const emulator::Injected injected = chain.emulator->injected();
   const link::ReceiverStats link = chain.receiver->status().link;
   EXPECT_GT(injected.drop, 100U);
-  EXPECT_GT(chain.receiver->status().buffers[0].books.partial, 0U);
+  if (repairs) {
+    EXPECT_EQ(chain.receiver->status().buffers[0].books.complete, faulty.frames);
+  } else {
+    EXPECT_GT(chain.receiver->status().buffers[0].books.partial, 0U);
+  }
   if (GetParam().family == Family::gid) {
     // A bit of the queue pair's number makes it another receiver's frame, which the filter leaves alone.
     EXPECT_LE(link.icrc_bad, injected.corrupt);
@@ -101,7 +108,10 @@ INSTANTIATE_TEST_SUITE_P(
         Way{"roce1_long_messages",
             Family::gid,
             {.pmtu = 256, .packetisation = Packetisation::first_middle_last, .framing = Framing::v1}},
-        Way{"roce1_two_threads", Family::gid, {.pmtu = 256, .framing = Framing::v1}, 2}),
+        Way{"roce1_two_threads", Family::gid, {.pmtu = 256, .framing = Framing::v1}, 2},
+        Way{"ipv4_rc", Family::v4, {.transport = Transport::rc, .pmtu = 256, .icrc = IcrcMode::full}},
+        Way{"roce1_rc", Family::gid, {.transport = Transport::rc, .pmtu = 256, .framing = Framing::v1}},
+        Way{"roce1_ud", Family::gid, {.transport = Transport::ud, .pmtu = 256, .framing = Framing::v1}}),
     [](const auto& way) { return way.param.name; });
 
 class OneFrame : public testing::Test {

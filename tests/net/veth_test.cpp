@@ -31,12 +31,14 @@ struct Way {
   Family family;
   link::roce::Packetisation packetisation;
   bool offload;
+  link::roce::Transport transport = link::roce::Transport::uc;
 };
 
 class Veth : public testing::TestWithParam<Way> {
  protected:
   chain::Plan plan() const {
     chain::Plan plan = plan_over(cable_, GetParam().family);
+    plan.roce.transport = GetParam().transport;
     plan.roce.packetisation = GetParam().packetisation;
     plan.roce.gso = plan.roce.gro = GetParam().offload;
     return plan;
@@ -54,24 +56,37 @@ TEST_P(Veth, everything_arrives_where_nothing_is_lost) {
   chain::expect_books_equal_the_log(chain);
 }
 
-TEST_P(Veth, with_one_percent_of_loss_every_loss_is_in_the_books) {
+TEST_P(Veth, with_one_percent_of_loss_every_loss_is_repaired_or_in_the_books) {
   chain::Plan lossy = plan();
   lossy.faults.seed = 5;
   lossy.faults.drop = 0.01;
+  const bool repairs = lossy.roce.transport == link::roce::Transport::rc;
+  if (repairs) lossy.deadline_ms = 5000;
   chain::Chain chain(chain::checked(lossy));
   ASSERT_TRUE(chain.play());
   EXPECT_GT(chain.emulator->injected().drop, 100U);
-  EXPECT_GT(chain.receiver->status().buffers[0].books.partial, 0U);
+  const Books books = chain.receiver->status().buffers[0].books;
+  if (repairs) {
+    EXPECT_EQ(books.complete, 2000U);
+  } else {
+    EXPECT_GT(books.partial, 0U);
+  }
   chain::expect_books_equal_the_log(chain);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, Veth,
-                         testing::Values(Way{"ipv4", Family::v4, link::roce::Packetisation::only, true},
-                                         Way{"ipv4_plain_sockets", Family::v4, link::roce::Packetisation::only, false},
-                                         Way{"ipv4_long_messages", Family::v4,
-                                             link::roce::Packetisation::first_middle_last, true},
-                                         Way{"ipv6", Family::v6, link::roce::Packetisation::only, true}),
-                         [](const auto& way) { return way.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Ways, Veth,
+    testing::Values(Way{"ipv4", Family::v4, link::roce::Packetisation::only, true},
+                    Way{"ipv4_plain_sockets", Family::v4, link::roce::Packetisation::only, false},
+                    Way{"ipv4_long_messages", Family::v4, link::roce::Packetisation::first_middle_last, true},
+                    Way{"ipv6", Family::v6, link::roce::Packetisation::only, true},
+                    Way{"rc_ipv4", Family::v4, link::roce::Packetisation::only, true, link::roce::Transport::rc},
+                    Way{"rc_ipv6_long_messages", Family::v6, link::roce::Packetisation::first_middle_last, true,
+                        link::roce::Transport::rc},
+                    Way{"ud_ipv4", Family::v4, link::roce::Packetisation::only, true, link::roce::Transport::ud},
+                    Way{"ud_ipv6_plain_sockets", Family::v6, link::roce::Packetisation::only, false,
+                        link::roce::Transport::ud}),
+    [](const auto& way) { return way.param.name; });
 
 }  // namespace
 }  // namespace rashpa::net

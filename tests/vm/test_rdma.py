@@ -16,8 +16,11 @@ LOSSLESS = [
     for ip, (pmtu, packetisation) in product((4, 6), ((1024, "only"), (4096, "first_middle_last")))
 ]
 RELIABLE = [
-    Acquisition("verbs", "verbs", ip, options={"pmtu": pmtu, "transport": "rc", "packetisation": "first_middle_last"})
-    for ip, pmtu in ((4, 1024), (6, 4096))
+    Acquisition(
+        source, destination, ip, options={"pmtu": pmtu, "transport": "rc", "packetisation": packetisation, **ODD}
+    )
+    for source, destination in (("verbs", "verbs"), ("roce", "verbs"), ("verbs", "roce"))
+    for ip, (pmtu, packetisation) in product((4, 6), ((1024, "only"), (4096, "first_middle_last")))
 ]
 
 
@@ -39,19 +42,29 @@ def expect_all_arrived(run: Acquisition, outcome: Outcome) -> None:
     assert got["events"] == run.events, "one immediate for each image of each module, no more and no less"
     assert outcome.source["send_errors"] == 0
     for refused in REFUSALS:
-        assert got[refused] == 0, (refused, outcome.story)
+        # The kernel's timer of a reliable connection runs out now and then although answers come (its source says so): what
+        # it then sends again has been executed before.
+        if refused != "duplicates" or run.options.get("transport", "uc") == "uc":
+            assert got[refused] == 0, (refused, outcome.story)
     expect_exact_wire(run, outcome)
 
 
 def expect_exact_wire(run: Acquisition, outcome: Outcome) -> None:
     """What one end put on the wire is what the other took, by the kernel's own counters."""
-    if run.source == "roce":
+    reliable = run.options.get("transport", "uc") == "rc"
+    if run.source == "roce" and reliable:
+        # Besides the writes there are the acknowledgements of credits.
+        assert outcome.kernel_accepted("rxe2") >= outcome.source["packets"], outcome.story
+    elif run.source == "roce":
         intact = outcome.source["packets"] - outcome.source["injected_corrupt"]
         assert outcome.kernel_accepted("rxe2") == intact, outcome.story
+    elif run.destination == "roce" and reliable:
+        # The last acknowledgements of credits find nobody.
+        assert outcome.kernel_sent("rxe2") >= outcome.destination["packets"], outcome.story
     elif run.destination == "roce":
         assert outcome.kernel_sent("rxe2") == outcome.destination["packets"], outcome.story
     else:
-        if run.options.get("transport", "uc") == "uc":
+        if not reliable:
             assert outcome.kernel_sent("rxe0") == outcome.kernel_accepted("rxe1") > 0, outcome.story
         # The last credits and acknowledgements find a queue pair that is gone.
         assert outcome.kernel_sent("rxe1") >= outcome.kernel_accepted("rxe0") > 0, outcome.story
@@ -121,6 +134,40 @@ def test_packets_with_a_wrong_icrc_are_dropped_by_the_kernel_and_stand_in_the_bo
     assert outcome.destination["complete"] < run.frames
     assert outcome.destination["balanced"]
     expect_exact_wire(run, outcome)
+
+
+@pytest.mark.parametrize("packetisation", ["only", "first_middle_last"])
+def test_a_reliable_connection_repairs_what_the_kernel_drops(rdma: Machine, packetisation: str) -> None:
+    """The kernel finds the wrong ICRC, misses the packet when the next comes, says so, and takes it when it comes again."""
+    run = Acquisition(
+        "roce",
+        "verbs",
+        frames=60,
+        options={"transport": "rc", "packetisation": packetisation, "deadline-ms": 10_000},
+        source_options={"fault": "bad-icrc", "fault-rate": 0.01},
+    )
+    outcome = acquire(rdma, f"repair-{packetisation}", run)
+    assert outcome.source["injected_corrupt"] > 0
+    assert outcome.source["naks"] > 0
+    assert outcome.source["retransmitted"] >= outcome.source["injected_corrupt"]
+    assert outcome.source["connection_errors"] == 0
+    assert outcome.destination["complete"] == run.frames
+    assert outcome.kernel_immediates("rxe2") == run.events, "none is lost and none is executed twice"
+
+
+def test_the_kernel_refuses_a_wrong_key_and_the_reliable_source_stops(rdma: Machine) -> None:
+    run = Acquisition(
+        "roce",
+        "verbs",
+        frames=8,
+        options={"transport": "rc", "flow": "paced", "rate-hz": 50, "deadline-ms": 500},
+        source_options={"fault": "wrong-key"},
+        destination_options={"expect": "complete=0,partial=0"},
+    )
+    outcome = acquire(rdma, "wrong-key-rc", run)
+    assert outcome.destination["missing"] == run.frames
+    assert outcome.source["connection_errors"] == outcome.source["naks"] == run.modules
+    assert outcome.source["send_errors"] > 0
 
 
 @pytest.mark.parametrize(("source", "destination"), [("roce", "verbs"), ("verbs", "roce")])

@@ -32,7 +32,6 @@ char letter_of(Completeness state) {
 link::verbs::Options verbs_options(const Arguments& arguments) {
   link::verbs::Options out{};
   out.device = arguments.device;
-  out.transport = arguments.transport;
   out.verify = arguments.verify;
   return out;
 }
@@ -208,14 +207,19 @@ int source(const Arguments& arguments) {
     sum.packets += dtp.link.packets;
     sum.payload_bytes += dtp.link.payload_bytes;
     sum.send_errors += dtp.link.send_errors;
+    sum.naks += dtp.link.naks;
+    sum.retransmitted_packets += dtp.link.retransmitted_packets;
+    sum.connection_errors += dtp.link.connection_errors;
   }
   const bool ok = sent && images == arguments.frames * arguments.modules;
   fmt::print(
       "{{\"role\": \"source\", \"link\": \"{}\", \"images_sent\": {}, \"messages\": {}, \"packets\": {}, "
-      "\"payload_bytes\": {}, \"send_errors\": {}, \"injected_corrupt\": {}, \"registration\": \"{}\", "
+      "\"payload_bytes\": {}, \"send_errors\": {}, \"naks\": {}, \"retransmitted\": {}, "
+      "\"connection_errors\": {}, \"injected_corrupt\": {}, \"registration\": \"{}\", "
       "\"elapsed_s\": {:.3f}, \"ok\": {}}}\n",
-      arguments.link, images, sum.messages, sum.packets, sum.payload_bytes, sum.send_errors,
-      emulator.injected().corrupt, emulator.registration(), status.elapsed_s, ok);
+      arguments.link, images, sum.messages, sum.packets, sum.payload_bytes, sum.send_errors, sum.naks,
+      sum.retransmitted_packets, sum.connection_errors, emulator.injected().corrupt, emulator.registration(),
+      status.elapsed_s, ok);
   emulator.stop();
   return ok ? 0 : 1;
 }

@@ -45,14 +45,15 @@ std::map<std::string, std::uint64_t> counts_of(const std::string& text) {
 bool take_link(Arguments& out, const std::string& name, const std::string& value) {
   using link::roce::Flow;
   using link::roce::Packetisation;
-  using link::verbs::Transport;
+  using link::roce::Transport;
   if (name == "pmtu") {
     out.packets.pmtu = number_of<std::uint32_t>(name, value);
   } else if (name == "packetisation") {
     out.packets.packetisation = one_of<Packetisation>(
         name, value, {{"only", Packetisation::only}, {"first_middle_last", Packetisation::first_middle_last}});
   } else if (name == "transport") {
-    out.transport = one_of<Transport>(name, value, {{"uc", Transport::uc}, {"rc", Transport::rc}});
+    out.packets.transport =
+        one_of<Transport>(name, value, {{"uc", Transport::uc}, {"rc", Transport::rc}, {"ud", Transport::ud}});
   } else if (name == "flow") {
     out.flow = one_of<Flow>(name, value, {{"credits", Flow::credits}, {"paced", Flow::paced}});
   } else if (name == "poll") {

@@ -19,7 +19,6 @@ struct Arguments {
   std::string link, peer, bind, device, exchange;
   std::uint16_t port = 4791;
   link::roce::Options packets{};
-  link::verbs::Transport transport = link::verbs::Transport::uc;
   link::roce::Flow flow = link::roce::Flow::credits;
   double rate_hz = 0;
   std::uint64_t frames = 100;

@@ -22,7 +22,7 @@ Both sides (the same values on both, but for --role, --link, --peer, --bind, --d
   --device NAME                verbs: default the device that has the address
   --port N                     roce: own UDP port; default 4791 (an RNIC sends there and nowhere else)
   --pmtu 256|…|4096 (1024)     --packetisation only|first_middle_last (only)
-  --transport uc|rc (uc)       rc: both sides verbs
+  --transport uc|rc|ud (uc)    ud: both sides roce
   --flow credits|paced (credits)   --rate-hz N (0: as fast as flow allows)
   --frames N (100) --modules N (2) --width N (256) --height N (32) --slots N (16) --stack N (4)
   --deadline-ms N (2000)       an image that has begun is given up after this long
@@ -44,8 +44,8 @@ Source
 JSON of the destination: role, link, expected, complete, partial, missing, accepted, vetoed, errored, written, balanced,
 packets, events, payload_bytes, duplicates, late, overruns, icrc_bad, refused_key, unknown_qp, sequence_drops,
 bad_records, crc_mismatches, memory, registration, first_incomplete, elapsed_s, ok.
-JSON of the source: role, link, images_sent, messages, packets, payload_bytes, send_errors, injected_corrupt, registration,
-elapsed_s, ok.
+JSON of the source: role, link, images_sent, messages, packets, payload_bytes, send_errors, naks, retransmitted, connection_errors,
+injected_corrupt, registration, elapsed_s, ok.
 )";
 
 }  // namespace rashpa::vm

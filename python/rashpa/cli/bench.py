@@ -53,7 +53,8 @@ def link(
     json_file: JsonFile = None,
 ) -> None:
     """A link between two cores. roce: ICRC and CRC32C on. pcie: runs of 1 MiB with the receiver's CRC32C check off, sampled and on, then
-    the latency of single events. Further options go to the program: --seconds, --repeats, --pmtu, --window, --packetisation, --events."""
+    the latency of single events. Further options go to the program: --seconds, --repeats, --pmtu, --window, --packetisation, --transport,
+    --events."""
     if link_ not in _LINKS:
         raise _refusal(f"there is no benchmark of link {link_}; there is {', '.join(_LINKS)}")
     _run(

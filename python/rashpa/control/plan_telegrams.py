@@ -15,6 +15,7 @@ SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
 def _roce(plan: Plan) -> telegram.Roce:
     link = plan.file.link
     return telegram.Roce(
+        link.transport,
         link.pmtu,
         link.packetisation,
         link.gso,
@@ -27,7 +28,7 @@ def _roce(plan: Plan) -> telegram.Roce:
 
 
 def _verbs(link: toml.Link, device: str) -> telegram.Verbs:
-    return telegram.Verbs(device, link.transport, link.verify)
+    return telegram.Verbs(device, link.verify)
 
 
 def _parameters(values: dict[str, object]) -> tuple[telegram.Parameter, ...]:

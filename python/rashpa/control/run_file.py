@@ -110,7 +110,10 @@ class Link(Section):
     )
     emulator_device: str = Field(default="", description="verbs: empty for the one that has emulator_address")
     receiver_device: str = Field(default="", description="verbs: empty for the one that has receiver_address")
-    transport: Literal["uc", "rc"] = Field(default="uc", description="rc: the link repairs losses; both sides verbs")
+    transport: Literal["uc", "rc", "ud"] = Field(
+        default="uc",
+        description="uc: losses stand in the books; rc: the link repairs them; ud: datagrams, both sides roce",
+    )
     verify: Literal["all", "sampled", "off"] = Field(
         default="all", description="verbs and pcie: images whose CRC32C the receiver compares; sampled: one in 16"
     )

@@ -42,8 +42,9 @@ class Placement:
 
 @dataclass(frozen=True)
 class Roce:
-    """How packets are made and checked; both ends of a DTP agree on pmtu, packetisation and framing."""
+    """How packets are made and checked; both ends of a DTP agree on transport, pmtu, packetisation and framing."""
 
+    transport: str = "uc"
     pmtu: int = 4096
     packetisation: str = "only"
     gso: bool = True
@@ -59,7 +60,6 @@ class Verbs:
     """What only the link verbs has; `verify` is for pcie, too. `device` empty: the one that has the address."""
 
     device: str = ""
-    transport: str = "uc"
     verify: str = "all"
 
 
@@ -312,6 +312,13 @@ class SourceDtpStatus:
     window_timeouts: int
     late_ns: int
     cnps_received: int
+    send_errors: int = 0
+    acks: int = 0
+    naks: int = 0
+    rnr_naks: int = 0
+    retransmitted_packets: int = 0
+    retransmission_timeouts: int = 0
+    connection_errors: int = 0
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def _destination() -> t.Destination:
         module_width=1024,
         module_height=512,
         roce=t.Roce(),
-        verbs=t.Verbs("rxe0", "uc", "sampled"),
+        verbs=t.Verbs("rxe0", "sampled"),
         dataset=_dataset(),
         buffers=(buffer,),
     )

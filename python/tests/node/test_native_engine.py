@@ -114,12 +114,28 @@ def test_stalls_and_dead_modules_of_a_source_in_shared_memory_are_as_its_log_say
     assert outcome.books.partial == 50 + 10
 
 
-def test_a_receiver_is_told_what_only_the_link_verbs_has(tmp_path: Path) -> None:
+def test_a_transport_that_the_links_do_not_have_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     text = RUN.format(frames=20, output=tmp_path / "out", port=0)
-    path.write_text(text.replace("[link]\n", '[link]\ntransport = "rc"\n'))
-    with pytest.raises(EngineError, match="transport rc needs the link verbs on both sides"):
+    path.write_text(text.replace("[link]\n", '[link]\ntransport = "ud"\nkind = "verbs"\n'))
+    with pytest.raises(EngineError, match="transport ud needs the link roce on both sides"):
         NativeFactory("receiver").make(destination_telegram(load_plan(path)))
+
+
+def test_a_reliable_connection_repairs_what_is_dropped(tmp_path: Path) -> None:
+    outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", link='transport = "rc"')
+    assert outcome.good, outcome.problem
+    assert outcome.books.expected == outcome.books.complete == 200 + 40
+    status = outcome.emulator.source if outcome.emulator else None
+    assert status is not None
+    assert sum(dtp.retransmitted_packets for dtp in status.dtps) > 0
+    assert sum(dtp.connection_errors + dtp.send_errors for dtp in status.dtps) == 0
+
+
+def test_losses_of_datagrams_stand_in_the_books(tmp_path: Path) -> None:
+    outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", link='transport = "ud"')
+    assert outcome.good, [account.first_unexplained for account in outcome.accounts]
+    assert outcome.books.partial > 0
 
 
 def test_the_receiver_finds_what_the_emulator_injected(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ class Counter {
 struct ReceiverCounters {
   Counter packets, payload_bytes, events, duplicate_packets, late_packets, overrun_packets, icrc_exact, icrc_modulo_id,
       icrc_bad, malformed, unknown_qp, refused_key, sequence_drops, bad_records, crc_mismatches, ce_packets,
-      fecn_packets, becn_packets, cnps_sent;
+      fecn_packets, becn_packets, cnps_sent, acks, naks, rnr_naks, sequence_gaps;
 
   void add_to(ReceiverStats& sum) const noexcept {
     sum.packets += packets.get();
@@ -40,6 +40,10 @@ struct ReceiverCounters {
     sum.sequence_drops += sequence_drops.get();
     sum.bad_records += bad_records.get();
     sum.crc_mismatches += crc_mismatches.get();
+    sum.acks += acks.get();
+    sum.naks += naks.get();
+    sum.rnr_naks += rnr_naks.get();
+    sum.sequence_gaps += sequence_gaps.get();
     sum.ce_packets += ce_packets.get();
     sum.fecn_packets += fecn_packets.get();
     sum.becn_packets += becn_packets.get();

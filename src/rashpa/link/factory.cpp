@@ -31,8 +31,8 @@ std::string source_address(const EndOptions& options, const roce::Endpoint& dest
 }
 
 void check(const EndOptions& options) {
-  if (options.verbs.transport == verbs::Transport::rc && (options.kind != Kind::verbs || options.peer != Kind::verbs)) {
-    throw ConfigError("link: transport rc needs the link verbs on both sides; use transport uc");
+  if (options.roce.transport == roce::Transport::ud && (options.kind != Kind::roce || options.peer != Kind::roce)) {
+    throw ConfigError("link: transport ud needs the link roce on both sides; use transport uc or rc with verbs");
   }
   if ((options.kind == Kind::pcie) != (options.peer == Kind::pcie)) {
     throw ConfigError(fmt::format("link: pcie is memory that both sides map, but one side has {}; choose pcie for both",
@@ -82,8 +82,10 @@ SourceLinks::SourceLinks(const EndOptions& options, std::span<const std::byte> f
   if (options.kind == Kind::pcie && faults) {
     throw ConfigError("link: pcie has no packets that faults could hit; use link roce, or no packet faults");
   }
-  // An RNIC acknowledges images, not bytes: a window of bytes would only wait for its timeout.
-  if (options.peer == Kind::verbs) options_.roce.window_bytes = 0;
+  // Bytes are acknowledged by user-space receivers, and by rc to user-space senders. Elsewhere a window of them would
+  // only wait for its timeout.
+  const bool rc = options.roce.transport == roce::Transport::rc;
+  if (rc ? options.kind == Kind::verbs : options.peer == Kind::verbs) options_.roce.window_bytes = 0;
 }
 
 SourceLinks::~SourceLinks() = default;
@@ -94,7 +96,8 @@ SourceLink SourceLinks::make(const SourceDtp& dtp) {
 }
 
 SourceLink SourceLinks::make_roce(const SourceDtp& dtp) {
-  const bool from_rnic = options_.peer == Kind::verbs && options_.flow == roce::Flow::credits;
+  const bool listens = options_.flow == roce::Flow::credits || options_.roce.transport == roce::Transport::rc;
+  const bool from_rnic = options_.peer == Kind::verbs && listens;
   if (from_rnic && credits_ == nullptr) {
     credits_ = std::make_shared<roce::CreditListener>(source_address(options_, dtp.destination), kRocePort);
   }
@@ -158,6 +161,7 @@ DestinationLink::DestinationLink(const DestinationOptions& options, std::span<st
     config.address = end.address;
     config.threads = options.threads;
     config.pmtu = end.roce.pmtu;
+    config.transport = end.roce.transport;
     config.options = end.verbs;
     config.flow = end.flow;
     config.poll = end.poll;

@@ -49,7 +49,7 @@ struct EndOptions {
   Kind kind = Kind::roce;  ///< of this end
   Kind peer = Kind::roce;  ///< of the other end
   std::string address;   ///< of this end; verbs: one that an RNIC has, on the source side also a wildcard; pcie: unused
-  roce::Options roce{};  ///< pmtu, packetisation and window are for roce and verbs
+  roce::Options roce{};  ///< transport, pmtu, packetisation and window are for roce and verbs
   verbs::Options verbs{};  ///< `verify` is for verbs and pcie
   roce::Flow flow = roce::Flow::credits;
   roce::Poll poll = roce::Poll::event;

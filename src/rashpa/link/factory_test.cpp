@@ -36,10 +36,12 @@ TEST(LinkFactory, shared_memory_needs_pcie_on_both_sides_and_has_no_packets) {
   EXPECT_EQ(sharing_of(Kind::roce), memory::Sharing::process);
 }
 
-TEST(LinkFactory, reliable_connections_need_an_rnic_on_both_sides) {
+TEST(LinkFactory, datagrams_need_user_space_on_both_sides) {
   EndOptions options{.kind = Kind::roce, .peer = Kind::verbs, .address = "127.0.0.1"};
-  options.verbs.transport = verbs::Transport::rc;
+  options.roce.transport = roce::Transport::ud;
   EXPECT_THROW(SourceLinks(options, {}, std::nullopt), ConfigError);
+  options.peer = Kind::roce;
+  EXPECT_NO_THROW(SourceLinks(options, {}, std::nullopt));
 }
 
 TEST(LinkFactory, roce_version_1_is_for_user_space_on_both_sides) {
@@ -77,10 +79,14 @@ TEST_F(Destination, user_space_receivers_need_no_registration_and_count_from_zer
   EXPECT_TRUE(link.registration().empty());
 }
 
-TEST_F(Destination, each_side_says_where_it_is_and_credits_reach_the_source) {
+class Transports : public Destination, public testing::WithParamInterface<roce::Transport> {};
+
+TEST_P(Transports, each_side_says_where_it_is_and_credits_reach_the_source) {
+  options_.end.roce.transport = GetParam();
   DestinationLink link(options_, region_, {dtp_}, {&ring_}, bell_);
-  SourceLinks links({.kind = Kind::roce, .peer = Kind::roce, .address = "127.0.0.1", .roce = {.pmtu = 1024}}, {},
-                    std::nullopt);
+  SourceLinks links(
+      {.kind = Kind::roce, .peer = Kind::roce, .address = "127.0.0.1", .roce = {.transport = GetParam(), .pmtu = 1024}},
+      {}, std::nullopt);
   SourceLink source = links.make({.destination = link.endpoints()[0], .id = 0, .images = 10, .payload_bytes = 256});
   const std::vector<roce::Endpoint> ends{source.endpoint()};
   link.connect(ends);
@@ -90,6 +96,8 @@ TEST_F(Destination, each_side_says_where_it_is_and_credits_reach_the_source) {
   link.receiver().stop();
 }
 
+INSTANTIATE_TEST_SUITE_P(All, Transports,
+                         testing::Values(roce::Transport::uc, roce::Transport::rc, roce::Transport::ud));
 TEST_F(Destination, pcie_links_a_source_to_a_region_that_others_can_map) {
   options_.end.kind = options_.end.peer = Kind::pcie;
   EXPECT_THROW(DestinationLink(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError) << "this one cannot be mapped";

@@ -41,8 +41,16 @@ struct SenderStats {
   std::uint64_t payload_bytes = 0;
   std::uint64_t waits = 0;            ///< times the window or the queue was full
   std::uint64_t window_timeouts = 0;  ///< times the window was reopened without news from the receiver
-  std::uint64_t send_errors = 0;      ///< datagrams the system refused for good: lost, as if on the wire
+  std::uint64_t send_errors = 0;      ///< datagrams the system refused for good: lost, as if on the wire; of a
+                                      ///< connection in error: what it lost and took for nothing
   std::uint64_t cnps_received = 0;    ///< congestion notifications from the destination; nothing slows down for them
+  // Reliable connections of user space; those of an RNIC say nothing.
+  std::uint64_t acks = 0;                     ///< acknowledgements taken
+  std::uint64_t naks = 0;                     ///< negative ones: gaps, or refusals
+  std::uint64_t rnr_naks = 0;                 ///< times the receiver had no receive posted
+  std::uint64_t retransmitted_packets = 0;    ///< counted in `packets`, too
+  std::uint64_t retransmission_timeouts = 0;  ///< times nothing was heard for too long
+  std::uint64_t connection_errors = 0;        ///< 1: given up, nothing is sent any more
 };
 
 /// Source side of one DTP. All calls from the DTP's thread; none blocks longer than `poll`'s argument; none allocates.
@@ -127,7 +135,8 @@ struct ReceiverStats {
   std::uint64_t packets = 0;
   std::uint64_t payload_bytes = 0;  ///< accepted into the buffer; of links that see events alone: what those announce
   std::uint64_t events = 0;         ///< accepted
-  std::uint64_t duplicate_packets = 0;  ///< lines that had already arrived, events of images already decided
+  std::uint64_t duplicate_packets = 0;  ///< lines that had already arrived, events of images already decided; of
+                                        ///< reliable connections: packets already executed
   std::uint64_t late_packets = 0;       ///< for an image already decided (the slot was not touched)
   std::uint64_t overrun_packets = 0;    ///< for a slot that was not free
   std::uint64_t icrc_exact = 0;
@@ -143,6 +152,11 @@ struct ReceiverStats {
   std::uint64_t fecn_packets = 0;    ///< marked in the BTH: forward congestion
   std::uint64_t becn_packets = 0;    ///< marked in the BTH: backward congestion
   std::uint64_t cnps_sent = 0;       ///< congestion notifications sent to sources
+  // Reliable connections of user space.
+  std::uint64_t acks = 0;           ///< acknowledgements sent
+  std::uint64_t naks = 0;           ///< negative ones: gaps, or refusals
+  std::uint64_t rnr_naks = 0;       ///< "receiver not ready"
+  std::uint64_t sequence_gaps = 0;  ///< UD: packets missing at the moment a later one came
 };
 
 /// Destination side. Calls marked "any thread" are wait-free.

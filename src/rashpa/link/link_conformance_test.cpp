@@ -17,8 +17,9 @@ Pair make_inproc(const memory::Buffer& region, const std::vector<DestinationDtp>
 }
 
 Pair make_roce(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
-               roce::Packetisation packetisation) {
+               roce::Packetisation packetisation, roce::Transport transport = roce::Transport::uc) {
   roce::ReceiverConfig config;
+  config.options.transport = transport;
   config.options.packetisation = packetisation;
   config.options.pmtu = 1024;
   auto receiver =
@@ -44,6 +45,14 @@ Pair make_roce_only(const memory::Buffer& region, const std::vector<DestinationD
 Pair make_roce_fml(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                    Doorbell& bell) {
   return make_roce(region, dtps, ring, bell, roce::Packetisation::first_middle_last);
+}
+Pair make_roce_rc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+                  Doorbell& bell) {
+  return make_roce(region, dtps, ring, bell, roce::Packetisation::first_middle_last, roce::Transport::rc);
+}
+Pair make_roce_ud(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+                  Doorbell& bell) {
+  return make_roce(region, dtps, ring, bell, roce::Packetisation::only, roce::Transport::ud);
 }
 
 Pair make_pcie(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
@@ -78,6 +87,7 @@ Pair make_pcie_spin(const memory::Buffer& region, const std::vector<DestinationD
 INSTANTIATE_TEST_SUITE_P(Links, LinkContract,
                          ::testing::Values(std::pair{"inproc", &make_inproc}, std::pair{"roce", &make_roce_only},
                                            std::pair{"roce_first_middle_last", &make_roce_fml},
+                                           std::pair{"roce_rc", &make_roce_rc}, std::pair{"roce_ud", &make_roce_ud},
                                            std::pair{"pcie", &make_pcie_event},
                                            std::pair{"pcie_spinning", &make_pcie_spin}),
                          [](const auto& param) { return param.param.first; });

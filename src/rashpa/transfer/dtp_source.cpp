@@ -14,10 +14,10 @@ namespace rashpa::transfer {
 
 namespace {
 
-constexpr std::size_t kBatch = 64;              // two halves: one in flight while the other is made
-constexpr std::uint32_t kPollUs = 500;          // longest sleep while waiting for credits or the window
-constexpr std::int64_t kSpinNs = 60'000;        // the last stretch before a frame is due is spun, timers are coarser
-constexpr std::int64_t kDrainNs = 200'000'000;  // longest wait for the link to take the last packets
+constexpr std::size_t kBatch = 64;                // two halves: one in flight while the other is made
+constexpr std::uint32_t kPollUs = 500;            // longest sleep while waiting for credits or the window
+constexpr std::int64_t kSpinNs = 60'000;          // the last stretch before a frame is due is spun, timers are coarser
+constexpr std::int64_t kDrainNs = 5'000'000'000;  // longest wait for the link: a reliable one gives up by itself before
 
 // splitmix64: a seeded stream without state beyond one word.
 std::uint64_t next_random(std::uint64_t& state) noexcept {

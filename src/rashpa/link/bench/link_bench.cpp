@@ -53,6 +53,13 @@ struct Arguments {
   std::uint64_t events = 200'000;
 };
 
+roce::Transport transport_of(const std::string& name) {
+  if (name == "uc") return roce::Transport::uc;
+  if (name == "rc") return roce::Transport::rc;
+  if (name == "ud") return roce::Transport::ud;
+  throw ConfigError("link_bench: --transport is uc, rc or ud, not " + name);
+}
+
 Arguments parse(int count, char** values) {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
@@ -76,6 +83,8 @@ Arguments parse(int count, char** values) {
     } else if (name == "--packetisation") {
       arguments.load.roce.packetisation =
           value == "only" ? roce::Packetisation::only : roce::Packetisation::first_middle_last;
+    } else if (name == "--transport") {
+      arguments.load.roce.transport = transport_of(value);
     } else if (name == "--icrc") {
       arguments.load.roce.icrc = icrc_of(value);
     } else if (name == "--only") {
@@ -86,8 +95,8 @@ Arguments parse(int count, char** values) {
       arguments.events = std::stoul(value);
     } else {
       throw ConfigError("link_bench: no option " + name +
-                        "; there are --link --line-bytes --seconds --repeats --pmtu --window --packetisation --icrc "
-                        "--events --only --json");
+                        "; there are --link --line-bytes --seconds --repeats --pmtu --window --packetisation "
+                        "--transport --icrc --events --only --json");
     }
   }
   if (arguments.link != "roce" && arguments.link != "pcie") {

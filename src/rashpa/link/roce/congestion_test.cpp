@@ -54,16 +54,16 @@ TEST(Congestion, the_source_counts_what_is_meant_for_its_queue_pair) {
   CreditReader reader(self, kReceiver, kSource);
   CongestionNotifier right(kReceiver, kSource, 17, Framing::v2);
   auto bytes = copy_of(right.packet(0));
-  EXPECT_FALSE(reader.take(bytes, kReceiver)) << "it is no credit";
+  EXPECT_EQ(reader.take(bytes, kReceiver), CreditReader::Taken::nothing) << "it is no credit";
   EXPECT_EQ(reader.cnps(), 1U);
   bytes[20] ^= std::byte{1};
-  EXPECT_FALSE(reader.take(bytes, kReceiver));
+  EXPECT_EQ(reader.take(bytes, kReceiver), CreditReader::Taken::nothing);
   CongestionNotifier other(kReceiver, kSource, 18, Framing::v2);
   bytes = copy_of(other.packet(0));
-  EXPECT_FALSE(reader.take(bytes, kReceiver));
+  EXPECT_EQ(reader.take(bytes, kReceiver), CreditReader::Taken::nothing);
   CongestionNotifier elsewhere(Address("127.0.0.2", 4791), kSource, 17, Framing::v2);
   bytes = copy_of(elsewhere.packet(0));
-  EXPECT_FALSE(reader.take(bytes, Address("127.0.0.2", 4791)));
+  EXPECT_EQ(reader.take(bytes, Address("127.0.0.2", 4791)), CreditReader::Taken::nothing);
   EXPECT_EQ(reader.cnps(), 1U);
   EXPECT_EQ(reader.words().images, 0U);
 }

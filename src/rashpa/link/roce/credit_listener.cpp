@@ -20,8 +20,8 @@ UdpSocket bound_socket(const std::string& address, std::uint16_t port) {
 CreditListener::CreditListener(const std::string& address, std::uint16_t port)
     : socket_(bound_socket(address, port)), local_(socket_.local()) {}
 
-std::size_t CreditListener::add(const Endpoint& self, const Address& receiver) {
-  sources_.push_back(std::make_unique<Source>(self, receiver, local_));
+std::size_t CreditListener::add(const Endpoint& self, const Endpoint& receiver, Transport transport) {
+  sources_.push_back(std::make_unique<Source>(self, receiver, local_, transport));
   return sources_.size() - 1;
 }
 
@@ -40,11 +40,28 @@ void CreditListener::take() noexcept {
     if (bytes.size() < wire::kBth) continue;
     const std::uint32_t qpn = wire::load_bth(bytes.data()).qpn;
     for (auto& source : sources_) {
-      if (source->qpn != qpn || !source->reader.take(bytes, Address(from))) continue;
-      source->images.store(source->reader.words().images, std::memory_order_release);
-      source->bytes.store(source->reader.words().bytes, std::memory_order_release);
+      if (source->qpn == qpn) give(*source, bytes, Address(from));
     }
   }
+}
+
+void CreditListener::give(Source& source, std::span<std::byte> packet, const Address& from) noexcept {
+  const CreditReader::Taken taken = source.reader.take(packet, from);
+  if (taken == CreditReader::Taken::acknowledgement) {
+    source.acknowledgements.try_push(source.reader.acknowledgement());
+  } else if (taken == CreditReader::Taken::credit) {
+    source.images.store(source.reader.words().images, std::memory_order_release);
+    source.bytes.store(source.reader.words().bytes, std::memory_order_release);
+  }
+  if (const auto answer = source.reader.take_answer()) {
+    const auto reply = source.answers.packet(*answer);
+    const Address& to = source.answers.to();
+    sendto(socket_.fd(), reply.data(), reply.size(), MSG_DONTWAIT, to.get(), to.bytes());
+  }
+}
+
+bool CreditListener::take_acknowledgement(std::size_t number, Acknowledgement& out) noexcept {
+  return sources_[number]->acknowledgements.try_pop(out);
 }
 
 CreditWords CreditListener::words(std::size_t number) const noexcept {

@@ -30,7 +30,7 @@ class CreditListenerTest : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(CreditListenerTest, words_go_to_the_source_whose_queue_pair_is_named_whatever_port_they_come_from) {
-  const Address receiver(address_, 4791);
+  const Endpoint receiver{address_, 4791};
   const Endpoint one = source(17, 5);
   const Endpoint two = source(18, 6);
   const std::size_t first = listener_.add(one, receiver);
@@ -46,7 +46,7 @@ TEST_P(CreditListenerTest, a_wrong_key_changes_nothing_and_words_never_shrink) {
   const Endpoint right = source(17, 5);
   Endpoint wrong = right;
   wrong.rkey = 4;
-  const std::size_t number = listener_.add(right, Address(address_, 4791));
+  const std::size_t number = listener_.add(right, {address_, 4791});
   send(right, {.images = 3, .bytes = 30});
   send(wrong, {.images = 9, .bytes = 90});
   send(right, {.images = 2, .bytes = 20});

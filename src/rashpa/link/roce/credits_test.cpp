@@ -12,6 +12,8 @@
 namespace rashpa::link::roce {
 namespace {
 
+using Taken = CreditReader::Taken;
+
 std::vector<std::byte> copy_of(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
 
 TEST(Credits, words_only_grow_and_only_by_packets_meant_for_us) {
@@ -22,15 +24,15 @@ TEST(Credits, words_only_grow_and_only_by_packets_meant_for_us) {
   CreditReader reader(self, receiver, local);
   auto older = copy_of(writer.packet({5, 1000}));
   auto newer = copy_of(writer.packet({9, 5000}));
-  EXPECT_TRUE(reader.take(newer, receiver));
-  EXPECT_TRUE(reader.take(older, receiver)) << "a late packet is valid and does no harm";
+  EXPECT_EQ(reader.take(newer, receiver), Taken::credit);
+  EXPECT_EQ(reader.take(older, receiver), Taken::credit) << "a late packet is valid and does no harm";
   EXPECT_EQ(reader.words().images, 9U);
   EXPECT_EQ(reader.words().bytes, 5000U);
 
   const auto refused = [&](const Endpoint& target, const Address& from) {
     CreditWriter other(from, local, target);
     auto packet = copy_of(other.packet({100, 100000}));
-    return !reader.take(packet, from);
+    return reader.take(packet, from) == Taken::nothing;
   };
   Endpoint wrong = self;
   wrong.rkey ^= 1;
@@ -45,9 +47,9 @@ TEST(Credits, words_only_grow_and_only_by_packets_meant_for_us) {
   EXPECT_TRUE(refused(self, Address("127.0.0.2", 4791)));
   auto damaged = copy_of(writer.packet({200, 1}));
   damaged[30] ^= std::byte{1};
-  EXPECT_FALSE(reader.take(damaged, receiver));
+  EXPECT_EQ(reader.take(damaged, receiver), Taken::nothing);
   for (std::size_t size = 0; size < newer.size(); ++size) {
-    EXPECT_FALSE(reader.take(std::span(newer).first(size), receiver));
+    EXPECT_EQ(reader.take(std::span(newer).first(size), receiver), Taken::nothing);
   }
   EXPECT_EQ(reader.words().images, 9U);
 }
@@ -73,7 +75,7 @@ TEST(Credits, are_repeated_so_that_a_lost_one_heals) {
     const auto size = recv(socket.fd(), bytes.data(), bytes.size(), 0);
     ASSERT_GT(size, 0);
     if (i == 3) {
-      EXPECT_TRUE(reader.take(std::span(bytes).first(static_cast<std::size_t>(size)), from));
+      EXPECT_EQ(reader.take(std::span(bytes).first(static_cast<std::size_t>(size)), from), Taken::credit);
     }
   }
   EXPECT_EQ(reader.words().images, 6U);

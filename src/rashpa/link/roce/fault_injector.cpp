@@ -13,9 +13,10 @@ constexpr std::size_t kWorst = 12;
 }  // namespace
 
 FaultInjector::FaultInjector(const FaultConfig& config, std::uint32_t dtp, std::uint64_t images,
-                             std::uint64_t payload_bytes, std::uint32_t pmtu, PacketBatch& batch)
+                             std::uint64_t payload_bytes, std::uint32_t pmtu, Transport transport, PacketBatch& batch)
     : dice_(config, dtp),
       log_(images, payload_bytes),  // no packet of a line is shorter than one byte
+      transport_(transport),
       batch_(&batch),
       images_(images),
       copy_size_(std::max<std::size_t>(pmtu, FrameRecord::kBytes)) {
@@ -83,12 +84,14 @@ void FaultInjector::inject(const Item& item, Fault fault) noexcept {
 
 void FaultInjector::wire(const Item& item) noexcept {
   batch_->append(item.packet);
+  if (transport_ == Transport::rc) return;
   if (item.event) {
     log_.event_arrives(item.packet.psn, item.number);
   } else {
     const std::uint8_t opcode = item.packet.opcode;
-    log_.line_arrives(item.packet.psn, item.number, opcode == wire::write_first || opcode == wire::write_only,
-                      opcode == wire::write_last || opcode == wire::write_only);
+    const bool only = opcode == wire::write_only || opcode == wire::ud_send_only;
+    log_.line_arrives(item.packet.psn, item.number, only || opcode == wire::write_first,
+                      only || opcode == wire::write_last);
   }
 }
 

@@ -11,16 +11,22 @@ namespace rashpa::link::roce {
 
 /// Stands between a sender and its batch: drops, doubles, delays and damages packets, and tells the log what really
 /// leaves. Packets without a fault join the same datagrams as ever. Takes all memory in the constructor.
+///
+/// With RC every transmission may be hit, repetitions included, and the link repairs it: the log then says `complete`
+/// for every image whose event was acknowledged, which without a broken connection is every image. The counts stay what
+/// was injected.
 class FaultInjector {
  public:
   FaultInjector(const FaultConfig& config, std::uint32_t dtp, std::uint64_t images, std::uint64_t payload_bytes,
-                std::uint32_t pmtu, PacketBatch& batch);
+                std::uint32_t pmtu, Transport transport, PacketBatch& batch);
 
   /// One more packet may be given: the batch and the copies have room for the worst that can follow from it.
   [[nodiscard]] bool ready() const noexcept;
   void line(const Outgoing& packet) noexcept;
   /// The event of image `index`; all lines given before belong to that image.
   void event(const Outgoing& packet, std::uint64_t index) noexcept;
+  /// RC: the event of image `index` was acknowledged.
+  void event_acknowledged(std::uint64_t index) noexcept { log_.complete(index); }
   /// Sends the packets that are held back, in their order; for when nothing follows that they could be late for.
   void release_held() noexcept;
   [[nodiscard]] std::size_t held() const noexcept { return held_count_; }
@@ -57,6 +63,7 @@ class FaultInjector {
 
   FaultDice dice_;
   FateLog log_;
+  Transport transport_;
   PacketBatch* batch_;
   std::uint64_t images_;
   std::uint64_t lines_ = 0;  // packets of the image being sent

@@ -59,6 +59,11 @@ class FateLog {
   /// The event of the image named to lines_end() or of the one before reaches the wire intact.
   void event_arrives(std::uint32_t psn, std::uint64_t index) noexcept;
 
+  /// The image arrives whatever became of its packets.
+  void complete(std::uint64_t index) noexcept {
+    if (index < images_) fates_[index].store(Completeness::complete, std::memory_order_relaxed);
+  }
+
   [[nodiscard]] std::uint64_t images() const noexcept { return images_; }
   /// Any thread. `open` while the image has not been sent.
   [[nodiscard]] Completeness fate(std::uint64_t index) const noexcept {

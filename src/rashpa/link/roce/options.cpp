@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/link/roce/wire.hpp"
 
 namespace rashpa::link::roce {
 
@@ -13,12 +14,22 @@ void check(const Options& options) {
   if (!std::has_single_bit(options.pmtu) || options.pmtu < 256 || options.pmtu > 4096) {
     throw ConfigError(fmt::format("roce: pmtu {} is not allowed; use 256, 512, 1024, 2048 or 4096", options.pmtu));
   }
+  if (options.transport == Transport::ud && options.packetisation != Packetisation::only) {
+    throw ConfigError("roce: a UD message is one packet; use packetisation only with transport ud");
+  }
+}
+
+std::uint32_t packet_payload(const Options& options) noexcept {
+  constexpr std::uint32_t kAligned = 64;
+  static_assert(wire::LineHeader::kBytes < kAligned, "what is rounded away must hold the line header");
+  return options.transport == Transport::ud ? options.pmtu - kAligned : options.pmtu;
 }
 
 std::uint32_t line_map_unit(const Placement& placement, const Options& options) noexcept {
   const bool merged = options.packetisation == Packetisation::first_middle_last && placement.contiguous();
-  if (!merged && placement.line_bytes <= options.pmtu) return placement.line_bytes;
-  return std::gcd(placement.line_bytes, options.pmtu);
+  const std::uint32_t payload = packet_payload(options);
+  if (!merged && placement.line_bytes <= payload) return placement.line_bytes;
+  return std::gcd(placement.line_bytes, payload);
 }
 
 }  // namespace rashpa::link::roce

@@ -6,6 +6,11 @@
 
 namespace rashpa::link::roce {
 
+/// The queue pairs' transport. `uc`: Unreliable Connected, what RASHPA uses: a lost packet is lost. `rc`: Reliable
+/// Connected, the link repairs losses itself. `ud`: Unreliable Datagram, SEND with a line header of our own; user space
+/// on both sides.
+enum class Transport : std::uint8_t { uc, rc, ud };
+
 /// How a DTP's bytes become packets. `only`: every packet is a whole message, one lost packet costs one packet.
 /// `first_middle_last`: long messages are cut at the path MTU, as an RNIC does; one lost packet costs the rest of its
 /// message.
@@ -29,17 +34,19 @@ enum class IcrcMode : std::uint8_t { full, modulo_id, off };
 /// both ends are on one Ethernet, addresses are link-local GIDs (gid.hpp), sockets are AF_PACKET (CAP_NET_RAW).
 enum class Framing : std::uint8_t { v2, v1 };
 
-/// How packets are made and checked. Both ends of a DTP must agree on `pmtu`, `packetisation` and `framing`.
+/// How packets are made and checked. Both ends of a DTP must agree on `transport`, `pmtu`, `packetisation` and
+/// `framing`.
 struct Options {
-  std::uint32_t pmtu = 4096;  ///< 256, 512, 1024, 2048 or 4096 payload bytes a packet
+  Transport transport = Transport::uc;
+  std::uint32_t pmtu = 4096;  ///< 256, 512, 1024, 2048 or 4096 payload bytes a packet, with ud the line header included
   Packetisation packetisation = Packetisation::only;
   bool gso = true;  ///< v2: send up to 64 KiB of packets as one datagram that the kernel cuts (UDP_SEGMENT)
   bool gro = true;  ///< v2 by UDP sockets: take merged datagrams from the kernel (UDP_GRO)
   IcrcMode icrc = IcrcMode::modulo_id;
   Framing framing = Framing::v2;
   std::uint64_t window_bytes =
-      1U << 20;  ///< payload in flight per DTP before news is needed; 0: no window. Only with credits.
-                 ///< Windows of all DTPs of a receiver thread should fit its socket buffer.
+      1U << 20;  ///< payload in flight per DTP before news is needed; 0: no window. Only with credits; with rc always:
+                 ///< what is not acknowledged. Windows of all DTPs of a receiver thread should fit its socket buffer.
   std::uint32_t socket_buffer = 8U << 20;  ///< bytes asked of the kernel for each socket
 };
 
@@ -58,6 +65,9 @@ struct Endpoint {
 /// Throws ConfigError when a member is not allowed.
 void check(const Options& options);
 
+/// Most bytes of lines in one packet: the path MTU; with ud what the line header leaves of it, rounded down to a
+/// multiple of 64, so that pieces of a line start where caches and vector stores like it.
+std::uint32_t packet_payload(const Options& options) noexcept;
 /// MTU of the Ethernet that `pmtu` payload bytes a packet need with framing v1.
 constexpr std::uint32_t v1_mtu(std::uint32_t pmtu) noexcept {
   return pmtu + 40 /* GRH */ + 12 /* BTH */ + 16 /* RETH */ + 4 /* ImmDt */ + 4 /* ICRC */;
@@ -65,9 +75,9 @@ constexpr std::uint32_t v1_mtu(std::uint32_t pmtu) noexcept {
 
 /// The unit in which the line map of a DTP counts: it divides a line, and every packet starts and ends on a multiple of
 /// it, counted in payload bytes from the first line. Writes are runs of whole lines (merged where the destination is
-/// contiguous), or pieces of a line cut at multiples of the path MTU. `only` never cuts a line that fits a packet, so
-/// its unit is then the line; `first_middle_last` cuts merged runs at multiples of the path MTU. All starts are sums of
-/// multiples of line_bytes and pmtu: in general the unit is their greatest common divisor.
+/// contiguous), or pieces of a line cut at multiples of packet_payload(). `only` never cuts a line that fits a packet,
+/// so its unit is then the line; `first_middle_last` cuts merged runs at multiples of packet_payload(). All starts are
+/// sums of multiples of line_bytes and packet_payload(): in general the unit is their greatest common divisor.
 std::uint32_t line_map_unit(const Placement& placement, const Options& options) noexcept;
 
 }  // namespace rashpa::link::roce

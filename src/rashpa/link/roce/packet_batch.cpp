@@ -71,8 +71,12 @@ std::uint32_t PacketBatch::append(const Outgoing& packet, std::uint32_t crc32c) 
   Slot& slot = slots_[packets_++];
   const std::uint32_t pad = wire::pad_of(packet.bytes);
   std::byte* const header = slot.header.data();
-  wire::store_bth(header, packet.opcode, pad, qpn_, packet.psn);
+  wire::store_bth(header, packet.opcode, pad, qpn_, packet.psn, packet.ack_request);
   std::size_t at = wire::kBth;
+  if (packet.has_deth) {
+    wire::store_deth(header + at, packet.deth);
+    at += wire::kDeth;
+  }
   if (packet.has_reth) {
     wire::store_reth(header + at, packet.reth);
     at += wire::kReth;
@@ -80,6 +84,10 @@ std::uint32_t PacketBatch::append(const Outgoing& packet, std::uint32_t crc32c) 
   if (packet.has_immediate) {
     wire::store_be(header + at, packet.immediate);
     at += wire::kImmediate;
+  }
+  if (packet.has_deth) {
+    wire::store_line_header(header + at, packet.line);
+    at += wire::LineHeader::kBytes;
   }
   slot.header_bytes = static_cast<std::uint32_t>(at);
   slot.payload_bytes = packet.bytes;

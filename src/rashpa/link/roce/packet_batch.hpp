@@ -21,9 +21,13 @@ namespace rashpa::link::roce {
 struct Outgoing {
   std::uint8_t opcode = 0;
   bool has_reth = false;
+  bool has_deth = false;  ///< and a line header behind the extended headers
   bool has_immediate = false;
+  bool ack_request = false;
   std::uint32_t psn = 0;
   wire::Reth reth{};
+  wire::Deth deth{};
+  wire::LineHeader line{};
   std::uint32_t immediate = 0;
   const std::byte* payload = nullptr;  ///< must stay until the batch is sent, but for events, which are copied
   std::uint32_t bytes = 0;
@@ -64,7 +68,7 @@ class PacketBatch {
 
  private:
   struct Slot {
-    std::array<std::byte, 32> header;
+    std::array<std::byte, 48> header;
     std::array<std::byte, 8> tail;
     std::array<std::byte, FrameRecord::kBytes> record;
     std::uint32_t header_bytes;

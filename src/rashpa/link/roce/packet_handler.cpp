@@ -8,6 +8,7 @@ namespace rashpa::link::roce {
 
 namespace {
 constexpr std::size_t kPaths = 256;
+constexpr std::uint8_t kReceiverNotReady = 12;  // 0.64 ms, as our queue pairs of verbs say
 
 bool same(const Address& a, const Address& b) noexcept {
   return a.v6() == b.v6() && a.port() == b.port() && a.ip() == b.ip();
@@ -21,8 +22,10 @@ std::uint32_t unit_of(const DestinationDtp& dtp, const Options& options) noexcep
 }  // namespace
 
 DtpPort::DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
-                 std::span<std::byte> region, NotFree not_free, ReceiverCounters& counters)
+                 std::span<std::byte> region, NotFree not_free, ReceiverCounters& counters, std::uint32_t first_psn)
     : responder(options.pmtu, rkey, region.size()),
+      rc(options.pmtu, rkey, region.size(), first_psn, kReceiverNotReady),
+      ud(options.pmtu, rkey, region.size()),
       assembly(dtp, list_index, unit_of(dtp, options), region, not_free, counters) {}
 
 PacketHandler::PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<DtpPort*> ports,
@@ -90,22 +93,27 @@ void PacketHandler::packet(std::span<std::byte> bytes, Identification id, IcrcPa
   }
   constexpr std::byte kMarks{kFecn | kBecn};
   if (datagram.congestion || (bytes[4] & kMarks) != std::byte{0}) count_marks(port, bytes[4] & kMarks, datagram);
-  UcWrite write;
-  const UcVerdict verdict = port.responder.receive(bth, bytes, write);
+  AcceptedWrite write;
+  const bool accepted = respond(port, bth, bytes, write);
   // What was dropped by the responder has left the network, too: RETH and immediate are counted with it, which does no
   // harm.
-  port.received_bytes +=
-      verdict == UcVerdict::accepted ? write.payload.size() : bytes.size() - wire::kBth - wire::kIcrc;
-  switch (verdict) {
-    case UcVerdict::accepted:
-      return deliver(port, write, check_icrc ? std::optional(payload_crc) : std::nullopt, datagram.now, out);
-    case UcVerdict::malformed:
-      return counters_->malformed.add(1);
-    case UcVerdict::sequence_drop:
-      return counters_->sequence_drops.add(1);
-    case UcVerdict::refused:
-      return counters_->refused_key.add(1);
+  port.received_bytes += accepted ? write.payload.size() : bytes.size() - wire::kBth - wire::kIcrc;
+  if (accepted) {
+    deliver(port, write, check_icrc ? std::optional(payload_crc) : std::nullopt, datagram.now, out);
   }
+}
+
+bool PacketHandler::respond(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+                            AcceptedWrite& write) noexcept {
+  switch (options_.transport) {
+    case Transport::uc:
+      return respond_uc(port, bth, bytes, write);
+    case Transport::rc:
+      return respond_rc(port, bth, bytes, write);
+    case Transport::ud:
+      return respond_ud(port, bth, bytes, write);
+  }
+  return false;
 }
 
 void PacketHandler::count_marks(DtpPort& port, std::byte marks, const Datagram& datagram) noexcept {
@@ -116,7 +124,7 @@ void PacketHandler::count_marks(DtpPort& port, std::byte marks, const Datagram& 
   port.congested = congested_ = true;
 }
 
-void PacketHandler::deliver(DtpPort& port, const UcWrite& write, std::optional<std::uint32_t> payload_crc,
+void PacketHandler::deliver(DtpPort& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc,
                             std::int64_t now, ArrivalOutput& out) noexcept {
   if (write.starts_message) {
     // A message is bound to the image that its first packet meets: what comes after the image was decided is late.

@@ -13,16 +13,21 @@
 #include "rashpa/link/roce/address.hpp"
 #include "rashpa/link/roce/icrc.hpp"
 #include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/roce/rc_responder.hpp"
 #include "rashpa/link/roce/uc_responder.hpp"
+#include "rashpa/link/roce/ud_responder.hpp"
 
 namespace rashpa::link::roce {
 
 /// One DTP on the receiving side. Owned by one link thread, but for the two words that others write.
 struct DtpPort {
   DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
-          std::span<std::byte> region, NotFree not_free, ReceiverCounters& counters);
+          std::span<std::byte> region, NotFree not_free, ReceiverCounters& counters, std::uint32_t first_psn = 0);
 
-  UcResponder responder;
+  UcResponder responder;  // the one of the link's transport is used, the others rest
+  RcResponder rc;
+  UdResponder ud;
+  std::optional<Acknowledgement> credit_acknowledged;  // RC: the latest that came, for who writes credits
   Assembly assembly;
   Target target;                    // of the open message
   std::uint64_t target_offset = 0;  // destination offset of its first byte
@@ -71,7 +76,12 @@ class PacketHandler {
   void packet(std::span<std::byte> bytes, Identification id, IcrcPath& path, const Datagram& datagram,
               ArrivalOutput& out) noexcept;
   void count_marks(DtpPort& port, std::byte marks, const Datagram& datagram) noexcept;
-  void deliver(DtpPort& port, const UcWrite& write, std::optional<std::uint32_t> payload_crc, std::int64_t now,
+  /// What the transport's responder makes of a packet; true when it is to be delivered.
+  bool respond(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
+  bool respond_uc(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
+  bool respond_rc(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
+  bool respond_ud(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
+  void deliver(DtpPort& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc, std::int64_t now,
                ArrivalOutput& out) noexcept;
   void decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept;
 

@@ -13,10 +13,10 @@ std::uint32_t packet_icrc(NetworkHeader kind, std::span<const std::byte> network
   const std::size_t ip = masked.size();
   masked.insert(masked.end(), network.begin(), network.end());
   if (kind == NetworkHeader::ipv4) {
-    for (const std::size_t at : {1, 8, 10, 11}) masked[ip + at] = kOnes;  // TOS, TTL, header checksum
+    for (const std::size_t at : {1U, 8U, 10U, 11U}) masked[ip + at] = kOnes;  // TOS, TTL, header checksum
   } else {
     masked[ip] |= std::byte{0x0F};  // traffic class and flow label, hop limit
-    for (const std::size_t at : {1, 2, 3, 7}) masked[ip + at] = kOnes;
+    for (const std::size_t at : {1U, 2U, 3U, 7U}) masked[ip + at] = kOnes;
   }
   if (!udp.empty()) {
     masked.insert(masked.end(), udp.begin(), udp.end());

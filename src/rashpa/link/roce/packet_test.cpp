@@ -10,6 +10,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/roce/icrc.hpp"
+#include "rashpa/link/roce/ud_responder.hpp"
 
 namespace rashpa::link::roce {
 namespace {
@@ -113,6 +114,28 @@ TEST(Packet, reference_vectors_come_back_byte_for_byte) {
   }
 }
 
+// schema/line_header.md
+TEST(Packet, golden_line_headers_are_taken_by_the_responder_of_ud) {
+  int found = 0;
+  for (const Record& record : read_golden("schema/golden/roce_packets.json")) {
+    const bool line = record.at("name") == "UD line";
+    if (!line && record.at("name") != "UD record") continue;
+    ++found;
+    const Bytes bytes = unhex(record.at("layer2"));
+    const auto transport = std::span(bytes).subspan(14 + (line ? 28 : 48));
+    UdResponder responder(256, 0xCAFE0001, 1 << 20);
+    AcceptedWrite write;
+    ASSERT_EQ(responder.receive(wire::load_bth(transport.data()), transport, write), UdVerdict::accepted);
+    EXPECT_EQ(write.offset, line ? 0x12340U : 0x20000U);
+    EXPECT_EQ(write.payload.size(), line ? 192U : 128U);
+    EXPECT_EQ(write.payload[1], std::byte{10});
+    EXPECT_EQ(write.has_immediate, !line);
+    EXPECT_EQ(wire::header_bytes(static_cast<std::uint8_t>(transport[0])),
+              static_cast<std::size_t>(write.payload.data() - transport.data()));
+  }
+  EXPECT_EQ(found, 2);
+}
+
 Packet small_packet() {
   Packet packet;
   packet.ipv4.emplace();
@@ -152,7 +175,7 @@ TEST(Packet, nearly_every_damage_is_bad_and_not_modulo_id) {
   const Bytes good = encode(small_packet());
   int bad = 0;
   int bits = 0;
-  for (std::size_t bit = 28 * 8; bit < good.size() * 8; ++bit) {
+  for (std::size_t bit = std::size_t{28} * 8; bit < good.size() * 8; ++bit) {
     if (bit / 8 == 28 + 4) continue;
     Bytes damaged = good;
     damaged[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));

@@ -65,8 +65,8 @@ RoceReceiver::Impl::Impl(const ReceiverConfig& config, std::span<std::byte> regi
   const NotFree not_free = config.flow == Flow::credits ? NotFree::late : NotFree::overrun;
   for (std::uint32_t t = 0; t < config.threads; ++t) counters_.push_back(std::make_unique<ReceiverCounters>());
   for (std::uint32_t d = 0; d < dtps.size(); ++d) {
-    ports_.push_back(
-        std::make_unique<DtpPort>(dtps[d], d, config.options, rkey_, region, not_free, *counters_[d % config.threads]));
+    ports_.push_back(std::make_unique<DtpPort>(dtps[d], d, config.options, rkey_, region, not_free,
+                                               *counters_[d % config.threads], config.first_psn));
   }
   for (std::uint32_t t = 0; t < config.threads; ++t) {
     std::vector<DtpPort*> own(ports_.size(), nullptr);

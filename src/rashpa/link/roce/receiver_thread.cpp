@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kDecideNs = 1'000'000;  // close() is seen at least so often
 constexpr std::int64_t kSpinNs = 30'000;       // asking so long before sleeping saves the source a wake-up per batch
 constexpr std::int64_t kCreditNs = 2'000'000;  // credits are repeated so often, so that a lost one heals
+constexpr std::int64_t kCreditAgainNs = 10'000'000;  // and those of reliable connections while nobody acknowledges them
 
 // Of queue pairs base_qpn …, DTP d is served by thread d mod threads.
 QpnShare share_of(const ReceiverConfig& config, std::uint32_t number, std::uint32_t base_qpn, std::size_t dtps) {
@@ -39,6 +40,8 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
       counters_(&counters),
       socket_(config, number, share_of(config, number, base_qpn, ports_.size()), counters),
       handler_(config.options, base_qpn, ports_, counters),
+      base_qpn_(base_qpn),
+      answers_(ports_.size()),
       credits_(ports_.size()),
       event_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (event_fd_ < 0) throw ResourceError(fmt::format("roce: eventfd: {}; are too many files open?", errno_text(errno)));
@@ -63,8 +66,12 @@ void ReceiverThread::connect(std::uint32_t index, const Endpoint& source) {
   const Address from = socket_.answer_from(to);
   ports_[index]->source_known = true;
   ports_[index]->source_ip = to.ip();
+  const Transport transport = config_.options.transport;
   const Framing framing = config_.options.framing;
-  if (config_.flow == Flow::credits) credits_[index].writer.emplace(from, to, source, framing);
+  if (transport == Transport::rc) answers_.connect(index, from, to, source.qpn, framing);
+  if (config_.flow == Flow::credits) {
+    credits_[index].writer.emplace(from, to, source, framing, transport, base_qpn_ + index);
+  }
   credits_[index].notifier.emplace(from, to, source.qpn, framing);
 }
 
@@ -98,23 +105,39 @@ void ReceiverThread::answer_congestion(std::int64_t now) noexcept {
   }
 }
 
-// Sends the words that have changed enough to matter: always when the socket has run empty, else when a quarter of the
-// window has come. Unchanged words are repeated from time to time, but only when the socket is empty: a source that
-// hears the same again knows that nothing of what it sent is still on its way.
+// The packet for one DTP, if its words have changed enough to matter: always when the socket has run empty, else when a
+// quarter of the window has come. Unchanged words are repeated from time to time, but only when the socket is empty: a
+// source that hears the same again knows that nothing of what it sent is still on its way. With RC the acknowledgements
+// open the window, so that only images matter; one packet is on its way, and repeated until it is acknowledged.
+std::span<const std::byte> ReceiverThread::due_credit(DtpPort& port, CreditState& credit, bool drained,
+                                                      std::int64_t now) const noexcept {
+  const bool rc = config_.options.transport == Transport::rc;
+  if (rc && port.credit_acknowledged) {
+    credit.writer->take(*port.credit_acknowledged);
+    port.credit_acknowledged.reset();
+  }
+  if (credit.writer->unacknowledged()) {
+    if (now - credit.sent_ns <= kCreditAgainNs) return {};
+    credit.sent_ns = now;
+    return credit.writer->again();
+  }
+  const CreditWords words{port.assembly.granted(), port.received_bytes};
+  const std::uint64_t news = words.bytes - credit.sent.bytes;
+  const bool bytes_due = !rc && (news > news_bytes_ || (drained && (news != 0 || now - credit.sent_ns > kCreditNs)));
+  if (words.images == credit.sent.images && !bytes_due) return {};
+  credit.sent = words;
+  credit.sent_ns = now;
+  return credit.writer->packet(words);
+}
+
 void ReceiverThread::send_credits(bool drained, std::int64_t now) noexcept {
   if (config_.flow != Flow::credits) return;
   std::size_t count = 0;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     CreditState& credit = credits_[i];
     if (!credit.writer) continue;
-    const CreditWords words{ports_[i]->assembly.granted(), ports_[i]->received_bytes};
-    const std::uint64_t news = words.bytes - credit.sent.bytes;
-    const bool due = words.images != credit.sent.images || news > news_bytes_ ||
-                     (drained && (news != 0 || now - credit.sent_ns > kCreditNs));
-    if (!due) continue;
-    credit.sent = words;
-    credit.sent_ns = now;
-    const auto packet = credit.writer->packet(words);
+    const auto packet = due_credit(*ports_[i], credit, drained, now);
+    if (packet.empty()) continue;
     credit_pieces_[count] = {const_cast<std::byte*>(packet.data()), packet.size()};  // NOLINT: the kernel only reads
     msghdr& header = credit_messages_[count].msg_hdr;
     header = {};
@@ -170,6 +193,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
     const std::int64_t now = now_ns();
     if (!datagrams.empty()) {
       handle(datagrams, now);
+      if (config_.options.transport == Transport::rc) answers_.send(ports_, socket_, *counters_);
       last_packet = now;
     }
     if (datagrams.empty() || now - last_decide > kDecideNs) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/roce/answers.hpp"
 #include "rashpa/link/roce/congestion.hpp"
 #include "rashpa/link/roce/credits.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
@@ -49,6 +50,8 @@ class ReceiverThread final : private ArrivalOutput {
   void handle(std::span<Datagram> datagrams, std::int64_t now) noexcept;
   void answer_congestion(std::int64_t now) noexcept;
   void send_credits(bool drained, std::int64_t now) noexcept;
+  [[nodiscard]] std::span<const std::byte> due_credit(DtpPort& port, CreditState& credit, bool drained,
+                                                      std::int64_t now) const noexcept;
   void sleep() noexcept;
   [[nodiscard]] bool something_changed() const noexcept;
 
@@ -60,6 +63,8 @@ class ReceiverThread final : private ArrivalOutput {
   ReceiverCounters* counters_;
   ReceiverSocket socket_;
   PacketHandler handler_;
+  std::uint32_t base_qpn_;
+  Answers answers_;
   std::vector<CreditState> credits_;
   const std::atomic<bool>* stop_ = nullptr;
   std::atomic<bool> sleeping_{false};

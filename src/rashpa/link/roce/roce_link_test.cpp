@@ -1,168 +1,17 @@
 /// Sender → receiver over loopback sockets.
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <map>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/roce/receiver.hpp"
-#include "rashpa/link/roce/sender.hpp"
-#include "rashpa/link/testing.hpp"
+#include "rashpa/link/roce/loopback_chain.hpp"
 
 namespace rashpa::link::roce {
 namespace {
 
+using testing::Chain;
+using testing::ChainConfig;
 using testing::end_of;
+using testing::have_ipv6;
 using testing::small_dtp;
-using testing::Source;
-
-/// One receiver with its sources, all in this process; the test is the scheduler.
-struct ChainConfig {
-  std::string address = "127.0.0.1";
-  Options options{};
-  Flow flow = Flow::credits;
-  std::vector<DestinationDtp> dtps;
-  std::optional<FaultConfig> faults{};
-  std::uint32_t threads = 1;
-  Poll poll = Poll::event;
-};
-
-class Chain {
- public:
-  explicit Chain(const ChainConfig& setup) : setup_(setup) {
-    std::uint64_t bytes = 0;
-    for (const auto& dtp : setup.dtps) bytes = std::max(bytes, end_of(dtp));
-    region_.resize(bytes);
-    std::vector<ArrivalRing*> rings;
-    for (std::uint32_t t = 0; t < setup.threads; ++t) {
-      rings_.push_back(std::make_unique<ArrivalRing>(1024));
-      rings.push_back(rings_.back().get());
-    }
-    ReceiverConfig config;
-    config.bind_address = setup.address;
-    config.threads = setup.threads;
-    config.options = setup.options;
-    config.flow = setup.flow;
-    config.poll = setup.poll;
-    receiver = std::make_unique<RoceReceiver>(config, region_, setup.dtps, rings, bell_);
-    const auto endpoints = receiver->endpoints();
-    std::vector<Endpoint> sources;
-    for (std::size_t d = 0; d < setup.dtps.size(); ++d) {
-      SenderConfig source;
-      source.bind_address = setup.address;
-      source.destination = endpoints[d];
-      if (source.destination.address == "0.0.0.0") source.destination.address = "127.0.0.1";
-      source.options = setup.options;
-      source.flow = setup.flow;
-      source.dtp = setup.dtps[d].id;
-      source.images = setup.dtps[d].images;
-      source.payload_bytes = setup.dtps[d].placement.payload_bytes();
-      source.faults = setup.faults;
-      senders.push_back(std::make_unique<RoceSender>(source));
-      sources.push_back(senders.back()->endpoint());
-    }
-    receiver->connect(sources);
-  }
-
-  /// Sends all images of all DTPs, takes all arrivals, closes what stays undecided when the sources are done and quiet.
-  void run() {
-    std::atomic<bool> stop{false};
-    std::atomic<std::size_t> running{setup_.dtps.size()};
-    receiver->start();
-    std::vector<std::jthread> threads;
-    for (std::size_t d = 0; d < setup_.dtps.size(); ++d) {
-      threads.emplace_back([&, d] {
-        Source source(setup_.dtps[d], *senders[d]);
-        const auto give_up = [&] { return stop.load(); };
-        for (std::uint64_t k = 0; k < setup_.dtps[d].images && source.send(k, give_up); ++k) {
-        }
-        source.drain(give_up);
-        --running;
-      });
-    }
-    collect(running);
-    stop = true;
-    threads.clear();
-    receiver->stop();
-  }
-
-  void take(const Arrival& arrival) {
-    auto& list = arrivals[arrival.dtp];
-    EXPECT_EQ(arrival.index, list.size()) << "in order, no gaps";
-    if (arrival.completeness == Completeness::complete) check_pixels(arrival);
-    if (arrival.map != nullptr) {
-      EXPECT_EQ(arrival.map->lines_missing(), arrival.lines_missing);
-      EXPECT_FALSE(arrival.map->full());
-    }
-    list.push_back(arrival);
-    receiver->release(arrival.dtp, arrival.index + 1);
-  }
-
-  ChainConfig setup_;
-  std::vector<std::byte> region_;
-  std::vector<std::unique_ptr<ArrivalRing>> rings_;
-  Doorbell bell_;
-  std::unique_ptr<RoceReceiver> receiver;
-  std::vector<std::unique_ptr<RoceSender>> senders;
-  std::map<std::uint32_t, std::vector<Arrival>> arrivals;
-
- private:
-  void collect(const std::atomic<std::size_t>& running) {
-    std::uint64_t expected = 0;
-    for (const auto& dtp : setup_.dtps) expected += dtp.images;
-    std::uint64_t taken = 0;
-    const std::int64_t start = now_ns();
-    std::int64_t news = start;
-    while (taken < expected) {
-      const auto seen = bell_.count();
-      Arrival arrival;
-      for (auto& ring : rings_) {
-        while (ring->try_pop(arrival)) {
-          take(arrival);
-          ++taken;
-          news = now_ns();
-        }
-      }
-      // The scheduler's deadline: the sources have sent everything and nothing more comes.
-      if (running != 0) {
-        news = now_ns();
-      } else if (now_ns() - news > 200'000'000) {
-        for (std::uint32_t d = 0; d < setup_.dtps.size(); ++d) receiver->close(d, setup_.dtps[d].images);
-        ++closes;
-        news = now_ns();
-      }
-      ASSERT_LT(now_ns() - start, 100'000'000'000) << taken << " of " << expected;
-      bell_.wait(seen, std::chrono::milliseconds(2));
-    }
-  }
-  void check_pixels(const Arrival& arrival) {
-    const DestinationDtp& dtp = setup_.dtps[arrival.dtp];
-    const Placement& p = dtp.placement;
-    std::uint32_t crc = 0;
-    for (std::uint32_t line = 0; line < p.lines; ++line) {
-      crc = crc32c({region_.data() + p.image_offset(arrival.index) + line * p.pitch, p.line_bytes}, crc);
-    }
-    EXPECT_EQ(crc, arrival.record.payload_crc32c);
-    EXPECT_EQ(arrival.record.frame_number, dtp.slice.frame(arrival.index));
-    EXPECT_EQ(arrival.proof, Proof::crc);
-  }
-
- public:
-  int closes = 0;
-};
-
-bool have_ipv6() {
-  const int fd = socket(AF_INET6, SOCK_DGRAM, 0);
-  if (fd < 0) return false;
-  sockaddr_in6 address{};
-  address.sin6_family = AF_INET6;
-  address.sin6_addr = in6addr_loopback;
-  const bool ok = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  ::close(fd);
-  return ok;
-}
 
 struct Case {
   const char* name;
@@ -175,6 +24,7 @@ struct Case {
   bool gro = true;
   std::uint32_t threads = 1;
   bool wildcard = false;
+  Transport transport = Transport::uc;
 };
 
 class RoceLink : public ::testing::TestWithParam<Case> {};
@@ -184,8 +34,12 @@ TEST_P(RoceLink, carries_every_byte_of_every_image) {
   if (c.v6 && !have_ipv6()) GTEST_SKIP() << "no IPv6 loopback here";
   ChainConfig setup;
   setup.address = c.v6 ? "::1" : c.wildcard ? "0.0.0.0" : "127.0.0.1";
-  setup.options = {
-      .pmtu = c.pmtu, .packetisation = c.packetisation, .gso = c.gso, .gro = c.gro, .window_bytes = 1 << 18};
+  setup.options = {.transport = c.transport,
+                   .pmtu = c.pmtu,
+                   .packetisation = c.packetisation,
+                   .gso = c.gso,
+                   .gro = c.gro,
+                   .window_bytes = 1 << 18};
   setup.threads = c.threads;
   setup.dtps = {small_dtp(3, 60, 37, c.line_bytes, 4, c.gap)};
   setup.dtps.push_back(small_dtp(200, 40, 11, c.line_bytes, 5, c.gap, end_of(setup.dtps[0])));
@@ -208,20 +62,31 @@ TEST_P(RoceLink, carries_every_byte_of_every_image) {
 
 INSTANTIATE_TEST_SUITE_P(
     Loopback, RoceLink,
-    ::testing::Values(Case{"only4096"}, Case{"only1024", Packetisation::only, 1024, 1024},
-                      Case{"only256_odd_lines", Packetisation::only, 256, 1030},
-                      Case{"only4096_merged_short_lines", Packetisation::only, 4096, 514},
-                      Case{"only4096_gaps", Packetisation::only, 4096, 1030, 16},
-                      Case{"fml4096", Packetisation::first_middle_last},
-                      Case{"fml1024_gaps", Packetisation::first_middle_last, 1024, 4100, 12},
-                      Case{"fml256_odd", Packetisation::first_middle_last, 256, 1030},
-                      Case{"only_v6", Packetisation::only, 4096, 4096, 0, true},
-                      Case{"fml_v6_1024", Packetisation::first_middle_last, 1024, 2050, 0, true},
-                      Case{"no_gso", Packetisation::only, 1024, 1024, 0, false, false, true},
-                      Case{"no_gro", Packetisation::only, 1024, 1024, 0, false, true, false},
-                      Case{"neither", Packetisation::first_middle_last, 1024, 4096, 0, false, false, false},
-                      Case{"two_threads", Packetisation::only, 4096, 4096, 0, false, true, true, 2},
-                      Case{"wildcard", Packetisation::only, 4096, 4096, 0, false, true, true, 1, true}),
+    ::testing::Values(
+        Case{"only4096"}, Case{"only1024", Packetisation::only, 1024, 1024},
+        Case{"only256_odd_lines", Packetisation::only, 256, 1030},
+        Case{"only4096_merged_short_lines", Packetisation::only, 4096, 514},
+        Case{"only4096_gaps", Packetisation::only, 4096, 1030, 16}, Case{"fml4096", Packetisation::first_middle_last},
+        Case{"fml1024_gaps", Packetisation::first_middle_last, 1024, 4100, 12},
+        Case{"fml256_odd", Packetisation::first_middle_last, 256, 1030},
+        Case{"only_v6", Packetisation::only, 4096, 4096, 0, true},
+        Case{"fml_v6_1024", Packetisation::first_middle_last, 1024, 2050, 0, true},
+        Case{"no_gso", Packetisation::only, 1024, 1024, 0, false, false, true},
+        Case{"no_gro", Packetisation::only, 1024, 1024, 0, false, true, false},
+        Case{"neither", Packetisation::first_middle_last, 1024, 4096, 0, false, false, false},
+        Case{"two_threads", Packetisation::only, 4096, 4096, 0, false, true, true, 2},
+        Case{"wildcard", Packetisation::only, 4096, 4096, 0, false, true, true, 1, true},
+        Case{"rc", Packetisation::only, 4096, 4096, 0, false, true, true, 1, false, Transport::rc},
+        Case{"rc_fml_odd", Packetisation::first_middle_last, 256, 1030, 0, false, true, true, 1, false, Transport::rc},
+        Case{"rc_v6_two_threads", Packetisation::first_middle_last, 1024, 2050, 12, true, true, true, 2, false,
+             Transport::rc},
+        Case{"rc_no_offload", Packetisation::only, 1024, 1030, 0, false, false, false, 1, false, Transport::rc},
+        Case{"rc_wildcard", Packetisation::only, 4096, 4096, 0, false, true, true, 1, true, Transport::rc},
+        Case{"ud", Packetisation::only, 4096, 4096, 0, false, true, true, 1, false, Transport::ud},
+        Case{"ud_256_odd_lines", Packetisation::only, 256, 1030, 0, false, true, true, 1, false, Transport::ud},
+        Case{"ud_v6_gaps", Packetisation::only, 1024, 1030, 16, true, true, true, 1, false, Transport::ud},
+        Case{"ud_no_offload_two_threads", Packetisation::only, 1024, 700, 0, false, false, false, 2, true,
+             Transport::ud}),
     [](const auto& param) { return param.param.name; });
 
 struct FaultCase {
@@ -230,6 +95,7 @@ struct FaultCase {
   Packetisation packetisation = Packetisation::only;
   bool gso = true;
   bool v6 = false;
+  Transport transport = Transport::uc;
 };
 
 class RoceFaults : public ::testing::TestWithParam<FaultCase> {};
@@ -239,7 +105,8 @@ TEST_P(RoceFaults, arrivals_equal_the_log_of_the_injector) {
   if (c.v6 && !have_ipv6()) GTEST_SKIP() << "no IPv6 loopback here";
   ChainConfig setup;
   setup.address = c.v6 ? "::1" : "127.0.0.1";
-  setup.options = {.pmtu = 256, .packetisation = c.packetisation, .gso = c.gso, .window_bytes = 1 << 17};
+  setup.options = {
+      .transport = c.transport, .pmtu = 256, .packetisation = c.packetisation, .gso = c.gso, .window_bytes = 1 << 17};
   setup.faults = c.faults;
   setup.dtps = {small_dtp(1, 1500, 12, 600, 8)};
   setup.dtps.push_back(small_dtp(2, 1500, 3, 256, 6, 8, end_of(setup.dtps[0])));
@@ -281,17 +148,20 @@ TEST_P(RoceFaults, arrivals_equal_the_log_of_the_injector) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, RoceFaults,
-    ::testing::Values(FaultCase{"drop", {11, 0.01, 0, 0, 0}}, FaultCase{"duplicate", {12, 0, 0.02, 0, 0}},
-                      FaultCase{"reorder", {13, 0, 0, 0.05, 0}}, FaultCase{"corrupt", {14, 0, 0, 0, 0.01}},
-                      FaultCase{"mixed", {15, 0.005, 0.005, 0.02, 0.005}},
-                      FaultCase{"mixed_often", {16, 0.1, 0.1, 0.1, 0.1}},
-                      FaultCase{"mixed_no_gso", {17, 0.01, 0.01, 0.02, 0.01}, Packetisation::only, false},
-                      FaultCase{"mixed_v6", {18, 0.01, 0.01, 0.02, 0.01}, Packetisation::only, true, true},
-                      FaultCase{"fml_drop", {21, 0.01, 0, 0, 0}, Packetisation::first_middle_last},
-                      FaultCase{"fml_duplicate", {22, 0, 0.02, 0, 0}, Packetisation::first_middle_last},
-                      FaultCase{"fml_reorder", {23, 0, 0, 0.02, 0}, Packetisation::first_middle_last},
-                      FaultCase{"fml_mixed", {24, 0.005, 0.005, 0.01, 0.005}, Packetisation::first_middle_last},
-                      FaultCase{"fml_mixed_often", {25, 0.05, 0.05, 0.05, 0.05}, Packetisation::first_middle_last}),
+    ::testing::Values(
+        FaultCase{"drop", {11, 0.01, 0, 0, 0}}, FaultCase{"duplicate", {12, 0, 0.02, 0, 0}},
+        FaultCase{"reorder", {13, 0, 0, 0.05, 0}}, FaultCase{"corrupt", {14, 0, 0, 0, 0.01}},
+        FaultCase{"mixed", {15, 0.005, 0.005, 0.02, 0.005}}, FaultCase{"mixed_often", {16, 0.1, 0.1, 0.1, 0.1}},
+        FaultCase{"mixed_no_gso", {17, 0.01, 0.01, 0.02, 0.01}, Packetisation::only, false},
+        FaultCase{"mixed_v6", {18, 0.01, 0.01, 0.02, 0.01}, Packetisation::only, true, true},
+        FaultCase{"fml_drop", {21, 0.01, 0, 0, 0}, Packetisation::first_middle_last},
+        FaultCase{"fml_duplicate", {22, 0, 0.02, 0, 0}, Packetisation::first_middle_last},
+        FaultCase{"fml_reorder", {23, 0, 0, 0.02, 0}, Packetisation::first_middle_last},
+        FaultCase{"fml_mixed", {24, 0.005, 0.005, 0.01, 0.005}, Packetisation::first_middle_last},
+        FaultCase{"fml_mixed_often", {25, 0.05, 0.05, 0.05, 0.05}, Packetisation::first_middle_last},
+        FaultCase{"ud_drop", {31, 0.01, 0, 0, 0}, Packetisation::only, true, false, Transport::ud},
+        FaultCase{"ud_mixed_often", {32, 0.05, 0.05, 0.05, 0.05}, Packetisation::only, true, false, Transport::ud},
+        FaultCase{"ud_mixed_v6_no_gso", {33, 0.01, 0.01, 0.02, 0.01}, Packetisation::only, false, true, Transport::ud}),
     [](const auto& param) { return param.param.name; });
 
 TEST(RoceReceiver, says_which_port_is_in_use) {

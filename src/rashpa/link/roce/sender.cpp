@@ -1,22 +1,12 @@
 #include "rashpa/link/roce/sender.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
-#include <random>
 
 #include "rashpa/core/checksum.hpp"
 #include "rashpa/core/clock.hpp"
-#include "rashpa/core/error.hpp"
-#include "rashpa/link/counters.hpp"
-#include "rashpa/link/roce/credit_listener.hpp"
-#include "rashpa/link/roce/credits.hpp"
-#include "rashpa/link/roce/fault_injector.hpp"
-#include "rashpa/link/roce/packet_batch.hpp"
-#include "rashpa/link/roce/source_socket.hpp"
+#include "rashpa/link/roce/sender_impl.hpp"
 
 namespace rashpa::link::roce {
 
@@ -24,118 +14,22 @@ namespace {
 
 // Flushing after so many bytes keeps a batch in the second-level cache between its ICRC and the kernel's copy.
 constexpr std::size_t kFlushBytes = 120'000;
-constexpr std::uint32_t kLongestMessage = 256;  // packets
 // News that opens a full window is usually so near that sleeping would cost more than asking.
 constexpr std::int64_t kSpinNs = 20'000;
-constexpr unsigned kQuietLooks = 3;
+constexpr std::uint32_t kLongestSleepUs = 1000;  // RC: its clock must be looked at
 // Without credits nothing but congestion notifications can come: so often is looked for them.
 constexpr std::int64_t kNotificationNs = 10'000'000;
 
-std::uint32_t random_below(std::uint32_t end) { return std::random_device{}() % end; }
-
 }  // namespace
 
-class RoceSender::Impl {
- public:
-  explicit Impl(const SenderConfig& config);
-  std::size_t post(std::span<const BufferDescriptor> writes) noexcept;
-  bool post_event(const Event& event) noexcept;
-  std::size_t poll(std::uint32_t wait_us) noexcept;
-  [[nodiscard]] std::size_t pending() const noexcept;
-
-  [[nodiscard]] bool credits() const noexcept { return config_.flow == Flow::credits; }
-  [[nodiscard]] bool windowed() const noexcept { return credits() && config_.options.window_bytes != 0; }
-  [[nodiscard]] std::uint64_t in_flight() const noexcept;
-  [[nodiscard]] CreditWords words() const noexcept {
-    return config_.credits ? config_.credits->words(listener_number_) : reader_.words();
-  }
-  [[nodiscard]] std::uint64_t cnps() const noexcept {
-    return config_.credits ? config_.credits->cnps(listener_number_) : reader_.cnps();
-  }
-  bool window_open(std::uint32_t bytes) noexcept;
-  bool packet_room() noexcept;
-  bool send_pending() noexcept;
-  void send_line(std::uint32_t bytes) noexcept;
-  bool flush(PacketBatch::Flush what) noexcept;
-  bool read_credits() noexcept;
-  void take_own() noexcept;
-  void look_for_notifications() noexcept;
-  void check_window_timeout() noexcept;
-  void wait(std::uint32_t wait_us) noexcept;
-
-  SenderConfig config_;
-  std::uint32_t qpn_;
-  SourceSocket socket_;
-  Endpoint self_;
-  PacketBatch batch_;
-  CreditReader reader_;
-  std::size_t listener_number_ = 0;  // when credits come to a shared socket
-  CreditWords seen_{};               // of words(), last looked at
-  std::optional<FaultInjector> injector_;
-  std::uint32_t largest_message_;
-  std::uint32_t psn_;
-
-  BufferDescriptor pending_{};      // the write being cut into packets
-  std::uint32_t pending_done_ = 0;  // bytes of it
-  bool pending_active_ = false;
-  std::uint32_t payload_crc_ = 0;  // of all lines since the last event
-  bool event_staged_ = false;
-  std::size_t staged_writes_ = 0;  // wholly in the batch
-  std::size_t done_ = 0;           // handed to the kernel, not yet reported
-
-  std::uint64_t sent_bytes_ = 0;
-  std::uint64_t written_off_ = 0;  // bytes taken as lost
-  std::int64_t last_news_ns_ = 0;
-  std::int64_t last_look_ns_ = 0;  // for notifications, without credits
-  std::uint64_t repeats_ = 0;      // of the credit reader, at the last look
-  unsigned quiet_looks_ = 0;       // looks since the last packet or news that found the receiver repeating itself
-  Counter messages_, packets_, payload_bytes_, waits_, window_timeouts_, send_errors_;
-};
-
-RoceSender::Impl::Impl(const SenderConfig& config)
-    : config_((check(config.options), config)),
-      qpn_(wire::kFirstQpn + random_below(1U << 20)),
-      socket_(config, qpn_),
-      self_{socket_.local().text(), socket_.local().port(), qpn_, std::random_device{}(), 0},
-      batch_(socket_.fd(), socket_.destination(),
-             IcrcPath(socket_.local(), socket_.destination(), config.options.framing), config.destination.qpn,
-             config.options.gso && socket_.can_gso(), socket_.front()),
-      reader_(self_, socket_.destination(), socket_.local(), CreditReader::Port::same, config.options.framing),
-      psn_(random_below(1U << 24)),
-      last_news_ns_(now_ns()) {
-  if (config.credits) {
-    self_.port = config.credits->port();
-    listener_number_ = config.credits->add(self_, socket_.destination());
-  }
-  if (config_.destination.window_bytes != 0 && windowed()) {
-    // The destination knows what its socket has room for; at least two packets, or nothing would overlap.
-    const std::uint64_t room = std::max<std::uint64_t>(config_.destination.window_bytes, 2ULL * config_.options.pmtu);
-    config_.options.window_bytes = std::min(config_.options.window_bytes, room);
-  }
-  const Options& options = config_.options;
-  if (windowed() && options.window_bytes < options.pmtu) {
-    throw ConfigError(
-        fmt::format("roce: a window of {} bytes is less than one packet of {}", options.window_bytes, options.pmtu));
-  }
-  largest_message_ = options.pmtu;
-  if (options.packetisation == Packetisation::first_middle_last) {
-    const std::uint64_t fits = windowed() ? options.window_bytes / 4 / options.pmtu : kLongestMessage;
-    largest_message_ = options.pmtu * static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fits, 1, kLongestMessage));
-  }
-  if (config.faults) {
-    injector_.emplace(*config.faults, config.dtp, config.images, config.payload_bytes, options.pmtu, batch_);
-  }
-}
-
 std::uint64_t RoceSender::Impl::in_flight() const noexcept {
-  const std::uint64_t gone = written_off_ + words().bytes;
-  return sent_bytes_ > gone ? sent_bytes_ - gone : 0;
+  return rc_ ? rc_->unacknowledged_bytes() : window_.in_flight(return_.words());
 }
 
-bool RoceSender::Impl::window_open(std::uint32_t bytes) noexcept {
-  if (!windowed()) return true;
-  const std::uint64_t flying = in_flight();
-  return flying == 0 || flying + bytes <= config_.options.window_bytes;
+bool RoceSender::Impl::window_open(std::uint64_t bytes) const noexcept {
+  if (!rc_) return window_.open(bytes, return_.words());
+  const std::uint64_t flying = rc_->unacknowledged_bytes();
+  return !windowed() || flying == 0 || flying + bytes <= config_.options.window_bytes;
 }
 
 // True when one more packet can be made, whatever becomes of it.
@@ -146,28 +40,84 @@ bool RoceSender::Impl::packet_room() noexcept {
   return ready();
 }
 
+// The same for a packet that was never sent: with RC those that must be repeated go first, and it must be remembered.
+bool RoceSender::Impl::room_for_new() noexcept {
+  if (!rc_) return packet_room();
+  if (!rc_->room()) {
+    flush(PacketBatch::Flush::all);
+    read_return();
+  }
+  return rc_->room() && send_remembered() && packet_room();
+}
+
+void RoceSender::Impl::to_batch(const Outgoing& packet, Ends ends, std::uint64_t image, bool again) noexcept {
+  const bool line = ends != Ends::event;
+  if (injector_) {
+    if (line && !again) payload_crc_ = crc32c({packet.payload, packet.bytes}, payload_crc_);
+    if (line) {
+      injector_->line(packet);
+    } else {
+      injector_->event(packet, image);
+    }
+  } else {
+    const std::uint32_t crc = batch_.append(packet, payload_crc_);
+    if (line && !again) payload_crc_ = crc;
+  }
+  if (!line || again) urgent_ = true;
+  packets_.add(1);
+}
+
+// Hands over what RC remembers and has to send; false when there is no room for all of it now.
+bool RoceSender::Impl::send_remembered() noexcept {
+  if (!rc_->behind()) return true;
+  const std::int64_t now = now_ns();
+  while (rc_->behind()) {
+    const RcRequester::Next next = rc_->next(now);
+    if (next.packet == nullptr || !packet_room()) return false;
+    to_batch(*next.packet, next.ends, next.image, next.again);
+    rc_->handed_over();
+  }
+  return true;
+}
+
+// Sends a new packet; there is room_for_new().
+void RoceSender::Impl::send(Outgoing& packet, Ends ends, std::uint64_t image) noexcept {
+  packet.psn = psn_;
+  psn_ = (psn_ + 1) & wire::kPsnMask;
+  if (rc_) {
+    packet.opcode = wire::as_rc(packet.opcode);
+    packet.ack_request = ends == Ends::event || (ends == Ends::write && pending_last_) || ++since_ask_ >= ask_every_;
+    if (packet.ack_request) since_ask_ = 0;
+    rc_->push(packet, ends, image);
+    to_batch(packet, ends, image, false);
+    rc_->handed_over();
+  } else {
+    to_batch(packet, ends, image, false);
+    window_.sent(packet.bytes);
+  }
+  payload_bytes_.add(packet.bytes);
+}
+
 void RoceSender::Impl::send_line(std::uint32_t bytes) noexcept {
-  const bool only = config_.options.packetisation == Packetisation::only || pending_.bytes <= config_.options.pmtu;
+  const bool only = config_.options.packetisation == Packetisation::only || pending_.bytes <= cut_;
   const bool first = pending_done_ == 0;
   const bool last = pending_done_ + bytes == pending_.bytes;
+  const std::uint64_t offset = pending_.destination + pending_done_;
   Outgoing packet;
-  packet.opcode = only ? wire::write_only : first ? wire::write_first : last ? wire::write_last : wire::write_middle;
-  packet.has_reth = only || first;
-  packet.psn = psn_;
-  packet.reth = {pending_.destination + pending_done_, config_.destination.rkey, only ? bytes : pending_.bytes};
   packet.payload = pending_.source + pending_done_;
   packet.bytes = bytes;
-  psn_ = (psn_ + 1) & wire::kPsnMask;
-  if (injector_) {
-    payload_crc_ = crc32c({packet.payload, bytes}, payload_crc_);
-    injector_->line(packet);
+  if (ud()) {
+    packet.opcode = wire::ud_send_only;
+    packet.has_deth = true;
+    packet.deth = {qkey_of(config_.destination.rkey), self_.qpn};
+    packet.line = {offset, bytes, wire::LineHeader::line};
   } else {
-    payload_crc_ = batch_.append(packet, payload_crc_);
+    packet.opcode = only ? wire::write_only : first ? wire::write_first : last ? wire::write_last : wire::write_middle;
+    packet.has_reth = only || first;
+    packet.reth = {offset, config_.destination.rkey, only ? bytes : pending_.bytes};
   }
-  packets_.add(1);
+  send(packet, last ? Ends::write : Ends::nothing, 0);
   if (only || first) messages_.add(1);
-  payload_bytes_.add(bytes);
-  sent_bytes_ += bytes;
 }
 
 // Cuts the write at hand into packets; false when there is no room for all of them now.
@@ -175,11 +125,20 @@ bool RoceSender::Impl::send_pending() noexcept {
   while (pending_active_) {
     if (pending_done_ == pending_.bytes) {
       pending_active_ = false;
-      ++staged_writes_;
+      if (!rc_) ++staged_writes_;
       break;
     }
-    if (!packet_room()) return false;
-    const std::uint32_t bytes = std::min(config_.options.pmtu, pending_.bytes - pending_done_);
+    if (in_error()) {
+      pending_active_ = false;
+      ++done_;
+      send_errors_.add(1);
+      break;
+    }
+    if (!room_for_new()) {
+      if (in_error()) continue;
+      return false;
+    }
+    const std::uint32_t bytes = std::min(cut_, pending_.bytes - pending_done_);
     send_line(bytes);
     pending_done_ += bytes;
   }
@@ -190,9 +149,14 @@ std::size_t RoceSender::Impl::post(std::span<const BufferDescriptor> writes) noe
   std::size_t taken = 0;
   for (const BufferDescriptor& write : writes) {
     if (!send_pending()) break;
+    if (write.bytes == 0) {  // nothing to send
+      ++taken;
+      ++done_;
+      continue;
+    }
     if (!window_open(write.bytes)) {
       flush(PacketBatch::Flush::all);
-      read_credits();
+      read_return();
       if (!window_open(write.bytes)) {
         waits_.add(1);
         break;
@@ -202,37 +166,45 @@ std::size_t RoceSender::Impl::post(std::span<const BufferDescriptor> writes) noe
     pending_done_ = 0;
     pending_active_ = true;
     ++taken;
-    if (!send_pending()) break;
+    pending_last_ = taken == writes.size();
+    if (!send_pending()) {
+      pending_last_ = true;
+      break;
+    }
   }
   return taken;
 }
 
 bool RoceSender::Impl::post_event(const Event& event) noexcept {
-  if (!send_pending() || !packet_room()) {
+  const bool ready = send_pending() && room_for_new();
+  if (in_error()) {
+    send_errors_.add(1);
+    return true;
+  }
+  if (!ready) {
     waits_.add(1);
     return false;
   }
+  constexpr auto kBytes = static_cast<std::uint32_t>(FrameRecord::kBytes);
   Outgoing packet;
-  packet.opcode = wire::write_only_imm;
-  packet.has_reth = packet.has_immediate = true;
-  packet.psn = psn_;
-  packet.reth = {event.destination, config_.destination.rkey, static_cast<std::uint32_t>(FrameRecord::kBytes)};
+  packet.has_immediate = true;
   packet.immediate = event.immediate;
   packet.payload = event.record;
-  packet.bytes = FrameRecord::kBytes;
-  psn_ = (psn_ + 1) & wire::kPsnMask;
-  payload_crc_ = 0;
-  event_staged_ = true;
-  if (injector_) {
-    const auto record = decode_frame_record({event.record, FrameRecord::kBytes});
-    injector_->event(packet, record ? record->index : config_.images);
+  packet.bytes = kBytes;
+  if (ud()) {
+    packet.opcode = wire::ud_send_only_imm;
+    packet.has_deth = true;
+    packet.deth = {qkey_of(config_.destination.rkey), self_.qpn};
+    packet.line = {event.destination, kBytes, wire::LineHeader::record};
   } else {
-    batch_.append(packet);
+    packet.opcode = wire::write_only_imm;
+    packet.has_reth = true;
+    packet.reth = {event.destination, config_.destination.rkey, kBytes};
   }
-  packets_.add(1);
+  const auto record = injector_ ? decode_frame_record({event.record, FrameRecord::kBytes}) : std::nullopt;
+  send(packet, Ends::event, record ? record->index : config_.images);
+  payload_crc_ = 0;
   messages_.add(1);
-  payload_bytes_.add(packet.bytes);
-  sent_bytes_ += packet.bytes;
   return true;
 }
 
@@ -240,100 +212,77 @@ bool RoceSender::Impl::post_event(const Event& event) noexcept {
 bool RoceSender::Impl::flush(PacketBatch::Flush what) noexcept {
   if (batch_.empty()) return false;
   const bool all = batch_.flush(what) == PacketBatch::Sent::all;
-  quiet_looks_ = 0;
+  window_.flushed();
   if (all) {
-    event_staged_ = false;
+    urgent_ = false;
     if (injector_) injector_->batch_sent();
+    if (rc_) rc_->batch_empty();
     done_ += staged_writes_;
     staged_writes_ = 0;
   } else if (what == PacketBatch::Flush::all) {
     waits_.add(1);
   }
-  if (batch_.errors() != send_errors_.get()) send_errors_.add(batch_.errors() - send_errors_.get());
+  if (batch_.errors() != refused_) {
+    send_errors_.add(batch_.errors() - refused_);
+    refused_ = batch_.errors();
+  }
   return all;
 }
 
-// Takes credits that came to the sender's own socket.
-void RoceSender::Impl::take_own() noexcept {
-  constexpr std::size_t kPackets = 16;
-  constexpr std::size_t kBytes = 256;
-  std::array<std::array<std::byte, kBytes>, kPackets> bytes;  // NOLINT: filled by the kernel
-  std::array<sockaddr_storage, kPackets> from{};
-  std::array<iovec, kPackets> pieces{};
-  std::array<mmsghdr, kPackets> messages{};
-  for (std::size_t i = 0; i < kPackets; ++i) {
-    pieces[i] = {bytes[i].data(), kBytes};
-    messages[i].msg_hdr.msg_name = &from[i];
-    messages[i].msg_hdr.msg_iov = &pieces[i];
-    messages[i].msg_hdr.msg_iovlen = 1;
-  }
-  int count = 0;
-  do {
-    for (std::size_t i = 0; i < kPackets; ++i) messages[i].msg_hdr.msg_namelen = sizeof(sockaddr_storage);
-    count = recvmmsg(socket_.fd(), messages.data(), kPackets, MSG_DONTWAIT, nullptr);
-    for (int i = 0; i < count; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      std::span<std::byte> packet = std::span(bytes[at]).first(messages[at].msg_len);
-      Address sender(from[at]);
-      if (socket_.unwrap(packet, sender)) reader_.take(packet, sender);
-    }
-  } while (count == static_cast<int>(kPackets));
-}
-
-// Takes what the receiver has written; true when a word has grown since the last call.
-bool RoceSender::Impl::read_credits() noexcept {
-  if (config_.credits) {
-    config_.credits->take();
-  } else {
-    take_own();
-  }
-  const CreditWords before = std::exchange(seen_, words());
-  if (const std::uint64_t repeats = std::exchange(repeats_, reader_.repeats()); repeats != repeats_) ++quiet_looks_;
-  const CreditWords& now = seen_;
-  if (now.bytes != before.bytes) {
-    last_news_ns_ = now_ns();
-    quiet_looks_ = 0;
-    // What was taken for lost came after all (or came twice): forget the part that the words now explain.
-    if (now.bytes >= sent_bytes_) {
-      written_off_ = 0;
-    } else {
-      written_off_ = std::min(written_off_, sent_bytes_ - now.bytes);
-    }
-  }
-  return now.bytes != before.bytes || now.images != before.images;
-}
-
-// Bytes in flight are lost when the receiver, its socket empty, has repeated itself since the last packet left; the
-// first such look may find repetitions from before, hence three. Or when it has been silent for very long.
-void RoceSender::Impl::check_window_timeout() noexcept {
-  if (!windowed() || in_flight() == 0) return;
+// Takes what the receiver has sent; true when it is news.
+bool RoceSender::Impl::read_return() noexcept {
   const std::int64_t now = now_ns();
-  const bool said_so = quiet_looks_ >= kQuietLooks;
-  if (!said_so && now - last_news_ns_ < std::int64_t{config_.window_timeout_us} * 1000) return;
-  if (!window_open(largest_message_)) window_timeouts_.add(1);
-  const std::uint64_t known = words().bytes;
-  written_off_ = sent_bytes_ > known ? sent_bytes_ - known : 0;
-  last_news_ns_ = now;
-  quiet_looks_ = 0;
+  const std::uint64_t unacknowledged = rc_ ? rc_->unacknowledged() : 0;
+  const bool behind = rc_ && rc_->behind();
+  return_.take(rc_ ? &*rc_ : nullptr, now);
+  const CreditWords before = std::exchange(seen_, return_.words());
+  if (!rc_) {
+    window_.looked(before, seen_, return_.repeats(), now);
+    return seen_.bytes != before.bytes || seen_.images != before.images;
+  }
+  release();
+  return seen_.images != before.images || rc_->unacknowledged() != unacknowledged || rc_->behind() != behind;
+}
+
+// RC: reports what is acknowledged, and once what a connection in error has lost.
+void RoceSender::Impl::release() noexcept {
+  done_ += rc_->release([this](std::uint64_t image) {
+    if (injector_) injector_->event_acknowledged(image);
+  });
+  if (!rc_->in_error() || error_counted_) return;
+  error_counted_ = true;
+  send_errors_.add(rc_->lost());
+}
+
+void RoceSender::Impl::look_at_clock() noexcept {
+  const std::int64_t now = now_ns();
+  if (!rc_) {
+    if (window_.write_off(largest_message_, return_.words(), now)) window_timeouts_.add(1);
+    return;
+  }
+  rc_->tick(now);
+  send_remembered();
+  release();
 }
 
 void RoceSender::Impl::look_for_notifications() noexcept {
   const std::int64_t now = now_ns();
   if (now - last_look_ns_ < kNotificationNs) return;
   last_look_ns_ = now;
-  take_own();
+  return_.take(nullptr, now);
 }
 
 void RoceSender::Impl::wait(std::uint32_t wait_us) noexcept {
   if (in_flight() != 0) {
     const std::int64_t end = now_ns() + std::min<std::int64_t>(kSpinNs, std::int64_t{wait_us} * 1000);
     while (now_ns() < end) {
-      if (read_credits()) return;
+      if (read_return()) return;
     }
   }
-  const int news = config_.credits ? config_.credits->fd() : socket_.fd();
-  pollfd ready{news, static_cast<short>(POLLIN | (batch_.empty() || config_.credits ? 0 : POLLOUT)), 0};
-  const std::uint32_t longest = in_flight() != 0 ? std::min(wait_us, config_.window_timeout_us) : wait_us;
+  const bool room = !batch_.empty() && !return_.shared();
+  pollfd ready{return_.fd(), static_cast<short>(POLLIN | (room ? POLLOUT : 0)), 0};
+  std::uint32_t longest = wait_us;
+  if (in_flight() != 0) longest = std::min(longest, rc_ ? kLongestSleepUs : config_.window_timeout_us);
   timespec limit{longest / 1'000'000, static_cast<long>(longest % 1'000'000) * 1000};
   ppoll(&ready, 1, &limit, nullptr);
 }
@@ -341,9 +290,10 @@ void RoceSender::Impl::wait(std::uint32_t wait_us) noexcept {
 std::size_t RoceSender::Impl::poll(std::uint32_t wait_us) noexcept {
   send_pending();
   // In the middle of an image a datagram may go on growing; its event or a caller that waits sends everything.
-  bool progress = flush(wait_us == 0 && !event_staged_ ? PacketBatch::Flush::full : PacketBatch::Flush::all);
-  const bool look = credits() && (!progress || in_flight() > config_.options.window_bytes / 2);
-  if (look && read_credits()) progress = true;
+  bool progress = flush(wait_us == 0 && !urgent_ ? PacketBatch::Flush::full : PacketBatch::Flush::all);
+  const bool listens = credits() || rc_;
+  const bool look = listens && (!progress || in_flight() > config_.options.window_bytes / 2);
+  if (look && read_return()) progress = true;
   if (!progress && wait_us > 0 && injector_ && injector_->held() != 0 && batch_.empty()) {
     injector_->release_held();
     progress = flush(PacketBatch::Flush::all);
@@ -351,16 +301,20 @@ std::size_t RoceSender::Impl::poll(std::uint32_t wait_us) noexcept {
   if (!progress && done_ == 0 && wait_us > 0) {
     wait(wait_us);
     flush(PacketBatch::Flush::all);
-    read_credits();
+    read_return();
   }
-  if (!credits()) look_for_notifications();
-  check_window_timeout();
+  if (!listens) look_for_notifications();
+  look_at_clock();
   return std::exchange(done_, 0);
 }
 
 std::size_t RoceSender::Impl::pending() const noexcept {
   const std::size_t held = injector_ ? injector_->held() : 0;
-  return batch_.packets() + held + (pending_active_ ? 1 : 0);
+  return (rc_ ? rc_->unacknowledged() : batch_.packets()) + held + (pending_active_ ? 1 : 0);
+}
+
+std::uint64_t RoceSender::Impl::granted() const noexcept {
+  return credits() && !in_error() ? return_.words().images : kUnlimited;
 }
 
 RoceSender::RoceSender(const SenderConfig& config) : impl_(std::make_unique<Impl>(config)) {}
@@ -371,16 +325,30 @@ std::size_t RoceSender::post(std::span<const BufferDescriptor> writes) { return 
 bool RoceSender::post_event(const Event& event) { return impl_->post_event(event); }
 std::size_t RoceSender::poll(std::uint32_t wait_us) { return impl_->poll(wait_us); }
 std::size_t RoceSender::pending() const noexcept { return impl_->pending(); }
-std::uint64_t RoceSender::granted() const noexcept { return impl_->credits() ? impl_->words().images : kUnlimited; }
+std::uint64_t RoceSender::granted() const noexcept { return impl_->granted(); }
 std::optional<std::uint32_t> RoceSender::payload_crc32c() const noexcept {
   return impl_->pending_active_ ? std::nullopt : std::optional(impl_->payload_crc_);
 }
 std::uint32_t RoceSender::largest_message() const noexcept { return impl_->largest_message_; }
 
 SenderStats RoceSender::stats() const noexcept {
-  return {impl_->messages_.get(), impl_->packets_.get(),         impl_->payload_bytes_.get(),
-          impl_->waits_.get(),    impl_->window_timeouts_.get(), impl_->send_errors_.get(),
-          impl_->cnps()};
+  SenderStats stats{.messages = impl_->messages_.get(),
+                    .packets = impl_->packets_.get(),
+                    .payload_bytes = impl_->payload_bytes_.get(),
+                    .waits = impl_->waits_.get(),
+                    .window_timeouts = impl_->window_timeouts_.get(),
+                    .send_errors = impl_->send_errors_.get(),
+                    .cnps_received = impl_->return_.cnps()};
+  if (impl_->rc_) {
+    const RcRequester::Counts& rc = impl_->rc_->counts();
+    stats.acks = rc.acks.get();
+    stats.naks = rc.naks.get();
+    stats.rnr_naks = rc.rnr_naks.get();
+    stats.retransmitted_packets = rc.retransmitted.get();
+    stats.retransmission_timeouts = rc.timeouts.get();
+    stats.connection_errors = rc.errors.get();
+  }
+  return stats;
 }
 
 FaultCounts RoceSender::injected() const noexcept {

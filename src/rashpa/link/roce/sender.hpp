@@ -6,6 +6,7 @@
 #include "rashpa/link/link.hpp"
 #include "rashpa/link/roce/faults.hpp"
 #include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/roce/rc_requester.hpp"
 
 namespace rashpa::link::roce {
 
@@ -28,10 +29,20 @@ struct SenderConfig {
   /// own socket, as a user-space receiver's do.
   std::shared_ptr<CreditListener> credits{};
   std::optional<FaultConfig> faults{};  ///< injected at packet level when given
+  RcTimers timers{};                    ///< rc
+  /// Of the first packet; a connection of rc begins with the one that the receiver expects. Not given: 0 with rc, else
+  /// a random one.
+  std::optional<std::uint32_t> first_psn{};
 };
 
-/// Source side of one DTP: UC RDMA WRITE over its own UDP socket (own source port) or packet socket (framing v1). Takes
-/// all memory and the socket in the constructor; throws ConfigError or ResourceError there and nowhere else.
+/// Source side of one DTP: RDMA WRITE of UC or RC, or SEND of UD, over its own UDP socket (own source port) or
+/// packet socket (framing v1). Takes all memory and the socket in the constructor; throws ConfigError or ResourceError
+/// there and nowhere else.
+///
+/// With RC poll() reports a write done when it is acknowledged, and pending() counts what is not. A connection that has
+/// used up its retries, or was refused, is in error: nothing is sent any more, writes are taken and reported done at
+/// once, every image is granted, so that the source comes to its end, and all that did not arrive is counted as
+/// send_errors.
 class RoceSender final : public Sender {
  public:
   explicit RoceSender(const SenderConfig& config);

@@ -2,19 +2,7 @@
 
 namespace rashpa::link::roce {
 
-namespace {
-
-// The payload behind `headers` bytes of extended headers, or false when the packet is too short for them.
-bool take_payload(const wire::Bth& bth, std::span<const std::byte> body, std::size_t headers,
-                  std::span<const std::byte>& payload) noexcept {
-  if (body.size() < headers + bth.pad) return false;
-  payload = body.subspan(headers, body.size() - headers - bth.pad);
-  return wire::pad_of(payload.size()) == bth.pad;
-}
-
-}  // namespace
-
-UcVerdict UcResponder::receive(const wire::Bth& bth, std::span<const std::byte> packet, UcWrite& out) noexcept {
+UcVerdict UcResponder::receive(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& out) noexcept {
   if (packet.size() < wire::kBth + wire::kIcrc) return UcVerdict::malformed;
   const auto body = packet.subspan(wire::kBth, packet.size() - wire::kBth - wire::kIcrc);
   switch (bth.opcode) {
@@ -32,13 +20,14 @@ UcVerdict UcResponder::receive(const wire::Bth& bth, std::span<const std::byte> 
 }
 
 // Rule 1: accepted at any PSN; a message left open is abandoned.
-UcVerdict UcResponder::start(const wire::Bth& bth, std::span<const std::byte> body, UcWrite& out) noexcept {
+UcVerdict UcResponder::start(const wire::Bth& bth, std::span<const std::byte> body, AcceptedWrite& out) noexcept {
   expected_psn_ = (bth.psn + 1) & wire::kPsnMask;
   open_ = false;
   const bool first = bth.opcode == wire::write_first;
   const bool immediate = bth.opcode == wire::write_only_imm;
   std::span<const std::byte> payload;
-  if (!take_payload(bth, body, wire::kReth + (immediate ? wire::kImmediate : 0), payload)) return UcVerdict::malformed;
+  if (!wire::take_payload(bth, body, wire::kReth + (immediate ? wire::kImmediate : 0), payload))
+    return UcVerdict::malformed;
   const wire::Reth reth = wire::load_reth(body.data());
   if (first ? payload.size() != pmtu_ || reth.length <= pmtu_ : payload.size() != reth.length || reth.length > pmtu_) {
     return UcVerdict::malformed;
@@ -59,7 +48,7 @@ UcVerdict UcResponder::start(const wire::Bth& bth, std::span<const std::byte> bo
   return UcVerdict::accepted;
 }
 
-UcVerdict UcResponder::go_on(const wire::Bth& bth, std::span<const std::byte> body, UcWrite& out) noexcept {
+UcVerdict UcResponder::go_on(const wire::Bth& bth, std::span<const std::byte> body, AcceptedWrite& out) noexcept {
   // Rules 2 and 3: with the message closed, everything is dropped until the next FIRST or ONLY.
   if (bth.psn != expected_psn_ || !open_) {
     open_ = false;
@@ -69,7 +58,7 @@ UcVerdict UcResponder::go_on(const wire::Bth& bth, std::span<const std::byte> bo
   const bool last = bth.opcode != wire::write_middle;
   const bool immediate = bth.opcode == wire::write_last_imm;
   std::span<const std::byte> payload;
-  if (!take_payload(bth, body, immediate ? wire::kImmediate : 0, payload) ||
+  if (!wire::take_payload(bth, body, immediate ? wire::kImmediate : 0, payload) ||
       (last ? payload.size() != left_ || left_ > pmtu_ : payload.size() != pmtu_ || left_ <= pmtu_)) {
     open_ = false;
     return UcVerdict::malformed;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "rashpa/link/roce/accepted_write.hpp"
 #include "rashpa/link/roce/wire.hpp"
 
 namespace rashpa::link::roce {
@@ -15,27 +16,17 @@ enum class UcVerdict : std::uint8_t {
   refused,        ///< rule 5: wrong key or out of bounds
 };
 
-/// One accepted packet. The payload goes to `offset`.
-struct UcWrite {
-  std::uint64_t offset = 0;
-  std::span<const std::byte> payload;
-  std::uint64_t message_bytes = 0;  ///< RETH length
-  bool starts_message = false;      ///< FIRST or ONLY
-  bool has_immediate = false;       ///< the message ends here and completes a receive
-  std::uint32_t immediate = 0;
-};
-
 class UcResponder {
  public:
   UcResponder(std::uint32_t pmtu, std::uint32_t rkey, std::uint64_t region_bytes) noexcept
       : pmtu_(pmtu), rkey_(rkey), region_bytes_(region_bytes) {}
 
   /// `packet` is BTH … ICRC with a checked ICRC, P_Key, TVer and queue pair.
-  UcVerdict receive(const wire::Bth& bth, std::span<const std::byte> packet, UcWrite& out) noexcept;
+  UcVerdict receive(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& out) noexcept;
 
  private:
-  UcVerdict start(const wire::Bth& bth, std::span<const std::byte> body, UcWrite& out) noexcept;
-  UcVerdict go_on(const wire::Bth& bth, std::span<const std::byte> body, UcWrite& out) noexcept;
+  UcVerdict start(const wire::Bth& bth, std::span<const std::byte> body, AcceptedWrite& out) noexcept;
+  UcVerdict go_on(const wire::Bth& bth, std::span<const std::byte> body, AcceptedWrite& out) noexcept;
 
   std::uint32_t pmtu_;
   std::uint32_t rkey_;

@@ -57,7 +57,7 @@ class Responder : public ::testing::Test {
 
   UcResponder responder_{kPmtu, kKey, kRegion};
   std::vector<std::byte> bytes_;
-  UcWrite out_;
+  AcceptedWrite out_;
 };
 
 TEST_F(Responder, only_is_accepted_at_any_psn) {

@@ -6,14 +6,10 @@
 
 namespace rashpa::link::verbs {
 
-/// The queue pairs' transport. `uc`: what RASHPA uses, a lost packet is lost. `rc`: the link repairs losses itself;
-/// both ends must be RNICs.
-enum class Transport : std::uint8_t { uc, rc };
-
-/// What only this link has; packets are described by roce::Options (`pmtu`, `packetisation`, `window_bytes`).
+/// What only this link has; packets are described by roce::Options (`transport`, `pmtu`, `packetisation`,
+/// `window_bytes`).
 struct Options {
-  std::string device;  ///< "mlx5_0", "rxe0"; empty: the one that has the address
-  Transport transport = Transport::uc;
+  std::string device;               ///< "mlx5_0", "rxe0"; empty: the one that has the address
   Verify verify = Verify::all;      ///< an RNIC shows no packet: the CRC32C is the only proof
   std::uint32_t send_depth = 256;   ///< writes in flight per DTP
   std::uint32_t signal_every = 16;  ///< one completion for so many writes; the event always has one

@@ -12,6 +12,9 @@ namespace rashpa::link::verbs {
 namespace {
 
 void check(const ReceiverConfig& config, std::size_t dtps, std::size_t rings) {
+  if (config.transport == roce::Transport::ud) {
+    throw ConfigError("verbs: transport ud has no RDMA WRITE; use uc or rc");
+  }
   if (dtps == 0) throw ConfigError("verbs: a receiver needs at least one DTP");
   if (config.threads == 0 || config.threads > dtps) {
     throw ConfigError(fmt::format("verbs: {} threads for {} DTPs; use 1 … {}", config.threads, dtps, dtps));

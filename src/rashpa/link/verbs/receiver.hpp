@@ -16,6 +16,7 @@ struct ReceiverConfig {
   std::string address;        ///< IP address of the RNIC's interface: no wildcard
   std::uint32_t threads = 1;  ///< DTP d is served by thread d mod threads
   std::uint32_t pmtu = 1024;
+  roce::Transport transport = roce::Transport::uc;  ///< uc or rc
   Options options{};
   roce::Flow flow = roce::Flow::credits;
   roce::Poll poll = roce::Poll::event;

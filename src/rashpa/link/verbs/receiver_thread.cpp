@@ -47,7 +47,7 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
           device, entries_of(ports),
           config.poll == roce::Poll::event ? CompletionQueue::Channel::events : CompletionQueue::Channel::none) {
   for (DtpPort* port : ports) {
-    const QueuePairConfig pair{.transport = config.options.transport,
+    const QueuePairConfig pair{.transport = config.transport,
                                .pmtu = config.pmtu,
                                .send_depth = kCreditDepth,
                                .receive_depth = receives_of(*port),

@@ -30,6 +30,9 @@ constexpr std::int64_t kNapUs = 20;
 
 void check(const SenderConfig& config) {
   roce::check(config.packets);
+  if (config.packets.transport == roce::Transport::ud) {
+    throw ConfigError("verbs: transport ud has no RDMA WRITE; use uc or rc");
+  }
   const Options& options = config.options;
   if (options.signal_every == 0 || options.send_depth < 2 * options.signal_every) {
     throw ConfigError(fmt::format("verbs: DTP {}: send_depth {} must hold two of signal_every {} or more", config.dtp,
@@ -92,7 +95,7 @@ VerbsSender::Impl::Impl(const SenderConfig& config)
       own_(device_->register_first(std::array{whole(own_memory_)}, memory::DmaAccess::write)),
       completions_(device_, config.options.send_depth, CompletionQueue::Channel::none),
       pair_(device_, completions_,
-            {.transport = config.options.transport,
+            {.transport = config.packets.transport,
              .pmtu = config.packets.pmtu,
              .send_depth = config.options.send_depth,
              .receive_depth = 1,

@@ -23,7 +23,8 @@ SourceMemory register_sources(const std::string& device, const std::string& addr
 struct SenderConfig {
   SourceMemory memory;
   roce::Endpoint destination;  ///< from the receiver's endpoints()
-  roce::Options packets{};     ///< pmtu, packetisation, window_bytes (0 towards an RNIC: it acknowledges images only)
+  roce::Options
+      packets{};  ///< transport, pmtu, packetisation, window_bytes (0 towards an RNIC: it acknowledges images only)
   Options options{};
   roce::Flow flow = roce::Flow::credits;
   roce::Poll poll = roce::Poll::event;

@@ -1,0 +1,17 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+namespace rashpa::link::roce {
+
+/// One accepted packet of any transport. The payload goes to `offset`.
+struct AcceptedWrite {
+  std::uint64_t offset = 0;
+  std::span<const std::byte> payload;
+  std::uint64_t message_bytes = 0;  ///< RETH length
+  bool starts_message = false;      ///< FIRST or ONLY
+  bool has_immediate = false;       ///< the message ends here and completes a receive
+  std::uint32_t immediate = 0;
+};
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,37 @@
+#pragma once
+#include <sys/socket.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rashpa/link/counters.hpp"
+#include "rashpa/link/roce/acknowledge.hpp"
+#include "rashpa/link/roce/packet_handler.hpp"
+#include "rashpa/link/roce/receiver_socket.hpp"
+
+namespace rashpa::link::roce {
+
+/// RC: collects what the responders of one link thread have to answer and sends it, once a batch, with one system call.
+/// Takes all memory in the constructor.
+class Answers {
+ public:
+  explicit Answers(std::size_t ports);
+  /// Before use: answers of port `index` go from `local` to queue pair `qpn` at `source`.
+  void connect(std::size_t index, const Address& local, const Address& source, std::uint32_t qpn, Framing framing);
+  /// What cannot be sent now is as if lost: the source repeats itself.
+  void send(const std::vector<DtpPort*>& ports, const ReceiverSocket& socket, ReceiverCounters& counters) noexcept;
+
+ private:
+  static constexpr std::size_t kPerPort = 2;  // a NAK and an acknowledgement
+  void add(AcknowledgementWriter& writer, const Acknowledgement& answer, const ReceiverSocket& socket) noexcept;
+
+  std::vector<std::optional<AcknowledgementWriter>> writers_;
+  std::vector<std::array<std::byte, AcknowledgementWriter::kLongest>> packets_;
+  std::vector<iovec> pieces_;
+  std::vector<mmsghdr> messages_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,72 @@
+/// What each transport's responder makes of a packet, and how it is counted.
+#include "rashpa/link/roce/packet_handler.hpp"
+
+namespace rashpa::link::roce {
+
+bool PacketHandler::respond_uc(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+                               AcceptedWrite& write) noexcept {
+  switch (port.responder.receive(bth, bytes, write)) {
+    case UcVerdict::accepted:
+      return true;
+    case UcVerdict::malformed:
+      counters_->malformed.add(1);
+      break;
+    case UcVerdict::sequence_drop:
+      counters_->sequence_drops.add(1);
+      break;
+    case UcVerdict::refused:
+      counters_->refused_key.add(1);
+      break;
+  }
+  return false;
+}
+
+bool PacketHandler::respond_rc(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+                               AcceptedWrite& write) noexcept {
+  if (Acknowledgement acknowledgement; read_acknowledgement(bth, bytes, acknowledgement)) {
+    port.credit_acknowledged = acknowledgement;
+    return false;
+  }
+  // As an RNIC has it: twice the slots are posted at the start, and one more for each image released.
+  port.rc.set_receives(port.assembly.granted() + port.assembly.dtp().placement.slots);
+  switch (port.rc.receive(bth, bytes, write)) {
+    case RcVerdict::accepted:
+      return true;
+    case RcVerdict::malformed:
+    case RcVerdict::invalid:
+      counters_->malformed.add(1);
+      break;
+    case RcVerdict::duplicate:
+      counters_->duplicate_packets.add(1);
+      break;
+    case RcVerdict::ahead:
+    case RcVerdict::not_ready:
+    case RcVerdict::dropped:
+      counters_->sequence_drops.add(1);
+      break;
+    case RcVerdict::refused:
+      counters_->refused_key.add(1);
+      break;
+  }
+  return false;
+}
+
+bool PacketHandler::respond_ud(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+                               AcceptedWrite& write) noexcept {
+  const std::uint64_t before = port.ud.gaps();
+  const UdVerdict verdict = port.ud.receive(bth, bytes, write);
+  if (port.ud.gaps() != before) counters_->sequence_gaps.add(port.ud.gaps() - before);
+  switch (verdict) {
+    case UdVerdict::accepted:
+      return true;
+    case UdVerdict::malformed:
+      counters_->malformed.add(1);
+      break;
+    case UdVerdict::refused:
+      counters_->refused_key.add(1);
+      break;
+  }
+  return false;
+}
+
+}  // namespace rashpa::link::roce
