@@ -26,6 +26,9 @@ _ROW = ("what", "value", "unit", "against", "against_value", "ratio")
 _BENCHMARKS = {
     "link": "a link's bytes per second, loss-free: roce against ZeroMQ, plain UDP sockets and memcpy, pcie against memcpy",
     "kernel": "a kernel's bytes per second on one core, against memcpy of the same bytes",
+    "gpu": "floors of the GPU (copies, launches, waits), then the kernels against them",
+    "cuda_unit": "the unit on a GPU: every trigger's latency, and 4M images at full rate against the bus",
+    "chain": "a whole acquisition in two processes over pcie, on any unit: books, rates, latencies",
 }
 
 _LINKS = ("roce", "pcie")
@@ -72,7 +75,47 @@ def kernel(
     _run("kernel", f"kernel {name}", ["--kernel", name, *context.args], json_file)
 
 
+@app.command()
+def gpu(
+    images: Annotated[int, typer.Option(min=1000, help="Images of 4M at full rate.")] = 100_000,
+    triggers: Annotated[int, typer.Option(min=1000, help="Triggers of each kind.")] = 100_000,
+    json_file: JsonFile = None,
+) -> None:
+    """The GPU: floors and kernels, then the unit against the bus, then a whole acquisition, all in one run. Needs a CUDA device."""
+    chain = ["--unit", "cuda", "--frames", str(images), "--verify", "off", "--slots", "240", "--poll", "spin", "--json"]
+    parts = {
+        "gpu": ["--json"],
+        "cuda_unit": ["--json", "--images", str(images), "--triggers", str(triggers)],
+        "chain": [*chain, "--link-threads", "4"],
+    }
+    rows: list[dict[str, Any]] = []
+    for part, arguments in parts.items():
+        found, status = _rows(part, arguments, json_file)
+        if status:
+            raise _refusal(f"rashpa_{part}_bench ended with status {status}; what it said is above", FAILED)
+        rows += found
+    _show_and_store("gpu", rows, json_file)
+
+
+@app.command(context_settings=_PASS_ON)
+def chain(context: typer.Context, json_file: JsonFile = None) -> None:
+    """A whole acquisition in two processes over pcie. Further options go to the program: --unit, --trigger, --modules, --frames, --rate,
+    --stack, --slots, --link-threads, --threads, --poll, --verify."""
+    _run("chain", "chain", ["--json", *context.args], json_file)
+
+
 def _run(program: str, title: str, arguments: list[str], json_file: Path | None) -> None:
+    rows, status = _rows(program, arguments, json_file)
+    _show_and_store(title, rows, json_file)
+    if status:
+        raise _refusal(
+            f"rashpa_{program}_bench ended with status {status}: the rows hold, but what it asked of itself does not",
+            FAILED,
+        )
+
+
+def _rows(program: str, arguments: list[str], json_file: Path | None = None) -> tuple[list[dict[str, Any]], int]:
+    """What the program measured, and its exit status."""
     path = _program(program)
     if path is None:
         raise _refusal(f"rashpa_{program}_bench is not in this installation; `make` builds it")
@@ -84,16 +127,15 @@ def _run(program: str, title: str, arguments: list[str], json_file: Path | None)
         raise _refusal(
             f"{path.name} {' '.join(arguments)} gave no rows and ended with status {done.returncode}; what it said is above"
         )
+    return rows, done.returncode
+
+
+def _show_and_store(title: str, rows: list[dict[str, Any]], json_file: Path | None) -> None:
     machine = machine_facts()
     _show(title, machine, rows)
     if json_file is not None:
         result = {"name": title, "machine": machine, "rows": rows}
         json_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    if done.returncode:
-        raise _refusal(
-            f"{path.name} ended with status {done.returncode}: the rows hold, but what it asked of itself does not",
-            FAILED,
-        )
 
 
 def _program(name: str) -> Path | None:
@@ -102,7 +144,7 @@ def _program(name: str) -> Path | None:
     for folder in rashpa.__path__:
         if (Path(folder) / "_bin" / file).is_file():
             return Path(folder) / "_bin" / file
-    build = Path(__file__).resolve().parents[3] / "build" / "release" / "src" / "rashpa"
+    build = Path(__file__).resolve().parents[3] / "build" / "release"
     return next((path for path in sorted(build.glob(f"**/{file}")) if path.is_file()), None)
 
 

@@ -110,3 +110,21 @@ def test_a_benchmark_that_is_not_built_says_how_to_get_it(monkeypatch: pytest.Mo
     result = runner.invoke(bench.app, ["kernel", "jungfrau"])
     assert result.exit_code == 2
     assert "`make` builds it" in result.stderr
+
+
+def test_the_gpu_is_measured_in_three_parts_of_one_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[str] = []
+    path = program(tmp_path, json.dumps({"rows": ROWS}))
+    monkeypatch.setattr(bench, "_program", lambda name: asked.append(name) or path)
+    result = runner.invoke(bench.app, ["gpu", "--images", "2000", "--json", str(tmp_path / "out.json")])
+    assert result.exit_code == 0, result.output
+    assert asked == ["gpu", "cuda_unit", "chain"]
+    assert len(json.loads((tmp_path / "out.json").read_text())["rows"]) == 3 * len(ROWS)
+    assert "--frames 2000" in (tmp_path / "arguments").read_text()
+
+
+def test_a_machine_without_a_gpu_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, program(tmp_path, "", 2))
+    result = runner.invoke(bench.app, ["gpu"])
+    assert result.exit_code == bench.BAD_INPUT
+    assert "gave no rows and ended with status 2" in result.output

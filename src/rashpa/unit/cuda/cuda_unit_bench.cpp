@@ -139,6 +139,7 @@ void first_effect(std::uint64_t triggers, std::uint32_t watchers) {
   const cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, 1);
   const auto resident = cuda::make_resident(work, watchers);
   const std::atomic_ref seen(work.control().seen.value);
+  jungfrau::synthetic::Random random(1);
   std::vector<std::int64_t> effects;
   std::vector<std::int64_t> ends;
   effects.reserve(triggers);
@@ -148,6 +149,10 @@ void first_effect(std::uint64_t triggers, std::uint32_t watchers) {
     cuda::Order& order = work.order(slot);
     order.images = 1;
     order.work()[0] = 1;
+    // Host and device would fall into step if each trigger came right behind the last answer.
+    const std::int64_t pause = now_ns() + random.below(3000);
+    while (now_ns() < pause) {
+    }
     const std::int64_t start = now_ns();
     if (resident->submit(slot, ticket) != cudaSuccess) throw ResourceError("submit");
     while (seen.load(std::memory_order_acquire) != ticket) {
