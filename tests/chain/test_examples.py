@@ -17,6 +17,8 @@ import pytest
 import zstandard
 from numpy.typing import NDArray
 
+from rashpa.node.native_engine import NativeFactory
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 M049 = ROOT.parent / "shared" / "data" / "jungfrau_m049"
@@ -74,6 +76,23 @@ def test_first_light_balances_its_books_and_keeps_the_hits(tmp_path: Path) -> No
         assert len(stored) == len(frames) == int((decision == 1).sum())
         assert (bright[frames] >= 40).all()
         assert (np.asarray(stored[0])[512:548] == np.iinfo(np.int16).min).all(), "the gap is masked, not 0"
+
+
+def test_a_gpu_gives_the_books_of_the_processor_and_a_machine_without_one_is_told(tmp_path: Path) -> None:
+    file = edited(tmp_path, "05_gpu.toml", frames="240", rate_hz="0.0", output='"."')
+    units = {unit.name: unit for unit in NativeFactory("receiver").capabilities("here").units}
+    if units["cuda"].usable:
+        code, output, report = run(file, tmp_path)
+        assert code == 0, output
+        assert report["books"]["balanced"]
+        assert report["books"]["complete"] == 240 + 48
+        assert "NVIDIA" in report["buffers"][0]["unit"]
+        return
+    done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "buffer" in said
+    assert f"cuda cannot be used: {units['cuda'].what}; what it can use: cpu" in said
 
 
 def test_two_processes_that_share_memory_give_the_same_images_as_over_packets(tmp_path: Path) -> None:
