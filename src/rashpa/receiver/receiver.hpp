@@ -35,8 +35,8 @@ struct BufferStatus {
   const Histogram* decision = nullptr;  ///< stack ready → decided
   const Histogram* written = nullptr;   ///< decided → taken by the sinks
   std::string sink_error;
-  std::string unit;        ///< how it works, in words
-  std::string unit_error;  ///< what made it fail for good
+  std::string unit;                ///< how it works, in words
+  std::string unit_error;          ///< what made it fail for good
   std::uint64_t bytes_in = 0;      ///< of written images, before compression
   std::uint64_t bytes_stored = 0;  ///< after it
 };
