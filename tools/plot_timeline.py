@@ -61,7 +61,9 @@ def svg(rows: list[dict[str, float | str]]) -> str:
     base = _TOP + benches * _ROW + 10
     for milliseconds in range(int(last / 1000) + 1):
         tick = _LEFT + milliseconds * 1000 * scale
-        parts.append(f'<line x1="{tick:.1f}" y1="{_TOP}" x2="{tick:.1f}" y2="{base}" stroke="#bbbbbb" stroke-width="0.5"/>')
+        parts.append(
+            f'<line x1="{tick:.1f}" y1="{_TOP}" x2="{tick:.1f}" y2="{base}" stroke="#bbbbbb" stroke-width="0.5"/>'
+        )
         parts.append(f'<text x="{tick:.1f}" y="{base + 16}" text-anchor="middle">{milliseconds}</text>')
     parts.append(f'<text x="{_LEFT}" y="{base + 36}">milliseconds; the number is the stack</text>')
     parts.append("</svg>")
