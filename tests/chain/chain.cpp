@@ -56,6 +56,7 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
   source.frames = plan.frames;
   source.rate_hz = plan.rate_hz;
   source.faults = plan.faults;
+  source.first_processor = plan.source_processor;
   const auto endpoints = receiver->endpoints();
   for (std::uint32_t module = 0; module < plan.modules; ++module) {
     transfer::Dtp dtp{.id = module,

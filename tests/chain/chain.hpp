@@ -30,6 +30,9 @@ struct Plan {
   std::string link = "roce";  ///< of both ends
   link::roce::Options roce{};
   Place source{};
+  /// The DTPs' threads stay where they are: a sender that moves to another processor can overtake its own packets in
+  /// the queues of lo and veth, which loses messages of several packets in a way that no injector knows.
+  int source_processor = 0;
   Place destination{};
   emulator::FaultPlan faults{};
   double rate_hz = 0;
