@@ -6,14 +6,13 @@ Usage: store_rows.py NAME BUILD_JSON ROWS OUT. Prints the rows as a table. Runs 
 
 import importlib.util
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 
 def _machine() -> dict[str, Any]:
-    """The facts that `rashpa bench` writes, from the file alone, and those of the GPU."""
+    """The facts that `rashpa bench` writes, from the file alone."""
     path = Path(__file__).resolve().parents[1] / "python" / "rashpa" / "control" / "machine.py"
     spec = importlib.util.spec_from_file_location("machine", path)
     if spec is None or spec.loader is None:
@@ -21,11 +20,6 @@ def _machine() -> dict[str, Any]:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     facts: dict[str, Any] = module.machine_facts()
-    query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem"]
-    done = subprocess.run([*query, "--format=csv,noheader"], capture_output=True, text=True, check=True)  # noqa: S603
-    gpus = [line.split(", ") for line in done.stdout.splitlines() if line]
-    names = ("name", "driver", "memory", "clock", "memory_clock")
-    facts["gpus"] = [dict(zip(names, gpu, strict=True)) for gpu in gpus]
     return facts
 
 

@@ -46,6 +46,7 @@ def machine_facts() -> dict[str, Any]:
         "python": platform.python_version(),
         "compiler": _compiler(),
         "commit": _commit(),
+        "gpus": _gpus() or None,
     }
     return {name: value for name, value in facts.items() if value is not None}
 
@@ -55,6 +56,19 @@ def _read(path: str) -> str:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def _gpus() -> list[dict[str, str]]:
+    """Name, driver, memory and largest clocks of each, as nvidia-smi gives them."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    names = ("name", "driver_version", "memory.total", "clocks.max.sm", "clocks.max.mem")
+    query = [program, f"--query-gpu={','.join(names)}", "--format=csv,noheader"]
+    done = subprocess.run(query, capture_output=True, text=True, check=False, timeout=30)  # noqa: S603
+    rows = [line.split(", ") for line in done.stdout.splitlines() if line] if done.returncode == 0 else []
+    keys = ("name", "driver", "memory", "clock", "memory_clock")
+    return [dict(zip(keys, row, strict=True)) for row in rows if len(row) == len(keys)]
 
 
 def _compiler() -> str | None:

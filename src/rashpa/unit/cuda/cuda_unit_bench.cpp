@@ -40,7 +40,7 @@ void row(const std::string& what, double value, const char* unit, const std::str
     fmt::print(
         "{{\"what\": \"{}\", \"value\": {:.3f}, \"unit\": \"{}\", \"against\": \"{}\", \"against_value\": {:.3f}, "
         "\"ratio\": {:.3f}}}\n",
-        what, value, unit, against, against_value, ratio);
+        what, value, unit, against.empty() ? "none" : against, against_value, ratio);
   } else {
     fmt::print("{:<64} {:>10.2f} {:<6} {}\n", what, value, unit,
                against_value > 0 ? fmt::format("{:.3f} x {} ({:.2f})", ratio, against, against_value) : "");
