@@ -7,6 +7,7 @@
 #include <span>
 
 #include "rashpa/link/assembly.hpp"
+#include "rashpa/link/raise.hpp"
 
 namespace rashpa::link {
 
@@ -30,13 +31,6 @@ struct DtpPort {
   std::uint64_t looked_at = 0;       // images of those that next_event() has taken
   alignas(64) std::atomic<std::uint64_t> released{0};
   std::atomic<std::uint64_t> closed{0};
-
- private:
-  static void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
-    std::uint64_t seen = word.load(std::memory_order_relaxed);
-    while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_seq_cst)) {
-    }
-  }
 };
 
 class EventHandler {

@@ -11,6 +11,8 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/assembly.hpp"
+#include "rashpa/link/raise.hpp"
+#include "rashpa/link/ring_output.hpp"
 
 namespace rashpa::link {
 
@@ -26,12 +28,6 @@ std::uint32_t unit_of(const DestinationDtp& dtp) noexcept {
   if (dtp.granularity != 0) return dtp.granularity;
   const std::uint32_t line = dtp.placement.line_bytes;
   return line <= kLargestMessage ? line : std::gcd(line, kLargestMessage);
-}
-
-void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
-  std::uint64_t seen = word.load(std::memory_order_relaxed);
-  while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_acq_rel)) {
-  }
 }
 
 // What a sender has queued: a write, or an event with its record.
@@ -124,26 +120,17 @@ class InprocSender final : public Sender {
 
 }  // namespace
 
-class InprocReceiver::Impl final : public ArrivalOutput {
+class InprocReceiver::Impl {
  public:
   Impl(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
        InprocFlow flow)
-      : region_(region), flow_(flow), ring_(&ring), bell_(&bell) {
+      : region_(region), flow_(flow), output_(ring, bell) {
+    output_.stop_with(stop_);
     if (dtps.empty()) throw ConfigError("inproc: a receiver needs at least one DTP");
     for (std::uint32_t d = 0; d < dtps.size(); ++d) {
       channels_.push_back(std::make_unique<Channel>(dtps[d], d, region, flow, counters_));
       channels_.back()->work = &work_;
     }
-  }
-
-  bool emit(const Arrival& arrival) noexcept override {
-    while (ring_->try_push(arrival) == memory::Push::full) {
-      if (stop_.load(std::memory_order_relaxed)) return false;
-      bell_->ring();
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-    pushed_ = true;
-    return true;
   }
 
   void handle(Channel& channel, const Item& item, std::int64_t now) noexcept {
@@ -166,7 +153,7 @@ class InprocReceiver::Impl final : public ArrivalOutput {
 
   void decide(Channel& channel, std::int64_t now) noexcept {
     channel.assembly.decide(channel.closed.load(std::memory_order_acquire),
-                            channel.released.load(std::memory_order_acquire), now, *this);
+                            channel.released.load(std::memory_order_acquire), now, output_);
     if (flow_ == InprocFlow::paced) return;
     if (channel.granted.load(std::memory_order_relaxed) == channel.assembly.granted()) return;
     channel.granted.store(channel.assembly.granted(), std::memory_order_release);
@@ -185,25 +172,22 @@ class InprocReceiver::Impl final : public ArrivalOutput {
         if (count != 0) channel->progress.ring();
         busy = busy || count != 0;
       }
-      if (pushed_) bell_->ring();
-      pushed_ = false;
+      output_.ring();
       if (!busy) work_.wait(seen, kSleep);
     }
   }
 
   std::span<std::byte> region_;
   InprocFlow flow_;
-  ArrivalRing* ring_;
-  Doorbell* bell_;
+  RingOutput output_;
   Doorbell work_;
   ReceiverCounters counters_;
   std::vector<std::unique_ptr<Channel>> channels_;
-  bool pushed_ = false;
   std::atomic<bool> stop_{false};
   std::jthread thread_;
 };
 
-InprocReceiver::InprocReceiver(std::span<std::byte> region, std::vector<DestinationDtp> dtps, ArrivalRing& ring,
+InprocReceiver::InprocReceiver(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
                                Doorbell& bell, InprocFlow flow)
     : impl_(std::make_unique<Impl>(region, dtps, ring, bell, flow)) {}
 InprocReceiver::~InprocReceiver() { stop(); }

@@ -19,8 +19,8 @@ class InprocReceiver final : public ReceiverLink {
  public:
   /// The region, the ring and the bell must outlive the link. Throws ConfigError when a placement does not fit the
   /// region.
-  InprocReceiver(std::span<std::byte> region, std::vector<DestinationDtp> dtps, ArrivalRing& ring, Doorbell& bell,
-                 InprocFlow flow = InprocFlow::credits);
+  InprocReceiver(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+                 Doorbell& bell, InprocFlow flow = InprocFlow::credits);
   ~InprocReceiver() override;
 
   /// The source side of DTP `dtp` (index into the list); once each. Must not outlive the link.

@@ -6,19 +6,10 @@
 #include <thread>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/link/raise.hpp"
 #include "rashpa/link/roce/receiver_thread.hpp"
 
 namespace rashpa::link::roce {
-
-namespace {
-
-void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
-  std::uint64_t seen = word.load(std::memory_order_relaxed);
-  while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_seq_cst)) {
-  }
-}
-
-}  // namespace
 
 class RoceReceiver::Impl {
  public:

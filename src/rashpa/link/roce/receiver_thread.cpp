@@ -35,8 +35,7 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
     : config_(config),
       number_(number),
       ports_(std::move(ports)),
-      ring_(&ring),
-      bell_(&bell),
+      output_(ring, bell),
       counters_(&counters),
       socket_(config, number, share_of(config, number, base_qpn, ports_.size()), counters),
       handler_(config.options, base_qpn, ports_, counters),
@@ -75,22 +74,12 @@ void ReceiverThread::connect(std::uint32_t index, const Endpoint& source) {
   credits_[index].notifier.emplace(from, to, source.qpn, framing);
 }
 
-bool ReceiverThread::emit(const Arrival& arrival) noexcept {
-  while (ring_->try_push(arrival) == memory::Push::full) {
-    if (stop_->load(std::memory_order_relaxed)) return false;
-    bell_->ring();
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-  pushed_ = true;
-  return true;
-}
-
 void ReceiverThread::handle(std::span<Datagram> datagrams, std::int64_t now) noexcept {
   for (Datagram& datagram : datagrams) {
     datagram.now = now;
-    handler_.handle(datagram, *this);
+    handler_.handle(datagram, output_);
   }
-  handler_.decide_touched(now, *this);
+  handler_.decide_touched(now, output_);
   if (handler_.take_congestion()) answer_congestion(now);
 }
 
@@ -183,6 +172,7 @@ void ReceiverThread::wake() noexcept {
 
 void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
   stop_ = &stop;
+  output_.stop_with(stop);
   const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(number_);
   memory::place_this_thread(fmt::format("roce-rx{}", number_), processor);
   std::int64_t last_decide = 0;
@@ -197,14 +187,11 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
       last_packet = now;
     }
     if (datagrams.empty() || now - last_decide > kDecideNs) {
-      handler_.decide_all(now, *this);
+      handler_.decide_all(now, output_);
       last_decide = now;
     }
     send_credits(drained, now);
-    if (pushed_) {
-      bell_->ring();
-      pushed_ = false;
-    }
+    output_.ring();
     if (!datagrams.empty() || !drained) continue;
     if (config_.poll == Poll::event && now - last_packet > kSpinNs) {
       sleep();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/ring_output.hpp"
 #include "rashpa/link/roce/answers.hpp"
 #include "rashpa/link/roce/congestion.hpp"
 #include "rashpa/link/roce/credits.hpp"
@@ -17,13 +18,13 @@
 namespace rashpa::link::roce {
 
 /// One thread of a RoceReceiver: its socket, its DTPs, its arrival ring.
-class ReceiverThread final : private ArrivalOutput {
+class ReceiverThread {
  public:
   /// `ports[i]` serves queue pair base_qpn + i; null when another thread has it. Throws ResourceError when the port is
   /// in use.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::uint32_t base_qpn,
                  std::vector<DtpPort*> ports, ArrivalRing& ring, Doorbell& bell, ReceiverCounters& counters);
-  ~ReceiverThread() override;
+  ~ReceiverThread();
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
@@ -46,7 +47,6 @@ class ReceiverThread final : private ArrivalOutput {
     std::int64_t sent_ns = 0;
     std::optional<CongestionNotifier> notifier{};
   };
-  bool emit(const Arrival& arrival) noexcept override;
   void handle(std::span<Datagram> datagrams, std::int64_t now) noexcept;
   void answer_congestion(std::int64_t now) noexcept;
   void send_credits(bool drained, std::int64_t now) noexcept;
@@ -58,8 +58,7 @@ class ReceiverThread final : private ArrivalOutput {
   ReceiverConfig config_;
   std::uint32_t number_;
   std::vector<DtpPort*> ports_;
-  ArrivalRing* ring_;
-  Doorbell* bell_;
+  RingOutput output_;
   ReceiverCounters* counters_;
   ReceiverSocket socket_;
   PacketHandler handler_;
@@ -69,7 +68,6 @@ class ReceiverThread final : private ArrivalOutput {
   const std::atomic<bool>* stop_ = nullptr;
   std::atomic<bool> sleeping_{false};
   int event_fd_ = -1;
-  bool pushed_ = false;
   std::uint64_t news_bytes_ = 0;  // received payload that is worth a credit packet
   std::vector<iovec> credit_pieces_;
   std::vector<mmsghdr> credit_messages_;

@@ -18,6 +18,7 @@
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 #include "rashpa/unit/cuda/cuda_unit.hpp"
+#include "rashpa/unit/cuda/stack_ring.hpp"
 
 namespace rashpa::unit {
 namespace {
@@ -49,28 +50,9 @@ void row(const std::string& what, double value, const char* unit, const std::str
 }
 
 /// A ring of stacks whose images are there already.
-struct Ring {
+struct Ring : cuda::StackRing {
   Ring(std::uint32_t width, std::uint32_t height, std::uint32_t stack, std::uint32_t stacks)
-      : stride((std::size_t{width} * height * 2 + 4095) / 4096 * 4096),
-        memory(stride * stack * stacks, memory::MemoryKind::huge),
-        layout{.width = width,
-               .height = height,
-               .input = PixelType::u16,
-               .stack = stack,
-               .stacks = stacks,
-               .images = memory.data(),
-               .image_stride = stride},
-        all(stacks) {
-    for (std::uint32_t s = 0; s < stacks; ++s) {
-      all[s].slot = s;
-      all[s].count = stack;
-      all[s].images.resize(stack);
-      for (std::uint32_t i = 0; i < stack; ++i) {
-        all[s].images[i].completeness = Completeness::complete;
-        all[s].images[i].raw = memory.data() + (std::size_t{s} * stack + i) * stride;
-      }
-    }
-  }
+      : StackRing(width, height, stack, stacks, memory::MemoryKind::huge) {}
   /// One image in ten has spots; ten different images, in every place one of them.
   void fill(const jungfrau::Config& config) {
     std::vector<std::vector<std::uint16_t>> frames(10);
@@ -87,10 +69,6 @@ struct Ring {
       }
     }
   }
-  std::size_t stride;
-  memory::Buffer memory;
-  Layout layout;
-  std::vector<Stack> all;
 };
 
 Stack* take(Unit& unit) {

@@ -11,6 +11,7 @@
 #include "rashpa/core/frame_record.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/memory/buffer.hpp"
+#include "rashpa/unit/cuda/stack_ring.hpp"
 
 namespace rashpa::unit {
 namespace {
@@ -23,7 +24,6 @@ using jungfrau::Output;
 constexpr std::uint32_t kWidth = 129;
 constexpr std::uint32_t kHeight = 101;
 constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
-constexpr std::size_t kStride = (kPixels * 2 + 4095) / 4096 * 4096;
 
 jungfrau::Config calibration(Output output) { return jungfrau::synthetic::config(kWidth, kHeight, output, 1, 0.01); }
 
@@ -37,27 +37,10 @@ Pipeline sparse(double capacity = 0.2) {
           false};
 }
 
-/// The memory of a ring of stacks, and the stacks.
-struct Ring {
+/// A ring of stacks with frames of a seed.
+struct Ring : cuda::StackRing {
   Ring(std::uint32_t stack, std::uint32_t stacks)
-      : memory(std::size_t{stack} * stacks * kStride, memory::MemoryKind::pageable),
-        layout{.width = kWidth,
-               .height = kHeight,
-               .input = PixelType::u16,
-               .stack = stack,
-               .stacks = stacks,
-               .images = memory.data(),
-               .image_stride = kStride},
-        all(stacks) {
-    for (std::uint32_t s = 0; s < stacks; ++s) {
-      all[s].slot = s;
-      all[s].count = stack;
-      all[s].images.resize(stack);
-      for (std::uint32_t i = 0; i < stack; ++i) {
-        all[s].images[i].completeness = Completeness::complete;
-        all[s].images[i].raw = memory.data() + (std::size_t{s} * stack + i) * kStride;
-      }
-    }
+      : StackRing(kWidth, kHeight, stack, stacks, memory::MemoryKind::pageable) {
     fill(0);
   }
   void fill(std::uint64_t seed) {
@@ -70,9 +53,6 @@ struct Ring {
       }
     }
   }
-  memory::Buffer memory;
-  Layout layout;
-  std::vector<Stack> all;
 };
 
 Stack* wait(Unit& unit, Doorbell& bell) {

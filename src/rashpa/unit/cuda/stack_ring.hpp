@@ -1,0 +1,42 @@
+#pragma once
+/// For this folder's test and benchmark: the memory of a ring of stacks as a receiver lays it out, and the stacks.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rashpa/memory/buffer.hpp"
+#include "rashpa/unit/unit.hpp"
+
+namespace rashpa::unit::cuda {
+
+/// All images are complete; whoever makes the ring fills in their pixels.
+struct StackRing {
+  StackRing(std::uint32_t width, std::uint32_t height, std::uint32_t stack, std::uint32_t stacks,
+            memory::MemoryKind kind)
+      : stride((std::size_t{width} * height * sizeof(std::uint16_t) + 4095) / 4096 * 4096),
+        memory(stride * stack * stacks, kind),
+        layout{.width = width,
+               .height = height,
+               .input = PixelType::u16,
+               .stack = stack,
+               .stacks = stacks,
+               .images = memory.data(),
+               .image_stride = stride},
+        all(stacks) {
+    for (std::uint32_t s = 0; s < stacks; ++s) {
+      all[s].slot = s;
+      all[s].count = stack;
+      all[s].images.resize(stack);
+      for (std::uint32_t i = 0; i < stack; ++i) {
+        all[s].images[i].completeness = Completeness::complete;
+        all[s].images[i].raw = memory.data() + (std::size_t{s} * stack + i) * stride;
+      }
+    }
+  }
+  std::size_t stride;
+  memory::Buffer memory;
+  Layout layout;
+  std::vector<Stack> all;
+};
+
+}  // namespace rashpa::unit::cuda
