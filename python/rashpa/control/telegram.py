@@ -2,6 +2,8 @@
 
 A class is an element, a field of a plain type is an attribute of the same name, a tuple of numbers or names is a list in one attribute, a
 field that holds a telegram part is a child element (absent when None), a tuple of parts is a sequence of child elements.
+
+One file of more than 500 lines on purpose: it is read beside the one schema, class by class, and holds no logic.
 """
 
 from dataclasses import dataclass, field
