@@ -108,8 +108,11 @@ int destination(const Arguments& arguments) {
   }
   receiver.finish();
   const bool decided = receiver.wait(arguments.timeout_s);
-  if (!arguments.expect_fates.empty())
-    take(arguments.exchange + ".done", arguments.timeout_s);  // then they are written
+  // The source's fates are written then; and a source on a reliable connection waits for acknowledgements, which nobody
+  // would send it (again) any more.
+  if (!arguments.expect_fates.empty() || arguments.packets.transport == link::roce::Transport::rc) {
+    take(arguments.exchange + ".done", arguments.timeout_s);
+  }
   const receiver::Status status = receiver.status();
   const Books& books = status.buffers[0].books;
   const link::ReceiverStats& link = status.link;
