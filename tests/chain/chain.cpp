@@ -83,10 +83,14 @@ bool Chain::play(double timeout_s) {
 std::vector<Completeness> Chain::fates() const {
   std::vector<std::vector<Completeness>> all;
   for (std::uint32_t dtp = 0; dtp < dtps; ++dtp) all.push_back(emulator->fates(dtp));
-  std::vector<Completeness> images(all.front().size());
+  return of_images(all);
+}
+
+std::vector<Completeness> of_images(const std::vector<std::vector<Completeness>>& dtps) {
+  std::vector<Completeness> images(dtps.front().size());
   for (std::size_t image = 0; image < images.size(); ++image) {
     const auto is = [&](Completeness state) {
-      return std::all_of(all.begin(), all.end(), [&](const auto& fates) { return fates[image] == state; });
+      return std::all_of(dtps.begin(), dtps.end(), [&](const auto& fates) { return fates[image] == state; });
     };
     images[image] = is(Completeness::complete)  ? Completeness::complete
                     : is(Completeness::missing) ? Completeness::missing

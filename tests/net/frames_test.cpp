@@ -7,6 +7,7 @@
 
 #include "chain.hpp"
 #include "checks.hpp"
+#include "place.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/roce/sender.hpp"
 
@@ -32,16 +33,12 @@ std::string address_of(const Host& host, Family family) {
   return family == Family::v4 ? host.ipv4() : family == Family::v6 ? host.ipv6() : host.gid();
 }
 
-chain::Place place(const Host& host, Family family) {
-  return {address_of(host, family), [&host](const std::function<void()>& make) { host.within(make); }};
-}
-
 class Frames : public testing::TestWithParam<Way> {
  protected:
   chain::Plan plan() const {
     chain::Plan plan;
-    plan.source = place(cable_.one, GetParam().family);
-    plan.destination = place(cable_.two, GetParam().family);
+    plan.source = place(cable_.one, address_of(cable_.one, GetParam().family));
+    plan.destination = place(cable_.two, address_of(cable_.two, GetParam().family));
     plan.roce = GetParam().options;
     plan.roce.socket_buffer = 4U << 20;
     plan.frames = 2000;
