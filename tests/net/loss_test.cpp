@@ -64,6 +64,7 @@ class Loss : public testing::TestWithParam<Way> {
     plan.source = place(cable_.one, way.v6 ? cable_.one.ipv6() : cable_.one.ipv4());
     plan.destination = place(cable_.two, way.v6 ? cable_.two.ipv6() : cable_.two.ipv4());
     plan.frames = way.frames;
+    plan.slots = 2 * plan.stack;  // the least: the source often waits for the very next credit
     plan.roce = way.options;
     plan.roce.pmtu = 256;
     plan.roce.socket_buffer = 4U << 20;
