@@ -97,11 +97,13 @@ SourceLink SourceLinks::make(const SourceDtp& dtp) {
 
 SourceLink SourceLinks::make_roce(const SourceDtp& dtp) {
   const bool listens = options_.flow == roce::Flow::credits || options_.roce.transport == roce::Transport::rc;
-  const bool from_rnic = options_.peer == Kind::verbs && listens;
-  if (from_rnic && credits_ == nullptr) {
-    credits_ = std::make_shared<roce::CreditListener>(source_address(options_, dtp.destination), kRocePort);
-  }
   roce::SenderConfig config{};
+  if (options_.peer == Kind::verbs && listens) {
+    const std::string address = source_address(options_, dtp.destination);
+    std::shared_ptr<roce::CreditListener>& credits = credits_[address];
+    if (credits == nullptr) credits = std::make_shared<roce::CreditListener>(address, kRocePort);
+    config.credits = credits;
+  }
   config.bind_address = options_.address;
   config.destination = dtp.destination;
   config.options = options_.roce;
@@ -109,20 +111,21 @@ SourceLink SourceLinks::make_roce(const SourceDtp& dtp) {
   config.dtp = dtp.id;
   config.images = dtp.images;
   config.payload_bytes = dtp.payload_bytes;
-  config.credits = credits_;
   config.faults = faults_;
   return SourceLink(std::make_unique<roce::RoceSender>(config));
 }
 
 SourceLink SourceLinks::make_verbs(const SourceDtp& dtp) {
-  if (memory_ == nullptr) {
+  const std::string address = source_address(options_, dtp.destination);
+  std::unique_ptr<verbs::SourceMemory>& memory = memory_[address];
+  if (memory == nullptr) {
     // The device only reads: the block's type has no way to say so.
     const memory::DmaBlock block{.data = const_cast<std::byte*>(frames_.data()), .bytes = frames_.size()};  // NOLINT
-    memory_ = std::make_unique<verbs::SourceMemory>(
-        verbs::register_sources(options_.verbs.device, source_address(options_, dtp.destination), {&block, 1}));
+    memory =
+        std::make_unique<verbs::SourceMemory>(verbs::register_sources(options_.verbs.device, address, {&block, 1}));
   }
   verbs::SenderConfig config{};
-  config.memory = *memory_;
+  config.memory = *memory;
   config.destination = dtp.destination;
   config.packets = options_.roce;
   config.options = options_.verbs;
@@ -138,7 +141,9 @@ SourceLink SourceLinks::make_pcie(const SourceDtp& dtp) {
       .memory = remote_, .destination = dtp.destination, .flow = options_.flow, .poll = options_.poll}));
 }
 
-std::string SourceLinks::registration() const { return memory_ ? memory_->blocks.front()->how() : std::string{}; }
+std::string SourceLinks::registration() const {
+  return memory_.empty() ? std::string{} : memory_.begin()->second->blocks.front()->how();
+}
 
 DestinationLink::DestinationLink(const DestinationOptions& options, std::span<std::byte> region,
                                  std::vector<DestinationDtp> dtps, std::vector<ArrivalRing*> rings, Doorbell& bell) {

@@ -2,6 +2,7 @@
 /// Which implementation a DTP's ends use: each side chooses its own, by name. `roce` and `verbs` speak the same
 /// packets; `pcie` speaks only with itself.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -85,8 +86,8 @@ struct SourceDtp {
   std::uint64_t payload_bytes = 0;
 };
 
-/// Makes the senders of one emulator: they share the device, the registered frames, the socket for credits, the
-/// receiver's mapped memory.
+/// Makes the senders of one emulator: those of one local address share the device, the registered frames and the socket
+/// for credits, those to one receiver its mapped memory.
 class SourceLinks {
  public:
   /// `frames`: all source memory; it outlives the senders. Throws ConfigError or ResourceError.
@@ -104,8 +105,9 @@ class SourceLinks {
   EndOptions options_;
   std::span<const std::byte> frames_;
   std::optional<roce::FaultConfig> faults_;
-  std::shared_ptr<roce::CreditListener> credits_;
-  std::unique_ptr<verbs::SourceMemory> memory_;
+  // By address of this end: with a wildcard, receivers behind different interfaces are reached from different ones.
+  std::map<std::string, std::shared_ptr<roce::CreditListener>> credits_;
+  std::map<std::string, std::unique_ptr<verbs::SourceMemory>> memory_;
   std::shared_ptr<const pcie::RemoteMemory> remote_;
 };
 
