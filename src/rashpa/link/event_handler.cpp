@@ -72,8 +72,7 @@ bool EventHandler::next_event(DtpPort& port, std::int64_t now, ArrivalOutput& ou
 }
 
 void EventHandler::decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept {
-  port.assembly.decide(port.closed.load(std::memory_order_acquire), port.released.load(std::memory_order_acquire), now,
-                       out);
+  port.apply_to(port.assembly, now, out);
 }
 
 }  // namespace rashpa::link

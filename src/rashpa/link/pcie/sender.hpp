@@ -5,7 +5,7 @@
 #include <span>
 
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/link.hpp"
+#include "rashpa/link/ends.hpp"
 #include "rashpa/link/pcie/control_block.hpp"
 #include "rashpa/link/roce/options.hpp"
 
@@ -23,13 +23,13 @@ struct SenderConfig {
 /// writes the lock word. Everything is done when a call returns; a call copies a few MiB at most.
 ///
 /// A write out of the buffer's bounds is counted in `send_errors` and not done, and the event of its image is withheld.
-class PcieSender final : public Sender {
+class PcieSender final : public SourceLink {
  public:
   /// Throws ConfigError when the destination is not of `memory`.
   explicit PcieSender(const SenderConfig& config);
 
   /// Says to which receiver and DTP it belongs; nothing is written back to it.
-  [[nodiscard]] const roce::Endpoint& endpoint() const noexcept { return config_.destination; }
+  [[nodiscard]] roce::Endpoint endpoint() const override { return config_.destination; }
 
   std::size_t post(std::span<const BufferDescriptor> writes) override;
   bool post_event(const Event& event) override;
