@@ -44,6 +44,7 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
   config.bind_address = plan.destination.address;
   config.port = 0;
   config.link_threads = plan.threads;
+  config.flow = plan.flow;
   config.run = 7;
   plan.destination.within([&] { receiver = std::make_unique<receiver::Receiver>(config); });
 
@@ -55,6 +56,7 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
   source.bind_address = plan.source.address;
   source.frames = plan.frames;
   source.rate_hz = plan.rate_hz;
+  source.flow = plan.flow;
   source.faults = plan.faults;
   source.first_processor = plan.source_processor;
   const auto endpoints = receiver->endpoints();

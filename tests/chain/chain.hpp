@@ -36,6 +36,7 @@ struct Plan {
   Place destination{};
   emulator::FaultPlan faults{};
   double rate_hz = 0;
+  link::roce::Flow flow = link::roce::Flow::credits;
   std::uint32_t threads = 1;                 ///< of the receiver's link
   std::vector<receiver::SinkFactory> sinks;  ///< none: a NullSink
 

@@ -18,9 +18,17 @@ struct DtpPort : Told {
   DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, std::span<std::byte> region, NotFree not_free,
           Verify verify, ReceiverCounters& counters)
       : assembly(dtp, list_index, dtp.placement.line_bytes == 0 ? 1 : dtp.placement.line_bytes, region, not_free,
-                 counters, Sight::events, verify) {}
+                 counters, Sight::events, verify),
+        memory(region),
+        credits(not_free == NotFree::late) {}
+
+  /// Any thread, before the release of image `index`: true when the record of a later image has taken the place of its
+  /// own. A source that waits for credits cannot do that, and is not looked after.
+  [[nodiscard]] bool overwritten(std::uint64_t index) const noexcept;
 
   Assembly assembly;
+  std::span<const std::byte> memory;
+  bool credits;
   std::uint64_t received_bytes = 0;  // payload that must have left the network: all up to the latest event
   std::uint64_t announced = 0;       // images up to the latest event, see EventHandler::announce()
   std::uint64_t looked_at = 0;       // images of those that next_event() has taken

@@ -223,6 +223,7 @@ Status Receiver::status() const {
     buffer.name = line->lane->config().name;
     buffer.books = line->writer->books();
     buffer.vetoes = line->writer->vetoes();
+    status.link.overwritten_images += line->lane->overwritten();
     for (std::size_t d = 0; d < line->lane->config().dtps.size(); ++d) {
       const scheduler::LaneDtp& dtp = line->lane->config().dtps[d];
       buffer.dtps.push_back({.id = dtp.id,

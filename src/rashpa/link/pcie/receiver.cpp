@@ -56,6 +56,14 @@ std::vector<roce::Endpoint> PcieReceiver::endpoints() const {
   return endpoints;
 }
 
+bool PcieReceiver::overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept {
+  const DtpPort& port = *impl_->ports[dtp];
+  if (port.overwritten(index)) return true;
+  // Images begun: the one that comes to the same slot is among them.
+  const std::uint64_t begun = impl_->control.lane(dtp).begun.load(std::memory_order_acquire);
+  return !port.credits && begun > index + port.assembly.dtp().placement.slots;
+}
+
 void PcieReceiver::connect(std::span<const roce::Endpoint> sources) {
   check_sources(sources.size());
   for (std::uint32_t d = 0; d < sources.size(); ++d) {

@@ -23,9 +23,9 @@ struct ReceiverConfig {
 /// a thread of this link polls. The link sees events alone: what it knows of the lines is the record's CRC32C
 /// (`verify`).
 ///
-/// Known weakness, as with an RNIC: memory cannot refuse a write. With flow = paced a source that is too fast
-/// overwrites images that are still being processed; the overrun is counted when its event comes, the image in
-/// processing is not marked.
+/// Memory cannot refuse a write. With flow = paced a source that is too fast overwrites images that are still being
+/// processed: the later image is an overrun when its event comes, the earlier one is found by overwritten() from the
+/// moment at which the source begins with the later one.
 class PcieReceiver final : public ThreadedReceiver {
  public:
   /// `region` is the beginning of `config.region_file`; placements must lie inside it. One ring per thread. The region,
@@ -37,6 +37,7 @@ class PcieReceiver final : public ThreadedReceiver {
   [[nodiscard]] std::vector<roce::Endpoint> endpoints() const override;
   /// Nothing is sent to the sources: it is only checked that each has opened this receiver's memory.
   void connect(std::span<const roce::Endpoint> sources) override;
+  [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override;
 
  private:
   struct Impl;

@@ -42,6 +42,7 @@ class PcieSender final : public SourceLink {
   [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override { return crc_; }
 
  private:
+  void begin() noexcept;
   [[nodiscard]] bool inside(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   void wait_for_credit(std::uint32_t wait_us) noexcept;
 
@@ -52,6 +53,8 @@ class PcieSender final : public SourceLink {
   std::uint32_t crc_ = 0;           // of the writes since the last event
   std::size_t done_ = 0;            // writes not yet reported
   bool withhold_ = false;           // a write of this image was refused
+  bool begun_ = false;              // the image has a line
+  std::uint64_t announced_ = 0;     // images up to the latest event
   mutable std::uint64_t told_ = 0;  // the credits that the caller knows
   Counter messages_, payload_bytes_, waits_, send_errors_;
 };

@@ -56,6 +56,10 @@ std::vector<roce::Endpoint> VerbsReceiver::endpoints() const {
 std::uint64_t VerbsReceiver::base() const noexcept { return impl_->region->device_address(); }
 std::string VerbsReceiver::registration() const { return impl_->region->how(); }
 
+bool VerbsReceiver::overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept {
+  return impl_->ports[dtp]->overwritten(index);
+}
+
 void VerbsReceiver::connect(std::span<const roce::Endpoint> sources) {
   check_sources(sources.size());
   for (std::size_t d = 0; d < sources.size(); ++d) impl_->thread_of(d).connect(impl_->position_of(d), sources[d]);

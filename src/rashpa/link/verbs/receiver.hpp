@@ -27,8 +27,8 @@ struct ReceiverConfig {
 /// no packet: what it knows of the lines is the record's CRC32C (`options.verify`).
 ///
 /// Known weakness: an RNIC cannot be told that a slot is taken. With flow = paced a source that is too fast overwrites
-/// images that are still being processed; the overrun is counted when its event comes, the image in processing is not
-/// marked.
+/// images that are still being processed. The later image is an overrun when its event comes; the earlier one is found
+/// by overwritten() when the later one's record has come before its release, and not while only lines have.
 class VerbsReceiver final : public ThreadedReceiver {
  public:
   /// Registers `region` (host memory); placements must lie inside it. One ring per thread. The region, the rings and
@@ -44,6 +44,7 @@ class VerbsReceiver final : public ThreadedReceiver {
   /// What the RNIC calls the region's byte 0: 0, or its virtual address where iova 0 is not to be had.
   [[nodiscard]] std::uint64_t base() const noexcept override;
   [[nodiscard]] std::string registration() const override;
+  [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override;
 
  private:
   struct Impl;
