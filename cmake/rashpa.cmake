@@ -20,8 +20,8 @@ endfunction()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   rashpa_host_options(-march=x86-64-v2)
 endif()
-rashpa_host_options(-Wall -Wextra -Wshadow -Wno-sign-conversion)
-add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wpedantic;-Wconversion>")
+rashpa_host_options(-Wall -Wextra -Wshadow)
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wpedantic;-Wconversion;-Wno-sign-conversion>")
 # Warnings are errors with the compilers that CI has; a newer compiler's new warning must not keep a user from building.
 if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13) OR
    (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15))

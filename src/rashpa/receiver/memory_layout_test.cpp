@@ -32,8 +32,8 @@ TEST(MemoryLayout, rings_and_records_lie_one_after_the_other) {
   EXPECT_EQ(layout.dtps[1].first_line_offset, 10U * 2060 + 12);
   EXPECT_EQ(layout.dtps[0].records_offset, 8 * slot);
   EXPECT_EQ(layout.dtps[1].records_offset, 8 * slot + 4096);
-  EXPECT_EQ(layout.buffers[1].pixels_offset, 8 * slot + 2 * 4096);
-  EXPECT_EQ(layout.bytes, 2 * (8 * slot + 2 * 4096));
+  EXPECT_EQ(layout.buffers[1].pixels_offset, 8 * slot + 2UL * 4096);
+  EXPECT_EQ(layout.bytes, 2 * (8 * slot + 2UL * 4096));
 }
 
 TEST(MemoryLayout, what_cannot_work_is_refused) {

@@ -36,7 +36,7 @@ Bytes compressed(const Bytes& in, std::size_t element_bytes) {
 }
 
 TEST(Bitshuffle, a_single_bit_goes_where_the_format_says) {
-  Bytes in(16 * 2), out(in.size());
+  Bytes in(32), out(in.size());         // 16 elements
   in[2 * 11 + 1] = std::byte{1U << 3};  // element 11, bit 11
   shuffle_reference(in.data(), out.data(), 16, 2);
   for (std::size_t i = 0; i < out.size(); ++i) {

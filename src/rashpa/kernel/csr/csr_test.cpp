@@ -48,7 +48,7 @@ std::vector<std::uint64_t> marks_of(const Photons& photons, std::int16_t thresho
 /// Every instruction set, with and without marks, against the reference, which is returned.
 Result all_backends(const Photons& photons, std::int16_t threshold, std::size_t capacity) {
   const auto marks = marks_of(photons, threshold);
-  const Result truth = run(
+  Result truth = run(
       [&](const Entries& out) { return compact_reference(photons.data(), photons.size(), threshold, out); }, capacity);
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
