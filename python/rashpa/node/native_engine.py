@@ -208,6 +208,7 @@ class NativeDestination:
 
     def __init__(self, module: Any, order: telegram.Destination, run: int) -> None:
         self._module = module
+        self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
         output = OutputFiles()
         try:
@@ -261,8 +262,9 @@ class NativeDestination:
     def status(self) -> DestinationStatus:
         status = self._engine.status()
         buffers = tuple(_buffer_status(buffer) for buffer in status.buffers)
+        counts = _counts("link", status.link)
         return DestinationStatus(
-            status.elapsed_s, status.memory, status.first_incomplete, _counts("link", status.link), buffers
+            self._receiver, status.elapsed_s, status.memory, status.first_incomplete, counts, buffers
         )
 
     def table(self, name: str, key: str) -> Table:

@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 
 from rashpa.cli.report import report_of, worst_latencies, write_report
 from rashpa.cli.report_html import bright_pixels, shares
-from rashpa.control.manager import Manager, Outcome
+from rashpa.control.manager import Manager
+from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import load_plan
 from rashpa.control.schemas import schema_path
 from rashpa.control.telegram import Latency
@@ -79,7 +80,7 @@ def test_the_report_is_as_its_schema_says(outcome: Outcome, tmp_path: Path) -> N
 
 
 def test_a_run_that_was_lost_has_a_report_too(outcome: Outcome, tmp_path: Path) -> None:
-    lost = Outcome(outcome.plan, problem="receiver <was> killed", receiver=outcome.receiver)
+    lost = Outcome(outcome.plan, problem="receiver <was> killed", receivers=outcome.receivers)
     as_json, as_html = write_report(lost, tmp_path, Path("run.toml"))
     report = json.loads(as_json.read_text(encoding="utf-8"))
     VALIDATOR.validate(report)

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
-from rashpa.control.manager import Outcome
+from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import load_plan
 
 RUN = """\
@@ -40,8 +40,8 @@ def run_file(tmp_path: Path, frames: int = 60, rate_hz: float = 0.0) -> Path:
 
 @pytest.fixture
 def fake_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def command(role: str) -> tuple[str, ...]:
-        return (sys.executable, "-m", "rashpa.testing.fake_node", role)
+    def command(role: str, name: str) -> tuple[str, ...]:
+        return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
 
     monkeypatch.setattr("rashpa.cli.run.local_command", command)
 
@@ -101,11 +101,11 @@ def test_the_report_folder_must_be_possible(tmp_path: Path) -> None:
 def test_ctrl_c_exits_with_130_and_names_the_first_missing_image(tmp_path: Path) -> None:
     code = (
         "import sys, rashpa.cli.run as run\n"
-        "run.local_command = lambda role: (sys.executable, '-m', 'rashpa.testing.fake_node', role)\n"
+        "run.local_command = lambda role, name: (sys.executable, '-m', 'rashpa.testing.fake_node', role, name)\n"
         "show = run.RunDisplay.show\n"
         "def told(self, progress):\n"
         "    show(self, progress)\n"
-        "    if progress.phase == 'running' and progress.receiver: print('RUNNING', flush=True)\n"
+        "    if progress.phase == 'running' and progress.receivers: print('RUNNING', flush=True)\n"
         "run.RunDisplay.show = told\n"
         "from rashpa.cli.main import app\n"
         "app(['run', '--quiet', sys.argv[1]])\n"
