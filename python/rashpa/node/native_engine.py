@@ -210,17 +210,16 @@ class NativeDestination:
         self._module = module
         self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
-        output = OutputFiles()
+        self._output = OutputFiles()
         try:
             with _native_errors(module):
-                config = receiver_config(module, order, run, output)
+                config = receiver_config(module, order, run, self._output)
                 config.roce = roce_options(module, order.roce)
                 config.verbs = verbs_options(module, order.verbs)
                 self._engine = module.Receiver(config)
         except EngineError:
-            output.restore_old()
+            self._output.restore_old()
             raise
-        output.keep_new()
 
     def configured(self, node: str) -> Configured:
         endpoints = tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints())
@@ -237,6 +236,7 @@ class NativeDestination:
     def start(self) -> None:
         with _native_errors(self._module):
             self._engine.start()
+        self._output.keep_new()
 
     def pause(self) -> None:
         raise EngineError("state", "a receiver takes what comes; pause the emulator")
@@ -251,6 +251,7 @@ class NativeDestination:
     def abort(self) -> None:
         with _native_errors(self._module):
             self._engine.stop()
+        self._output.restore_old()  # where the run never began, because another node could not
 
     def wait(self, timeout_s: float) -> bool:
         if not self._engine.wait(timeout_s):
