@@ -24,6 +24,7 @@ RUN = """\
 name = "native"
 frames = {frames}
 output = "{output}"
+existing = "{existing}"
 [detector]
 width = 64
 height = 32
@@ -94,9 +95,10 @@ def run_native(
     frames: int = 200,
     whole: str = "",
     slice: str = "",  # noqa: A002  as the receiver is called
+    existing: str = "refuse",
 ) -> tuple[Outcome, dict[str, Node]]:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(frames=frames, output=tmp_path / "out", link=link, whole=whole, slice=slice) + extra)
+    path.write_text(RUN.format(frames=frames, output=tmp_path / "out", existing=existing, link=link, whole=whole, slice=slice) + extra)
     nodes = {"emulator": Node("emulator", "emulator", NativeFactory("emulator"))}
     for name in ("whole", "slice"):
         nodes[name] = Node(f"receiver {name}", "receiver", NativeFactory("receiver"))
@@ -179,3 +181,15 @@ def test_a_second_receiver_without_its_port_leaves_no_files_and_no_node_behind(t
     left = [path.name for path in (tmp_path / "out").iterdir()]
     assert left == []
     assert run_native(tmp_path)[0].good
+
+
+def test_files_of_an_earlier_run_stay_when_another_node_cannot_begin(tmp_path: Path) -> None:
+    assert run_native(tmp_path)[0].good
+    earlier = {path.name: path.stat().st_ino for path in (tmp_path / "out").iterdir()}
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        outcome, _ = run_native(tmp_path, slice=f"port = {port}", existing="replace")
+    assert outcome.refused
+    assert f"port {port}" in outcome.problem
+    assert {path.name: path.stat().st_ino for path in (tmp_path / "out").iterdir()} == earlier
