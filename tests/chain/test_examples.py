@@ -125,7 +125,10 @@ def test_two_receivers_take_their_parts_of_one_detector(tmp_path: Path, link: st
     code, output, report = run(file, tmp_path)
     assert code == 0, output
     assert report["injected"]["unexplained"] == 0
-    assert {one["name"]: one["buffers"] for one in report["receivers"]} == {"storage": ["full"], "monitor": ["centre", "raw"]}
+    assert {one["name"]: one["buffers"] for one in report["receivers"]} == {
+        "storage": ["full"],
+        "monitor": ["centre", "raw"],
+    }
     assert [one["books"]["complete"] for one in report["receivers"]] == [240, 2 * 24]
     assert all(one["books"]["balanced"] and one["link"]["events"] > 0 for one in report["receivers"])
     assert report["books"]["written"] == sum(one["books"]["written"] for one in report["receivers"])
@@ -135,6 +138,36 @@ def test_two_receivers_take_their_parts_of_one_detector(tmp_path: Path, link: st
     flat = " ".join(output.split())
     assert "storage" in flat
     assert "monitor" in flat
+
+
+def test_receivers_that_are_running_are_named_by_their_urls(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rashpa.cli.main", "receiver", "--port", "0"]
+    pipe = subprocess.PIPE
+    nodes = [
+        subprocess.Popen([*command, "--name", name, "--with-parent"], cwd=tmp_path, stdin=pipe, stdout=pipe, text=True)
+        for name in ("one", "other")
+    ]
+    try:
+        urls = [json.loads(node.stdout.readline())["url"] for node in nodes if node.stdout]
+        file = edited(tmp_path, "06_two_receivers.toml", frames="100", rate_hz="0.0", output='"."')
+        text = file.read_text(encoding="utf-8")
+        for name, url in zip(("storage", "monitor"), urls, strict=True):
+            text = text.replace(f'name = "{name}"\n', f'name = "{name}"\nnode = "{url}"\n', 1)
+        file.write_text(text, encoding="utf-8")
+        for _ in range(2):  # nodes stay up
+            code, output, report = run(file, tmp_path)
+            assert code == 0, output
+            assert [one["node"] for one in report["receivers"]] == urls
+            assert {notice["node"] for notice in report["notifications"]} == {"emulator", "one", "other"}
+        nodes[1].kill()
+        nodes[1].wait()
+        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0
+        assert f"receiver monitor at {urls[1]} cannot be reached" in " ".join(done.stderr.split())
+    finally:
+        for node in nodes:
+            node.kill()
+            node.communicate()
 
 
 @pytest.mark.slow
@@ -180,11 +213,24 @@ def children(process: int) -> dict[str, int]:
     return found
 
 
+def check_the_other_receiver(folder: Path, victim: str, output: str) -> None:
+    """Of two receivers the one that was not killed has closed its files and given its last counters."""
+    lines = re.findall(r"first missing image of receiver (\w+)", " ".join(output.split()))
+    assert lines[0] == victim, "the lost one first"
+    assert sorted(lines) == ["monitor", "storage"]
+    report = json.loads((folder / "report" / "report.json").read_text(encoding="utf-8"))
+    other = next(one for one in report["receivers"] if one["name"] != victim)
+    assert other["books"]["balanced"]
+    with h5py.File(folder / ("two_centre_master.h5" if victim == "storage" else "two_full_master.h5")) as file:
+        assert file["/entry/rashpa/books/written"][()] == len(file["/entry/data/frame_number"]) > 0
+
+
 @pytest.mark.parametrize(
     ("example", "victim"),
     [
         ("06_two_receivers", "receiver storage"),
         ("06_two_receivers", "receiver monitor"),
+        ("06_two_receivers", "interrupt"),
         ("01_first_light", "emulator"),
         ("01_first_light", "receiver"),
         ("01_first_light", "interrupt"),
@@ -225,14 +271,7 @@ def test_a_broken_run_ends_soon_names_the_first_missing_image_and_the_next_run_w
         assert victim in flat
         assert "SIGKILL" in flat
         if two:
-            lines = re.findall(r"first missing image of (receiver \w+)", flat)
-            assert lines[0] == victim, "the lost one first"
-            assert set(lines) == set(receivers)
-            report = json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
-            other = next(one for one in report["receivers"] if f"receiver {one['name']}" != victim)
-            assert other["books"]["balanced"], "the other one is closed in order"
-            with h5py.File(tmp_path / ("two_centre_master.h5" if victim.endswith("storage") else "two_full_master.h5")) as file_:
-                assert file_["/entry/rashpa/books/written"][()] == len(file_["/entry/data/frame_number"]) > 0
+            check_the_other_receiver(tmp_path, victim.removeprefix("receiver "), output)
     assert not any(Path(f"/proc/{node}").exists() for node in nodes.values()), "no process is left behind"
 
     code, output, report = run(edited(tmp_path, f"{example}.toml", frames="20", rate_hz="0.0", output='"."'), tmp_path)

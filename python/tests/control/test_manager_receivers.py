@@ -148,7 +148,9 @@ def test_a_killed_receiver_is_named_with_its_first_missing_image_and_the_other_e
 
 def test_a_killed_emulator_ends_both_receivers(tmp_path: Path) -> None:
     plan = endless(tmp_path)
-    outcome, seconds = run_and_strike(plan, lambda manager: os.kill(manager.local_nodes["emulator"].pid, signal.SIGKILL))
+    outcome, seconds = run_and_strike(
+        plan, lambda manager: os.kill(manager.local_nodes["emulator"].pid, signal.SIGKILL)
+    )
     assert outcome.problem.startswith("emulator (process")
     assert outcome.balanced
     assert seconds < 10.0

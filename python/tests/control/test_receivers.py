@@ -53,7 +53,9 @@ def told(plan: Plan) -> list[Destination]:
 
 
 def test_a_run_file_without_receivers_has_one_as_link_and_nodes_say(tmp_path: Path) -> None:
-    link = '[link]\nport = 5000\nthreads = 2\nreceiver_address = "::1"\nreceiver_processor = 3\nreceiver_device = "rxe0"\n'
+    link = (
+        '[link]\nport = 5000\nthreads = 2\nreceiver_address = "::1"\nreceiver_processor = 3\nreceiver_device = "rxe0"\n'
+    )
     nodes = '[nodes]\nreceiver = "https://far:4781"\n'
     plan = plan_of(tmp_path, link + nodes + BUFFERS.replace('receiver = "b"\n', ""))
     (one,) = plan.receivers
@@ -181,7 +183,9 @@ def test_receivers_of_one_machine_share_its_memory(tmp_path: Path) -> None:
     enough = {name: can(f"receiver {name}", memory_bytes=40_420_000) for name in ("a", "b")}
     check_capacity(plan, can("emulator"), enough)
     short = {name: can(f"receiver {name}", memory_bytes=40_200_000) for name in ("a", "b")}
-    with pytest.raises(CapacityError, match="receiver a and receiver b have together 0.0 GiB free; what fits: slots = 30"):
+    with pytest.raises(
+        CapacityError, match=r"receiver a and receiver b have together 0\.0 GiB free; what fits: slots = 30"
+    ):
         check_capacity(plan, can("emulator"), short)
     far = plan_of(tmp_path, TWO + 'node = "https://far:1"\n' + BUFFERS)
     check_capacity(far, can("emulator"), short)

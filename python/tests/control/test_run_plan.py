@@ -173,7 +173,9 @@ def test_missing_recordings_are_said_once_with_the_folder_that_is_there(tmp_path
     assert "dataset.calibration" in second
 
 
-@pytest.mark.parametrize("name", ["01_first_light.toml", "02_faults.toml", "03_recorded_jungfrau.toml"])
+@pytest.mark.parametrize(
+    "name", ["01_first_light.toml", "02_faults.toml", "03_recorded_jungfrau.toml", "06_two_receivers.toml"]
+)
 def test_the_examples_can_be_planned(name: str) -> None:
     if "recorded" in name and not (EXAMPLES / "../../shared/data/jungfrau_m049").is_dir():
         pytest.skip("the recorded frames of ../shared/data are not here")

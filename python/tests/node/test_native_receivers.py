@@ -98,7 +98,10 @@ def run_native(
     existing: str = "refuse",
 ) -> tuple[Outcome, dict[str, Node]]:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(frames=frames, output=tmp_path / "out", existing=existing, link=link, whole=whole, slice=slice) + extra)
+    path.write_text(
+        RUN.format(frames=frames, output=tmp_path / "out", existing=existing, link=link, whole=whole, slice=slice)
+        + extra
+    )
     nodes = {"emulator": Node("emulator", "emulator", NativeFactory("emulator"))}
     for name in ("whole", "slice"):
         nodes[name] = Node(f"receiver {name}", "receiver", NativeFactory("receiver"))
