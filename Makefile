@@ -69,7 +69,7 @@ bench: build  ## the benchmarks, results in out/bench
 	$(BIN)/rashpa bench kernel jungfrau --json out/bench/jungfrau.json
 
 lint: build  ## format, types and layers; clang-tidy on what changed since LINT_BASE (make tidy: on everything)
-	git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs clang-format --dry-run -Werror
+	git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -157,8 +157,8 @@ Handle scalar(hid_t parent, const std::string& name, T value, std::string_view u
 
 template <typename T>
 Handle array(hid_t parent, const std::string& name, std::span<const T> values, std::initializer_list<hsize_t> shape) {
-  std::vector<hsize_t> dimensions(shape);
-  if (dimensions.empty()) dimensions.push_back(values.size());
+  const std::vector<hsize_t> dimensions =
+      shape.size() != 0 ? std::vector<hsize_t>(shape) : std::vector<hsize_t>{values.size()};
   const Handle space = space_of(dimensions);
   Handle set(H5Dcreate2(parent, name.c_str(), native<T>(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
              H5Dclose, "create " + name);

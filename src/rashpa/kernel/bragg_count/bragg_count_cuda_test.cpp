@@ -27,10 +27,10 @@ void expect_equal(const std::vector<Photons>& images, std::int16_t threshold) {
   }
   const DeviceArray<std::int16_t> photons(all);
   const DeviceArray<std::uint32_t> bright(begin);
-  check_cuda(cuda::count(photons.data(), stride, static_cast<std::uint32_t>(pixels),
-                         static_cast<std::uint32_t>(images.size()), threshold, bright.data(), nullptr),
-             "count");
-  check_cuda(cudaDeviceSynchronize(), "count");
+  memory::cuda::check(cuda::count(photons.data(), stride, static_cast<std::uint32_t>(pixels),
+                                  static_cast<std::uint32_t>(images.size()), threshold, bright.data(), nullptr),
+                      "count");
+  memory::cuda::check(cudaDeviceSynchronize(), "count");
   EXPECT_EQ(bright.download(), truth) << pixels << " pixels, threshold " << threshold;
 }
 

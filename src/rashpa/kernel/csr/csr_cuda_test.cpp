@@ -91,10 +91,10 @@ Lists on_device(const Job& job, By by) {
   batch.entries = entries.data();
   batch.work = job.work.empty() ? nullptr : work.data();
   batch.count = count;
-  check_cuda(by == By::marks ? cuda::compact_marked(batch, scratch.data(), nullptr)
-                             : cuda::compact(batch, job.threshold, scratch.data(), nullptr),
-             "compact");
-  check_cuda(cudaDeviceSynchronize(), "compact");
+  memory::cuda::check(by == By::marks ? cuda::compact_marked(batch, scratch.data(), nullptr)
+                                      : cuda::compact(batch, job.threshold, scratch.data(), nullptr),
+                      "compact");
+  memory::cuda::check(cudaDeviceSynchronize(), "compact");
   lists.index = index.download();
   lists.value = value.download();
   lists.entries = entries.download();

@@ -16,22 +16,22 @@ namespace rashpa::kernel::gpu_bench {
 std::vector<double> medians_us(const std::vector<Work>& works, int repeats, cudaStream_t stream) {
   cudaEvent_t begin = nullptr;
   cudaEvent_t end = nullptr;
-  check_cuda(cudaEventCreate(&begin), "cudaEventCreate");
-  check_cuda(cudaEventCreate(&end), "cudaEventCreate");
+  memory::cuda::check(cudaEventCreate(&begin), "cudaEventCreate");
+  memory::cuda::check(cudaEventCreate(&end), "cudaEventCreate");
   std::vector<std::vector<double>> us(works.size());
   for (int repeat = -1; repeat < repeats; ++repeat) {
     for (std::size_t w = 0; w < works.size(); ++w) {
-      check_cuda(cudaEventRecord(begin, stream), "cudaEventRecord");
+      memory::cuda::check(cudaEventRecord(begin, stream), "cudaEventRecord");
       works[w](stream);
-      check_cuda(cudaEventRecord(end, stream), "cudaEventRecord");
-      check_cuda(cudaEventSynchronize(end), "benchmark");
+      memory::cuda::check(cudaEventRecord(end, stream), "cudaEventRecord");
+      memory::cuda::check(cudaEventSynchronize(end), "benchmark");
       float ms = 0;
-      check_cuda(cudaEventElapsedTime(&ms, begin, end), "cudaEventElapsedTime");
+      memory::cuda::check(cudaEventElapsedTime(&ms, begin, end), "cudaEventElapsedTime");
       if (repeat >= 0) us[w].push_back(static_cast<double>(ms) * 1e3);
     }
   }
-  check_cuda(cudaEventDestroy(begin), "cudaEventDestroy");
-  check_cuda(cudaEventDestroy(end), "cudaEventDestroy");
+  memory::cuda::check(cudaEventDestroy(begin), "cudaEventDestroy");
+  memory::cuda::check(cudaEventDestroy(end), "cudaEventDestroy");
   std::vector<double> medians;
   for (auto& of_work : us) {
     std::nth_element(of_work.begin(), of_work.begin() + static_cast<std::ptrdiff_t>(of_work.size() / 2), of_work.end());

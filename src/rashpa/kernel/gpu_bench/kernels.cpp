@@ -62,7 +62,8 @@ class Bench {
 
   [[nodiscard]] Work copy() const {
     return [this](cudaStream_t stream) {
-      check_cuda(cudaMemcpyAsync(out_.data(), raw_.data(), raw_.bytes(), cudaMemcpyDeviceToDevice, stream), "copy");
+      memory::cuda::check(cudaMemcpyAsync(out_.data(), raw_.data(), raw_.bytes(), cudaMemcpyDeviceToDevice, stream),
+                          "copy");
     };
   }
   [[nodiscard]] Work convert(std::uint32_t stack, const jungfrau::Taps& taps) const {
@@ -75,7 +76,7 @@ class Bench {
       each_stack(stack, [&](std::uint32_t first) {
         jungfrau::cuda::Batch batch = batch_of(first, stack);
         batch.out = kev_out_.data() + first * kPixels;
-        check_cuda(jungfrau::cuda::convert(kev_.tables(), kev_.output(), batch, {}, stream), "convert");
+        memory::cuda::check(jungfrau::cuda::convert(kev_.tables(), kev_.output(), batch, {}, stream), "convert");
       });
     };
   }
@@ -84,23 +85,24 @@ class Bench {
     return [this, stack, taps](cudaStream_t stream) {
       each_stack(stack, [&](std::uint32_t first) {
         convert_stack(first, stack, taps, stream);
-        check_cuda(csr::cuda::compact_marked(lists_of(first, stack), scratch_.data(), stream), "compact_marked");
+        memory::cuda::check(csr::cuda::compact_marked(lists_of(first, stack), scratch_.data(), stream),
+                            "compact_marked");
       });
     };
   }
   [[nodiscard]] Work compact(std::uint32_t stack) const {
     return [this, stack](cudaStream_t stream) {
       each_stack(stack, [&](std::uint32_t first) {
-        check_cuda(csr::cuda::compact(lists_of(first, stack), kKept, scratch_.data(), stream), "compact");
+        memory::cuda::check(csr::cuda::compact(lists_of(first, stack), kKept, scratch_.data(), stream), "compact");
       });
     };
   }
   [[nodiscard]] Work count(std::uint32_t stack) const {
     return [this, stack](cudaStream_t stream) {
       each_stack(stack, [&](std::uint32_t first) {
-        check_cuda(bragg_count::cuda::count(out_.data() + first * kPixels, kPixels, kPixels, stack, kBright,
-                                            entries_.data() + first, stream),
-                   "count");
+        memory::cuda::check(bragg_count::cuda::count(out_.data() + first * kPixels, kPixels, kPixels, stack, kBright,
+                                                     entries_.data() + first, stream),
+                            "count");
       });
     };
   }
@@ -131,8 +133,8 @@ class Bench {
     return batch;
   }
   void convert_stack(std::uint32_t first, std::uint32_t stack, const jungfrau::Taps& taps, cudaStream_t stream) const {
-    check_cuda(jungfrau::cuda::convert(photons_.tables(), photons_.output(), batch_of(first, stack), taps, stream),
-               "convert");
+    memory::cuda::check(
+        jungfrau::cuda::convert(photons_.tables(), photons_.output(), batch_of(first, stack), taps, stream), "convert");
   }
   [[nodiscard]] csr::cuda::Batch lists_of(std::uint32_t first, std::uint32_t stack) const {
     csr::cuda::Batch batch{};
@@ -167,8 +169,7 @@ class Bench {
 
 Rows kernel_rows(int repeats) {
   const Bench bench;
-  cudaStream_t stream = nullptr;
-  check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  const memory::cuda::Stream stream;
   Rows rows;
   for (const std::uint32_t stack : {1U, 10U, 40U}) {
     const std::vector<double> total =
@@ -176,7 +177,7 @@ Rows kernel_rows(int repeats) {
                     bench.convert(stack, {false, 0, true, kKept}), bench.count(stack), bench.compact(stack),
                     bench.convert_kev(stack), bench.convert_and_compact(stack, {true, kBright, true, kKept}),
                     bench.convert_and_compact(stack, {false, 0, true, kKept})},
-                   repeats, stream);
+                   repeats, stream.get());
     const auto us = [&](std::size_t i) { return total[i] / kImages; };
     const std::string of = fmt::format(", 4M image, stack of {}", stack);
     const char* const kUnit = "us/image";
@@ -197,7 +198,6 @@ Rows kernel_rows(int repeats) {
     rows.push_back({"bragg_count of photons" + of, us(4), kUnit, copied, us(0)});
     rows.push_back({"csr of photons without marks" + of, us(5), kUnit, copied, us(0)});
   }
-  check_cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
   return rows;
 }
 

@@ -11,6 +11,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/device_array.hpp"
 #include "rashpa/kernel/gpu_bench/rows.hpp"
+#include "rashpa/memory/cuda/wait_value.hpp"
 
 namespace rashpa::kernel::gpu_bench {
 
@@ -58,16 +59,8 @@ __global__ void answer_in_order(std::uint32_t* trigger, std::uint32_t* reply) {
 /// Two words of host memory that the device sees, on cache lines of their own.
 class Words {
  public:
-  Words() {
-    check_cuda(cudaHostAlloc(reinterpret_cast<void**>(&memory_), 256, cudaHostAllocMapped), "cudaHostAlloc");
-    std::fill_n(memory_, 64, 0U);
-  }
-  Words(const Words&) = delete;
-  Words& operator=(const Words&) = delete;
-  ~Words() { cudaFreeHost(memory_); }
-
-  [[nodiscard]] std::uint32_t* trigger() const noexcept { return memory_; }
-  [[nodiscard]] std::uint32_t* reply() const noexcept { return memory_ + 32; }
+  [[nodiscard]] std::uint32_t* trigger() const noexcept { return memory_.as<std::uint32_t>(); }
+  [[nodiscard]] std::uint32_t* reply() const noexcept { return trigger() + 32; }
   void write(std::uint32_t value) const noexcept {
     std::atomic_ref<std::uint32_t>(*trigger()).store(value, std::memory_order_release);
   }
@@ -82,19 +75,7 @@ class Words {
   }
 
  private:
-  std::uint32_t* memory_ = nullptr;
-};
-
-class Stream {
- public:
-  Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { cudaStreamDestroy(stream_); }
-  operator cudaStream_t() const noexcept { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
+  memory::cuda::PinnedMemory memory_{256};
 };
 
 /// p50, p99 and the largest of the latencies, as rows.
@@ -145,58 +126,45 @@ Rows time_each(const char* what, const Words& words, int repeats, Start start) {
 
 Rows by_launch(int repeats) {
   const Words words;
-  const Stream stream;
+  const memory::cuda::Stream owned;
+  cudaStream_t stream = owned.get();
   Rows rows = time_each("kernel launch to visible effect", words, repeats, [&](std::uint32_t k) {
     answer<<<1, 1, 0, stream>>>(words.reply(), k);
-    check_cuda(cudaGetLastError(), "launch");
+    memory::cuda::check(cudaGetLastError(), "launch");
   });
-  check_cuda(cudaStreamSynchronize(stream), "launch");
+  memory::cuda::check(cudaStreamSynchronize(stream), "launch");
   return rows;
 }
 
 Rows by_graph(int repeats) {
   const Words words;
-  const Stream stream;
+  const memory::cuda::Stream owned;
+  cudaStream_t stream = owned.get();
   DeviceArray<std::uint32_t> counter(1);
   counter.fill(0);
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
-  answer_next<<<1, 1, 0, stream>>>(words.reply(), counter.data());
-  check_cuda(cudaStreamEndCapture(stream, &graph), "capture");
-  check_cuda(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+  const memory::cuda::Graph graph(stream, [&] {
+    answer_next<<<1, 1, 0, stream>>>(words.reply(), counter.data());
+    return cudaGetLastError();
+  });
   Rows rows = time_each("graph launch to visible effect", words, repeats,
-                        [&](std::uint32_t) { check_cuda(cudaGraphLaunch(executable, stream), "cudaGraphLaunch"); });
-  check_cuda(cudaStreamSynchronize(stream), "graph");
-  cudaGraphExecDestroy(executable);
-  cudaGraphDestroy(graph);
+                        [&](std::uint32_t) { memory::cuda::check(graph.launch(stream), "launch a graph"); });
+  memory::cuda::check(cudaStreamSynchronize(stream), "graph");
   return rows;
-}
-
-using WaitValue = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
-
-/// The driver is looked up, not linked: this program starts where there is none.
-WaitValue wait_value() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-  check_cuda(cudaGetDriverEntryPointByVersion("cuStreamWaitValue32", &function, 12000, cudaEnableDefault, &found),
-             "cuStreamWaitValue32");
-  if (found != cudaDriverEntryPointSuccess) throw ResourceError("gpu_bench: the driver has no cuStreamWaitValue32");
-  return reinterpret_cast<WaitValue>(function);
 }
 
 Rows by_wait_value(int repeats) {
   constexpr std::uint32_t kEnqueuedAhead = 100;
-  const WaitValue wait = wait_value();
+  const memory::cuda::WaitValue wait = memory::cuda::wait_value();
   const Words words;
-  const Stream stream;
+  const memory::cuda::Stream owned;
+  cudaStream_t stream = owned.get();
   const auto trigger = reinterpret_cast<CUdeviceptr>(words.trigger());
   std::uint32_t enqueued = 0;
   std::vector<std::int64_t> ns;
   Pause pause;
   for (std::uint32_t k = 1; k <= static_cast<std::uint32_t>(repeats); ++k) {
     if (k > enqueued) {
-      check_cuda(cudaStreamSynchronize(stream), "wait value");
+      memory::cuda::check(cudaStreamSynchronize(stream), "wait value");
       while (enqueued < k + kEnqueuedAhead - 1) {
         enqueued += 1;
         if (wait(stream, trigger, enqueued, CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS) {
@@ -213,7 +181,7 @@ Rows by_wait_value(int repeats) {
     ns.push_back(now_ns() - begin);
   }
   words.write(enqueued);
-  check_cuda(cudaStreamSynchronize(stream), "wait value");
+  memory::cuda::check(cudaStreamSynchronize(stream), "wait value");
   return rows_of("release of cuStreamWaitValue32 to visible effect", std::move(ns));
 }
 
@@ -221,9 +189,10 @@ using Resident = void (*)(std::uint32_t*, std::uint32_t*);
 
 Rows by_resident(const char* what, Resident kernel, int repeats) {
   const Words words;
-  const Stream stream;
+  const memory::cuda::Stream owned;
+  cudaStream_t stream = owned.get();
   kernel<<<1, 1, 0, stream>>>(words.trigger(), words.reply());
-  check_cuda(cudaGetLastError(), "resident kernel");
+  memory::cuda::check(cudaGetLastError(), "resident kernel");
   Rows rows;
   try {
     rows = time_each(what, words, repeats, [&](std::uint32_t k) { words.write(k); });
@@ -232,7 +201,7 @@ Rows by_resident(const char* what, Resident kernel, int repeats) {
     throw;
   }
   words.write(kStop);
-  check_cuda(cudaStreamSynchronize(stream), "resident kernel");
+  memory::cuda::check(cudaStreamSynchronize(stream), "resident kernel");
   return rows;
 }
 

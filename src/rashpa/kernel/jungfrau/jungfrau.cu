@@ -192,17 +192,8 @@ cudaError_t convert(const Tables& tables, Output output, const Batch& batch, con
                     cudaStream_t stream) noexcept {
   if (batch.count == 0) return cudaSuccess;
   const std::uint32_t tiles = (tables.pixels + kThreads * kThreadPixels - 1) / (kThreads * kThreadPixels);
-  std::uint32_t blocks = tiles;
-  if (batch.count < kLongStack) {
-    int device = 0;
-    int processors = 0;
-    cudaError_t status = cudaGetDevice(&device);
-    if (status == cudaSuccess) {
-      status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-    }
-    if (status != cudaSuccess) return status;
-    blocks = std::min(tiles, static_cast<std::uint32_t>(processors) * kBlocksPerProcessor);
-  }
+  const std::uint32_t blocks =
+      batch.count < kLongStack ? std::min(tiles, tables.processors * kBlocksPerProcessor) : tiles;
   kernel_for(output, taps)<<<blocks, kThreads, 0, stream>>>(tables, batch, thresholds_of(taps));
   return cudaGetLastError();
 }

@@ -39,6 +39,12 @@ Calibration::Calibration(const Config& config) : output_(config.output) {
   const std::vector<float> tables = tables_of(prepared, padded);
   const std::size_t bytes = tables.size() * sizeof(float);
   cudaError_t status = cudaMalloc(&memory_, bytes);
+  int device = 0;
+  int processors = 0;
+  if (status == cudaSuccess) status = cudaGetDevice(&device);
+  if (status == cudaSuccess) {
+    status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  }
   if (status == cudaSuccess) status = cudaMemcpy(memory_, tables.data(), bytes, cudaMemcpyHostToDevice);
   if (status != cudaSuccess) {
     cudaFree(memory_);
@@ -48,7 +54,7 @@ Calibration::Calibration(const Config& config) : output_(config.output) {
   }
   const auto* first = static_cast<const float*>(memory_);
   tables_ = {first, first + padded, reinterpret_cast<const float2*>(first + 2 * padded),
-             static_cast<std::uint32_t>(prepared.pixels())};
+             static_cast<std::uint32_t>(prepared.pixels()), static_cast<std::uint32_t>(processors)};
 }
 
 Calibration::~Calibration() { cudaFree(memory_); }

@@ -17,6 +17,7 @@ struct Tables {
   const float* factor = nullptr;    ///< of G0
   const float2* other = nullptr;    ///< of G1, then G2: [2][pixels rounded up to kGroup] of (pedestal, factor)
   std::uint32_t pixels = 0;
+  std::uint32_t processors = 0;  ///< multiprocessors of the device
 };
 
 /// Owns the tables in the memory of the current device.

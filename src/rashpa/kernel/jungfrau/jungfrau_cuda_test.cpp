@@ -85,8 +85,8 @@ Memory on_device(const Job& job) {
   batch.counts = counts.data();
   batch.work = job.work.empty() ? nullptr : work.data();
   batch.count = static_cast<std::uint32_t>(job.stack.size());
-  check_cuda(cuda::convert(calibration.tables(), calibration.output(), batch, job.taps, nullptr), "convert");
-  check_cuda(cudaDeviceSynchronize(), "convert");
+  memory::cuda::check(cuda::convert(calibration.tables(), calibration.output(), batch, job.taps, nullptr), "convert");
+  memory::cuda::check(cudaDeviceSynchronize(), "convert");
   memory.out = out.download();
   memory.marks = marks.download();
   memory.counts = counts.download();

@@ -1,7 +1,6 @@
 #pragma once
 #include <vector>
 
-#include "rashpa/unit/cuda/resources.hpp"
 #include "rashpa/unit/cuda/stack_work.hpp"
 
 namespace rashpa::unit::cuda {

@@ -71,8 +71,9 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
   const DeviceScope scope(device_);
   const Chosen chosen = choose(choice.trigger, steps_, layout);
   how_ = fmt::format("trigger {} on {}: {}", name_of(chosen.trigger), name_of_device(device_), chosen.why);
-  const std::uint32_t benches = chosen.trigger == Trigger::persistent ? 1 : std::min(kBenches, layout.stacks);
-  work_ = std::make_unique<StackWork>(steps_, layout, benches);
+  const bool resident = chosen.trigger == Trigger::persistent;
+  const std::uint32_t benches = resident ? 1 : std::min(kBenches, layout.stacks);
+  work_ = std::make_unique<StackWork>(steps_, layout, benches, resident ? Input::in_place : Input::copied);
   check(cudaStreamSynchronize(nullptr), "prepare the device");
   dispatch_ = make_dispatch(chosen.trigger, *work_, layout.stacks, device_);
   thread_ = std::jthread(

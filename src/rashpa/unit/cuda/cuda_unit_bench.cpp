@@ -154,17 +154,13 @@ void first_effect(std::uint64_t triggers, std::uint32_t watchers) {
 /// GB/s from pinned host memory to the device, in pieces of one stack, over two streams.
 double copy_rate(const Ring& ring, std::uint64_t images) {
   const std::size_t bytes = ring.stride * ring.layout.stack;
-  if (cudaHostRegister(ring.memory.data(), ring.memory.size(), cudaHostRegisterDefault) != cudaSuccess) return 0;
-  void* device[2] = {};
-  cudaStream_t streams[2] = {};
-  for (int i = 0; i < 2; ++i) {
-    if (cudaMalloc(&device[i], bytes) != cudaSuccess) return 0;
-    cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking);
-  }
+  const cuda::Pinning pinned(const_cast<std::byte*>(ring.memory.data()), ring.memory.size());
+  const cuda::DeviceMemory device[2] = {cuda::DeviceMemory(bytes), cuda::DeviceMemory(bytes)};
+  const cuda::Stream streams[2];
   const auto run = [&](std::uint64_t stacks) {
     for (std::uint64_t n = 0; n < stacks; ++n) {
-      cudaMemcpyAsync(device[n % 2], ring.memory.data() + n % ring.layout.stacks * bytes, bytes, cudaMemcpyHostToDevice,
-                      streams[n % 2]);
+      cudaMemcpyAsync(device[n % 2].as<void>(), ring.memory.data() + n % ring.layout.stacks * bytes, bytes,
+                      cudaMemcpyHostToDevice, streams[n % 2].get());
     }
     cudaDeviceSynchronize();
   };
@@ -172,13 +168,7 @@ double copy_rate(const Ring& ring, std::uint64_t images) {
   const std::uint64_t stacks = std::max<std::uint64_t>(images / ring.layout.stack, 8);
   const std::int64_t start = now_ns();
   run(stacks);
-  const double rate = static_cast<double>(stacks * bytes) / static_cast<double>(now_ns() - start);
-  for (int i = 0; i < 2; ++i) {
-    cudaStreamDestroy(streams[i]);
-    cudaFree(device[i]);
-  }
-  cudaHostUnregister(ring.memory.data());
-  return rate;
+  return static_cast<double>(stacks * bytes) / static_cast<double>(now_ns() - start);
 }
 
 void full_rate(Trigger trigger, std::uint32_t stack, std::uint64_t images, bool sparse) {

@@ -36,9 +36,9 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
 
 }  // namespace
 
-StackWork::Bench::Bench(const StackWork& work)
+StackWork::Bench::Bench(const StackWork& work, Input input)
     : order(order_bytes(work.layout_.stack)),
-      raw(work.layout_.stack * work.layout_.image_stride),
+      raw(input == Input::copied ? work.layout_.stack * work.layout_.image_stride : 0),
       out(work.layout_.stack * work.out_bytes_),
       marks(work.layout_.stack * work.mark_words_ * sizeof(std::uint64_t)),
       counts(work.layout_.stack * sizeof(jungfrau::Counts)),
@@ -48,7 +48,7 @@ StackWork::Bench::Bench(const StackWork& work)
       scratch(work.steps_.compaction ? csr::cuda::scratch_bytes(work.pixels_, work.layout_.stack) : 0),
       blocks_done(sizeof(std::uint32_t)) {}
 
-StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches)
+StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches, Input input)
     : steps_(steps),
       layout_(checked(steps, layout)),
       benches_(benches),
@@ -69,7 +69,7 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
       value_(place(layout.stacks) * list_stride_ * sizeof(std::int16_t)) {
   steps_.conversion = nullptr;
   bench_.reserve(benches);
-  for (std::uint32_t bench = 0; bench < benches; ++bench) bench_.emplace_back(*this);
+  for (std::uint32_t bench = 0; bench < benches; ++bench) bench_.emplace_back(*this, input);
 }
 
 Order& StackWork::order(std::uint32_t slot) const noexcept {

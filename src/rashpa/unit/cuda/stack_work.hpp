@@ -6,14 +6,25 @@
 #include <vector>
 
 #include "rashpa/kernel/jungfrau/jungfrau_cuda.hpp"
+#include "rashpa/memory/cuda/resources.hpp"
 #include "rashpa/unit/cuda/control.hpp"
-#include "rashpa/unit/cuda/resources.hpp"
 #include "rashpa/unit/steps.hpp"
 
 namespace rashpa::unit::cuda {
 
+using memory::cuda::check;
+using memory::cuda::DeviceMemory;
+using memory::cuda::DeviceScope;
+using memory::cuda::Graph;
+using memory::cuda::PinnedMemory;
+using memory::cuda::Pinning;
+using memory::cuda::Stream;
+
 /// Events for a timeline: before the copy in, behind it, behind decision and lists, behind delivery.
 using Stages = std::array<cudaEvent_t, 4>;
+
+/// Raw images: copied to the device, or read where they are, by a resident kernel; enqueue() needs the copies.
+enum class Input : std::uint8_t { copied, in_place };
 
 /// All memory of a unit, and the steps of one stack put into a stream: order and images in, conversion with taps,
 /// decision, compaction, accepted images out, ticket. No step needs the host. Used by one thread at a time.
@@ -21,7 +32,7 @@ class StackWork {
  public:
   /// `benches`: stacks in flight on the device, each with memory of its own; the stack in slot s uses bench s mod
   /// benches.
-  StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches);
+  StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches, Input input = Input::copied);
 
   /// Of the stack in `slot`; all addresses are fixed, so that this can be captured once. `stages`, when given, are
   /// recorded before and behind the three stages. Returns the first error.
@@ -46,7 +57,7 @@ class StackWork {
   cudaError_t compute(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t copy_out(std::uint32_t slot, cudaStream_t stream) const noexcept;
   struct Bench {
-    Bench(const StackWork& work);
+    Bench(const StackWork& work, Input input);
     DeviceMemory order, raw, out, marks, counts, accepted, outcomes, entries, scratch, blocks_done;
   };
   [[nodiscard]] std::size_t place(std::uint32_t slot, std::uint32_t image = 0) const noexcept {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "rashpa/core/error.hpp"
+#include "rashpa/memory/cuda/wait_value.hpp"
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/graph.hpp"
 
@@ -11,28 +11,13 @@ namespace rashpa::unit::cuda {
 
 namespace {
 
-using WaitValue = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
-
-// Of the driver that is there at run time: this program must also start where none is.
-WaitValue wait_value() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-  constexpr unsigned kVersion = 12'000;
-  check(cudaGetDriverEntryPointByVersion("cuStreamWaitValue32", &function, kVersion, cudaEnableDefault, &found),
-        "find cuStreamWaitValue32");
-  if (function == nullptr || found != cudaDriverEntryPointSuccess) {
-    throw ResourceError("cuda: this driver has no cuStreamWaitValue32; use trigger graph or a newer driver");
-  }
-  return reinterpret_cast<WaitValue>(function);
-}
-
 /// Graphs are enqueued ahead, each held by a wait until the trigger word has reached its ticket. Submitting is one
 /// store; the work that takes the place of the one let go is enqueued behind it.
 class StreamWait final : public Dispatch {
  public:
   StreamWait(const StackWork& work, std::uint32_t stacks)
       : work_(work),
-        wait_value_(wait_value()),
+        wait_value_(memory::cuda::wait_value()),
         stacks_(stacks),
         ahead_(std::min(stacks, work.benches())),
         streams_(work),
@@ -74,7 +59,7 @@ class StreamWait final : public Dispatch {
   }
 
   const StackWork& work_;
-  WaitValue wait_value_;
+  memory::cuda::WaitValue wait_value_;
   std::uint32_t stacks_;
   std::uint32_t ahead_;
   std::uint32_t next_slot_ = 0;    // to be enqueued

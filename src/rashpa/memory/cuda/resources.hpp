@@ -1,13 +1,13 @@
 #pragma once
-/// What a CUDA unit owns: each class one resource, taken in the constructor, given back in the destructor, not copied.
-/// Constructors throw ResourceError that says what was asked for.
+/// What is owned on a CUDA device: each class one resource, taken in the constructor, given back in the destructor, not
+/// copied. Constructors throw ResourceError that says what was asked for.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-namespace rashpa::unit::cuda {
+namespace rashpa::memory::cuda {
 
 /// Throws ResourceError "cuda: `what`: …" when `code` is an error.
 void check(cudaError_t code, const std::string& what);
@@ -102,4 +102,4 @@ class Graph {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-}  // namespace rashpa::unit::cuda
+}  // namespace rashpa::memory::cuda

@@ -1,4 +1,4 @@
-#include "rashpa/unit/cuda/resources.hpp"
+#include "rashpa/memory/cuda/resources.hpp"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 
 #include "rashpa/core/error.hpp"
 
-namespace rashpa::unit::cuda {
+namespace rashpa::memory::cuda {
 
 void check(cudaError_t code, const std::string& what) {
   if (code == cudaSuccess) return;
@@ -82,4 +82,4 @@ Graph::~Graph() {
 }
 Graph::Graph(Graph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
 
-}  // namespace rashpa::unit::cuda
+}  // namespace rashpa::memory::cuda
