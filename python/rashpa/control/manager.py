@@ -26,7 +26,7 @@ from rashpa.control.stall import StallWatch
 from rashpa.control.telegram import Configured, Endpoint, Placement, Status
 
 _POLL_S = 0.25
-_QUIET_S = 6.0  # for the last words of a node when the run is given up
+_QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
 _T = TypeVar("_T")
 
 
