@@ -81,6 +81,7 @@ nb::dict link_stats(const link::ReceiverStats& s) {
   out["fecn_packets"] = s.fecn_packets;
   out["becn_packets"] = s.becn_packets;
   out["cnps_sent"] = s.cnps_sent;
+  out["overwritten_images"] = s.overwritten_images;
   return out;
 }
 

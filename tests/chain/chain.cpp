@@ -44,6 +44,7 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
   config.bind_address = plan.destination.address;
   config.port = 0;
   config.link_threads = plan.threads;
+  config.flow = plan.flow;
   config.run = 7;
   plan.destination.within([&] { receiver = std::make_unique<receiver::Receiver>(config); });
 
@@ -55,6 +56,7 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
   source.bind_address = plan.source.address;
   source.frames = plan.frames;
   source.rate_hz = plan.rate_hz;
+  source.flow = plan.flow;
   source.faults = plan.faults;
   source.first_processor = plan.source_processor;
   const auto endpoints = receiver->endpoints();
@@ -83,10 +85,14 @@ bool Chain::play(double timeout_s) {
 std::vector<Completeness> Chain::fates() const {
   std::vector<std::vector<Completeness>> all;
   for (std::uint32_t dtp = 0; dtp < dtps; ++dtp) all.push_back(emulator->fates(dtp));
-  std::vector<Completeness> images(all.front().size());
+  return of_images(all);
+}
+
+std::vector<Completeness> of_images(const std::vector<std::vector<Completeness>>& dtps) {
+  std::vector<Completeness> images(dtps.front().size());
   for (std::size_t image = 0; image < images.size(); ++image) {
     const auto is = [&](Completeness state) {
-      return std::all_of(all.begin(), all.end(), [&](const auto& fates) { return fates[image] == state; });
+      return std::all_of(dtps.begin(), dtps.end(), [&](const auto& fates) { return fates[image] == state; });
     };
     images[image] = is(Completeness::complete)  ? Completeness::complete
                     : is(Completeness::missing) ? Completeness::missing

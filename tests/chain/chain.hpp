@@ -36,6 +36,7 @@ struct Plan {
   Place destination{};
   emulator::FaultPlan faults{};
   double rate_hz = 0;
+  link::roce::Flow flow = link::roce::Flow::credits;
   std::uint32_t threads = 1;                 ///< of the receiver's link
   std::vector<receiver::SinkFactory> sinks;  ///< none: a NullSink
 
@@ -47,12 +48,15 @@ struct Chain {
   explicit Chain(const Plan& plan);
   /// Starts, waits for both ends, at most `timeout_s`; true when all is decided and written.
   bool play(double timeout_s = 60);
-  /// What the injector's log says of each image: complete when all DTPs are, missing when all are, else partial.
+  /// What the injector's log says of each image.
   [[nodiscard]] std::vector<Completeness> fates() const;
 
   std::unique_ptr<receiver::Receiver> receiver;
   std::unique_ptr<emulator::Emulator> emulator;
   std::uint32_t dtps = 0;
 };
+
+/// Of each DTP's images, what becomes of the whole images: complete when all are, missing when all are, else partial.
+std::vector<Completeness> of_images(const std::vector<std::vector<Completeness>>& dtps);
 
 }  // namespace rashpa::chain

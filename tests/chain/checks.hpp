@@ -58,15 +58,14 @@ inline Plan checked(Plan plan = {}) {
   return plan;
 }
 
-/// The receiver's completeness of each image is what the injector says.
-inline void expect_books_equal_the_log(const Chain& chain) {
+/// The receiver's completeness of each image is what `log` says.
+inline void expect_books_equal(const Chain& chain, const std::vector<Completeness>& log) {
   const std::vector<Completeness> found = chain.receiver->completeness(0);
-  const std::vector<Completeness> log = chain.fates();
   ASSERT_EQ(found.size(), log.size());
   std::size_t unexplained = 0;
   for (std::size_t image = 0; image < log.size(); ++image) {
     if (found[image] != log[image] && ++unexplained <= 5) {
-      ADD_FAILURE() << "image " << image << ": found " << static_cast<int>(found[image]) << ", injected "
+      ADD_FAILURE() << "image " << image << ": found " << static_cast<int>(found[image]) << ", lost "
                     << static_cast<int>(log[image]);
     }
   }
@@ -75,5 +74,8 @@ inline void expect_books_equal_the_log(const Chain& chain) {
   EXPECT_TRUE(books.balanced());
   EXPECT_EQ(books.expected, log.size());
 }
+
+/// The same with the injector's log.
+inline void expect_books_equal_the_log(const Chain& chain) { expect_books_equal(chain, chain.fates()); }
 
 }  // namespace rashpa::chain

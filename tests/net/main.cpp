@@ -5,12 +5,17 @@
 
 #include "network.hpp"
 
+namespace {
+constexpr int kSkipped = 77;  // ctest shows it: CMakeLists.txt
+}
+
 int main(int count, char** values) {
   try {
     rashpa::net::enter_user_namespace();
+    const rashpa::net::Host possible(0);
   } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return 1;
+    std::cerr << "skipped: " << error.what() << '\n';
+    return kSkipped;
   }
   testing::InitGoogleTest(&count, values);
   return RUN_ALL_TESTS();

@@ -4,6 +4,7 @@
 #include "chain.hpp"
 #include "checks.hpp"
 #include "frames.hpp"
+#include "place.hpp"
 #include "rashpa/core/clock.hpp"
 #include "rashpa/link/roce/sender.hpp"
 
@@ -84,8 +85,8 @@ TEST_P(Marks, notifications_reach_the_source_of_an_acquisition) {
   chain::Plan plan;
   plan.roce = GetParam().options;
   plan.roce.socket_buffer = 4U << 20;
-  plan.source = {address(cable_.one), [this](const auto& make) { cable_.one.within(make); }};
-  plan.destination = {address(cable_.two), [this](const auto& make) { cable_.two.within(make); }};
+  plan.source = place(cable_.one, address(cable_.one));
+  plan.destination = place(cable_.two, address(cable_.two));
   plan.modules = 1;
   chain::Chain chain(chain::checked(plan));
   // One packet that a router has marked, as if from the source, with a wrong key so that it changes nothing else.

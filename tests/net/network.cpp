@@ -96,6 +96,10 @@ std::string Host::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), 
 Cable::Cable() {
   one.run(fmt::format("ip link add {} address {} mtu 9000 type veth peer name {} address {} mtu 9000 netns {}",
                       one.interface(), one.mac(), two.interface(), two.mac(), two.path()));
+  bring_up();
+}
+
+void Ends::bring_up() const {
   for (const Host* host : {&one, &two}) {
     // Addresses are there at once: nobody else is on the cable.
     host->run(fmt::format("echo 0 > /proc/sys/net/ipv6/conf/{}/accept_dad", host->interface()));

@@ -41,11 +41,19 @@ class Host {
   int file_ = -1;
 };
 
-/// Hosts 1 and 2, joined by a veth pair of MTU 9000, addresses set, both ends up.
-struct Cable {
-  Cable();
+/// The two ends of every cable: one and two.
+struct Ends {
   Host one{1};
   Host two{2};
+
+ protected:
+  /// Gives the interfaces their addresses and waits until Linux uses them.
+  void bring_up() const;
+};
+
+/// Ends joined by a veth pair of MTU 9000, addresses set, both up.
+struct Cable : Ends {
+  Cable();
 };
 
 }  // namespace rashpa::net

@@ -3,14 +3,10 @@
 
 #include "chain.hpp"
 #include "checks.hpp"
-#include "network.hpp"
+#include "place.hpp"
 
 namespace rashpa::net {
 namespace {
-
-chain::Place place(const Host& host, const std::string& address) {
-  return {address, [&host](const std::function<void()>& make) { host.within(make); }};
-}
 
 enum class Family : std::uint8_t { v4, v6 };
 

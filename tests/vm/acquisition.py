@@ -1,4 +1,4 @@
-"""One acquisition between two programs `rashpa_vm_peer`, as a script for the machine, and what came of it."""
+"""Acquisitions by programs `rashpa_vm_peer`: as a script for the machine, and what came of it."""
 
 import json
 from collections import Counter
@@ -36,42 +36,71 @@ class Acquisition:
             return KERNEL_WIRE[self.ip]
         return MIXED_WIRE[self.ip][self.source], MIXED_WIRE[self.ip][self.destination]
 
-    def _command(self, role: str, link: str, peer: str, address: str, options: dict[str, str | float]) -> str:
-        common = {"frames": self.frames, "modules": self.modules, "timeout-s": self.timeout_s // 3, **self.options}
-        arguments = {"role": role, "link": link, "peer": peer, "bind": address, "exchange": "$OUT/exchange"}
-        words = [f"--{name} {value}" for name, value in {**arguments, **common, **options}.items()]
-        where = "far " if link == "roce" else ""
-        return f"{where}rashpa_vm_peer {' '.join(words)} >$OUT/{role}.json 2>$OUT/{role}.err"
-
-    def script(self, beside: str = "") -> str:
-        """Both ends at once; with `beside`, that script too."""
+    def programs(self) -> dict[str, str]:
         source, destination = self._addresses()
-        begin, end = [], []
-        if beside:
-            begin = [f"( {beside} ) >$OUT/beside.out 2>&1 & beside=$!"]
-            end = ["wait $beside && echo beside 0 || echo beside $?"]
-        return "\n".join(
-            [
-                "rdma_counters >$OUT/counters.before",
-                *begin,
-                self._command("destination", self.destination, self.source, destination, self.destination_options)
-                + " & destination=$!",
-                self._command("source", self.source, self.destination, source, self.source_options) + " & source=$!",
-                "wait $source && echo source 0 || echo source $?",
-                "wait $destination && echo destination 0 || echo destination $?",
-                *end,
-                "rdma_counters >$OUT/counters.after",
-                "rm -f $OUT/exchange.*",
-            ]
-        )
+        common = {"frames": self.frames, "modules": self.modules, "timeout-s": self.timeout_s // 3, **self.options}
+        places = {
+            "destination": (self.destination, self.source, destination, self.destination_options),
+            "source": (self.source, self.destination, source, self.source_options),
+        }
+        return {
+            role: peer(link, {"role": role, "peer": other, "bind": bind, "exchange": "$OUT/exchange", **common, **own})
+            for role, (link, other, bind, own) in places.items()
+        }
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What both ends printed, and what the kernel's RDMA devices counted meanwhile."""
+class Fan:
+    """One program and two at the other side, which share its two modules. The destinations' link is verbs, each on a device."""
 
-    source: dict[str, Any]
-    destination: dict[str, Any]
+    source: str  # link
+    hub: str  # role of the one: source (fan-out) or destination (fan-in)
+    bind: str  # its address
+    leaves: tuple[str, str]  # those of the two
+    devices: tuple[str, ...]  # of the destinations
+    frames: int = 40
+    options: dict[str, str | float] = field(default_factory=dict)
+
+    def programs(self) -> dict[str, str]:
+        exchanges = ["$OUT/exchange1", "$OUT/exchange2"]
+        programs = {self.hub: self._end(self.hub, self.bind, ",".join(exchanges), {"modules": 2})}
+        leaf = "destination" if self.hub == "source" else "source"
+        for i, (bind, exchange) in enumerate(zip(self.leaves, exchanges, strict=True)):
+            programs[f"{leaf}{i + 1}"] = self._end(leaf, bind, exchange, {"modules": 1, "first-module": i})
+        return programs
+
+    def _end(self, role: str, bind: str, exchange: str, share: dict[str, str | float]) -> str:
+        link, other = (self.source, "verbs") if role == "source" else ("verbs", self.source)
+        arguments: dict[str, str | float] = {"role": role, "peer": other, "bind": bind, "exchange": exchange}
+        return peer(link, {**arguments, "frames": self.frames, "timeout-s": 20, **share, **self.options})
+
+
+def peer(link: str, arguments: dict[str, str | float]) -> str:
+    """The command of one program; user-space RoCE runs where it has port 4791 for itself."""
+    words = " ".join(f"--{name} {value}" for name, value in arguments.items())
+    return f"{'far ' if link == 'roce' else ''}rashpa_vm_peer --link {link} {words}"
+
+
+def script(programs: dict[str, str], beside: str = "") -> str:
+    """All programs at once, each by name; with `beside`, that script too."""
+    if beside:
+        programs = {"beside": f"( {beside} )", **programs}
+    return "\n".join(
+        [
+            "rdma_counters >$OUT/counters.before",
+            *(f"{command} >$OUT/{name}.json 2>$OUT/{name}.err & {name}=$!" for name, command in programs.items()),
+            *(f"wait ${name} && echo {name} 0 || echo {name} $?" for name in programs),
+            "rdma_counters >$OUT/counters.after",
+            "rm -f $OUT/exchange*",
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Played:
+    """What programs printed, by name, and what the kernel's RDMA devices counted meanwhile."""
+
+    printed: dict[str, dict[str, Any]]
     counters: Counter[tuple[str, str]]
     kernel: str
     story: str
@@ -88,19 +117,37 @@ class Outcome:
         return self.counters[device, "rdma_recvs"]
 
 
-def acquire(machine: Machine, name: str, run: Acquisition, beside: str = "") -> Outcome:
-    """Runs both ends (and the script `beside` at the same time) and checks that each ended well by its own judgement."""
-    result = machine.run(name, run.script(beside), run.timeout_s)
-    errors = "".join(f"\n-- {role}\n{result.text(f'{role}.err')}" for role in ("source", "destination"))
+class Outcome(Played):
+    """That of a source and a destination."""
+
+    @property
+    def source(self) -> dict[str, Any]:
+        return self.printed["source"]
+
+    @property
+    def destination(self) -> dict[str, Any]:
+        return self.printed["destination"]
+
+
+def play(machine: Machine, name: str, programs: dict[str, str], timeout_s: float, beside: str = "") -> Played:
+    """Runs the programs (and the script `beside` at the same time) and checks that each ended well by its own judgement."""
+    result = machine.run(name, script(programs, beside), timeout_s)
+    errors = "".join(f"\n-- {program}\n{result.text(f'{program}.err')}" for program in programs)
     story = f"{result.output}{errors}\n-- kernel\n{result.kernel}\n(log: {result.log})"
-    expected = ["source 0", "destination 0"] + (["beside 0"] if beside else [])
-    if result.output.split("\n")[:-1] != expected or result.status:
-        peers = "".join(f"\n-- {role}\n{result.text(f'{role}.json')}" for role in ("source", "destination"))
-        raise MachineError(f"vm: {name}: status {result.status}: {story}{peers}")
+    expected = sorted(f"{program} 0" for program in [*programs, *(["beside"] if beside else [])])
+    if sorted(result.output.split("\n")[:-1]) != expected or result.status:
+        printed = "".join(f"\n-- {program}\n{result.text(f'{program}.json')}" for program in programs)
+        raise MachineError(f"vm: {name}: status {result.status}: {story}{printed}")
     counters = _counters(result.text("counters.after"))
     counters.subtract(_counters(result.text("counters.before")))
-    source, destination = (json.loads(result.text(f"{role}.json")) for role in ("source", "destination"))
-    return Outcome(source, destination, counters, result.kernel, story)
+    printed = {program: json.loads(result.text(f"{program}.json")) for program in programs}
+    return Played(printed, counters, result.kernel, story)
+
+
+def acquire(machine: Machine, name: str, run: Acquisition, beside: str = "") -> Outcome:
+    """Both ends of `run`."""
+    played = play(machine, name, run.programs(), run.timeout_s, beside)
+    return Outcome(played.printed, played.counters, played.kernel, played.story)
 
 
 def _counters(text: str) -> Counter[tuple[str, str]]:

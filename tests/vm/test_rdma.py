@@ -4,7 +4,7 @@ import re
 from itertools import product
 
 import pytest
-from tests.vm.acquisition import Acquisition, Outcome, acquire
+from tests.vm.acquisition import Acquisition, Fan, Outcome, acquire, play
 from tests.vm.machine import Machine
 
 # Runs end with a short packet that needs padding (253 × 2 bytes a line, 31 lines): the kernel compares a message's length with
@@ -23,6 +23,17 @@ RELIABLE = [
     for ip, (pmtu, packetisation) in product((4, 6), ((1024, "only"), (4096, "first_middle_last")))
 ]
 
+# From the namespace `far` the two destinations are behind different interfaces, and two sources need an address each.
+FANS = [
+    Fan(*run, options={"transport": transport})
+    for transport in ("uc", "rc")
+    for run in (
+        ("verbs", "source", "10.0.1.1", ("10.0.1.2", "10.0.1.2"), ("rxe1",)),
+        ("verbs", "destination", "10.0.1.2", ("10.0.1.1", "10.0.1.1"), ("rxe1",)),
+        ("roce", "source", "0.0.0.0", ("10.0.2.1", "10.0.3.1"), ("rxe2", "rxe3")),
+        ("roce", "destination", "10.0.2.1", ("10.0.2.2", "10.0.2.3"), ("rxe2",)),
+    )
+]
 
 REFUSALS = [
     *("duplicates", "late", "overruns", "icrc_bad", "refused_key", "unknown_qp", "sequence_drops", "bad_records"),
@@ -183,6 +194,36 @@ def test_the_books_of_a_whole_acquisition_balance(rdma: Machine, source: str, de
     )
     outcome = acquire(rdma, f"whole-{source}-{destination}", run)
     expect_all_arrived(run, outcome)
+
+
+def name_of_fan(run: Fan) -> str:
+    return f"fan-{'out' if run.hub == 'source' else 'in'}-{run.source}-verbs-{run.options['transport']}"
+
+
+@pytest.mark.parametrize("run", FANS, ids=name_of_fan)
+def test_the_books_balance_at_each_end_of_a_fan(rdma: Machine, run: Fan) -> None:
+    played = play(rdma, name_of_fan(run), run.programs(), timeout_s=60)
+    destinations = [said for said in played.printed.values() if said["role"] == "destination"]
+    sources = [said for said in played.printed.values() if said["role"] == "source"]
+    assert (len(sources), len(destinations)) == ((1, 2) if run.hub == "source" else (2, 1))
+    for got in destinations:
+        assert got["balanced"], played.story
+        assert (got["expected"], got["complete"], got["accepted"], got["written"]) == (run.frames,) * 4, played.story
+        for refused in REFUSALS:
+            if refused != "duplicates" or run.options["transport"] == "uc":
+                assert got[refused] == 0, (refused, played.story)
+    # Two modules, wherever they come from and go to.
+    assert sum(got["events"] for got in destinations) == 2 * run.frames
+    assert sum(said["images_sent"] for said in sources) == 2 * run.frames
+    assert sum(said["send_errors"] for said in sources) == 0
+    assert sum(played.kernel_immediates(device) for device in run.devices) == 2 * run.frames
+    if run.source == "roce" and run.options["transport"] == "uc":
+        # Every packet of ours has been taken by the kernel, none twice and none by the wrong one.
+        accepted = sum(played.kernel_accepted(device) for device in run.devices)
+        assert accepted == sum(said["packets"] for said in sources), played.story
+    if len(run.devices) == 2:
+        assert [played.kernel_immediates(device) for device in run.devices] == [run.frames, run.frames], played.story
+    assert "bad ICRC" not in played.kernel, played.story
 
 
 def test_perftest_runs_beside_an_acquisition(rdma: Machine) -> None:

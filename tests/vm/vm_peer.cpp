@@ -48,11 +48,12 @@ receiver::Config receiver_config(const Arguments& arguments) {
   buffer.sinks.emplace_back([](const receiver::Output& output) {
     return std::make_unique<sink::NullSink>(static_cast<std::uint64_t>(output.width) * output.height * 2);
   });
-  for (std::uint32_t module = 0; module < arguments.modules; ++module) {
+  for (std::uint32_t place = 0; place < arguments.modules; ++place) {
+    const std::uint32_t module = arguments.first_module + place;
     buffer.dtps.push_back({.id = module,
                            .module = module,
                            .x = 0,
-                           .y = module * arguments.height,
+                           .y = place * arguments.height,
                            .width = arguments.width,
                            .height = arguments.height});
   }
@@ -95,23 +96,23 @@ int destination(const Arguments& arguments) {
   std::vector<ExchangedEnd> ends;
   const auto endpoints = receiver.endpoints();
   for (std::size_t d = 0; d < endpoints.size(); ++d) ends.push_back({endpoints[d], receiver.placements()[d]});
-  give(arguments.exchange + ".destination", ends);
+  give(arguments.exchanges, ".destination", ends);
   std::vector<link::roce::Endpoint> sources;
-  for (const ExchangedEnd& end : take(arguments.exchange + ".source", arguments.timeout_s)) {
+  for (const ExchangedEnd& end : take(arguments.exchanges, ".source", arguments.timeout_s)) {
     sources.push_back(end.endpoint);
   }
   receiver.arm(sources);
   receiver.start();
-  give(arguments.exchange + ".armed", ends);
+  give(arguments.exchanges, ".armed", ends);
   const std::int64_t until = now_ns() + static_cast<std::int64_t>(arguments.timeout_s * 1e9);
-  while (!receiver.wait(0.01) && !there(arguments.exchange + ".done") && now_ns() < until) {
+  while (!receiver.wait(0.01) && !there(arguments.exchanges, ".done") && now_ns() < until) {
   }
   receiver.finish();
   const bool decided = receiver.wait(arguments.timeout_s);
   // The source's fates are written then; and a source on a reliable connection waits for acknowledgements, which nobody
   // would send it (again) any more.
   if (!arguments.expect_fates.empty() || arguments.packets.transport == link::roce::Transport::rc) {
-    take(arguments.exchange + ".done", arguments.timeout_s);
+    take(arguments.exchanges, ".done", arguments.timeout_s);
   }
   const receiver::Status status = receiver.status();
   const Books& books = status.buffers[0].books;
@@ -135,8 +136,8 @@ int destination(const Arguments& arguments) {
 
 emulator::Config emulator_config(const Arguments& arguments, std::vector<ExchangedEnd> ends) {
   emulator::Config config;
-  config.dataset =
-      dataset::make_pattern({arguments.width, arguments.height, PixelType::u16}, arguments.modules, kPattern);
+  config.dataset = dataset::make_pattern({arguments.width, arguments.height, PixelType::u16},
+                                         arguments.first_module + arguments.modules, kPattern);
   config.link = arguments.link;
   config.destination_link = arguments.peer;
   config.roce = arguments.packets;
@@ -149,8 +150,9 @@ emulator::Config emulator_config(const Arguments& arguments, std::vector<Exchang
     config.faults.seed = arguments.seed;
     config.faults.corrupt = arguments.fault_rate;
   }
-  for (std::uint32_t module = 0; module < ends.size(); ++module) {
-    ExchangedEnd& end = ends[module];
+  for (std::uint32_t place = 0; place < ends.size(); ++place) {
+    const std::uint32_t module = arguments.first_module + place;
+    ExchangedEnd& end = ends[place];
     if (arguments.fault == Fault::wrong_key) end.endpoint.rkey ^= 1U;
     constexpr std::uint64_t kBehindEverything = 1ULL << 40;
     if (arguments.fault == Fault::short_buffer) end.placement.pixels_offset += kBehindEverything;
@@ -186,7 +188,7 @@ void write_fates(const std::string& path, const emulator::Emulator& emulator, st
 }
 
 int source(const Arguments& arguments) {
-  const auto ends = take(arguments.exchange + ".destination", arguments.timeout_s);
+  const auto ends = take(arguments.exchanges, ".destination", arguments.timeout_s);
   if (ends.size() != arguments.modules) {
     throw ConfigError(
         fmt::format("vm_peer: the destination has {} DTPs, --modules says {}", ends.size(), arguments.modules));
@@ -194,12 +196,12 @@ int source(const Arguments& arguments) {
   emulator::Emulator emulator(emulator_config(arguments, ends));
   std::vector<ExchangedEnd> own;
   for (const auto& endpoint : emulator.endpoints()) own.push_back({endpoint, {}});
-  give(arguments.exchange + ".source", own);
-  take(arguments.exchange + ".armed", arguments.timeout_s);
+  give(arguments.exchanges, ".source", own);
+  take(arguments.exchanges, ".armed", arguments.timeout_s);
   emulator.start();
   const bool sent = emulator.wait(arguments.timeout_s);
   if (!arguments.fates.empty()) write_fates(arguments.fates, emulator, ends.size(), arguments.frames);
-  give(arguments.exchange + ".done", own);
+  give(arguments.exchanges, ".done", own);
   std::this_thread::sleep_for(std::chrono::milliseconds(arguments.delay_exit_ms));
   std::uint64_t images = 0;
   link::SenderStats sum{};

@@ -27,10 +27,16 @@ Value one_of(const std::string& name, const std::string& text, const std::map<st
   throw ConfigError(fmt::format("vm_peer: --{} has no value '{}'; see --help", name, text));
 }
 
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream words(text);
+  for (std::string part; std::getline(words, part, ',');) parts.push_back(part);
+  return parts;
+}
+
 std::map<std::string, std::uint64_t> counts_of(const std::string& text) {
   std::map<std::string, std::uint64_t> counts;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
+  for (const std::string& part : parts_of(text)) {
     const std::size_t equal = part.find('=');
     const std::string name = part.substr(0, equal);
     if (equal == std::string::npos || (name != "complete" && name != "partial" && name != "missing")) {
@@ -70,24 +76,26 @@ bool take_link(Arguments& out, const std::string& name, const std::string& value
 }
 
 bool take_run(Arguments& out, const std::string& name, const std::string& value) {
-  const std::map<std::string, std::uint32_t*> small = {
-      {"modules", &out.modules}, {"width", &out.width}, {"height", &out.height},
-      {"slots", &out.slots},     {"stack", &out.stack}, {"delay-exit-ms", &out.delay_exit_ms}};
+  const std::map<std::string, std::uint32_t*> small = {{"first-module", &out.first_module},
+                                                       {"modules", &out.modules},
+                                                       {"width", &out.width},
+                                                       {"height", &out.height},
+                                                       {"slots", &out.slots},
+                                                       {"stack", &out.stack},
+                                                       {"delay-exit-ms", &out.delay_exit_ms}};
   const std::map<std::string, double*> real = {
       {"rate-hz", &out.rate_hz}, {"timeout-s", &out.timeout_s}, {"fault-rate", &out.fault_rate}};
-  const std::map<std::string, std::string*> text = {{"link", &out.link},
-                                                    {"peer", &out.peer},
-                                                    {"bind", &out.bind},
-                                                    {"device", &out.device},
-                                                    {"fates", &out.fates},
-                                                    {"exchange", &out.exchange},
-                                                    {"expect-fates", &out.expect_fates}};
+  const std::map<std::string, std::string*> text = {{"link", &out.link},   {"peer", &out.peer},
+                                                    {"bind", &out.bind},   {"device", &out.device},
+                                                    {"fates", &out.fates}, {"expect-fates", &out.expect_fates}};
   if (const auto found = small.find(name); found != small.end()) {
     *found->second = number_of<std::uint32_t>(name, value);
   } else if (const auto number = real.find(name); number != real.end()) {
     *number->second = number_of<double>(name, value);
   } else if (const auto words = text.find(name); words != text.end()) {
     *words->second = value;
+  } else if (name == "exchange") {
+    out.exchanges = parts_of(value);
   } else if (name == "frames") {
     out.frames = number_of<std::uint64_t>(name, value);
   } else if (name == "seed") {
@@ -128,8 +136,12 @@ std::optional<Arguments> parse(int count, char** words) {
     }
     role = role || name == "role";
   }
-  if (!role || out.link.empty() || out.peer.empty() || out.bind.empty() || out.exchange.empty()) {
+  if (!role || out.link.empty() || out.peer.empty() || out.bind.empty() || out.exchanges.empty()) {
     throw ConfigError("vm_peer: --role, --link, --peer, --bind and --exchange are needed; see --help");
+  }
+  if (out.modules % out.exchanges.size() != 0) {
+    throw ConfigError(fmt::format("vm_peer: --modules {} cannot be shared by {} programs at the other side",
+                                  out.modules, out.exchanges.size()));
   }
   if (out.expect.empty()) out.expect["complete"] = out.frames;
   return out;

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "rashpa/link/link.hpp"
 #include "rashpa/link/roce/options.hpp"
@@ -16,13 +17,14 @@ enum class Fault : std::uint8_t { none, wrong_key, short_buffer, bad_icrc };
 /// The command line of rashpa_vm_peer; vm_peer_usage.hpp says what each means.
 struct Arguments {
   Role role = Role::source;
-  std::string link, peer, bind, device, exchange;
+  std::string link, peer, bind, device;
+  std::vector<std::string> exchanges;  ///< one per program at the other side
   std::uint16_t port = 4791;
   link::roce::Options packets{};
   link::roce::Flow flow = link::roce::Flow::credits;
   double rate_hz = 0;
   std::uint64_t frames = 100;
-  std::uint32_t modules = 2, width = 256, height = 32, slots = 16, stack = 4;
+  std::uint32_t first_module = 0, modules = 2, width = 256, height = 32, slots = 16, stack = 4;
   std::int64_t deadline_ms = 2000;
   double timeout_s = 60;
   bool spin = false;

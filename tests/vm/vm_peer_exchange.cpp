@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <thread>
 
 #include "rashpa/core/clock.hpp"
@@ -12,9 +14,9 @@
 
 namespace rashpa::vm {
 
-bool there(const std::string& path) { return std::filesystem::exists(path); }
+namespace {
 
-void give(const std::string& path, const std::vector<ExchangedEnd>& ends) {
+void give_one(const std::string& path, std::span<const ExchangedEnd> ends) {
   const std::string partial = path + ".partial";
   std::ofstream file(partial);
   file << ends.size() << '\n';
@@ -28,9 +30,8 @@ void give(const std::string& path, const std::vector<ExchangedEnd>& ends) {
   std::filesystem::rename(partial, path);
 }
 
-std::vector<ExchangedEnd> take(const std::string& path, double timeout_s) {
-  const std::int64_t until = now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
-  while (!there(path)) {
+std::vector<ExchangedEnd> take_one(const std::string& path, std::int64_t until) {
+  while (!std::filesystem::exists(path)) {
     if (now_ns() > until) throw FileError(fmt::format("vm_peer: {} did not come; did the other side start?", path));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -44,6 +45,29 @@ std::vector<ExchangedEnd> take(const std::string& path, double timeout_s) {
   }
   if (!file || ends.empty()) throw FileError(fmt::format("vm_peer: {} holds no ends", path));
   return ends;
+}
+
+}  // namespace
+
+void give(const std::vector<std::string>& prefixes, const std::string& suffix, const std::vector<ExchangedEnd>& ends) {
+  const std::size_t share = ends.size() / prefixes.size();
+  for (std::size_t i = 0; i < prefixes.size(); ++i) {
+    give_one(prefixes[i] + suffix, std::span(ends).subspan(i * share, share));
+  }
+}
+
+std::vector<ExchangedEnd> take(const std::vector<std::string>& prefixes, const std::string& suffix, double timeout_s) {
+  const std::int64_t until = now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
+  std::vector<ExchangedEnd> ends;
+  for (const std::string& prefix : prefixes) {
+    for (const ExchangedEnd& end : take_one(prefix + suffix, until)) ends.push_back(end);
+  }
+  return ends;
+}
+
+bool there(const std::vector<std::string>& prefixes, const std::string& suffix) {
+  return std::all_of(prefixes.begin(), prefixes.end(),
+                     [&](const std::string& prefix) { return std::filesystem::exists(prefix + suffix); });
 }
 
 }  // namespace rashpa::vm

@@ -13,10 +13,13 @@ struct ExchangedEnd {
   Placement placement{};
 };
 
-/// Writes the file whole: other processes see nothing or all of it. Throws FileError.
-void give(const std::string& path, const std::vector<ExchangedEnd>& ends);
-/// Waits until the file is there. Throws FileError after `timeout_s`, or when it is not what give() writes.
-std::vector<ExchangedEnd> take(const std::string& path, double timeout_s);
-[[nodiscard]] bool there(const std::string& path);
+/// Writes `<prefix><suffix>` for each prefix with its share of the ends, all shares equal and in order; each file
+/// whole: other processes see nothing or all of it. Throws FileError.
+void give(const std::vector<std::string>& prefixes, const std::string& suffix, const std::vector<ExchangedEnd>& ends);
+/// Waits until the files are there; all their ends, in order. Throws FileError after `timeout_s`, or when one is not
+/// what give() writes.
+std::vector<ExchangedEnd> take(const std::vector<std::string>& prefixes, const std::string& suffix, double timeout_s);
+/// True when all of them are there.
+[[nodiscard]] bool there(const std::vector<std::string>& prefixes, const std::string& suffix);
 
 }  // namespace rashpa::vm

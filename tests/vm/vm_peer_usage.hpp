@@ -12,11 +12,19 @@ inline constexpr const char* kUsage =
 The two sides share a folder: the destination writes <exchange>.destination, the source reads it and writes
 <exchange>.source, each whole (temporary name, then renamed); neither may exist before. The destination writes
 <exchange>.armed when it listens, and only then the source sends. When all is sent the source writes <exchange>.done,
-and the destination gives up what is still open after its deadline. They may live in different network namespaces. Each prints one line of JSON on stdout and ends with 0 when the counts are the expected
-ones, 1 when they are not, 2 on a wrong argument or an error (text on stderr). With the same arguments both sides
-play the same frames: a pattern of `--modules` modules one above the other into one RASHPA buffer, sink `null`.
+and the destination gives up what is still open after its deadline. They may live in different network namespaces.
+Each prints one line of JSON on stdout and ends with 0 when the counts are the expected ones, 1 when they are not, 2 on
+a wrong argument or an error (text on stderr). With the same arguments both sides play the same frames: a pattern of
+`--modules` modules one above the other into one RASHPA buffer, sink `null`.
 
-Both sides (the same values on both, but for --role, --link, --peer, --bind, --device, --port)
+A source of several destinations (fan-out), or a destination of several sources (fan-in), names one exchange for each:
+they share its modules evenly and in that order, and each has its share as --first-module and --modules.
+
+  rashpa_vm_peer --role source --modules 2 --exchange /tmp/a,/tmp/b …
+  rashpa_vm_peer --role destination --modules 1 --exchange /tmp/a …
+  rashpa_vm_peer --role destination --first-module 1 --modules 1 --exchange /tmp/b …
+
+Both sides (the same values on both, but for --role, --link, --peer, --bind, --device, --port, and those of a share)
   --role source|destination    --link roce|verbs          --peer roce|verbs   link of the other side
   --bind ADDRESS               local IPv4 or IPv6; verbs: the GID that is used
   --device NAME                verbs: default the device that has the address
@@ -24,10 +32,10 @@ Both sides (the same values on both, but for --role, --link, --peer, --bind, --d
   --pmtu 256|…|4096 (1024)     --packetisation only|first_middle_last (only)
   --transport uc|rc|ud (uc)    ud: both sides roce
   --flow credits|paced (credits)   --rate-hz N (0: as fast as flow allows)
-  --frames N (100) --modules N (2) --width N (256) --height N (32) --slots N (16) --stack N (4)
+  --frames N (100) --first-module N (0) --modules N (2) --width N (256) --height N (32) --slots N (16) --stack N (4)
   --deadline-ms N (2000)       an image that has begun is given up after this long
   --timeout-s N (60)           the whole run
-  --exchange PREFIX
+  --exchange PREFIX[,PREFIX …]
 Destination
   --poll event|spin (event)    --verify all|sampled|off (all)      of the verbs link
   --expect complete=N,partial=N,missing=N   whole images; those not named are not looked at; default complete=frames

@@ -3,7 +3,6 @@
 Everything that can be wrong without asking a machine is found here, before anything starts; `capacity` asks the machines.
 """
 
-import ipaddress
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -332,18 +331,3 @@ def _framing_problems(link: toml.Link, receivers: Sequence[PlannedReceiver], sou
                     f'{source.where(path)}: "{address}" is no link-local GID with its interface; framing v1 needs '
                     "one such as fe80::8ec:aff:fe01:203%eth0 (the EUI-64 form of the MAC address)"
                 )
-    elif link.icrc == "full" and link.destination_kind == "roce":
-        for receiver in receivers:
-            if _is_wildcard_v4(receiver.address):
-                yield (
-                    f'{source.where(receiver.key("address"))}: icrc = "full" on IPv4 watches one address; give that of the '
-                    'interface that receives, or choose icrc = "modulo_id"'
-                )
-
-
-def _is_wildcard_v4(text: str) -> bool:
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:  # the link says what is wrong with it
-        return False
-    return address.version == 4 and address.is_unspecified

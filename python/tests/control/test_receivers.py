@@ -125,10 +125,6 @@ def receivers(*tables: str, link: str = "") -> str:
             "plan.toml:18: receiver[1].node: http://far:1; nodes elsewhere are reached by https",
         ),
         (
-            receivers('name = "a"\n', 'name = "b"\naddress = "0.0.0.0"\n', link='port = 0\nicrc = "full"\n'),
-            'plan.toml:19: receiver[1].address: icrc = "full" on IPv4 watches one address',
-        ),
-        (
             receivers('name = "a"\n', 'name = "b"\n', link="port = 0\n").replace('"part"', '"full"'),
             "buffer[1].name: full is the name of an earlier buffer",
         ),

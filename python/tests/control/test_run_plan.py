@@ -126,10 +126,6 @@ def test_dtps_may_be_placed_by_hand(tmp_path: Path) -> None:
             'link.receiver_address: "fe80::1" is no link-local GID with its interface',
         ),
         (FULL + '[link]\nframing = "v1"\nkind = "verbs"\n', 'v1 needs kind "roce" on both sides'),
-        (
-            FULL + '[link]\nicrc = "full"\nreceiver_address = "0.0.0.0"\n',
-            'link.receiver_address: icrc = "full" on IPv4 watches one address',
-        ),
     ],
 )
 def test_what_does_not_go_together_is_refused_with_its_place(tmp_path: Path, text: str, says: str) -> None:

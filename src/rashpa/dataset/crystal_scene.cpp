@@ -54,18 +54,26 @@ struct Candidate {
   std::array<int, 3> hkl;
 };
 
+/// Lines of pixels above a row of modules.
+float top_of(std::uint32_t row) noexcept { return static_cast<float>(row * kJungfrauHeight); }
+
 }  // namespace
 
 CrystalScene::CrystalScene(std::uint32_t modules, double energy_kev, double background_photons)
     : columns_(modules > 2 ? 2 : 1),
       width_(static_cast<float>(columns_ * kJungfrauWidth)),
-      height_(static_cast<float>((modules + columns_ - 1) / columns_ * kJungfrauHeight)),
+      height_(top_of((modules + columns_ - 1) / columns_)),
       wavelength_(static_cast<float>(kHcKevAngstrom / energy_kev)),
       ring_(kDistancePixels * std::tan(2 * std::asin(std::min(0.7F, wavelength_ / (2 * kWaterAngstrom))))) {
   double sum = 0;
   double samples = 0;
-  for (float y = 4; y < height_; y += 8) {
-    for (float x = 4; x < width_; x += 8, ++samples) sum += shape(x, y);
+  constexpr std::uint32_t kStep = 8;
+  const auto width = static_cast<std::uint32_t>(width_);
+  const auto height = static_cast<std::uint32_t>(height_);
+  for (std::uint32_t y = kStep / 2; y < height; y += kStep) {
+    for (std::uint32_t x = kStep / 2; x < width; x += kStep, ++samples) {
+      sum += shape(static_cast<float>(x), static_cast<float>(y));
+    }
   }
   scale_ = static_cast<float>(background_photons * samples / sum);
 }
@@ -74,9 +82,7 @@ float CrystalScene::module_x(std::uint32_t module) const noexcept {
   return static_cast<float>(module % columns_ * kJungfrauWidth);
 }
 
-float CrystalScene::module_y(std::uint32_t module) const noexcept {
-  return static_cast<float>(module / columns_ * kJungfrauHeight);
-}
+float CrystalScene::module_y(std::uint32_t module) const noexcept { return top_of(module / columns_); }
 
 float CrystalScene::shape(float x, float y) const noexcept {
   const float dx = x - width_ / 2;

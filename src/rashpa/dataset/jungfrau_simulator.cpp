@@ -91,11 +91,12 @@ void add_spots(std::span<float> line, float x0, float y, std::span<const Spot> s
     const float two_variance = 2 * spot.sigma * spot.sigma;
     const float height = spot.photons / (3.14159265F * two_variance) * std::exp(-dy * dy / two_variance);
     const auto last = static_cast<float>(line.size() - 1);
-    const float first = std::max(0.0F, std::ceil(spot.x - reach - x0));
+    const float begin = std::max(0.0F, std::ceil(spot.x - reach - x0));
     const float end = std::min(last, std::floor(spot.x + reach - x0));
-    for (float x = first; x <= end; ++x) {
-      const float dx = x + x0 - spot.x;
-      line[static_cast<std::size_t>(x)] += height * std::exp(-dx * dx / two_variance);
+    if (begin > end) continue;
+    for (auto x = static_cast<std::size_t>(begin); x <= static_cast<std::size_t>(end); ++x) {
+      const float dx = static_cast<float>(x) + x0 - spot.x;
+      line[x] += height * std::exp(-dx * dx / two_variance);
     }
   }
 }
@@ -187,8 +188,9 @@ class Maker {
   [[nodiscard]] std::vector<float> background_of(std::uint32_t module) const {
     std::vector<float> out(kJungfrauPixels);
     for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::size_t row = i / kJungfrauWidth;
       out[i] = scene_.background(scene_.module_x(module) + static_cast<float>(i % kJungfrauWidth),
-                                 scene_.module_y(module) + static_cast<float>(i / kJungfrauWidth));
+                                 scene_.module_y(module) + static_cast<float>(row));
     }
     return out;
   }

@@ -11,7 +11,7 @@ namespace {
 double log_factorial(double k) noexcept {
   if (k < 10) {
     double product = 1;
-    for (double i = 2; i <= k; ++i) product *= i;
+    for (int i = 2; i <= static_cast<int>(k); ++i) product *= i;
     return std::log(product);
   }
   const double n = k + 1;

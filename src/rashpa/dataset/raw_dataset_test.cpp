@@ -31,7 +31,7 @@ class RawDataset : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
   std::string write(const std::string& name, const std::string& bytes) const {
-    const std::string path = directory_ / name;
+    std::string path = directory_ / name;
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }

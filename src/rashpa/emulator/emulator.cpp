@@ -71,7 +71,7 @@ class Emulator::Player final : public transfer::FrameSource {
                           .id = source.dtp.id,
                           .images = source.dtp.images,
                           .payload_bytes = source.dtp.placement.payload_bytes()})),
-        dtp_(dtp_config(config, source, processor), *this, link_.sender()) {}
+        dtp_(dtp_config(config, source, processor), *this, *link_) {}
 
   [[nodiscard]] const std::byte* frame(std::uint64_t frame) const noexcept override {
     return dataset_.frame(module_, frame % dataset_.frames());
@@ -89,11 +89,11 @@ class Emulator::Player final : public transfer::FrameSource {
   [[nodiscard]] Completeness fate(std::uint64_t index) const noexcept {
     const Completeness sent = dtp_.sent().get(index);
     if (sent != Completeness::complete) return sent;
-    return link_.fates() != nullptr ? link_.fates()->fate(index) : Completeness::complete;
+    return link_->fates() != nullptr ? link_->fates()->fate(index) : Completeness::complete;
   }
   transfer::DtpSource& dtp() noexcept { return dtp_; }
   [[nodiscard]] const transfer::DtpSource& dtp() const noexcept { return dtp_; }
-  [[nodiscard]] const link::SourceLink& link() const noexcept { return link_; }
+  [[nodiscard]] const link::SourceLink& link() const noexcept { return *link_; }
 
  private:
   static transfer::DtpSourceConfig dtp_config(const Config& config, const SourceDtp& source, int processor) {
@@ -115,7 +115,7 @@ class Emulator::Player final : public transfer::FrameSource {
 
   const dataset::Dataset& dataset_;
   std::uint32_t module_;
-  link::SourceLink link_;
+  std::unique_ptr<link::SourceLink> link_;
   transfer::DtpSource dtp_;
   std::jthread thread_;
 };

@@ -12,13 +12,34 @@ constexpr std::uint64_t kIndexMask = 0xFFFFFF;
 
 using Record = std::array<std::byte, FrameRecord::kBytes>;
 
-// True when what lies in the record's place belongs to another image, or nothing was ever written there.
-bool of_another_image(const Record& record, std::uint64_t index) noexcept {
-  if (const auto decoded = decode_frame_record(record)) return decoded->index != index;
+// What lies in memory that others may be writing.
+Record copy_of(std::span<const std::byte> region, std::uint64_t offset) noexcept {
+  Record record;  // NOLINT: filled in the next line
+  std::memcpy(record.data(), region.data() + offset, record.size());
+  return record;
+}
+
+bool empty(const Record& record) noexcept {
   return std::all_of(record.begin(), record.end(), [](std::byte byte) { return byte == std::byte{0}; });
 }
 
+// True when what lies in the record's place belongs to another image, or nothing was ever written there.
+bool of_another_image(const Record& record, std::uint64_t index) noexcept {
+  if (const auto decoded = decode_frame_record(record)) return decoded->index != index;
+  return empty(record);
+}
+
 }  // namespace
+
+bool DtpPort::overwritten(std::uint64_t index) const noexcept {
+  if (credits) return false;
+  // What was read of the slot was read before this.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const Record record = copy_of(memory, assembly.dtp().placement.record_offset(index));
+  const auto decoded = decode_frame_record(record);
+  // One that is being written is of a later image, too; an older one says that this image had none.
+  return decoded ? decoded->index > index : !empty(record);
+}
 
 std::uint64_t extend_index(std::uint32_t immediate, std::uint64_t near) noexcept {
   // The difference mod 2^24, as a signed number, moves `near` to the nearest match.
@@ -36,8 +57,7 @@ void EventHandler::event(DtpPort& port, std::uint32_t immediate, std::int64_t no
   if (immediate >> 24 != dtp.id || index >= dtp.images) return counters_->bad_records.add(1);
   decide(port, now, out);  // the latest release must be known before the slot is judged
   const std::uint64_t offset = dtp.placement.record_offset(index);
-  Record record;  // NOLINT: filled in the next line
-  std::memcpy(record.data(), region_.data() + offset, record.size());
+  const Record record = copy_of(region_, offset);
   port.assembly.put_event(offset, record, immediate, now);
   const std::uint64_t bytes = (index + 1) * (dtp.placement.payload_bytes() + FrameRecord::kBytes);
   port.received_bytes = std::max(port.received_bytes, bytes);
@@ -60,8 +80,7 @@ bool EventHandler::next_event(DtpPort& port, std::int64_t now, ArrivalOutput& ou
   counters_->packets.add(1);
   decide(port, now, out);  // the latest release must be known before the slot is judged
   const std::uint64_t offset = dtp.placement.record_offset(index);
-  Record record;  // NOLINT: filled in the next line
-  std::memcpy(record.data(), region_.data() + offset, record.size());
+  const Record record = copy_of(region_, offset);
   // The latest image must have a record; one before it may have been left out.
   if (port.looked_at == port.announced || !of_another_image(record, index)) {
     port.assembly.put_event(offset, record, immediate_of(dtp.id, index), now);
@@ -72,8 +91,7 @@ bool EventHandler::next_event(DtpPort& port, std::int64_t now, ArrivalOutput& ou
 }
 
 void EventHandler::decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept {
-  port.assembly.decide(port.closed.load(std::memory_order_acquire), port.released.load(std::memory_order_acquire), now,
-                       out);
+  port.apply_to(port.assembly, now, out);
 }
 
 }  // namespace rashpa::link

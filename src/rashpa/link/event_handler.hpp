@@ -1,36 +1,37 @@
 #pragma once
 /// What the thread of a link that sees events alone does with those of its DTPs, without a device: immediate → image →
 /// record → assembly.
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "rashpa/link/assembly.hpp"
-#include "rashpa/link/raise.hpp"
+#include "rashpa/link/told.hpp"
 
 namespace rashpa::link {
 
 /// The 64-bit image index whose lower 24 bits are those of `immediate`, nearest to `near`.
 std::uint64_t extend_index(std::uint32_t immediate, std::uint64_t near) noexcept;
 
-/// One DTP on the receiving side. Owned by one link thread, but for the two words that others write.
-struct DtpPort {
+/// One DTP on the receiving side. Owned by one link thread, but for what it is told.
+struct DtpPort : Told {
   DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, std::span<std::byte> region, NotFree not_free,
           Verify verify, ReceiverCounters& counters)
       : assembly(dtp, list_index, dtp.placement.line_bytes == 0 ? 1 : dtp.placement.line_bytes, region, not_free,
-                 counters, Sight::events, verify) {}
+                 counters, Sight::events, verify),
+        memory(region),
+        credits(not_free == NotFree::late) {}
 
-  /// Any thread: what the link's user says with the calls of the same names.
-  void release(std::uint64_t end) noexcept { raise(released, end); }
-  void close(std::uint64_t end) noexcept { raise(closed, end); }
+  /// Any thread, before the release of image `index`: true when the record of a later image has taken the place of its
+  /// own. A source that waits for credits cannot do that, and is not looked after.
+  [[nodiscard]] bool overwritten(std::uint64_t index) const noexcept;
 
   Assembly assembly;
+  std::span<const std::byte> memory;
+  bool credits;
   std::uint64_t received_bytes = 0;  // payload that must have left the network: all up to the latest event
   std::uint64_t announced = 0;       // images up to the latest event, see EventHandler::announce()
   std::uint64_t looked_at = 0;       // images of those that next_event() has taken
-  alignas(64) std::atomic<std::uint64_t> released{0};
-  std::atomic<std::uint64_t> closed{0};
 };
 
 class EventHandler {

@@ -184,6 +184,24 @@ TEST_F(EventHandlerTest, with_paced_flow_an_event_for_a_taken_slot_is_an_overrun
   EXPECT_EQ(out_.all[kSlots].loss, Loss::overrun);
 }
 
+TEST_F(EventHandlerTest, an_image_is_overwritten_once_the_record_of_a_later_one_lies_in_its_place) {
+  open(Verify::all, NotFree::overrun);
+  for (std::uint64_t index = 0; index < kSlots; ++index) event(write(index));
+  for (std::uint64_t index = 0; index < kSlots; ++index) EXPECT_FALSE(port_->overwritten(index)) << index;
+  write(kSlots + 1);  // nobody has told of it yet
+  for (std::uint64_t index = 0; index < kSlots; ++index) EXPECT_EQ(port_->overwritten(index), index == 1) << index;
+  EXPECT_FALSE(port_->overwritten(kSlots + 1));
+  EXPECT_FALSE(port_->overwritten(kSlots + 2)) << "an older record says that this image never came";
+  region_[dtp_.placement.record_offset(2) + 20] ^= std::byte{0xFF};  // is being written
+  EXPECT_TRUE(port_->overwritten(2));
+}
+
+TEST_F(EventHandlerTest, where_sources_wait_for_credits_nothing_is_overwritten) {
+  for (std::uint64_t index = 0; index < kSlots; ++index) event(write(index));
+  write(kSlots);
+  EXPECT_FALSE(port_->overwritten(0));
+}
+
 TEST_F(EventHandlerTest, credits_follow_the_release_and_bytes_the_events) {
   EXPECT_EQ(port_->assembly.granted(), kSlots);
   event(write(0));

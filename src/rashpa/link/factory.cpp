@@ -63,15 +63,6 @@ memory::Sharing sharing_of(Kind kind) noexcept {
   return kind == Kind::pcie ? memory::Sharing::machine : memory::Sharing::process;
 }
 
-SourceLink::SourceLink(std::unique_ptr<roce::RoceSender> sender)
-    : endpoint_(sender->endpoint()), roce_(sender.get()), sender_(std::move(sender)) {}
-SourceLink::SourceLink(std::unique_ptr<verbs::VerbsSender> sender)
-    : endpoint_(sender->endpoint()), sender_(std::move(sender)) {}
-SourceLink::SourceLink(std::unique_ptr<pcie::PcieSender> sender)
-    : endpoint_(sender->endpoint()), sender_(std::move(sender)) {}
-roce::FaultCounts SourceLink::injected() const noexcept { return roce_ ? roce_->injected() : roce::FaultCounts{}; }
-const roce::FateLog* SourceLink::fates() const noexcept { return roce_ ? roce_->fates() : nullptr; }
-
 SourceLinks::SourceLinks(const EndOptions& options, std::span<const std::byte> frames,
                          std::optional<roce::FaultConfig> faults)
     : options_(options), frames_(frames), faults_(faults) {
@@ -90,18 +81,20 @@ SourceLinks::SourceLinks(const EndOptions& options, std::span<const std::byte> f
 
 SourceLinks::~SourceLinks() = default;
 
-SourceLink SourceLinks::make(const SourceDtp& dtp) {
+std::unique_ptr<SourceLink> SourceLinks::make(const SourceDtp& dtp) {
   if (options_.kind == Kind::pcie) return make_pcie(dtp);
   return options_.kind == Kind::roce ? make_roce(dtp) : make_verbs(dtp);
 }
 
-SourceLink SourceLinks::make_roce(const SourceDtp& dtp) {
+std::unique_ptr<SourceLink> SourceLinks::make_roce(const SourceDtp& dtp) {
   const bool listens = options_.flow == roce::Flow::credits || options_.roce.transport == roce::Transport::rc;
-  const bool from_rnic = options_.peer == Kind::verbs && listens;
-  if (from_rnic && credits_ == nullptr) {
-    credits_ = std::make_shared<roce::CreditListener>(source_address(options_, dtp.destination), kRocePort);
-  }
   roce::SenderConfig config{};
+  if (options_.peer == Kind::verbs && listens) {
+    const std::string address = source_address(options_, dtp.destination);
+    std::shared_ptr<roce::CreditListener>& credits = credits_[address];
+    if (credits == nullptr) credits = std::make_shared<roce::CreditListener>(address, kRocePort);
+    config.credits = credits;
+  }
   config.bind_address = options_.address;
   config.destination = dtp.destination;
   config.options = options_.roce;
@@ -109,39 +102,43 @@ SourceLink SourceLinks::make_roce(const SourceDtp& dtp) {
   config.dtp = dtp.id;
   config.images = dtp.images;
   config.payload_bytes = dtp.payload_bytes;
-  config.credits = credits_;
   config.faults = faults_;
-  return SourceLink(std::make_unique<roce::RoceSender>(config));
+  return std::make_unique<roce::RoceSender>(config);
 }
 
-SourceLink SourceLinks::make_verbs(const SourceDtp& dtp) {
-  if (memory_ == nullptr) {
+std::unique_ptr<SourceLink> SourceLinks::make_verbs(const SourceDtp& dtp) {
+  const std::string address = source_address(options_, dtp.destination);
+  std::unique_ptr<verbs::SourceMemory>& memory = memory_[address];
+  if (memory == nullptr) {
     // The device only reads: the block's type has no way to say so.
     const memory::DmaBlock block{.data = const_cast<std::byte*>(frames_.data()), .bytes = frames_.size()};  // NOLINT
-    memory_ = std::make_unique<verbs::SourceMemory>(
-        verbs::register_sources(options_.verbs.device, source_address(options_, dtp.destination), {&block, 1}));
+    memory =
+        std::make_unique<verbs::SourceMemory>(verbs::register_sources(options_.verbs.device, address, {&block, 1}));
   }
   verbs::SenderConfig config{};
-  config.memory = *memory_;
+  config.memory = *memory;
   config.destination = dtp.destination;
   config.packets = options_.roce;
   config.options = options_.verbs;
   config.flow = options_.flow;
   config.poll = options_.poll;
   config.dtp = dtp.id;
-  return SourceLink(std::make_unique<verbs::VerbsSender>(config));
+  return std::make_unique<verbs::VerbsSender>(config);
 }
 
-SourceLink SourceLinks::make_pcie(const SourceDtp& dtp) {
+std::unique_ptr<SourceLink> SourceLinks::make_pcie(const SourceDtp& dtp) {
   if (remote_ == nullptr || !remote_->is(dtp.destination)) remote_ = pcie::RemoteMemory::open(dtp.destination);
-  return SourceLink(std::make_unique<pcie::PcieSender>(pcie::SenderConfig{
-      .memory = remote_, .destination = dtp.destination, .flow = options_.flow, .poll = options_.poll}));
+  return std::make_unique<pcie::PcieSender>(pcie::SenderConfig{
+      .memory = remote_, .destination = dtp.destination, .flow = options_.flow, .poll = options_.poll});
 }
 
-std::string SourceLinks::registration() const { return memory_ ? memory_->blocks.front()->how() : std::string{}; }
+std::string SourceLinks::registration() const {
+  return memory_.empty() ? std::string{} : memory_.begin()->second->blocks.front()->how();
+}
 
-DestinationLink::DestinationLink(const DestinationOptions& options, std::span<std::byte> region,
-                                 std::vector<DestinationDtp> dtps, std::vector<ArrivalRing*> rings, Doorbell& bell) {
+std::unique_ptr<DestinationLink> make_destination(const DestinationOptions& options, std::span<std::byte> region,
+                                                  const std::vector<DestinationDtp>& dtps,
+                                                  const std::vector<ArrivalRing*>& rings, Doorbell& bell) {
   const EndOptions& end = options.end;
   check(end);
   if (end.kind == Kind::pcie) {
@@ -151,25 +148,18 @@ DestinationLink::DestinationLink(const DestinationOptions& options, std::span<st
                                       .flow = end.flow,
                                       .poll = end.poll,
                                       .first_processor = options.first_processor};
-    auto link = std::make_unique<pcie::PcieReceiver>(config, region, dtps, rings, bell);
-    pcie_ = link.get();
-    receiver_ = std::move(link);
-    return;
+    return std::make_unique<pcie::PcieReceiver>(config, region, dtps, rings, bell);
   }
   if (end.kind == Kind::verbs) {
-    verbs::ReceiverConfig config{};
-    config.address = end.address;
-    config.threads = options.threads;
-    config.pmtu = end.roce.pmtu;
-    config.transport = end.roce.transport;
-    config.options = end.verbs;
-    config.flow = end.flow;
-    config.poll = end.poll;
-    config.first_processor = options.first_processor;
-    auto link = std::make_unique<verbs::VerbsReceiver>(config, region, dtps, rings, bell);
-    verbs_ = link.get();
-    receiver_ = std::move(link);
-    return;
+    const verbs::ReceiverConfig config{.address = end.address,
+                                       .threads = options.threads,
+                                       .pmtu = end.roce.pmtu,
+                                       .transport = end.roce.transport,
+                                       .options = end.verbs,
+                                       .flow = end.flow,
+                                       .poll = end.poll,
+                                       .first_processor = options.first_processor};
+    return std::make_unique<verbs::VerbsReceiver>(config, region, dtps, rings, bell);
   }
   if (end.peer == Kind::verbs && (options.port != kRocePort || options.threads != 1)) {
     throw ConfigError(
@@ -177,33 +167,14 @@ DestinationLink::DestinationLink(const DestinationOptions& options, std::span<st
                     "and {} threads",
                     kRocePort, options.port, options.threads));
   }
-  roce::ReceiverConfig config{};
-  config.bind_address = end.address;
-  config.port = options.port;
-  config.threads = options.threads;
-  config.options = end.roce;
-  config.flow = end.flow;
-  config.poll = end.poll;
-  config.first_processor = options.first_processor;
-  auto link = std::make_unique<roce::RoceReceiver>(config, region, std::move(dtps), std::move(rings), bell);
-  roce_ = link.get();
-  receiver_ = std::move(link);
-}
-
-std::vector<roce::Endpoint> DestinationLink::endpoints() const {
-  if (pcie_) return pcie_->endpoints();
-  return roce_ ? roce_->endpoints() : verbs_->endpoints();
-}
-std::uint64_t DestinationLink::base() const noexcept { return verbs_ ? verbs_->base() : 0; }
-std::string DestinationLink::registration() const { return verbs_ ? verbs_->registration() : std::string{}; }
-
-void DestinationLink::connect(std::span<const roce::Endpoint> sources) {
-  if (pcie_) return pcie_->connect(sources);
-  if (roce_) {
-    roce_->connect(sources);
-  } else {
-    verbs_->connect(sources);
-  }
+  const roce::ReceiverConfig config{.bind_address = end.address,
+                                    .port = options.port,
+                                    .threads = options.threads,
+                                    .options = end.roce,
+                                    .flow = end.flow,
+                                    .poll = end.poll,
+                                    .first_processor = options.first_processor};
+  return std::make_unique<roce::RoceReceiver>(config, region, dtps, rings, bell);
 }
 
 }  // namespace rashpa::link

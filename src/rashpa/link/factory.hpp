@@ -2,6 +2,7 @@
 /// Which implementation a DTP's ends use: each side chooses its own, by name. `roce` and `verbs` speak the same
 /// packets; `pcie` speaks only with itself.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
-#include "rashpa/link/link.hpp"
+#include "rashpa/link/ends.hpp"
 #include "rashpa/link/roce/faults.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/verbs/options.hpp"
@@ -19,18 +20,12 @@
 namespace rashpa::link {
 
 namespace pcie {
-class PcieReceiver;
-class PcieSender;
 class RemoteMemory;
 }  // namespace pcie
 namespace roce {
 class CreditListener;
-class RoceReceiver;
-class RoceSender;
 }  // namespace roce
 namespace verbs {
-class VerbsReceiver;
-class VerbsSender;
 struct SourceMemory;
 }  // namespace verbs
 
@@ -55,28 +50,6 @@ struct EndOptions {
   roce::Poll poll = roce::Poll::event;
 };
 
-/// One DTP's sender, whatever its kind.
-class SourceLink {
- public:
-  explicit SourceLink(std::unique_ptr<roce::RoceSender> sender);
-  explicit SourceLink(std::unique_ptr<verbs::VerbsSender> sender);
-  explicit SourceLink(std::unique_ptr<pcie::PcieSender> sender);
-
-  [[nodiscard]] Sender& sender() noexcept { return *sender_; }
-  [[nodiscard]] const Sender& sender() const noexcept { return *sender_; }
-  /// Where its credits are to be written.
-  [[nodiscard]] const roce::Endpoint& endpoint() const noexcept { return endpoint_; }
-  /// Faults injected so far; all 0 without a FaultConfig.
-  [[nodiscard]] roce::FaultCounts injected() const noexcept;
-  /// Fates by the injector's log; null without a FaultConfig.
-  [[nodiscard]] const roce::FateLog* fates() const noexcept;
-
- private:
-  roce::Endpoint endpoint_;
-  const roce::RoceSender* roce_ = nullptr;  // where it is one
-  std::unique_ptr<Sender> sender_;
-};
-
 /// One DTP as its sender must know it.
 struct SourceDtp {
   roce::Endpoint destination;
@@ -85,27 +58,28 @@ struct SourceDtp {
   std::uint64_t payload_bytes = 0;
 };
 
-/// Makes the senders of one emulator: they share the device, the registered frames, the socket for credits, the
-/// receiver's mapped memory.
+/// Makes the senders of one emulator: those of one local address share the device, the registered frames and the socket
+/// for credits, those to one receiver its mapped memory.
 class SourceLinks {
  public:
   /// `frames`: all source memory; it outlives the senders. Throws ConfigError or ResourceError.
   SourceLinks(const EndOptions& options, std::span<const std::byte> frames, std::optional<roce::FaultConfig> faults);
   ~SourceLinks();
 
-  [[nodiscard]] SourceLink make(const SourceDtp& dtp);
+  [[nodiscard]] std::unique_ptr<SourceLink> make(const SourceDtp& dtp);
   /// How the frames were registered, in words; empty when they need not be.
   [[nodiscard]] std::string registration() const;
 
  private:
-  [[nodiscard]] SourceLink make_roce(const SourceDtp& dtp);
-  [[nodiscard]] SourceLink make_verbs(const SourceDtp& dtp);
-  [[nodiscard]] SourceLink make_pcie(const SourceDtp& dtp);
+  [[nodiscard]] std::unique_ptr<SourceLink> make_roce(const SourceDtp& dtp);
+  [[nodiscard]] std::unique_ptr<SourceLink> make_verbs(const SourceDtp& dtp);
+  [[nodiscard]] std::unique_ptr<SourceLink> make_pcie(const SourceDtp& dtp);
   EndOptions options_;
   std::span<const std::byte> frames_;
   std::optional<roce::FaultConfig> faults_;
-  std::shared_ptr<roce::CreditListener> credits_;
-  std::unique_ptr<verbs::SourceMemory> memory_;
+  // By address of this end: with a wildcard, receivers behind different interfaces are reached from different ones.
+  std::map<std::string, std::shared_ptr<roce::CreditListener>> credits_;
+  std::map<std::string, std::unique_ptr<verbs::SourceMemory>> memory_;
   std::shared_ptr<const pcie::RemoteMemory> remote_;
 };
 
@@ -117,30 +91,10 @@ struct DestinationOptions {
   int region_file = -1;  ///< pcie: memory::Buffer::shared_file() of the region
 };
 
-/// The destination side of one receiver, whatever its kind: what set-up needs besides the contract.
-class DestinationLink {
- public:
-  /// As RoceReceiver, VerbsReceiver and PcieReceiver: the region, the rings and the bell outlive the link.
-  DestinationLink(const DestinationOptions& options, std::span<std::byte> region, std::vector<DestinationDtp> dtps,
-                  std::vector<ArrivalRing*> rings, Doorbell& bell);
-
-  [[nodiscard]] ReceiverLink& receiver() noexcept { return *receiver_; }
-  [[nodiscard]] const ReceiverLink& receiver() const noexcept { return *receiver_; }
-  /// One per DTP, in order.
-  [[nodiscard]] std::vector<roce::Endpoint> endpoints() const;
-  /// What sources must add to every offset; 0 but for an RNIC that cannot register at iova 0.
-  [[nodiscard]] std::uint64_t base() const noexcept;
-  /// How the region was registered, in words; empty when it need not be.
-  [[nodiscard]] std::string registration() const;
-  /// The sources, one per DTP in order; before start().
-  void connect(std::span<const roce::Endpoint> sources);
-
- private:
-  // One of them.
-  roce::RoceReceiver* roce_ = nullptr;
-  verbs::VerbsReceiver* verbs_ = nullptr;
-  pcie::PcieReceiver* pcie_ = nullptr;
-  std::unique_ptr<ReceiverLink> receiver_;
-};
+/// As RoceReceiver, VerbsReceiver and PcieReceiver: the region, the rings and the bell outlive the link. Throws
+/// ConfigError or ResourceError.
+std::unique_ptr<DestinationLink> make_destination(const DestinationOptions& options, std::span<std::byte> region,
+                                                  const std::vector<DestinationDtp>& dtps,
+                                                  const std::vector<ArrivalRing*>& rings, Doorbell& bell);
 
 }  // namespace rashpa::link

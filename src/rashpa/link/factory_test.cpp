@@ -66,53 +66,56 @@ class Destination : public testing::Test {
 
 TEST_F(Destination, what_an_rnic_sends_to_needs_its_port_and_one_thread) {
   options_.end.peer = Kind::verbs;
-  EXPECT_THROW(DestinationLink(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError);
+  EXPECT_THROW(make_destination(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError);
   options_.port = 4791;
   options_.threads = 2;
-  EXPECT_THROW(DestinationLink(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError);
+  EXPECT_THROW(make_destination(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError);
 }
 
 TEST_F(Destination, user_space_receivers_need_no_registration_and_count_from_zero) {
-  const DestinationLink link(options_, region_, {dtp_}, {&ring_}, bell_);
-  EXPECT_EQ(link.endpoints().size(), 1U);
-  EXPECT_EQ(link.base(), 0U);
-  EXPECT_TRUE(link.registration().empty());
+  const auto link = make_destination(options_, region_, {dtp_}, {&ring_}, bell_);
+  EXPECT_EQ(link->endpoints().size(), 1U);
+  EXPECT_EQ(link->base(), 0U);
+  EXPECT_TRUE(link->registration().empty());
 }
 
 class Transports : public Destination, public testing::WithParamInterface<roce::Transport> {};
 
 TEST_P(Transports, each_side_says_where_it_is_and_credits_reach_the_source) {
   options_.end.roce.transport = GetParam();
-  DestinationLink link(options_, region_, {dtp_}, {&ring_}, bell_);
+  const auto link = make_destination(options_, region_, {dtp_}, {&ring_}, bell_);
   SourceLinks links(
       {.kind = Kind::roce, .peer = Kind::roce, .address = "127.0.0.1", .roce = {.transport = GetParam(), .pmtu = 1024}},
       {}, std::nullopt);
-  SourceLink source = links.make({.destination = link.endpoints()[0], .id = 0, .images = 10, .payload_bytes = 256});
-  const std::vector<roce::Endpoint> ends{source.endpoint()};
-  link.connect(ends);
-  link.receiver().start();
-  for (int tries = 0; tries < 1000 && source.sender().granted() == 0; ++tries) source.sender().poll(10'000);
-  EXPECT_EQ(source.sender().granted(), 2U) << "as many images as there are slots";
-  link.receiver().stop();
+  const std::unique_ptr<SourceLink> source =
+      links.make({.destination = link->endpoints()[0], .id = 0, .images = 10, .payload_bytes = 256});
+  const std::vector<roce::Endpoint> ends{source->endpoint()};
+  link->connect(ends);
+  link->start();
+  for (int tries = 0; tries < 1000 && source->granted() == 0; ++tries) source->poll(10'000);
+  EXPECT_EQ(source->granted(), 2U) << "as many images as there are slots";
+  link->stop();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Transports,
                          testing::Values(roce::Transport::uc, roce::Transport::rc, roce::Transport::ud));
 TEST_F(Destination, pcie_links_a_source_to_a_region_that_others_can_map) {
   options_.end.kind = options_.end.peer = Kind::pcie;
-  EXPECT_THROW(DestinationLink(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError) << "this one cannot be mapped";
+  EXPECT_THROW(make_destination(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError)
+      << "this one cannot be mapped";
   const memory::Buffer region(region_.size(), memory::MemoryKind::pageable, memory::Sharing::machine);
   options_.region_file = region.shared_file();
-  DestinationLink link(options_, region.bytes(), {dtp_}, {&ring_}, bell_);
+  const auto link = make_destination(options_, region.bytes(), {dtp_}, {&ring_}, bell_);
   SourceLinks links(options_.end, {}, std::nullopt);
-  SourceLink source = links.make({.destination = link.endpoints()[0], .id = 0, .images = 10, .payload_bytes = 256});
-  const std::vector<roce::Endpoint> ends{source.endpoint()};
-  link.connect(ends);
-  link.receiver().start();
-  EXPECT_EQ(source.sender().granted(), 2U) << "as many images as there are slots";
-  EXPECT_TRUE(source.sender().makes_payload_crc32c());
-  EXPECT_EQ(link.base(), 0U);
-  link.receiver().stop();
+  const std::unique_ptr<SourceLink> source =
+      links.make({.destination = link->endpoints()[0], .id = 0, .images = 10, .payload_bytes = 256});
+  const std::vector<roce::Endpoint> ends{source->endpoint()};
+  link->connect(ends);
+  link->start();
+  EXPECT_EQ(source->granted(), 2U) << "as many images as there are slots";
+  EXPECT_TRUE(source->makes_payload_crc32c());
+  EXPECT_EQ(link->base(), 0U);
+  link->stop();
 }
 
 }  // namespace

@@ -157,6 +157,8 @@ struct ReceiverStats {
   std::uint64_t naks = 0;           ///< negative ones: gaps, or refusals
   std::uint64_t rnr_naks = 0;       ///< "receiver not ready"
   std::uint64_t sequence_gaps = 0;  ///< UD: packets missing at the moment a later one came
+  /// Images whose slot was written again before they were released; counted by who asks overwritten().
+  std::uint64_t overwritten_images = 0;
 };
 
 /// Destination side. Calls marked "any thread" are wait-free.
@@ -172,6 +174,12 @@ class ReceiverLink {
   /// Any thread. Images < `end` of DTP `dtp` are not waited for any longer: those undecided are emitted as partial or
   /// missing.
   virtual void close(std::uint32_t dtp, std::uint64_t end) noexcept = 0;
+  /// Any thread, before the release of image `index`: true when a later image was written into its slot since it was
+  /// decided, so that what was read of it may be wrong. What a link can see of that is said in
+  /// docs/explanations/links.md; one that places the bytes itself refuses such writes, so that it never happens.
+  [[nodiscard]] virtual bool overwritten(std::uint32_t /*dtp*/, std::uint64_t /*index*/) const noexcept {
+    return false;
+  }
   /// Ends the threads; no arrival is emitted after it returns. Bounded: at most 100 ms.
   virtual void stop() noexcept = 0;
   [[nodiscard]] virtual ReceiverStats stats() const noexcept = 0;

@@ -85,7 +85,7 @@ Receiver::Receiver(Config config)
           {.position = position, .id = dtp.id, .module = dtp.module, .placement = layout_.dtps[position]});
       ++position;
     }
-    line->lane = std::make_unique<scheduler::Lane>(std::move(lane), *line->unit, link_->receiver());
+    line->lane = std::make_unique<scheduler::Lane>(std::move(lane), *line->unit, *link_);
     const Output output{.buffer = buffer.name,
                         .width = buffer.width,
                         .height = buffer.height,
@@ -139,7 +139,7 @@ void Receiver::make_link() {
                                          .threads = config_.link_threads,
                                          .first_processor = config_.first_processor,
                                          .region_file = memory_.shared_file()};
-  link_ = std::make_unique<link::DestinationLink>(options, memory_.bytes(), std::move(dtps), std::move(rings), bell_);
+  link_ = link::make_destination(options, memory_.bytes(), dtps, rings, bell_);
   placements_ = layout_.dtps;
   for (Placement& placement : placements_) {
     placement.pixels_offset += link_->base();
@@ -162,7 +162,7 @@ void Receiver::start() {
   if (state_ != State::armed) throw StateError("receiver: start is for an armed receiver");
   for (std::size_t b = 0; b < lines_.size(); ++b) lines_[b]->writer->start(-1);
   scheduler_->start();
-  link_->receiver().start();
+  link_->start();
   state_ = State::running;
 }
 
@@ -171,7 +171,7 @@ void Receiver::finish() { scheduler_->finish(); }
 void Receiver::stop() noexcept {
   const State before = state_.load();
   if (before == State::stopped) return;
-  link_->receiver().stop();
+  link_->stop();
   scheduler_->stop();
   if (before == State::running) {
     for (auto& line : lines_) line->writer->join();
@@ -212,7 +212,7 @@ std::string Receiver::first_incomplete() const {
 Status Receiver::status() const {
   Status status;
   status.state = state_.load();
-  status.link = link_->receiver().stats();
+  status.link = link_->stats();
   status.memory = memory_.granted();
   status.registration = link_->registration();
   status.first_incomplete = first_incomplete();
@@ -223,6 +223,7 @@ Status Receiver::status() const {
     buffer.name = line->lane->config().name;
     buffer.books = line->writer->books();
     buffer.vetoes = line->writer->vetoes();
+    status.link.overwritten_images += line->lane->overwritten();
     for (std::size_t d = 0; d < line->lane->config().dtps.size(); ++d) {
       const scheduler::LaneDtp& dtp = line->lane->config().dtps[d];
       buffer.dtps.push_back({.id = dtp.id,

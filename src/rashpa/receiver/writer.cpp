@@ -56,7 +56,9 @@ void Writer::run(int processor) {
 }
 
 void Writer::put(Stack& stack) {
+  lane_.refuse_overwritten(stack);
   for (auto& sink : sinks_) sink->put(stack);
+  lane_.count_overwritten(stack);
   stack.written_ns = now_ns();
   last_decided_ns_.store(stack.decided_ns, std::memory_order_relaxed);
   if (preview_wanted_.load(std::memory_order_relaxed)) keep_preview(stack);

@@ -221,6 +221,29 @@ void Lane::abandon(std::int64_t now) noexcept {
   }
 }
 
+bool Lane::overwritten(const StackImage& image) const noexcept {
+  return std::any_of(config_.dtps.begin(), config_.dtps.end(),
+                     [&](const LaneDtp& dtp) { return link_.overwritten(dtp.position, image.index); });
+}
+
+void Lane::refuse_overwritten(Stack& stack) noexcept {
+  for (StackImage& image : stack.view()) {
+    const bool decided = image.decision == Decision::accepted || image.decision == Decision::vetoed;
+    if (!decided || !overwritten(image)) continue;
+    image.decision = Decision::errored;
+    image.reason = VetoReason::none;
+    overwritten_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void Lane::count_overwritten(const Stack& stack) noexcept {
+  for (const StackImage& image : stack.view()) {
+    const bool from_slot = image.pixels == nullptr ? image.sparse.index == nullptr : image.pixels == image.raw;
+    if (image.decision != Decision::accepted || !from_slot || !overwritten(image)) continue;
+    overwritten_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
 void Lane::release(const Stack& stack) noexcept {
   const std::uint64_t end = end_of(stack.number);
   released_.store(stack.number + 1, std::memory_order_release);

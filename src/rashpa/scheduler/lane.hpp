@@ -73,6 +73,14 @@ class Lane {
   void abandon(std::int64_t now) noexcept;
   [[nodiscard]] bool done() const noexcept { return next_stack_ * config_.stack >= config_.images; }
 
+  /// The thread that has the stack after the unit: images that were decided on although their slot was overwritten
+  /// meanwhile become errored, and are counted.
+  void refuse_overwritten(Stack& stack) noexcept;
+  /// The same thread, after the sinks: images that went to them straight from their slots and were overwritten there
+  /// since. They have been written; they are counted.
+  void count_overwritten(const Stack& stack) noexcept;
+  /// Any thread: those images so far.
+  [[nodiscard]] std::uint64_t overwritten() const noexcept { return overwritten_.load(std::memory_order_relaxed); }
   /// Any thread: the sink has done with stack `number`; its slots are granted to the sources again.
   void release(const Stack& stack) noexcept;
   /// Any thread: stacks handed to the unit so far, and whether more will come.
@@ -108,6 +116,7 @@ class Lane {
   void count(DtpState& state, const link::Arrival& arrival) noexcept;
   void note_first(std::uint64_t index, std::size_t dtp, link::Loss loss) noexcept;
   void add_lost(StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
+  [[nodiscard]] bool overwritten(const StackImage& image) const noexcept;
   void close_behind(std::uint64_t end, bool silent_only) noexcept;
   void submit(std::int64_t now) noexcept;
   void open(std::uint64_t number) noexcept;
@@ -130,6 +139,7 @@ class Lane {
   bool finishing_ = false;
   std::atomic<std::uint64_t> released_{0};  // stacks
   std::atomic<std::uint64_t> submitted_{0};
+  std::atomic<std::uint64_t> overwritten_{0};
   std::atomic<bool> closed_{false};
   std::atomic<std::int64_t> first_packet_ns_{0};
 };

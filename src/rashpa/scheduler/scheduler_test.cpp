@@ -32,6 +32,10 @@ class RecordingLink final : public link::ReceiverLink {
   void close(std::uint32_t dtp, std::uint64_t end) noexcept override { closed.at(dtp) = end; }
   void stop() noexcept override {}
   [[nodiscard]] link::ReceiverStats stats() const noexcept override { return {}; }
+  [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override {
+    return dtp == 1 && std::find(spoilt.begin(), spoilt.end(), index) != spoilt.end();
+  }
+  std::vector<std::uint64_t> spoilt;  // images of DTP 1
   std::vector<std::uint64_t> released = std::vector<std::uint64_t>(4);
   std::vector<std::uint64_t> closed = std::vector<std::uint64_t>(4);
 };
@@ -85,6 +89,41 @@ struct Bench {
   RecordingLink link;
   Lane lane;
 };
+
+TEST(Lane, what_was_overwritten_while_it_was_processed_is_errored_and_counted) {
+  Bench b;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    for (std::uint32_t dtp = 0; dtp < 2; ++dtp) {
+      b.give(i == 3 ? Bench::lost(dtp, i, link::Loss::event) : Bench::good(dtp, i));
+    }
+  }
+  ASSERT_TRUE(b.lane.advance(100));
+  Stack& stack = *b.unit.stacks[0];
+  for (StackImage& image : stack.view()) {
+    image.decision = image.completeness == Completeness::missing ? Decision::none : Decision::accepted;
+    image.pixels = image.raw;
+  }
+  stack.images[1].decision = Decision::vetoed;
+  stack.images[1].reason = VetoReason::too_few;
+  b.link.spoilt = {1, 2, 3};
+  b.lane.refuse_overwritten(stack);
+  EXPECT_EQ(stack.images[0].decision, Decision::accepted);
+  EXPECT_EQ(stack.images[1].decision, Decision::errored);
+  EXPECT_EQ(stack.images[1].reason, VetoReason::none);
+  EXPECT_EQ(stack.images[2].decision, Decision::errored);
+  EXPECT_EQ(stack.images[3].decision, Decision::none) << "missing stays missing";
+  EXPECT_EQ(b.lane.overwritten(), 2U);
+  b.lane.count_overwritten(stack);
+  EXPECT_EQ(b.lane.overwritten(), 2U) << "each once";
+  b.link.spoilt = {0};
+  b.lane.count_overwritten(stack);
+  EXPECT_EQ(b.lane.overwritten(), 3U) << "read by the sinks from its slot";
+  EXPECT_EQ(stack.images[0].decision, Decision::accepted) << "it is written";
+  const std::byte other{};
+  stack.images[0].pixels = &other;
+  b.lane.count_overwritten(stack);
+  EXPECT_EQ(b.lane.overwritten(), 3U) << "the unit had made a copy";
+}
 
 TEST(Lane, a_stack_is_submitted_when_every_dtp_of_every_image_is_there) {
   Bench b;

@@ -29,7 +29,7 @@ void store_photons(benchmark::State& state) {
   for (StackImage& image : stack.images) image.pixels = reinterpret_cast<const std::byte*>(pixels.data());
   {
     Hdf5Sink sink(config);
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
       for (StackImage& image : stack.images) image.decision = Decision::accepted;
       sink.put(stack);
     }

@@ -10,7 +10,7 @@
 namespace rashpa::kernel::bitshuffle_lz4 {
 namespace {
 
-constexpr std::size_t kPixels = 1024 * 1024;
+constexpr std::size_t kPixels = std::size_t{1} << 20U;
 
 /// Photons of a weak image: Poisson background with `mean` photons, 100 spots, and every 500th pixel masked.
 std::vector<std::int16_t> photons(double mean) {
@@ -31,7 +31,7 @@ void set_counters(benchmark::State& state, std::size_t bytes, double ratio) {
 void floor_memcpy(benchmark::State& state) {
   const auto image = photons(0.05);
   std::vector<std::int16_t> copy(kPixels);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     std::memcpy(copy.data(), image.data(), kPixels * 2);
     benchmark::ClobberMemory();
   }
@@ -43,7 +43,7 @@ void transpose_only(benchmark::State& state) {
   const auto image = photons(0.05);
   std::vector<std::byte> planes(kTargetBlockBytes);
   const auto* in = reinterpret_cast<const std::byte*>(image.data());
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     for (std::size_t at = 0; at < kPixels * 2; at += kTargetBlockBytes) {
       shuffle(in + at, planes.data(), kTargetBlockBytes / 2, 2);
       benchmark::DoNotOptimize(planes.data());
@@ -60,7 +60,7 @@ void compress_photons(benchmark::State& state) {
   Compressor compressor(2);
   std::vector<std::byte> out(compressed_bound(kPixels * 2, 2));
   std::size_t bytes = 0;
-  for (auto _ : state) bytes = compressor.compress(std::as_bytes(std::span(image)), out);
+  for ([[maybe_unused]] auto _ : state) bytes = compressor.compress(std::as_bytes(std::span(image)), out);
   set_counters(state, kPixels * 2, static_cast<double>(kPixels * 2) / static_cast<double>(bytes));
 }
 BENCHMARK(compress_photons)->Arg(0)->Arg(10)->Arg(50)->Arg(200)->Arg(1000);
@@ -74,7 +74,7 @@ void compress_raw(benchmark::State& state) {
   Compressor compressor(2);
   std::vector<std::byte> out(compressed_bound(kPixels * 2, 2));
   std::size_t bytes = 0;
-  for (auto _ : state) bytes = compressor.compress(std::as_bytes(std::span(image)), out);
+  for ([[maybe_unused]] auto _ : state) bytes = compressor.compress(std::as_bytes(std::span(image)), out);
   set_counters(state, kPixels * 2, static_cast<double>(kPixels * 2) / static_cast<double>(bytes));
 }
 BENCHMARK(compress_raw);
@@ -84,7 +84,7 @@ void decompress_photons(benchmark::State& state) {
   Compressor compressor(2);
   std::vector<std::byte> chunk(compressed_bound(kPixels * 2, 2)), out(kPixels * 2);
   chunk.resize(compressor.compress(std::as_bytes(std::span(image)), chunk));
-  for (auto _ : state) benchmark::DoNotOptimize(decompress(chunk, 2, out));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(decompress(chunk, 2, out));
   set_counters(state, kPixels * 2, 0);
 }
 BENCHMARK(decompress_photons);

@@ -21,7 +21,7 @@ std::vector<std::int16_t> image(std::size_t pixels) {
 template <auto kCount>
 void count_image(benchmark::State& state) {
   const auto photons = image(static_cast<std::size_t>(state.range(0)));
-  for (auto _ : state) benchmark::DoNotOptimize(kCount(photons.data(), photons.size(), 10));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(kCount(photons.data(), photons.size(), 10));
   state.SetBytesProcessed(state.iterations() * state.range(0) * 2);
 }
 BENCHMARK(count_image<count>)->Arg(8192)->Arg(1 << 19)->Arg(1 << 24);

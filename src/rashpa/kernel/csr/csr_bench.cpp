@@ -25,7 +25,7 @@ void compact_image(benchmark::State& state) {
   const auto photons = image(static_cast<std::uint32_t>(state.range(0)));
   std::vector<std::uint32_t> index(kPixels + kSlack);
   std::vector<std::int16_t> value(kPixels + kSlack);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(kCompact(photons.data(), kPixels, 1, Entries{index.data(), value.data(), kPixels}));
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kPixels * 2));

@@ -45,7 +45,7 @@ void report(benchmark::State& state, const Fixture& fixture) {
 template <Output kOutput, bool kCount, bool kMark>
 void convert_stack(benchmark::State& state) {
   Fixture fixture(kOutput, static_cast<std::size_t>(state.range(0)), static_cast<double>(state.range(1)) / 1000);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     convert(fixture.prepared, fixture.images(), {kCount, 10, kMark, 1}, 0, fixture.prepared.pixels());
     benchmark::ClobberMemory();
   }
@@ -55,7 +55,7 @@ void convert_stack(benchmark::State& state) {
 /// The floor: memcpy that reads and writes as many bytes as a conversion to photons.
 void copy_stack(benchmark::State& state) {
   Fixture fixture(Output::photons, static_cast<std::size_t>(state.range(0)), 0.01);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     for (std::size_t i = 0; i < fixture.raw.size(); ++i) {
       std::memcpy(fixture.out[i], fixture.raw[i], fixture.prepared.pixels() * 2);
     }
@@ -77,7 +77,8 @@ BENCHMARK(convert_stack<Output::kev, false, false>)->Args({40, 10});
 
 void plain_reference(benchmark::State& state) {
   Fixture fixture(Output::photons, 1, 0.01);
-  for (auto _ : state) convert_reference(fixture.config, fixture.images(), {}, 0, fixture.prepared.pixels());
+  for ([[maybe_unused]] auto _ : state)
+    convert_reference(fixture.config, fixture.images(), {}, 0, fixture.prepared.pixels());
   report(state, fixture);
 }
 BENCHMARK(plain_reference);

@@ -11,8 +11,8 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/assembly.hpp"
-#include "rashpa/link/raise.hpp"
 #include "rashpa/link/ring_output.hpp"
+#include "rashpa/link/told.hpp"
 
 namespace rashpa::link {
 
@@ -53,8 +53,7 @@ struct InprocReceiver::Channel {
   Doorbell* work = nullptr;            // rung for the link's thread
   std::atomic<std::uint64_t> granted;  // written by the link's thread
   std::atomic<std::uint64_t> writes_done{0};
-  std::atomic<std::uint64_t> released{0};
-  std::atomic<std::uint64_t> closed{0};
+  Told told;
 };
 
 namespace {
@@ -152,8 +151,7 @@ class InprocReceiver::Impl {
   }
 
   void decide(Channel& channel, std::int64_t now) noexcept {
-    channel.assembly.decide(channel.closed.load(std::memory_order_acquire),
-                            channel.released.load(std::memory_order_acquire), now, output_);
+    channel.told.apply_to(channel.assembly, now, output_);
     if (flow_ == InprocFlow::paced) return;
     if (channel.granted.load(std::memory_order_relaxed) == channel.assembly.granted()) return;
     channel.granted.store(channel.assembly.granted(), std::memory_order_release);
@@ -203,12 +201,12 @@ void InprocReceiver::start() {
 }
 
 void InprocReceiver::release(std::uint32_t dtp, std::uint64_t end) noexcept {
-  raise(impl_->channels_[dtp]->released, end);
+  impl_->channels_[dtp]->told.release(end);
   impl_->work_.ring();
 }
 
 void InprocReceiver::close(std::uint32_t dtp, std::uint64_t end) noexcept {
-  raise(impl_->channels_[dtp]->closed, end);
+  impl_->channels_[dtp]->told.close(end);
   impl_->work_.ring();
 }
 

@@ -19,7 +19,7 @@
 namespace rashpa::link::pcie {
 
 inline constexpr std::uint64_t kMagic = 0x3130454943505352;  ///< "RSPCIE01" in memory
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint32_t kMostDtps = 256;
 
 /// First in the block. Written before anybody knows of the block, read once by who opens it.
@@ -40,6 +40,8 @@ struct Lane {
   /// Images granted: index k may be sent while k < granted.
   alignas(64) std::atomic<std::uint64_t> granted{0};
   SleepWord source;  ///< of the source's thread, which waits for credits
+  /// Images that a source without credits has begun to write: set before the first line of each.
+  alignas(64) std::atomic<std::uint64_t> begun{0};
 };
 
 /// One receiving thread.

@@ -70,6 +70,30 @@ TEST_F(PcieLinkTest, the_link_makes_the_checksum_of_lines_with_gaps_in_the_copy)
   EXPECT_EQ(sender_->payload_crc32c(), 0U) << "an event begins anew";
 }
 
+TEST_F(PcieLinkTest, without_credits_an_image_is_overwritten_from_the_first_line_of_a_later_one) {
+  make(small_dtp(4, 100, 3, 64, 4), {.flow = roce::Flow::paced});
+  receiver_->start();
+  Source source(dtp_, *sender_);
+  for (std::uint64_t index = 0; index < 4; ++index) {
+    source.send(index, never);
+    EXPECT_EQ(next().completeness, Completeness::complete);
+  }
+  for (std::uint64_t index = 0; index < 4; ++index) EXPECT_FALSE(receiver_->overwritten(0, index)) << index;
+  receiver_->release(0, 1);
+  const BufferDescriptor line{source.payload().data(), dtp_.placement.image_offset(4), 64};
+  ASSERT_EQ(sender_->post({&line, 1}), 1U);
+  EXPECT_EQ(sender_->poll(0), 1U);
+  EXPECT_TRUE(receiver_->overwritten(0, 0));
+  EXPECT_FALSE(receiver_->overwritten(0, 1));
+  source.send(4, never);
+  EXPECT_EQ(next().index, 4U);
+  EXPECT_FALSE(receiver_->overwritten(0, 1)) << "begins with the next line";
+  EXPECT_FALSE(receiver_->overwritten(0, 4));
+  source.send(7, never);  // 5 and 6 are left out
+  EXPECT_TRUE(receiver_->overwritten(0, 3));
+  receiver_->stop();
+}
+
 TEST_F(PcieLinkTest, writes_out_of_bounds_are_not_done_and_their_image_is_not_announced) {
   make(small_dtp(1, 5, 2, 64, 5));
   receiver_->start();

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
-#include "rashpa/link/link.hpp"
 #include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/threaded_receiver.hpp"
 
 namespace rashpa::link::pcie {
 
@@ -23,12 +23,10 @@ struct ReceiverConfig {
 /// a thread of this link polls. The link sees events alone: what it knows of the lines is the record's CRC32C
 /// (`verify`).
 ///
-/// Known weakness, as with an RNIC: memory cannot refuse a write. With flow = paced a source that is too fast
-/// overwrites images that are still being processed; the overrun is counted when its event comes, the image in
-/// processing is not marked.
-///
-/// Order of calls: construct, endpoints() → sources, connect(), start(), … stop().
-class PcieReceiver final : public ReceiverLink {
+/// Memory cannot refuse a write. With flow = paced a source that is too fast overwrites images that are still being
+/// processed: the later image is an overrun when its event comes, the earlier one is found by overwritten() from the
+/// moment at which the source begins with the later one.
+class PcieReceiver final : public ThreadedReceiver {
  public:
   /// `region` is the beginning of `config.region_file`; placements must lie inside it. One ring per thread. The region,
   /// the rings and the bell must outlive the link. Throws ConfigError or ResourceError.
@@ -36,20 +34,13 @@ class PcieReceiver final : public ReceiverLink {
                const std::vector<ArrivalRing*>& rings, Doorbell& bell);
   ~PcieReceiver() override;
 
-  /// One per DTP, in order.
-  [[nodiscard]] std::vector<roce::Endpoint> endpoints() const;
-  /// The sources, one per DTP in order; before start(). Nothing is sent to them: it is only checked that each has
-  /// opened this receiver's memory. Throws ConfigError.
-  void connect(std::span<const roce::Endpoint> sources) const;
-
-  void start() override;
-  void release(std::uint32_t dtp, std::uint64_t end) noexcept override;
-  void close(std::uint32_t dtp, std::uint64_t end) noexcept override;
-  void stop() noexcept override;
-  [[nodiscard]] ReceiverStats stats() const noexcept override;
+  [[nodiscard]] std::vector<roce::Endpoint> endpoints() const override;
+  /// Nothing is sent to the sources: it is only checked that each has opened this receiver's memory.
+  void connect(std::span<const roce::Endpoint> sources) override;
+  [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override;
 
  private:
-  class Impl;
+  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,13 +1,10 @@
 #include "rashpa/link/pcie/receiver_thread.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "rashpa/core/clock.hpp"
-#include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::link::pcie {
 
@@ -16,15 +13,6 @@ namespace {
 constexpr int kSpins = 200;  // rounds without news before the thread sleeps: a few microseconds
 // A source may die between its lock word and its wake: then this ends the sleep.
 constexpr auto kLongestSleep = std::chrono::milliseconds(5);
-
-// True when close() or release() said something that the DTP's images have not been told yet.
-bool told_more(const DtpPort& port) noexcept {
-  const Assembly& assembly = port.assembly;
-  const std::uint64_t decided = assembly.undecided();
-  if (port.closed.load(std::memory_order_seq_cst) > decided && !assembly.finished()) return true;
-  const std::uint64_t released = std::min(port.released.load(std::memory_order_seq_cst), decided);
-  return released + assembly.dtp().placement.slots > assembly.granted();
-}
 
 }  // namespace
 
@@ -61,7 +49,7 @@ bool ReceiverThread::serve(PolledDtp& dtp) noexcept {
   }
   if (dtp.port->looked_at != dtp.port->announced) {
     handler_.next_event(*dtp.port, now_ns(), output_);
-  } else if (told_more(*dtp.port)) {
+  } else if (dtp.port->news_for(dtp.port->assembly)) {
     handler_.decide(*dtp.port, now_ns(), output_);
   } else {
     return false;
@@ -72,14 +60,13 @@ bool ReceiverThread::serve(PolledDtp& dtp) noexcept {
 
 bool ReceiverThread::news() const noexcept {
   return std::any_of(dtps_.begin(), dtps_.end(), [](const PolledDtp& dtp) {
-    return dtp.lane->lock.load(std::memory_order_seq_cst) != dtp.seen || told_more(*dtp.port);
+    return dtp.lane->lock.load(std::memory_order_seq_cst) != dtp.seen || dtp.port->news_for(dtp.port->assembly);
   });
 }
 
 void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
   output_.stop_with(stop);
-  const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(number_);
-  memory::place_this_thread(fmt::format("pcie-rx{}", number_), processor);
+  place_receiver_thread("pcie", number_, config_.first_processor);
   int idle = 0;
   while (!stop.load(std::memory_order_relaxed)) {
     bool busy = false;

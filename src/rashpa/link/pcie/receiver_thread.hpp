@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "rashpa/link/pcie/control_block.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/ring_output.hpp"
+#include "rashpa/link/threaded_receiver.hpp"
 
 namespace rashpa::link::pcie {
 
@@ -21,17 +21,15 @@ struct PolledDtp {
 };
 
 /// One thread of a PcieReceiver: polls the lock words of its DTPs, writes their credits.
-class ReceiverThread {
+class ReceiverThread final : public LinkThread {
  public:
   /// Puts the lock words and credits of `dtps` to their first values.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::span<const std::byte> region,
                  std::vector<PolledDtp> dtps, Thread& shared, ArrivalRing& ring, Doorbell& bell,
                  ReceiverCounters& counters);
 
-  /// The thread's body: until `stop`.
-  void run(const std::atomic<bool>& stop) noexcept;
-  /// Any thread: something changed that the thread should look at, if it sleeps.
-  void wake() noexcept { shared_->receiver.wake(); }
+  void run(const std::atomic<bool>& stop) noexcept override;
+  void wake() noexcept override { shared_->receiver.wake(); }
 
  private:
   bool serve(PolledDtp& dtp) noexcept;

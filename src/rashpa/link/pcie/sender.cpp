@@ -40,7 +40,14 @@ bool PcieSender::inside(std::uint64_t offset, std::uint64_t bytes) const noexcep
   return offset <= region_.size() && bytes <= region_.size() - offset;
 }
 
+// Without credits the receiver must see whose slot is written. An exchange: it is out before the streaming stores.
+void PcieSender::begin() noexcept {
+  begun_ = true;
+  if (config_.flow == roce::Flow::paced) lane_->begun.exchange(announced_ + 1, std::memory_order_seq_cst);
+}
+
 std::size_t PcieSender::post(std::span<const BufferDescriptor> writes) {
+  if (!begun_) begin();
   std::size_t taken = 0;
   std::uint64_t copied = 0;
   for (const BufferDescriptor& write : writes) {
@@ -62,7 +69,10 @@ std::size_t PcieSender::post(std::span<const BufferDescriptor> writes) {
 }
 
 bool PcieSender::post_event(const Event& event) {
+  constexpr std::uint32_t kIndexMask = 0xFFFFFF;
   crc_ = 0;
+  begun_ = false;
+  announced_ += (event.immediate - (announced_ - 1)) & kIndexMask;
   if (std::exchange(withhold_, false) || !inside(event.destination, FrameRecord::kBytes)) {
     send_errors_.add(1);
     return true;

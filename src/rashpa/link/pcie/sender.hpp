@@ -5,7 +5,7 @@
 #include <span>
 
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/link.hpp"
+#include "rashpa/link/ends.hpp"
 #include "rashpa/link/pcie/control_block.hpp"
 #include "rashpa/link/roce/options.hpp"
 
@@ -23,13 +23,13 @@ struct SenderConfig {
 /// writes the lock word. Everything is done when a call returns; a call copies a few MiB at most.
 ///
 /// A write out of the buffer's bounds is counted in `send_errors` and not done, and the event of its image is withheld.
-class PcieSender final : public Sender {
+class PcieSender final : public SourceLink {
  public:
   /// Throws ConfigError when the destination is not of `memory`.
   explicit PcieSender(const SenderConfig& config);
 
   /// Says to which receiver and DTP it belongs; nothing is written back to it.
-  [[nodiscard]] const roce::Endpoint& endpoint() const noexcept { return config_.destination; }
+  [[nodiscard]] roce::Endpoint endpoint() const override { return config_.destination; }
 
   std::size_t post(std::span<const BufferDescriptor> writes) override;
   bool post_event(const Event& event) override;
@@ -42,6 +42,7 @@ class PcieSender final : public Sender {
   [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override { return crc_; }
 
  private:
+  void begin() noexcept;
   [[nodiscard]] bool inside(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   void wait_for_credit(std::uint32_t wait_us) noexcept;
 
@@ -52,6 +53,8 @@ class PcieSender final : public Sender {
   std::uint32_t crc_ = 0;           // of the writes since the last event
   std::size_t done_ = 0;            // writes not yet reported
   bool withhold_ = false;           // a write of this image was refused
+  bool begun_ = false;              // the image has a line
+  std::uint64_t announced_ = 0;     // images up to the latest event
   mutable std::uint64_t told_ = 0;  // the credits that the caller knows
   Counter messages_, payload_bytes_, waits_, send_errors_;
 };

@@ -150,8 +150,7 @@ void PacketHandler::deliver(DtpPort& port, const AcceptedWrite& write, std::opti
 }
 
 void PacketHandler::decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept {
-  port.assembly.decide(port.closed.load(std::memory_order_acquire), port.released.load(std::memory_order_acquire), now,
-                       out);
+  port.apply_to(port.assembly, now, out);
 }
 
 void PacketHandler::decide_touched(std::int64_t now, ArrivalOutput& out) noexcept {

@@ -1,6 +1,5 @@
 #pragma once
 /// What one link thread does with the packets of its DTPs, without sockets: ICRC, headers, responder, assembly.
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,11 +15,12 @@
 #include "rashpa/link/roce/rc_responder.hpp"
 #include "rashpa/link/roce/uc_responder.hpp"
 #include "rashpa/link/roce/ud_responder.hpp"
+#include "rashpa/link/told.hpp"
 
 namespace rashpa::link::roce {
 
-/// One DTP on the receiving side. Owned by one link thread, but for the two words that others write.
-struct DtpPort {
+/// One DTP on the receiving side. Owned by one link thread, but for what it is told.
+struct DtpPort : Told {
   DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
           std::span<std::byte> region, NotFree not_free, ReceiverCounters& counters, std::uint32_t first_psn = 0);
 
@@ -36,8 +36,6 @@ struct DtpPort {
   std::uint64_t received_bytes = 0;  // payload of every intact packet, duplicates included: what has left the network
   bool touched = false;              // by the batch being handled
   bool congested = false;            // a packet was marked; whoever answers resets it
-  alignas(64) std::atomic<std::uint64_t> released{0};
-  std::atomic<std::uint64_t> closed{0};
 };
 
 /// One datagram as it came: one packet, or several of `segment` bytes each (the last may be shorter).

@@ -28,14 +28,16 @@ namespace {
 /// A classic BPF program that falls through from test to test; what fails one is not taken.
 class Filter {
  public:
-  static constexpr std::uint8_t kDrop = 0xFF;  // a jump to the end, which is not known yet
+  static constexpr std::uint8_t kDrop = 0xFF;  // jumps that are not known yet: to the end,
+  static constexpr std::uint8_t kPass = 0xFE;  // and to the next pass_here()
 
   void load(std::uint16_t size, std::uint32_t at) { add(BPF_LD | BPF_ABS | size, at); }
   void load_auxiliary(int what) { load(BPF_W, static_cast<std::uint32_t>(SKF_AD_OFF + what)); }
   void equal(std::uint32_t value) { add(BPF_JMP | BPF_JEQ | BPF_K, value, 0, kDrop); }
-  void either(std::uint32_t one, std::uint32_t other) {
-    add(BPF_JMP | BPF_JEQ | BPF_K, one, 1, 0);
-    equal(other);
+  void pass_here() {
+    for (std::size_t i = 0; i < code_.size(); ++i) {
+      if (code_[i].jt == kPass) code_[i].jt = static_cast<std::uint8_t>(code_.size() - i - 1);
+    }
   }
   void below(std::uint32_t end) { add(BPF_JMP | BPF_JGE | BPF_K, end, kDrop, 0); }
   void no_bit_of(std::uint32_t mask) { add(BPF_JMP | BPF_JSET | BPF_K, mask, kDrop, 0); }
@@ -110,6 +112,53 @@ void bind_socket(int fd, std::uint16_t protocol, int interface) {
   if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) refuse("bind", errno);
 }
 
+struct OwnAddress {
+  std::array<std::uint8_t, 4> ip{};
+  std::uint32_t interface = 0;
+};
+
+// Those of the interfaces of this machine that are up; of a namespace, its own.
+std::vector<OwnAddress> own_addresses() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) throw ResourceError(fmt::format("roce: getifaddrs: {}", errno_text(errno)));
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
+  std::vector<OwnAddress> found;
+  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+    std::string name = one->ifa_name;
+    if (const auto label = name.find(':'); label != std::string::npos) name.resize(label);  // an alias, eth0:1
+    OwnAddress& address = found.emplace_back();
+    address.interface = if_nametoindex(name.c_str());
+    std::memcpy(address.ip.data(), &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, address.ip.size());
+  }
+  return found;
+}
+
+// What `local` means: one address, or all that the machine has now.
+std::vector<OwnAddress> meant_by(const Address& local) {
+  constexpr std::uint8_t kLoopbackNet = 127;
+  constexpr std::size_t kMost = 40;  // jumps of a filter reach 255 places far, and each address takes five
+  std::vector<OwnAddress> all = own_addresses();
+  if (local.wildcard()) {
+    if (all.size() <= kMost) return all;
+    throw ConfigError(fmt::format(
+        "roce: icrc = full on {}: this machine has {} IPv4 addresses, and a filter has room for {}; give the address "
+        "that receives, or choose icrc = modulo_id",
+        local.text(), all.size(), kMost));
+  }
+  const auto ip = local.ip();
+  OwnAddress one;
+  std::copy_n(ip.begin(), one.ip.size(), one.ip.begin());
+  const auto known = std::find_if(all.begin(), all.end(), [&](const OwnAddress& each) { return each.ip == one.ip; });
+  if (known != all.end()) return {*known};
+  if (ip[0] != kLoopbackNet) {
+    throw ResourceError(fmt::format(
+        "roce: no interface has the address {}; choose an address of this machine (ip addr)", local.text()));
+  }
+  one.interface = if_nametoindex("lo");
+  return {one};
+}
+
 }  // namespace
 
 PacketSocket::~PacketSocket() {
@@ -117,18 +166,22 @@ PacketSocket::~PacketSocket() {
 }
 
 PacketSocket PacketSocket::udp4(const Address& local) {
-  const auto interface = static_cast<std::uint32_t>(interface_index_of(local));
   const std::uint32_t loopback = if_nametoindex("lo");
-  const auto ip = local.ip();
   constexpr std::uint32_t kIp = ETH_HLEN;
   Filter filter;
   to_this_station(filter);
-  filter.load_auxiliary(SKF_AD_IFINDEX);
-  filter.either(interface, loopback);
   filter.load(BPF_B, kIp + 9);
   filter.equal(IPPROTO_UDP);
   filter.load(BPF_W, kIp + 16);
-  filter.equal(word(ip.data()));
+  for (const OwnAddress& address : meant_by(local)) {
+    filter.add(BPF_JMP | BPF_JEQ | BPF_K, word(address.ip.data()), 0, 4);  // else the next one
+    filter.load_auxiliary(SKF_AD_IFINDEX);
+    filter.add(BPF_JMP | BPF_JEQ | BPF_K, address.interface, Filter::kPass, 0);
+    filter.add(BPF_JMP | BPF_JEQ | BPF_K, loopback, Filter::kPass, 0);
+    filter.add(BPF_RET | BPF_K, 0);
+  }
+  filter.add(BPF_RET | BPF_K, 0);
+  filter.pass_here();
   filter.load(BPF_H, kIp + 6);
   filter.no_bit_of(0x1FFF);
   filter.add(BPF_LDX | BPF_B | BPF_MSH, kIp);
@@ -137,7 +190,7 @@ PacketSocket PacketSocket::udp4(const Address& local) {
   PacketSocket made(open_socket(filter.finish()));
   const int on = 1;
   if (setsockopt(made.fd_, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof on) != 0) refuse("PACKET_VNET_HDR", errno);
-  // Not bound to the interface: what this machine sends to its own address comes by lo.
+  // Not bound to an interface: what this machine sends to its own address comes by lo.
   bind_socket(made.fd_, ETH_P_IP, 0);
   return made;
 }
@@ -162,31 +215,6 @@ PacketSocket PacketSocket::roce1(const Interface& interface, const Gid& gid, con
   PacketSocket made(open_socket(filter.finish()));
   bind_socket(made.fd_, wire::kRoce1Ethertype, interface.index);
   return made;
-}
-
-int interface_index_of(const Address& local) {
-  if (local.wildcard()) {
-    throw ConfigError(
-        fmt::format("roce: icrc = full on IPv4 watches one address's frames, and {} is none; give the address of the "
-                    "interface that "
-                    "receives, or choose icrc = modulo_id",
-                    local.text()));
-  }
-  constexpr std::uint8_t kLoopbackNet = 127;
-  if (local.ip()[0] == kLoopbackNet) return static_cast<int>(if_nametoindex("lo"));
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) throw ResourceError(fmt::format("roce: getifaddrs: {}", errno_text(errno)));
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
-  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
-    const auto address = local.ip();
-    if (std::memcmp(&reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, address.data(), 4) != 0) continue;
-    std::string name = one->ifa_name;
-    if (const auto label = name.find(':'); label != std::string::npos) name.resize(label);  // an alias, eth0:1
-    return static_cast<int>(if_nametoindex(name.c_str()));
-  }
-  throw ResourceError(
-      fmt::format("roce: no interface has the address {}; choose an address of this machine (ip addr)", local.text()));
 }
 
 }  // namespace rashpa::link::roce

@@ -22,7 +22,9 @@ struct QpnShare {
 class PacketSocket {
  public:
   /// IPv4 UDP datagrams to `local`, address and port, on the interface that has the address and on lo; each frame
-  /// behind a virtio_net_hdr. Of fragments only the first shows the port: later ones are not taken.
+  /// behind a virtio_net_hdr. Of fragments only the first shows the port: later ones are not taken. A wildcard means
+  /// every address that the machine has at this moment, each on its own interface and on lo. Throws ConfigError when
+  /// those are too many, ResourceError when no interface has the address.
   static PacketSocket udp4(const Address& local);
   /// RoCEv1 frames to `gid` on `interface` for the queue pairs in `share`; other queue pairs may be another receiver's.
   static PacketSocket roce1(const Interface& interface, const Gid& gid, const QpnShare& share);
@@ -37,9 +39,5 @@ class PacketSocket {
   explicit PacketSocket(int fd) noexcept : fd_(fd) {}
   int fd_;
 };
-
-/// The interface that has an IPv4 address of this machine; lo's for 127.0.0.0/8. Throws ConfigError for a wildcard,
-/// ResourceError when no interface has it.
-[[nodiscard]] int interface_index_of(const Address& local);
 
 }  // namespace rashpa::link::roce

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
-#include "rashpa/link/link.hpp"
 #include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/threaded_receiver.hpp"
 
 namespace rashpa::link::roce {
 
@@ -22,29 +22,21 @@ struct ReceiverConfig {
 };
 
 /// Destination side: user-space RoCE over UDP or packet sockets (Options::icrc, framing), straight into the registered
-/// region. Order of calls: construct, endpoints() → sources, connect(), start(), … stop().
-class RoceReceiver final : public ReceiverLink {
+/// region.
+class RoceReceiver final : public ThreadedReceiver {
  public:
   /// `region` is registered at iova 0 under a random key; placements must lie inside it. One ring per thread. The
   /// region, the rings and the bell must outlive the link. Throws ConfigError, or ResourceError when a port is in use.
-  RoceReceiver(const ReceiverConfig& config, std::span<std::byte> region, std::vector<DestinationDtp> dtps,
-               std::vector<ArrivalRing*> rings, Doorbell& bell);
+  RoceReceiver(const ReceiverConfig& config, std::span<std::byte> region, const std::vector<DestinationDtp>& dtps,
+               const std::vector<ArrivalRing*>& rings, Doorbell& bell);
   ~RoceReceiver() override;
 
-  /// One per DTP, in order.
-  [[nodiscard]] std::vector<Endpoint> endpoints() const;
-  /// The sources, one per DTP in order; before start(). Needed for credits; packets from other addresses are then
-  /// refused.
-  void connect(std::span<const Endpoint> sources);
-
-  void start() override;
-  void release(std::uint32_t dtp, std::uint64_t end) noexcept override;
-  void close(std::uint32_t dtp, std::uint64_t end) noexcept override;
-  void stop() noexcept override;
-  [[nodiscard]] ReceiverStats stats() const noexcept override;
+  [[nodiscard]] std::vector<Endpoint> endpoints() const override;
+  /// Needed for credits; packets from other addresses are then refused.
+  void connect(std::span<const Endpoint> sources) override;
 
  private:
-  class Impl;
+  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

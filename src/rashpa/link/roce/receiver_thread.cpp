@@ -1,17 +1,9 @@
 #include "rashpa/link/roce/receiver_thread.hpp"
 
-#include <fmt/format.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <thread>
+#include <utility>
 
 #include "rashpa/core/clock.hpp"
-#include "rashpa/core/error.hpp"
-#include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::link::roce {
 
@@ -42,8 +34,7 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
       base_qpn_(base_qpn),
       answers_(ports_.size()),
       credits_(ports_.size()),
-      event_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (event_fd_ < 0) throw ResourceError(fmt::format("roce: eventfd: {}; are too many files open?", errno_text(errno)));
+      sleep_("roce") {
   news_bytes_ = std::min(config.options.window_bytes, window_bytes()) / 4;
   credit_pieces_.resize(ports_.size());
   credit_messages_.resize(ports_.size());
@@ -54,10 +45,6 @@ std::uint64_t ReceiverThread::window_bytes() const noexcept {
   constexpr std::uint64_t kShare = 4;
   const auto dtps = std::count_if(ports_.begin(), ports_.end(), [](const DtpPort* port) { return port != nullptr; });
   return socket_.receive_buffer() / kShare / static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(dtps, 1));
-}
-
-ReceiverThread::~ReceiverThread() {
-  if (event_fd_ >= 0) ::close(event_fd_);
 }
 
 void ReceiverThread::connect(std::uint32_t index, const Endpoint& source) {
@@ -141,40 +128,13 @@ void ReceiverThread::send_credits(bool drained, std::int64_t now) noexcept {
 }
 
 bool ReceiverThread::something_changed() const noexcept {
-  for (const DtpPort* port : ports_) {
-    if (port == nullptr) continue;
-    const std::uint64_t decided = port->assembly.undecided();
-    if (port->closed.load(std::memory_order_seq_cst) > decided && !port->assembly.finished()) return true;
-    const std::uint64_t released = std::min(port->released.load(std::memory_order_seq_cst), decided);
-    if (released + port->assembly.dtp().placement.slots > port->assembly.granted()) return true;
-  }
-  return false;
-}
-
-void ReceiverThread::sleep() noexcept {
-  sleeping_.store(true, std::memory_order_seq_cst);
-  if (!something_changed() && !stop_->load(std::memory_order_seq_cst)) {
-    pollfd ready[2] = {{socket_.intake().fd(), POLLIN, 0}, {event_fd_, POLLIN, 0}};
-    constexpr int kLongestMs = 1;
-    if (::poll(ready, 2, kLongestMs) > 0 && (ready[1].revents & POLLIN) != 0) {
-      std::uint64_t woken = 0;
-      [[maybe_unused]] const auto size = read(event_fd_, &woken, sizeof woken);
-    }
-  }
-  sleeping_.store(false, std::memory_order_seq_cst);
-}
-
-void ReceiverThread::wake() noexcept {
-  if (!sleeping_.load(std::memory_order_seq_cst)) return;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto size = write(event_fd_, &one, sizeof one);
+  return std::any_of(ports_.begin(), ports_.end(),
+                     [](const DtpPort* port) { return port != nullptr && port->news_for(port->assembly); });
 }
 
 void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
-  stop_ = &stop;
   output_.stop_with(stop);
-  const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(number_);
-  memory::place_this_thread(fmt::format("roce-rx{}", number_), processor);
+  place_receiver_thread("roce", number_, config_.first_processor);
   std::int64_t last_decide = 0;
   std::int64_t last_packet = 0;
   while (!stop.load(std::memory_order_relaxed)) {
@@ -194,7 +154,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
     output_.ring();
     if (!datagrams.empty() || !drained) continue;
     if (config_.poll == Poll::event && now - last_packet > kSpinNs) {
-      sleep();
+      sleep_.sleep_unless(socket_.intake().fd(), [&] { return something_changed() || stop.load(); });
     } else {
       __builtin_ia32_pause();
     }

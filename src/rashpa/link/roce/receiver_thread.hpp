@@ -1,12 +1,11 @@
 #pragma once
 #include <sys/socket.h>
 
-#include <atomic>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/file_sleep.hpp"
 #include "rashpa/link/ring_output.hpp"
 #include "rashpa/link/roce/answers.hpp"
 #include "rashpa/link/roce/congestion.hpp"
@@ -14,17 +13,17 @@
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/roce/receiver_socket.hpp"
+#include "rashpa/link/threaded_receiver.hpp"
 
 namespace rashpa::link::roce {
 
 /// One thread of a RoceReceiver: its socket, its DTPs, its arrival ring.
-class ReceiverThread {
+class ReceiverThread final : public LinkThread {
  public:
   /// `ports[i]` serves queue pair base_qpn + i; null when another thread has it. Throws ResourceError when the port is
   /// in use.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::uint32_t base_qpn,
                  std::vector<DtpPort*> ports, ArrivalRing& ring, Doorbell& bell, ReceiverCounters& counters);
-  ~ReceiverThread();
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
@@ -35,10 +34,8 @@ class ReceiverThread {
   [[nodiscard]] std::uint64_t window_bytes() const noexcept;
   /// Before run(): credits of DTP `index` go to `source`.
   void connect(std::uint32_t index, const Endpoint& source);
-  /// The thread's body: until `stop`.
-  void run(const std::atomic<bool>& stop) noexcept;
-  /// Any thread: something changed that the thread should look at, if it sleeps.
-  void wake() noexcept;
+  void run(const std::atomic<bool>& stop) noexcept override;
+  void wake() noexcept override { sleep_.wake(); }
 
  private:
   struct CreditState {
@@ -52,7 +49,6 @@ class ReceiverThread {
   void send_credits(bool drained, std::int64_t now) noexcept;
   [[nodiscard]] std::span<const std::byte> due_credit(DtpPort& port, CreditState& credit, bool drained,
                                                       std::int64_t now) const noexcept;
-  void sleep() noexcept;
   [[nodiscard]] bool something_changed() const noexcept;
 
   ReceiverConfig config_;
@@ -65,9 +61,7 @@ class ReceiverThread {
   std::uint32_t base_qpn_;
   Answers answers_;
   std::vector<CreditState> credits_;
-  const std::atomic<bool>* stop_ = nullptr;
-  std::atomic<bool> sleeping_{false};
-  int event_fd_ = -1;
+  FileSleep sleep_;
   std::uint64_t news_bytes_ = 0;  // received payload that is worth a credit packet
   std::vector<iovec> credit_pieces_;
   std::vector<mmsghdr> credit_messages_;

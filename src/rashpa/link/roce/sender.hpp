@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "rashpa/link/link.hpp"
+#include "rashpa/link/ends.hpp"
 #include "rashpa/link/roce/faults.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/roce/rc_requester.hpp"
@@ -43,13 +43,12 @@ struct SenderConfig {
 /// used up its retries, or was refused, is in error: nothing is sent any more, writes are taken and reported done at
 /// once, every image is granted, so that the source comes to its end, and all that did not arrive is counted as
 /// send_errors.
-class RoceSender final : public Sender {
+class RoceSender final : public SourceLink {
  public:
   explicit RoceSender(const SenderConfig& config);
   ~RoceSender() override;
 
-  /// Where the receiver writes the credit words: give it to RoceReceiver::connect.
-  [[nodiscard]] Endpoint endpoint() const;
+  [[nodiscard]] Endpoint endpoint() const override;
 
   std::size_t post(std::span<const BufferDescriptor> writes) override;
   bool post_event(const Event& event) override;
@@ -61,10 +60,8 @@ class RoceSender final : public Sender {
   [[nodiscard]] std::uint32_t largest_message() const noexcept override;
   [[nodiscard]] SenderStats stats() const noexcept override;  ///< any thread
 
-  /// Faults injected so far; all 0 without a FaultConfig. Any thread.
-  [[nodiscard]] FaultCounts injected() const noexcept;
-  /// Fate of image `index` by the injector's log; null without a FaultConfig. Any thread.
-  [[nodiscard]] const FateLog* fates() const noexcept;
+  [[nodiscard]] FaultCounts injected() const noexcept override;
+  [[nodiscard]] const FateLog* fates() const noexcept override;
 
  private:
   class Impl;

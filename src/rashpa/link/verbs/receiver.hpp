@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
-#include "rashpa/link/link.hpp"
 #include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/threaded_receiver.hpp"
 #include "rashpa/link/verbs/options.hpp"
 #include "rashpa/memory/address_translation.hpp"
 
@@ -27,11 +27,9 @@ struct ReceiverConfig {
 /// no packet: what it knows of the lines is the record's CRC32C (`options.verify`).
 ///
 /// Known weakness: an RNIC cannot be told that a slot is taken. With flow = paced a source that is too fast overwrites
-/// images that are still being processed; the overrun is counted when its event comes, the image in processing is not
-/// marked.
-///
-/// Order of calls: construct, endpoints() → sources, connect(), start(), … stop().
-class VerbsReceiver final : public ReceiverLink {
+/// images that are still being processed. The later image is an overrun when its event comes; the earlier one is found
+/// by overwritten() when the later one's record has come before its release, and not while only lines have.
+class VerbsReceiver final : public ThreadedReceiver {
  public:
   /// Registers `region` (host memory); placements must lie inside it. One ring per thread. The region, the rings and
   /// the bell must outlive the link. Throws ConfigError, or ResourceError when library, device or memory is not to be
@@ -40,24 +38,16 @@ class VerbsReceiver final : public ReceiverLink {
                 const std::vector<ArrivalRing*>& rings, Doorbell& bell);
   ~VerbsReceiver() override;
 
-  /// One per DTP, in order.
-  [[nodiscard]] std::vector<roce::Endpoint> endpoints() const;
-  /// What the RNIC calls the region's byte 0: 0, or its virtual address where iova 0 is not to be had. Sources add it
-  /// to every offset.
-  [[nodiscard]] std::uint64_t base() const noexcept;
-  /// How the region was registered, in words.
-  [[nodiscard]] const std::string& registration() const noexcept;
-  /// The sources, one per DTP in order; before start(). Packets from elsewhere are refused by the RNIC.
-  void connect(std::span<const roce::Endpoint> sources);
-
-  void start() override;
-  void release(std::uint32_t dtp, std::uint64_t end) noexcept override;
-  void close(std::uint32_t dtp, std::uint64_t end) noexcept override;
-  void stop() noexcept override;
-  [[nodiscard]] ReceiverStats stats() const noexcept override;
+  [[nodiscard]] std::vector<roce::Endpoint> endpoints() const override;
+  /// Packets from elsewhere are then refused by the RNIC.
+  void connect(std::span<const roce::Endpoint> sources) override;
+  /// What the RNIC calls the region's byte 0: 0, or its virtual address where iova 0 is not to be had.
+  [[nodiscard]] std::uint64_t base() const noexcept override;
+  [[nodiscard]] std::string registration() const override;
+  [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override;
 
  private:
-  class Impl;
+  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

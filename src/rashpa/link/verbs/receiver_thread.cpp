@@ -1,17 +1,12 @@
 #include "rashpa/link/verbs/receiver_thread.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::link::verbs {
 
@@ -45,7 +40,8 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
       handler_(region, counters),
       completions_(
           device, entries_of(ports),
-          config.poll == roce::Poll::event ? CompletionQueue::Channel::events : CompletionQueue::Channel::none) {
+          config.poll == roce::Poll::event ? CompletionQueue::Channel::events : CompletionQueue::Channel::none),
+      sleep_("verbs") {
   for (DtpPort* port : ports) {
     const QueuePairConfig pair{.transport = config.transport,
                                .pmtu = config.pmtu,
@@ -58,13 +54,6 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
           "verbs: {} takes no receives without memory, which immediates need; use another device", device->name()));
     }
   }
-  event_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (event_fd_ < 0)
-    throw ResourceError(fmt::format("verbs: eventfd: {}; are too many files open?", errno_text(errno)));
-}
-
-ReceiverThread::~ReceiverThread() {
-  if (event_fd_ >= 0) ::close(event_fd_);
 }
 
 void ReceiverThread::connect(std::size_t position, const roce::Endpoint& source) {
@@ -142,43 +131,13 @@ void ReceiverThread::write_credits(std::int64_t now) noexcept {
 }
 
 bool ReceiverThread::something_changed() const noexcept {
-  for (const auto& lane : lanes_) {
-    const Assembly& assembly = lane->port->assembly;
-    const std::uint64_t decided = assembly.undecided();
-    if (lane->port->closed.load(std::memory_order_seq_cst) > decided && !assembly.finished()) return true;
-    const std::uint64_t released = std::min(lane->port->released.load(std::memory_order_seq_cst), decided);
-    if (released + assembly.dtp().placement.slots > assembly.granted()) return true;
-  }
-  return false;
-}
-
-void ReceiverThread::sleep() noexcept {
-  sleeping_.store(true, std::memory_order_seq_cst);
-  if (!something_changed() && !stop_->load(std::memory_order_seq_cst)) {
-    pollfd ready[2] = {{completions_.file(), POLLIN, 0}, {event_fd_, POLLIN, 0}};
-    constexpr int kLongestMs = 1;
-    if (::poll(ready, 2, kLongestMs) > 0) {
-      if ((ready[0].revents & POLLIN) != 0) completions_.take_event();
-      std::uint64_t woken = 0;
-      if ((ready[1].revents & POLLIN) != 0) {
-        [[maybe_unused]] const auto size = read(event_fd_, &woken, sizeof woken);
-      }
-    }
-  }
-  sleeping_.store(false, std::memory_order_seq_cst);
-}
-
-void ReceiverThread::wake() noexcept {
-  if (!sleeping_.load(std::memory_order_seq_cst)) return;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto size = write(event_fd_, &one, sizeof one);
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [](const auto& lane) { return lane->port->news_for(lane->port->assembly); });
 }
 
 void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
-  stop_ = &stop;
   output_.stop_with(stop);
-  const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(number_);
-  memory::place_this_thread(fmt::format("verbs-rx{}", number_), processor);
+  place_receiver_thread("verbs", number_, config_.first_processor);
   std::int64_t last_decide = 0;
   while (!stop.load(std::memory_order_relaxed)) {
     const std::int64_t now = now_ns();
@@ -195,7 +154,8 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
     output_.ring();
     if (count > 0) continue;
     if (config_.poll == roce::Poll::event) {
-      sleep();
+      const auto changed = [&] { return something_changed() || stop.load(); };
+      if (sleep_.sleep_unless(completions_.file(), changed)) completions_.take_event();
     } else {
       __builtin_ia32_pause();
     }

@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,20 +6,21 @@
 
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/link/event_handler.hpp"
+#include "rashpa/link/file_sleep.hpp"
 #include "rashpa/link/ring_output.hpp"
+#include "rashpa/link/threaded_receiver.hpp"
 #include "rashpa/link/verbs/queue_pair.hpp"
 #include "rashpa/link/verbs/receiver.hpp"
 
 namespace rashpa::link::verbs {
 
 /// One thread of a VerbsReceiver: its completion queue, its DTPs with their queue pairs, its arrival ring.
-class ReceiverThread {
+class ReceiverThread final : public LinkThread {
  public:
   /// `ports`: the DTPs of this thread. Throws ResourceError.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, const std::shared_ptr<Device>& device,
                  std::span<std::byte> region, const std::vector<DtpPort*>& ports, ArrivalRing& ring, Doorbell& bell,
                  ReceiverCounters& counters);
-  ~ReceiverThread();
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
@@ -28,10 +28,8 @@ class ReceiverThread {
   [[nodiscard]] std::uint32_t number_of(std::size_t position) const { return lanes_[position]->pair.number(); }
   /// Before run(): the DTP's source; credits go there.
   void connect(std::size_t position, const roce::Endpoint& source);
-  /// The thread's body: until `stop`.
-  void run(const std::atomic<bool>& stop) noexcept;
-  /// Any thread: something changed that the thread should look at, if it sleeps.
-  void wake() noexcept;
+  void run(const std::atomic<bool>& stop) noexcept override;
+  void wake() noexcept override { sleep_.wake(); }
 
  private:
   struct Lane {
@@ -50,7 +48,6 @@ class ReceiverThread {
   void write_credits(std::int64_t now) noexcept;
   [[nodiscard]] Lane* lane_of(std::uint32_t qpn) noexcept;
   [[nodiscard]] bool something_changed() const noexcept;
-  void sleep() noexcept;
 
   ReceiverConfig config_;
   std::uint32_t number_;
@@ -59,9 +56,7 @@ class ReceiverThread {
   EventHandler handler_;
   CompletionQueue completions_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  const std::atomic<bool>* stop_ = nullptr;
-  std::atomic<bool> sleeping_{false};
-  int event_fd_ = -1;
+  FileSleep sleep_;
 };
 
 }  // namespace rashpa::link::verbs

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/link/link.hpp"
+#include "rashpa/link/ends.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/verbs/device.hpp"
 #include "rashpa/link/verbs/options.hpp"
@@ -35,13 +35,12 @@ struct SenderConfig {
 /// Source side of one DTP: RDMA WRITE by an RNIC from registered memory, its own queue pair. Takes all memory in the
 /// constructor; throws ConfigError or ResourceError there and nowhere else. Completions come late and in order: poll()
 /// reports writes done `options.signal_every` at a time, and all of them when the event's completion comes.
-class VerbsSender final : public Sender {
+class VerbsSender final : public SourceLink {
  public:
   explicit VerbsSender(const SenderConfig& config);
   ~VerbsSender() override;
 
-  /// Where the receiver writes the credit words: give it to the receiver's connect().
-  [[nodiscard]] roce::Endpoint endpoint() const;
+  [[nodiscard]] roce::Endpoint endpoint() const override;
 
   std::size_t post(std::span<const BufferDescriptor> writes) override;
   bool post_event(const Event& event) override;

@@ -1,0 +1,35 @@
+#pragma once
+#include <atomic>
+#include <string_view>
+
+namespace rashpa::link {
+
+/// The sleep of a link's thread whose news come by a file that can be polled: a socket, a completion channel.
+class FileSleep {
+ public:
+  /// `link`: for messages. Throws ResourceError.
+  explicit FileSleep(std::string_view link);
+  ~FileSleep();
+  FileSleep(const FileSleep&) = delete;
+  FileSleep& operator=(const FileSleep&) = delete;
+
+  /// The thread: sleeps until `file` is readable, wake() or a millisecond has passed, unless `news()` says, once
+  /// everybody can see that the thread sleeps, that there is something to do. True when the file is readable. Who
+  /// brings news stores it sequentially consistent before wake(); `news` loads it so.
+  template <typename News>
+  bool sleep_unless(int file, const News& news) noexcept {
+    asleep_.store(true, std::memory_order_seq_cst);
+    const bool readable = !news() && wait(file);
+    asleep_.store(false, std::memory_order_seq_cst);
+    return readable;
+  }
+  /// Any thread, after news.
+  void wake() noexcept;
+
+ private:
+  bool wait(int file) noexcept;
+  std::atomic<bool> asleep_{false};
+  int event_fd_;
+};
+
+}  // namespace rashpa::link

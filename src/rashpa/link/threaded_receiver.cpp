@@ -1,0 +1,64 @@
+#include "rashpa/link/threaded_receiver.hpp"
+
+#include <fmt/format.h>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/memory/cpu_set.hpp"
+
+namespace rashpa::link {
+
+void place_receiver_thread(std::string_view link, std::uint32_t number, int first_processor) noexcept {
+  const int processor = first_processor < 0 ? -1 : first_processor + static_cast<int>(number);
+  memory::place_this_thread(fmt::format("{}-rx{}", link, number), processor);
+}
+
+ThreadedReceiver::ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t rings)
+    : link_(link) {
+  if (dtps == 0) throw ConfigError(fmt::format("{}: a receiver needs at least one DTP", link));
+  if (threads == 0 || threads > dtps) {
+    throw ConfigError(fmt::format("{}: {} threads for {} DTPs; use 1 … {}", link, threads, dtps, dtps));
+  }
+  if (rings != threads) {
+    throw ConfigError(fmt::format("{}: {} arrival rings for {} threads; each needs its own", link, rings, threads));
+  }
+  for (std::uint32_t t = 0; t < threads; ++t) counters_.push_back(std::make_unique<ReceiverCounters>());
+}
+
+void ThreadedReceiver::check_sources(std::size_t sources) const {
+  if (!running_.empty()) throw StateError(fmt::format("{}: connect() comes before start()", link_));
+  if (sources != told_.size()) {
+    throw ConfigError(fmt::format("{}: {} sources for {} DTPs", link_, sources, told_.size()));
+  }
+}
+
+void ThreadedReceiver::start() {
+  if (!running_.empty()) throw StateError(fmt::format("{}: the receiver is already started", link_));
+  stop_ = false;
+  for (LinkThread* thread : threads_) {
+    running_.emplace_back([this, thread] { thread->run(stop_); });
+  }
+}
+
+void ThreadedReceiver::stop() noexcept {
+  stop_ = true;
+  for (LinkThread* thread : threads_) thread->wake();
+  running_.clear();  // joins
+}
+
+void ThreadedReceiver::release(std::uint32_t dtp, std::uint64_t end) noexcept {
+  told_[dtp]->release(end);
+  threads_[dtp % threads_.size()]->wake();
+}
+
+void ThreadedReceiver::close(std::uint32_t dtp, std::uint64_t end) noexcept {
+  told_[dtp]->close(end);
+  threads_[dtp % threads_.size()]->wake();
+}
+
+ReceiverStats ThreadedReceiver::stats() const noexcept {
+  ReceiverStats sum;
+  for (const auto& counters : counters_) counters->add_to(sum);
+  return sum;
+}
+
+}  // namespace rashpa::link

@@ -1,0 +1,68 @@
+/// A source without flow control that is too fast for its receiver, over links that cannot refuse a write.
+#include <gtest/gtest.h>
+
+#include "chain.hpp"
+#include "checks.hpp"
+#include "rashpa/core/clock.hpp"
+
+namespace rashpa::chain {
+namespace {
+
+/// Holds the first stack that it gets until it is told to go on.
+class SlowSink final : public sink::Sink {
+ public:
+  explicit SlowSink(const std::atomic<bool>& go_on) : go_on_(&go_on) {}
+  void put(Stack& stack) override {
+    go_on_->wait(false);
+    for (const StackImage& image : stack.view()) images_ += image.decision == Decision::accepted ? 1U : 0U;
+  }
+  void close(const Books&) override {}
+  [[nodiscard]] sink::SinkStats stats() const noexcept override {
+    return {.images_written = images_, .bytes_in = 0, .bytes_written = 0};
+  }
+  [[nodiscard]] std::string error() const override { return {}; }
+
+ private:
+  const std::atomic<bool>* go_on_;
+  std::atomic<std::uint64_t> images_{0};
+};
+
+TEST(Overwritten, images_are_errored_and_the_books_balance) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the source writes what the receiver reads: that is what is tested";
+#endif
+  std::atomic<bool> go_on{false};
+  Plan plan;
+  plan.link = "pcie";
+  plan.flow = link::roce::Flow::paced;
+  plan.rate_hz = 500;  // the link's thread keeps up with that
+  plan.frames = 64;
+  plan.stack = 4;
+  plan.slots = 8;
+  plan.deadline_ms = 10'000;
+  plan.sinks.emplace_back([&go_on](const receiver::Output&) { return std::make_unique<SlowSink>(go_on); });
+  Chain chain(plan);
+  chain.receiver->start();
+  chain.emulator->start();
+  EXPECT_TRUE(chain.emulator->wait(60));
+  // Both stacks of the ring have come and none was given back: the first is held by the sink, the second waits for it.
+  go_on = true;
+  go_on.notify_all();
+  chain.receiver->finish();
+  ASSERT_TRUE(chain.receiver->wait(60));
+  const receiver::Status status = chain.receiver->status();
+  const Books& books = status.buffers[0].books;
+  EXPECT_TRUE(books.balanced());
+  EXPECT_EQ(books.expected, 64U);
+  EXPECT_GT(books.errored, 0U) << "those of the second stack";
+  EXPECT_LE(books.errored, plan.stack);
+  EXPECT_LE(books.accepted, plan.stack) << "nothing is written of what was overwritten before the sink had it";
+  EXPECT_EQ(status.link.overwritten_images, books.accepted + books.errored);
+  EXPECT_EQ(books.missing, 64 - books.accepted - books.errored) << "the later images found no free slot";
+  for (const auto& dtp : status.buffers[0].dtps) {
+    EXPECT_EQ(dtp.counts.losses[static_cast<std::size_t>(link::Loss::overrun)], dtp.counts.missing);
+  }
+}
+
+}  // namespace
+}  // namespace rashpa::chain
