@@ -308,6 +308,7 @@ class NxmxMetadata:
     frame_time_s: float
     bit_depth_readout: int
     saturation_value: float
+    receiver: str
     software_version: str
     proof: str
     labels: list[str]

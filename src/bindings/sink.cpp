@@ -92,6 +92,7 @@ void bind_metadata(nb::module_& m) {
       .def_rw("frame_time_s", &NxmxMetadata::frame_time_s)
       .def_rw("bit_depth_readout", &NxmxMetadata::bit_depth_readout)
       .def_rw("saturation_value", &NxmxMetadata::saturation_value)
+      .def_rw("receiver", &NxmxMetadata::receiver)
       .def_rw("software_version", &NxmxMetadata::software_version)
       .def_rw("proof", &NxmxMetadata::proof)
       .def_rw("labels", &NxmxMetadata::labels)

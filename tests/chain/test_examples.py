@@ -116,6 +116,60 @@ def test_two_processes_that_share_memory_give_the_same_images_as_over_packets(tm
             np.testing.assert_array_equal(pcie[name][:], other[name][:], err_msg=name)
 
 
+@pytest.mark.parametrize("link", ["roce", "pcie"])
+def test_two_receivers_take_their_parts_of_one_detector(tmp_path: Path, link: str) -> None:
+    file = edited(tmp_path, "06_two_receivers.toml", frames="240", rate_hz="0.0", output='"."')
+    if link == "pcie":
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("[link]\n", '[link]\nkind = "pcie"\n', 1), encoding="utf-8")
+    code, output, report = run(file, tmp_path)
+    assert code == 0, output
+    assert report["injected"]["unexplained"] == 0
+    assert {one["name"]: one["buffers"] for one in report["receivers"]} == {
+        "storage": ["full"],
+        "monitor": ["centre", "raw"],
+    }
+    assert [one["books"]["complete"] for one in report["receivers"]] == [240, 2 * 24]
+    assert all(one["books"]["balanced"] and one["link"]["events"] > 0 for one in report["receivers"])
+    assert report["books"]["written"] == sum(one["books"]["written"] for one in report["receivers"])
+    for buffer, receiver in (("full", "storage"), ("centre", "monitor")):
+        with h5py.File(tmp_path / f"two_{buffer}_master.h5") as master:
+            assert master["/entry/rashpa"].attrs["receiver"].decode() == receiver
+    flat = " ".join(output.split())
+    assert "storage" in flat
+    assert "monitor" in flat
+
+
+def test_receivers_that_are_running_are_named_by_their_urls(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rashpa.cli.main", "receiver", "--port", "0"]
+    pipe = subprocess.PIPE
+    nodes = [
+        subprocess.Popen([*command, "--name", name, "--with-parent"], cwd=tmp_path, stdin=pipe, stdout=pipe, text=True)
+        for name in ("one", "other")
+    ]
+    try:
+        urls = [json.loads(node.stdout.readline())["url"] for node in nodes if node.stdout]
+        file = edited(tmp_path, "06_two_receivers.toml", frames="100", rate_hz="0.0", output='"."')
+        text = file.read_text(encoding="utf-8")
+        for name, url in zip(("storage", "monitor"), urls, strict=True):
+            text = text.replace(f'name = "{name}"\n', f'name = "{name}"\nnode = "{url}"\n', 1)
+        file.write_text(text, encoding="utf-8")
+        for _ in range(2):  # nodes stay up
+            code, output, report = run(file, tmp_path)
+            assert code == 0, output
+            assert [one["node"] for one in report["receivers"]] == urls
+            assert {notice["node"] for notice in report["notifications"]} == {"emulator", "one", "other"}
+        nodes[1].kill()
+        nodes[1].wait()
+        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0
+        assert f"receiver monitor at {urls[1]} cannot be reached" in " ".join(done.stderr.split())
+    finally:
+        for node in nodes:
+            node.kill()
+            node.communicate()
+
+
 @pytest.mark.slow
 def test_the_books_equal_the_log_over_a_hundred_thousand_images_of_faults(tmp_path: Path) -> None:
     code, output, report = run(EXAMPLES / "02_faults.toml", tmp_path)
@@ -149,19 +203,34 @@ def test_recorded_frames_come_out_as_the_recorded_conversion(tmp_path: Path) -> 
 
 
 def children(process: int) -> dict[str, int]:
-    """Process ids of the local nodes that a run has started."""
+    """Process ids of the local nodes that a run has started, by the name they were given."""
     found = {}
     for entry in Path(f"/proc/{process}/task/{process}/children").read_text().split():
         words = Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0")
         for name in ("emulator", "receiver"):
             if name.encode() in words:
-                found[name] = int(entry)
+                found[words[words.index(b"--name") + 1].decode()] = int(entry)
     return found
+
+
+def check_the_other_receiver(folder: Path, victim: str, output: str) -> None:
+    """Of two receivers the one that was not killed has closed its files and given its last counters."""
+    lines = re.findall(r"first missing image of receiver (\w+)", " ".join(output.split()))
+    assert lines[0] == victim, "the lost one first"
+    assert sorted(lines) == ["monitor", "storage"]
+    report = json.loads((folder / "report" / "report.json").read_text(encoding="utf-8"))
+    other = next(one for one in report["receivers"] if one["name"] != victim)
+    assert other["books"]["balanced"]
+    with h5py.File(folder / ("two_centre_master.h5" if victim == "storage" else "two_full_master.h5")) as file:
+        assert file["/entry/rashpa/books/written"][()] == len(file["/entry/data/frame_number"]) > 0
 
 
 @pytest.mark.parametrize(
     ("example", "victim"),
     [
+        ("06_two_receivers", "receiver storage"),
+        ("06_two_receivers", "receiver monitor"),
+        ("06_two_receivers", "interrupt"),
         ("01_first_light", "emulator"),
         ("01_first_light", "receiver"),
         ("01_first_light", "interrupt"),
@@ -173,7 +242,10 @@ def test_a_broken_run_ends_soon_names_the_first_missing_image_and_the_next_run_w
     tmp_path: Path, example: str, victim: str
 ) -> None:
     file = edited(tmp_path, f"{example}.toml", frames="100000", output='"."')
-    data = tmp_path / f"{example[3:]}_full_data_000001.h5"
+    two = example == "06_two_receivers"
+    receivers = ["receiver storage", "receiver monitor"] if two else ["receiver"]
+    complete = 20 + 2 * 2 if two else 24
+    data = tmp_path / f"{'two' if two else example[3:]}_full_data_000001.h5"
     process = subprocess.Popen(
         [*COMMAND, str(file), "--report", str(tmp_path / "report")],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -184,7 +256,7 @@ def test_a_broken_run_ends_soon_names_the_first_missing_image_and_the_next_run_w
             assert time.monotonic() < limit and process.poll() is None, "the run did not begin"
             time.sleep(0.05)
         nodes = children(process.pid)
-        assert set(nodes) == {"emulator", "receiver"}
+        assert set(nodes) == {"emulator", *receivers}
         if victim == "interrupt":
             process.send_signal(signal.SIGINT)
         else:
@@ -194,12 +266,14 @@ def test_a_broken_run_ends_soon_names_the_first_missing_image_and_the_next_run_w
         process.kill()
     assert process.returncode == (130 if victim == "interrupt" else 1), output
     flat = " ".join(output.split())
-    assert re.search(r"first missing image: .*image \d+|first missing image: \d+", flat), output
+    assert re.search(r"first missing image( of receiver \w+)?: (.*image )?\d+", flat), output
     if victim != "interrupt":
         assert victim in flat
         assert "SIGKILL" in flat
+        if two:
+            check_the_other_receiver(tmp_path, victim.removeprefix("receiver "), output)
     assert not any(Path(f"/proc/{node}").exists() for node in nodes.values()), "no process is left behind"
 
     code, output, report = run(edited(tmp_path, f"{example}.toml", frames="20", rate_hz="0.0", output='"."'), tmp_path)
     assert code == 0, output
-    assert report["books"]["complete"] == 24
+    assert report["books"]["complete"] == complete

@@ -86,6 +86,7 @@ def _facts(summary: RunSummary) -> Table:
         "start_time": "started",
         "end_time": "ended",
         "buffer": "buffer",
+        "receiver": "receiver",
         "proof": "proof",
         "labels": "labels",
         "software_version": "rashpa",

@@ -9,8 +9,9 @@ from typing import Any
 
 from rashpa.cli.report_html import html_of
 from rashpa.control.machine import machine_facts
-from rashpa.control.manager import Outcome
+from rashpa.control.outcome import Outcome
 from rashpa.control.proof import proof_of
+from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.telegram import Books, BufferStatus, Latency, SourceStatus, count_of
 
 VERSION = 1
@@ -31,8 +32,8 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
     """Everything that is known of a run, as JSON."""
     file = outcome.plan.file
     rates = outcome.rates
-    link = count_of(outcome.destination.counts, "link") if outcome.destination else {}
-    buffers = outcome.destination.buffers if outcome.destination else ()
+    link = outcome.link_counts
+    buffers = outcome.buffers
     compared, verify = proof_of(file.link.destination_kind, file.link.verify)
     return {
         "version": VERSION,
@@ -50,6 +51,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
             "acquisition_s": outcome.acquisition_s,
         },
         "books": _books(outcome.books, outcome.balanced),
+        "receivers": [_receiver(outcome, receiver) for receiver in outcome.plan.receivers],
         "buffers": [_buffer(outcome, buffer) for buffer in buffers],
         "rates": {
             "elapsed_s": rates.elapsed_s,
@@ -68,15 +70,15 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
             "bad": link.get("icrc_bad", 0),
         },
         "proof": {"verify": verify, "of": compared, "crc_mismatches": link.get("crc_mismatches", 0)},
-        "memory": outcome.destination.memory if outcome.destination else "",
+        "memory": ", ".join(dict.fromkeys(status.memory for status in outcome.destinations.values())),
         "source": _source(outcome.emulator.source if outcome.emulator else None),
         "notifications": [
             {"node": notice.node, "what": notice.what, "text": notice.text}
-            for status in (outcome.emulator, outcome.receiver)
+            for status in (outcome.emulator, *outcome.receivers.values())
             if status is not None
             for notice in status.notifications
         ],
-        "software": {role: capabilities.software for role, capabilities in outcome.capabilities.items()},
+        "software": {name: capabilities.software for name, capabilities in outcome.capabilities.items()},
         "machine": machine_facts(),
     }
 
@@ -96,6 +98,24 @@ def worst_latencies(latencies: Iterable[Latency]) -> dict[str, dict[str, float]]
     return result
 
 
+def _receiver(outcome: Outcome, receiver: PlannedReceiver) -> dict[str, Any]:
+    """One receiver: where it is, the books over its buffers, what its link counted. `heard`: whether it ever said anything."""
+    status = outcome.destinations.get(receiver.name)
+    own = [buffer.section.name for buffer in outcome.plan.buffers_of(receiver.name)]
+    known = [buffer.books for buffer in status.buffers] if status else []
+    balanced = len(known) == len(own) and all(books.balanced for books in known)
+    return {
+        "name": receiver.name,
+        "node": receiver.node,
+        "heard": status is not None,
+        "buffers": own,
+        "books": _books(sum(known, Books()), balanced),
+        "elapsed_s": status.elapsed_s if status else 0.0,
+        "memory": status.memory if status else "",
+        "link": count_of(status.counts, "link") if status else {},
+    }
+
+
 def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
     file = outcome.plan.file
     planned = next(known for known in outcome.plan.buffers if known.section.name == buffer.name)
@@ -103,6 +123,7 @@ def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
     account = next((known for known in outcome.accounts if known.name == buffer.name), None)
     return {
         "name": buffer.name,
+        "receiver": planned.receiver,
         "width": planned.width,
         "height": planned.height,
         "every": planned.section.every,

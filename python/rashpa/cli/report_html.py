@@ -14,7 +14,7 @@ from bokeh.resources import INLINE
 from numpy.typing import NDArray
 
 from rashpa.control.accounting import DECISION_NAMES, STATE_NAMES
-from rashpa.control.manager import Outcome
+from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import PlannedBuffer
 
 _BINS = 400
@@ -56,6 +56,7 @@ def html_of(report: dict[str, Any], outcome: Outcome) -> str:
         *(f"<h3>{html.escape(title)}</h3>{div}" for (title, _), div in zip(plots, divs, strict=True)),
         "<h2>Injected faults</h2>",
         _pairs_table(report["injected"]),
+        *_receivers_part(report),
         "<h2>Link</h2>",
         _pairs_table({**report["link"], "proof": f"{report['proof']['of']} ({report['proof']['verify']})"}),
         "<h2>Machine</h2>",
@@ -104,9 +105,34 @@ def _pairs_table(values: dict[str, Any]) -> str:
 
 def _books_table(report: dict[str, Any]) -> str:
     names = list(report["books"])
-    rows = [(buffer["name"], *(buffer["books"][name] for name in names)) for buffer in report["buffers"]]
-    rows.append(("all", *report["books"].values()))
-    return _table(("buffer", *names), rows)
+    if len(report["receivers"]) == 1:
+        rows = [(buffer["name"], *(buffer["books"][name] for name in names)) for buffer in report["buffers"]]
+        return _table(("buffer", *names), [*rows, ("all", *report["books"].values())])
+    # of each receiver its buffers, then all of them
+    rows = []
+    for receiver in report["receivers"]:
+        own = [buffer for buffer in report["buffers"] if buffer["receiver"] == receiver["name"]]
+        rows += [(buffer["name"], receiver["name"], *(buffer["books"][name] for name in names)) for buffer in own]
+        rows.append(("all", receiver["name"], *(receiver["books"][name] for name in names)))
+    rows.append(("all", "all", *report["books"].values()))
+    return _table(("buffer", "receiver", *names), rows)
+
+
+def _receivers_part(report: dict[str, Any]) -> Iterable[str]:
+    """Where the receivers are and what the link of each counted; nothing for one receiver, of which the rest of the page speaks."""
+    if len(report["receivers"]) == 1:
+        return
+    yield "<h2>Receivers</h2>"
+    rows = [
+        (each["name"], each["node"], each["memory"] if each["heard"] else "never heard", each["elapsed_s"])
+        for each in report["receivers"]
+    ]
+    yield _table(("receiver", "node", "memory", "elapsed s"), rows)
+    yield from (
+        f"<h3>{html.escape(each['name'])}: link</h3>{_pairs_table(each['link'])}"
+        for each in report["receivers"]
+        if each["link"]
+    )
 
 
 def _latency_table(report: dict[str, Any]) -> str:
@@ -124,6 +150,8 @@ def _latency_table(report: dict[str, Any]) -> str:
 def _plots_of(buffer: PlannedBuffer, report: dict[str, Any], outcome: Outcome) -> list[tuple[str, Any]]:
     """Completeness, decision and hit curve of one buffer, as far as they are known."""
     name = buffer.section.name
+    receiver = outcome.plan.shown_receivers[name]
+    shown = f"{name} at {receiver}" if receiver else name
     plots: list[tuple[str, Any]] = []
     for title, tables, states in (
         ("completeness", outcome.completeness, STATE_NAMES),
@@ -131,12 +159,13 @@ def _plots_of(buffer: PlannedBuffer, report: dict[str, Any], outcome: Outcome) -
     ):
         if tables.get(name):
             table = np.frombuffer(tables[name], np.uint8)
-            plots.append((f"{name}: {title}", _share_plot(buffer, table, states)))
+            plots.append((f"{shown}: {title}", _share_plot(buffer, table, states)))
     file = next((entry["file"] for entry in report["buffers"] if entry["name"] == name), "")
-    bright = bright_pixels(Path(file)) if file and outcome.plan.file.nodes.receiver == "local" else None
+    node = next(known.node for known in outcome.plan.receivers if known.name == buffer.receiver)
+    bright = bright_pixels(Path(file)) if file and node == "local" else None
     counted = any(kernel.name == "bragg_count" for kernel in buffer.section.kernel)
     if counted and bright is not None and bright.size:
-        plots.append((f"{name}: hit curve", _hit_plot(buffer, bright)))
+        plots.append((f"{shown}: hit curve", _hit_plot(buffer, bright)))
     return plots
 
 

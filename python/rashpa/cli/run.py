@@ -13,7 +13,8 @@ from rashpa.cli.report import write_report
 from rashpa.cli.run_display import RunDisplay, print_outcome
 from rashpa.control.capacity import cautions
 from rashpa.control.local_node import local_command
-from rashpa.control.manager import Manager, Outcome
+from rashpa.control.manager import Manager
+from rashpa.control.outcome import Outcome
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, load_plan
 
@@ -48,7 +49,7 @@ def run(
     outcome = asyncio.run(_carry_through(plan, console, quiet))
     if outcome.problem:
         _complain(errors, outcome.problem)
-    if outcome.destination is not None:
+    if outcome.buffers:
         print_outcome(console, outcome)
     if report is not None and not outcome.refused:
         for path in write_report(outcome, report, file):
@@ -86,9 +87,20 @@ def _complain(errors: Console, text: str) -> None:
 
 
 def _print_plan(console: Console, plan: Plan) -> None:
+    shown = plan.shown_receivers
+    for receiver in plan.receivers:
+        if receiver.shown_name:
+            console.print(
+                f"{receiver.label}: node {receiver.node}, address {receiver.address}, "
+                f"{len(plan.buffers_of(receiver.name))} buffers, {len(plan.dtps_of(receiver.name))} DTPs",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
     for buffer in plan.buffers:
+        at = f" at {shown[buffer.section.name]}" if shown[buffer.section.name] else ""
         console.print(
-            f"buffer {buffer.section.name}: {buffer.images} images of {buffer.width} × {buffer.height} pixels, "
+            f"buffer {buffer.section.name}{at}: {buffer.images} images of {buffer.width} × {buffer.height} pixels, "
             f"{len(buffer.dtps)} DTPs, {buffer.section.slots} slots in stacks of {buffer.section.stack}",
             highlight=False,
         )

@@ -1,4 +1,4 @@
-"""What `rashpa run` shows: a progress bar with rates and books while it lasts, a table at the end."""
+"""What `rashpa run` shows: a progress bar a receiver with rates and books while it lasts, a table at the end."""
 
 import time
 from types import TracebackType
@@ -7,16 +7,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from rashpa.control.manager import Outcome
-from rashpa.control.manager import Progress as RunProgress
+from rashpa.control.outcome import Outcome
+from rashpa.control.outcome import Progress as RunProgress
 from rashpa.control.run_plan import Plan
-from rashpa.control.telegram import Books, count_of
+from rashpa.control.telegram import Books, Status, count_of
 
 _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
 
 
 class RunDisplay:
-    """The progress bar of one run; `show` is the manager's observer."""
+    """The progress bars of one run, one a receiver; `show` is the manager's observer."""
 
     def __init__(self, console: Console, plan: Plan, quiet: bool) -> None:
         columns = (
@@ -28,9 +28,14 @@ class RunDisplay:
             TimeElapsedColumn(),
         )
         self._bar = Progress(*columns, console=console, disable=quiet, transient=True)
-        self._total = sum(buffer.images for buffer in plan.buffers)
-        self._task = self._bar.add_task("", total=self._total, rates="", books="")
-        self._last = (time.monotonic(), 0, 0)
+        self._names = {receiver.name: receiver.shown_name for receiver in plan.receivers}
+        self._tasks = {
+            name: self._bar.add_task(
+                "", total=sum(buffer.images for buffer in plan.buffers_of(name)), rates="", books=""
+            )
+            for name in self._names
+        }
+        self._last = dict.fromkeys(self._names, (time.monotonic(), 0, 0))
 
     def __enter__(self) -> "RunDisplay":
         self._bar.start()
@@ -43,16 +48,21 @@ class RunDisplay:
 
     def show(self, progress: RunProgress) -> None:
         """Draws what the manager knows."""
-        destination = progress.receiver.destination if progress.receiver else None
+        for name in self._tasks:
+            self._show_receiver(name, progress.phase, progress.receivers.get(name))
+
+    def _show_receiver(self, name: str, phase: str, status: Status | None) -> None:
+        description = f"{phase} {self._names[name]}".rstrip()
+        destination = status.destination if status else None
         if destination is None:
-            self._bar.update(self._task, description=progress.phase)
+            self._bar.update(self._tasks[name], description=description)
             return
         books = sum((buffer.books for buffer in destination.buffers), Books())
-        decided = books.complete + books.partial + books.missing
+        decided = books.decided
         payload = count_of(destination.counts, "link").get("payload_bytes", 0)
         now = time.monotonic()
-        then, decided_then, payload_then = self._last
-        self._last = (now, decided, payload)
+        then, decided_then, payload_then = self._last[name]
+        self._last[name] = (now, decided, payload)
         seconds = max(now - then, 1e-3)
         rates = (
             f"{(decided - decided_then) / seconds:7.0f} images/s {(payload - payload_then) / seconds / 1e9:5.2f} GB/s"
@@ -61,21 +71,22 @@ class RunDisplay:
             f", [red]{books.partial} partial, {books.missing} missing[/red]" if books.partial or books.missing else ""
         )
         kept = f"{books.complete} complete{lost}, {books.accepted} kept, {books.vetoed} vetoed"
-        self._bar.update(self._task, description=progress.phase, completed=decided, rates=rates, books=kept)
+        self._bar.update(self._tasks[name], description=description, completed=decided, rates=rates, books=kept)
 
 
 def print_outcome(console: Console, outcome: Outcome) -> None:
     """The closing tables: books by buffer, latencies, what was injected and whether it explains the books."""
-    destination = outcome.destination
-    if destination is None:
-        return
-    buffers = [(buffer.name, buffer.books) for buffer in destination.buffers]
+    buffers = [(buffer.name, buffer.books) for buffer in outcome.buffers]
     if len(buffers) > 1:
         buffers.append(("all", outcome.books))
+    receivers = outcome.plan.shown_receivers
     table = Table(title=f"run {outcome.plan.file.run.name}: the books", title_justify="left")
     table.add_column("images")
     for name, _ in buffers:
         table.add_column(name, justify="right")
+    if any(receivers.values()):
+        table.add_row("receiver", *(receivers.get(name, "") for name, _ in buffers))
+        table.add_section()
     for entry in _BOOKS:
         table.add_row(entry, *(f"{getattr(books, entry):,}" for _, books in buffers))
     table.add_section()
@@ -84,7 +95,7 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     _print_latencies(console, outcome)
     _print_rates(console, outcome)
     _print_faults(console, outcome)
-    for buffer in destination.buffers:
+    for buffer in outcome.buffers:
         if buffer.unit_error:
             console.print(f"buffer {buffer.name}: {buffer.unit_error}", style="red", markup=False, soft_wrap=True)
         if buffer.sink_error:
@@ -95,7 +106,7 @@ def _print_latencies(console: Console, outcome: Outcome) -> None:
     table = Table(title="latency of each stage, µs: last packet → ready → decision → written", title_justify="left")
     for column in ("buffer", "until", "stacks", "p50", "p99", "max"):
         table.add_column(column, justify="left" if column in {"buffer", "until"} else "right")
-    for buffer in outcome.destination.buffers if outcome.destination else ():
+    for buffer in outcome.buffers:
         for latency in (one for one in buffer.latencies if one.count):
             figures = (f"{value:,.0f}" for value in (latency.p50, latency.p99, latency.max))
             table.add_row(buffer.name, latency.stage, f"{latency.count:,}", *figures)

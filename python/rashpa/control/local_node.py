@@ -14,9 +14,9 @@ _READY_S = 30.0
 _CLOSE_S = 4.0
 
 
-def local_command(role: str) -> tuple[str, ...]:
-    """How a node of this installation is started."""
-    return (sys.executable, "-m", "rashpa.cli.main", role, "--name", role, "--port", "0", "--with-parent")
+def local_command(role: str, name: str) -> tuple[str, ...]:
+    """How a node of this installation is started: "emulator" or "receiver", and how it calls itself in messages."""
+    return (sys.executable, "-m", "rashpa.cli.main", role, "--name", name, "--port", "0", "--with-parent")
 
 
 class LocalNode:
@@ -30,14 +30,14 @@ class LocalNode:
         self._listening = asyncio.create_task(self._listen())
 
     @classmethod
-    async def start(cls, role: str, command: Sequence[str]) -> "LocalNode":
+    async def start(cls, name: str, command: Sequence[str]) -> "LocalNode":
         """Starts the process and waits until it takes telegrams. NodeError with its last words when it does not."""
         pipe = asyncio.subprocess.PIPE
         # its own session: Ctrl-C goes to the manager alone, which then ends the node in order
         process = await asyncio.create_subprocess_exec(
             *command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
         )
-        node = cls(role, process)
+        node = cls(name, process)
         try:
             await node._read_announcement()
         except BaseException:

@@ -1,112 +1,33 @@
 """Carries a run through: plans, configures, starts, watches, and closes the books. Every wait is bounded.
 
-Order of the telegrams: the receiver is configured first (its answer says where the DTPs write), then the emulator; the receiver is armed with
-the emulator's endpoints and started before the emulator. When the emulator is finished, Stop tells the receiver that nothing more will come.
+Order of the telegrams: the receivers are configured first (their answers say where the DTPs write), then the emulator; the receivers are armed
+with the emulator's endpoints and started before the emulator. When the emulator is finished, Stop tells the receivers that nothing more will
+come. Receivers get an order at the same time, and all answers are waited for.
 """
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from typing import TypeVar
 
 import httpx
 
 from rashpa.control import telegram
-from rashpa.control.accounting import BufferAccount, account_run
+from rashpa.control.accounting import account_run
 from rashpa.control.capacity import CapacityError, check_capacity
 from rashpa.control.local_node import LocalNode, local_command
 from rashpa.control.node_client import NodeClient, NodeError
+from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.receivers import EMULATOR, PlannedReceiver
 from rashpa.control.run_plan import Plan
-from rashpa.control.telegram import Books, Capabilities, DestinationStatus, Endpoint, Status
+from rashpa.control.stall import StallWatch
+from rashpa.control.telegram import Configured, Endpoint, Placement, Status
 
 _POLL_S = 0.25
-_STALL_S = 8.0  # without any news, beyond what rate and deadlines explain
-_QUIET_S = 6.0  # for the last words of a node when the run is given up
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What is known of a run while it lasts."""
-
-    phase: str
-    frames: int
-    elapsed_s: float
-    emulator: Status | None = None
-    receiver: Status | None = None
-
-
-@dataclass(frozen=True)
-class Rates:
-    """From the first packet to the last decision."""
-
-    elapsed_s: float
-    frames_per_s: float  # of the detector
-    images_per_s: float  # arrived images of all buffers
-    payload_gb_per_s: float  # pixels of accepted packets, 10⁹ bytes
-
-
-@dataclass
-class Outcome:
-    """What is known at the end. `problem` is empty when the run came to its regular end."""
-
-    plan: Plan
-    problem: str = ""
-    interrupted: bool = False
-    capabilities: dict[str, Capabilities] = field(default_factory=dict)
-    emulator: Status | None = None
-    receiver: Status | None = None
-    fates: dict[int, bytes] = field(default_factory=dict)
-    completeness: dict[str, bytes] = field(default_factory=dict)
-    decisions: dict[str, bytes] = field(default_factory=dict)
-    accounts: tuple[BufferAccount, ...] = ()
-    acquisition_s: float = 0.0
-    refused: bool = False  # before anything was started: the input does not fit the machines
-
-    @property
-    def books(self) -> Books:
-        """Over all buffers."""
-        return sum((buffer.books for buffer in self.destination.buffers), Books()) if self.destination else Books()
-
-    @property
-    def destination(self) -> DestinationStatus | None:
-        return self.receiver.destination if self.receiver else None
-
-    @property
-    def rates(self) -> Rates:
-        """All 0 when nothing arrived."""
-        if self.destination is None or self.destination.elapsed_s <= 0:
-            return Rates(0.0, 0.0, 0.0, 0.0)
-        elapsed = self.destination.elapsed_s
-        books = self.books
-        decided = max(
-            buffer.section.every * (known.books.complete + known.books.partial + known.books.missing)
-            for buffer, known in zip(self.plan.buffers, self.destination.buffers, strict=True)
-        )
-        payload = telegram.count_of(self.destination.counts, "link").get("payload_bytes", 0)
-        frames = min(decided, self.plan.file.run.frames)
-        return Rates(elapsed, frames / elapsed, (books.complete + books.partial) / elapsed, payload / elapsed / 1e9)
-
-    @property
-    def balanced(self) -> bool:
-        """Whether the books of every buffer balance."""
-        return self.destination is not None and all(buffer.books.balanced for buffer in self.destination.buffers)
-
-    @property
-    def unexplained(self) -> int:
-        return sum(account.unexplained for account in self.accounts)
-
-    @property
-    def good(self) -> bool:
-        """Regular end, books that balance, and nothing that the emulator's log does not explain."""
-        return (
-            not self.problem
-            and not self.interrupted
-            and self.balanced
-            and bool(self.accounts)
-            and self.unexplained == 0
-        )
+_QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
+_T = TypeVar("_T")
 
 
 Observer = Callable[[Progress], None]
@@ -117,17 +38,18 @@ def _ignore(progress: Progress) -> None:
 
 
 class Manager:
-    """One run. `transports`: for tests, nodes in this process in place of URLs."""
+    """One run. Nodes go by name: "emulator", and the receivers' names. `transports`: for tests, nodes in this process in place of URLs."""
 
     def __init__(
         self,
         plan: Plan,
         observer: Observer = _ignore,
         token: str = "",
-        command: Callable[[str], tuple[str, ...]] = local_command,
+        command: Callable[[str, str], tuple[str, ...]] = local_command,
         transports: Mapping[str, httpx.AsyncBaseTransport] | None = None,
     ) -> None:
         self._plan = plan
+        self._labels = {**{receiver.name: receiver.label for receiver in plan.receivers}, EMULATOR: EMULATOR}
         self._observer = observer
         self._token = plan.file.nodes.token or token
         self._command = command
@@ -164,12 +86,13 @@ class Manager:
                     "state",
                     "denied",
                 )
-                await self._give_up(await self._reason_of(error), error.node if error.lost else "")
+                name = next((name for name, label in self._labels.items() if label == error.node), "")
+                await self._give_up(await self._reason_of(error, name), name if error.lost else "")
         return self._outcome
 
     @property
     def local_nodes(self) -> Mapping[str, LocalNode]:
-        """By role, those that this manager has started."""
+        """By name, those that this manager has started."""
         return self._local
 
     def interrupt(self) -> None:
@@ -182,46 +105,51 @@ class Manager:
     async def _carry_through(self) -> None:
         self._tell("starting nodes")
         await self._connect()
-        receiver, emulator = self._clients["receiver"], self._clients["emulator"]
-        for role, client in self._clients.items():
-            self._outcome.capabilities[role] = await client.capabilities()
-        check_capacity(self._plan, self._outcome.capabilities["emulator"], self._outcome.capabilities["receiver"])
-        await self._configure(emulator, receiver)
+        emulator = self._clients[EMULATOR]
+        for name, client in self._clients.items():
+            self._outcome.capabilities[name] = await client.capabilities()
+        check_capacity(self._plan, self._outcome.capabilities[EMULATOR], self._outcome.capabilities)
+        await self._configure()
         self._tell("running")
         self._began = time.monotonic()
-        await receiver.order(telegram.Start())
+        await self._order_receivers(telegram.Start())
         await emulator.order(telegram.Start())
-        await self._watch(emulator, "emulator", "running")
-        await receiver.order(telegram.Stop())
-        await self._watch(receiver, "receiver", "finishing")
+        stall = StallWatch(self._plan)
+        await self._watch([EMULATOR], "running", stall)
+        await self._order_receivers(telegram.Stop())
+        await self._watch(self._receiver_names, "finishing", stall)
         self._outcome.acquisition_s = time.monotonic() - self._began
-        await self._take_books(emulator, receiver)
+        await self._take_books()
         for client in self._clients.values():
             await client.order(telegram.Reset())
 
+    @property
+    def _receiver_names(self) -> list[str]:
+        return [receiver.name for receiver in self._plan.receivers]
+
+    async def _order_receivers(self, order: telegram.Telegram) -> None:
+        await _all_of(self._clients[name].order(order) for name in self._receiver_names)
+
     async def _connect(self) -> None:
         nodes = self._plan.file.nodes
-        urls = {"receiver": nodes.receiver, "emulator": nodes.emulator}
-        local = [role for role, url in urls.items() if url == "local" and role not in self._transports]
-        try:
-            async with asyncio.TaskGroup() as group:
-                for role in local:
-                    group.create_task(self._start_local(role))
-        except* NodeError as errors:
-            raise errors.exceptions[0] from None
-        for role, url in urls.items():
-            if role in self._transports:
-                self._clients[role] = NodeClient(role, "http://node", transport=self._transports[role])
-            elif role in self._local:
-                self._clients[role] = NodeClient(role, self._local[role].url)
+        urls = {**{receiver.name: receiver.node for receiver in self._plan.receivers}, EMULATOR: nodes.emulator}
+        local = [name for name, url in urls.items() if url == "local" and name not in self._transports]
+        await _all_of(self._start_local(name) for name in local)
+        for name, url in urls.items():
+            label = self._labels[name]
+            if name in self._transports:
+                self._clients[name] = NodeClient(label, "http://node", transport=self._transports[name])
+            elif name in self._local:
+                self._clients[name] = NodeClient(label, self._local[name].url)
             else:
-                self._clients[role] = NodeClient(role, url, self._token, nodes.authority)
+                self._clients[name] = NodeClient(label, url, self._token, nodes.authority)
 
-    async def _start_local(self, role: str) -> None:
-        self._local[role] = await LocalNode.start(role, self._command(role))
+    async def _start_local(self, name: str) -> None:
+        role = EMULATOR if name == EMULATOR else "receiver"
+        self._local[name] = await LocalNode.start(self._labels[name], self._command(role, self._labels[name]))
 
-    async def _configure(self, emulator: NodeClient, receiver: NodeClient) -> None:
-        for client in (receiver, emulator):
+    async def _configure(self) -> None:
+        for client in self._clients.values():
             # what an earlier run left on a node that stays up is cleared; what another manager runs is not touched
             status = await client.status()
             if status.state in ("finished", "fault"):
@@ -230,60 +158,62 @@ class Manager:
                 text = f"{client.name} is {status.state} for somebody else; wait, or send it Abort and Reset"
                 raise NodeError(client.name, text, "state")
         self._owned = True
-        self._tell("configuring the receiver")
-        destination = await receiver.configure(destination_telegram(self._plan))
-        self._expect_all("receiver", len(destination.endpoints), len(destination.placements))
+        receivers = self._plan.receivers
+        self._tell("configuring the receiver" if len(receivers) == 1 else "configuring the receivers")
+        answers = await _all_of(self._configure_receiver(receiver) for receiver in receivers)
+        ends: dict[int, tuple[Endpoint, Placement]] = {}
+        for receiver, answer in zip(receivers, answers, strict=True):
+            ids = [dtp.id for dtp in self._plan.dtps_of(receiver.name)]
+            ends.update(zip(ids, zip(answer.endpoints, answer.placements, strict=True), strict=True))
+        places = [ends[dtp.id] for dtp in self._plan.dtps]
         self._tell("configuring the emulator (dataset)")
-        source = await emulator.configure(source_telegram(self._plan, destination.endpoints, destination.placements))
-        self._expect_all("emulator", len(source.endpoints), len(self._plan.dtps))
-        await receiver.order(telegram.Arm(source.endpoints))
-        await emulator.order(telegram.Arm(_none))
+        order = source_telegram(self._plan, [end for end, _ in places], [placement for _, placement in places])
+        emulator = self._clients[EMULATOR]
+        sources = (await emulator.configure(order)).endpoints
+        _expect_all(EMULATOR, len(sources), len(self._plan.dtps))
+        await _all_of(
+            self._clients[name].order(telegram.Arm(tuple(sources[dtp.id] for dtp in self._plan.dtps_of(name))))
+            for name in self._receiver_names
+        )
+        await emulator.order(telegram.Arm())
 
-    def _expect_all(self, node: str, endpoints: int, placements: int) -> None:
-        if not endpoints == placements == len(self._plan.dtps):
-            text = f"{node} answers Configure with {endpoints} endpoints for {len(self._plan.dtps)} DTPs"
-            raise NodeError(node, text, "telegram")
+    async def _configure_receiver(self, receiver: PlannedReceiver) -> Configured:
+        answer = await self._clients[receiver.name].configure(destination_telegram(self._plan, receiver))
+        expected = len(self._plan.dtps_of(receiver.name))
+        _expect_all(receiver.label, len(answer.endpoints), expected)
+        _expect_all(receiver.label, len(answer.placements), expected)
+        return answer
 
-    async def _watch(self, awaited: NodeClient, role: str, phase: str) -> None:
-        """Until `awaited` is finished. NodeError when a node is lost, in fault, or nothing happens any more."""
-        news: object = None
-        since = time.monotonic()
+    async def _watch(self, awaited: Collection[str], phase: str, stall: StallWatch) -> None:
+        """Until all `awaited` are finished. NodeError when a node is lost, in fault, or nothing happens any more."""
         while True:
+            await _all_of(self._look_at(name) for name in self._clients)
             for name, client in self._clients.items():
-                self._last[name] = await client.status()
-                self._heard[name] = time.monotonic()
                 if self._last[name].state == "fault":
-                    raise NodeError(name, self._last[name].message)
+                    raise NodeError(client.name, self._last[name].message)
             self._tell(phase)
-            if self._last[role].state == "finished":
+            if all(self._last[name].state == "finished" for name in awaited):
                 return
-            now = _counters(self._last)
-            if now != news or self._last["emulator"].state == "paused":
-                news, since = now, time.monotonic()
-            elif time.monotonic() - since > self._patience_s():
-                text = f"{awaited.name} is {self._last[role].state}, but nothing has happened for {self._patience_s():.0f} s"
-                raise NodeError(role, text, "deadline")
+            if found := stall.stalled(self._last, awaited):
+                label = self._labels[found.node]
+                text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s"
+                raise NodeError(label, text, "deadline")
             await asyncio.sleep(_POLL_S)
 
-    def _patience_s(self) -> float:
-        """How long a healthy run may be without news."""
-        file = self._plan.file
-        period = 1.0 / file.detector.rate_hz if file.detector.rate_hz > 0 else 0.0
-        slowest = max(section.every * section.stack for section in file.buffer) * period
-        return (
-            _STALL_S
-            + 2.0 * slowest
-            + max(section.deadline_ms for section in file.buffer) / 1000.0
-            + file.faults.stall_us / 1e6
-        )
+    async def _look_at(self, name: str) -> None:
+        self._last[name] = await self._clients[name].status()
+        self._heard[name] = time.monotonic()
 
-    async def _take_books(self, emulator: NodeClient, receiver: NodeClient) -> None:
+    async def _take_books(self) -> None:
         outcome = self._outcome
-        outcome.emulator, outcome.receiver = await emulator.status(), await receiver.status()
+        emulator = self._clients[EMULATOR]
+        outcome.emulator = await emulator.status()
+        for name in self._receiver_names:
+            outcome.receivers[name] = await self._clients[name].status()
         for dtp in self._plan.dtps:
             outcome.fates[dtp.id] = await emulator.table("fates", dtp=dtp.id)
         for buffer in self._plan.buffers:
-            name = buffer.section.name
+            name, receiver = buffer.section.name, self._clients[buffer.receiver]
             outcome.completeness[name] = await receiver.table("completeness", buffer=name)
             outcome.decisions[name] = await receiver.table("decisions", buffer=name)
         outcome.accounts = account_run(self._plan, outcome.fates, outcome.completeness)
@@ -291,9 +221,9 @@ class Manager:
 
     # ---- when it goes wrong -----------------------------------------------------------------------------------------------------
 
-    async def _reason_of(self, error: NodeError) -> str:
+    async def _reason_of(self, error: NodeError, name: str) -> str:
         """For a node of our own that does not answer: how its process ended."""
-        local = self._local.get(error.node)
+        local = self._local.get(name)
         return (await local.ended() or str(error)) if local is not None and error.lost else str(error)
 
     async def _give_up(self, reason: str, lost: str = "") -> None:
@@ -301,37 +231,47 @@ class Manager:
         outcome = self._outcome
         if self._began:
             outcome.acquisition_s = time.monotonic() - self._began
-        for role in ("emulator", "receiver"):
-            if self._owned and role in self._clients and role != lost:
-                with contextlib.suppress(NodeError, TimeoutError):
-                    async with asyncio.timeout(_QUIET_S):
-                        self._last[role] = await self._stop_node(self._clients[role])
-        outcome.emulator, outcome.receiver = self._last.get("emulator"), self._last.get("receiver")
+        if lost != EMULATOR:
+            await self._stop_node(EMULATOR)
+        await _all_of(self._stop_node(name) for name in self._receiver_names if name != lost)
+        outcome.emulator = self._last.get(EMULATOR)
+        outcome.receivers = {name: self._last[name] for name in self._receiver_names if name in self._last}
         missing = self._first_missing(lost) if self._began else ""
         outcome.problem = f"{reason}\n{missing}" if missing else reason
 
-    async def _stop_node(self, client: NodeClient) -> Status:
-        status = await client.status()
-        if status.state in ("configured", "armed", "running", "paused", "finished"):
-            status = await client.order(telegram.Abort())
-            await client.order(telegram.Reset())
-        return status
+    async def _stop_node(self, name: str) -> None:
+        """Aborts a node that is this run's and still answers, and keeps its last counters; bounded."""
+        if not self._owned or name not in self._clients:
+            return
+        client = self._clients[name]
+        with contextlib.suppress(NodeError, TimeoutError):
+            async with asyncio.timeout(_QUIET_S):
+                status = await client.status()
+                if status.state in ("configured", "armed", "running", "paused", "finished"):
+                    status = await client.order(telegram.Abort())
+                    await client.order(telegram.Reset())
+                self._last[name] = status
 
     def _first_missing(self, lost: str) -> str:
-        status = self._last.get("receiver")
+        """A line for each receiver that lacks an image, that of the lost one first."""
+        receivers = sorted(self._plan.receivers, key=lambda receiver: receiver.name != lost)
+        lines = [self._first_missing_of(receiver, receiver.name == lost) for receiver in receivers]
+        return "\n".join(line for line in lines if line) or "no image is missing"
+
+    def _first_missing_of(self, receiver: PlannedReceiver, lost: bool) -> str:
+        said = f"first missing image of {receiver.label}" if receiver.shown_name else "first missing image"
+        status = self._last.get(receiver.name)
         if status is None or status.destination is None:
-            return "first missing image: 0 of every buffer; the receiver was lost before it said anything"
-        if lost != "receiver" and status.destination.first_incomplete:
-            return f"first missing image: {status.destination.first_incomplete}"
-        ago = time.monotonic() - self._heard.get("receiver", time.monotonic())
-        for buffer, known in zip(self._plan.buffers, status.destination.buffers, strict=False):
-            decided = known.books.complete + known.books.partial + known.books.missing
-            if decided < buffer.images:
-                when = f", as last heard {ago:.1f} s before" if lost == "receiver" else ""
-                return (
-                    f"first missing image: buffer {known.name} image {decided} (frame {buffer.frame_of(decided)}){when}"
-                )
-        return "no image is missing"
+            return f"{said}: 0 of every buffer; the receiver was lost before it said anything"
+        if not lost and status.destination.first_incomplete:
+            return f"{said}: {status.destination.first_incomplete}"
+        ago = time.monotonic() - self._heard.get(receiver.name, time.monotonic())
+        for buffer, known in zip(self._plan.buffers_of(receiver.name), status.destination.buffers, strict=False):
+            if known.books.decided < buffer.images:
+                when = f", as last heard {ago:.1f} s before" if lost else ""
+                index = known.books.decided
+                return f"{said}: buffer {known.name} image {index} (frame {buffer.frame_of(index)}){when}"
+        return ""
 
     @contextlib.asynccontextmanager
     async def _nodes_closed(self) -> AsyncIterator[None]:
@@ -344,19 +284,20 @@ class Manager:
 
     def _tell(self, phase: str) -> None:
         elapsed = time.monotonic() - self._began if self._began else 0.0
-        self._observer(
-            Progress(phase, self._plan.file.run.frames, elapsed, self._last.get("emulator"), self._last.get("receiver"))
-        )
+        receivers = {name: self._last[name] for name in self._receiver_names if name in self._last}
+        self._observer(Progress(phase, self._plan.file.run.frames, elapsed, self._last.get(EMULATOR), receivers))
 
 
-_none: tuple[Endpoint, ...] = ()
+async def _all_of(calls: Iterable[Awaitable[_T]]) -> list[_T]:
+    """Waits for all, so that no order is left half done; then the first error, if there was one."""
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]
 
 
-def _counters(last: Mapping[str, Status]) -> object:
-    """What changes as long as something happens."""
-    source, destination = last["emulator"].source, last["receiver"].destination
-    return (
-        [(dtp.images_sent, dtp.packets) for dtp in source.dtps] if source else None,
-        ([buffer.books for buffer in destination.buffers], destination.counts) if destination else None,
-        [status.state for status in last.values()],
-    )
+def _expect_all(node: str, answered: int, dtps: int) -> None:
+    if answered != dtps:
+        text = f"{node} answers Configure with {answered} endpoints for {dtps} DTPs"
+        raise NodeError(node, text, "telegram")

@@ -1,4 +1,4 @@
-"""What a plan says to the nodes: the Configure telegrams of receiver and emulator."""
+"""What a plan says to the nodes: the Configure telegrams of receivers and emulator."""
 
 import json
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rashpa.control import run_file as toml
 from rashpa.control import telegram
 from rashpa.control.dataset_check import resolved_dataset
+from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_plan import PIXEL_BYTES, Plan, PlannedBuffer, assembled_size
 
 HC_KEV_ANGSTROM = 12.398419843320026  # Planck's constant times the speed of light, exact in the SI of 2019
@@ -47,12 +48,14 @@ def _kernel(kernel: toml.Kernel, detector: toml.Detector) -> telegram.Kernel:
     return telegram.Kernel(values.pop("name"), _parameters(values))
 
 
-def _sink(sink: toml.Sink, file: toml.RunFile, buffer: PlannedBuffer) -> telegram.Sink:
+def _sink(sink: toml.Sink, plan: Plan, buffer: PlannedBuffer) -> telegram.Sink:
     values = sink.model_dump(mode="json")
+    file = plan.file
     if isinstance(sink, toml.Hdf5Sink):
         values["prefix"] = f"{file.run.output}/{file.run.name}_{buffer.section.name}"
         values["existing"] = file.run.existing
-        values["metadata"] = metadata_of(file, buffer)
+        receiver = next(known for known in plan.receivers if known.name == buffer.receiver)
+        values["metadata"] = {**metadata_of(file, buffer), "receiver": receiver.shown_name}
     return telegram.Sink(values.pop("kind"), _parameters(values))
 
 
@@ -94,8 +97,8 @@ def _module_entry(buffer: PlannedBuffer, module: int) -> dict[str, object]:
     return {"name": f"m{module}", "x": x, "y": y, "width": right - x, "height": bottom - y}
 
 
-def destination_telegram(plan: Plan) -> telegram.Configure:
-    """What the receiver is told."""
+def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Configure:
+    """What a receiver is told: its buffers alone."""
     file = plan.file
     buffers = tuple(
         telegram.Buffer(
@@ -122,26 +125,27 @@ def destination_telegram(plan: Plan) -> telegram.Configure:
                 for dtp in buffer.dtps
             ),
             kernels=tuple(_kernel(kernel, file.detector) for kernel in buffer.section.kernel),
-            sinks=tuple(_sink(sink, file, buffer) for sink in buffer.section.sink),
+            sinks=tuple(_sink(sink, plan, buffer) for sink in buffer.section.sink),
         )
-        for buffer in plan.buffers
+        for buffer in plan.buffers_of(receiver.name)
     )
     destination = telegram.Destination(
+        receiver=receiver.name,
         link=file.link.destination_kind,
         peer_link=file.link.source_kind,
-        bind_address=file.link.receiver_address,
-        port=file.link.port,
-        link_threads=file.link.threads,
+        bind_address=receiver.address,
+        port=receiver.port,
+        link_threads=receiver.threads,
         flow=file.link.flow,
         poll=file.link.poll,
         memory=file.link.memory,
-        first_processor=file.link.receiver_processor,
+        first_processor=receiver.processor,
         modules=len(file.detector.module),
         module_width=file.detector.width,
         module_height=file.detector.height,
         roce=_roce(plan),
-        verbs=_verbs(file.link, file.link.receiver_device),
-        dataset=_dataset(plan, file.nodes.receiver),
+        verbs=_verbs(file.link, receiver.device),
+        dataset=_dataset(plan, receiver.node),
         buffers=buffers,
     )
     return telegram.Configure(file.run.number, file.run.name, destination=destination)
@@ -150,7 +154,7 @@ def destination_telegram(plan: Plan) -> telegram.Configure:
 def source_telegram(
     plan: Plan, endpoints: Sequence[telegram.Endpoint], placements: Sequence[telegram.Placement]
 ) -> telegram.Configure:
-    """What the emulator is told, once the receiver has said where its memory is."""
+    """What the emulator is told, once the receivers have said where their memory is; endpoints and placements as `plan.dtps`."""
     file = plan.file
     every = [
         (buffer.section.every, buffer.section.phase, buffer.images) for buffer in plan.buffers for _ in buffer.dtps

@@ -15,6 +15,7 @@ PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 LinkName = Literal["roce", "verbs", "pcie"]
 Processor = Annotated[int, Field(ge=-1)]
+NodeName = Annotated[str, Field(pattern=r"^(local|https?://.+)$")]
 
 
 class Section(BaseModel):
@@ -70,7 +71,7 @@ class Detector(Section):
 
 
 class Link(Section):
-    """How bytes travel from the emulator to the receiver."""
+    """How bytes travel from the emulator to the receivers."""
 
     kind: LinkName = Field(
         default="roce",
@@ -133,6 +134,21 @@ class Link(Section):
     def destination_kind(self) -> str:
         """The receiver's link."""
         return self.destination or self.kind
+
+
+class Receiver(Section):
+    """One of several receivers; a key that is not given is as [link] and [nodes] say. Without any there is one, named "receiver"."""
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9_.\-]{1,64}$",
+        description="what buffers, messages and reports call it; unique, not emulator",
+    )
+    node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.receiver')
+    address: str | None = Field(default=None, description="as link.receiver_address")
+    port: int | None = Field(default=None, ge=0, le=65535, description="as link.port; roce, framing v2")
+    threads: int | None = Field(default=None, ge=1, le=64, description="receiving threads; as link.threads")
+    device: str | None = Field(default=None, description="verbs; as link.receiver_device")
+    processor: Processor | None = Field(default=None, description="as link.receiver_processor")
 
 
 class Jungfrau(Section):
@@ -199,6 +215,7 @@ class Buffer(Section):
     """A RASHPA buffer: which pixels of which frames go there, and what becomes of them."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$")
+    receiver: str | None = Field(default=None, description="where it lies; the first receiver when not given")
     region: Rectangle | None = Field(
         default=None, description="x, y, width, height in the assembled image; all of it when not given"
     )
@@ -248,8 +265,8 @@ class Faults(Section):
 class Nodes(Section):
     """Which processes take part: "local" starts one for the run, a URL names one that is running."""
 
-    emulator: str = Field(default="local", pattern=r"^(local|https?://.+)$")
-    receiver: str = Field(default="local", pattern=r"^(local|https?://.+)$")
+    emulator: NodeName = "local"
+    receiver: NodeName = Field(default="local", description="of receivers that do not name their own")
     token: str = Field(
         default="", description="bearer token of remote nodes; the environment's RASHPA_TOKEN when not given"
     )
@@ -265,6 +282,7 @@ class RunFile(Section):
     detector: Detector
     dataset: DatasetSpec
     link: Link = Link()
+    receiver: list[Receiver] = []
     buffer: list[Buffer] = Field(min_length=1)
     faults: Faults = Faults()
     nodes: Nodes = Nodes()

@@ -3,12 +3,13 @@
 Everything that can be wrong without asking a machine is found here, before anything starts; `capacity` asks the machines.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rashpa.control import run_file as toml
 from rashpa.control.dataset_check import dataset_problems
+from rashpa.control.receivers import PlannedReceiver, is_loopback, plan_receivers, receiver_problems
 from rashpa.control.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
 
 MAX_DTPS = 256
@@ -62,9 +63,11 @@ class PlannedDtp:
 
 @dataclass(frozen=True)
 class PlannedBuffer:
-    """A buffer with its DTPs; `origin` is the place of its first pixel in the assembled image (None when placed by hand)."""
+    """A buffer with its DTPs and its receiver's name; `origin` is the place of its first pixel in the assembled image (None when placed by
+    hand)."""
 
     section: toml.Buffer
+    receiver: str
     width: int
     height: int
     images: int
@@ -82,12 +85,27 @@ class Plan:
 
     file: toml.RunFile
     source: RunFileSource
+    receivers: tuple[PlannedReceiver, ...]
     buffers: tuple[PlannedBuffer, ...]
 
     @property
     def dtps(self) -> tuple[PlannedDtp, ...]:
         """All DTPs in the order of the telegrams; the id is the position."""
         return tuple(dtp for buffer in self.buffers for dtp in buffer.dtps)
+
+    def buffers_of(self, receiver: str) -> tuple[PlannedBuffer, ...]:
+        """In the order of the run file."""
+        return tuple(buffer for buffer in self.buffers if buffer.receiver == receiver)
+
+    def dtps_of(self, receiver: str) -> tuple[PlannedDtp, ...]:
+        """In the order in which the receiver is told of them."""
+        return tuple(dtp for buffer in self.buffers_of(receiver) for dtp in buffer.dtps)
+
+    @property
+    def shown_receivers(self) -> dict[str, str]:
+        """By buffer, the name of its receiver where several are told apart; else empty."""
+        names = {receiver.name: receiver.shown_name for receiver in self.receivers}
+        return {buffer.section.name: names[buffer.receiver] for buffer in self.buffers}
 
     @property
     def frame_pixel_bytes(self) -> int:
@@ -104,6 +122,8 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     """Plans a run. RunFileError as for `load_plan`."""
     problems: list[str] = []
     problems += _module_problems(file, source)
+    receivers = plan_receivers(file)
+    problems += receiver_problems(file, receivers, source)
     buffers: list[PlannedBuffer] = []
     first_id = 0
     for number, section in enumerate(file.buffer):
@@ -121,12 +141,12 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
             f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … 255; use fewer bands, modules or buffers"
         )
     problems += _run_problems(file, source)
-    problems += _framing_problems(file.link, source)
+    problems += _framing_problems(file.link, receivers, source)
     problems += _link_problems(file, source)
     problems += dataset_problems(file, source)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
-    return Plan(file, source, tuple(buffers))
+    return Plan(file, source, receivers, tuple(buffers))
 
 
 # ---- geometry -------------------------------------------------------------------------------------------------------------------
@@ -160,7 +180,8 @@ def _plan_buffer(
     else:
         dtps, width, height, origin = _dtps_by_region(file.detector, section, path, source, first_id)
     images = max(0, -(-(file.run.frames - section.phase) // section.every))
-    return PlannedBuffer(section, width, height, images, origin, tuple(dtps))
+    receiver = section.receiver or plan_receivers(file)[0].name
+    return PlannedBuffer(section, receiver, width, height, images, origin, tuple(dtps))
 
 
 def _dtps_by_region(
@@ -293,24 +314,20 @@ def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
                 f"{source.where(('faults', 'dead_modules', number, 'module'))}: module {dead.module} does not exist; "
                 f"modules are 0 … {len(file.detector.module) - 1}"
             )
-    for field, url in (("emulator", file.nodes.emulator), ("receiver", file.nodes.receiver)):
-        if url.startswith("http://") and not any(
-            url.startswith(f"http://{host}") for host in ("127.", "localhost", "[::1]")
-        ):
-            yield f"{source.where(('nodes', field))}: {url}; nodes elsewhere are reached by https:// only"
+    url = file.nodes.emulator
+    if url.startswith("http://") and not is_loopback(url):
+        yield f"{source.where(('nodes', 'emulator'))}: {url}; nodes elsewhere are reached by https:// only"
 
 
-def _framing_problems(link: toml.Link, source: RunFileSource) -> Iterator[str]:
+def _framing_problems(link: toml.Link, receivers: Sequence[PlannedReceiver], source: RunFileSource) -> Iterator[str]:
     kinds = (link.source_kind, link.destination_kind)
     if link.framing == "v1":
         if kinds != ("roce", "roce"):
             yield f'{source.where(("link", "framing"))}: v1 needs kind "roce" on both sides; use "v2"'
-        for field, address in (
-            ("emulator_address", link.emulator_address),
-            ("receiver_address", link.receiver_address),
-        ):
+        ends = [(("link", "emulator_address"), link.emulator_address)]
+        for path, address in [*ends, *((receiver.key("address"), receiver.address) for receiver in receivers)]:
             if not address.lower().startswith("fe80:") or "%" not in address:
                 yield (
-                    f'{source.where(("link", field))}: "{address}" is no link-local GID with its interface; framing v1 needs '
+                    f'{source.where(path)}: "{address}" is no link-local GID with its interface; framing v1 needs '
                     "one such as fe80::8ec:aff:fe01:203%eth0 (the EUI-64 form of the MAC address)"
                 )

@@ -204,8 +204,9 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Destination:
-    """Everything a receiver needs. `modules`, `module_width`, `module_height`: the shape of the calibration. `peer_link`: the emulator's."""
+    """Everything a receiver needs. `receiver`: what the run file calls it. `modules`, `module_width`, `module_height`: the shape of the calibration. `peer_link`: the emulator's."""
 
+    receiver: str
     link: str
     peer_link: str
     bind_address: str
@@ -257,6 +258,11 @@ class Books:
     vetoed: int = 0
     errored: int = 0
     written: int = 0
+
+    @property
+    def decided(self) -> int:
+        """Images of which it is known what has arrived."""
+        return self.complete + self.partial + self.missing
 
     @property
     def balanced(self) -> bool:
@@ -364,8 +370,9 @@ class SourceStatus:
 
 @dataclass(frozen=True)
 class DestinationStatus:
-    """Of a receiver; counts: group `link`."""
+    """Of a receiver, under the run file's name for it; counts: group `link`."""
 
+    receiver: str
     elapsed_s: float
     memory: str
     first_incomplete: str

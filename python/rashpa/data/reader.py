@@ -253,7 +253,7 @@ class Run:
             "end_time": "end_time",
         }
         texts = {name: _text(self._entry[place][()]) for name, place in places.items() if place in self._entry}
-        for name in ("buffer", "proof", "software_version"):
+        for name in ("buffer", "receiver", "proof", "software_version"):
             texts[name] = _text(self._rashpa.attrs.get(name, b""))
         texts["labels"] = ", ".join(_text(label) for label in self._rashpa.attrs.get("labels", ()))
         return {name: text for name, text in texts.items() if text}

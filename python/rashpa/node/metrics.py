@@ -70,10 +70,10 @@ def _destination_metrics(destination: DestinationStatus) -> Iterator[Metric]:
     frames = CounterMetricFamily(
         "rashpa_frames",
         "Books: images of a buffer (module empty), and what arrived of them by module and DTP",
-        labels=["state", "module", "buffer", "dtp"],
+        labels=["state", "module", "buffer", "dtp", "receiver"],
     )
     for buffer in destination.buffers:
-        _add_frames(frames, buffer)
+        _add_frames(frames, buffer, destination.receiver)
     yield frames
     link = count_of(destination.counts, "link")
     yield CounterMetricFamily(
@@ -84,9 +84,9 @@ def _destination_metrics(destination: DestinationStatus) -> Iterator[Metric]:
         if name != "payload_bytes":
             packets.add_metric([name], value)
     yield packets
-    written = CounterMetricFamily("rashpa_bytes_stored", "Bytes that went to storage", labels=["buffer"])
+    written = CounterMetricFamily("rashpa_bytes_stored", "Bytes that went to storage", labels=["buffer", "receiver"])
     for buffer in destination.buffers:
-        written.add_metric([buffer.name], buffer.bytes_stored)
+        written.add_metric([buffer.name, destination.receiver], buffer.bytes_stored)
     yield written
     # the engine keeps percentiles, not buckets; a summary says what is known
     for stage in ("ready", "decision", "written"):
@@ -94,20 +94,21 @@ def _destination_metrics(destination: DestinationStatus) -> Iterator[Metric]:
         yield _latency_metric(name, stage, destination)
 
 
-def _add_frames(frames: CounterMetricFamily, buffer: BufferStatus) -> None:
+def _add_frames(frames: CounterMetricFamily, buffer: BufferStatus, receiver: str) -> None:
     books = buffer.books
     for state in ("complete", "partial", "missing", "accepted", "vetoed", "errored", "written", "expected"):
-        frames.add_metric([state, "", buffer.name, ""], getattr(books, state))
+        frames.add_metric([state, "", buffer.name, "", receiver], getattr(books, state))
     for dtp in buffer.dtps:
         for state in ("complete", "partial", "missing"):
-            frames.add_metric([state, str(dtp.module), buffer.name, str(dtp.id)], getattr(dtp, state))
+            frames.add_metric([state, str(dtp.module), buffer.name, str(dtp.id), receiver], getattr(dtp, state))
 
 
 def _latency_metric(name: str, stage: str, destination: DestinationStatus) -> Metric:
-    family = SummaryMetricFamily(name, f"From the last packet of a stack to {stage}", labels=["buffer"])
+    family = SummaryMetricFamily(name, f"From the last packet of a stack to {stage}", labels=["buffer", "receiver"])
     for buffer in destination.buffers:
+        labels = {"buffer": buffer.name, "receiver": destination.receiver}
         for latency in (latency for latency in buffer.latencies if latency.stage == stage):
-            family.add_sample(f"{name}_count", {"buffer": buffer.name}, latency.count)
+            family.add_sample(f"{name}_count", labels, latency.count)
             for quantile, value in (("0.5", latency.p50), ("0.99", latency.p99), ("1", latency.max)):
-                family.add_sample(name, {"buffer": buffer.name, "quantile": quantile}, value / 1e6)
+                family.add_sample(name, {**labels, "quantile": quantile}, value / 1e6)
     return family

@@ -5,6 +5,7 @@ The only place of the control plane that imports rashpa._native, and only when a
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -208,18 +209,19 @@ class NativeDestination:
 
     def __init__(self, module: Any, order: telegram.Destination, run: int) -> None:
         self._module = module
+        self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
-        output = OutputFiles()
+        self._output = OutputFiles()
+        self._ending = threading.Lock()  # Abort may come while the watcher of the run ends it
         try:
             with _native_errors(module):
-                config = receiver_config(module, order, run, output)
+                config = receiver_config(module, order, run, self._output)
                 config.roce = roce_options(module, order.roce)
                 config.verbs = verbs_options(module, order.verbs)
                 self._engine = module.Receiver(config)
         except EngineError:
-            output.restore_old()
+            self._output.restore_old()
             raise
-        output.keep_new()
 
     def configured(self, node: str) -> Configured:
         endpoints = tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints())
@@ -236,6 +238,7 @@ class NativeDestination:
     def start(self) -> None:
         with _native_errors(self._module):
             self._engine.start()
+        self._output.keep_new()
 
     def pause(self) -> None:
         raise EngineError("state", "a receiver takes what comes; pause the emulator")
@@ -248,21 +251,23 @@ class NativeDestination:
             self._engine.finish()
 
     def abort(self) -> None:
-        with _native_errors(self._module):
+        with self._ending, _native_errors(self._module):
             self._engine.stop()
+        self._output.restore_old()  # where the run never began, because another node could not
 
     def wait(self, timeout_s: float) -> bool:
         if not self._engine.wait(timeout_s):
             return bool(self._engine.status().state == "stopped")
-        with _native_errors(self._module):
+        with self._ending, _native_errors(self._module):
             self._engine.stop()  # completes the files; the books stay as they are
         return True
 
     def status(self) -> DestinationStatus:
         status = self._engine.status()
         buffers = tuple(_buffer_status(buffer) for buffer in status.buffers)
+        counts = _counts("link", status.link)
         return DestinationStatus(
-            status.elapsed_s, status.memory, status.first_incomplete, _counts("link", status.link), buffers
+            self._receiver, status.elapsed_s, status.memory, status.first_incomplete, counts, buffers
         )
 
     def table(self, name: str, key: str) -> Table:

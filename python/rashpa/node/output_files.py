@@ -1,4 +1,4 @@
-"""Files of an earlier run of the same name: in the way, or replaced, but only once the new run has taken everything it needs."""
+"""Files of an earlier run of the same name: in the way, or replaced, but only once the new run begins."""
 
 from pathlib import Path
 
@@ -8,7 +8,8 @@ _ASIDE = ".replaced"
 
 
 class OutputFiles:
-    """The outputs of one configuration. `claim` each prefix, then `keep_new` or, when the configuration failed, `restore_old`."""
+    """The outputs of one configuration. `claim` each prefix, then `keep_new` when the run begins or `restore_old` when it never does;
+    after one of them the other does nothing."""
 
     def __init__(self) -> None:
         self._claimed: list[Path] = []
@@ -34,15 +35,17 @@ class OutputFiles:
         """Deletes what was set aside."""
         for path in self._aside:
             path.unlink(missing_ok=True)
+        self._claimed.clear()
         self._aside.clear()
 
     def restore_old(self) -> None:
-        """Deletes what the failed configuration made, and puts back what was set aside."""
+        """Deletes what the configuration made, and puts back what was set aside."""
         for prefix in self._claimed:
             for path in _files_of(prefix):
                 path.unlink()
         for path in self._aside:
             path.rename(path.with_name(path.name.removesuffix(_ASIDE)))
+        self._claimed.clear()
         self._aside.clear()
 
 

@@ -1,6 +1,6 @@
 """Engines without compiled code: the whole path manager ↔ HTTP ↔ node can be tested with them.
 
-No pixels travel: the emulator says over one TCP connection, for every image of a DTP, what would have become of it.
+No pixels travel: the emulator says over one TCP connection a receiver, for every image of a DTP, what would have become of it.
 """
 
 import contextlib
@@ -41,6 +41,7 @@ class FakeSource:
         self._order = order
         self._fates = {dtp.id: np.zeros(dtp.images, np.uint8) for dtp in order.dtps}
         self._sent = {dtp.id: 0 for dtp in order.dtps}
+        self._connections: dict[tuple[str, int], socket.socket] = {}
         self._ended = threading.Event()
         self._going = threading.Event()
         self._done = threading.Event()
@@ -108,20 +109,23 @@ class FakeSource:
     def _send(self) -> None:
         order = self._order
         dice = random.Random(order.faults.seed)  # noqa: S311  for faults, not for secrets
-        target = (order.dtps[0].destination.address, order.dtps[0].destination.port)
-        # OSError: the receiver is gone; the manager finds that out
-        with contextlib.suppress(OSError), socket.create_connection(target, 5.0) as connection:
+        ends = {(dtp.destination.address, dtp.destination.port) for dtp in order.dtps}
+        with contextlib.ExitStack() as opened:
+            # OSError: the receiver is gone; the manager finds that out
+            for end in ends:
+                with contextlib.suppress(OSError):
+                    self._connections[end] = opened.enter_context(socket.create_connection(end, 5.0))
             for frame in range(order.frames):
                 self._going.wait()
                 if self._ended.wait(1.0 / order.rate_hz if order.rate_hz > 0 else 0.0):
                     break
                 for dtp in order.dtps:
                     if frame % dtp.every == dtp.phase:
-                        self._send_image(connection, dtp, frame, dice)
+                        self._send_image(dtp, frame, dice)
         self._elapsed = time.monotonic() - self._began
         self._done.set()
 
-    def _send_image(self, connection: socket.socket, dtp: telegram.SourceDtp, frame: int, dice: random.Random) -> None:
+    def _send_image(self, dtp: telegram.SourceDtp, frame: int, dice: random.Random) -> None:
         faults = self._order.faults
         index = frame // dtp.every
         fate = COMPLETE
@@ -131,8 +135,12 @@ class FakeSource:
         if any(dead.module == dtp.module and frame >= dead.from_frame for dead in faults.dead_modules):
             self._injected["dead_images"] += 1
             fate = MISSING
-        if fate != MISSING:
-            connection.sendall(_RECORD.pack(dtp.id, index, fate))
+        end = (dtp.destination.address, dtp.destination.port)
+        if fate != MISSING and end in self._connections:
+            try:
+                self._connections[end].sendall(_RECORD.pack(dtp.id, index, fate))
+            except OSError:
+                del self._connections[end]
         self._fates[dtp.id][index] = fate
         self._sent[dtp.id] += 1
 
@@ -259,6 +267,7 @@ class FakeDestination:
                 first = f"buffer {buffer.name} image {bad[0]} (frame {buffer.phase + bad[0] * buffer.every}) is not complete"
         events = sum(int((table != OPEN).sum()) for table in self._arrived.values())
         return DestinationStatus(
+            self._order.receiver,
             0.5,
             "pageable",
             first,

@@ -1,4 +1,4 @@
-"""A node with a fake engine as a process: `python -m rashpa.testing.fake_node emulator|receiver`."""
+"""A node with a fake engine as a process: `python -m rashpa.testing.fake_node emulator|receiver [NAME]`."""
 
 import sys
 
@@ -8,8 +8,8 @@ from rashpa.testing.fake_engine import FakeFactory
 
 def main() -> None:
     """Serves on any free port until its stdin is closed."""
-    role = sys.argv[1]
-    serve_node(role, role, FakeFactory(role), Listen(with_parent=True), "fake")
+    role, name = sys.argv[1], sys.argv[-1]
+    serve_node(role, name, FakeFactory(role), Listen(with_parent=True), "fake")
 
 
 if __name__ == "__main__":

@@ -104,6 +104,7 @@ def _destination() -> t.Destination:
         sinks=(t.Sink("null"),),
     )
     return t.Destination(
+        receiver="whole",
         link="verbs",
         peer_link="roce",
         bind_address="127.0.0.1",
@@ -143,7 +144,9 @@ def _destination_status() -> t.DestinationStatus:
         dtps=(dtp,),
     )
     first = "buffer full image 3 (frame 3): DTP 2 module 1 lost 4 lines"
-    return t.DestinationStatus(24.0, "transparent-huge", first, (t.Count("link", "packets", 312000),), (buffer,))
+    return t.DestinationStatus(
+        "whole", 24.0, "transparent-huge", first, (t.Count("link", "packets", 312000),), (buffer,)
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 import asyncio
+import io
 import json
 import re
 from pathlib import Path
@@ -8,10 +9,13 @@ import httpx
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
+from rich.console import Console
 
 from rashpa.cli.report import report_of, worst_latencies, write_report
 from rashpa.cli.report_html import bright_pixels, shares
-from rashpa.control.manager import Manager, Outcome
+from rashpa.cli.run_display import print_outcome
+from rashpa.control.manager import Manager
+from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import load_plan
 from rashpa.control.schemas import schema_path
 from rashpa.control.telegram import Latency
@@ -52,15 +56,28 @@ drop = 0.1
 VALIDATOR = Draft202012Validator(json.loads(schema_path("report.schema.json").read_text(encoding="utf-8")))
 
 
-@pytest.fixture
-def outcome(tmp_path: Path) -> Outcome:
+def outcome_of(tmp_path: Path, text: str, *receivers: str) -> Outcome:
     path = tmp_path / "run.toml"
-    path.write_text(RUN)
+    path.write_text(text)
+    roles = {"emulator": "emulator", **dict.fromkeys(receivers, "receiver")}
     apps = {
-        role: httpx.ASGITransport(NodeApp(Node(role, role, FakeFactory(role)), "test").starlette())
-        for role in ("emulator", "receiver")
+        name: httpx.ASGITransport(NodeApp(Node(name, role, FakeFactory(role)), "test").starlette())
+        for name, role in roles.items()
     }
     return asyncio.run(Manager(load_plan(path), transports=apps).run())
+
+
+@pytest.fixture
+def outcome(tmp_path: Path) -> Outcome:
+    return outcome_of(tmp_path, RUN, "receiver")
+
+
+@pytest.fixture
+def outcome_of_two(tmp_path: Path) -> Outcome:
+    two = RUN.replace(
+        '[[buffer]]\nname = "full"', '[[receiver]]\nname = "a"\n[[receiver]]\nname = "b"\n[[buffer]]\nname = "full"'
+    )
+    return outcome_of(tmp_path, two.replace('name = "third"\n', 'name = "third"\nreceiver = "b"\n'), "a", "b")
 
 
 def test_the_report_is_as_its_schema_says(outcome: Outcome, tmp_path: Path) -> None:
@@ -79,7 +96,7 @@ def test_the_report_is_as_its_schema_says(outcome: Outcome, tmp_path: Path) -> N
 
 
 def test_a_run_that_was_lost_has_a_report_too(outcome: Outcome, tmp_path: Path) -> None:
-    lost = Outcome(outcome.plan, problem="receiver <was> killed", receiver=outcome.receiver)
+    lost = Outcome(outcome.plan, problem="receiver <was> killed", receivers=outcome.receivers)
     as_json, as_html = write_report(lost, tmp_path, Path("run.toml"))
     report = json.loads(as_json.read_text(encoding="utf-8"))
     VALIDATOR.validate(report)
@@ -87,6 +104,58 @@ def test_a_run_that_was_lost_has_a_report_too(outcome: Outcome, tmp_path: Path) 
     assert report["injected"]["unexplained"] is None
     assert "receiver &lt;was&gt; killed" in as_html.read_text(encoding="utf-8")
     VALIDATOR.validate(report_of(Outcome(outcome.plan, problem="nothing started"), Path("run.toml")))
+
+
+def test_the_report_of_two_receivers_knows_where_each_buffer_lies(outcome_of_two: Outcome, tmp_path: Path) -> None:
+    as_json, as_html = write_report(outcome_of_two, tmp_path, Path("run.toml"))
+    report = json.loads(as_json.read_text(encoding="utf-8"))
+    VALIDATOR.validate(report)
+    assert report["run"]["good"]
+    assert [(buffer["name"], buffer["receiver"]) for buffer in report["buffers"]] == [("full", "a"), ("third", "b")]
+    first, second = report["receivers"]
+    assert (first["name"], first["buffers"], second["name"], second["buffers"]) == ("a", ["full"], "b", ["third"])
+    for entry in ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written"):
+        assert first["books"][entry] + second["books"][entry] == report["books"][entry]
+    assert first["link"]["events"] + second["link"]["events"] == report["link"]["events"]
+    assert set(report["software"]) == {"emulator", "a", "b"}
+    assert {notice["node"] for notice in report["notifications"]} == {"emulator", "a", "b"}
+    page = as_html.read_text(encoding="utf-8")
+    for text in ("full at a: completeness", "third at b: decision", "<h2>Receivers</h2>", "<th>receiver</th>"):
+        assert text in page
+
+
+def test_a_receiver_that_was_never_heard_is_in_the_report_with_open_books(
+    outcome_of_two: Outcome, tmp_path: Path
+) -> None:
+    del outcome_of_two.receivers["b"]
+    as_json, as_html = write_report(outcome_of_two, tmp_path, Path("run.toml"))
+    report = json.loads(as_json.read_text(encoding="utf-8"))
+    VALIDATOR.validate(report)
+    assert report["run"]["good"] is False
+    assert report["books"]["balanced"] is False
+    assert [(one["heard"], one["books"]["balanced"]) for one in report["receivers"]] == [(True, True), (False, False)]
+    assert "never heard" in as_html.read_text(encoding="utf-8")
+
+
+def test_a_report_from_before_there_were_several_receivers_is_still_one(outcome: Outcome) -> None:
+    report = report_of(outcome, Path("run.toml"))
+    assert [one["name"] for one in report["receivers"]] == ["receiver"]
+    del report["receivers"]
+    for buffer in report["buffers"]:
+        del buffer["receiver"]
+    VALIDATOR.validate(report)
+
+
+def test_the_closing_table_names_receivers_only_where_there_are_several(
+    outcome: Outcome, outcome_of_two: Outcome
+) -> None:
+    def shown(one: Outcome) -> str:
+        console = Console(record=True, width=120, file=io.StringIO())
+        print_outcome(console, one)
+        return console.export_text()
+
+    assert re.search(r"receiver\W+a\W+b\W", shown(outcome_of_two))
+    assert "receiver" not in shown(outcome)
 
 
 def test_the_page_needs_no_network(outcome: Outcome, tmp_path: Path) -> None:

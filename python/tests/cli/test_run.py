@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
-from rashpa.control.manager import Outcome
+from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import load_plan
 
 RUN = """\
@@ -40,8 +40,8 @@ def run_file(tmp_path: Path, frames: int = 60, rate_hz: float = 0.0) -> Path:
 
 @pytest.fixture
 def fake_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def command(role: str) -> tuple[str, ...]:
-        return (sys.executable, "-m", "rashpa.testing.fake_node", role)
+    def command(role: str, name: str) -> tuple[str, ...]:
+        return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
 
     monkeypatch.setattr("rashpa.cli.run.local_command", command)
 
@@ -75,6 +75,11 @@ def test_a_good_run_exits_with_0_shows_the_books_and_writes_the_report(tmp_path:
             "slots = 40\nregion = [0, 0, 65, 32]",
             "[0, 0, 65, 32] is not inside the assembled image [0, 0, 64, 32]",
         ),
+        (
+            "[[buffer]]\n",
+            '[[buffer]]\nreceiver = "far"\n',
+            "buffer[0].receiver: no receiver is named far; the file lists none",
+        ),
         ('kind = "pattern"\nwidth = 64\nheight = 32', 'kind = "directory"\npath = "gone"', "gone does not exist"),
     ],
 )
@@ -92,6 +97,44 @@ def test_check_shows_the_plan_and_starts_nothing(tmp_path: Path) -> None:
     assert "buffer full: 60 images of 64 × 32 pixels, 1 DTPs" in result.stdout
 
 
+TWO = """\
+[[receiver]]
+name = "whole"
+[[receiver]]
+name = "slice"
+[[buffer]]
+name = "full"
+slots = 40
+[[buffer]]
+name = "third"
+every = 3
+receiver = "slice"
+"""
+
+
+def two_receivers(tmp_path: Path) -> Path:
+    path = run_file(tmp_path)
+    path.write_text(path.read_text().partition("[[buffer]]")[0] + TWO)
+    return path
+
+
+def test_check_shows_which_receiver_a_buffer_has(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["run", "--check", str(two_receivers(tmp_path))])
+    assert result.exit_code == 0
+    assert "receiver slice: node local, address 127.0.0.1, 1 buffers, 1 DTPs" in result.stdout
+    assert "buffer third at slice: 20 images of 64 × 32 pixels" in result.stdout
+
+
+@pytest.mark.usefixtures("fake_nodes")
+def test_a_run_with_two_receivers_exits_with_0_and_shows_both(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["run", str(two_receivers(tmp_path)), "--report", str(tmp_path / "report")])
+    assert result.exit_code == 0, result.output
+    assert "slice" in result.stdout
+    assert "0 unexplained" in result.stdout
+    report = json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
+    assert [one["name"] for one in report["receivers"]] == ["whole", "slice"]
+
+
 def test_the_report_folder_must_be_possible(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = CliRunner().invoke(app, ["run", str(run_file(tmp_path)), "--report", str(tmp_path / "file")])
@@ -101,11 +144,11 @@ def test_the_report_folder_must_be_possible(tmp_path: Path) -> None:
 def test_ctrl_c_exits_with_130_and_names_the_first_missing_image(tmp_path: Path) -> None:
     code = (
         "import sys, rashpa.cli.run as run\n"
-        "run.local_command = lambda role: (sys.executable, '-m', 'rashpa.testing.fake_node', role)\n"
+        "run.local_command = lambda role, name: (sys.executable, '-m', 'rashpa.testing.fake_node', role, name)\n"
         "show = run.RunDisplay.show\n"
         "def told(self, progress):\n"
         "    show(self, progress)\n"
-        "    if progress.phase == 'running' and progress.receiver: print('RUNNING', flush=True)\n"
+        "    if progress.phase == 'running' and progress.receivers: print('RUNNING', flush=True)\n"
         "run.RunDisplay.show = told\n"
         "from rashpa.cli.main import app\n"
         "app(['run', '--quiet', sys.argv[1]])\n"

@@ -12,8 +12,9 @@ import pytest
 
 from rashpa.control import telegram
 from rashpa.control.local_node import LocalNode
-from rashpa.control.manager import Manager, Outcome, Progress
+from rashpa.control.manager import Manager
 from rashpa.control.node_client import NodeClient, NodeError
+from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.run_plan import Plan, load_plan
 from rashpa.node.node import Node
 from rashpa.node.server import NodeApp
@@ -66,8 +67,8 @@ def nodes(receiver: FakeFactory | None = None) -> dict[str, Node]:
     }
 
 
-def fake_command(role: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", "rashpa.testing.fake_node", role)
+def fake_command(role: str, name: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
 
 
 def run_here(plan: Plan, made: dict[str, Node], observer: Callable[[Progress], None] | None = None) -> Outcome:
@@ -184,7 +185,8 @@ def _run_and_strike(plan: Plan, strike: Callable[[Manager], None], after_images:
     struck: list[float] = []
 
     def observe(progress: Progress) -> None:
-        destination = progress.receiver.destination if progress.receiver else None
+        status = progress.receivers.get("receiver")
+        destination = status.destination if status else None
         if not struck and destination and destination.buffers[0].books.complete >= after_images:
             struck.append(time.monotonic())
             strike(manager)
@@ -261,7 +263,7 @@ def test_an_answer_that_is_no_telegram_is_explained() -> None:
 
 
 def test_a_run_in_which_nothing_happens_any_more_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rashpa.control.manager._STALL_S", 0.2)
+    monkeypatch.setattr("rashpa.control.stall._STALL_S", 0.2)
     monkeypatch.setattr("rashpa.testing.fake_engine.FakeDestination.stop", lambda self: None)
     plan = plan_of(tmp_path, "[faults]\ndead_modules = [{ module = 1, from_frame = 0 }]\n")
     outcome = run_here(plan, nodes())

@@ -169,12 +169,14 @@ def test_missing_recordings_are_said_once_with_the_folder_that_is_there(tmp_path
     assert "dataset.calibration" in second
 
 
-@pytest.mark.parametrize("name", ["01_first_light.toml", "02_faults.toml", "03_recorded_jungfrau.toml"])
+@pytest.mark.parametrize(
+    "name", ["01_first_light.toml", "02_faults.toml", "03_recorded_jungfrau.toml", "06_two_receivers.toml"]
+)
 def test_the_examples_can_be_planned(name: str) -> None:
     if "recorded" in name and not (EXAMPLES / "../../shared/data/jungfrau_m049").is_dir():
         pytest.skip("the recorded frames of ../shared/data are not here")
     plan = load_plan(EXAMPLES / name)
-    order = destination_telegram(plan)
+    order = destination_telegram(plan, plan.receivers[0])
     assert decode(encode(order)) == order
     count = len(plan.dtps)
     source = source_telegram(
@@ -188,7 +190,7 @@ def test_the_beam_centre_is_that_of_the_buffer(tmp_path: Path) -> None:
     plan = plan_of(
         tmp_path, text + '[[buffer]]\nname = "centre"\nregion = [8, 24, 16, 24]\n[[buffer.sink]]\nkind = "hdf5"\n'
     )
-    destination = destination_telegram(plan).destination
+    destination = destination_telegram(plan, plan.receivers[0]).destination
     assert destination is not None
     metadata = {parameter.name: parameter.value for parameter in destination.buffers[0].sinks[0].parameters}
     assert '"beam_center_x": 22.0, "beam_center_y": 11.0' in metadata["metadata"]
@@ -206,7 +208,7 @@ def test_rectangles_meet_or_do_not() -> None:
 def test_each_side_is_told_its_own_link_and_that_of_the_other(tmp_path: Path) -> None:
     link = '[link]\ndestination = "verbs"\nreceiver_device = "rxe0"\nverify = "sampled"\n'
     plan = plan_of(tmp_path, HEAD + link + FULL)
-    destination = destination_telegram(plan).destination
+    destination = destination_telegram(plan, plan.receivers[0]).destination
     assert destination is not None
     assert (destination.link, destination.peer_link) == ("verbs", "roce")
     assert (destination.verbs.device, destination.verbs.verify) == ("rxe0", "sampled")
@@ -219,7 +221,7 @@ def test_each_side_is_told_its_own_link_and_that_of_the_other(tmp_path: Path) ->
 
 def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, HEAD + '[link]\nkind = "pcie"\nverify = "off"\n' + FULL)
-    destination = destination_telegram(plan).destination
+    destination = destination_telegram(plan, plan.receivers[0]).destination
     assert destination is not None
     assert (destination.link, destination.peer_link, destination.verbs.verify) == ("pcie", "pcie", "off")
     ends = [Endpoint("/proc/4711/fd/12", 0, number, 3735928559, 0) for number in range(len(plan.dtps))]

@@ -100,7 +100,7 @@ def test_numbers_keep_their_exact_value() -> None:
     latency = telegram.Latency("ready", 2**63, 0.1, 1e-300, float("inf"))
     buffer = telegram.BufferStatus("b", "", "", "", 0, 0, telegram.Books(), (), (latency,), ())
     status = telegram.Status(
-        "r", "receiver", "idle", destination=telegram.DestinationStatus(1 / 3, "", "", (), (buffer,))
+        "r", "receiver", "idle", destination=telegram.DestinationStatus("receiver", 1 / 3, "", "", (), (buffer,))
     )
     assert decode(encode(status)) == status
 

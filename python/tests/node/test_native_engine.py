@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from rashpa.control import telegram
-from rashpa.control.manager import Manager, Outcome
+from rashpa.control.manager import Manager
+from rashpa.control.outcome import Outcome
 from rashpa.control.plan_telegrams import destination_telegram
 from rashpa.control.run_plan import load_plan
 from rashpa.node.engine import EngineError
@@ -85,8 +86,7 @@ def test_a_run_over_roce_arrives_complete_and_is_in_the_file(tmp_path: Path) -> 
     outcome, _ = run_native(tmp_path)
     assert outcome.good, outcome.problem
     assert outcome.books.expected == outcome.books.complete == 200 + 40
-    assert outcome.destination is not None
-    assert [latency.stage for latency in outcome.destination.buffers[0].latencies] == ["ready", "decision", "written"]
+    assert [latency.stage for latency in outcome.buffers[0].latencies] == ["ready", "decision", "written"]
     with h5py.File(tmp_path / "out" / "native_full_master.h5") as file:
         assert file["/entry/rashpa/frame_number"][()].tolist() == list(range(200))
         assert file["/entry/rashpa/books/written"][()] == 200
@@ -101,8 +101,7 @@ def test_a_run_over_shared_memory_arrives_complete_and_its_file_names_the_proof(
     outcome, _ = run_native(tmp_path, link=f'kind = "pcie"\nverify = "{verify}"\nthreads = 2')
     assert outcome.good, outcome.problem
     assert outcome.books.expected == outcome.books.complete == 200 + 40
-    assert outcome.destination is not None
-    assert outcome.destination.memory == "shared-pageable"
+    assert outcome.destinations["receiver"].memory == "shared-pageable"
     with h5py.File(tmp_path / "out" / "native_full_master.h5") as file:
         assert file["/entry/rashpa"].attrs["proof"].decode() == proof
 
@@ -118,8 +117,9 @@ def test_a_transport_that_the_links_do_not_have_is_refused(tmp_path: Path) -> No
     path = tmp_path / "run.toml"
     text = RUN.format(frames=20, output=tmp_path / "out", port=0)
     path.write_text(text.replace("[link]\n", '[link]\ntransport = "ud"\nkind = "verbs"\n'))
+    plan = load_plan(path)
     with pytest.raises(EngineError, match="transport ud needs the link roce on both sides"):
-        NativeFactory("receiver").make(destination_telegram(load_plan(path)))
+        NativeFactory("receiver").make(destination_telegram(plan, plan.receivers[0]))
 
 
 def test_a_reliable_connection_repairs_what_is_dropped(tmp_path: Path) -> None:

@@ -22,21 +22,23 @@ def test_older_files_are_in_the_way_unless_they_may_be_replaced(prefix: Path) ->
     assert (prefix.parent / NAMES[0]).read_text() == "old"
 
 
-def test_older_files_go_once_the_new_run_is_configured(prefix: Path) -> None:
+def test_older_files_go_once_the_new_run_begins(prefix: Path) -> None:
     output = OutputFiles()
     output.claim(prefix, "replace")
     assert not (prefix.parent / NAMES[0]).exists()
     (prefix.parent / NAMES[0]).write_text("new")
     output.keep_new()
+    output.restore_old()  # a run that began keeps its files, however it ends
     assert {path.name for path in prefix.parent.iterdir()} == {NAMES[0], *OTHERS}
 
 
-def test_older_files_come_back_when_the_configuration_fails(prefix: Path) -> None:
+def test_older_files_come_back_when_the_run_never_begins(prefix: Path) -> None:
     output = OutputFiles()
     output.claim(prefix, "replace")
     (prefix.parent / NAMES[0]).write_text("new")
     (prefix.parent / "run_full_data_000002.h5").write_text("new")
-    output.restore_old()
+    for _ in range(2):
+        output.restore_old()
     assert {path.name: path.read_text() for path in prefix.parent.iterdir()} == dict.fromkeys((*NAMES, *OTHERS), "old")
 
 

@@ -88,6 +88,9 @@ def test_metrics_have_the_names_of_the_field() -> None:
         }
         assert frames["expected", "", "full", ""] == 2400
         assert ("complete", "1", "full", "2") in frames
+        of_buffers = [sample for sample in samples if "buffer" in sample.labels]
+        assert {sample.name for sample in of_buffers} >= {"rashpa_frames_total", "rashpa_bytes_stored_total"}
+        assert {sample.labels["receiver"] for sample in of_buffers} == {"whole"}
         names = {sample.name for sample in samples}
         assert {"rashpa_bytes_received_total", "rashpa_stack_ready_seconds", "rashpa_build_info"} <= names
         build = next(sample for sample in samples if sample.name == "rashpa_build_info")

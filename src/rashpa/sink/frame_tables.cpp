@@ -69,6 +69,7 @@ FrameTables::FrameTables(hid_t entry, const NxmxMetadata& metadata, const std::s
       lost_lines_(h5::column<std::uint32_t>(lost_.get(), "lines", kRows)) {
   h5::text_attribute(group_.get(), "description", "One row for every image of the run, stored or not");
   h5::text_attribute(group_.get(), "buffer", buffer);
+  h5::text_attribute(group_.get(), "receiver", metadata.receiver);
   h5::text_attribute(group_.get(), "software_version", metadata.software_version);
   h5::text_attribute(group_.get(), "proof", metadata.proof);
   h5::texts_attribute(group_.get(), "labels", metadata.labels);

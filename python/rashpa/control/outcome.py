@@ -1,0 +1,110 @@
+"""What is known of a run: while it lasts, and at its end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rashpa.control import telegram
+from rashpa.control.accounting import BufferAccount
+from rashpa.control.run_plan import Plan
+from rashpa.control.telegram import Books, BufferStatus, Capabilities, DestinationStatus, Status
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known of a run while it lasts; `receivers` by name, those that have said something."""
+
+    phase: str
+    frames: int
+    elapsed_s: float
+    emulator: Status | None = None
+    receivers: Mapping[str, Status] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """From the first packet to the last decision of any receiver."""
+
+    elapsed_s: float
+    frames_per_s: float  # of the detector
+    images_per_s: float  # arrived images of all buffers
+    payload_gb_per_s: float  # pixels of accepted packets, 10⁹ bytes
+
+
+@dataclass
+class Outcome:
+    """What is known at the end. `problem` is empty when the run came to its regular end; `capabilities` by the name of the node, `receivers` by
+    theirs; a receiver that was lost stands there as it was last heard."""
+
+    plan: Plan
+    problem: str = ""
+    interrupted: bool = False
+    capabilities: dict[str, Capabilities] = field(default_factory=dict)
+    emulator: Status | None = None
+    receivers: dict[str, Status] = field(default_factory=dict)
+    fates: dict[int, bytes] = field(default_factory=dict)
+    completeness: dict[str, bytes] = field(default_factory=dict)
+    decisions: dict[str, bytes] = field(default_factory=dict)
+    accounts: tuple[BufferAccount, ...] = ()
+    acquisition_s: float = 0.0
+    refused: bool = False  # before anything was started: the input does not fit the machines
+
+    @property
+    def destinations(self) -> dict[str, DestinationStatus]:
+        """By receiver, in the order of the plan; those that have counters."""
+        statuses = ((receiver.name, self.receivers.get(receiver.name)) for receiver in self.plan.receivers)
+        return {name: status.destination for name, status in statuses if status and status.destination}
+
+    @property
+    def buffers(self) -> tuple[BufferStatus, ...]:
+        """What is known of buffers, in the order of the plan."""
+        known = {buffer.name: buffer for status in self.destinations.values() for buffer in status.buffers}
+        names = (buffer.section.name for buffer in self.plan.buffers)
+        return tuple(known[name] for name in names if name in known)
+
+    @property
+    def books(self) -> Books:
+        """Over all buffers."""
+        return sum((buffer.books for buffer in self.buffers), Books())
+
+    @property
+    def link_counts(self) -> dict[str, int]:
+        """Over all receivers."""
+        total: dict[str, int] = {}
+        for status in self.destinations.values():
+            for name, value in telegram.count_of(status.counts, "link").items():
+                total[name] = total.get(name, 0) + value
+        return total
+
+    @property
+    def rates(self) -> Rates:
+        """All 0 when nothing arrived."""
+        elapsed = max((status.elapsed_s for status in self.destinations.values()), default=0.0)
+        if elapsed <= 0:
+            return Rates(0.0, 0.0, 0.0, 0.0)
+        books = self.books
+        every = {buffer.section.name: buffer.section.every for buffer in self.plan.buffers}
+        decided = max((every[buffer.name] * buffer.books.decided for buffer in self.buffers), default=0)
+        frames = min(decided, self.plan.file.run.frames)
+        payload = self.link_counts.get("payload_bytes", 0)
+        return Rates(elapsed, frames / elapsed, (books.complete + books.partial) / elapsed, payload / elapsed / 1e9)
+
+    @property
+    def balanced(self) -> bool:
+        """Whether the books of every buffer are known and balance."""
+        buffers = self.buffers
+        return len(buffers) == len(self.plan.buffers) and all(buffer.books.balanced for buffer in buffers)
+
+    @property
+    def unexplained(self) -> int:
+        return sum(account.unexplained for account in self.accounts)
+
+    @property
+    def good(self) -> bool:
+        """Regular end, books that balance, and nothing that the emulator's log does not explain."""
+        return (
+            not self.problem
+            and not self.interrupted
+            and self.balanced
+            and bool(self.accounts)
+            and self.unexplained == 0
+        )

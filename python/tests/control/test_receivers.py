@@ -1,0 +1,187 @@
+"""Several receivers in one run file: what each is told, and what they must not share."""
+
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.capacity import CapacityError, cautions, check_capacity
+from rashpa.control.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.run_file_reader import RunFileError
+from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.telegram import Capabilities, Destination, Endpoint, Placement
+from rashpa.control.telegram_xml import decode, encode
+from rashpa.testing.fake_engine import FakeFactory
+
+HEAD = """\
+[run]
+name = "plan"
+frames = 100
+[detector]
+width = 1000
+height = 500
+rate_hz = 1000.0
+[dataset]
+kind = "pattern"
+width = 1000
+height = 500
+"""
+BUFFERS = """\
+[[buffer]]
+name = "full"
+[[buffer]]
+name = "part"
+receiver = "b"
+region = [0, 0, 100, 50]
+[[buffer]]
+name = "small"
+region = [0, 0, 10, 10]
+"""
+TWO = '[link]\nport = 0\n[[receiver]]\nname = "a"\n[[receiver]]\nname = "b"\n'
+
+
+def plan_of(tmp_path: Path, text: str) -> Plan:
+    path = tmp_path / "plan.toml"
+    path.write_text(HEAD + text)
+    return load_plan(path)
+
+
+def told(plan: Plan) -> list[Destination]:
+    orders = [destination_telegram(plan, receiver) for receiver in plan.receivers]
+    for order in orders:
+        assert decode(encode(order)) == order
+    return [order.destination for order in orders if order.destination is not None]
+
+
+def test_a_run_file_without_receivers_has_one_as_link_and_nodes_say(tmp_path: Path) -> None:
+    link = (
+        '[link]\nport = 5000\nthreads = 2\nreceiver_address = "::1"\nreceiver_processor = 3\nreceiver_device = "rxe0"\n'
+    )
+    nodes = '[nodes]\nreceiver = "https://far:4781"\n'
+    plan = plan_of(tmp_path, link + nodes + BUFFERS.replace('receiver = "b"\n', ""))
+    (one,) = plan.receivers
+    assert (one.name, one.label, one.shown_name, one.node) == ("receiver", "receiver", "", "https://far:4781")
+    (order,) = told(plan)
+    assert (order.bind_address, order.port, order.link_threads, order.first_processor) == ("::1", 5000, 2, 3)
+    assert order.verbs.device == "rxe0"
+    assert [buffer.name for buffer in order.buffers] == ["full", "part", "small"]
+
+
+def test_a_receiver_is_told_its_own_buffers_with_its_own_values_and_the_links_where_it_has_none(tmp_path: Path) -> None:
+    own = 'address = "127.0.0.2"\nport = 6000\nthreads = 3\nprocessor = 5\ndevice = "rxe1"\n'
+    first, second = told(plan_of(tmp_path, TWO + own + BUFFERS))
+    assert (first.receiver, first.bind_address, first.port, first.link_threads) == ("a", "127.0.0.1", 0, 1)
+    assert (first.first_processor, first.verbs.device) == (-1, "")
+    assert (second.receiver, second.bind_address, second.port, second.link_threads) == ("b", "127.0.0.2", 6000, 3)
+    assert (second.first_processor, second.verbs.device) == (5, "rxe1")
+    assert [buffer.name for buffer in first.buffers] == ["full", "small"]
+    assert [buffer.name for buffer in second.buffers] == ["part"]
+
+
+def test_the_emulator_is_told_the_destination_of_each_dtp(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, TWO + BUFFERS)
+    assert [[dtp.id for dtp in plan.dtps_of(name)] for name in ("a", "b")] == [[0, 2], [1]]
+    ends = [Endpoint("127.0.0.1", 7000 + number, number, 1, 0) for number in range(3)]
+    source = source_telegram(plan, ends, [Placement(0, 1, 2, 0, 1, 1, 1, 9)] * 3).source
+    assert source is not None
+    assert [(dtp.id, dtp.destination.port) for dtp in source.dtps] == [(0, 7000), (1, 7001), (2, 7002)]
+
+
+def receivers(*tables: str, link: str = "") -> str:
+    return f"[link]\n{link}" + "".join(f"[[receiver]]\n{table}" for table in tables) + BUFFERS
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (BUFFERS, "buffer[1].receiver: no receiver is named b; the file lists none: add [[receiver]]"),
+        (
+            receivers('name = "a"\n', 'name = "c"\n', link="port = 0\n"),
+            "plan.toml:22: buffer[1].receiver: no receiver is named b; there are a, c",
+        ),
+        (
+            receivers('name = "a"\n', 'name = "b"\n', 'name = "c"\n', link="port = 0\n"),
+            'plan.toml:19: receiver[2].name: no buffer lies at receiver c; give it one ([[buffer]] receiver = "c")',
+        ),
+        (
+            receivers('name = "a"\n', 'name = "b"\n'),
+            "receiver[1].port: receiver a listens on 127.0.0.1 port 4791, receiver b on 127.0.0.1 port 4791; give each its own port or address",
+        ),
+        (
+            receivers('name = "a"\nport = 5000\nthreads = 4\n', 'name = "b"\nport = 5003\n'),
+            "plan.toml:19: receiver[1].port: receiver a listens on 127.0.0.1 port 5000 … 5003, receiver b on 127.0.0.1 port 5003",
+        ),
+        (receivers('name = "a"\n', 'name = "b"\naddress = "0.0.0.0"\n'), "receiver b on 0.0.0.0 port 4791"),
+        (receivers('name = "a"\n', 'name = "b"\nport = 65535\nthreads = 2\n'), "end at port 65536"),
+        (receivers('name = "b"\n', 'name = "b"\n', link="port = 0\n"), "b is the name of an earlier receiver"),
+        (receivers('name = "emulator"\n', 'name = "b"\n', link="port = 0\n"), "emulator is the name of the other side"),
+        (receivers('name = "a b"\n', 'name = "b"\n'), "receiver[0].name: string should match pattern"),
+        (receivers('name = "a"\nnodes = "local"\n', 'name = "b"\n'), 'no such key; did you mean "node"?'),
+        (
+            receivers('name = "a"\nnode = "https://h:1"\n', 'name = "b"\nnode = "https://h:1/"\n', link="port = 0\n"),
+            "receiver[1].node: receiver a and receiver b are both the node https://h:1",
+        ),
+        (
+            receivers('name = "a"\n', 'name = "b"\nnode = "http://far:1"\n', link="port = 0\n"),
+            "plan.toml:18: receiver[1].node: http://far:1; nodes elsewhere are reached by https",
+        ),
+        (
+            receivers('name = "a"\n', 'name = "b"\n', link="port = 0\n").replace('"part"', '"full"'),
+            "buffer[1].name: full is the name of an earlier buffer",
+        ),
+    ],
+)
+def test_what_receivers_must_not_share_or_lack_is_refused_with_its_place(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(RunFileError) as caught:
+        plan_of(tmp_path, text)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        receivers('name = "a"\nport = 5000\nthreads = 4\n', 'name = "b"\nport = 5004\n'),
+        receivers('name = "a"\n', 'name = "b"\naddress = "127.0.0.2"\n'),
+        receivers('name = "a"\naddress = "::"\n', 'name = "b"\naddress = "0.0.0.0"\n'),
+        receivers('name = "a"\naddress = "0.0.0.0"\n', 'name = "b"\nnode = "https://far:1"\naddress = "10.0.0.1"\n'),
+        receivers('name = "a"\n', 'name = "b"\n', link='kind = "pcie"\n'),
+        receivers('name = "a"\n', 'name = "b"\n', link='destination = "verbs"\n'),
+    ],
+)
+def test_receivers_that_do_not_meet_are_planned(tmp_path: Path, text: str) -> None:
+    assert len(plan_of(tmp_path, text).receivers) == 2
+
+
+def test_receivers_of_one_machine_on_the_same_processors_are_cautioned_about(tmp_path: Path) -> None:
+    text = receivers('name = "a"\n', 'name = "b"\n', link="port = 0\nreceiver_processor = 4\n")
+    (caution,) = cautions(plan_of(tmp_path, text))
+    assert "receiver a and receiver b both begin at processor 4" in caution
+    assert cautions(plan_of(tmp_path, text.replace('name = "b"\n', 'name = "b"\nprocessor = 6\n', 1))) == []
+
+
+def can(name: str, bytes_per_s: int = 0, memory_bytes: int = 0) -> Capabilities:
+    role = "emulator" if name == "emulator" else "receiver"
+    return FakeFactory(role, bytes_per_s, memory_bytes).capabilities(name)
+
+
+def test_each_receiver_is_held_to_what_it_is_sent_itself(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, TWO + BUFFERS)  # 1 GB/s and a little to a, 10 MB/s to b
+    check_capacity(plan, can("emulator"), {"a": can("receiver a", 1_100_000_000), "b": can("receiver b", 11_000_000)})
+    with pytest.raises(CapacityError) as caught:
+        check_capacity(plan, can("emulator"), {"a": can("receiver a", 1_100_000_000), "b": can("host7", 5_000_000)})
+    assert "the DTPs carry 0.01 GB/s, link roce of receiver b (host7) 0.01 GB/s" in str(caught.value)
+    assert "every = 2 in buffer[1] (part)" in str(caught.value)
+    with pytest.raises(CapacityError, match=r"carry 1\.01 GB/s, link roce of emulator 1\.00 GB/s"):
+        check_capacity(plan, can("emulator", 1_005_000_000), {"a": can("receiver a"), "b": can("receiver b")})
+
+
+def test_receivers_of_one_machine_share_its_memory(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, TWO + BUFFERS)  # 40 MB and 0.4 MB
+    enough = {name: can(f"receiver {name}", memory_bytes=40_420_000) for name in ("a", "b")}
+    check_capacity(plan, can("emulator"), enough)
+    short = {name: can(f"receiver {name}", memory_bytes=40_200_000) for name in ("a", "b")}
+    with pytest.raises(
+        CapacityError, match=r"receiver a and receiver b have together 0\.0 GiB free; what fits: slots = 30"
+    ):
+        check_capacity(plan, can("emulator"), short)
+    far = plan_of(tmp_path, TWO + 'node = "https://far:1"\n' + BUFFERS)
+    check_capacity(far, can("emulator"), short)
