@@ -55,7 +55,10 @@ class Machine:
             self._qemu = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
         self._share = share
         try:
-            line = self._line(time.monotonic() + BOOT_S)
+            try:
+                line = self._line(time.monotonic() + BOOT_S)
+            except TimeoutError:
+                line = "nothing"
             if line != "ready":
                 raise MachineError(self._story(f"vm: the machine said {line!r} instead of ready"))
         except BaseException:
@@ -67,17 +70,28 @@ class Machine:
         files = self._run / name
         files.mkdir(exist_ok=True)
         (self._run / f"{name}.sh").write_text(f"OUT=/host/run/{name}\n. /guest/functions\n{script}")
-        self._say(f"run {name} {timeout_s}")
-        end = time.monotonic() + timeout_s + 15
-        line = self._line(end)
-        word, _, rest = line.partition(" ")
-        if word != "done" or rest.split()[0] != name:
-            raise MachineError(self._story(f"vm: the machine answered {line!r} to {name}"))
+        status = self._ask(name, timeout_s)
         output = (self._run / f"{name}.out").read_text(errors="replace")
         kernel = (self._run / f"{name}.kernel").read_text(errors="replace")
-        result = Result(name, int(rest.split()[1]), output, kernel, files, self._share / "logs" / f"{name}.log")
+        result = Result(name, status, output, kernel, files, self._share / "logs" / f"{name}.log")
         self._write_log(result, script)
         return result
+
+    def _ask(self, name: str, timeout_s: int) -> int:
+        """Requests and answers are files: the serial line wakes the machine up, and may lose characters on a busy host."""
+        answer = self._run / f"{name}.status"
+        answer.unlink(missing_ok=True)
+        partial = self._run / "request.partial"
+        partial.write_text(f"{name} {timeout_s}\n")
+        partial.rename(self._run / "request")
+        self._say("look")
+        end = time.monotonic() + timeout_s + 15
+        while not answer.exists():
+            if time.monotonic() > end:
+                raise MachineError(self._story(f"vm: the machine does not answer to {name}"))
+            with contextlib.suppress(TimeoutError):
+                self._line(min(end, time.monotonic() + 0.5))
+        return int(answer.read_text())
 
     def _write_log(self, result: Result, script: str) -> None:
         parts = [("script", script), ("output", result.output), ("kernel", result.kernel)]
@@ -110,7 +124,7 @@ class Machine:
             selector.register(self._qemu.stdout, selectors.EVENT_READ)
             while b"\n" not in self._buffer:
                 if not selector.select(max(0.0, end - time.monotonic())):
-                    raise MachineError(self._story("vm: the machine does not answer"))
+                    raise TimeoutError
                 data = os.read(self._qemu.stdout.fileno(), 4096)
                 if not data:
                     raise MachineError(self._story(f"vm: the machine went off (exit status {self._qemu.wait()})"))
