@@ -5,7 +5,6 @@ The only place of the control plane that imports rashpa._native, and only when a
 
 import contextlib
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -212,7 +211,6 @@ class NativeDestination:
         self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
         self._output = OutputFiles()
-        self._ending = threading.Lock()  # Abort may come while the watcher of the run ends it
         try:
             with _native_errors(module):
                 config = receiver_config(module, order, run, self._output)
@@ -251,14 +249,14 @@ class NativeDestination:
             self._engine.finish()
 
     def abort(self) -> None:
-        with self._ending, _native_errors(self._module):
+        with _native_errors(self._module):
             self._engine.stop()
         self._output.restore_old()  # where the run never began, because another node could not
 
     def wait(self, timeout_s: float) -> bool:
         if not self._engine.wait(timeout_s):
             return bool(self._engine.status().state == "stopped")
-        with self._ending, _native_errors(self._module):
+        with _native_errors(self._module):
             self._engine.stop()  # completes the files; the books stay as they are
         return True
 

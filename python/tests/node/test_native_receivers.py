@@ -2,8 +2,6 @@
 
 import asyncio
 import socket
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import h5py
@@ -13,7 +11,6 @@ import pytest
 from rashpa.control import telegram
 from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome
-from rashpa.control.plan_telegrams import destination_telegram
 from rashpa.control.run_plan import load_plan
 from rashpa.node.node import Node
 from rashpa.node.server import NodeApp
@@ -199,34 +196,3 @@ def test_files_of_an_earlier_run_stay_when_another_node_cannot_begin(tmp_path: P
     assert outcome.refused
     assert f"port {port}" in outcome.problem
     assert {path.name: path.stat().st_ino for path in (tmp_path / "out").iterdir()} == earlier
-
-
-def test_an_abort_that_meets_the_end_of_the_run_does_not_stop_the_engine_twice_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "run.toml"
-    path.write_text(
-        RUN.format(frames=20, output=tmp_path / "out", existing="refuse", link="port = 0", whole="", slice="")
-    )
-    plan = load_plan(path)
-    engine = NativeFactory("receiver").make(destination_telegram(plan, plan.receivers[0]))
-    inside: list[int] = []
-    most: list[int] = []
-
-    class Slow:
-        """Its end takes a while."""
-
-        def stop(self) -> None:
-            inside.append(1)
-            most.append(len(inside))
-            time.sleep(0.2)
-            inside.pop()
-
-        def wait(self, timeout_s: float) -> bool:
-            return True
-
-    monkeypatch.setattr(engine, "_engine", Slow())
-    with ThreadPoolExecutor(2) as threads:
-        for end in [threads.submit(engine.wait, 0.1), threads.submit(engine.abort)]:
-            end.result()
-    assert most == [1, 1]

@@ -169,6 +169,7 @@ void Receiver::start() {
 void Receiver::finish() { scheduler_->finish(); }
 
 void Receiver::stop() noexcept {
+  const std::lock_guard lock(stopping_);
   const State before = state_.load();
   if (before == State::stopped) return;
   link_->stop();

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,7 @@ class Receiver {
   /// Nothing more will be sent: open images are closed when their deadline has passed.
   void finish();
   /// Ends everything at once: open images are missing, what has arrived is decided and written. Bounded by the sinks.
+  /// Any thread; a call that finds another one at it waits for it.
   void stop() noexcept;
   /// True when every expected image is decided and written within `timeout_s`.
   [[nodiscard]] bool wait(double timeout_s) const;
@@ -99,6 +101,7 @@ class Receiver {
   std::vector<std::unique_ptr<Line>> lines_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::atomic<State> state_{State::configured};
+  std::mutex stopping_;
 };
 
 }  // namespace rashpa::receiver
