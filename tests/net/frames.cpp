@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <stdexcept>
+#include <type_traits>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/link/roce/gid.hpp"
@@ -104,8 +106,17 @@ roce::Packet Target::line(std::uint32_t number) const {
 link::ReceiverStats Target::after(std::uint64_t packets) const {
   const std::int64_t end = now_ns() + 10'000'000'000;
   while (receiver_->stats().packets < packets && now_ns() < end) usleep(200);
-  EXPECT_EQ(receiver_->stats().packets, packets);
-  return receiver_->stats();
+  // A packet is counted before what becomes of it is: until nothing has changed for a while.
+  static_assert(std::has_unique_object_representations_v<link::ReceiverStats>);
+  constexpr std::int64_t kQuietNs = 100'000'000;
+  link::ReceiverStats known = receiver_->stats();
+  for (std::int64_t since = now_ns(); now_ns() - since < kQuietNs && now_ns() < end; usleep(1000)) {
+    const link::ReceiverStats stats = receiver_->stats();
+    if (std::memcmp(&stats, &known, sizeof stats) != 0) since = now_ns();
+    known = stats;
+  }
+  EXPECT_EQ(known.packets, packets);
+  return known;
 }
 
 }  // namespace rashpa::net
