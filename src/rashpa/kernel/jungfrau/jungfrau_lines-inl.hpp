@@ -41,11 +41,6 @@ HWY_INLINE std::uint32_t tap(const Block& block, const Part& part, PhotonVector 
   return static_cast<std::uint32_t>(hn::CountTrue(d, bright));
 }
 
-HWY_INLINE PhotonVector g0_photons(WordVector words, const Constants& g0) {
-  return rounded(corrected(even_of(words), g0.pedestal_even, g0.factor_even),
-                 corrected(odd_of(words), g0.pedestal_odd, g0.factor_odd));
-}
-
 /// The vector at pixel `at` of one image, out past the caches as if in G0.
 template <bool kCount, bool kMark>
 HWY_INLINE std::uint32_t stream_g0(const Block& block, const Part& part, WordVector words, const Constants& g0,
@@ -62,8 +57,7 @@ template <bool kCount, bool kMark>
 HWY_INLINE std::uint32_t stream_g0(const Block&, const Part&, WordVector words, const Constants& g0, std::size_t at,
                                    float* out) {
   HWY_ALIGN float pairs[hn::MaxLanes(Words())];
-  hn::StoreInterleaved2(corrected(even_of(words), g0.pedestal_even, g0.factor_even),
-                        corrected(odd_of(words), g0.pedestal_odd, g0.factor_odd), Float(), pairs);
+  store_g0(words, g0, pairs);
   stream_pairs(pairs, out + at);
   return 0;
 }

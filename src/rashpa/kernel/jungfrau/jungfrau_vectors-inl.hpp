@@ -173,10 +173,13 @@ HWY_INLINE std::uint32_t invalid_in(std::uint64_t bits, std::size_t pixel) {
   return static_cast<std::uint32_t>(std::popcount(some));
 }
 
+HWY_INLINE PhotonVector g0_photons(WordVector words, const Constants& g0) {
+  return rounded(corrected(even_of(words), g0.pedestal_even, g0.factor_even),
+                 corrected(odd_of(words), g0.pedestal_odd, g0.factor_odd));
+}
+
 HWY_INLINE void store_g0(WordVector words, const Constants& g0, std::int16_t* to) {
-  const auto photons = rounded(corrected(even_of(words), g0.pedestal_even, g0.factor_even),
-                               corrected(odd_of(words), g0.pedestal_odd, g0.factor_odd));
-  hn::Store(photons, Photons(), to);
+  hn::Store(g0_photons(words, g0), Photons(), to);
 }
 HWY_INLINE void store_g0(WordVector words, const Constants& g0, float* to) {
   hn::StoreInterleaved2(corrected(even_of(words), g0.pedestal_even, g0.factor_even),
