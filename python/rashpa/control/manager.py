@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 Observer = Callable[[Progress], None]
 
 
-def _ignore(progress: Progress) -> None:
+def unobserved(progress: Progress) -> None:
     """Nobody watches."""
 
 
@@ -43,7 +43,7 @@ class Manager:
     def __init__(
         self,
         plan: Plan,
-        observer: Observer = _ignore,
+        observer: Observer = unobserved,
         token: str = "",
         command: Callable[[str, str], tuple[str, ...]] = local_command,
         transports: Mapping[str, httpx.AsyncBaseTransport] | None = None,

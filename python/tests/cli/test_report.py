@@ -1,11 +1,9 @@
-import asyncio
 import io
 import json
 import re
 from pathlib import Path
 
 import h5py
-import httpx
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
@@ -14,14 +12,13 @@ from rich.console import Console
 from rashpa.cli.report import report_of, worst_latencies, write_report
 from rashpa.cli.report_html import bright_pixels, shares
 from rashpa.cli.run_display import print_outcome
-from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import load_plan
 from rashpa.control.schemas import schema_path
 from rashpa.control.telegram import Latency
 from rashpa.node.node import Node
-from rashpa.node.server import NodeApp
 from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.in_process import run_in_process
 
 RUN = """\
 [run]
@@ -60,11 +57,8 @@ def outcome_of(tmp_path: Path, text: str, *receivers: str) -> Outcome:
     path = tmp_path / "run.toml"
     path.write_text(text)
     roles = {"emulator": "emulator", **dict.fromkeys(receivers, "receiver")}
-    apps = {
-        name: httpx.ASGITransport(NodeApp(Node(name, role, FakeFactory(role)), "test").starlette())
-        for name, role in roles.items()
-    }
-    return asyncio.run(Manager(load_plan(path), transports=apps).run())
+    nodes = {name: Node(name, role, FakeFactory(role)) for name, role in roles.items()}
+    return run_in_process(load_plan(path), nodes)
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.run_plan import Plan, load_plan
 from rashpa.node.node import Node
-from rashpa.node.server import NodeApp
 from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.in_process import run_in_process, transports_of
 
 RUN = """\
 [run]
@@ -71,16 +71,10 @@ def fake_command(role: str, name: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
 
 
-def run_here(plan: Plan, made: dict[str, Node], observer: Callable[[Progress], None] | None = None) -> Outcome:
-    transports = {role: httpx.ASGITransport(NodeApp(node, "test").starlette()) for role, node in made.items()}
-    manager = Manager(plan, observer or (lambda progress: None), transports=transports)
-    return asyncio.run(manager.run())
-
-
 def test_a_run_without_faults_ends_with_balanced_books(tmp_path: Path) -> None:
     phases: list[str] = []
     made = nodes()
-    outcome = run_here(plan_of(tmp_path), made, lambda progress: phases.append(progress.phase))
+    outcome = run_in_process(plan_of(tmp_path), made, lambda progress: phases.append(progress.phase))
     assert outcome.good, outcome.problem
     assert outcome.books.expected == 120 + 24 == outcome.books.complete
     assert outcome.books.accepted == outcome.books.written
@@ -93,12 +87,12 @@ def test_a_run_without_faults_ends_with_balanced_books(tmp_path: Path) -> None:
 def test_nodes_that_stay_up_take_the_next_run(tmp_path: Path) -> None:
     made = nodes()
     for _ in range(2):
-        assert run_here(plan_of(tmp_path), made).good
+        assert run_in_process(plan_of(tmp_path), made).good
 
 
 def test_what_the_log_says_is_found_by_the_receiver(tmp_path: Path) -> None:
     faults = "[faults]\nseed = 4\ndrop = 0.1\ndead_modules = [{ module = 1, from_frame = 100 }, { module = 0, from_frame = 110 }]\n"
-    outcome = run_here(plan_of(tmp_path, faults), nodes())
+    outcome = run_in_process(plan_of(tmp_path, faults), nodes())
     assert outcome.good, outcome.problem
     full = outcome.accounts[0]
     assert full.expected_missing == 10
@@ -125,7 +119,7 @@ class LyingFactory(FakeFactory):
 
 
 def test_an_image_that_the_log_does_not_explain_makes_the_run_fail(tmp_path: Path) -> None:
-    outcome = run_here(plan_of(tmp_path, "[faults]\ndrop = 0.2\n"), nodes(LyingFactory("receiver")))
+    outcome = run_in_process(plan_of(tmp_path, "[faults]\ndrop = 0.2\n"), nodes(LyingFactory("receiver")))
     assert outcome.balanced
     assert outcome.unexplained > 0
     assert not outcome.good
@@ -134,7 +128,7 @@ def test_an_image_that_the_log_does_not_explain_makes_the_run_fail(tmp_path: Pat
 
 def test_a_plan_beyond_the_nodes_is_refused_before_anything_is_configured(tmp_path: Path) -> None:
     made = nodes(FakeFactory("receiver", bytes_per_s=1000))
-    outcome = run_here(plan_of(tmp_path, rate_hz=1000.0), made)
+    outcome = run_in_process(plan_of(tmp_path, rate_hz=1000.0), made)
     assert outcome.refused
     assert "what fits: rate_hz = 0" in outcome.problem
     assert {node.state for node in made.values()} == {"idle"}
@@ -146,18 +140,18 @@ def test_a_port_in_use_is_one_clear_error_and_the_next_run_works(tmp_path: Path)
         taken.listen()
         port = taken.getsockname()[1]
         made = nodes()
-        outcome = run_here(plan_of(tmp_path, port=port), made)
+        outcome = run_in_process(plan_of(tmp_path, port=port), made)
     assert outcome.refused
     assert outcome.problem == f"fake: 127.0.0.1 port {port}: Address already in use; take another link.port"
-    assert run_here(plan_of(tmp_path), made).good
+    assert run_in_process(plan_of(tmp_path), made).good
 
 
 def test_a_node_that_somebody_else_uses_is_left_alone(tmp_path: Path) -> None:
     made = nodes()
 
     async def occupy_and_run() -> Outcome:
-        apps = {role: httpx.ASGITransport(NodeApp(node, "test").starlette()) for role, node in made.items()}
-        first = Manager(plan_of(tmp_path, **ENDLESS), transports=apps)  # type: ignore[arg-type]
+        apps = transports_of(made)
+        first = Manager(plan_of(tmp_path, **ENDLESS), transports=apps)
         running = asyncio.create_task(first.run())
         while made["emulator"].state != "running":  # noqa: ASYNC110  the other task is in this loop
             await asyncio.sleep(0)
@@ -266,6 +260,6 @@ def test_a_run_in_which_nothing_happens_any_more_is_ended(tmp_path: Path, monkey
     monkeypatch.setattr("rashpa.control.stall._STALL_S", 0.2)
     monkeypatch.setattr("rashpa.testing.fake_engine.FakeDestination.stop", lambda self: None)
     plan = plan_of(tmp_path, "[faults]\ndead_modules = [{ module = 1, from_frame = 0 }]\n")
-    outcome = run_here(plan, nodes())
+    outcome = run_in_process(plan, nodes())
     assert "receiver is running, but nothing has happened for" in outcome.problem
     assert "first missing image" in outcome.problem

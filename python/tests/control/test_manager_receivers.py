@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import pytest
 
 from rashpa.control.manager import Manager
@@ -17,8 +16,8 @@ from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.run_plan import Plan, load_plan
 from rashpa.control.stall import StallWatch
 from rashpa.node.node import Node
-from rashpa.node.server import NodeApp
 from rashpa.testing.fake_engine import FakeDestination, FakeFactory
+from rashpa.testing.in_process import run_in_process
 
 RUN = """\
 [run]
@@ -71,11 +70,6 @@ def nodes() -> dict[str, Node]:
     return {"emulator": Node("emulator", "emulator", FakeFactory("emulator")), **receivers}
 
 
-def run_here(plan: Plan, made: dict[str, Node]) -> Outcome:
-    transports = {name: httpx.ASGITransport(NodeApp(node, "test").starlette()) for name, node in made.items()}
-    return asyncio.run(Manager(plan, transports=transports).run())
-
-
 def fake_command(role: str, name: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
 
@@ -98,7 +92,7 @@ def run_and_strike(plan: Plan, strike: Callable[[Manager], None]) -> tuple[Outco
 def test_each_receiver_has_its_own_buffers_and_the_totals_are_over_all(tmp_path: Path) -> None:
     made = nodes()
     for _ in range(2):  # nodes that stay up take the next run
-        outcome = run_here(plan_of(tmp_path), made)
+        outcome = run_in_process(plan_of(tmp_path), made)
         assert outcome.good, outcome.problem
         assert {node.state for node in made.values()} == {"idle"}
     named = {name: [buffer.name for buffer in status.buffers] for name, status in outcome.destinations.items()}
@@ -111,7 +105,7 @@ def test_each_receiver_has_its_own_buffers_and_the_totals_are_over_all(tmp_path:
 
 def test_what_the_log_says_is_found_by_every_receiver(tmp_path: Path) -> None:
     faults = "[faults]\nseed = 4\ndrop = 0.1\ndead_modules = [{ module = 0, from_frame = 110 }]\n"
-    outcome = run_here(plan_of(tmp_path, faults), nodes())
+    outcome = run_in_process(plan_of(tmp_path, faults), nodes())
     assert outcome.good, outcome.problem
     assert [account.name for account in outcome.accounts] == ["full", "fifth", "thin"]
     assert [account.expected_missing for account in outcome.accounts] == [10, 2, 10]
@@ -119,7 +113,7 @@ def test_what_the_log_says_is_found_by_every_receiver(tmp_path: Path) -> None:
 
 
 def test_a_receiver_of_which_nothing_is_known_leaves_the_books_open(tmp_path: Path) -> None:
-    outcome = run_here(plan_of(tmp_path), nodes())
+    outcome = run_in_process(plan_of(tmp_path), nodes())
     del outcome.receivers["slice"]
     assert outcome.books.balanced
     assert not outcome.balanced
@@ -192,11 +186,11 @@ def test_a_receiver_that_cannot_be_configured_leaves_no_node_behind(tmp_path: Pa
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        outcome = run_here(plan_of(tmp_path, port=taken.getsockname()[1]), made)
+        outcome = run_in_process(plan_of(tmp_path, port=taken.getsockname()[1]), made)
     assert outcome.refused
     assert "Address already in use" in outcome.problem
     assert {node.state for node in made.values()} == {"idle"}
-    assert run_here(plan_of(tmp_path), made).good
+    assert run_in_process(plan_of(tmp_path), made).good
 
 
 def test_a_receiver_that_stands_still_is_found_while_the_other_goes_on(
@@ -215,7 +209,7 @@ def test_a_receiver_that_stands_still_is_found_while_the_other_goes_on(
     monkeypatch.setattr(StallWatch, "_counters", lambda self, name, last: counters(self, name, last)[1:])
     monkeypatch.setattr(FakeDestination, "_read", deaf)
     began = time.monotonic()
-    outcome = run_here(endless(tmp_path), nodes())
+    outcome = run_in_process(endless(tmp_path), nodes())
     assert outcome.problem.startswith("receiver slice is running, but nothing has happened for 1 s")
     assert outcome.destinations["whole"].buffers[0].books.complete > 0
     assert time.monotonic() - began < 10.0

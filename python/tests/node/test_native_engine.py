@@ -1,23 +1,20 @@
-import asyncio
 import socket
 from pathlib import Path
 
 import h5py
-import httpx
 import pytest
 
 from rashpa.control import telegram
-from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome
 from rashpa.control.plan_telegrams import destination_telegram
 from rashpa.control.run_plan import load_plan
 from rashpa.node.engine import EngineError
 from rashpa.node.node import Node
-from rashpa.node.server import NodeApp
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa.node.native_engine import NativeFactory
+from rashpa.testing.in_process import run_in_process
 
 RUN = """\
 [run]
@@ -78,8 +75,7 @@ def run_native(
     text = RUN.format(frames=frames, output=tmp_path / "out", port=port) + extra
     path.write_text(text.replace("[link]\n", f"[link]\n{link}\n"))
     nodes = {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}
-    transports = {role: httpx.ASGITransport(NodeApp(node, "test").starlette()) for role, node in nodes.items()}
-    return asyncio.run(Manager(load_plan(path), transports=transports).run()), nodes
+    return run_in_process(load_plan(path), nodes), nodes
 
 
 def test_a_run_over_roce_arrives_complete_and_is_in_the_file(tmp_path: Path) -> None:

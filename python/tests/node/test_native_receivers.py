@@ -1,23 +1,20 @@
 """Two native receivers fed by one native emulator, over packets and over shared memory; the books of each against the injector's log."""
 
-import asyncio
 import socket
 from pathlib import Path
 
 import h5py
-import httpx
 import pytest
 
 from rashpa.control import telegram
-from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import load_plan
 from rashpa.node.node import Node
-from rashpa.node.server import NodeApp
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa.node.native_engine import NativeFactory
+from rashpa.testing.in_process import run_in_process
 
 RUN = """\
 [run]
@@ -105,8 +102,7 @@ def run_native(
     nodes = {"emulator": Node("emulator", "emulator", NativeFactory("emulator"))}
     for name in ("whole", "slice"):
         nodes[name] = Node(f"receiver {name}", "receiver", NativeFactory("receiver"))
-    transports = {name: httpx.ASGITransport(NodeApp(node, "test").starlette()) for name, node in nodes.items()}
-    return asyncio.run(Manager(load_plan(path), transports=transports).run()), nodes
+    return run_in_process(load_plan(path), nodes), nodes
 
 
 def free_udp_ports(address: str, count: int) -> list[int]:

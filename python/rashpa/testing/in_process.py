@@ -1,0 +1,22 @@
+"""Nodes in this process in place of URLs: the whole path manager ↔ HTTP ↔ node, without sockets for the control plane."""
+
+import asyncio
+from collections.abc import Mapping
+
+import httpx
+
+from rashpa.control.manager import Manager, Observer, unobserved
+from rashpa.control.outcome import Outcome
+from rashpa.control.run_plan import Plan
+from rashpa.node.node import Node
+from rashpa.node.server import NodeApp
+
+
+def transports_of(nodes: Mapping[str, Node]) -> dict[str, httpx.AsyncBaseTransport]:
+    """What a manager talks to them by; `nodes` by the names of the run: "emulator", and the receivers'."""
+    return {name: httpx.ASGITransport(NodeApp(node, "test").starlette()) for name, node in nodes.items()}
+
+
+def run_in_process(plan: Plan, nodes: Mapping[str, Node], observer: Observer = unobserved) -> Outcome:
+    """One run with these nodes, carried through."""
+    return asyncio.run(Manager(plan, observer, transports=transports_of(nodes)).run())
