@@ -1,20 +1,16 @@
 """Calibration of JUNGFRAU modules: pedestal, gain and mask from files, and the plain conversion of raw words with them."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
 from rashpa import _native
+from rashpa.data.bounded_array import read_array
 from rashpa.data.dataset_spec import CalibrationSpec
-
-LARGEST_MAP = 1 << 34
-"""Bytes that a decompressed calibration file may have."""
+from rashpa.data.regular_file import reason
 
 
 @dataclass(frozen=True)
@@ -53,35 +49,13 @@ def load_map(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> ND
     """The array that `reference` names: `.npy`, headerless, `.zst` of either, or `archive.npz:key`. It must have `shape`; `.npy` and `.npz` may
     have another number type, which is converted; headerless bytes are `dtype`. Raises FileError."""
     try:
-        array = _array(reference, dtype, shape)
-    except (OSError, ValueError, KeyError, EOFError, zstandard.ZstdError) as error:
-        raise _native.FileError(f"calibration: {reference}: {error}") from None
-    if array.shape != shape:
-        raise _native.FileError(f"calibration: {reference}: its shape is {list(array.shape)}; {list(shape)} is needed")
+        array = read_array(reference, dtype, shape)
+    except OSError as error:
+        raise _native.FileError(f"calibration: {reference}: {reason(error)}") from None
+    except Exception as error:  # noqa: BLE001 (zip, zstd and .npy raise many kinds for a file that is not what it says)
+        why = str(error) or type(error).__name__
+        raise _native.FileError(f"calibration: {reference}: {why}; make the file again, or copy it again") from None
     return np.ascontiguousarray(array, dtype=dtype.newbyteorder("="))
-
-
-def _array(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    name, separator, key = reference.rpartition(":")
-    if separator and name.endswith(".npz"):
-        with np.load(name, allow_pickle=False) as archive:
-            if key not in archive.files:
-                raise ValueError(f"no array '{key}'; the archive has {', '.join(archive.files)}")
-            return np.asarray(archive[key])
-    if reference.endswith(".npz"):
-        raise ValueError("say which array of the archive: file.npz:key")
-    data = Path(reference).read_bytes()
-    inner = reference
-    if reference.endswith(".zst"):
-        inner = reference.removesuffix(".zst")
-        with zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True) as reader:
-            data = reader.read(LARGEST_MAP)
-    if inner.endswith(".npy"):
-        return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
-    expected = int(np.prod(shape)) * dtype.itemsize
-    if len(data) != expected:
-        raise ValueError(f"{len(data)} bytes; {dtype.name} {list(shape)} has {expected}")
-    return np.frombuffer(data, dtype).reshape(shape)
 
 
 def to_photons(raw: NDArray[np.uint16], calibration: Calibration, energy_kev: float) -> NDArray[np.float32]:

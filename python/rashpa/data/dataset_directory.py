@@ -5,17 +5,22 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rashpa import _native
 from rashpa.data.calibration import Calibration, load_map
+from rashpa.data.dataset_spec import PixelName, Side
+from rashpa.data.regular_file import open_regular, read_regular, reason
 
 DESCRIPTION = "dataset.json"
 FORMAT = "rashpa-dataset"
 VERSION = 1
+MOST_BYTES = 64 << 20
+"""Of dataset.json: millions of frames."""
 
 
 @dataclass
@@ -48,9 +53,13 @@ class Description:
         """Raises FileError when a file is missing or its bytes are not those that were written."""
         for name, expected in self.sha256.items():
             path = self.folder / name
-            if not path.is_file():
-                raise _native.FileError(f"dataset: {path}: it is missing; make the dataset again")
-            if _sha256(path) != expected:
+            try:
+                found = _sha256(path)
+            except FileNotFoundError:
+                raise _native.FileError(f"dataset: {path}: it is missing; make the dataset again") from None
+            except OSError as error:
+                raise _native.FileError(f"dataset: {path}: {reason(error)}") from None
+            if found != expected:
                 raise _native.FileError(
                     f"dataset: {path}: its SHA-256 is not the one in {DESCRIPTION}; make the dataset again"
                 )
@@ -110,53 +119,77 @@ class Description:
         }
 
 
+class _File(BaseModel):
+    """One entry of `files`."""
+
+    sha256: str
+
+
+class _Document(BaseModel):
+    """`dataset.json` as it must be (schema/dataset.md). It may come from anywhere: every value has its type and bounds; keys that are not
+    known here are passed over."""
+
+    model_config = ConfigDict(strict=True)
+
+    format: Literal["rashpa-dataset"]
+    version: Literal[1]
+    kind: str
+    label: str
+    parameters: dict[str, Any]
+    width: Side
+    height: Side
+    pixel: PixelName
+    modules: int = Field(ge=1, le=4096)
+    frames: int = Field(ge=1)
+    energy_kev: float | None = Field(gt=0.0, allow_inf_nan=False)
+    frame_kind: list[str]
+    frame_flags: list[Annotated[int, Field(ge=0, le=2**32 - 1)]]
+    files: dict[str, _File]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if len(self.frame_flags) != self.frames or len(self.frame_kind) not in (0, self.frames):
+            raise ValueError(f"frame_flags and frame_kind need one entry for each of {self.frames} frames")
+        outside = [name for name in self.files if Path(name).name != name or "\0" in name]
+        if outside:
+            raise ValueError(f"files: {outside[0]!r} does not lie in the folder itself")
+        return self
+
+
 def read_description(folder: Path) -> Description:
     """Reads and checks `dataset.json` of `folder`. Raises FileError."""
     path = folder / DESCRIPTION
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_regular(path, MOST_BYTES).decode("utf-8"))
     except OSError as error:
         raise _native.FileError(
-            f"dataset: {path}: {error.strerror}; `rashpa dataset make` writes such a folder"
+            f"dataset: {path}: {reason(error)}; `rashpa dataset make` writes such a folder"
         ) from None
-    except ValueError as error:
-        raise _native.FileError(f"dataset: {path}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise _native.FileError(f"dataset: {path}: it is no JSON: {error}; make the dataset again") from None
     try:
-        return _description(folder, document)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _native.FileError(f"dataset: {path}: a key is missing or wrong: {error}") from None
-
-
-def _description(folder: Path, document: dict[str, Any]) -> Description:
-    if document["format"] != FORMAT or document["version"] != VERSION:
-        raise ValueError(f"format and version are not {FORMAT} {VERSION}")
-    files = {str(name): str(entry["sha256"]) for name, entry in document["files"].items()}
-    outside = [name for name in files if Path(name).name != name]
-    if outside:
-        raise ValueError(f"files: {outside[0]} does not lie in the folder itself")
-    energy = document["energy_kev"]
-    description = Description(
+        found = _Document.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = f"'{'.'.join(map(str, first['loc']))}': " if first["loc"] else ""
+        raise _native.FileError(f"dataset: {path}: a key is missing or wrong: {where}{first['msg'][:200]}") from None
+    return Description(
         folder=folder,
-        kind=str(document["kind"]),
-        label=str(document["label"]),
-        parameters=dict(document["parameters"]),
-        width=int(document["width"]),
-        height=int(document["height"]),
-        pixel=str(document["pixel"]),
-        modules=int(document["modules"]),
-        frames=int(document["frames"]),
-        energy_kev=None if energy is None else float(energy),
-        kinds=[str(kind) for kind in document["frame_kind"]],
-        flags=[int(flag) for flag in document["frame_flags"]],
-        sha256=files,
+        kind=found.kind,
+        label=found.label,
+        parameters=found.parameters,
+        width=found.width,
+        height=found.height,
+        pixel=found.pixel,
+        modules=found.modules,
+        frames=found.frames,
+        energy_kev=found.energy_kev,
+        kinds=found.frame_kind,
+        flags=found.frame_flags,
+        sha256={name: file.sha256 for name, file in found.files.items()},
     )
-    if len(description.flags) != description.frames or len(description.kinds) not in (0, description.frames):
-        raise ValueError(f"frame_flags and frame_kind need one entry for each of {description.frames} frames")
-    if not 1 <= description.modules <= 4096:
-        raise ValueError(f"modules is {description.modules}")
-    return description
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

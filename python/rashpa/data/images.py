@@ -1,20 +1,47 @@
-"""Image files of the field (CBF, TIFF, EDF) through fabio, into memory."""
+"""Image files of the field (CBF, TIFF, EDF) through fabio, into memory.
 
+fabio trusts the headers that it reads: a damaged CBF or TIFF makes it loop, or ask for any amount of memory. It reads in a process of its own
+(image_process.py) under limits, and what that process hands over is checked.
+"""
+
+import json
+import math
+import mmap
+import os
+import select
+import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import fabio
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
 from rashpa import _native
+from rashpa.data.limited_process import Limits, start_limited, why_it_ended
+from rashpa.data.regular_file import open_regular, reason
 
 SUFFIXES = (".cbf", ".tif", ".tiff", ".edf")
 _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
+_LARGEST_SIDE = 65536
+_LONGEST_ANSWER = 4096
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long one file may take, by the clock and by the processor alike."""
+
+    seconds: float = 30.0
+    """Any file, the start of the process included."""
+    bytes_a_second: float = 2e6
+    """And so much longer for its size, compressed as it lies there."""
+
+    def of(self, size: int) -> float:
+        return self.seconds + size / self.bytes_a_second
 
 
 def is_image(path: Path | str) -> bool:
@@ -25,46 +52,138 @@ def is_image(path: Path | str) -> bool:
     return name.endswith(SUFFIXES)
 
 
-def read_images(paths: Sequence[Path | str]) -> NDArray[Any]:
-    """[frame][row][column] of all frames of all files, in order; all must have one shape and type. Raises FileError."""
-    frames: list[NDArray[Any]] = []
-    for path in paths:
-        for frame in _frames(Path(path)):
-            if frames and (frame.shape != frames[0].shape or frame.dtype != frames[0].dtype):
-                raise _native.FileError(
-                    f"dataset: {path}: {frame.shape[1]} x {frame.shape[0]} {frame.dtype}, not "
-                    f"{frames[0].shape[1]} x {frames[0].shape[0]} {frames[0].dtype} as the frames before it"
-                )
-            frames.append(frame)
-    if not frames:
+def read_images(
+    paths: Sequence[Path | str], patience: Patience | None = None, limits: Limits | None = None
+) -> NDArray[Any]:
+    """[frame][row][column] of all frames of all files, in order; all must have one shape and type. Raises FileError: for a file that cannot be
+    read, or not within `patience` and `limits` (of which the seconds do not count)."""
+    if not paths:
         raise _native.FileError("dataset: no image files; give at least one")
-    return np.stack(frames)
-
-
-def _frames(path: Path) -> Iterator[NDArray[Any]]:
-    if not path.is_file():
-        raise _native.FileError(f"dataset: {path}: no such file")
-    try:
-        with _unpacked(path) as plain, fabio.open(str(plain)) as image:
-            found = [np.array(image.get_frame(i).data) for i in range(image.nframes)]
-    except Exception as error:  # noqa: BLE001 (fabio raises many kinds for a file it cannot read)
-        raise _native.FileError(f"dataset: {path}: {error}") from None
-    for frame in found:
-        if frame.ndim != 2 or frame.dtype.name not in _PIXELS:
-            raise _native.FileError(
-                f"dataset: {path}: a frame of {frame.ndim} axes of {frame.dtype} is no image of pixels"
-            )
-        yield np.ascontiguousarray(frame, frame.dtype.newbyteorder("="))
+    patience = patience or Patience()
+    allowed = [patience.of(_size_of(Path(path))) for path in paths]
+    limits = replace(limits or Limits(), seconds=math.ceil(sum(allowed)))
+    with tempfile.TemporaryDirectory(prefix="rashpa-") as folder, _memory_file() as pixels:
+        names = [str(path) for path in paths]
+        (Path(folder) / "paths.json").write_text(json.dumps(names), encoding="utf-8")
+        process = start_limited(
+            "rashpa.data.image_process",
+            [f"{folder}/paths.json", str(pixels)],
+            limits,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[pixels],
+            environment={"TMPDIR": folder},
+        )
+        with process:
+            try:
+                return _collect(process, dict(zip(names, allowed, strict=True)), names, limits, pixels)
+            finally:
+                process.kill()
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[Path]:
-    """fabio reads .bz2 and .gz by itself; .zst is unpacked into a file for it."""
-    if path.suffix != ".zst":
-        yield path
-        return
-    with tempfile.TemporaryDirectory(prefix="rashpa-") as folder:
-        plain = Path(folder) / path.stem
-        with path.open("rb") as source, plain.open("wb") as target:
-            zstandard.ZstdDecompressor().copy_stream(source, target)
-        yield plain
+def _memory_file() -> Iterator[int]:
+    number = os.memfd_create("images", os.MFD_CLOEXEC)
+    try:
+        yield number
+    finally:
+        os.close(number)
+
+
+def _size_of(path: Path) -> int:
+    try:
+        with open_regular(path) as file:
+            return os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        raise _native.FileError(f"dataset: {path}: no such file") from None
+    except OSError as error:
+        raise _native.FileError(f"dataset: {path}: {reason(error)}") from None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a file holds, as the process says; checked."""
+
+    frames: int
+    height: int
+    width: int
+    dtype: str
+
+    @property
+    def bytes(self) -> int:
+        return self.frames * self.height * self.width * np.dtype(self.dtype).itemsize
+
+
+def _collect(
+    process: "subprocess.Popen[bytes]", allowed: dict[str, float], paths: list[str], limits: Limits, pixels: int
+) -> NDArray[Any]:
+    """Reads the process's answers, a line a file, each within the seconds that it is allowed."""
+    assert process.stdout is not None  # noqa: S101 (it is a pipe)
+    lines = _Lines(process.stdout.fileno())
+    first: _Found | None = None
+    frames = total = 0
+    for path in paths:
+        line = lines.next(allowed[path])
+        if line is None:
+            raise _native.FileError(_too_slow(path, allowed[path]))
+        if not line:
+            why = why_it_ended(process.wait(), limits)
+            raise _native.FileError(f"dataset: {path}: {why}; it is damaged, or no image: copy it again")
+        found = _checked(path, line)
+        if first is not None and replace(found, frames=1) != replace(first, frames=1):
+            raise _native.FileError(
+                f"dataset: {path}: {found.width} x {found.height} {found.dtype}, not "
+                f"{first.width} x {first.height} {first.dtype} as the frames before it"
+            )
+        first = first or found
+        frames, total = frames + found.frames, total + found.bytes
+    if first is None or os.fstat(pixels).st_size != total:
+        raise _native.FileError(f"dataset: {paths[0]}: the process that reads images handed over too few pixels")
+    whole = np.frombuffer(mmap.mmap(pixels, total, prot=mmap.PROT_READ), np.dtype(first.dtype).newbyteorder("<"))
+    return whole.reshape(frames, first.height, first.width).astype(first.dtype, copy=False)
+
+
+def _too_slow(path: str, seconds: float) -> str:
+    return (
+        f"dataset: {path}: it could not be read within {seconds:.0f} s; it is damaged, or its storage is slow: "
+        "copy it again, to a faster disk"
+    )
+
+
+def _checked(path: str, line: bytes) -> _Found:
+    """The process's answer about one file. It has read a stranger's bytes: its words are checked, too."""
+    try:
+        answer = json.loads(line)
+        if "error" in answer:
+            raise _native.FileError(f"dataset: {path}: {answer['error']}")
+        height, width = (int(side) for side in answer["shape"])
+        found = _Found(int(answer["frames"]), height, width, str(answer["dtype"]))
+    except (ValueError, KeyError, TypeError):
+        raise _native.FileError(f"dataset: {path}: the process that reads images said {line[:80]!r}") from None
+    sides = (found.height, found.width)
+    if found.dtype not in _PIXELS or found.frames < 1 or not all(1 <= side <= _LARGEST_SIDE for side in sides):
+        raise _native.FileError(
+            f"dataset: {path}: {found.frames} frames of {found.width} x {found.height} {found.dtype} are no image of pixels"
+        )
+    return found
+
+
+class _Lines:
+    """Lines from a pipe, each within a time; a line that is too long is cut."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+        self._bytes = b""
+
+    def next(self, seconds: float) -> bytes | None:
+        """The next line; empty: the pipe's other end was closed; None: there was none in time."""
+        end = time.monotonic() + seconds
+        while b"\n" not in self._bytes and len(self._bytes) < _LONGEST_ANSWER:
+            if not select.select([self._pipe], [], [], max(0.0, end - time.monotonic()))[0]:
+                return None
+            some = os.read(self._pipe, _LONGEST_ANSWER)
+            if not some:
+                return b""
+            self._bytes += some
+        line, _, self._bytes = self._bytes.partition(b"\n")
+        return line

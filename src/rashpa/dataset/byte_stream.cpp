@@ -1,32 +1,57 @@
 #include "rashpa/dataset/byte_stream.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <limits>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
 
 namespace rashpa::dataset {
 
+namespace {
+
+constexpr std::size_t kPackedBytes = std::size_t{32} << 10;
+
+}  // namespace
+
 void ByteStream::Close::operator()(std::FILE* file) const noexcept { std::fclose(file); }
 void ByteStream::Close::operator()(ZSTD_DCtx_s* context) const noexcept { ZSTD_freeDCtx(context); }
 
 ByteStream::ByteStream(std::string path, Compression compression) : path_(std::move(path)) {
-  struct stat facts {};
-  if (stat(path_.c_str(), &facts) != 0) throw FileError(fmt::format("dataset: {}: {}", path_, errno_text(errno)));
-  if (!S_ISREG(facts.st_mode)) throw FileError(fmt::format("dataset: {}: it is not a regular file", path_));
-  file_.reset(std::fopen(path_.c_str(), "rbe"));
-  if (!file_) throw FileError(fmt::format("dataset: {}: {}", path_, errno_text(errno)));
-  if (compression == Compression::zstd) {
-    context_.reset(ZSTD_createDCtx());
-    if (!context_) throw ResourceError("dataset: no memory for a zstd decoder");
-    packed_.resize(ZSTD_DStreamInSize());
+  const auto fail = [&](const std::string& why) { throw FileError(fmt::format("dataset: {}: {}", path_, why)); };
+  // Without O_NONBLOCK the open of a pipe waits for a writer; regular files do not know the flag.
+  const int number = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (number < 0) fail(errno_text(errno));
+  file_.reset(fdopen(number, "rb"));
+  if (!file_) {
+    close(number);
+    throw ResourceError("dataset: no memory for a file's buffer");
   }
+  struct stat facts {};
+  if (fstat(number, &facts) != 0) fail(errno_text(errno));
+  if (!S_ISREG(facts.st_mode)) fail("it is not a regular file");
+  decompress_as(compression);
+}
+
+ByteStream::ByteStream(std::string name, std::span<const std::byte> bytes, Compression compression)
+    : path_(std::move(name)) {
+  file_.reset(fmemopen(const_cast<std::byte*>(bytes.data()), bytes.size(), "rb"));
+  if (!file_) throw ResourceError("dataset: no memory for a file's buffer");
+  decompress_as(compression);
+}
+
+void ByteStream::decompress_as(Compression compression) {
+  if (compression != Compression::zstd) return;
+  context_.reset(ZSTD_createDCtx());
+  if (!context_) throw ResourceError("dataset: no memory for a zstd decoder");
+  packed_.resize(kPackedBytes);
 }
 
 std::size_t ByteStream::read(std::span<std::byte> out) { return context_ ? read_zstd(out) : read_file(out); }
@@ -64,7 +89,7 @@ std::size_t ByteStream::read_zstd(std::span<std::byte> out) {
 }
 
 std::uint64_t ByteStream::skip(std::uint64_t bytes) {
-  std::vector<std::byte> waste(std::size_t{1} << 20);
+  std::array<std::byte, kPackedBytes> waste;  // NOLINT: never looked at
   std::uint64_t skipped = 0;
   while (skipped < bytes) {
     const std::size_t want = static_cast<std::size_t>(std::min<std::uint64_t>(bytes - skipped, waste.size()));
@@ -75,8 +100,8 @@ std::uint64_t ByteStream::skip(std::uint64_t bytes) {
   return skipped;
 }
 
-std::uint64_t ByteStream::skip_rest() {
-  if (context_) return skip(std::numeric_limits<std::uint64_t>::max());
+std::uint64_t ByteStream::skip_rest(std::uint64_t most) {
+  if (context_) return skip(most);
   const off_t here = ftello(file_.get());
   if (here < 0 || fseeko(file_.get(), 0, SEEK_END) != 0) {
     throw FileError(fmt::format("dataset: {}: {}", path_, errno_text(errno)));

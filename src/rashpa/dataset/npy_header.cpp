@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kMagic{"\x93NUMPY", 6};
 constexpr std::size_t kLongestHeader = 65536;
+constexpr std::size_t kShortestHeader = 2;  // {}; so that a file's pixels never begin inside kNpyPrefix
 constexpr std::size_t kMostAxes = 8;
 constexpr std::array<std::pair<std::string_view, PixelType>, 7> kTypes{{{"|u1", PixelType::u8},
                                                                         {"<u1", PixelType::u8},
@@ -155,6 +156,8 @@ std::size_t npy_data_offset(std::span<const std::byte, kNpyPrefix> prefix) {
   for (std::size_t i = begin; i-- > 8;) length = length << 8 | std::to_integer<std::size_t>(prefix[i]);
   if (length > kLongestHeader)
     throw FileError(fmt::format("its .npy header claims {} bytes; 65536 is the limit", length));
+  if (length < kShortestHeader)
+    throw FileError(fmt::format("its .npy header claims {} bytes, too few for a dictionary; save it again", length));
   return begin + length;
 }
 

@@ -71,5 +71,14 @@ TEST(NpyHeader, a_wrong_start_length_or_version_is_refused) {
   EXPECT_THROW(parse(npy(std::string(70000, ' '), 2)), FileError);
 }
 
+TEST(NpyHeader, pixels_never_begin_inside_the_prefix) {
+  for (const std::size_t length : {0U, 1U}) {
+    const std::string text = npy(std::string(length, '{')) + std::string(64, '\0');
+    const std::span bytes = std::as_bytes(std::span(text));
+    EXPECT_THROW(npy_data_offset(bytes.first<kNpyPrefix>()), FileError) << length;
+    EXPECT_THROW(parse_npy_header(bytes), FileError) << length;
+  }
+}
+
 }  // namespace
 }  // namespace rashpa::dataset

@@ -2,19 +2,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "rashpa/dataset/memory_dataset.hpp"
+#include "rashpa/dataset/raw_file.hpp"
 
 namespace rashpa::dataset {
-
-/// How a file of raw frames is stored. automatic: by its name, `.npy`, `.npy.zst`, `.zst` (headerless inside), anything
-/// else headerless. zst: zstd of a headerless or a `.npy` file, told apart by the `.npy` magic.
-enum class RawFormat : std::uint8_t { automatic, bin, zst, npy };
-
-/// "auto", "bin", "zst" or "npy"; throws ConfigError for any other name.
-RawFormat raw_format(std::string_view name);
 
 struct RawOptions {
   ModuleShape shape;  ///< width = height = 0: taken from the first file, which must then be a `.npy`
@@ -24,7 +17,8 @@ struct RawOptions {
 
 /// Reads `files`[module][i], the files of a module one after the other, whole frames each, into memory. All modules
 /// must have equally many frames. Throws FileError with path and reason, ConfigError for an impossible request,
-/// ResourceError when memory is short.
+/// ResourceError when memory is short. The files may come from anywhere: what they unpack to is bounded by their own
+/// headers, and by the memory that the machine has left.
 std::unique_ptr<MemoryDataset> load_raw(const std::vector<std::vector<std::string>>& files, const RawOptions& options);
 
 }  // namespace rashpa::dataset

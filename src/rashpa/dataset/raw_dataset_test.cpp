@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -123,6 +124,44 @@ TEST_F(RawDataset, a_bad_file_is_an_error_with_path_and_reason) {
   expect_error<FileError>({{write("no.zst", frames(0, 2))}}, {kShape}, "no.zst", "damaged");
   const std::string good = packed(frames(0, 4));
   expect_error<FileError>({{write("cut.zst", good.substr(0, good.size() - 3))}}, {kShape}, "cut.zst", "too early");
+}
+
+TEST_F(RawDataset, a_header_shorter_than_the_prefix_is_an_error) {
+  for (const std::size_t length : {0U, 1U}) {
+    const std::string bytes =
+        std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(length) + '\0' + std::string(54, '{');
+    expect_error<FileError>({{write("tiny.npy", bytes)}}, {kShape}, "tiny.npy", "too few for a dictionary");
+  }
+}
+
+TEST_F(RawDataset, what_is_no_file_is_refused_and_never_waited_for) {
+  const std::string pipe = directory_ / "pipe.npy";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  expect_error<FileError>({{pipe}}, {kShape}, "pipe.npy", "not a regular file");
+  expect_error<FileError>({{"/dev/zero"}}, {kShape}, "/dev/zero", "not a regular file");
+}
+
+TEST_F(RawDataset, zstd_data_is_unpacked_no_further_than_the_header_says) {
+  const std::string bomb = packed(npy("(1, 4, 6)", frames(0, 1)) + std::string(std::size_t{1} << 24, '\0'));
+  ASSERT_LT(bomb.size(), 4096U);
+  expect_error<FileError>({{write("bomb.npy.zst", bomb)}}, {kShape}, "bomb.npy.zst", "more than 48 bytes");
+}
+
+TEST_F(RawDataset, headerless_data_is_counted_no_further_than_memory_reaches) {
+  const std::string bytes = packed(std::string(std::size_t{1} << 20, '\0'));
+  ByteStream file("bomb.zst", std::as_bytes(std::span(bytes)), Compression::zstd);
+  ModuleShape shape = kShape;
+  EXPECT_THAT([&] { plan_raw(file, RawStorage::Content::bin, 0, shape, 4800); },
+              ThrowsMessage<FileError>(AllOf(HasSubstr("bomb.zst"), HasSubstr("more than 4800 bytes"))));
+}
+
+TEST_F(RawDataset, a_header_that_promises_more_than_memory_is_refused_before_it_is_unpacked) {
+  const std::string bytes = npy("(4294967295, 65535, 65535)", frames(0, 1));
+  ModuleShape shape{};
+  ByteStream file("large.npy", std::as_bytes(std::span(bytes)), Compression::none);
+  EXPECT_THAT([&] { plan_raw(file, RawStorage::Content::npy, 0, shape, 1 << 30); },
+              ThrowsMessage<FileError>(AllOf(HasSubstr("4294967295 frame(s)"), HasSubstr("1073741824 bytes"))));
+  expect_error<FileError>({{write("none.npy", npy("(5, 0, 6)", ""))}}, {}, "none.npy", "6 x 0 pixels");
 }
 
 TEST_F(RawDataset, a_wrong_request_is_an_error) {

@@ -1,0 +1,39 @@
+"""Opening files that may come from anywhere: nothing that could wait for ever, or never ends, is read."""
+
+import errno
+import io
+import os
+import stat
+from pathlib import Path
+
+
+def open_regular(path: Path | str) -> io.BufferedReader:
+    """The file for reading bytes. OSError when it cannot be opened, or is no file: a pipe that nobody writes would never open, and a device
+    like /dev/zero never end."""
+    # Without O_NONBLOCK the open of a pipe waits for a writer; regular files do not know the flag.
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(number).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder, not a file", str(path))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        return os.fdopen(number, "rb")
+    except BaseException:
+        os.close(number)
+        raise
+
+
+def read_regular(path: Path | str, most: int) -> bytes:
+    """All bytes of the file. OSError as for `open_regular`, and when they are more than `most`."""
+    with open_regular(path) as file:
+        data = file.read(most + 1)
+        if len(data) > most:
+            size = os.fstat(file.fileno()).st_size
+            raise OSError(errno.EFBIG, f"it has {size} bytes; {most} are the most that such a file may have", str(path))
+        return data
+
+
+def reason(error: OSError) -> str:
+    """What went wrong, without the number and the path that str() of an OSError has."""
+    return error.strerror or str(error)
