@@ -10,6 +10,8 @@ from rich.table import Table
 from rashpa.data.reader import IncompleteImage, Run, RunFileError, RunSummary, open_run
 
 _BAD_INPUT = 2
+# What h5py and NumPy raise for a file that contradicts itself.
+DAMAGED = (OSError, LookupError, RuntimeError, ValueError, TypeError, ArithmeticError, MemoryError)
 
 
 def inspect(
@@ -36,6 +38,8 @@ def inspect(
             _draw(run, image, png, hits)
     except RunFileError as error:
         _refuse(str(error))
+    except DAMAGED as error:
+        _refuse(f"{file}: it is damaged: {str(error).strip(chr(34)) or type(error).__name__}; copy it again")
 
 
 def _draw(run: Run, image: int | None, png: Path | None, hits: Path | None) -> None:
@@ -127,3 +131,7 @@ def _lost(one: IncompleteImage) -> str:
         return "all" if one.completeness == "missing" else ""
     words = [f"{run.dtp}: {run.first_line}–{run.first_line + run.lines - 1}" for run in one.lost[:6]]
     return ", ".join(words) + (f", and {len(one.lost) - 6} more" if len(one.lost) > 6 else "")
+
+
+if __name__ == "__main__":
+    typer.run(inspect)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from rashpa.cli.limited import in_limited_process
 from rashpa.cli.node import emulator, receiver
 from rashpa.cli.run import run
 from rashpa.control.version import software_version
@@ -60,7 +61,7 @@ def _mount() -> None:
         if name in _GROUPS:
             app.add_typer(part.app, name=name)
         else:
-            app.command()(part.inspect)
+            app.command("inspect")(in_limited_process(part.inspect))
 
 
 _mount()

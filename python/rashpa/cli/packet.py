@@ -12,12 +12,15 @@ from rashpa.data.packet import Flow, Layer
 from rashpa.data.packet import decode as decode_packet
 from rashpa.data.packet import encode as encode_packet
 from rashpa.data.packet_hex import PacketError, parse_hex
+from rashpa.data.regular_file import read_regular, reason
 
 app = typer.Typer(
     no_args_is_help=True, help="RoCE packets as hex and JSON: every header field, the payload, the ICRC's verdict."
 )
 
 BAD_INPUT = 2
+MOST_BYTES = 1 << 20
+"""Of a file with one packet: a dump of a jumbo frame has some tens of thousands."""
 
 
 class Start(StrEnum):
@@ -103,6 +106,8 @@ def encode(
             packet = json.loads(source)
         except json.JSONDecodeError as error:
             raise PacketError(f"JSON: line {error.lineno} column {error.colno}: {error.msg}") from None
+        except (ValueError, RecursionError) as error:  # numbers of thousands of digits, lists in lists in lists …
+            raise PacketError(f"JSON: {error}; a packet has no such thing") from None
         print(encode_packet(packet, udp_checksum=udp_checksum).hex())  # noqa: T201
     except PacketError as error:
         _refuse("encode", error)
@@ -112,9 +117,9 @@ def _read_bytes(arguments: list[str], file: Path | None) -> bytes:
     if file is None:
         return parse_hex(_read_text(arguments, None))
     try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise PacketError(f"{file}: {error.strerror}") from None
+        data = read_regular(file, MOST_BYTES)
+    except (OSError, ValueError) as error:
+        raise PacketError(_unreadable(file, error)) from None
     try:
         return parse_hex(data.decode("ascii"))
     except UnicodeDecodeError:
@@ -124,15 +129,19 @@ def _read_bytes(arguments: list[str], file: Path | None) -> bytes:
 def _read_text(arguments: list[str], file: Path | None) -> str:
     if file is not None:
         try:
-            return file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PacketError(f"{file}: {error}") from None
+            return read_regular(file, MOST_BYTES).decode("utf-8")
+        except (OSError, ValueError) as error:
+            raise PacketError(_unreadable(file, error)) from None
     if arguments and arguments != ["-"]:
         return " ".join(arguments)
     try:
         return sys.stdin.read()
     except UnicodeDecodeError:
         raise PacketError("standard input is not text; a binary packet goes into a file: --file") from None
+
+
+def _unreadable(file: Path, error: OSError | ValueError) -> str:
+    return f"{file}: {reason(error) if isinstance(error, OSError) else error}"
 
 
 def _refuse(command: str, error: PacketError) -> None:

@@ -228,5 +228,5 @@ def bright_pixels(master: Path) -> NDArray[np.uint32] | None:
         with h5py.File(master, "r") as file:
             table = file.get("/entry/rashpa/bright_pixels")
             return None if table is None else np.asarray(table[()], np.uint32)
-    except OSError:
+    except (LookupError, OSError, RuntimeError, TypeError, ValueError):  # as h5py says that a file contradicts itself
         return None

@@ -7,6 +7,7 @@ import sys
 import tomllib
 import types
 import typing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -14,15 +15,32 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from rashpa.control.run_file import RunFile
+from rashpa.control.toml_bounds import beyond_bounds
+from rashpa.data.regular_file import read_regular, reason
 
 KeyPath = tuple[str | int, ...]
 
-_TABLE = re.compile(r"^\s*\[(\[?)\s*([^\]\[]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_\-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_\-]+|"[^"]*"|'[^']*'))*)\s*=""")
+MOST_BYTES = 1 << 20
+"""Of a run file."""
+_MOST_PROBLEMS = 20  # each is a line; a file of another kind would have thousands
+_LONGEST_NAME = 80  # of what is quoted in a message
+
+# Possessive: a line that does not match is given up at once, however long it is.
+_PART = r"""(?:[A-Za-z0-9_\-]++|"[^"]*+"|'[^']*+')"""
+_TABLE = re.compile(r"^\s*+\[(\[?+)([^\]\[]++)\]\]?+\s*+(?:#.*)?$")
+_KEY = re.compile(rf"^\s*+({_PART}(?:\s*+\.\s*+{_PART})*+)\s*+=")
 
 
 class RunFileError(ValueError):
     """A run file that cannot be run; one message, a line for each thing that is wrong."""
+
+
+@dataclass
+class _Table:
+    """One name in the tree of tables; `count`: elements of an array of tables so far, 0 when it is none."""
+
+    count: int = 0
+    children: "dict[str, _Table]" = field(default_factory=dict)
 
 
 class KeyLines:
@@ -31,15 +49,11 @@ class KeyLines:
     def __init__(self, text: str) -> None:
         self._lines: dict[KeyPath, int] = {}
         table: KeyPath = ()
-        counts: dict[tuple[str, ...], int] = {}
-        for number, line in enumerate(text.splitlines(), start=1):
+        root = _Table()
+        for number, line in enumerate(text.split("\n"), start=1):
             if found := _TABLE.match(line):
                 names = tuple(part.strip().strip("\"'") for part in found[2].split("."))
-                if found[1]:
-                    counts[names] = counts.get(names, -1) + 1
-                    for other in [key for key in counts if len(key) > len(names) and key[: len(names)] == names]:
-                        del counts[other]
-                table = self._indexed(names, counts)
+                table = self._indexed(names, root, element=bool(found[1]))
                 self._lines.setdefault(table, number)
             elif found := _KEY.match(line):
                 names = tuple(part.strip().strip("\"'") for part in found[1].split("."))
@@ -47,12 +61,17 @@ class KeyLines:
                     self._lines.setdefault(table + names[:end], number)
 
     @staticmethod
-    def _indexed(names: tuple[str, ...], counts: dict[tuple[str, ...], int]) -> KeyPath:
+    def _indexed(names: tuple[str, ...], node: _Table, *, element: bool) -> KeyPath:
+        """The path of the table with the number of each array's element; `element`: the line begins a new one of the last name's array."""
         path: list[str | int] = []
-        for end in range(1, len(names) + 1):
-            path.append(names[end - 1])
-            if names[:end] in counts:
-                path.append(counts[names[:end]])
+        for position, name in enumerate(names):
+            node = node.children.setdefault(name, _Table())
+            if element and position == len(names) - 1:
+                node.count += 1
+                node.children.clear()
+            path.append(name)
+            if node.count:
+                path.append(node.count - 1)
         return tuple(path)
 
     def line(self, path: KeyPath) -> int | None:
@@ -80,29 +99,59 @@ def key_text(path: KeyPath) -> str:
     """buffer[0].kernel[1].name"""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
+        text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{_short(part)}"
     return text or "the file"
 
 
 def read_run_file(path: Path) -> tuple[RunFile, RunFileSource]:
     """The run file at `path`. RunFileError names file, line and key of everything that is wrong."""
     try:
-        text = path.read_text(encoding="utf-8")
+        data = read_regular(path, MOST_BYTES)
     except FileNotFoundError:
         others = sorted(str(other) for other in path.parent.glob("*.toml")) if path.parent.is_dir() else []
         hint = f"; there are {', '.join(others[:5])}" if others else ""
         raise RunFileError(f"{path}: no such file{hint}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
+        why = reason(error) if isinstance(error, OSError) else str(error)
+        raise RunFileError(f"{path}: cannot be read: {why}; give a run file (TOML)") from None
+    return parse_run_file(path, data)
+
+
+def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
+    """The run file in `data`, which may come from anywhere; `path` stands in messages. RunFileError, and nothing else, when there is none."""
+    try:
+        text = data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
         raise RunFileError(f"{path}: cannot be read as UTF-8 text: {error}") from None
-    source = RunFileSource(path, text)
+    if beyond := beyond_bounds(text):
+        raise RunFileError(f"{path}:{beyond[0]}: {beyond[1]}; a run file has no such thing")
     try:
         raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise RunFileError(f"{path}: not TOML: {error}") from None
+    except ValueError as error:  # a number of thousands of digits is one, too
+        raise RunFileError(f"{path}: not TOML: {str(error)[:200]}") from None
+    source = RunFileSource(path, text)
     try:
         return RunFile.model_validate(raw), source
     except ValidationError as error:
-        raise RunFileError("\n".join(_explain(item, raw, source) for item in error.errors())) from None
+        found = error.errors(include_url=False)
+        problems = [_explain(item, raw, source) for item in found[:_MOST_PROBLEMS]]
+        if len(found) > _MOST_PROBLEMS:
+            problems.append(f"{path}: and {len(found) - _MOST_PROBLEMS} more of this kind")
+        raise RunFileError("\n".join(problems)) from None
+
+
+def _short(text: Any) -> str:
+    return str(text) if len(str(text)) <= _LONGEST_NAME else f"{str(text)[:_LONGEST_NAME]}…"
+
+
+def _shown(value: Any) -> str:
+    """A value of the file as far as it fits into a message."""
+    if isinstance(value, dict | list) and len(value) > _LONGEST_NAME:
+        return f"{len(value)} entries"
+    try:
+        return json.dumps(value, default=str)[:_LONGEST_NAME]
+    except ValueError:
+        return f"a number of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
 
 
 def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
@@ -110,7 +159,7 @@ def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
     path = _path_in_file(location, raw, missing_last=item["type"] == "missing")
     if item["type"] == "extra_forbidden":
         known = _known_keys(location[:-1])
-        near = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.6)
+        near = difflib.get_close_matches(_short(location[-1]), known, n=1, cutoff=0.6)
         hint = f'did you mean "{near[0]}"?' if near else f"known here: {', '.join(known)}"
         return f"{source.where(path)}: no such key; {hint}"
     if item["type"] == "missing":
@@ -119,14 +168,12 @@ def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
         tag = str(item["ctx"]["discriminator"]).strip("'")
         choices = [str(choice) for member in _members(_kind_at(location)) for choice in _tags(member, tag)]
         given = item["ctx"].get("tag")
-        near = difflib.get_close_matches(str(given), choices, n=1)
+        near = difflib.get_close_matches(_short(given), choices, n=1)
         hint = f'did you mean "{near[0]}"?' if near else f"one of {', '.join(choices)}"
-        said = f'"{given}" is not known' if given is not None else "is needed and not there"
+        said = f'"{_short(given)}" is not known' if given is not None else "is needed and not there"
         return f"{source.where((*path, tag))}: {said}; {hint}"
     message = item["msg"].removeprefix("Value error, ")
-    return (
-        f"{source.where(path)}: {message[0].lower()}{message[1:]} (it is {json.dumps(item['input'], default=str)[:80]})"
-    )
+    return f"{source.where(path)}: {message[0].lower()}{message[1:]} (it is {_shown(item['input'])})"
 
 
 def _path_in_file(location: KeyPath, raw: Any, missing_last: bool) -> KeyPath:

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Side = Annotated[int, Field(ge=1, le=65536)]
+# What the operating system takes as a path.
+FileName = Annotated[str, Field(min_length=1, max_length=4095, pattern=r"^[^\x00]+$")]
 
 
 class _Spec(BaseModel):
@@ -51,9 +53,9 @@ class CalibrationSpec(_Spec):
     """Calibration files, one entry a module. An entry of pedestal or gain is one file [3][height][width] or a list of three files
     [height][width] for G0, G1, G2: `.npy`, headerless float32 `.bin`, `.zst` of these, or `archive.npz:key`."""
 
-    pedestal: list[str | list[str]] = Field(min_length=1, description="ADU")
-    gain: list[str | list[str]] = Field(min_length=1)
-    mask: list[str] = Field(
+    pedestal: list[FileName | list[FileName]] = Field(min_length=1, description="ADU")
+    gain: list[FileName | list[FileName]] = Field(min_length=1)
+    mask: list[FileName] = Field(
         default=[], description="uint32 [height][width], NXmx pixel_mask bits; nothing masked when not given"
     )
     gain_unit: Literal["adu_per_kev", "adu_per_photon"] = "adu_per_kev"
@@ -84,7 +86,7 @@ class FilesSpec(_Spec):
     """Recorded frames."""
 
     kind: Literal["files"]
-    files: list[Annotated[list[str], Field(min_length=1)]] = Field(
+    files: list[Annotated[list[FileName], Field(min_length=1)]] = Field(
         min_length=1, description="the files of each module, in order, whole frames each"
     )
     format: Literal["auto", "bin", "zst", "npy", "image"] = Field(
@@ -116,7 +118,7 @@ class DirectorySpec(_Spec):
     """A folder that `rashpa dataset make` wrote (schema/dataset.md)."""
 
     kind: Literal["directory"]
-    path: str
+    path: FileName
 
     def resolved(self, base: Path) -> Self:
         return self.model_copy(update={"path": str(base / self.path)})

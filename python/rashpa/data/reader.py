@@ -272,7 +272,7 @@ def open_run(path: Path | str) -> Run:
         raise RunFileError(f"{path}: cannot be opened ({error}); {hint}") from error
     try:
         return Run(file, path)
-    except (KeyError, OSError, TypeError) as error:
+    except (LookupError, OSError, RuntimeError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
         unfinished = "entry/rashpa" in file and "entry/rashpa/books" not in file
         file.close()
         if unfinished:

@@ -14,7 +14,7 @@ def parameters_of(part: telegram.Kernel | telegram.Sink | telegram.Dataset) -> d
     """The parameters of a telegram part, decoded. EngineError when one is no JSON."""
     try:
         return {parameter.name: json.loads(parameter.value) for parameter in part.parameters}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise EngineError("config", f"a parameter of {type(part).__name__} is no JSON: {error}") from None
 
 
