@@ -163,12 +163,19 @@ function(rashpa_bench name)
   target_link_libraries(rashpa_${name}_bench PRIVATE ${arg_DEPS} benchmark::benchmark_main)
 endfunction()
 
-# rashpa_fuzzer(packet SOURCES x_fuzz.cpp DEPS ...): one libFuzzer program (clang only).
+# rashpa_fuzzer(packet SOURCES x_fuzz.cpp DEPS ...): one libFuzzer program (clang only), and a test that runs the same
+# function over tests/fuzz/corpus/packet.
 function(rashpa_fuzzer name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  if(RASHPA_TESTS)
+    add_executable(rashpa_${name}_replay ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/cmake/fuzz_replay.cpp)
+    target_link_libraries(rashpa_${name}_replay PRIVATE ${arg_DEPS})
+    add_test(NAME fuzz_${name} COMMAND rashpa_${name}_replay ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+    set_tests_properties(fuzz_${name} PROPERTIES TIMEOUT 120)
+  endif()
   if(NOT RASHPA_FUZZERS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(rashpa_${name}_fuzz ${arg_SOURCES})
   target_link_libraries(rashpa_${name}_fuzz PRIVATE ${arg_DEPS})
   target_compile_options(rashpa_${name}_fuzz PRIVATE -fsanitize=fuzzer)

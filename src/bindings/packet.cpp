@@ -158,11 +158,23 @@ nb::dict dict_of_packet(const roce::Packet& packet) {
 
 // ---- Python to C++. `where` names the value in messages: "bth.psn".
 
+// Text that came from outside, for messages: Python has no text for numbers of thousands of digits, nor UTF-8 for half
+// a surrogate pair.
+std::string utf8_of(nb::handle value, PyObject* (*text_of)(PyObject*)) {
+  constexpr std::size_t kLongest = 80;
+  const nb::object text = nb::steal(text_of(value.ptr()));
+  if (text.is_valid()) {
+    if (const char* const utf8 = PyUnicode_AsUTF8(text.ptr())) return std::string(utf8).substr(0, kLongest);
+  }
+  PyErr_Clear();
+  return "something that has no text";
+}
+
 void from_python(nb::handle value, const std::string& where, std::integral auto& out) {
   using T = std::remove_reference_t<decltype(out)>;
   if (!nb::try_cast<T>(value, out)) {
     throw ConfigError(fmt::format("packet: {} must be a whole number of {} bits, not {}", where, 8 * sizeof(T),
-                                  nb::repr(value).c_str()));
+                                  utf8_of(value, PyObject_Repr)));
   }
 }
 std::span<const std::byte> bytes_of(nb::handle value, const std::string& where) {
@@ -204,7 +216,7 @@ void read_header(nb::handle value, const std::string& where, auto& header) {
     }
   });
   for (const auto& [key, ignored] : fields) {
-    const std::string name = nb::str(key).c_str();
+    const std::string name = utf8_of(key, PyObject_Str);
     if (std::ranges::find(known, name) == known.end()) {
       throw ConfigError(fmt::format("packet: {} has no field {}; it has {}", where, name, fmt::join(known, ", ")));
     }

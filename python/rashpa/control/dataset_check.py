@@ -14,7 +14,9 @@ from rashpa.control.dataset_spec import (
 )
 from rashpa.control.run_file import RunFile
 from rashpa.control.run_file_reader import RunFileSource
+from rashpa.data.regular_file import reason
 
+_LONGEST_PATH = 200  # of what a message repeats
 JUNGFRAU_SHAPE = (1024, 512, "uint16")
 
 
@@ -43,13 +45,13 @@ def dataset_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
         described = ["{} × {} pixels {}".format(*one) for one in (shape, wanted)]
         yield f"{source.where(('dataset',))}: the dataset has {described[0]}, [detector] says {described[1]}; make them agree"
     if file.nodes.emulator == "local":
-        absent: dict[str, list[Path]] = {}
+        absent: dict[str, list[str]] = {}
         for key, path in _files_of(resolved_dataset(file, source, "local")):
-            if not path.exists():
-                absent.setdefault(key, []).append(path)
-        for key, paths in absent.items():
-            more = f" (and {len(paths) - 1} more)" if len(paths) > 1 else ""
-            yield f"{source.where(('dataset', key))}: {_nearest(paths[0])}{more}"
+            if trouble := _trouble_with(path):
+                absent.setdefault(key, []).append(trouble)
+        for key, troubles in absent.items():
+            more = f" (and {len(troubles) - 1} more)" if len(troubles) > 1 else ""
+            yield f"{source.where(('dataset', key))}: {troubles[0]}{more}"
 
 
 def _shape_of(spec: AnyDatasetSpec) -> tuple[int, int, str] | None:
@@ -72,6 +74,16 @@ def _calibration_files(calibration: CalibrationSpec) -> Iterator[Path]:
         for name in [entry] if isinstance(entry, str) else entry:
             head, found, _ = name.rpartition(".npz:")
             yield Path(f"{head}.npz") if found else Path(name)
+
+
+def _trouble_with(path: Path) -> str | None:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return _nearest(path)
+    except OSError as error:
+        return f"{str(path)[:_LONGEST_PATH]}: {reason(error)}"
+    return None
 
 
 def _nearest(path: Path) -> str:

@@ -50,12 +50,14 @@ def load_map(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> ND
     have another number type, which is converted; headerless bytes are `dtype`. Raises FileError."""
     try:
         array = read_array(reference, dtype, shape)
+        with np.errstate(over="raise", invalid="raise"):
+            return np.ascontiguousarray(array, dtype=dtype.newbyteorder("="))
     except OSError as error:
         raise _native.FileError(f"calibration: {reference}: {reason(error)}") from None
     except Exception as error:  # noqa: BLE001 (zip, zstd and .npy raise many kinds for a file that is not what it says)
-        why = str(error) or type(error).__name__
+        said = str(error) or type(error).__name__
+        why = f"its values do not fit into {dtype.name}" if isinstance(error, FloatingPointError) else said
         raise _native.FileError(f"calibration: {reference}: {why}; make the file again, or copy it again") from None
-    return np.ascontiguousarray(array, dtype=dtype.newbyteorder("="))
 
 
 def to_photons(raw: NDArray[np.uint16], calibration: Calibration, energy_kev: float) -> NDArray[np.float32]:

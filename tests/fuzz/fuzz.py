@@ -1,0 +1,41 @@
+"""`python tests/fuzz/fuzz.py TARGET [libFuzzer's options] CORPUS`: fuzzes one of targets.py with atheris, which follows what Python code of
+rashpa an input reaches. docs/how-to/fuzz.md says how and why."""
+
+import random
+import sys
+from pathlib import Path
+
+import atheris
+import rashpa._native
+
+# atheris instruments what is imported from source files; the finder of an editable installation gives it something else. The compiled part,
+# which only that finder finds, is there by now.
+sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__name__.startswith("ScikitBuild")]
+rashpa.__path__ = [str(Path(__file__).resolve().parents[2] / "python" / "rashpa")]
+sys.path.insert(0, str(Path(__file__).parent))
+with atheris.instrument_imports(include=["rashpa"]):
+    import mutation
+    import targets
+
+
+def main() -> None:
+    """Runs until libFuzzer's options end it."""
+    name = sys.argv.pop(1)
+    target = targets.TARGETS[name]
+    seeds = target.seeds()
+
+    def mutate(data: bytes, most: int, seed: int) -> bytes:
+        generator = random.Random(seed)
+        if generator.random() < 0.3:
+            return bytes(atheris.Mutate(data, most))
+        return mutation.mutated(data or generator.choice(seeds), generator, seeds)[:most]
+
+    corpus = Path(sys.argv[-1])
+    for number, seed in enumerate(seeds):
+        (corpus / f"seed-{number}").write_bytes(seed)
+    atheris.Setup(sys.argv, target.run, custom_mutator=mutate)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

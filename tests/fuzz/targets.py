@@ -1,0 +1,200 @@
+"""What Python reads from outside, as functions of bytes: they read them or refuse them with an error of ours; anything else is a finding."""
+
+import atexit
+import io
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import zstandard
+
+from rashpa import _native
+from rashpa.control import telegram, telegram_xml
+from rashpa.control.run_file_reader import RunFileError, parse_run_file
+from rashpa.control.run_plan import plan_run
+from rashpa.data.calibration import load_map
+from rashpa.data.dataset_directory import read_description
+from rashpa.data.datasets import dataset_from_spec
+from rashpa.data.packet import decode, encode
+from rashpa.data.packet_hex import PacketError, parse_hex
+from rashpa.node.dataset_parts import parameters_of, spec_of
+from rashpa.node.engine import EngineError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One parser. `seeds`: good input; the regression corpus is corpus/<name>."""
+
+    name: str
+    run: Callable[[bytes], None]
+    seeds: Callable[[], list[bytes]]
+
+
+# ---- telegrams ------------------------------------------------------------------------------------------------------------------
+
+
+def _telegram(data: bytes) -> None:
+    try:
+        message = telegram_xml.decode(data)
+    except telegram_xml.TelegramError:
+        return
+    # What was understood can be said again, and means the same.
+    again = telegram_xml.decode(telegram_xml.encode(message))
+    assert repr(again) == repr(message), "a telegram changes when it is sent on"  # repr: nan is not equal to itself
+    part = message.source or message.destination if isinstance(message, telegram.Configure) else None
+    if part is not None:
+        with suppress(EngineError):
+            spec_of(part.dataset)
+
+
+def _telegram_seeds() -> list[bytes]:
+    return [path.read_bytes() for path in sorted((ROOT / "schema" / "golden").glob("*.xml"))]
+
+
+# ---- run files ------------------------------------------------------------------------------------------------------------------
+
+
+def _run_file(data: bytes) -> None:
+    with suppress(RunFileError):
+        plan_run(*parse_run_file(ROOT / "examples" / "fuzz.toml", data))
+
+
+def _run_file_seeds() -> list[bytes]:
+    return [path.read_bytes() for path in sorted((ROOT / "examples").glob("*.toml"))]
+
+
+# ---- datasets: the first byte says which file it is ----------------------------------------------------------------------------
+
+_MAP = np.linspace(0, 1, 24, dtype=np.float32).reshape(4, 6)
+_FRAMES = np.arange(1, 49, dtype=np.uint16).reshape(2, 4, 6)
+_MAPS = ("map.npy", "map.bin", "map.npy.zst", "map.bin.zst", "map.npz")
+_RAW = ("frames.npy", "frames.bin", "frames.npy.zst", "frames.bin.zst")
+_FILES = ("dataset.json", *_MAPS, *_RAW)
+
+
+@cache
+def _folder() -> Path:
+    """In memory where the machine has such a place; removed by whoever runs the fuzzer's process for long."""
+    shm = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(prefix="rashpa-fuzz-", dir=shm if os.access(shm, os.W_OK) else None))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _dataset(data: bytes) -> None:
+    if not data:
+        return
+    name = _FILES[data[0] % len(_FILES)]
+    path = _folder() / name
+    path.write_bytes(data[1:])
+    with suppress(_native.NativeError):
+        if name == "dataset.json":
+            read_description(path.parent)
+        elif name in _MAPS:
+            reference = f"{path}:gain" if name.endswith(".npz") else str(path)
+            assert load_map(reference, np.dtype("<f4"), _MAP.shape).shape == _MAP.shape
+        else:
+            loaded = dataset_from_spec({"kind": "files", "files": [[name]], "width": 6, "height": 4}, path.parent)
+            assert (loaded.dataset.width, loaded.dataset.height) == (6, 4)
+
+
+def _npy(array: "np.ndarray[tuple[int, ...], np.dtype[np.generic]]") -> bytes:
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+def _dataset_seeds() -> list[bytes]:
+    description = {
+        "format": "rashpa-dataset",
+        "version": 1,
+        "kind": "pattern",
+        "label": "synthetic",
+        "parameters": {"seed": 1},
+        "width": 6,
+        "height": 4,
+        "pixel": "uint16",
+        "modules": 1,
+        "frames": 2,
+        "energy_kev": 12.4,
+        "frame_kind": ["hit", "dark"],
+        "frame_flags": [0, 1],
+        "files": {"module0_raw.npy": {"sha256": "0" * 64}},
+    }
+    archives = []
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", method) as archive:
+            archive.writestr("gain.npy", _npy(_MAP))
+        archives.append(out.getvalue())
+    files = {
+        "dataset.json": [json.dumps(description, indent=1).encode()],
+        "map.npy": [_npy(_MAP), _npy(_MAP.astype(np.float64).T.copy().T)],
+        "map.bin": [_MAP.tobytes()],
+        "map.npy.zst": [zstandard.compress(_npy(_MAP))],
+        "map.bin.zst": [zstandard.compress(_MAP.tobytes())],
+        "map.npz": archives,
+        "frames.npy": [_npy(_FRAMES), _npy(_FRAMES[0])],
+        "frames.bin": [_FRAMES.tobytes()],
+        "frames.npy.zst": [zstandard.compress(_npy(_FRAMES))],
+        "frames.bin.zst": [zstandard.compress(_FRAMES.tobytes())],
+    }
+    return [bytes([_FILES.index(name)]) + data for name, contents in files.items() for data in contents]
+
+
+# ---- packets as text, and the JSON inside telegrams: the first byte says which -------------------------------------------------
+
+
+def _packet(data: bytes) -> None:
+    if not data:
+        return
+    try:
+        said = data[1:].decode("utf-8")
+    except UnicodeDecodeError:
+        return
+    kind = data[0] % 3
+    if kind == 0:
+        with suppress(PacketError):
+            decode(parse_hex(said))
+    elif kind == 1:
+        with suppress(PacketError, ValueError, RecursionError):  # the command refuses what is no JSON
+            packet = json.loads(said)
+            with suppress(PacketError):
+                encode(packet)
+    else:
+        part = telegram.Dataset("files", (telegram.Parameter("files", said),))
+        with suppress(EngineError):
+            parameters_of(part)
+        with suppress(EngineError):
+            spec_of(part)
+
+
+def _packet_seeds() -> list[bytes]:
+    vectors = json.loads((ROOT / "schema" / "golden" / "roce_packets.json").read_text(encoding="utf-8"))
+    seeds = []
+    for vector in vectors[::5]:
+        data = bytes.fromhex(vector["layer2"])
+        seeds.append(b"\x00" + vector["layer2"].encode())
+        seeds.append(b"\x01" + json.dumps(decode(data, "ethernet")).encode())
+    return [*seeds, b'\x02[["a.npy"]]']
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("telegram", _telegram, _telegram_seeds),
+        Target("run_file", _run_file, _run_file_seeds),
+        Target("dataset", _dataset, _dataset_seeds),
+        Target("packet_text", _packet, _packet_seeds),
+    )
+}
