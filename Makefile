@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 BUILD := build/release
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
+FUZZERS ?=
+ATHERIS := 3.0.0
 PYTEST_ARGS ?=
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # A clone in another folder finds what this one compiled.
@@ -84,10 +86,15 @@ asan tsan: build/.packages  ## the C++ tests with sanitizers
 	cmake --build --preset $@
 	ctest --preset $@ --no-tests=error
 
-fuzz: build/.packages  ## the packet fuzzers, FUZZ_SECONDS each (600)
+# Not in requirements.lock: a tool of this target alone, for the Pythons that it has wheels for.
+build/atheris/.installed: $(VENV)/.requirements
+	$(BIN)/python -m pip install --quiet --no-deps --only-binary :all: --target build/atheris atheris==$(ATHERIS)
+	touch $@
+
+fuzz: build build/atheris/.installed  ## every fuzzer, or those of FUZZERS, FUZZ_SECONDS each (600)
 	cmake --preset fuzz
 	cmake --build --preset fuzz
-	tools/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS)
+	tools/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS) $(BIN)/python $(FUZZERS)
 
 reference: build  ## docs/reference, after a change of the run file's models or of a command
 	$(BIN)/python tools/make_reference.py

@@ -1,14 +1,39 @@
 #!/usr/bin/env bash
-# Runs every libFuzzer program under the build folder $1 for $2 seconds each; corpora are kept in the build folder.
-set -euo pipefail
-build=$1
-seconds=$2
-mapfile -t fuzzers < <(find "$build" -type f -name 'rashpa_*_fuzz' -perm -u+x | sort)
-[ ${#fuzzers[@]} -gt 0 ] || { echo "fuzz: $build holds no fuzzer" >&2; exit 1; }
-for fuzzer in "${fuzzers[@]}"; do
-  name=$(basename "$fuzzer")
-  corpus=$build/corpus/$name
+# Runs the fuzzers for $2 seconds each, one after the other: the libFuzzer programs under the build folder $1, then the targets of
+# tests/fuzz/targets.py with $3 (a Python that has rashpa) and atheris in build/atheris. Any more arguments name those that are wanted.
+# They begin with tests/fuzz/corpus/NAME; what they find on the way is kept in $1/corpus, what fails in $1/found. Status 1 when any failed.
+set -uo pipefail
+build=$1 seconds=$2 python=$3
+shift 3
+wanted=" $* "
+found=$build/found
+mkdir -p "$found"
+status=0
+count=0
+
+# fuzz NAME COMMAND...: an input may take 10 s and 2 GiB.
+fuzz() {
+  local name=$1 corpus=$build/corpus/$1
+  shift
+  [ "$wanted" = "  " ] || [[ $wanted == *" $name "* ]] || return 0
+  count=$((count + 1))
   mkdir -p "$corpus"
-  echo "fuzz: $name for $seconds s"
-  "$fuzzer" -max_total_time="$seconds" -print_final_stats=1 -verbosity=0 -artifact_prefix="$corpus-" "$corpus"
-done
+  [ ! -d "tests/fuzz/corpus/$name" ] || cp "tests/fuzz/corpus/$name"/* "$corpus"
+  echo "fuzz: $name for $seconds s, log in $found/$name.log"
+  "$@" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+    -artifact_prefix="$found/$name-" "$corpus" >"$found/$name.log" 2>&1 && return 0
+  echo "fuzz: $name FAILED; log and input are in $found" >&2
+  tail -n 40 "$found/$name.log" >&2
+  status=1
+}
+
+while read -r fuzzer; do
+  name=$(basename "$fuzzer" _fuzz)
+  fuzz "${name#rashpa_}" "$fuzzer" -max_len=1024
+done < <(find "$build" -type f -name 'rashpa_*_fuzz' -perm -u+x | sort)
+while read -r name; do
+  PYTHONPATH=build/atheris fuzz "$name" "$python" tests/fuzz/fuzz.py "$name" -max_len=65536
+done < <(PYTHONPATH=tests/fuzz "$python" -c 'import targets; print(*targets.TARGETS, sep="\n")')
+grep -H stat::number_of_executed_units "$found"/*.log || true
+[ "$count" -gt 0 ] || { echo "fuzz: there is no fuzzer$wanted" >&2; exit 1; }
+exit "$status"
