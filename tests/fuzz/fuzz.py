@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import atheris
+
 import rashpa._native
 
 # atheris instruments what is imported from source files; the finder of an editable installation gives it something else. The compiled part,

@@ -15,7 +15,7 @@ FileName = Annotated[str, Field(min_length=1, max_length=4095, pattern=r"^[^\x00
 class _Spec(BaseModel):
     """Keys that are not in the schema are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def resolved(self, base: Path) -> Self:  # noqa: ARG002 (a kind without files has nothing to resolve)
         """The same with every relative path taken from the folder `base`."""
@@ -27,7 +27,7 @@ class JungfrauSpec(_Spec):
 
     kind: Literal["jungfrau"]
     modules: int = Field(default=2, ge=1, le=64)
-    frames: int = Field(default=60, ge=1, description="different frames; a run repeats them")
+    frames: int = Field(default=60, ge=1, le=2**32 - 1, description="different frames; a run repeats them")
     seed: int = Field(default=1, ge=0, le=2**64 - 1)
     energy_kev: float = Field(default=12.4, ge=2.0, le=100.0, description="photon energy")
     hit_fraction: float = Field(default=0.3, ge=0.0, le=1.0, description="of the frames that are not dark")
@@ -43,7 +43,7 @@ class PatternSpec(_Spec):
 
     kind: Literal["pattern"]
     modules: int = Field(default=1, ge=1, le=4096)
-    frames: int = Field(default=16, ge=1, description="different frames; a run repeats them")
+    frames: int = Field(default=16, ge=1, le=2**32 - 1, description="different frames; a run repeats them")
     width: Side = 1024
     height: Side = 512
     pixel: PixelName = "uint16"
@@ -96,7 +96,7 @@ class FilesSpec(_Spec):
     height: int = Field(default=0, ge=0, le=65536, description="pixels; 0: as the files say")
     pixel: PixelName = "uint16"
     header_bytes: int = Field(default=0, ge=0, le=1 << 20, description="before each frame; 112: SLS receiver")
-    dark_frames: list[Annotated[int, Field(ge=0)]] = Field(default=[], description="frames flagged as dark")
+    dark_frames: list[Annotated[int, Field(ge=0, le=2**24 - 1)]] = Field(default=[], description="frames flagged as dark")
     energy_kev: float | None = Field(default=None, gt=0.0, description="photon energy, for previews")
     calibration: CalibrationSpec | None = None
 

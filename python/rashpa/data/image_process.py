@@ -1,9 +1,11 @@
 """The process in which fabio reads image files. Arguments: a file of JSON with their paths, and a file descriptor that takes the pixels of all
 frames one after the other. Standard output gets a line of JSON a file: what it holds, or why it cannot be read."""
 
+import errno
 import json
 import logging
 import os
+import resource
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -61,6 +63,11 @@ def _main() -> None:
     for path in paths:
         try:
             answer = _read(Path(path), out)
+        except OSError as error:
+            most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+            answer = {
+                "error": f"it unpacks to more than {most} bytes" if error.errno == errno.EFBIG else str(error)[:500]
+            }
         except MemoryError:
             answer = {"error": "it asks for more memory than the limit"}
         except Exception as error:  # noqa: BLE001 (fabio raises many kinds for a file it cannot read)

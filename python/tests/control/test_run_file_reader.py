@@ -1,4 +1,5 @@
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,43 @@ def test_the_schema_file_is_that_of_the_models() -> None:
     stored = json.loads(schema_path("run.schema.json").read_text(encoding="utf-8"))
     assert stored == run_schema(), "write it anew: python -m rashpa.control.run_file_reader > schema/run.schema.json"
     Draft202012Validator.check_schema(stored)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"a = " + b"[" * 100_000, "run.toml:1: arrays and tables lie more than 32 deep"),
+        (b"\n" + b"a." * 100_000 + b"a = 1", "run.toml:2: a key goes more than 32 deep"),
+        (b"a = " + b"9" * 5000, "not TOML"),
+        (b"[link]\nport = 0x" + b"f" * 5000, "a number of 20000 bits"),
+        (b"\xff\xfe", "cannot be read as UTF-8 text"),
+        (b"[[a]]\n" * 100_000, "no such key"),
+        (b"".join(b"key%d = 1\n" % number for number in range(50_000)), "and 499"),
+        (b"[" + b" " * 200_000 + b"\n", "not TOML"),
+        (b"a" * 200_000 + b" = 1", "aaa…"),
+        (b"#" * (1 << 21), "1048576 are the most"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_soon(tmp_path: Path, data: bytes, why: str) -> None:
+    path = tmp_path / "run.toml"
+    path.write_bytes(data)
+    before = time.process_time()
+    with pytest.raises(RunFileError) as caught:
+        read_run_file(path)
+    assert why in str(caught.value)
+    assert len(str(caught.value)) < 20_000
+    assert time.process_time() - before < 20, "reading takes more than linear time"
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "."])
+def test_what_is_no_file_is_refused(name: str) -> None:
+    with pytest.raises(RunFileError, match="cannot be read"):
+        read_run_file(Path(name))
+
+
+@pytest.mark.parametrize("name", ["a\\u0000b", "", "x" * 5000])
+def test_a_name_that_no_file_can_have_is_refused_with_its_key(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(f'[dataset]\nkind = "directory"\npath = "{name}"\n')
+    with pytest.raises(RunFileError, match=r"run\.toml:3: dataset\.path"):
+        read_run_file(path)

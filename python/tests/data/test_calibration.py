@@ -1,10 +1,15 @@
 """Calibration maps load from every form that the field uses, and wrong ones are refused by name."""
 
+import io
+import tracemalloc
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import zstandard
+from numpy.typing import NDArray
 
 _native = pytest.importorskip("rashpa._native")
 
@@ -85,3 +90,59 @@ def test_each_row_of_the_decode_table_gives_its_value() -> None:
     assert np.isnan(
         to_photons(np.array([[0x4000]], np.uint16), Calibration(pedestal[..., :1], gain[..., :1], mask[:, :1]), 10.0)
     )
+
+
+def _zip(path: Path, method: int, data: bytes) -> None:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("gain.npy", data)
+
+
+def test_a_bomb_is_unpacked_no_further_than_the_shape_says(tmp_path: Path) -> None:
+    zeros = bytes(64 << 20)
+    (tmp_path / "a.bin.zst").write_bytes(zstandard.compress(zeros))
+    _zip(tmp_path / "b.npz", zipfile.ZIP_DEFLATED, npy_of(MAPS) + zeros)
+    expected = MAPS.nbytes
+    tracemalloc.start()
+    for name in ("a.bin.zst", "b.npz:gain"):
+        with pytest.raises(_native.FileError, match=rf"more than {expected} bytes; float32 \[3, 4, 6\] has {expected}"):
+            load_map(str(tmp_path / name), np.dtype("<f4"), MAPS.shape)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 << 20
+
+
+def npy_of(array: NDArray[Any]) -> bytes:
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+def test_a_header_that_promises_terabytes_is_refused_before_anything_is_taken(tmp_path: Path) -> None:
+    text = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000), }\n"
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
+    with pytest.raises(_native.FileError, match=r"its shape is \[1000000, 1000000\]"):
+        load_map(str(tmp_path / "a.npy"), np.dtype("<f4"), MAPS.shape)
+
+
+def test_archives_that_are_none_or_of_another_kind_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.npz").write_bytes(b"no zip")
+    _zip(tmp_path / "b.npz", zipfile.ZIP_LZMA, npy_of(MAPS))
+    _zip(tmp_path / "c.npz", zipfile.ZIP_STORED, npy_of(np.array(["text"])))
+    good = (tmp_path / "d.npz").resolve()
+    _zip(good, zipfile.ZIP_STORED, npy_of(MAPS))
+    good.write_bytes(good.read_bytes().replace(MAPS.tobytes()[4:8], b"\xff\xff\xff\xff", 1))
+    for name, why in (("a", "not a zip"), ("b", "zip method 14"), ("c", "not numbers"), ("d", "CRC")):
+        with pytest.raises(_native.FileError, match=why):
+            load_map(f"{tmp_path / name}.npz:gain", np.dtype("<f4"), MAPS.shape)
+
+
+def test_values_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    for name, array, dtype in (("a", np.full((2, 2), 1e300), "<f4"), ("b", np.full((2, 2), np.nan), "<u4")):
+        np.save(tmp_path / f"{name}.npy", array)
+        with pytest.raises(_native.FileError, match="do not fit"):
+            load_map(f"{tmp_path / name}.npy", np.dtype(dtype), (2, 2))
+
+
+def test_an_array_in_fortran_order_is_the_same_array(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.asfortranarray(MAPS))
+    np.testing.assert_array_equal(load_map(f"{tmp_path}/a.npy", np.dtype("<f4"), MAPS.shape), MAPS)

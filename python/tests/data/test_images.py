@@ -1,0 +1,107 @@
+"""Images that fabio cannot read, or never stops to read, are refused within a bounded time; what its process says is not believed."""
+
+import gzip
+import os
+import signal
+import struct
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+
+_native = pytest.importorskip("rashpa._native")
+
+import fabio  # noqa: E402
+
+from rashpa.data.images import Patience, _checked, read_images  # noqa: E402
+from rashpa.data.limited_process import Limits, start_limited, why_it_ended  # noqa: E402
+
+FRAME = np.arange(48, dtype=np.int32).reshape(6, 8)
+SHORT = Patience(seconds=3.0)
+
+
+def write_cbf(path: Path) -> bytes:
+    fabio.cbfimage.CbfImage(data=FRAME).write(str(path))
+    return path.read_bytes()
+
+
+def test_a_cut_cbf_over_which_fabio_loops_for_ever_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.cbf"
+    good = write_cbf(path)
+    path.write_bytes(good[: len(good) // 3])
+    before = time.monotonic()
+    with pytest.raises(_native.FileError, match=r"a\.cbf: .*(within 3 s|processor time)"):
+        read_images([path], SHORT)
+    assert time.monotonic() - before < 30
+
+
+def test_a_tiff_whose_directory_follows_itself_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.tif"
+    fabio.tifimage.TifImage(data=FRAME).write(str(path))
+    data = bytearray(path.read_bytes())
+    (first,) = struct.unpack_from("<I", data, 4)
+    (entries,) = struct.unpack_from("<H", data, first)
+    struct.pack_into("<I", data, first + 2 + 12 * entries, first)
+    path.write_bytes(data)
+    with pytest.raises(_native.FileError, match=r"a\.tif: "):
+        read_images([path], SHORT, Limits(file_bytes=1 << 20))
+
+
+def test_images_that_unpack_to_more_than_the_limit_are_refused(tmp_path: Path) -> None:
+    zeros = bytes(64 << 20)
+    (tmp_path / "a.cbf.zst").write_bytes(zstandard.compress(zeros))
+    with pytest.raises(_native.FileError, match=r"a\.cbf\.zst: .*more than 1048576 bytes"):
+        read_images([tmp_path / "a.cbf.zst"], limits=Limits(file_bytes=1 << 20))
+    fabio.edfimage.EdfImage(data=np.zeros((1024, 1024), np.int32)).write(str(tmp_path / "b.edf"))
+    (tmp_path / "b.edf.gz").write_bytes(gzip.compress((tmp_path / "b.edf").read_bytes()))
+    with pytest.raises(_native.FileError, match=r"b\.edf\.gz: .*more than 1048576 bytes"):
+        read_images([tmp_path / "b.edf.gz"], limits=Limits(file_bytes=1 << 20))
+
+
+def test_each_file_has_its_own_time_and_the_good_ones_are_in_order(tmp_path: Path) -> None:
+    for number in range(3):
+        fabio.edfimage.EdfImage(data=FRAME + number).write(str(tmp_path / f"{number}.edf"))
+    names = [tmp_path / f"{number}.edf" for number in (2, 0, 1, 0)]
+    np.testing.assert_array_equal(read_images(names), np.stack([FRAME + number for number in (2, 0, 1, 0)]))
+    cut = tmp_path / "cut.cbf"
+    cut.write_bytes(write_cbf(cut)[:300])
+    with pytest.raises(_native.FileError, match=r"cut\.cbf"):
+        read_images([*names, cut], SHORT)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"no JSON",
+        b"[]",
+        b'{"frames": 1}',
+        b'{"frames": 1, "shape": [6], "dtype": "int32"}',
+        b'{"frames": 0, "shape": [6, 8], "dtype": "int32"}',
+        b'{"frames": 1, "shape": [6, 99999999], "dtype": "int32"}',
+        b'{"frames": 1, "shape": [6, 8], "dtype": "object"}',
+        b'{"error": "of another kind"}',
+    ],
+)
+def test_what_the_process_says_is_checked(line: bytes) -> None:
+    with pytest.raises(_native.FileError, match=r"a\.cbf: "):
+        _checked("a.cbf", line)
+
+
+def test_a_process_ends_at_its_limits_and_why_is_said(tmp_path: Path) -> None:
+    limits = Limits(seconds=1)
+    (tmp_path / "busy.py").write_text("while True: pass")
+    (tmp_path / "crash.py").write_text(f"import os; os.kill(os.getpid(), {int(signal.SIGSEGV)})")
+    (tmp_path / "large.py").write_text("bytearray(1 << 40)")
+    said = {}
+    for module in ("busy", "crash", "large"):
+        null = os.open(os.devnull, os.O_WRONLY)
+        with start_limited(
+            module, [], limits, stdout=null, stderr=null, environment={"PYTHONPATH": str(tmp_path)}
+        ) as process:
+            said[module] = why_it_ended(process.wait(60), limits)
+        os.close(null)
+    assert "1 s of processor time" in said["busy"]
+    assert "SIGSEGV" in said["crash"]
+    assert "status 1" in said["large"]
