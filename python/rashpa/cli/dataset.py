@@ -136,6 +136,8 @@ def _refusing(command: str) -> Iterator[None]:
         yield
     except ImportError as error:
         _refuse(command, f"{error}; this command needs the compiled part of rashpa: run `make`")
+    except MemoryError:
+        _refuse(command, "the machine has too little memory for it; use fewer frames")
     except (RuntimeError, ValueError, OSError) as error:  # the native errors are RuntimeErrors, pydantic's ValueErrors
         _refuse(command, _text_of(error))
 

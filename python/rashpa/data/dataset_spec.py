@@ -96,7 +96,9 @@ class FilesSpec(_Spec):
     height: int = Field(default=0, ge=0, le=65536, description="pixels; 0: as the files say")
     pixel: PixelName = "uint16"
     header_bytes: int = Field(default=0, ge=0, le=1 << 20, description="before each frame; 112: SLS receiver")
-    dark_frames: list[Annotated[int, Field(ge=0, le=2**24 - 1)]] = Field(default=[], description="frames flagged as dark")
+    dark_frames: list[Annotated[int, Field(ge=0, le=2**24 - 1)]] = Field(
+        default=[], description="frames flagged as dark"
+    )
     energy_kev: float | None = Field(default=None, gt=0.0, description="photon energy, for previews")
     calibration: CalibrationSpec | None = None
 
