@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "rashpa/sink/hdf5_sink.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/emulator/emulator.hpp"
@@ -57,6 +58,8 @@ inline constexpr Names<link::roce::Flow, 2> kFlows{
 inline constexpr Names<link::roce::Transport, 3> kTransports{
     "transport",
     {{{link::roce::Transport::uc, "uc"}, {link::roce::Transport::rc, "rc"}, {link::roce::Transport::ud, "ud"}}}};
+inline constexpr Names<sink::Existing, 2> kExisting{
+    "existing", {{{sink::Existing::refuse, "refuse"}, {sink::Existing::replace, "replace"}}}};
 inline constexpr Names<link::Verify, 3> kVerifies{
     "verify", {{{link::Verify::all, "all"}, {link::Verify::sampled, "sampled"}, {link::Verify::off, "off"}}}};
 inline constexpr Names<transfer::OnFull, 2> kOnFull{

@@ -49,7 +49,7 @@ def _mount() -> None:
     app.command()(run)
     app.command()(emulator)
     app.command()(receiver)
-    for name in (*_GROUPS, "inspect"):
+    for name in (*_GROUPS, "inspect", "repair"):
         try:
             part = importlib.import_module(f"rashpa.cli.{name}")
         except ImportError as error:
@@ -60,7 +60,7 @@ def _mount() -> None:
         if name in _GROUPS:
             app.add_typer(part.app, name=name)
         else:
-            app.command()(part.inspect)
+            app.command()(getattr(part, name))
 
 
 _mount()
