@@ -68,7 +68,8 @@ def exit_code(outcome: Outcome) -> int:
         return INTERRUPTED
     if outcome.refused:
         return BAD_INPUT
-    return FAILED if outcome.problem else RED
+    # without the tables of all nodes the run has not come to its end
+    return FAILED if outcome.problem or not outcome.accounts else RED
 
 
 async def _carry_through(plan: Plan, console: Console, quiet: bool) -> Outcome:
