@@ -39,11 +39,11 @@ class StallWatch:
             news = [self._counters(name, last) for name in group]
             if news != self._news.get(key) or last[EMULATOR].state == "paused" or self._at_end(group, last, awaited):
                 self._news[key], self._since[key] = news, now
-            elif now - self._since[key] > self._patience_s(group, last):
+            elif now - self._since[key] > (patience := self._patience_now_s(group, last)):
                 waiting = [name for name in awaited if name in group and last[name].state != "finished"]
                 alone = len(self._groups) == 1
                 node = waiting[0] if waiting else next(iter(awaited)) if alone else key
-                return Stalled(node, self._patience_s(group, last))
+                return Stalled(node, patience)
         return None
 
     def _counters(self, name: str, last: Mapping[str, Status]) -> object:
@@ -73,10 +73,11 @@ class StallWatch:
         own = [dtp for dtp in emulator.source.dtps if dtp.id in images] if emulator.source else []
         return bool(own) and all(dtp.images_sent + dtp.images_skipped >= images[dtp.id] for dtp in own)
 
-    def _patience_s(self, group: Collection[str], last: Mapping[str, Status]) -> float:
+    def _patience_now_s(self, group: Collection[str], last: Mapping[str, Status]) -> float:
+        return _STORING_S if any(_storing(last[name]) for name in group) else self._patience_s(group)
+
+    def _patience_s(self, group: Collection[str]) -> float:
         """How long a healthy run may be without news from these receivers."""
-        if any(_storing(last[name]) for name in group):
-            return _STORING_S
         file = self._plan.file
         period = 1.0 / file.detector.rate_hz if file.detector.rate_hz > 0 else 0.0
         sections = [buffer.section for buffer in self._plan.buffers if buffer.receiver in group]
