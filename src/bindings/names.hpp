@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "rashpa/sink/hdf5_sink.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/emulator/emulator.hpp"
@@ -16,6 +15,7 @@
 #include "rashpa/link/verbs/options.hpp"
 #include "rashpa/receiver/receiver.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
+#include "rashpa/sink/hdf5_sink.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
 #include "rashpa/unit/unit.hpp"
 

@@ -21,8 +21,8 @@ std::atomic<std::int64_t> g_delay_us{0};
 
 /// Stands before the system's call in this program: the HDF5 library writes images through it.
 extern "C" ssize_t pwrite64(int file, const void* bytes, std::size_t count, off64_t offset) {
-  static const auto system = reinterpret_cast<ssize_t (*)(int, const void*, std::size_t, off64_t)>(
-      dlsym(RTLD_NEXT, "pwrite64"));
+  static const auto system =
+      reinterpret_cast<ssize_t (*)(int, const void*, std::size_t, off64_t)>(dlsym(RTLD_NEXT, "pwrite64"));
   if (count > 64) std::this_thread::sleep_for(std::chrono::microseconds(g_delay_us.load(std::memory_order_relaxed)));
   return system(file, bytes, count, offset);
 }
@@ -101,8 +101,8 @@ TEST(SlowDisk, no_image_that_was_overwritten_is_stored_as_complete) {
       bool right = true;
       for (std::uint32_t row = 0; row < height; ++row) {
         for (std::uint32_t column = 0; column < width; ++column) {
-          const auto expected = dataset::pattern_value(PixelType::u16, row / plan.height, frames[image] % 8,
-                                                       row % plan.height, column);
+          const auto expected =
+              dataset::pattern_value(PixelType::u16, row / plan.height, frames[image] % 8, row % plan.height, column);
           right = right && pixels[(image * height + row) * width + column] == expected;
         }
       }

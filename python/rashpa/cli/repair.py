@@ -23,7 +23,9 @@ def repair(
     try:
         done = repair_run(run)
     except RunFileError as error:
-        Console(stderr=True).print(f"rashpa repair: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        Console(stderr=True).print(
+            f"rashpa repair: {error}", style="red", markup=False, highlight=False, soft_wrap=True
+        )
         raise typer.Exit(_BAD_INPUT) from None
     if done.was_complete:
         text = f"{done.master} is complete; there was nothing to do"

@@ -91,7 +91,9 @@ class RunDisplay:
             rate = (books.decided - decided_then) / max(now - then, 1e-3)
             said = f"writing{named}: {books.decided} of {books.expected} images, {to_write} wait, {rate:.1f} images/s"
         else:
-            said = f"finishing{named}: {books.decided} of {books.expected} images are through, files are being completed"
+            said = (
+                f"finishing{named}: {books.decided} of {books.expected} images are through, files are being completed"
+            )
         self._bar.update(self._tasks[name], description=said, completed=books.decided, rates=rates, books="")
         if state != "finished" and now - then >= _SAY_EVERY_S:
             self._writing[name] = (now, books.decided)

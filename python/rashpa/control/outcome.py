@@ -111,13 +111,7 @@ class Outcome:
     @property
     def good(self) -> bool:
         """Regular end, books that balance, nothing errored or unwritten, and nothing that the emulator's log does not explain."""
-        return (
-            not self.problem
-            and not self.interrupted
-            and self.balanced
-            and bool(self.accounts)
-            and not self.reasons
-        )
+        return not self.problem and not self.interrupted and self.balanced and bool(self.accounts) and not self.reasons
 
 
 def _reasons_of(buffer: BufferStatus) -> list[str]:

@@ -9,7 +9,9 @@ from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import Status
 
 _STALL_S = 8.0  # without any news, beyond what rate and deadlines explain
-_STORING_S = 300.0  # without a byte stored, where images wait for a sink or files are being completed: disks are slow, not dead
+_STORING_S = (
+    300.0  # without a byte stored, where images wait for a sink or files are being completed: disks are slow, not dead
+)
 
 
 @dataclass(frozen=True)

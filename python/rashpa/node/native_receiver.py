@@ -97,9 +97,7 @@ def _sink(module: Any, sink: telegram.Sink, buffer: telegram.Buffer, maps: Maps 
         prefix = Path(values["prefix"])
         metadata = _metadata(module, values["metadata"], buffer, maps, proof)
         prepare_output(prefix, values["existing"])
-        return module.Hdf5Sink(
-            str(prefix), metadata, values["images_per_file"], values["threads"], values["existing"]
-        )
+        return module.Hdf5Sink(str(prefix), metadata, values["images_per_file"], values["threads"], values["existing"])
     raise EngineError("config", f"sink {sink.kind} is not known here")
 
 

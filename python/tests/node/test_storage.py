@@ -24,8 +24,8 @@ from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.run_plan import Plan, load_plan
 from rashpa.control.schemas import schema_path
-from rashpa.data.datasets import dataset_from_spec
 from rashpa.data.dataset_spec import PatternSpec
+from rashpa.data.datasets import dataset_from_spec
 from rashpa.data.reader import open_run
 from rashpa.node.native_engine import NativeFactory
 from rashpa.node.node import Node
@@ -67,7 +67,9 @@ def plan_of(tmp_path: Path, output: Path, frames: int = 400, rate_hz: float = 0.
 
 
 def play(plan: Plan, observer: Callable[[Progress], None]) -> Outcome:
-    return run_in_process(plan, {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}, observer)
+    return run_in_process(
+        plan, {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}, observer
+    )
 
 
 def written(progress: Progress) -> int:
@@ -90,7 +92,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if subprocess.run([mount, "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk], check=False).returncode != 0:
         pytest.skip("no file system may be mounted here")
     yield disk
-    subprocess.run(["umount", "-l", disk], check=True)  # noqa: S607
+    subprocess.run(["umount", "-l", disk], check=True)
 
 
 def test_a_run_on_a_full_disk_is_red_and_says_what_and_where(tmp_path: Path, small_disk: Path) -> None:

@@ -75,13 +75,13 @@ class SlotGuard {
 
 /// k consecutive images processed as a whole.
 struct Stack {
-  std::uint32_t slot = 0;          ///< which stack of the ring: number mod ring
-  std::uint64_t number = 0;        ///< counts stacks from 0
-  std::uint32_t count = 0;         ///< images in it: k, fewer in the last stack of a run
-  std::vector<StackImage> images;  ///< sized to k once
-  std::int64_t ready_ns = 0;       ///< monotonic: the global event
-  std::int64_t decided_ns = 0;     ///< all decisions made
-  std::int64_t written_ns = 0;     ///< the sink has taken it
+  std::uint32_t slot = 0;            ///< which stack of the ring: number mod ring
+  std::uint64_t number = 0;          ///< counts stacks from 0
+  std::uint32_t count = 0;           ///< images in it: k, fewer in the last stack of a run
+  std::vector<StackImage> images;    ///< sized to k once
+  std::int64_t ready_ns = 0;         ///< monotonic: the global event
+  std::int64_t decided_ns = 0;       ///< all decisions made
+  std::int64_t written_ns = 0;       ///< the sink has taken it
   const SlotGuard* guard = nullptr;  ///< null: nothing can be written over these images
 
   [[nodiscard]] std::span<StackImage> view() noexcept { return {images.data(), count}; }

@@ -52,7 +52,7 @@ class Writer {
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
 
   [[nodiscard]] Books books() const noexcept;
-  [[nodiscard]] std::array<std::uint64_t, 5> vetoes() const noexcept;  ///< by VetoReason
+  [[nodiscard]] std::array<std::uint64_t, 5> vetoes() const noexcept;              ///< by VetoReason
   [[nodiscard]] std::array<std::uint64_t, kErrorReasons> errors() const noexcept;  ///< by ErrorReason
   [[nodiscard]] std::optional<FirstErrored> first_errored() const;
   /// Images of stacks that wait for the sinks, or are with them.

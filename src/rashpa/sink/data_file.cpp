@@ -27,7 +27,7 @@ h5::Handle growing_file_access() {
 DataFile::DataFile(const std::filesystem::path& path)
     : file_(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, growing_file_access().get()), H5Fclose,
             "create " + path.filename().string()) {
-  struct stat found{};
+  struct stat found {};
   if (::stat(path.c_str(), &found) != 0) {
     throw FileError("hdf5 sink: cannot find " + path.string() + ", just created: " + errno_text(errno));
   }
@@ -46,7 +46,7 @@ void DataFile::discard(const std::filesystem::path& path) noexcept {
 }
 
 bool DataFile::is_at(const std::filesystem::path& path) const noexcept {
-  struct stat found{};
+  struct stat found {};
   return ::stat(path.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
 }
 

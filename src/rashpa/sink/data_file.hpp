@@ -42,12 +42,12 @@ class DataFile {
 /// Brings a file to the disk; the system's reason when that failed, else empty.
 std::string sync_to_disk(const std::filesystem::path& path);
 
-/// Opens a data file for reading as another process would find it: nothing of what this process still holds in memory is
-/// seen. Throws FileError.
+/// Opens a data file for reading as another process would find it: nothing of what this process still holds in memory
+/// is seen. Throws FileError.
 h5::Handle open_afresh(const std::filesystem::path& path);
 
-/// How many elements along the first dimension of `dataset` lie in chunks that are wholly in the file, counted until the
-/// first that is not. 0 when the file cannot be read.
+/// How many elements along the first dimension of `dataset` lie in chunks that are wholly in the file, counted until
+/// the first that is not. 0 when the file cannot be read.
 std::uint64_t readable(const std::filesystem::path& path, const char* dataset);
 
 }  // namespace rashpa::sink

@@ -34,7 +34,9 @@ std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
-std::uint32_t crc_of(const Header& header) { return crc32c(bytes_of(header).first(sizeof(Header) - sizeof(header.crc))); }
+std::uint32_t crc_of(const Header& header) {
+  return crc32c(bytes_of(header).first(sizeof(Header) - sizeof(header.crc)));
+}
 
 /// True when all of it was written; errno says why not.
 bool write_all(int file, std::span<const std::byte> bytes, std::uint64_t offset) {
@@ -49,7 +51,7 @@ bool write_all(int file, std::span<const std::byte> bytes, std::uint64_t offset)
 }
 
 std::vector<std::byte> read_all(int file) {
-  struct stat found{};
+  struct stat found {};
   if (::fstat(file, &found) != 0) throw FileError("journal: cannot be read: " + errno_text(errno));
   std::vector<std::byte> bytes(static_cast<std::size_t>(found.st_size));
   std::size_t have = 0;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "rashpa/core/books.hpp"
-#include "rashpa/core/region.hpp"
 #include "rashpa/core/pixel_type.hpp"
+#include "rashpa/core/region.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/sink/hdf5_sink.hpp"
 
@@ -48,12 +48,12 @@ struct JournalHeader {
   ImageForm form = ImageForm::dense;
 };
 
-/// The rows of a run, one an image and in order of images, in memory and in a journal on disk: fixed records with a checksum of
-/// their own, of which every one that is whole can be read again, however the process ended.
+/// The rows of a run, one an image and in order of images, in memory and in a journal on disk: fixed records with a
+/// checksum of their own, of which every one that is whole can be read again, however the process ended.
 class FrameRows {
  public:
-  /// For a run: takes `journal`, an empty file that outlives this object, writes its header, and takes room for the rows
-  /// of all images and `reserve` bytes besides. Throws FileError when there is no room.
+  /// For a run: takes `journal`, an empty file that outlives this object, writes its header, and takes room for the
+  /// rows of all images and `reserve` bytes besides. Throws FileError when there is no room.
   FrameRows(int journal, const JournalHeader& header, std::uint64_t reserve);
   /// What the journal holds. Throws FileError when it is none.
   explicit FrameRows(int journal);

@@ -36,8 +36,8 @@ void check_request(const Hdf5Config& config) {
   }
 }
 
-/// Room that completing takes: the tables with what HDF5 has around them, links, the copy of the master, what data files
-/// still have to write.
+/// Room that completing takes: the tables with what HDF5 has around them, links, the copy of the master, what data
+/// files still have to write.
 std::uint64_t reserve_for(const Hdf5Config& config) {
   constexpr std::uint64_t kImage = 72, kFile = 2048, kFixed = 1U << 20, kChunks = 4U << 20;
   const std::uint64_t files = config.images / config.images_per_file + 1;
@@ -151,7 +151,8 @@ std::vector<LostImage> Hdf5Sink::settle() {
   for (std::size_t i = 0; i < impl_->rows.size(); ++i) {
     FrameRow& row = impl_->rows.row(i);
     if (row.decision != Decision::accepted || impl_->store->holds(row.stored)) continue;
-    lost.push_back({.index = row.index, .frame_number = row.frame_number, .reason = impl_->store->why_lost(row.stored)});
+    lost.push_back(
+        {.index = row.index, .frame_number = row.frame_number, .reason = impl_->store->why_lost(row.stored)});
     row.decision = Decision::errored;
     row.error = ErrorReason::storage;
   }

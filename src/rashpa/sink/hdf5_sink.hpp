@@ -46,8 +46,9 @@ struct Hdf5Config {
 /// An image is written when a flush of its file came back well: it then survives the end of this process, and, after
 /// settle(), a loss of power. settle() reads every file anew and takes back what is not there.
 ///
-/// Memory for compression is taken in the constructor; the HDF5 library allocates on its own in put(), and the rows take
-/// 64 bytes an image. Images that cannot be stored (disk full) become errored; storing is tried again with the next one.
+/// Memory for compression is taken in the constructor; the HDF5 library allocates on its own in put(), and the rows
+/// take 64 bytes an image. Images that cannot be stored (disk full) become errored; storing is tried again with the
+/// next one.
 class Hdf5Sink final : public Sink {
  public:
   /// Creates the master file and the first data file. Throws ConfigError for a request that makes no sense, FileError

@@ -23,8 +23,8 @@ struct MasterContents {
   std::uint64_t unknown = 0;
 };
 
-/// Completes a copy of the master of `prefix` with the images, tables and books, brings it to the disk and puts it in the
-/// master's place: whenever it is interrupted, one or the other is there. Throws FileError.
+/// Completes a copy of the master of `prefix` with the images, tables and books, brings it to the disk and puts it in
+/// the master's place: whenever it is interrupted, one or the other is there. Throws FileError.
 void complete_master(const std::filesystem::path& prefix, const MasterContents& contents);
 
 /// Of each row its place among the stored images: counts those for which `is_stored` says so; −1 for others.

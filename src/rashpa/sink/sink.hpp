@@ -13,8 +13,8 @@ namespace rashpa::sink {
 
 struct SinkStats {
   std::uint64_t images_written = 0;  ///< accepted images that are where they should be and can be read, see the sink
-  std::uint64_t bytes_in = 0;       ///< uncompressed bytes of written images
-  std::uint64_t bytes_written = 0;  ///< bytes that went to storage
+  std::uint64_t bytes_in = 0;        ///< uncompressed bytes of written images
+  std::uint64_t bytes_written = 0;   ///< bytes that went to storage
 };
 
 /// An image that put() has taken and that is not stored after all.
@@ -36,8 +36,8 @@ class Sink {
   /// that cannot be written becomes Decision::errored (never an exception); the reason is in error(). So does one that
   /// was overwritten while it was read: Stack::intact() is asked after the last read.
   virtual void put(Stack& stack) = 0;
-  /// After the last put(): brings to the disk what was stored, looks whether it is there, and says what is not, in order
-  /// of images. It does not count as written any more.
+  /// After the last put(): brings to the disk what was stored, looks whether it is there, and says what is not, in
+  /// order of images. It does not count as written any more.
   virtual std::vector<LostImage> settle() { return {}; }
   /// Completes the output: tables, links, end time. Throws FileError when that fails. Idempotent.
   virtual void close(const Books& books) = 0;
