@@ -324,7 +324,27 @@ class NxmxMetadata:
 class Hdf5Sink:
     """Sink `hdf5`: <prefix>_master.h5 and <prefix>_data_000001.h5 …; FileError when one of them exists."""
 
-    def __init__(self, prefix: str, metadata: NxmxMetadata, images_per_file: int = 1000, threads: int = 1) -> None: ...
+    def __init__(
+        self,
+        prefix: str,
+        metadata: NxmxMetadata,
+        images_per_file: int = 1000,
+        threads: int = 1,
+        existing: str = "refuse",  # "refuse" | "replace": older files stay until the run begins
+    ) -> None: ...
+
+class Repaired:
+    """What became of a master that was not complete."""
+
+    master: str
+    was_complete: bool  # there was nothing to do
+    books: Books
+    unknown: int  # images of which nothing is known
+    lost: int  # errored now: their data file does not hold them
+
+def repair(prefix: str) -> Repaired: ...
+
+"""Completes the master of a run whose process ended early, from its journal and data files. FileError when that cannot be."""
 
 class NullSink:
     def __init__(self) -> None: ...
@@ -407,6 +427,9 @@ class BufferStatus:
     name: str
     books: Books
     vetoes: dict[str, int]  # reason -> images
+    errors: dict[str, int]  # unit, overwritten, storage -> images
+    first_errored: tuple[int, int, str, str] | None  # index, frame number, reason, text
+    to_write: int  # images that wait for the sinks, or are with them
     dtps: list[DtpDestinationStatus]
     latency: dict[str, Latency]  # ready (last packet -> stack ready), decision, written
     sink_error: str

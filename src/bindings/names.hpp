@@ -15,6 +15,7 @@
 #include "rashpa/link/verbs/options.hpp"
 #include "rashpa/receiver/receiver.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
+#include "rashpa/sink/hdf5_sink.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
 #include "rashpa/unit/unit.hpp"
 
@@ -57,6 +58,8 @@ inline constexpr Names<link::roce::Flow, 2> kFlows{
 inline constexpr Names<link::roce::Transport, 3> kTransports{
     "transport",
     {{{link::roce::Transport::uc, "uc"}, {link::roce::Transport::rc, "rc"}, {link::roce::Transport::ud, "ud"}}}};
+inline constexpr Names<sink::Existing, 2> kExisting{
+    "existing", {{{sink::Existing::refuse, "refuse"}, {sink::Existing::replace, "replace"}}}};
 inline constexpr Names<link::Verify, 3> kVerifies{
     "verify", {{{link::Verify::all, "all"}, {link::Verify::sampled, "sampled"}, {link::Verify::off, "off"}}}};
 inline constexpr Names<transfer::OnFull, 2> kOnFull{

@@ -2,12 +2,14 @@
 #include "rashpa/receiver/receiver.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <optional>
 #include <tuple>
 
 #include "bindings.hpp"
@@ -99,6 +101,23 @@ nb::dict vetoes_of(const receiver::BufferStatus& status) {
     out[nb::str(name.data(), name.size())] = status.vetoes[i];
   }
   return out;
+}
+
+nb::dict errors_of(const receiver::BufferStatus& status) {
+  nb::dict out;
+  for (std::uint8_t i = 1; i < kErrorReasons; ++i) {
+    const std::string_view name = name_of(static_cast<ErrorReason>(i));
+    out[nb::str(name.data(), name.size())] = status.errors[i];
+  }
+  return out;
+}
+
+// Index, frame number, reason and text; None when no image is errored.
+std::optional<std::tuple<std::uint64_t, std::uint64_t, std::string, std::string>> first_errored_of(
+    const receiver::BufferStatus& status) {
+  if (!status.first_errored) return std::nullopt;
+  const receiver::FirstErrored& first = *status.first_errored;
+  return std::tuple(first.index, first.frame_number, std::string(name_of(first.reason)), first.text);
 }
 
 nb::dict latencies_of(const receiver::BufferStatus& status) {
@@ -251,6 +270,9 @@ void bind_status(nb::module_& m) {
       .def_ro("name", &receiver::BufferStatus::name)
       .def_ro("books", &receiver::BufferStatus::books)
       .def_prop_ro("vetoes", &vetoes_of)
+      .def_prop_ro("errors", &errors_of)
+      .def_prop_ro("first_errored", &first_errored_of)
+      .def_ro("to_write", &receiver::BufferStatus::to_write)
       .def_ro("dtps", &receiver::BufferStatus::dtps)
       .def_prop_ro("latency", &latencies_of)
       .def_ro("sink_error", &receiver::BufferStatus::sink_error)

@@ -6,9 +6,11 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "names.hpp"
 #include "rashpa/sink/hdf5_sink.hpp"
 #include "rashpa/sink/memory_sink.hpp"
 #include "rashpa/sink/null_sink.hpp"
+#include "rashpa/sink/repair.hpp"
 
 namespace rashpa::bindings {
 
@@ -35,6 +37,8 @@ receiver::SinkFactory factory_of(const SinkSpec& spec) {
             config.form = output.sparse ? sink::ImageForm::sparse : sink::ImageForm::dense;
             config.buffer = output.buffer;
             config.images = output.images;
+            config.slice = output.slice;
+            config.existing = one.existing;
             config.metadata = one.metadata;
             return std::make_unique<sink::Hdf5Sink>(config);
           } else if constexpr (std::is_same_v<Spec, MemorySpec>) {
@@ -114,10 +118,17 @@ void bind_sink(nb::module_& m) {
       .def(
           "__init__",
           [](Hdf5Spec* self, std::string prefix, const NxmxMetadata& metadata, std::uint32_t images_per_file,
-             unsigned threads) {
-            new (self) Hdf5Spec{std::move(prefix), metadata, images_per_file, threads};
+             unsigned threads, const std::string& existing) {
+            new (self) Hdf5Spec{std::move(prefix), metadata, images_per_file, threads, kExisting.value(existing)};
           },
-          "prefix"_a, "metadata"_a, "images_per_file"_a = 1000, "threads"_a = 1);
+          "prefix"_a, "metadata"_a, "images_per_file"_a = 1000, "threads"_a = 1, "existing"_a = "refuse");
+  nb::class_<sink::Repaired>(m, "Repaired")
+      .def_ro("master", &sink::Repaired::master)
+      .def_ro("was_complete", &sink::Repaired::was_complete)
+      .def_ro("books", &sink::Repaired::books)
+      .def_ro("unknown", &sink::Repaired::unknown)
+      .def_ro("lost", &sink::Repaired::lost);
+  m.def("repair", &sink::repair, "prefix"_a, nb::call_guard<nb::gil_scoped_release>());
   nb::class_<NullSpec>(m, "NullSink").def(nb::init<>());
   nb::class_<MemorySpec>(m, "MemorySink")
       .def(

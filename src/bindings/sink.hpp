@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "rashpa/receiver/config.hpp"
+#include "rashpa/sink/hdf5_sink.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 
 namespace rashpa::bindings {
@@ -15,6 +16,7 @@ struct Hdf5Spec {
   sink::NxmxMetadata metadata;
   std::uint32_t images_per_file = 1000;
   unsigned threads = 1;
+  sink::Existing existing = sink::Existing::refuse;
 };
 struct NullSpec {};
 struct MemorySpec {

@@ -69,6 +69,13 @@ def _show(console: Console, summary: RunSummary) -> None:
     console.print(f"[bold]{_plain(summary.file.name)}[/]  {_plain(summary.texts.get('detector', ''))}")
     console.print(_facts(summary))
     console.print(_books(summary))
+    if summary.unknown:
+        console.print(
+            f"The receiver ended early: nothing is known of {summary.unknown} images. The file was completed by rashpa repair.",
+            style="yellow",
+        )
+    if summary.errors.get("storage"):
+        console.print(f"Storing failed: {summary.errors['storage']} images that should have been kept", style="red")
     if summary.incomplete:
         console.print(_incomplete(summary))
 
@@ -108,9 +115,8 @@ def _books(summary: RunSummary) -> Table:
     table.add_column("number", justify="right")
     for name, count in summary.books.items():
         table.add_row(name, f"{count}")
-        if name == "vetoed":
-            for reason, vetoed in summary.vetoes.items():
-                table.add_row(f"  {reason.replace('_', ' ')}", f"{vetoed}", style="dim")
+        for reason, number in {"vetoed": summary.vetoes, "errored": summary.errors}.get(name, {}).items():
+            table.add_row(f"  {reason.replace('_', ' ')}", f"{number}", style="dim")
     return table
 
 

@@ -50,7 +50,7 @@ def _mount() -> None:
     app.command()(run)
     app.command()(emulator)
     app.command()(receiver)
-    for name in (*_GROUPS, "inspect"):
+    for name in (*_GROUPS, "inspect", "repair"):
         try:
             part = importlib.import_module(f"rashpa.cli.{name}")
         except ImportError as error:
@@ -61,7 +61,9 @@ def _mount() -> None:
         if name in _GROUPS:
             app.add_typer(part.app, name=name)
         else:
-            app.command("inspect")(in_limited_process(part.inspect))
+            command = getattr(part, name)
+            # a stranger's file may end the library that reads it; what is repaired is our own
+            app.command(name)(in_limited_process(command) if name == "inspect" else command)
 
 
 _mount()

@@ -67,16 +67,12 @@ def html_of(report: dict[str, Any], outcome: Outcome) -> str:
 
 
 def _verdict(report: dict[str, Any]) -> str:
-    run, injected = report["run"], report["injected"]
+    run = report["run"]
     if run["good"]:
         return "<p class='good'>The books balance; every image is as the emulator's log says.</p>"
-    reasons = [html.escape(line) for line in run["problem"].splitlines()]
-    if not report["books"]["balanced"]:
+    reasons = [html.escape(line) for line in (*run["problem"].splitlines(), *run["reasons"])]
+    if not report["books"]["balanced"] and not run["reasons"]:
         reasons.append("the books do not balance")
-    if injected["unexplained"]:
-        reasons.append(
-            f"{injected['unexplained']} images are not as the emulator's log says: {html.escape(injected['first_unexplained'])}"
-        )
     return f"<p class='bad'>{'<br>'.join(reasons) or 'interrupted'}</p>"
 
 

@@ -18,7 +18,7 @@ from rashpa.control.outcome import Outcome
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, load_plan
 
-GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+GOOD, FAILED, BAD_INPUT, RED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def run(
@@ -29,8 +29,9 @@ def run(
 ) -> None:
     """Carry a run through: start or reach its nodes, configure, acquire, and close the books.
 
-    Exit code 0 only when the books balance and every image that is not complete is explained by the emulator's log; 1 when not, or when a
-    node fails; 2 for bad input, before anything starts; 130 after Ctrl-C.
+    Exit code 0 only when the books balance, every image that should be kept is stored, and every image that is not complete is explained by
+    the emulator's log; 1 when a node fails or the run cannot be carried through; 2 for bad input, before anything starts; 3 when the run came
+    to its end, but images are errored, unwritten or unexplained; 130 after Ctrl-C.
     """
     errors = Console(stderr=True)
     try:
@@ -51,6 +52,8 @@ def run(
         _complain(errors, outcome.problem)
     if outcome.buffers:
         print_outcome(console, outcome)
+    for reason in outcome.reasons:
+        _complain(errors, reason)
     if report is not None and not outcome.refused:
         for path in write_report(outcome, report, file):
             console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
@@ -58,12 +61,15 @@ def run(
 
 
 def exit_code(outcome: Outcome) -> int:
-    """0 only for a run in which everything is explained."""
+    """0 only for a run in which everything is stored or explained."""
     if outcome.good:
         return GOOD
     if outcome.interrupted:
         return INTERRUPTED
-    return BAD_INPUT if outcome.refused else FAILED
+    if outcome.refused:
+        return BAD_INPUT
+    # without the tables of all nodes the run has not come to its end
+    return FAILED if outcome.problem or not outcome.accounts else RED
 
 
 async def _carry_through(plan: Plan, console: Console, quiet: bool) -> Outcome:

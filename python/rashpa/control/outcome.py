@@ -99,12 +99,35 @@ class Outcome:
         return sum(account.unexplained for account in self.accounts)
 
     @property
+    def reasons(self) -> tuple[str, ...]:
+        """What is red about the images, a line each: how many, of which buffer, why, and the first of them. Empty says nothing of a run that
+        did not come to its regular end."""
+        lines = [line for buffer in self.buffers for line in _reasons_of(buffer)]
+        if self.unexplained:
+            first = next(account.first_unexplained for account in self.accounts if account.first_unexplained)
+            lines.append(f"{self.unexplained} images are not as the emulator's log says; the first: {first}")
+        return tuple(lines)
+
+    @property
     def good(self) -> bool:
-        """Regular end, books that balance, and nothing that the emulator's log does not explain."""
-        return (
-            not self.problem
-            and not self.interrupted
-            and self.balanced
-            and bool(self.accounts)
-            and self.unexplained == 0
-        )
+        """Regular end, books that balance, nothing errored or unwritten, and nothing that the emulator's log does not explain."""
+        return not self.problem and not self.interrupted and self.balanced and bool(self.accounts) and not self.reasons
+
+
+def _reasons_of(buffer: BufferStatus) -> list[str]:
+    books = buffer.books
+    lines = []
+    if books.errored:
+        by_reason = telegram.count_of(buffer.counts, "error")
+        counts = ", ".join(f"{count} {reason}" for reason, count in by_reason.items() if count)
+        first = buffer.first_errored
+        what = f"; the first: image {first.index} (frame {first.frame}), {first.reason}: {first.text}" if first else ""
+        lines.append(f"buffer {buffer.name}: {books.errored} of {books.expected} images errored ({counts}){what}")
+    if books.accepted > books.written:
+        text = f": {buffer.sink_error}" if buffer.sink_error else ""
+        lines.append(f"buffer {buffer.name}: {books.accepted - books.written} accepted images are not written{text}")
+    elif not books.balanced:
+        lines.append(f"buffer {buffer.name}: the books do not balance")
+    if buffer.sink_error and not any(buffer.sink_error in line for line in lines):
+        lines.append(f"buffer {buffer.name}: {buffer.sink_error}")
+    return lines

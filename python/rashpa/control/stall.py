@@ -9,6 +9,9 @@ from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import Status
 
 _STALL_S = 8.0  # without any news, beyond what rate and deadlines explain
+_STORING_S = (
+    300.0  # without a byte stored, where images wait for a sink or files are being completed: disks are slow, not dead
+)
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,11 @@ class StallWatch:
             news = [self._counters(name, last) for name in group]
             if news != self._news.get(key) or last[EMULATOR].state == "paused" or self._at_end(group, last, awaited):
                 self._news[key], self._since[key] = news, now
-            elif now - self._since[key] > self._patience_s(group):
+            elif now - self._since[key] > (patience := self._patience_now_s(group, last)):
                 waiting = [name for name in awaited if name in group and last[name].state != "finished"]
                 alone = len(self._groups) == 1
                 node = waiting[0] if waiting else next(iter(awaited)) if alone else key
-                return Stalled(node, self._patience_s(group))
+                return Stalled(node, patience)
         return None
 
     def _counters(self, name: str, last: Mapping[str, Status]) -> object:
@@ -51,7 +54,9 @@ class StallWatch:
         own = {dtp.id for dtp in self._plan.dtps_of(name)}
         return (
             [(dtp.images_sent, dtp.packets) for dtp in source.dtps if dtp.id in own] if source else None,
-            ([buffer.books for buffer in destination.buffers], destination.counts) if destination else None,
+            ([(buffer.books, buffer.bytes_stored) for buffer in destination.buffers], destination.counts)
+            if destination
+            else None,
             last[name].state,
             last[EMULATOR].state,
         )
@@ -70,6 +75,9 @@ class StallWatch:
         own = [dtp for dtp in emulator.source.dtps if dtp.id in images] if emulator.source else []
         return bool(own) and all(dtp.images_sent + dtp.images_skipped >= images[dtp.id] for dtp in own)
 
+    def _patience_now_s(self, group: Collection[str], last: Mapping[str, Status]) -> float:
+        return _STORING_S if any(_storing(last[name]) for name in group) else self._patience_s(group)
+
     def _patience_s(self, group: Collection[str]) -> float:
         """How long a healthy run may be without news from these receivers."""
         file = self._plan.file
@@ -78,3 +86,11 @@ class StallWatch:
         slowest = max(section.every * section.stack for section in sections) * period
         deadline_s = max(section.deadline_ms for section in sections) / 1000.0
         return _STALL_S + 2.0 * slowest + deadline_s + file.faults.stall_us / 1e6
+
+
+def _storing(status: Status) -> bool:
+    """Whether sinks are at work: images wait for them, or all are through and files are being completed."""
+    buffers = status.destination.buffers if status.destination and status.state != "finished" else ()
+    return any(buffer.to_write for buffer in buffers) or (
+        bool(buffers) and all(buffer.books.decided == buffer.books.expected for buffer in buffers)
+    )

@@ -289,7 +289,7 @@ class Books:
 
 @dataclass(frozen=True)
 class Count:
-    """A counter of the node: of the link, of the injector, of vetoes or of losses, as `group` says."""
+    """A counter of the node: of the link, of the injector, of vetoes, of errors or of losses, as `group` says."""
 
     group: str
     name: str
@@ -344,8 +344,19 @@ class DestinationDtpStatus:
 
 
 @dataclass(frozen=True)
+class FirstErrored:
+    """The lowest errored image of a buffer; reason = unit | overwritten | storage, `text`: the first error that was told of."""
+
+    index: int
+    frame: int
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True)
 class BufferStatus:
-    """What the receiver counts of one buffer; counts: group `veto`, images by reason. `unit`: how it works, in words."""
+    """What the receiver counts of one buffer; counts: groups `veto` and `error`, images by reason. `unit`: how it works, in words. `to_write`:
+    images that wait for the sinks, or are with them."""
 
     name: str
     sink_error: str
@@ -357,6 +368,8 @@ class BufferStatus:
     counts: tuple[Count, ...] = ()
     latencies: tuple[Latency, ...] = ()
     dtps: tuple[DestinationDtpStatus, ...] = ()
+    to_write: int = 0
+    first_errored: FirstErrored | None = None
 
 
 @dataclass(frozen=True)

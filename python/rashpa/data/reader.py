@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 COMPLETENESS = ("open", "complete", "partial", "missing")
 DECISIONS = ("none", "accepted", "vetoed", "errored")
 VETO_REASONS = ("none", "too_few", "too_many", "dark", "partial")
+ERROR_REASONS = ("none", "unit", "overwritten", "storage")
 
 _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
 _PHOTONS_MASKED = np.iinfo(np.int16).min
@@ -49,6 +51,7 @@ class RunTables:
     masked_pixels: NDArray[np.uint32]
     saturated_pixels: NDArray[np.uint32]
     stored_index: NDArray[np.int64]  # place among the stored images; -1: not stored
+    error_reason: NDArray[np.uint8]  # index into ERROR_REASONS; all "none" in files of before it was kept
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class RunSummary:
     books: dict[str, int]
     balanced: bool
     vetoes: dict[str, int]
+    errors: dict[str, int]
+    unknown: int  # images of which nothing is known, because the receiver ended early
     incomplete: int
     first_incomplete: tuple[IncompleteImage, ...]
     frame_rate_hz: float | None  # by the frames' own timestamps
@@ -105,7 +110,9 @@ class Run:
         self.pixel_mask: NDArray[np.uint32] = self._entry["instrument/detector/pixel_mask"][()]
         self.shape: tuple[int, int] = cast("tuple[int, int]", self.pixel_mask.shape)
         self.frame_numbers: NDArray[np.uint64] = self._data["frame_number"][()]
-        self.tables = RunTables(**{name: self._rashpa[name][()] for name in RunTables.__dataclass_fields__})
+        known = {name: self._rashpa[name][()] for name in RunTables.__dataclass_fields__ if name in self._rashpa}
+        known.setdefault("error_reason", np.zeros(len(known["decision"]), np.uint8))
+        self.tables = RunTables(**known)
         self.books: dict[str, int] = {name: int(self._rashpa["books"][name][()]) for name in _BOOKS}
         self._lost_ptr: NDArray[np.uint64] = self._rashpa["lost_runs/ptr"][()]
         self._frame_ptr: NDArray[np.uint64] | None = self._data["frame_ptr"][()] if self.form == "sparse" else None
@@ -186,9 +193,6 @@ class Run:
     def summary(self, incomplete: int = 5) -> RunSummary:
         """The run in one screen; at most `incomplete` images of which something is missing are listed."""
         missing_rows = np.flatnonzero(self.tables.completeness > COMPLETENESS.index("complete"))
-        reasons, counts = np.unique(
-            self.tables.veto_reason[self.tables.decision == DECISIONS.index("vetoed")], return_counts=True
-        )
         return RunSummary(
             file=self.path,
             form=self.form,
@@ -197,7 +201,9 @@ class Run:
             dtype=self.dtype.name,
             books=self.books,
             balanced=bool(self._rashpa["books/balanced"][()]),
-            vetoes={_name(VETO_REASONS, reason): int(n) for reason, n in zip(reasons, counts, strict=True)},
+            vetoes=self._reasons("vetoed", self.tables.veto_reason, VETO_REASONS),
+            errors=self._reasons("errored", self.tables.error_reason, ERROR_REASONS),
+            unknown=int(self._rashpa["books/unknown"][()]) if "unknown" in self._rashpa["books"] else 0,
             incomplete=len(missing_rows),
             first_incomplete=tuple(self._incomplete(int(row)) for row in missing_rows[:incomplete]),
             frame_rate_hz=self._frame_rate(),
@@ -206,17 +212,31 @@ class Run:
             texts=self._texts(),
         )
 
+    def _reasons(self, decision: str, reasons: NDArray[np.uint8], names: tuple[str, ...]) -> dict[str, int]:
+        found, counts = np.unique(reasons[self.tables.decision == DECISIONS.index(decision)], return_counts=True)
+        return {_name(names, reason): int(n) for reason, n in zip(found, counts, strict=True)}
+
     def _dense(self, index: int) -> NDArray[Any]:
         # The virtual dataset gives fill values where a data file is absent; the links tell the truth.
+        if "stored_file" in self._rashpa:
+            row = self.row_of(index)
+            name, place = f"data_{int(self._rashpa['stored_file'][row]):06}", int(self._rashpa["stored_place"][row])
+            part = self._part(name)
+            if place >= len(part):
+                raise RunFileError(f"{self.path}: {name} holds fewer images than the master says; copy it again")
+            return self._read(name, part, place)
         for name in self._links():
             part = self._part(name)
             if index < len(part):
-                try:
-                    return cast("NDArray[Any]", part[index])
-                except OSError as error:
-                    raise RunFileError(f"{self.path}: image of {name} cannot be read: {error}") from error
+                return self._read(name, part, index)
             index -= len(part)
         raise RunFileError(f"{self.path}: the data files hold fewer images than the master says; copy them again")
+
+    def _read(self, name: str, part: h5py.Dataset, place: int) -> NDArray[Any]:
+        try:
+            return cast("NDArray[Any]", part[place])
+        except OSError as error:
+            raise RunFileError(f"{self.path}: image of {name} cannot be read: {error}") from error
 
     def _links(self) -> list[str]:
         return sorted(name for name in self._data if name.startswith("data_"))
@@ -276,12 +296,28 @@ def open_run(path: Path | str) -> Run:
         unfinished = "entry/rashpa" in file and "entry/rashpa/books" not in file
         file.close()
         if unfinished:
-            raise RunFileError(
-                f"{path}: its receiver was killed before it could close the run; the images stored until then are in the data files, "
-                "which h5py opens with swmr=True"
-            ) from error
+            raise RunFileError(f"{path}: {_unfinished(path)}") from error
         hint = "give the _master.h5 file of a finished run"
         raise RunFileError(f"{path}: is not a run of rashpa ({str(error).strip(chr(34))}); {hint}") from error
+
+
+def _unfinished(path: Path) -> str:
+    """Why a master has no tables: its journal is locked for as long as somebody writes the run."""
+    prefix = path.parent / path.name.removesuffix("_master.h5")
+    try:
+        with (path.parent / f"{prefix.name}_master.journal").open("rb") as journal:
+            fcntl.flock(journal, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return "it is still being written; wait for the end of the run"
+    except OSError:
+        return (
+            "its receiver ended early, and its tables are gone with it; the images stored until then are in the data files, "
+            "which h5py opens with swmr=True"
+        )
+    return (
+        "its receiver ended before it could complete the file: it was killed, or there was no room; what it has stored is there, "
+        f"and `rashpa repair {prefix}` completes the file"
+    )
 
 
 def _name(names: tuple[str, ...], value: int | np.integer[Any]) -> str:

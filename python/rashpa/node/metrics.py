@@ -88,6 +88,17 @@ def _destination_metrics(destination: DestinationStatus) -> Iterator[Metric]:
     for buffer in destination.buffers:
         written.add_metric([buffer.name, destination.receiver], buffer.bytes_stored)
     yield written
+    errored = CounterMetricFamily(
+        "rashpa_images_errored", "Images that should have been kept, by reason", labels=["reason", "buffer", "receiver"]
+    )
+    waiting = GaugeMetricFamily(
+        "rashpa_images_to_write", "Images that wait for the sinks", labels=["buffer", "receiver"]
+    )
+    for buffer in destination.buffers:
+        for reason, value in count_of(buffer.counts, "error").items():
+            errored.add_metric([reason, buffer.name, destination.receiver], value)
+        waiting.add_metric([buffer.name, destination.receiver], buffer.to_write)
+    yield from (errored, waiting)
     # the engine keeps percentiles, not buckets; a summary says what is known
     for stage in ("ready", "decision", "written"):
         name = "rashpa_stack_ready_seconds" if stage == "ready" else f"rashpa_stack_{stage}_seconds"

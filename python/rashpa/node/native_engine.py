@@ -25,7 +25,6 @@ from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.machine_memory import available_memory_bytes
 from rashpa.node.native_receiver import receiver_config
-from rashpa.node.output_files import OutputFiles
 
 _PMTUS = (256, 512, 1024, 2048, 4096)
 _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
@@ -210,16 +209,11 @@ class NativeDestination:
         self._module = module
         self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
-        self._output = OutputFiles()
-        try:
-            with _native_errors(module):
-                config = receiver_config(module, order, run, self._output)
-                config.roce = roce_options(module, order.roce)
-                config.verbs = verbs_options(module, order.verbs)
-                self._engine = module.Receiver(config)
-        except EngineError:
-            self._output.restore_old()
-            raise
+        with _native_errors(module):
+            config = receiver_config(module, order, run)
+            config.roce = roce_options(module, order.roce)
+            config.verbs = verbs_options(module, order.verbs)
+            self._engine = module.Receiver(config)
 
     def configured(self, node: str) -> Configured:
         endpoints = tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints())
@@ -236,7 +230,6 @@ class NativeDestination:
     def start(self) -> None:
         with _native_errors(self._module):
             self._engine.start()
-        self._output.keep_new()
 
     def pause(self) -> None:
         raise EngineError("state", "a receiver takes what comes; pause the emulator")
@@ -251,7 +244,6 @@ class NativeDestination:
     def abort(self) -> None:
         with _native_errors(self._module):
             self._engine.stop()
-        self._output.restore_old()  # where the run never began, because another node could not
 
     def wait(self, timeout_s: float) -> bool:
         if not self._engine.wait(timeout_s):
@@ -303,7 +295,7 @@ def _buffer_status(buffer: Any) -> telegram.BufferStatus:
         )
         for dtp in buffer.dtps
     )
-    counts = _counts("veto", buffer.vetoes)
+    counts = _counts("veto", buffer.vetoes) + _counts("error", buffer.errors)
     return telegram.BufferStatus(
         buffer.name,
         buffer.sink_error,
@@ -315,6 +307,8 @@ def _buffer_status(buffer: Any) -> telegram.BufferStatus:
         counts,
         latencies,
         dtps,
+        buffer.to_write,
+        telegram.FirstErrored(*buffer.first_errored) if buffer.first_errored else None,
     )
 
 

@@ -9,15 +9,15 @@ from rashpa.control.version import software_version
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
 from rashpa.node.dataset_parts import parameters_of, spec_of
 from rashpa.node.engine import EngineError
-from rashpa.node.output_files import OutputFiles
+from rashpa.node.output_files import prepare_output
 
 
-def receiver_config(module: Any, order: telegram.Destination, run: int, output: OutputFiles) -> Any:
+def receiver_config(module: Any, order: telegram.Destination, run: int) -> Any:
     """Everything but the link's options. EngineError when calibration or output cannot be had."""
     calibration = _calibration_of(order)
     config = module.ReceiverConfig()
     proof = "{} ({})".format(*proof_of(order.link, order.verbs.verify))
-    config.buffers = [_buffer_config(module, buffer, calibration, output, proof) for buffer in order.buffers]
+    config.buffers = [_buffer_config(module, buffer, calibration, proof) for buffer in order.buffers]
     config.memory = order.memory
     config.link = order.link
     config.source_link = order.peer_link
@@ -47,9 +47,7 @@ def _calibration_of(order: telegram.Destination) -> list[Maps]:
     return [Maps(maps.pedestal, maps.gain, maps.mask) for maps in found]
 
 
-def _buffer_config(
-    module: Any, buffer: telegram.Buffer, calibration: list[Maps], output: OutputFiles, proof: str
-) -> Any:
+def _buffer_config(module: Any, buffer: telegram.Buffer, calibration: list[Maps], proof: str) -> Any:
     maps = maps_of_buffer(buffer, calibration) if any(kernel.name == "jungfrau" for kernel in buffer.kernels) else None
     config = module.BufferConfig()
     for name in (
@@ -74,7 +72,7 @@ def _buffer_config(
         module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
     config.kernels = [_kernel(module, kernel, maps) for kernel in buffer.kernels]
-    config.sinks = [_sink(module, sink, buffer, maps, output, proof) for sink in buffer.sinks]
+    config.sinks = [_sink(module, sink, buffer, maps, proof) for sink in buffer.sinks]
     return config
 
 
@@ -89,9 +87,7 @@ def _kernel(module: Any, kernel: telegram.Kernel, maps: Maps | None) -> Any:
     raise EngineError("config", f"kernel {kernel.name} is not known here")
 
 
-def _sink(
-    module: Any, sink: telegram.Sink, buffer: telegram.Buffer, maps: Maps | None, output: OutputFiles, proof: str
-) -> Any:
+def _sink(module: Any, sink: telegram.Sink, buffer: telegram.Buffer, maps: Maps | None, proof: str) -> Any:
     values = parameters_of(sink)
     if sink.kind == "null":
         return module.NullSink()
@@ -99,9 +95,9 @@ def _sink(
         return module.MemorySink(values["capacity"])
     if sink.kind == "hdf5":
         prefix = Path(values["prefix"])
-        output.claim(prefix, values["existing"])
         metadata = _metadata(module, values["metadata"], buffer, maps, proof)
-        return module.Hdf5Sink(str(prefix), metadata, values["images_per_file"], values["threads"])
+        prepare_output(prefix, values["existing"])
+        return module.Hdf5Sink(str(prefix), metadata, values["images_per_file"], values["threads"], values["existing"])
     raise EngineError("config", f"sink {sink.kind} is not known here")
 
 

@@ -138,10 +138,12 @@ def _destination_status() -> t.DestinationStatus:
         unit_error="",
         bytes_written=629145600,
         bytes_stored=104857600,
-        books=t.Books(2400, 2398, 1, 1, 600, 1799, 0, 600),
-        counts=(t.Count("veto", "too_few", 1799),),
+        books=t.Books(2400, 2398, 1, 1, 598, 1799, 2, 598),
+        counts=(t.Count("veto", "too_few", 1799), t.Count("error", "storage", 2)),
         latencies=(t.Latency("ready", 240, 11.5, 80.25, 412.0),),
         dtps=(dtp,),
+        to_write=10,
+        first_errored=t.FirstErrored(70, 70, "storage", "No space left on device"),
     )
     first = "buffer full image 3 (frame 3): DTP 2 module 1 lost 4 lines"
     return t.DestinationStatus(

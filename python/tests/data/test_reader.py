@@ -1,3 +1,4 @@
+import fcntl
 from pathlib import Path
 
 import h5py
@@ -78,8 +79,14 @@ def test_a_run_that_was_never_closed_is_named_as_such(tmp_path: Path) -> None:
     master = stored_run.make_run(tmp_path)
     with h5py.File(master, "a") as file:
         del file["entry/rashpa/books"]
-    with pytest.raises(RunFileError, match="killed before it could close"):
+    with pytest.raises(RunFileError, match="receiver ended early, and its tables are gone"):
         open_run(master)
+    with (tmp_path / "run_master.journal").open("wb") as journal:
+        with pytest.raises(RunFileError, match=r"before it could complete the file.*rashpa repair .*/run`"):
+            open_run(master)
+        fcntl.flock(journal, fcntl.LOCK_EX)
+        with pytest.raises(RunFileError, match="still being written"):
+            open_run(master)
 
 
 def test_a_missing_data_file_is_named(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ enum class Decision : std::uint8_t {
   none = 0,      ///< nothing: the image is missing
   accepted = 1,  ///< it goes to the sinks
   vetoed = 2,    ///< it does not, for the reason given
-  errored = 3,   ///< it should have, but processing or writing failed
+  errored = 3,   ///< it should have, but could not be: ErrorReason
 };
 
 /// Why an image is not kept.
@@ -21,6 +21,15 @@ enum class VetoReason : std::uint8_t {
   partial = 4,   ///< lines are missing and the policy refuses such images
 };
 
+/// Why an image that should have been kept is not.
+enum class ErrorReason : std::uint8_t {
+  none = 0,
+  unit = 1,         ///< the processing unit failed, or was ended before it was done
+  overwritten = 2,  ///< a later image was written into its slot before it was stored
+  storage = 3,      ///< writing failed, or what was written is not there any more
+};
+inline constexpr std::uint8_t kErrorReasons = 4;
+
 constexpr std::string_view name_of(Decision decision) noexcept {
   constexpr std::string_view names[] = {"none", "accepted", "vetoed", "errored"};
   return names[static_cast<std::uint8_t>(decision) & 3U];
@@ -28,6 +37,10 @@ constexpr std::string_view name_of(Decision decision) noexcept {
 constexpr std::string_view name_of(VetoReason reason) noexcept {
   constexpr std::string_view names[] = {"none", "too_few", "too_many", "dark", "partial"};
   return static_cast<std::uint8_t>(reason) < 5 ? names[static_cast<std::uint8_t>(reason)] : "unknown";
+}
+constexpr std::string_view name_of(ErrorReason reason) noexcept {
+  constexpr std::string_view names[] = {"none", "unit", "overwritten", "storage"};
+  return names[static_cast<std::uint8_t>(reason) & 3U];
 }
 
 }  // namespace rashpa

@@ -45,6 +45,7 @@ struct StackImage {
   // results
   Decision decision = Decision::none;
   VetoReason reason = VetoReason::none;
+  ErrorReason error = ErrorReason::none;
   std::uint32_t bright_pixels = 0;     ///< pixels at or above the veto's threshold
   std::uint32_t masked_pixels = 0;     ///< without a valid value, calibration and loss included
   std::uint32_t saturated_pixels = 0;  ///< overflow of the detector
@@ -52,20 +53,44 @@ struct StackImage {
   SparseView sparse{};                ///< when the pipeline makes CSR
 
   [[nodiscard]] std::span<const LostRun> lost_runs() const noexcept { return {lost, lost_count}; }
+  /// Whether a sink reads the slot itself, because the unit has made nothing of it.
+  [[nodiscard]] bool lies_in_slot() const noexcept {
+    return pixels == nullptr ? sparse.index == nullptr : pixels == raw;
+  }
+  void fail(ErrorReason why) noexcept {
+    decision = Decision::errored;
+    reason = VetoReason::none;
+    error = why;
+  }
+};
+
+/// Knows of an image in its slot whether a later one was written over it. Any thread, without waiting.
+class SlotGuard {
+ public:
+  [[nodiscard]] virtual bool overwritten(const StackImage& image) const noexcept = 0;
+
+ protected:
+  ~SlotGuard() = default;
 };
 
 /// k consecutive images processed as a whole.
 struct Stack {
-  std::uint32_t slot = 0;          ///< which stack of the ring: number mod ring
-  std::uint64_t number = 0;        ///< counts stacks from 0
-  std::uint32_t count = 0;         ///< images in it: k, fewer in the last stack of a run
-  std::vector<StackImage> images;  ///< sized to k once
-  std::int64_t ready_ns = 0;       ///< monotonic: the global event
-  std::int64_t decided_ns = 0;     ///< all decisions made
-  std::int64_t written_ns = 0;     ///< the sink has taken it
+  std::uint32_t slot = 0;            ///< which stack of the ring: number mod ring
+  std::uint64_t number = 0;          ///< counts stacks from 0
+  std::uint32_t count = 0;           ///< images in it: k, fewer in the last stack of a run
+  std::vector<StackImage> images;    ///< sized to k once
+  std::int64_t ready_ns = 0;         ///< monotonic: the global event
+  std::int64_t decided_ns = 0;       ///< all decisions made
+  std::int64_t written_ns = 0;       ///< the sink has taken it
+  const SlotGuard* guard = nullptr;  ///< null: nothing can be written over these images
 
   [[nodiscard]] std::span<StackImage> view() noexcept { return {images.data(), count}; }
   [[nodiscard]] std::span<const StackImage> view() const noexcept { return {images.data(), count}; }
+  /// For who reads an image straight from its slot: after the last read, before what was read is used for anything.
+  /// False: it was overwritten meanwhile and is worth nothing.
+  [[nodiscard]] bool intact(const StackImage& image) const noexcept {
+    return guard == nullptr || !image.lies_in_slot() || !guard->overwritten(image);
+  }
 };
 
 }  // namespace rashpa

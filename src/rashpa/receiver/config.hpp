@@ -35,6 +35,7 @@ struct Output {
   bool sparse = false;  ///< the pipeline makes CSR
   std::uint32_t stack = 0;
   std::uint64_t images = 0;  ///< expected
+  Slice slice{};
 };
 
 /// Makes a sink; called once in the receiver's constructor, so that a file that cannot be written is known before the

@@ -92,7 +92,8 @@ Receiver::Receiver(Config config)
                         .pixel = line->unit->output(),
                         .sparse = makes_csr(buffer.pipeline),
                         .stack = buffer.stack,
-                        .images = buffer.images};
+                        .images = buffer.images,
+                        .slice = buffer.slice};
     line->writer = std::make_unique<Writer>(buffer, output, *line->lane, *line->unit, line->done_bell, bell_);
     lanes.push_back(line->lane.get());
     lines_.push_back(std::move(line));
@@ -160,6 +161,7 @@ void Receiver::arm(const std::vector<link::roce::Endpoint>& sources) {
 
 void Receiver::start() {
   if (state_ != State::armed) throw StateError("receiver: start is for an armed receiver");
+  for (auto& line : lines_) line->writer->begin();
   for (std::size_t b = 0; b < lines_.size(); ++b) lines_[b]->writer->start(-1);
   scheduler_->start();
   link_->start();
@@ -224,6 +226,9 @@ Status Receiver::status() const {
     buffer.name = line->lane->config().name;
     buffer.books = line->writer->books();
     buffer.vetoes = line->writer->vetoes();
+    buffer.errors = line->writer->errors();
+    buffer.first_errored = line->writer->first_errored();
+    buffer.to_write = line->writer->to_write();
     status.link.overwritten_images += line->lane->overwritten();
     for (std::size_t d = 0; d < line->lane->config().dtps.size(); ++d) {
       const scheduler::LaneDtp& dtp = line->lane->config().dtps[d];

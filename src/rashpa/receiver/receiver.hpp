@@ -30,7 +30,10 @@ struct DtpStatus {
 struct BufferStatus {
   std::string name;
   Books books;
-  std::array<std::uint64_t, 5> vetoes{};  ///< by VetoReason
+  std::array<std::uint64_t, 5> vetoes{};              ///< by VetoReason
+  std::array<std::uint64_t, kErrorReasons> errors{};  ///< by ErrorReason
+  std::optional<FirstErrored> first_errored{};
+  std::uint64_t to_write = 0;  ///< images that wait for the sinks, or are with them
   std::vector<DtpStatus> dtps;
   const Histogram* ready = nullptr;     ///< last packet → stack ready
   const Histogram* decision = nullptr;  ///< stack ready → decided

@@ -22,6 +22,14 @@ struct Preview {
   std::vector<std::byte> pixels;  ///< height × width of Output::pixel
 };
 
+/// The lowest image that is errored, and why.
+struct FirstErrored {
+  std::uint64_t index = 0;
+  std::uint64_t frame_number = 0;
+  ErrorReason reason = ErrorReason::none;
+  std::string text;  ///< the first error that was told of
+};
+
 /// The last thread of a buffer: takes decided stacks from the unit, hands them to the sinks, keeps the books of
 /// decisions and gives the slots back. Status calls from any thread.
 class Writer {
@@ -34,13 +42,21 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
+  /// The run begins: the sinks take their places. Throws what they throw.
+  void begin();
   void start(int processor);
   /// Returns when the lane is closed and all its stacks are written and the sinks are closed.
   void join() noexcept;
+  /// All images are through; the sinks are completing what they have.
+  [[nodiscard]] bool closing() const noexcept { return closing_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
 
   [[nodiscard]] Books books() const noexcept;
-  [[nodiscard]] std::array<std::uint64_t, 5> vetoes() const noexcept;  ///< by VetoReason
+  [[nodiscard]] std::array<std::uint64_t, 5> vetoes() const noexcept;              ///< by VetoReason
+  [[nodiscard]] std::array<std::uint64_t, kErrorReasons> errors() const noexcept;  ///< by ErrorReason
+  [[nodiscard]] std::optional<FirstErrored> first_errored() const;
+  /// Images of stacks that wait for the sinks, or are with them.
+  [[nodiscard]] std::uint64_t to_write() const noexcept;
   [[nodiscard]] Decision decision(std::uint64_t image) const noexcept;
   [[nodiscard]] const Histogram& decision_latency() const noexcept { return decided_; }
   [[nodiscard]] const Histogram& written_latency() const noexcept { return written_; }
@@ -58,7 +74,9 @@ class Writer {
   void run(int processor);
   void put(Stack& stack);
   void count(const StackImage& image) noexcept;
+  void note_errored(std::uint64_t index, std::uint64_t frame_number, ErrorReason reason, const std::string& text);
   void keep_preview(const Stack& stack);
+  void settle_sinks();
   void close_sinks();
 
   Output output_;
@@ -71,6 +89,8 @@ class Writer {
   std::array<std::atomic<std::uint64_t>, 4> by_completeness_{};
   std::array<std::atomic<std::uint64_t>, 4> by_decision_{};
   std::array<std::atomic<std::uint64_t>, 5> by_reason_{};
+  std::array<std::atomic<std::uint64_t>, kErrorReasons> by_error_{};
+  std::atomic<std::uint64_t> through_{0};  // images that the sinks have had
   Histogram decided_;
   Histogram written_;
   std::atomic<std::int64_t> last_decided_ns_{0};
@@ -79,6 +99,8 @@ class Writer {
   Preview preview_;
   mutable std::mutex error_lock_;
   std::string close_error_;
+  std::optional<FirstErrored> first_errored_;
+  std::atomic<bool> closing_{false};
   std::atomic<bool> done_{false};
   std::jthread thread_;
 };

@@ -23,6 +23,7 @@ Lane::Lane(LaneConfig config, unit::Unit& unit, link::ReceiverLink& link)
   stacks_.resize(config_.slots / config_.stack);
   for (std::size_t slot = 0; slot < stacks_.size(); ++slot) {
     stacks_[slot].slot = static_cast<std::uint32_t>(slot);
+    stacks_[slot].guard = this;
     stacks_[slot].images.resize(config_.stack);
     for (std::uint32_t i = 0; i < config_.stack; ++i) {
       const std::size_t image = slot * config_.stack + i;
@@ -229,18 +230,13 @@ bool Lane::overwritten(const StackImage& image) const noexcept {
 void Lane::refuse_overwritten(Stack& stack) noexcept {
   for (StackImage& image : stack.view()) {
     const bool decided = image.decision == Decision::accepted || image.decision == Decision::vetoed;
-    if (!decided || !overwritten(image)) continue;
-    image.decision = Decision::errored;
-    image.reason = VetoReason::none;
-    overwritten_.fetch_add(1, std::memory_order_relaxed);
+    if (decided && overwritten(image)) image.fail(ErrorReason::overwritten);
   }
 }
 
 void Lane::count_overwritten(const Stack& stack) noexcept {
   for (const StackImage& image : stack.view()) {
-    const bool from_slot = image.pixels == nullptr ? image.sparse.index == nullptr : image.pixels == image.raw;
-    if (image.decision != Decision::accepted || !from_slot || !overwritten(image)) continue;
-    overwritten_.fetch_add(1, std::memory_order_relaxed);
+    if (image.error == ErrorReason::overwritten) overwritten_.fetch_add(1, std::memory_order_relaxed);
   }
 }
 

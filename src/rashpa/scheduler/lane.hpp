@@ -56,7 +56,7 @@ struct FirstIncomplete {
 /// Consolidates the arrivals of one buffer's DTPs into stacks and hands each to the unit, in order (DESIGN.md 6.5):
 /// when all of them are there, or when the deadline has passed. All calls from the scheduler's thread unless they say
 /// otherwise.
-class Lane {
+class Lane final : public SlotGuard {
  public:
   /// `unit` and `link` outlive this object. Takes all memory. Throws ConfigError when slots and stack do not fit.
   Lane(LaneConfig config, unit::Unit& unit, link::ReceiverLink& link);
@@ -74,11 +74,11 @@ class Lane {
   [[nodiscard]] bool done() const noexcept { return next_stack_ * config_.stack >= config_.images; }
 
   /// The thread that has the stack after the unit: images that were decided on although their slot was overwritten
-  /// meanwhile become errored, and are counted.
+  /// meanwhile become errored. Sinks that read the slot itself ask again when they have read it (Stack::intact).
   void refuse_overwritten(Stack& stack) noexcept;
-  /// The same thread, after the sinks: images that went to them straight from their slots and were overwritten there
-  /// since. They have been written; they are counted.
+  /// The same thread, after the sinks: counts the images that were refused, here or there.
   void count_overwritten(const Stack& stack) noexcept;
+  [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override;
   /// Any thread: those images so far.
   [[nodiscard]] std::uint64_t overwritten() const noexcept { return overwritten_.load(std::memory_order_relaxed); }
   /// Any thread: the sink has done with stack `number`; its slots are granted to the sources again.
@@ -116,7 +116,6 @@ class Lane {
   void count(DtpState& state, const link::Arrival& arrival) noexcept;
   void note_first(std::uint64_t index, std::size_t dtp, link::Loss loss) noexcept;
   void add_lost(StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
-  [[nodiscard]] bool overwritten(const StackImage& image) const noexcept;
   void close_behind(std::uint64_t end, bool silent_only) noexcept;
   void submit(std::int64_t now) noexcept;
   void open(std::uint64_t number) noexcept;

@@ -112,17 +112,15 @@ TEST(Lane, what_was_overwritten_while_it_was_processed_is_errored_and_counted) {
   EXPECT_EQ(stack.images[1].reason, VetoReason::none);
   EXPECT_EQ(stack.images[2].decision, Decision::errored);
   EXPECT_EQ(stack.images[3].decision, Decision::none) << "missing stays missing";
-  EXPECT_EQ(b.lane.overwritten(), 2U);
-  b.lane.count_overwritten(stack);
-  EXPECT_EQ(b.lane.overwritten(), 2U) << "each once";
+  EXPECT_EQ(stack.images[1].error, ErrorReason::overwritten);
+  EXPECT_TRUE(stack.intact(stack.images[0]));
   b.link.spoilt = {0};
-  b.lane.count_overwritten(stack);
-  EXPECT_EQ(b.lane.overwritten(), 3U) << "read by the sinks from its slot";
-  EXPECT_EQ(stack.images[0].decision, Decision::accepted) << "it is written";
+  EXPECT_FALSE(stack.intact(stack.images[0])) << "a sink that reads it from its slot now has read something else";
   const std::byte other{};
   stack.images[0].pixels = &other;
+  EXPECT_TRUE(stack.intact(stack.images[0])) << "the unit had made a copy";
   b.lane.count_overwritten(stack);
-  EXPECT_EQ(b.lane.overwritten(), 3U) << "the unit had made a copy";
+  EXPECT_EQ(b.lane.overwritten(), 2U) << "those that were refused";
 }
 
 TEST(Lane, a_stack_is_submitted_when_every_dtp_of_every_image_is_there) {

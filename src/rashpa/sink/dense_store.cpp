@@ -1,253 +1,274 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
-#include <filesystem>
-#include <limits>
+#include <optional>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/fill.hpp"
 #include "rashpa/sink/compress_pool.hpp"
-#include "rashpa/sink/hdf5_column.hpp"
+#include "rashpa/sink/data_file.hpp"
+#include "rashpa/sink/hdf5_pixel.hpp"
 #include "rashpa/sink/image_store.hpp"
 
 namespace rashpa::sink {
 namespace {
 
-hid_t native_of(PixelType pixel) {
-  switch (pixel) {
-    case PixelType::u8:
-      return h5::native<std::uint8_t>();
-    case PixelType::u16:
-      return h5::native<std::uint16_t>();
-    case PixelType::u32:
-      return h5::native<std::uint32_t>();
-    case PixelType::i16:
-      return h5::native<std::int16_t>();
-    case PixelType::i32:
-      return h5::native<std::int32_t>();
-    default:
-      return h5::native<float>();
-  }
-}
+constexpr const char* kImages = "/entry/data/data";
 
-/// The value that stands for "no valid pixel", in the bytes of the type.
-std::uint32_t fill_bits(PixelType pixel) {
-  switch (pixel) {
-    case PixelType::u8:
-      return UINT8_MAX;
-    case PixelType::u16:
-      return kLostRaw;
-    case PixelType::u32:
-      return UINT32_MAX;
-    case PixelType::i16:
-      return static_cast<std::uint16_t>(kMaskedPhotons);
-    case PixelType::i32:
-      return static_cast<std::uint32_t>(INT32_MIN);
-    default:
-      return std::bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN());
-  }
-}
+/// One data file: its images [0, flushed) came through a flush, those up to `count` wait for one.
+struct Part {
+  std::optional<DataFile> file;  // until it is complete
+  h5::Handle set;
+  std::uint64_t first = 0;  // stored images in the files before it
+  std::uint64_t count = 0;
+  std::uint64_t flushed = 0;
+  std::string lost;  // why images from `flushed` on are not there; set by settle(), or when the file is gone
+};
 
-h5::Handle data_file_access() {
-  h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
-  // The newest format that HDF5 1.10 knows: what reading while writing (SWMR) needs.
-  h5::check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the file format");
-  // A reader that follows the file must not be able to stop us by a lock of its own.
-  h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
-  return access;
-}
-
-/// <prefix>_data_NNNNNN.h5 with one dataset each; links and a virtual dataset in the master.
+/// <prefix>_data_NNNNNN.h5 with one dataset each.
 class DenseStore final : public ImageStore {
  public:
-  DenseStore(const Hdf5Config& config, hid_t data)
+  DenseStore(const Hdf5Config& config, const OutputFiles& files)
       : config_(config),
-        data_(data),
-        folder_(std::filesystem::path(config.prefix).parent_path()),
+        files_(files),
         image_bytes_(std::uint64_t{config.width} * config.height * pixel_bytes(config.pixel)),
-        pool_(config.threads, pixel_bytes(config.pixel), image_bytes_),
-        frame_number_(h5::column<std::uint64_t>(data, "frame_number", 1024)) {
-    h5::text_attribute(data, "signal", "data");
-    h5::texts_attribute(data, "axes", std::vector<std::string>{"frame_number", ".", "."});
-    open_file();
+        pool_(config.threads, pixel_bytes(config.pixel), image_bytes_) {
+    open_part();
   }
 
-  void put(std::span<StackImage> images, std::span<std::int64_t> stored, std::string& error) override;
-  void close() override;
+  void put(Stack& stack, std::span<StoredPlace> stored, std::string& error) override;
+  void settle(std::string& error) override;
+  [[nodiscard]] bool holds(const StoredPlace& image) const override {
+    return image.place < parts_[image.file - 1].flushed;
+  }
+  [[nodiscard]] std::string why_lost(const StoredPlace& image) const override { return parts_[image.file - 1].lost; }
   [[nodiscard]] SinkStats stats() const noexcept override {
-    return {.images_written = images_, .bytes_in = images_ * image_bytes_, .bytes_written = bytes_written_};
+    return {.images_written = written_, .bytes_in = written_ * image_bytes_, .bytes_written = bytes_written_};
   }
 
  private:
-  void open_file();
-  void reopen_data();
-  void close_file();
-  void write_virtual();
-  bool store(const StackImage& image, std::span<const std::byte> chunk, std::string& error);
+  [[nodiscard]] std::string name_of(std::size_t part) const { return files_.data(part + 1).string(); }
+  void make_data(Part& part);
+  void open_part();
+  void reopen_data(Part& part);
+  void flush_parts(std::string& error);
+  void complete(std::size_t number);
+  void set_flushed(Part& part, std::uint64_t flushed);
+  void give_up(std::size_t number, std::string why);
+  void check_numbers(std::size_t number);
+  void store(const StackImage& image, std::span<const std::byte> chunk);
 
   Hdf5Config config_;
-  hid_t data_;
-  std::filesystem::path folder_;
+  const OutputFiles& files_;
   std::uint64_t image_bytes_;
   CompressPool pool_;
-  h5::Column frame_number_;
-  h5::Handle file_, set_;
-  std::vector<std::uint64_t> counts_;  // images of each data file
+  std::vector<Part> parts_;
+  std::size_t first_open_ = 0;  // parts before are complete
   std::vector<const std::byte*> pixels_;
   std::vector<std::size_t> places_;  // of `pixels_` in the stack
-  std::uint64_t images_ = 0;
+  std::uint64_t written_ = 0;
   std::uint64_t bytes_written_ = 0;
 };
 
-void DenseStore::open_file() {
-  const std::string name = data_file_name(config_, counts_.size() + 1);
-  const h5::Handle access = data_file_access();
-  h5::Handle file(H5Fcreate((folder_ / name).c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose,
-                  "create " + name);
-  h5::Handle set;
-  {
-    const h5::Handle entry = h5::group(file.get(), "entry", "NXentry");
-    const h5::Handle data = h5::group(entry.get(), "data", "NXdata");
-    h5::text_attribute(data.get(), "signal", "data");
-    const hsize_t chunk[3] = {1, config_.height, config_.width}, none[3] = {0, config_.height, config_.width};
-    const hsize_t unlimited[3] = {H5S_UNLIMITED, config_.height, config_.width};
-    const h5::Handle properties = h5::bitshuffled(chunk);
-    const std::uint32_t fill = fill_bits(config_.pixel);
-    h5::check(H5Pset_fill_value(properties.get(), native_of(config_.pixel), &fill), "set the fill value");
-    const h5::Handle space(H5Screate_simple(3, none, unlimited), H5Sclose, "create a data space");
-    set = h5::Handle(H5Dcreate2(data.get(), "data", native_of(config_.pixel), space.get(), H5P_DEFAULT,
-                                properties.get(), H5P_DEFAULT),
-                     H5Dclose, "create data in " + name);
-    // Counted from 1, as existing readers expect.
-    const std::uint64_t low = images_ + 1, high = images_ + config_.images_per_file;
-    h5::attribute<std::uint64_t>(set.get(), "image_nr_low", {&low, 1});
-    h5::attribute<std::uint64_t>(set.get(), "image_nr_high", {&high, 1});
-  }
-  h5::check(H5Fstart_swmr_write(file.get()), "let " + name + " be read while it is written");
-  const std::string link = fmt::format("data_{:06}", counts_.size() + 1);
-  h5::check(H5Lcreate_external(name.c_str(), "/entry/data/data", data_, link.c_str(), H5P_DEFAULT, H5P_DEFAULT),
-            "link " + name);
-  file_ = std::move(file);
-  set_ = std::move(set);
-  counts_.push_back(0);
+void DenseStore::make_data(Part& part) {
+  const h5::Handle entry = h5::group(part.file->get(), "entry", "NXentry");
+  const h5::Handle data = h5::group(entry.get(), "data", "NXdata");
+  h5::text_attribute(data.get(), "signal", "data");
+  const hsize_t chunk[3] = {1, config_.height, config_.width}, none[3] = {0, config_.height, config_.width};
+  const hsize_t unlimited[3] = {H5S_UNLIMITED, config_.height, config_.width};
+  const h5::Handle properties = h5::bitshuffled(chunk);
+  const std::uint32_t fill = h5::fill_bits(config_.pixel);
+  h5::check(H5Pset_fill_value(properties.get(), h5::native_of(config_.pixel), &fill), "set the fill value");
+  const h5::Handle space(H5Screate_simple(3, none, unlimited), H5Sclose, "create a data space");
+  part.set = h5::Handle(H5Dcreate2(data.get(), "data", h5::native_of(config_.pixel), space.get(), H5P_DEFAULT,
+                                   properties.get(), H5P_DEFAULT),
+                        H5Dclose, "create the data");
+  // Counted from 1, as existing readers expect.
+  const std::uint64_t low = part.first + 1, high = part.first + config_.images_per_file;
+  h5::attribute<std::uint64_t>(part.set.get(), "image_nr_low", {&low, 1});
+  h5::attribute<std::uint64_t>(part.set.get(), "image_nr_high", {&high, 1});
 }
 
-void DenseStore::reopen_data() {
-  set_ = h5::Handle(H5Dopen2(file_.get(), "/entry/data/data", H5P_DEFAULT), H5Dclose, "reopen the data");
-}
-
-void DenseStore::close_file() {
-  if (!file_.valid()) return;
-  if (!set_.valid()) reopen_data();
-  const std::string name = data_file_name(config_, counts_.size());
-  const std::uint64_t high = images_;
-  const hsize_t shape[3] = {counts_.back(), config_.height, config_.width};
-  const bool shrunk = H5Dset_extent(set_.get(), shape) >= 0;  // drops room made for an image that could not be written
-  const bool closed = set_.close();
-  if (!file_.close() || !closed || !shrunk) throw FileError("hdf5: cannot complete " + name + ": " + h5::last_error());
-  if (counts_.back() == config_.images_per_file) return;
-  // Attributes may not change while readers follow the file, so the number of the last image of a file that did not
-  // fill up is put right afterwards.
-  const h5::Handle access = data_file_access();
-  const h5::Handle file(H5Fopen((folder_ / name).c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "reopen " + name);
-  const h5::Handle set(H5Dopen2(file.get(), "/entry/data/data", H5P_DEFAULT), H5Dclose, "open the data of " + name);
-  const h5::Handle attribute(H5Aopen(set.get(), "image_nr_high", H5P_DEFAULT), H5Aclose, "open image_nr_high");
-  h5::check(H5Awrite(attribute.get(), H5T_NATIVE_UINT64, &high), "write image_nr_high");
-}
-
-bool DenseStore::store(const StackImage& image, std::span<const std::byte> chunk, std::string& error) {
+void DenseStore::open_part() {
+  const std::filesystem::path path = files_.data(parts_.size() + 1);
+  Part part;
+  part.file.emplace(path);
+  if (!parts_.empty()) part.first = parts_.back().first + parts_.back().count;
   try {
-    if (file_.valid() && counts_.back() == config_.images_per_file) close_file();
-    if (!file_.valid()) open_file();
-    const hsize_t offset[3] = {counts_.back(), 0, 0};
-    const hsize_t shape[3] = {counts_.back() + 1, config_.height, config_.width};
-    if (!set_.valid()) reopen_data();
-    h5::check(H5Dset_extent(set_.get(), shape), "extend the data");
-    if (H5Dwrite_chunk(set_.get(), H5P_DEFAULT, 0, offset, chunk.size(), chunk.data()) < 0) {
+    make_data(part);
+    part.file->follow();
+  } catch (const Error&) {
+    part.set.close();
+    part.file->discard(path);  // the next attempt must not find it in its way
+    throw;
+  }
+  parts_.push_back(std::move(part));
+}
+
+void DenseStore::reopen_data(Part& part) {
+  part.set = h5::Handle(H5Dopen2(part.file->get(), kImages, H5P_DEFAULT), H5Dclose, "reopen the data");
+}
+
+void DenseStore::set_flushed(Part& part, std::uint64_t flushed) {
+  written_ = written_ + flushed - part.flushed;
+  part.flushed = flushed;
+}
+
+/// Images of this part from `flushed` on are not there, and no more go to it.
+void DenseStore::give_up(std::size_t number, std::string why) {
+  Part& part = parts_[number];
+  part.lost = std::move(why);
+  part.set.close();
+  if (part.file) part.file->close();
+  part.file.reset();
+}
+
+void DenseStore::flush_parts(std::string& error) {
+  for (std::size_t number = first_open_; number < parts_.size(); ++number) {
+    Part& part = parts_[number];
+    if (!part.file) continue;
+    if (!part.file->is_at(files_.data(number + 1))) {
+      set_flushed(part, 0);
+      give_up(number, name_of(number) + " was removed or replaced while the run went on");
+      if (error.empty()) error = part.lost;
+      continue;
+    }
+    if (part.flushed == part.count) continue;
+    try {
+      if (!part.set.valid()) reopen_data(part);
+      h5::check(H5Dflush(part.set.get()), "flush the data");
+      set_flushed(part, part.count);
+    } catch (const Error& failure) {  // tried again with the next stack, and at the end
+      if (error.empty()) error = fmt::format("{}: {}", name_of(number), failure.what());
+    }
+  }
+  // A full file is let go of as soon as all of it came through.
+  while (first_open_ + 1 < parts_.size()) {
+    Part& part = parts_[first_open_];
+    if (part.file) {
+      if (part.flushed != part.count || !part.set.close() || !part.file->flush()) break;
+      part.file->close();
+      part.file.reset();
+    }
+    ++first_open_;
+  }
+}
+
+void DenseStore::store(const StackImage& image, std::span<const std::byte> chunk) {
+  try {
+    if (!parts_.back().file || parts_.back().count == config_.images_per_file) open_part();
+    Part& part = parts_.back();
+    const hsize_t offset[3] = {part.count, 0, 0};
+    const hsize_t shape[3] = {part.count + 1, config_.height, config_.width};
+    if (!part.set.valid()) reopen_data(part);
+    h5::check(H5Dset_extent(part.set.get(), shape), "extend the data");
+    if (H5Dwrite_chunk(part.set.get(), H5P_DEFAULT, 0, offset, chunk.size(), chunk.data()) < 0) {
       const std::string reason = h5::last_error();
       // The library remembers the chunk that it failed to write as written; the dataset opened anew forgets it.
-      set_.close();
+      part.set.close();
       throw FileError("hdf5: cannot write an image: " + reason);
     }
-    counts_.back() += 1;
-    images_ += 1;
+    part.count += 1;
     bytes_written_ += chunk.size();
-    frame_number_.append(&image.frame_number, 1);
-    return true;
   } catch (const Error& failure) {
-    if (error.empty())
-      error = fmt::format("frame {}: {}; check the space in the folder of {}", image.frame_number, failure.what(),
-                          config_.prefix);
-    return false;
+    throw FileError(fmt::format("frame {}: {}; check the space in the folder of {}", image.frame_number, failure.what(),
+                                config_.prefix));
   }
 }
 
-void DenseStore::put(std::span<StackImage> images, std::span<std::int64_t> stored, std::string& error) {
+void DenseStore::put(Stack& stack, std::span<StoredPlace> stored, std::string& error) {
   pixels_.clear();
   places_.clear();
+  const auto images = stack.view();
   for (std::size_t i = 0; i < images.size(); ++i) {
     if (images[i].decision != Decision::accepted) continue;
     pixels_.push_back(images[i].pixels != nullptr ? images[i].pixels : images[i].raw);
     places_.push_back(i);
   }
+  if (pixels_.empty()) return;
   struct Target {
-    std::span<StackImage> images;
-    std::span<std::int64_t> stored;
+    Stack& stack;
+    std::span<StoredPlace> stored;
     std::string& error;
-  } target{images, stored, error};
+  } target{stack, stored, error};
   pool_.run(pixels_, [this, &target](std::size_t n, std::span<const std::byte> chunk) {
     const std::size_t i = places_[n];
-    if (store(target.images[i], chunk, target.error)) {
-      target.stored[i] = static_cast<std::int64_t>(images_ - 1);
-    } else {
-      target.images[i].decision = Decision::errored;
+    StackImage& image = target.stack.view()[i];
+    // The chunk is made: nothing is read of the image any more.
+    if (!target.stack.intact(image)) return image.fail(ErrorReason::overwritten);
+    try {
+      store(image, chunk);
+      target.stored[i] = {.file = static_cast<std::uint32_t>(parts_.size()),
+                          .place = static_cast<std::uint32_t>(parts_.back().count - 1)};
+    } catch (const Error& failure) {
+      if (target.error.empty()) target.error = failure.what();
+      image.fail(ErrorReason::storage);
     }
   });
-  if (set_.valid() && !pixels_.empty() && H5Dflush(set_.get()) < 0 && error.empty()) {
-    error = "hdf5: cannot flush the data: " + h5::last_error();
+  flush_parts(error);
+}
+
+/// Completes one file as far as that is possible, and looks what is in it.
+void DenseStore::complete(std::size_t number) {
+  Part& part = parts_[number];
+  const std::filesystem::path path = files_.data(number + 1);
+  std::string why;
+  if (part.file) {
+    if (!part.file->is_at(path)) why = path.string() + " was removed or replaced while the run went on";
+    try {
+      if (!part.set.valid()) reopen_data(part);
+      // Drops the room made for an image that could not be written.
+      const hsize_t shape[3] = {part.count, config_.height, config_.width};
+      h5::check(H5Dset_extent(part.set.get(), shape), "set the number of images");
+    } catch (const Error& failure) {
+      if (why.empty()) why = failure.what();
+    }
+    const bool closed = part.set.close() && part.file->flush();
+    if (!closed && why.empty()) why = "hdf5: cannot complete " + path.string() + ": " + h5::last_error();
+    part.file->close();
+    part.file.reset();
+  }
+  const std::string gone = part.lost;
+  if (gone.empty()) {
+    std::string failed = sync_to_disk(path);
+    if (!failed.empty()) why = fmt::format("{} cannot be brought to the disk: {}", path.string(), failed);
+    // What lies in memory may be all there ever is of it.
+    set_flushed(part, failed.empty() ? std::min(part.count, readable(path, kImages)) : 0);
+  }
+  if (part.flushed < part.count && gone.empty()) {
+    part.lost = why.empty() ? path.string() + " does not hold all that was written to it" : why;
   }
 }
 
-/// /entry/data/data of the master: all data files as one dataset.
-void DenseStore::write_virtual() {
-  const hsize_t shape[3] = {images_, config_.height, config_.width};
-  const h5::Handle space(H5Screate_simple(3, shape, nullptr), H5Sclose, "create a data space");
-  const h5::Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "create dataset properties");
-  const std::uint32_t fill = fill_bits(config_.pixel);
-  h5::check(H5Pset_fill_value(properties.get(), native_of(config_.pixel), &fill), "set the fill value");
-  hsize_t start[3] = {0, 0, 0};
-  for (std::size_t i = 0; i < counts_.size() && images_ > 0; ++i) {
-    if (counts_[i] == 0) continue;
-    const hsize_t count[3] = {counts_[i], config_.height, config_.width};
-    const h5::Handle source(H5Screate_simple(3, count, nullptr), H5Sclose, "create a data space");
-    h5::check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, count, nullptr), "select images");
-    h5::check(H5Pset_virtual(properties.get(), space.get(), data_file_name(config_, i + 1).c_str(), "/entry/data/data",
-                             source.get()),
-              "map a data file");
-    start[0] += counts_[i];
-  }
-  h5::check(H5Sselect_all(space.get()), "select all images");
-  const h5::Handle set(
-      H5Dcreate2(data_, "data", native_of(config_.pixel), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-      H5Dclose, "create the virtual dataset");
+/// Attributes may not change while readers follow the file; what a full file would hold is put right afterwards.
+void DenseStore::check_numbers(std::size_t number) {
+  const Part& part = parts_[number];
+  if (part.flushed == 0 || (part.count == config_.images_per_file && part.flushed == part.count)) return;
+  const std::uint64_t high = part.first + part.flushed;
+  const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
+  h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
+  const std::string name = name_of(number);
+  const h5::Handle file(H5Fopen(name.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "reopen " + name);
+  const h5::Handle set(H5Dopen2(file.get(), kImages, H5P_DEFAULT), H5Dclose, "open the data of " + name);
+  const h5::Handle attribute(H5Aopen(set.get(), "image_nr_high", H5P_DEFAULT), H5Aclose, "open image_nr_high");
+  h5::check(H5Awrite(attribute.get(), H5T_NATIVE_UINT64, &high), "write image_nr_high");
 }
 
-void DenseStore::close() {
-  close_file();
-  frame_number_.flush();
-  write_virtual();
+void DenseStore::settle(std::string& error) {
+  for (std::size_t number = 0; number < parts_.size(); ++number) {
+    complete(number);
+    if (!parts_[number].lost.empty() && error.empty()) error = parts_[number].lost;
+    try {
+      check_numbers(number);
+    } catch (const Error& failure) {  // a number that nothing here reads: said, and no reason to give up images
+      if (error.empty()) error = failure.what();
+    }
+  }
 }
 
 }  // namespace
 
-std::unique_ptr<ImageStore> make_dense_store(const Hdf5Config& config, hid_t data) {
-  return std::make_unique<DenseStore>(config, data);
-}
-
-std::string data_file_name(const Hdf5Config& config, std::uint64_t number) {
-  return fmt::format("{}_data_{:06}.h5", std::filesystem::path(config.prefix).filename().string(), number);
+std::unique_ptr<ImageStore> make_dense_store(const Hdf5Config& config, const OutputFiles& files) {
+  return std::make_unique<DenseStore>(config, files);
 }
 
 }  // namespace rashpa::sink

@@ -1,5 +1,7 @@
 #include "rashpa/sink/frame_tables.hpp"
 
+#include "rashpa/sink/hdf5_column.hpp"
+
 namespace rashpa::sink {
 namespace {
 
@@ -50,70 +52,81 @@ void write_calibration(hid_t parent, std::span<const NxmxCalibration> calibratio
 
 }  // namespace
 
-FrameTables::FrameTables(hid_t entry, const NxmxMetadata& metadata, const std::string& buffer)
-    : group_(h5::group(entry, "rashpa", "NXcollection")),
-      frame_number_(h5::column<std::uint64_t>(group_.get(), "frame_number", kRows)),
-      timestamp_(h5::column<std::uint64_t>(group_.get(), "timestamp_ns", kRows)),
-      flags_(h5::column<std::uint32_t>(group_.get(), "flags", kRows)),
-      completeness_(h5::column<std::uint8_t>(group_.get(), "completeness", kRows)),
-      decision_(h5::column<std::uint8_t>(group_.get(), "decision", kRows)),
-      reason_(h5::column<std::uint8_t>(group_.get(), "veto_reason", kRows)),
-      bright_(h5::column<std::uint32_t>(group_.get(), "bright_pixels", kRows)),
-      masked_(h5::column<std::uint32_t>(group_.get(), "masked_pixels", kRows)),
-      saturated_(h5::column<std::uint32_t>(group_.get(), "saturated_pixels", kRows)),
-      stored_(h5::column<std::int64_t>(group_.get(), "stored_index", kRows)),
-      lost_(h5::group(group_.get(), "lost_runs", "NXcollection")),
-      lost_ptr_(h5::column<std::uint64_t>(lost_.get(), "ptr", kRows)),
-      lost_dtp_(h5::column<std::uint32_t>(lost_.get(), "dtp", kRows)),
-      lost_first_(h5::column<std::uint32_t>(lost_.get(), "first_line", kRows)),
-      lost_lines_(h5::column<std::uint32_t>(lost_.get(), "lines", kRows)) {
-  h5::text_attribute(group_.get(), "description", "One row for every image of the run, stored or not");
-  h5::text_attribute(group_.get(), "buffer", buffer);
-  h5::text_attribute(group_.get(), "receiver", metadata.receiver);
-  h5::text_attribute(group_.get(), "software_version", metadata.software_version);
-  h5::text_attribute(group_.get(), "proof", metadata.proof);
-  h5::texts_attribute(group_.get(), "labels", metadata.labels);
-  explain(completeness_, std::vector<std::string>{"open", "complete", "partial", "missing"});
-  explain(decision_, names_of<Decision>(4));
-  explain(reason_, names_of<VetoReason>(5));
-  describe(timestamp_, "Nanoseconds since 1970-01-01 TAI; 0 when no frame record arrived");
-  describe(flags_, "Frame record bits: 1 dark, 2 laser, 4 last of run");
-  describe(bright_, "Pixels at or above the veto's threshold");
-  describe(masked_, "Pixels without a valid value, lost lines included");
-  describe(stored_, "Place in /entry/data, -1 when not stored");
-  h5::text_attribute(lost_.get(), "description",
+void write_run_facts(hid_t entry, const NxmxMetadata& metadata, const std::string& buffer) {
+  const h5::Handle group = h5::group(entry, "rashpa", "NXcollection");
+  h5::text_attribute(group.get(), "description", "One row for every image of the run, stored or not");
+  h5::text_attribute(group.get(), "buffer", buffer);
+  h5::text_attribute(group.get(), "receiver", metadata.receiver);
+  h5::text_attribute(group.get(), "software_version", metadata.software_version);
+  h5::text_attribute(group.get(), "proof", metadata.proof);
+  h5::texts_attribute(group.get(), "labels", metadata.labels);
+  write_dtps(group.get(), metadata.dtps);
+  write_calibration(group.get(), metadata.calibration);
+}
+
+void write_tables(hid_t entry, const FrameRows& rows, std::span<const std::int64_t> stored_index) {
+  const h5::Handle group(H5Gopen2(entry, "rashpa", H5P_DEFAULT), H5Gclose, "open /entry/rashpa");
+  // One column after the other, so that only one chunk is in memory.
+  const auto table = [&]<typename T>(const char* name, T FrameRow::*field) {
+    using Stored = std::conditional_t<std::is_enum_v<T>, std::uint8_t, T>;
+    h5::Column column = h5::column<Stored>(group.get(), name, kRows);
+    for (const FrameRow& row : rows.rows()) column.append(&(row.*field), 1);
+    column.flush();
+    return column;
+  };
+  table("frame_number", &FrameRow::frame_number);
+  describe(table("timestamp_ns", &FrameRow::timestamp_ns),
+           "Nanoseconds since 1970-01-01 TAI; 0 when no frame record arrived");
+  describe(table("flags", &FrameRow::flags), "Frame record bits: 1 dark, 2 laser, 4 last of run");
+  explain(table("completeness", &FrameRow::completeness),
+          std::vector<std::string>{"open", "complete", "partial", "missing"});
+  explain(table("decision", &FrameRow::decision), names_of<Decision>(4));
+  explain(table("veto_reason", &FrameRow::reason), names_of<VetoReason>(5));
+  explain(table("error_reason", &FrameRow::error), names_of<ErrorReason>(kErrorReasons));
+  describe(table("bright_pixels", &FrameRow::bright_pixels), "Pixels at or above the veto's threshold");
+  describe(table("masked_pixels", &FrameRow::masked_pixels), "Pixels without a valid value, lost lines included");
+  table("saturated_pixels", &FrameRow::saturated_pixels);
+  h5::Column stored = h5::column<std::int64_t>(group.get(), "stored_index", kRows);
+  stored.append(stored_index.data(), stored_index.size());
+  stored.flush();
+  describe(stored, "Place in /entry/data, -1 when not stored");
+
+  h5::Column file = h5::column<std::uint32_t>(group.get(), "stored_file", kRows);
+  h5::Column place = h5::column<std::uint32_t>(group.get(), "stored_place", kRows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const StoredPlace at = stored_index[i] < 0 ? StoredPlace{} : rows.rows()[i].stored;
+    file.append(&at.file, 1);
+    place.append(&at.place, 1);
+  }
+  file.flush();
+  place.flush();
+  describe(file, "Number of the data file that holds the image, 0 when not stored");
+  describe(place, "Which image of that file, from 0");
+
+  const h5::Handle lost = h5::group(group.get(), "lost_runs", "NXcollection");
+  h5::text_attribute(lost.get(), "description",
                      "Lost lines, CSR by image: rows ptr[i] to ptr[i+1] are runs of lines of a DTP's region");
-  write_dtps(group_.get(), metadata.dtps);
-  write_calibration(group_.get(), metadata.calibration);
-  lost_ptr_.append(&lost_count_, 1);
+  h5::Column ptr = h5::column<std::uint64_t>(lost.get(), "ptr", kRows);
+  std::uint64_t end = 0;
+  ptr.append(&end, 1);
+  for (const FrameRow& row : rows.rows()) {
+    end += row.lost_runs;
+    ptr.append(&end, 1);
+  }
+  ptr.flush();
+  const auto runs = [&](const char* name, std::uint32_t LostRun::*field) {
+    h5::Column column = h5::column<std::uint32_t>(lost.get(), name, kRows);
+    for (const LostRun& run : rows.lost()) column.append(&(run.*field), 1);
+    column.flush();
+  };
+  runs("dtp", &LostRun::dtp);
+  runs("first_line", &LostRun::first_line);
+  runs("lines", &LostRun::lines);
 }
 
-void FrameTables::append(const StackImage& image, std::int64_t stored_index) {
-  frame_number_.append(&image.frame_number, 1);
-  timestamp_.append(&image.timestamp_ns, 1);
-  flags_.append(&image.flags, 1);
-  completeness_.append(&image.completeness, 1);
-  decision_.append(&image.decision, 1);
-  reason_.append(&image.reason, 1);
-  bright_.append(&image.bright_pixels, 1);
-  masked_.append(&image.masked_pixels, 1);
-  saturated_.append(&image.saturated_pixels, 1);
-  stored_.append(&stored_index, 1);
-  for (const LostRun& run : image.lost_runs()) {
-    lost_dtp_.append(&run.dtp, 1);
-    lost_first_.append(&run.first_line, 1);
-    lost_lines_.append(&run.lines, 1);
-  }
-  lost_count_ += image.lost_count;
-  lost_ptr_.append(&lost_count_, 1);
-}
-
-void FrameTables::close(const Books& books) {
-  for (h5::Column* column : {&frame_number_, &timestamp_, &flags_, &completeness_, &decision_, &reason_, &bright_,
-                             &masked_, &saturated_, &stored_, &lost_ptr_, &lost_dtp_, &lost_first_, &lost_lines_}) {
-    column->flush();
-  }
-  const h5::Handle group = h5::group(group_.get(), "books", "NXcollection");
+void write_books(hid_t entry, const Books& books, std::uint64_t unknown) {
+  const h5::Handle parent(H5Gopen2(entry, "rashpa", H5P_DEFAULT), H5Gclose, "open /entry/rashpa");
+  const h5::Handle group = h5::group(parent.get(), "books", "NXcollection");
   const auto number = [&](const char* name, std::uint64_t value) {
     h5::scalar<std::uint64_t>(group.get(), name, value);
   };
@@ -125,6 +138,7 @@ void FrameTables::close(const Books& books) {
   number("vetoed", books.vetoed);
   number("errored", books.errored);
   number("written", books.written);
+  number("unknown", unknown);
   h5::scalar<std::uint8_t>(group.get(), "balanced", books.balanced() ? 1 : 0);
 }
 

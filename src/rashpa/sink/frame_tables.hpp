@@ -1,29 +1,24 @@
 #pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "rashpa/core/books.hpp"
-#include "rashpa/core/stack.hpp"
-#include "rashpa/sink/hdf5_column.hpp"
+#include "rashpa/sink/frame_rows.hpp"
+#include "rashpa/sink/hdf5_io.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 
 namespace rashpa::sink {
 
-/// /entry/rashpa of the master file: one row for every image of the run, stored or not, and the books.
-class FrameTables {
- public:
-  /// Creates the group below `entry`.
-  FrameTables(hid_t entry, const NxmxMetadata& metadata, const std::string& buffer);
-  /// `stored_index`: the image's place in the stored data, −1 when it is not there.
-  void append(const StackImage& image, std::int64_t stored_index);
-  /// Writes what is buffered and the books. Throws FileError.
-  void close(const Books& books);
-  [[nodiscard]] std::uint64_t rows() const noexcept { return frame_number_.size(); }
+/// Creates /entry/rashpa of the master file with what is known before the first image.
+void write_run_facts(hid_t entry, const NxmxMetadata& metadata, const std::string& buffer);
 
- private:
-  h5::Handle group_;
-  h5::Column frame_number_, timestamp_, flags_, completeness_, decision_, reason_, bright_, masked_, saturated_,
-      stored_;
-  h5::Handle lost_;
-  h5::Column lost_ptr_, lost_dtp_, lost_first_, lost_lines_;
-  std::uint64_t lost_count_ = 0;
-};
+/// Adds the tables to /entry/rashpa, one row for every image of the run, stored or not. `stored_index`: of each row the
+/// image's place among the stored ones, −1 when it is not there. Throws FileError.
+void write_tables(hid_t entry, const FrameRows& rows, std::span<const std::int64_t> stored_index);
+
+/// Adds the books. `unknown`: images of which nothing is known any more, which repair() says. Throws FileError.
+void write_books(hid_t entry, const Books& books, std::uint64_t unknown = 0);
 
 }  // namespace rashpa::sink

@@ -1,23 +1,24 @@
 #include "rashpa/sink/hdf5_sink.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
+#include <chrono>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/sink/frame_tables.hpp"
+#include "rashpa/sink/frame_rows.hpp"
 #include "rashpa/sink/image_store.hpp"
-#include "rashpa/sink/nxmx_tree.hpp"
+#include "rashpa/sink/master.hpp"
+#include "rashpa/sink/output_files.hpp"
 
 namespace rashpa::sink {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr int kAttempts = 3;  // to complete the master: a full disk may be full for a moment
+constexpr std::chrono::milliseconds kPause{300};
 
 void check_request(const Hdf5Config& config) {
   const auto refuse = [](const std::string& why) { throw ConfigError("hdf5 sink: " + why); };
@@ -35,132 +36,137 @@ void check_request(const Hdf5Config& config) {
   }
 }
 
-/// Refuses early and in plain words what the library would refuse late and in its own.
-void check_folder(const Hdf5Config& config) {
-  if (fs::path(config.prefix).filename().empty()) {
-    throw FileError("hdf5 sink: prefix '" + config.prefix + "' names no file; give folder/name");
-  }
-  const fs::path folder = fs::absolute(config.prefix).parent_path();
-  if (!fs::is_directory(folder)) {
-    throw FileError("hdf5 sink: folder " + folder.string() + " does not exist; create it or change the prefix");
-  }
-  if (::access(folder.c_str(), W_OK) != 0) {
-    throw FileError("hdf5 sink: folder " + folder.string() + " cannot be written (" + errno_text(errno) +
-                    "); change its permissions or the prefix");
-  }
-  const std::uint64_t files = config.form == ImageForm::sparse ? 0 : config.images / config.images_per_file + 1;
-  const auto refuse_existing = [&](const std::string& name) {
-    if (fs::exists(folder / name)) {
-      throw FileError("hdf5 sink: " + (folder / name).string() + " exists; remove it or change the prefix");
-    }
-  };
-  refuse_existing(fs::path(config.prefix).filename().string() + "_master.h5");
-  for (std::uint64_t i = 1; i <= files; ++i) refuse_existing(data_file_name(config, i));
+/// Room that completing takes: the tables with what HDF5 has around them, links, the copy of the master, what data
+/// files still have to write.
+std::uint64_t reserve_for(const Hdf5Config& config) {
+  constexpr std::uint64_t kImage = 72, kFile = 2048, kFixed = 1U << 20, kChunks = 4U << 20;
+  const std::uint64_t files = config.images / config.images_per_file + 1;
+  const std::uint64_t mask = config.metadata.pixel_mask.size() * sizeof(std::uint32_t);
+  return config.images * kImage + files * kFile + kFixed + mask + (config.form == ImageForm::sparse ? kChunks : 0);
 }
 
-h5::Handle create_master(const Hdf5Config& config) {
-  check_request(config);
-  check_folder(config);
+h5::Handle first_master(const Hdf5Config& config, const OutputFiles& files) {
   h5::silence();
-  const std::string name = config.prefix + "_master.h5";
-  const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
-  // Readers wait for close(), where the file system knows locks.
-  h5::check(H5Pset_file_locking(access.get(), true, true), "choose file locks");
-  return {H5Fcreate(name.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose, "create " + name};
+  return create_master(config, files.master());
 }
 
 }  // namespace
 
 struct Hdf5Sink::Impl {
   explicit Impl(const Hdf5Config& config)
-      : expected(config.images),
-        file(create_master(config)),
-        entry(h5::group(file.get(), "entry", "NXentry")),
-        detector(write_nxmx_tree(file.get(), entry.get(), config.metadata,
-                                 {config.width, config.height, config.pixel, config.images})),
-        data(h5::group(entry.get(), "data", "NXdata")),
-        store(config.form == ImageForm::sparse ? make_sparse_store(config, data.get())
-                                               : make_dense_store(config, data.get())),
-        tables(std::make_unique<FrameTables>(entry.get(), config.metadata, config.buffer)) {
-    h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "flush the master file");
-  }
+      : files(config),
+        rows(files.journal(),
+             {.images = config.images,
+              .slice = config.slice,
+              .width = config.width,
+              .height = config.height,
+              .pixel = config.pixel,
+              .form = config.form},
+             reserve_for(config)),
+        master(first_master(config, files)),
+        store(config.form == ImageForm::sparse ? make_sparse_store(config, files) : make_dense_store(config, files)) {}
 
   void keep_error(const std::string& text) {
     const std::lock_guard lock(mutex);
     if (first_error.empty()) first_error = text;
   }
-
-  /// Everything that is written at the end; the reason when that failed.
-  std::string complete(const Books& books) {
-    std::string failure;
-    const auto attempt = [&](auto&& step) {
-      try {
-        step();
-      } catch (const Error& error) {
-        if (failure.empty()) failure = error.what();
-      }
-    };
-    // Each step on its own: a data file that cannot be completed does not take the tables with it.
-    attempt([&] { store->close(); });
-    attempt([&] { tables->close(books); });
-    attempt([&] {
-      finish_nxmx_tree(entry.get(), detector.get(), expected, books.complete + books.partial,
-                       store->stats().images_written);
-    });
-    return failure;
+  void keep_stats() {
+    const std::lock_guard lock(mutex);
+    stats = store->stats();
   }
 
-  std::uint64_t expected;
-  h5::Handle file, entry, detector, data;
+  /// Completes the master; the reason when that failed.
+  std::string complete(const Books& books) {
+    const std::vector<std::int64_t> places =
+        index_stored(rows, [this](const StoredPlace& image) { return store->holds(image); });
+    std::string failure;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      if (attempt > 0) std::this_thread::sleep_for(kPause);
+      try {
+        complete_master(files.prefix(), {.rows = rows, .stored_index = places, .books = books});
+        return {};
+      } catch (const Error& error) {
+        failure = error.what();
+      }
+    }
+    const bool noted = rows.note();
+    const std::string prefix = files.prefix().string();
+    return fmt::format("{}; the master {}_master.h5 is not complete: {}", failure, prefix,
+                       noted ? "make room and type rashpa repair " + prefix
+                             : "its tables could not be kept in " + prefix + "_master.journal either, not all of them");
+  }
+
+  OutputFiles files;
+  FrameRows rows;
+  h5::Handle master;  // for its lock
   std::unique_ptr<ImageStore> store;
-  std::unique_ptr<FrameTables> tables;
-  std::vector<std::int64_t> stored;  // scratch of put(), grown to the stack's size once
+  std::vector<StoredPlace> stored;  // scratch of put(), grown to the stack's size once
+  bool settled = false;
   bool closed = false;
   mutable std::mutex mutex;  // guards what stats() and error() read
   SinkStats stats;
   std::string first_error;
 };
 
-Hdf5Sink::Hdf5Sink(const Hdf5Config& config) : impl_(std::make_unique<Impl>(config)) {}
+Hdf5Sink::Hdf5Sink(const Hdf5Config& config) {
+  check_request(config);
+  impl_ = std::make_unique<Impl>(config);
+}
 
 Hdf5Sink::~Hdf5Sink() {
-  try {
-    if (!impl_->closed) close(Books{});
-  } catch (const Error&) {  // the files stay as far as they came; whoever wanted to know has called close()
-  }
+  // What never began leaves nothing. What was not closed stays as a killed process leaves it, for repair().
 }
+
+void Hdf5Sink::begin() { impl_->files.begin(); }
 
 void Hdf5Sink::put(Stack& stack) {
   h5::silence();
   const auto images = stack.view();
-  impl_->stored.assign(std::max(impl_->stored.size(), images.size()), -1);
+  impl_->stored.assign(std::max(impl_->stored.size(), images.size()), {});
   std::string error;
-  impl_->store->put(images, std::span(impl_->stored).first(images.size()), error);
   try {
-    for (std::size_t i = 0; i < images.size(); ++i) impl_->tables->append(images[i], impl_->stored[i]);
+    begin();
+    impl_->store->put(stack, std::span(impl_->stored).first(images.size()), error);
   } catch (const Error& failure) {
-    if (error.empty()) error = failure.what();
+    error = failure.what();
+    for (StackImage& image : images) {
+      if (image.decision == Decision::accepted) image.fail(ErrorReason::storage);
+    }
   }
+  for (std::size_t i = 0; i < images.size(); ++i) impl_->rows.append(images[i], impl_->stored[i]);
+  if (!impl_->rows.note() && error.empty()) error = "hdf5 sink: the journal of the tables cannot be written";
   if (!error.empty()) impl_->keep_error(error);
-  const std::lock_guard lock(impl_->mutex);
-  impl_->stats = impl_->store->stats();
+  impl_->keep_stats();
+}
+
+std::vector<LostImage> Hdf5Sink::settle() {
+  if (std::exchange(impl_->settled, true)) return {};
+  h5::silence();
+  impl_->rows.give_back_reserve();
+  std::string error;
+  impl_->store->settle(error);
+  if (!error.empty()) impl_->keep_error(error);
+  impl_->keep_stats();
+  std::vector<LostImage> lost;
+  for (std::size_t i = 0; i < impl_->rows.size(); ++i) {
+    FrameRow& row = impl_->rows.row(i);
+    if (row.decision != Decision::accepted || impl_->store->holds(row.stored)) continue;
+    lost.push_back(
+        {.index = row.index, .frame_number = row.frame_number, .reason = impl_->store->why_lost(row.stored)});
+    row.decision = Decision::errored;
+    row.error = ErrorReason::storage;
+  }
+  return lost;
 }
 
 void Hdf5Sink::close(const Books& books) {
   if (std::exchange(impl_->closed, true)) return;
+  begin();
+  settle();
   h5::silence();
-  std::string failure = impl_->complete(books);
-  {
-    const std::lock_guard lock(impl_->mutex);
-    impl_->stats = impl_->store->stats();
-  }
-  // Whatever happened, the files are let go, so that readers can open what there is.
-  impl_->tables.reset();
-  impl_->store.reset();
-  for (h5::Handle* handle : {&impl_->data, &impl_->detector, &impl_->entry, &impl_->file}) {
-    if (!handle->close() && failure.empty()) failure = "hdf5: cannot complete the master file: " + h5::last_error();
-  }
-  if (failure.empty()) return;
+  const std::string failure = impl_->complete(books);
+  impl_->master.close();  // lets readers in, to the new one or the old one
+  if (failure.empty()) return impl_->files.complete();
   impl_->keep_error(failure);
   throw FileError(failure);
 }

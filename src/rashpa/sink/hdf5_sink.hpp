@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "rashpa/core/region.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/sink.hpp"
 
@@ -13,8 +14,15 @@ enum class ImageForm : std::uint8_t {
   sparse,  ///< StackImage::sparse as CSR by image: index, intensity, frame_ptr
 };
 
+/// What becomes of the files of an earlier run of the same name.
+enum class Existing : std::uint8_t {
+  refuse,   ///< they are in the way
+  replace,  ///< they stay until begin(), and go then
+};
+
 struct Hdf5Config {
   std::string prefix;  ///< files are <prefix>_master.h5 and <prefix>_data_000001.h5 …
+  Existing existing = Existing::refuse;
   std::uint32_t images_per_file = 1000;
   unsigned threads = 1;  ///< that compress, besides the thread that calls put()
   std::uint32_t width = 0;
@@ -23,22 +31,34 @@ struct Hdf5Config {
   ImageForm form = ImageForm::dense;
   std::string buffer;        ///< name of the RASHPA buffer
   std::uint64_t images = 0;  ///< expected in the run
+  Slice slice{};             ///< gives images their frame numbers
   NxmxMetadata metadata;
 };
 
 /// Writes NXmx (conventions.md): accepted images in order, and under /entry/rashpa one row for every image of the run,
-/// the lost lines and the books. Data files can be read while they grow (SWMR); the master file is complete after
-/// close().
+/// the lost lines and the books. Data files can be read while they grow (SWMR); the master file is made complete by
+/// close(), at once: until then there is what the constructor wrote.
 ///
-/// Memory for compression is taken in the constructor; the HDF5 library allocates on its own in put(). Images that
-/// cannot be stored (disk full) become errored; storing is tried again with the next one.
+/// Until begin() all files have the suffix ".new", and go when it is never called. The rows of the tables are kept in
+/// memory and in a journal, <prefix>_master.journal, which holds room for the master besides, so that a full disk does
+/// not take it; it goes when the master is complete. Where that cannot be, it stays, for repair().
+///
+/// An image is written when a flush of its file came back well: it then survives the end of this process, and, after
+/// settle(), a loss of power. settle() reads every file anew and takes back what is not there.
+///
+/// Memory for compression is taken in the constructor; the HDF5 library allocates on its own in put(), and the rows
+/// take 64 bytes an image. Images that cannot be stored (disk full) become errored; storing is tried again with the
+/// next one.
 class Hdf5Sink final : public Sink {
  public:
   /// Creates the master file and the first data file. Throws ConfigError for a request that makes no sense, FileError
-  /// when a folder cannot be written or one of the files exists: nothing is ever overwritten.
+  /// when a folder cannot be written, has no room for the tables, or is another's, and when one of the files exists
+  /// (Existing::refuse).
   explicit Hdf5Sink(const Hdf5Config& config);
   ~Hdf5Sink() override;
+  void begin() override;
   void put(Stack& stack) override;
+  std::vector<LostImage> settle() override;
   void close(const Books& books) override;
   [[nodiscard]] SinkStats stats() const noexcept override;
   [[nodiscard]] std::string error() const override;

@@ -16,12 +16,14 @@ MemorySink::MemorySink(std::uint32_t capacity, std::uint32_t width, std::uint32_
   if (capacity == 0 || image_bytes_ == 0) {
     throw ConfigError("memory sink: capacity, width and height must be at least 1");
   }
-  pixels_ = memory::Buffer(capacity * image_bytes_, memory::MemoryKind::pageable);
-  frame_numbers_.resize(capacity);
+  // One place more than is held: an image that turns out to be worth nothing has not taken that of another.
+  places_ = std::size_t{capacity} + 1;
+  pixels_ = memory::Buffer(places_ * image_bytes_, memory::MemoryKind::pageable);
+  frame_numbers_.resize(places_);
 }
 
 bool MemorySink::keep(const StackImage& image) {
-  const std::size_t place = written_ % capacity_;
+  const std::size_t place = written_ % places_;
   std::byte* target = pixels_.data() + place * image_bytes_;
   const std::byte* dense = image.pixels != nullptr ? image.pixels : image.raw;
   if (image.sparse.index != nullptr) {
@@ -45,10 +47,13 @@ void MemorySink::put(Stack& stack) {
   const std::lock_guard lock(mutex_);
   for (StackImage& image : stack.view()) {
     if (image.decision != Decision::accepted) continue;
-    if (keep(image)) {
+    const bool kept = keep(image);
+    if (!stack.intact(image)) {
+      image.fail(ErrorReason::overwritten);
+    } else if (kept) {
       written_ += 1;
     } else {
-      image.decision = Decision::errored;
+      image.fail(ErrorReason::storage);
       if (error_.empty()) {
         error_ = "memory sink: frame " + std::to_string(image.frame_number) +
                  " has no pixels of the sink's type; give the sink the output type of the pipeline";
@@ -74,7 +79,7 @@ MemorySnapshot MemorySink::snapshot() const {
   out.frame_numbers.reserve(count);
   out.pixels.resize(count * image_bytes_);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::size_t place = (written_ - count + i) % capacity_;
+    const std::size_t place = (written_ - count + i) % places_;
     out.frame_numbers.push_back(frame_numbers_[place]);
     std::memcpy(out.pixels.data() + i * image_bytes_, pixels_.data() + place * image_bytes_, image_bytes_);
   }

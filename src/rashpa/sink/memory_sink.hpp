@@ -33,6 +33,7 @@ class MemorySink final : public Sink {
  private:
   bool keep(const StackImage& image);
   std::uint32_t capacity_;
+  std::size_t places_ = 0;
   std::uint32_t width_;
   std::uint32_t height_;
   PixelType pixel_;

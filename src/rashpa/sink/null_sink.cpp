@@ -4,7 +4,14 @@ namespace rashpa::sink {
 
 void NullSink::put(Stack& stack) {
   std::uint64_t accepted = 0;
-  for (const StackImage& image : stack.view()) accepted += image.decision == Decision::accepted ? 1U : 0U;
+  for (StackImage& image : stack.view()) {
+    if (image.decision != Decision::accepted) continue;
+    if (stack.intact(image)) {
+      ++accepted;
+    } else {
+      image.fail(ErrorReason::overwritten);
+    }
+  }
   written_.fetch_add(accepted, std::memory_order_relaxed);
 }
 

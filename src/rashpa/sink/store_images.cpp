@@ -47,6 +47,9 @@ Books store_images(Sink& sink, const ImageArray& images, std::uint32_t stack) {
     for (const StackImage& image : work.view()) count(books, image);
     work.number += 1;
   }
+  const std::uint64_t lost = sink.settle().size();
+  books.accepted -= lost;
+  books.errored += lost;
   books.written = sink.stats().images_written;
   sink.close(books);
   return books;

@@ -1,0 +1,87 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/books.hpp"
+#include "rashpa/core/pixel_type.hpp"
+#include "rashpa/core/region.hpp"
+#include "rashpa/core/stack.hpp"
+#include "rashpa/sink/hdf5_sink.hpp"
+
+namespace rashpa::sink {
+
+/// Where an image was stored.
+struct StoredPlace {
+  std::uint32_t file = 0;   ///< number of the data file, counted from 1; 0: nowhere
+  std::uint32_t place = 0;  ///< which of its images
+  std::uint64_t end = 0;    ///< CSR: where its elements end, those of all images before it included
+  friend bool operator==(const StoredPlace&, const StoredPlace&) = default;
+};
+
+/// What the tables say of one image, but for its lost lines.
+struct FrameRow {
+  std::uint64_t index = 0;
+  std::uint64_t frame_number = 0;
+  std::uint64_t timestamp_ns = 0;
+  StoredPlace stored;
+  std::uint32_t flags = 0;
+  std::uint32_t bright_pixels = 0;
+  std::uint32_t masked_pixels = 0;
+  std::uint32_t saturated_pixels = 0;
+  std::uint32_t lost_runs = 0;
+  Completeness completeness = Completeness::open;
+  Decision decision = Decision::none;
+  VetoReason reason = VetoReason::none;
+  ErrorReason error = ErrorReason::none;
+};
+
+/// What a journal says of its run.
+struct JournalHeader {
+  std::uint64_t images = 0;  ///< expected
+  Slice slice{};
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  PixelType pixel = PixelType::u16;
+  ImageForm form = ImageForm::dense;
+};
+
+/// The rows of a run, one an image and in order of images, in memory and in a journal on disk: fixed records with a
+/// checksum of their own, of which every one that is whole can be read again, however the process ended.
+class FrameRows {
+ public:
+  /// For a run: takes `journal`, an empty file that outlives this object, writes its header, and takes room for the
+  /// rows of all images and `reserve` bytes besides. Throws FileError when there is no room.
+  FrameRows(int journal, const JournalHeader& header, std::uint64_t reserve);
+  /// What the journal holds. Throws FileError when it is none.
+  explicit FrameRows(int journal);
+
+  void append(const StackImage& image, const StoredPlace& stored);
+  /// Writes the rows appended since the last time to the journal; false when that failed: the next call tries again.
+  bool note();
+  /// Gives back the reserved room; nothing is taken from what note() has written.
+  void give_back_reserve() noexcept;
+
+  [[nodiscard]] const JournalHeader& header() const noexcept { return header_; }
+  [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
+  [[nodiscard]] FrameRow& row(std::size_t image) noexcept { return rows_[image]; }
+  [[nodiscard]] const std::vector<FrameRow>& rows() const noexcept { return rows_; }
+  [[nodiscard]] const std::vector<LostRun>& lost() const noexcept { return lost_; }  ///< of all rows, in order
+  /// Makes rows of images of which nothing is known: open, undecided, with the frame numbers that they must have.
+  void fill_up();
+
+ private:
+  void add_record(const FrameRow& row, const LostRun* lost);
+  int journal_;
+  JournalHeader header_;
+  std::vector<FrameRow> rows_;
+  std::vector<LostRun> lost_;
+  std::vector<std::byte> records_;  // scratch of note()
+  std::size_t noted_ = 0;           // rows in the journal …
+  std::size_t noted_lost_ = 0;      // … and their lost runs
+  std::uint64_t end_ = 0;           // bytes of the journal that hold them
+};
+
+}  // namespace rashpa::sink

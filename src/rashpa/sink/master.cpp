@@ -1,0 +1,172 @@
+#include "rashpa/sink/master.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/sink/data_file.hpp"
+#include "rashpa/sink/frame_tables.hpp"
+#include "rashpa/sink/hdf5_column.hpp"
+#include "rashpa/sink/hdf5_pixel.hpp"
+#include "rashpa/sink/nxmx_tree.hpp"
+#include "rashpa/sink/output_files.hpp"
+
+namespace rashpa::sink {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kRows = 1024;  // a chunk of the columns
+
+std::string name_of_data(const fs::path& prefix, std::uint64_t number) {
+  return OutputFiles::data_path(prefix, number).filename().string();
+}
+
+/// Images that lie one after the other in one data file.
+struct Run {
+  std::uint32_t file = 0;
+  hsize_t first = 0, count = 0;
+};
+
+std::vector<Run> runs_of(const MasterContents& contents) {
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < contents.stored_index.size(); ++i) {
+    if (contents.stored_index[i] < 0) continue;
+    const StoredPlace& at = contents.rows.rows()[i].stored;
+    if (runs.empty() || runs.back().file != at.file || runs.back().first + runs.back().count != at.place) {
+      runs.push_back({.file = at.file, .first = at.place});
+    }
+    runs.back().count += 1;
+  }
+  return runs;
+}
+
+/// /entry/data/data: all stored images as one dataset, and a link to each data file.
+void refer_to_dense(hid_t data, const fs::path& prefix, const MasterContents& contents) {
+  const JournalHeader& run = contents.rows.header();
+  const std::vector<Run> runs = runs_of(contents);
+  hsize_t images = 0;
+  std::uint32_t linked = 0;
+  for (const Run& part : runs) {
+    images += part.count;
+    if (part.file == linked) continue;
+    linked = part.file;
+    const std::string link = fmt::format("data_{:06}", part.file);
+    h5::check(H5Lcreate_external(name_of_data(prefix, part.file).c_str(), "/entry/data/data", data, link.c_str(),
+                                 H5P_DEFAULT, H5P_DEFAULT),
+              "link " + link);
+  }
+  const hsize_t shape[3] = {images, run.height, run.width};
+  const h5::Handle space(H5Screate_simple(3, shape, nullptr), H5Sclose, "create a data space");
+  const h5::Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "create dataset properties");
+  const std::uint32_t fill = h5::fill_bits(run.pixel);
+  h5::check(H5Pset_fill_value(properties.get(), h5::native_of(run.pixel), &fill), "set the fill value");
+  hsize_t start[3] = {0, 0, 0};
+  for (const Run& part : runs) {
+    const hsize_t count[3] = {part.count, run.height, run.width};
+    const hsize_t from[3] = {part.first, 0, 0};
+    const hsize_t whole[3] = {part.first + part.count, run.height, run.width};
+    const h5::Handle source(H5Screate_simple(3, whole, nullptr), H5Sclose, "create a data space");
+    h5::check(H5Sselect_hyperslab(source.get(), H5S_SELECT_SET, from, nullptr, count, nullptr), "select images");
+    h5::check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, count, nullptr), "select images");
+    h5::check(H5Pset_virtual(properties.get(), space.get(), name_of_data(prefix, part.file).c_str(), "/entry/data/data",
+                             source.get()),
+              "map a data file");
+    start[0] += part.count;
+  }
+  h5::check(H5Sselect_all(space.get()), "select all images");
+  const h5::Handle set(
+      H5Dcreate2(data, "data", h5::native_of(run.pixel), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+      H5Dclose, "create the virtual dataset");
+}
+
+/// /entry/data/{index, intensity}: links; frame_ptr here, where it covers what is stored.
+void refer_to_sparse(hid_t data, const fs::path& prefix, const MasterContents& contents) {
+  for (const char* name : {"index", "intensity"}) {
+    const std::string path = std::string("/entry/data/") + name;
+    h5::check(H5Lcreate_external(name_of_data(prefix, 1).c_str(), path.c_str(), data, name, H5P_DEFAULT, H5P_DEFAULT),
+              std::string("link ") + name);
+  }
+  h5::Column ptr = h5::column<std::uint64_t>(data, "frame_ptr", kRows);
+  const std::uint64_t none = 0;
+  ptr.append(&none, 1);
+  for (std::size_t i = 0; i < contents.stored_index.size(); ++i) {
+    if (contents.stored_index[i] >= 0) ptr.append(&contents.rows.rows()[i].stored.end, 1);
+  }
+  ptr.flush();
+}
+
+std::uint64_t stored_in(const MasterContents& contents) {
+  std::uint64_t stored = 0;
+  for (const std::int64_t place : contents.stored_index) stored += place >= 0 ? 1U : 0U;
+  return stored;
+}
+
+void write_contents(const fs::path& path, const fs::path& prefix, const MasterContents& contents) {
+  h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, "open " + path.string());
+  {
+    const h5::Handle entry(H5Gopen2(file.get(), "entry", H5P_DEFAULT), H5Gclose, "open /entry");
+    const h5::Handle data(H5Gopen2(entry.get(), "data", H5P_DEFAULT), H5Gclose, "open /entry/data");
+    const h5::Handle detector(H5Gopen2(entry.get(), "instrument/detector", H5P_DEFAULT), H5Gclose, "open the detector");
+    write_tables(entry.get(), contents.rows, contents.stored_index);
+    h5::Column frames = h5::column<std::uint64_t>(data.get(), "frame_number", kRows);
+    for (std::size_t i = 0; i < contents.stored_index.size(); ++i) {
+      if (contents.stored_index[i] >= 0) frames.append(&contents.rows.rows()[i].frame_number, 1);
+    }
+    frames.flush();
+    contents.rows.header().form == ImageForm::sparse ? refer_to_sparse(data.get(), prefix, contents)
+                                                     : refer_to_dense(data.get(), prefix, contents);
+    finish_nxmx_tree(entry.get(), detector.get(), contents.books.expected,
+                     contents.books.complete + contents.books.partial, stored_in(contents));
+    write_books(entry.get(), contents.books, contents.unknown);
+  }
+  h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "write " + path.string());
+  if (!file.close()) throw FileError("hdf5: cannot complete " + path.string() + ": " + h5::last_error());
+}
+
+}  // namespace
+
+h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
+  const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
+  // Readers wait for close(), where the file system knows locks.
+  h5::check(H5Pset_file_locking(access.get(), true, true), "choose file locks");
+  h5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose,
+                  "create " + path.string());
+  const h5::Handle entry = h5::group(file.get(), "entry", "NXentry");
+  write_nxmx_tree(file.get(), entry.get(), config.metadata, {config.width, config.height, config.pixel, config.images});
+  const h5::Handle data = h5::group(entry.get(), "data", "NXdata");
+  if (config.form == ImageForm::sparse) {
+    h5::text_attribute(data.get(), "signal", "intensity");
+    const std::uint32_t shape[2] = {config.height, config.width};
+    h5::attribute<std::uint32_t>(data.get(), "image_shape", shape);
+  } else {
+    h5::text_attribute(data.get(), "signal", "data");
+    h5::texts_attribute(data.get(), "axes", std::vector<std::string>{"frame_number", ".", "."});
+  }
+  write_run_facts(entry.get(), config.metadata, config.buffer);
+  h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "flush the master file");
+  return file;
+}
+
+void complete_master(const fs::path& prefix, const MasterContents& contents) {
+  const fs::path path = OutputFiles::master_path(prefix);
+  const fs::path copy = path.string() + ".completing";
+  try {
+    std::error_code failed;
+    fs::copy_file(path, copy, fs::copy_options::overwrite_existing, failed);
+    if (failed) throw FileError("cannot copy " + path.string() + ": " + failed.message());
+    write_contents(copy, prefix, contents);
+    if (const std::string reason = sync_to_disk(copy); !reason.empty()) throw FileError(copy.string() + ": " + reason);
+    if (::rename(copy.c_str(), path.c_str()) != 0) throw FileError(path.string() + ": " + errno_text(errno));
+    // The name, too. A folder that cannot be opened for that is no reason to fail: the name is there.
+    sync_to_disk(fs::absolute(path).parent_path());
+  } catch (const FileError&) {
+    ::unlink(copy.c_str());
+    throw;
+  }
+}
+
+}  // namespace rashpa::sink

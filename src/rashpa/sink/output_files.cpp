@@ -1,0 +1,165 @@
+#include "rashpa/sink/output_files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <vector>
+
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::sink {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kStaged = ".new";
+
+fs::path staged(const fs::path& path) { return path.string() + kStaged; }
+
+/// Data files of this prefix, in any order.
+std::vector<fs::path> data_files(const fs::path& prefix) {
+  const std::string start = prefix.filename().string() + "_data_";
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(fs::absolute(prefix).parent_path(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(start) || !name.ends_with(".h5")) continue;
+    const std::string number = name.substr(start.size(), name.size() - start.size() - 3);
+    if (!number.empty() && std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+      found.push_back(entry.path());
+    }
+  }
+  return found;
+}
+
+void check_folder(const fs::path& prefix) {
+  if (prefix.filename().empty()) {
+    throw FileError("hdf5 sink: prefix '" + prefix.string() + "' names no file; give folder/name");
+  }
+  const fs::path folder = fs::absolute(prefix).parent_path();
+  if (!fs::is_directory(folder)) {
+    throw FileError("hdf5 sink: folder " + folder.string() + " does not exist; create it or change the prefix");
+  }
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw FileError("hdf5 sink: folder " + folder.string() + " cannot be written (" + errno_text(errno) +
+                    "); change its permissions or the prefix");
+  }
+}
+
+/// Never over a file that is there, where the file system can promise that.
+bool rename_to_free_name(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  if (::access(to.c_str(), F_OK) == 0) {
+    errno = EEXIST;
+    return false;
+  }
+  return ::rename(from.c_str(), to.c_str()) == 0;
+}
+
+bool locked(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0; }
+
+}  // namespace
+
+fs::path OutputFiles::master_path(const fs::path& prefix) { return prefix.string() + "_master.h5"; }
+fs::path OutputFiles::journal_path(const fs::path& prefix) { return prefix.string() + "_master.journal"; }
+fs::path OutputFiles::data_path(const fs::path& prefix, std::uint64_t number) {
+  return prefix.string() + fmt::format("_data_{:06}.h5", number);
+}
+
+int lock_journal_of(const fs::path& prefix) {
+  const fs::path path = OutputFiles::journal_path(prefix);
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) {
+    if (errno == ENOENT) return -1;
+    throw FileError("hdf5 sink: cannot open " + path.string() + ": " + errno_text(errno));
+  }
+  if (locked(file)) return file;
+  ::close(file);
+  throw FileError("hdf5 sink: " + OutputFiles::master_path(prefix).string() +
+                  " is being written by another process; wait for its end, or change the prefix");
+}
+
+OutputFiles::OutputFiles(const Hdf5Config& config) : prefix_(config.prefix), existing_(config.existing) {
+  check_folder(prefix_);
+  // A living run of this name is not replaced either.
+  if (const int other = lock_journal_of(prefix_); other >= 0) ::close(other);
+  lock_journal();
+  try {
+    refuse_what_is_there();
+  } catch (const FileError&) {
+    ::unlink(staged(journal_path(prefix_)).c_str());
+    ::close(journal_);
+    throw;
+  }
+  // What a process left that was killed before its run began: it held the lock that is now ours.
+  ::unlink(staged(master_path(prefix_)).c_str());
+  ::unlink(staged(data_path(prefix_, 1)).c_str());
+}
+
+OutputFiles::~OutputFiles() {
+  if (!begun_) {
+    for (const fs::path& path : {data_path(prefix_, 1), master_path(prefix_), journal_path(prefix_)}) {
+      ::unlink(staged(path).c_str());
+    }
+  }
+  ::close(journal_);
+}
+
+void OutputFiles::lock_journal() {
+  const fs::path path = staged(journal_path(prefix_));
+  journal_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (journal_ < 0) throw FileError("hdf5 sink: cannot create " + path.string() + ": " + errno_text(errno));
+  if (!locked(journal_)) {
+    ::close(journal_);
+    throw FileError("hdf5 sink: another process is about to begin a run with the prefix " + prefix_.string() +
+                    "; wait for its end, or change the prefix");
+  }
+  if (::ftruncate(journal_, 0) != 0) {
+    const int code = errno;
+    ::close(journal_);
+    throw FileError("hdf5 sink: cannot write " + path.string() + ": " + errno_text(code));
+  }
+}
+
+void OutputFiles::refuse_what_is_there() const {
+  if (existing_ == Existing::replace) return;
+  std::vector<fs::path> old = data_files(prefix_);
+  std::sort(old.begin(), old.end());
+  if (fs::exists(master_path(prefix_))) old.insert(old.begin(), master_path(prefix_));
+  if (!old.empty()) throw FileError("hdf5 sink: " + old[0].string() + " exists; remove it or change the prefix");
+}
+
+fs::path OutputFiles::now(const fs::path& path) const { return begun_ ? path : staged(path); }
+
+void OutputFiles::begin() {
+  if (begun_) return;
+  const auto take_place = [this](const fs::path& path) {
+    const fs::path from = staged(path);
+    if (!fs::exists(from)) return;
+    const bool done =
+        existing_ == Existing::replace ? ::rename(from.c_str(), path.c_str()) == 0 : rename_to_free_name(from, path);
+    if (done) return;
+    throw FileError(
+        fmt::format("hdf5 sink: {} cannot get its name: {}; change the prefix", path.string(), errno_text(errno)));
+  };
+  refuse_what_is_there();
+  // From here on the new run has begun. The master goes first: an old one beside new data files would show their images
+  // under its own frame numbers. A new one refers to nothing yet.
+  take_place(master_path(prefix_));
+  begun_ = true;
+  take_place(journal_path(prefix_));
+  if (existing_ == Existing::replace) {
+    for (const fs::path& old : data_files(prefix_)) ::unlink(old.c_str());
+  }
+  take_place(data_path(prefix_, 1));
+}
+
+void OutputFiles::complete() noexcept { ::unlink(now(journal_path(prefix_)).c_str()); }
+
+}  // namespace rashpa::sink

@@ -1,0 +1,54 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "rashpa/sink/hdf5_sink.hpp"
+
+namespace rashpa::sink {
+
+/// The names of a run's files, and who may use them. What the constructor allows to be made is named <file>.new until
+/// begin(); nothing of an earlier run is touched before, and nothing of a run that never begins stays.
+///
+/// The journal is locked for as long as this object lives: a locked one says that the run is still being written, by
+/// whomever; an unlocked one beside a master, that its process ended before it could complete it.
+class OutputFiles {
+ public:
+  /// Throws FileError: no folder, no right to write, files of an earlier run (Existing::refuse), or of a living one.
+  explicit OutputFiles(const Hdf5Config& config);
+  ~OutputFiles();
+  OutputFiles(const OutputFiles&) = delete;
+  OutputFiles& operator=(const OutputFiles&) = delete;
+
+  /// Throws FileError when the files cannot be renamed.
+  void begin();
+  [[nodiscard]] bool begun() const noexcept { return begun_; }
+  /// The master is complete: removes the journal.
+  void complete() noexcept;
+
+  [[nodiscard]] int journal() const noexcept { return journal_; }  ///< its file descriptor, empty at first
+  [[nodiscard]] const std::filesystem::path& prefix() const noexcept { return prefix_; }
+  /// Where these are now.
+  [[nodiscard]] std::filesystem::path master() const { return now(master_path(prefix_)); }
+  [[nodiscard]] std::filesystem::path data(std::uint64_t number) const { return now(data_path(prefix_, number)); }
+
+  [[nodiscard]] static std::filesystem::path master_path(const std::filesystem::path& prefix);
+  [[nodiscard]] static std::filesystem::path journal_path(const std::filesystem::path& prefix);
+  /// Of data file `number`, counted from 1.
+  [[nodiscard]] static std::filesystem::path data_path(const std::filesystem::path& prefix, std::uint64_t number);
+
+ private:
+  [[nodiscard]] std::filesystem::path now(const std::filesystem::path& path) const;
+  void refuse_what_is_there() const;
+  void lock_journal();
+
+  std::filesystem::path prefix_;
+  Existing existing_;
+  int journal_ = -1;
+  bool begun_ = false;
+};
+
+/// Opens and locks a journal. −1 when there is none; throws FileError when somebody writes the run it belongs to.
+int lock_journal_of(const std::filesystem::path& prefix);
+
+}  // namespace rashpa::sink

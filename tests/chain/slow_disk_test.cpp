@@ -1,0 +1,119 @@
+/// A disk that is too slow for a source without flow control: what is stored as complete must be right, all the same.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <hdf5.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "chain.hpp"
+#include "rashpa/dataset/pattern_dataset.hpp"
+#include "rashpa/sink/hdf5_sink.hpp"
+
+namespace {
+
+std::atomic<std::int64_t> g_delay_us{0};
+
+}  // namespace
+
+/// Stands before the system's call in this program: the HDF5 library writes images through it.
+extern "C" ssize_t pwrite64(int file, const void* bytes, std::size_t count, off64_t offset) {
+  static const auto system =
+      reinterpret_cast<ssize_t (*)(int, const void*, std::size_t, off64_t)>(dlsym(RTLD_NEXT, "pwrite64"));
+  if (count > 64) std::this_thread::sleep_for(std::chrono::microseconds(g_delay_us.load(std::memory_order_relaxed)));
+  return system(file, bytes, count, offset);
+}
+
+namespace rashpa::chain {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <typename T>
+std::vector<T> read(const fs::path& file, const char* path, hid_t type) {
+  const hid_t f = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t set = H5Dopen2(f, path, H5P_DEFAULT);
+  const hid_t space = H5Dget_space(set);
+  std::vector<T> out(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+  EXPECT_TRUE(out.empty() || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) >= 0) << path;
+  H5Sclose(space);
+  H5Dclose(set);
+  H5Fclose(f);
+  return out;
+}
+
+TEST(SlowDisk, no_image_that_was_overwritten_is_stored_as_complete) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the source writes what the receiver reads: that is what is tested";
+#endif
+  const fs::path folder = fs::temp_directory_path() / ("rashpa-slow-disk-" + std::to_string(getpid()));
+  std::uint64_t overwritten = 0, stored = 0, wrong = 0;
+  for (int round = 0; round < 5; ++round) {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    Plan plan;
+    plan.link = "pcie";
+    plan.flow = link::roce::Flow::paced;
+    plan.modules = 1;
+    plan.width = 128;
+    plan.height = 128;
+    plan.frames = 800;
+    plan.rate_hz = 3000;
+    plan.stack = 6;
+    plan.slots = 12;  // not a multiple of 8, after which the pattern comes again: the later image looks different
+    plan.deadline_ms = 10'000;
+    plan.sinks.emplace_back([&](const receiver::Output& output) {
+      sink::Hdf5Config config;
+      config.prefix = (folder / "run").string();
+      config.width = output.width;
+      config.height = output.height;
+      config.pixel = output.pixel;
+      config.images = output.images;
+      return std::make_unique<sink::Hdf5Sink>(config);
+    });
+    {
+      Chain chain(plan);
+      g_delay_us = 2000;  // the source is more than four times as fast
+      EXPECT_TRUE(chain.play(20));
+      g_delay_us = 0;
+      chain.receiver->stop();
+      const receiver::BufferStatus buffer = chain.receiver->status().buffers[0];
+      EXPECT_TRUE(buffer.books.balanced());
+      EXPECT_EQ(buffer.errors[static_cast<std::size_t>(ErrorReason::overwritten)], buffer.books.errored);
+      overwritten += buffer.books.errored;
+    }
+    const fs::path master = folder / "run_master.h5";
+    const auto decision = read<std::uint8_t>(master, "/entry/rashpa/decision", H5T_NATIVE_UINT8);
+    const auto error = read<std::uint8_t>(master, "/entry/rashpa/error_reason", H5T_NATIVE_UINT8);
+    const auto frames = read<std::uint64_t>(master, "/entry/data/frame_number", H5T_NATIVE_UINT64);
+    const auto pixels = read<std::uint16_t>(master, "/entry/data/data", H5T_NATIVE_UINT16);
+    for (std::size_t i = 0; i < decision.size(); ++i) {
+      EXPECT_EQ(error[i] == static_cast<std::uint8_t>(ErrorReason::overwritten),
+                decision[i] == static_cast<std::uint8_t>(Decision::errored));
+    }
+    stored += frames.size();
+    const std::size_t width = plan.width, height = std::size_t{plan.height} * plan.modules;
+    ASSERT_EQ(pixels.size(), frames.size() * width * height);
+    for (std::size_t image = 0; image < frames.size(); ++image) {
+      bool right = true;
+      for (std::uint32_t row = 0; row < height; ++row) {
+        for (std::uint32_t column = 0; column < width; ++column) {
+          const auto expected =
+              dataset::pattern_value(PixelType::u16, row / plan.height, frames[image] % 8, row % plan.height, column);
+          right = right && pixels[(image * height + row) * width + column] == expected;
+        }
+      }
+      wrong += right ? 0U : 1U;
+    }
+  }
+  fs::remove_all(folder);
+  EXPECT_EQ(wrong, 0U) << "of " << stored;
+  EXPECT_GT(stored, 0U);
+  EXPECT_GT(overwritten, 0U) << "the disk was slow enough";
+}
+
+}  // namespace
+}  // namespace rashpa::chain
