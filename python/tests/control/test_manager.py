@@ -1,5 +1,6 @@
 import asyncio
 import os
+import re
 import signal
 import socket
 import sys
@@ -162,7 +163,8 @@ def test_a_node_that_somebody_else_uses_is_left_alone(tmp_path: Path) -> None:
         return second
 
     outcome = asyncio.run(occupy_and_run())
-    assert outcome.problem == "receiver is running for somebody else; wait, or send it Abort and Reset"
+    assert outcome.refused
+    assert re.match(r"receiver belongs to run test of \S+@\S+ \(process \d+\); Claim of others is refused", outcome.problem)
 
 
 def test_a_node_that_is_not_there_is_named(tmp_path: Path) -> None:
