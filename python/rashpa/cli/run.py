@@ -17,6 +17,7 @@ from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.token import TokenError, token_of_environment
 
 GOOD, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -35,9 +36,10 @@ def run(
     errors = Console(stderr=True)
     try:
         plan = load_plan(file)
+        token = token_of_environment()
         if report is not None:
             _check_report_folder(report)
-    except (RunFileError, OSError) as error:
+    except (RunFileError, TokenError, OSError) as error:
         _complain(errors, str(error))
         raise typer.Exit(BAD_INPUT) from None
     for text in cautions(plan):
@@ -46,7 +48,7 @@ def run(
     if check:
         _print_plan(console, plan)
         return
-    outcome = asyncio.run(_carry_through(plan, console, quiet))
+    outcome = asyncio.run(_carry_through(plan, console, quiet, token))
     if outcome.problem:
         _complain(errors, outcome.problem)
     if outcome.buffers:
@@ -66,9 +68,9 @@ def exit_code(outcome: Outcome) -> int:
     return BAD_INPUT if outcome.refused else FAILED
 
 
-async def _carry_through(plan: Plan, console: Console, quiet: bool) -> Outcome:
+async def _carry_through(plan: Plan, console: Console, quiet: bool, token: str) -> Outcome:
     with RunDisplay(console, plan, quiet) as display:
-        manager = Manager(plan, display.show, os.environ.get("RASHPA_TOKEN", ""), local_command)
+        manager = Manager(plan, display.show, token, local_command)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, manager.interrupt)

@@ -23,6 +23,7 @@ import httpx
 from rashpa.control import telegram
 from rashpa.control.accounting import account_run
 from rashpa.control.capacity import CapacityError, check_capacity
+from rashpa.control.grant import grant_of
 from rashpa.control.local_node import LocalNode, local_command
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress
@@ -31,6 +32,7 @@ from rashpa.control.receivers import EMULATOR, PlannedReceiver
 from rashpa.control.run_plan import Plan
 from rashpa.control.stall import StallWatch
 from rashpa.control.telegram import Configured, Endpoint, Placement, Status
+from rashpa.control.token import new_token
 
 _POLL_S = 0.25
 _RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else takes its time
@@ -60,6 +62,7 @@ class Manager:
         self._labels = {**{receiver.name: receiver.label for receiver in plan.receivers}, EMULATOR: EMULATOR}
         self._observer = observer
         self._token = plan.file.nodes.token or token
+        self._local_token = new_token()  # of the nodes that this manager starts
         self._command = command
         self._transports = transports or {}
         self._local: dict[str, LocalNode] = {}
@@ -153,18 +156,24 @@ class Manager:
         for name, url in urls.items():
             label = self._labels[name]
             if name in self._transports:
-                self._clients[name] = NodeClient(label, "http://node", transport=self._transports[name], owner=self._owner)
+                self._clients[name] = NodeClient(
+                    label, "http://node", transport=self._transports[name], owner=self._owner
+                )
             elif name in self._local:
-                self._clients[name] = NodeClient(label, self._local[name].url, owner=self._owner)
+                self._clients[name] = NodeClient(label, self._local[name].url, self._local_token, owner=self._owner)
             else:
                 self._clients[name] = NodeClient(label, url, self._token, nodes.authority, owner=self._owner)
 
     async def _start_local(self, name: str) -> None:
         role = EMULATOR if name == EMULATOR else "receiver"
-        self._local[name] = await LocalNode.start(self._labels[name], self._command(role, self._labels[name]))
+        grant = grant_of(self._plan, role, self._local_token)
+        command = self._command(role, self._labels[name])
+        self._local[name] = await LocalNode.start(self._labels[name], command, grant)
 
     async def _claim(self) -> None:
-        for name, client in sorted(self._clients.items(), key=lambda known: (known[0] == EMULATOR, known[1].url, known[0])):
+        for name, client in sorted(
+            self._clients.items(), key=lambda known: (known[0] == EMULATOR, known[1].url, known[0])
+        ):
             self._claimed.add(name)
             try:
                 await client.order(telegram.Claim(self._holder))
@@ -217,6 +226,9 @@ class Manager:
             for name, client in self._clients.items():
                 if self._last[name].state == "fault":
                     raise NodeError(client.name, self._last[name].message)
+                if self._last[name].holder != self._holder:
+                    said = self._last[name].message or f"it belongs to {self._last[name].holder or 'nobody'}"
+                    raise NodeError(client.name, f"{client.name} is not this run's any more: {said}", "state")
             self._tell(phase)
             if all(self._last[name].state == "finished" for name in awaited):
                 return

@@ -15,7 +15,9 @@ from rashpa.control.telegram_xml import CONTENT_TYPE, TelegramError
 _QUESTION_S = 5.0
 _GRACE_S = 2.0  # over the node's own deadline, so that its answer can come
 _IDLE_S = 20.0  # how long an unused connection is kept; less than the node keeps it, so that it is never closed under a request
-_ATTEMPTS = 4  # of what may be asked twice: a node that strangers crowd may drop a connection before it knows whose it is
+_ATTEMPTS = (
+    4  # of what may be asked twice: a node that strangers crowd may drop a connection before it knows whose it is
+)
 _T = TypeVar("_T", bound=Telegram)
 
 
@@ -137,7 +139,9 @@ class NodeClient:
         if url.port is not None:
             return ""
         port = 443 if url.scheme == "https" else 80
-        return f". The URL has no port, so that port {port} is asked; a node prints its URL with its port when it starts"
+        return (
+            f". The URL has no port, so that port {port} is asked; a node prints its URL with its port when it starts"
+        )
 
     def _lost(self, error: httpx.HTTPError, name: str) -> NodeError:
         if isinstance(error, httpx.TimeoutException):

@@ -5,9 +5,10 @@ These models check every value on its own; `run_plan` checks what only makes sen
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rashpa.control.dataset_spec import DatasetSpec
+from rashpa.control.token import checked_token
 
 Rectangle = tuple[int, int, int, int]  # x, y, width, height in pixels
 Position = tuple[int, int]  # x, y in pixels of the assembled image
@@ -267,12 +268,18 @@ class Nodes(Section):
 
     emulator: NodeName = "local"
     receiver: NodeName = Field(default="local", description="of receivers that do not name their own")
-    token: str = Field(
-        default="", description="bearer token of remote nodes; the environment's RASHPA_TOKEN when not given"
+    token: str | None = Field(
+        default=None,
+        description="bearer token of nodes that are running; the environment's RASHPA_TOKEN when not given",
     )
     authority: str = Field(
         default="", description="certificate file that remote nodes are checked against; the system's when not given"
     )
+
+    @field_validator("token")
+    @classmethod
+    def _no_blank_token(cls, token: str | None) -> str | None:
+        return None if token is None else checked_token(token, "the token")
 
 
 class RunFile(Section):

@@ -6,7 +6,6 @@ from pathlib import Path
 from rashpa.control import telegram as t
 from rashpa.control.telegram_xml import encode
 
-
 _OWNER = "3f6c0a52d1e94b7f8a2b5c6d7e8f9012"
 
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from rashpa.control import telegram
+from rashpa.control.grant import Grant
 from rashpa.control.local_node import LocalNode
 from rashpa.control.manager import Manager
 from rashpa.control.node_client import NodeClient, NodeError
@@ -164,7 +165,9 @@ def test_a_node_that_somebody_else_uses_is_left_alone(tmp_path: Path) -> None:
 
     outcome = asyncio.run(occupy_and_run())
     assert outcome.refused
-    assert re.match(r"receiver belongs to run test of \S+@\S+ \(process \d+\); Claim of others is refused", outcome.problem)
+    assert re.match(
+        r"receiver belongs to run test of \S+@\S+ \(process \d+\); Claim of others is refused", outcome.problem
+    )
 
 
 def test_a_node_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -240,7 +243,7 @@ def test_an_interrupt_ends_both_nodes_and_names_the_first_missing_image(tmp_path
 def test_a_node_that_does_not_start_says_why() -> None:
     command = (sys.executable, "-c", "import sys; sys.exit('no luck today')")
     with pytest.raises(NodeError, match="receiver did not start; it said: no luck today"):
-        asyncio.run(LocalNode.start("receiver", command))
+        asyncio.run(LocalNode.start("receiver", command, Grant("secret")))
 
 
 def test_an_answer_that_is_no_telegram_is_explained() -> None:
