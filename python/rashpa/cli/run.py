@@ -1,6 +1,7 @@
 """`rashpa run FILE`: carries a run through, shows it, and says at the end whether the books balance."""
 
 import asyncio
+import errno
 import os
 import signal
 from pathlib import Path
@@ -48,7 +49,13 @@ def run(
     if check:
         _print_plan(console, plan)
         return
-    outcome = asyncio.run(_carry_through(plan, console, quiet, token))
+    try:
+        outcome = asyncio.run(_carry_through(plan, console, quiet, token))
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE):
+            raise
+        _complain(errors, f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`")
+        raise typer.Exit(FAILED) from None
     if outcome.problem:
         _complain(errors, outcome.problem)
     if outcome.buffers:

@@ -1,0 +1,5 @@
+"""`python -m rashpa`."""
+
+from rashpa.cli.entry import main
+
+main()
