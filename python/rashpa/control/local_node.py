@@ -20,7 +20,7 @@ _CLOSE_S = 4.0
 
 def local_command(role: str, name: str) -> tuple[str, ...]:
     """How a node of this installation is started: "emulator" or "receiver", and how it calls itself in messages."""
-    return (sys.executable, "-m", "rashpa", role, "--name", name, "--port", "0", "--of-run")
+    return (sys.executable, "-m", "rashpa.cli.entry", role, "--name", name, "--port", "0", "--of-run")
 
 
 class LocalNode:

@@ -72,7 +72,7 @@ def children(process: int) -> list[int]:
 
 def test_an_interrupt_while_the_nodes_start_leaves_none(run_file: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "rashpa", "run", str(run_file), "-q"],
+        [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_file), "-q"],
         cwd=run_file.parent,
         stderr=subprocess.PIPE,
         text=True,
@@ -92,13 +92,13 @@ def test_an_interrupt_while_the_nodes_start_leaves_none(run_file: Path) -> None:
 @pytest.mark.parametrize("most", [11, 16, 32, 64])
 def test_a_run_for_which_too_few_files_may_be_open_says_so(run_file: Path, most: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "rashpa", "run", str(run_file), "-q"],
+        [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_file), "-q"],
         cwd=run_file.parent,
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)),  # noqa: PLW1509
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)),
     )
     assert done.returncode in (1, 2)
     assert "raise `ulimit -n`" in " ".join(done.stderr.split())

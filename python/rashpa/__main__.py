@@ -1,5 +1,0 @@
-"""`python -m rashpa`."""
-
-from rashpa.cli.entry import main
-
-main()
