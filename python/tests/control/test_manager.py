@@ -257,7 +257,7 @@ def test_nobody_else_gives_orders_to_the_nodes_of_a_run_and_its_token_is_nowhere
             for token in ("", "of-the-site", "wrong"):
                 given = {"content-type": "application/xml", "authorization": f"Bearer {token}"}
                 seen.append(httpx.post(f"{local.url}/telegram", content=abort, headers=given).status_code)
-                seen += [httpx.get(f"{local.url}/{path}", headers=given).status_code for path in paths]
+                seen.extend(httpx.get(f"{local.url}/{path}", headers=given).status_code for path in paths)
             assert httpx.get(f"{local.url}/healthz").json()["state"] == "running"
             process = Path(f"/proc/{local.pid}")
             for where in ("cmdline", "environ"):
