@@ -33,6 +33,9 @@ class Grant:
 
 def grant_of(plan: Plan, role: str, token: str) -> Grant:
     """What the run file names, and nothing else: the dataset, and for a receiver the output folder."""
-    read = {str(path.resolve()) for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))}
+    named = [path for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))]
+    # a dataset's folder may hold links to where its files really lie
+    inside = [entry for path in named if path.is_dir() for entry in path.iterdir()]
+    read = {str(path.resolve()) for path in (*named, *inside)}
     write = (str(Path(plan.file.run.output).resolve()),) if role == "receiver" else ()
     return Grant(token, tuple(sorted(read)), write)

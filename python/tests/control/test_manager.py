@@ -254,7 +254,7 @@ def test_nobody_else_gives_orders_to_the_nodes_of_a_run_and_its_token_is_nowhere
             form = {"content-type": "application/x-www-form-urlencoded"}
             abort = encode(telegram.Abort(force=True))
             seen.append(httpx.post(f"{local.url}/telegram", content=abort, headers=form).status_code)
-            for token in ("", "of-the-site", "wrong"):
+            for token in ("x", "of-the-site", "wrong"):
                 given = {"content-type": "application/xml", "authorization": f"Bearer {token}"}
                 seen.append(httpx.post(f"{local.url}/telegram", content=abort, headers=given).status_code)
                 seen.extend(httpx.get(f"{local.url}/{path}", headers=given).status_code for path in paths)
@@ -294,6 +294,12 @@ gain = ["gain.npy", "gain.npy"]
     (tmp_path / "run.toml").write_text(re.sub(r"\[dataset\].*\[link\]\n", recorded, text, flags=re.DOTALL))
     grant = grant_of(load_plan(tmp_path / "run.toml"), "emulator", "secret")
     assert grant.read == tuple(sorted(map(str, names)))
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "module0_raw.npy").symlink_to(names[0])
+    folder = '[dataset]\nkind = "directory"\npath = "set"\n[link]\n'
+    (tmp_path / "run.toml").write_text(re.sub(r"\[dataset\].*\[link\]\n", folder, text, flags=re.S))
+    grant = grant_of(load_plan(tmp_path / "run.toml"), "emulator", "secret")
+    assert grant.read == (str(names[0]), str(tmp_path / "set"))
 
 
 def test_a_url_without_a_port_is_explained(tmp_path: Path) -> None:
