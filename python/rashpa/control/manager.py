@@ -121,8 +121,8 @@ class Manager:
         for name, client in self._clients.items():
             self._outcome.capabilities[name] = await client.capabilities()
         check_capacity(self._plan, self._outcome.capabilities[EMULATOR], self._outcome.capabilities)
-        await self._claim()
         async with self._leases_renewed():
+            await self._claim()
             await self._acquire()
 
     async def _acquire(self) -> None:

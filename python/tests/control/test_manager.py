@@ -297,7 +297,7 @@ gain = ["gain.npy", "gain.npy"]
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "module0_raw.npy").symlink_to(names[0])
     folder = '[dataset]\nkind = "directory"\npath = "set"\n[link]\n'
-    (tmp_path / "run.toml").write_text(re.sub(r"\[dataset\].*\[link\]\n", folder, text, flags=re.S))
+    (tmp_path / "run.toml").write_text(re.sub(r"\[dataset\].*\[link\]\n", folder, text, flags=re.DOTALL))
     grant = grant_of(load_plan(tmp_path / "run.toml"), "emulator", "secret")
     assert grant.read == (str(names[0]), str(tmp_path / "set"))
 
