@@ -15,7 +15,7 @@ from lxml import etree
 from rashpa.control import telegram
 from rashpa.control.schemas import schema_path
 from rashpa.control.telegram import NAMESPACE, VERSION, Telegram
-from rashpa.control.telegram_limits import MAX_BYTES, TelegramError, root_attributes
+from rashpa.control.telegram_limits import MAX_BYTES, TelegramError, check_limits, version_of
 
 CONTENT_TYPE = "application/xml"
 _CHUNK_BYTES = 4096
@@ -116,11 +116,8 @@ def encode(message: Telegram) -> bytes:
 
 def decode(data: bytes) -> Telegram:
     """The telegram in untrusted bytes; TelegramError, and nothing else, when there is none. The time it takes grows with the bytes alone."""
-    if len(data) > MAX_BYTES:
-        raise TelegramError(f"{len(data)} bytes; a telegram has at most {MAX_BYTES}")
-    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-        raise TelegramError("a telegram has no DOCTYPE and no entities; send the bare document")
-    version = root_attributes(data).get("version")
+    check_limits(data)
+    version = version_of(data)
     if version != str(VERSION):
         raise TelegramError(f"version {version!r} of telegrams is not known here; this node speaks version {VERSION}")
     element = _validated(data)
@@ -136,10 +133,10 @@ def decode(data: bytes) -> Telegram:
 def _validated(data: bytes) -> Any:
     """The document's root. The schema looks at it while it is parsed, and the first thing that does not fit ends both: a validation of the whole
     tree goes on to the end, and with every error it counts all the siblings before."""
+    # resolve_entities stays as it is: with False, lxml's feed takes documents that are cut short for whole ones; without DOCTYPE there is no entity
     parser = etree.XMLParser(
         schema=_schema(),
         encoding="utf-8",
-        resolve_entities=False,
         no_network=True,
         load_dtd=False,
         huge_tree=False,
@@ -154,7 +151,9 @@ def _validated(data: bytes) -> Any:
             if len(log):
                 break
         else:
-            return parser.close()
+            element = parser.close()
+            _validate(element)  # once more as a whole, now that there are no errors to be counted
+            return element
     except (etree.LxmlError, ValueError) as error:
         raise TelegramError(_bare(str(error))) from None
     raise TelegramError(_bare(log[0].message))
