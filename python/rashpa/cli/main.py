@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from rashpa.cli.free import free
 from rashpa.cli.limited import in_limited_process
 from rashpa.cli.node import emulator, receiver
 from rashpa.cli.run import run
@@ -50,6 +51,7 @@ def _mount() -> None:
     app.command()(run)
     app.command()(emulator)
     app.command()(receiver)
+    app.command()(free)
     for name in (*_GROUPS, "inspect", "repair"):
         try:
             part = importlib.import_module(f"rashpa.cli.{name}")
@@ -69,10 +71,5 @@ def _mount() -> None:
 _mount()
 
 
-def main() -> None:
-    """The console script."""
-    app()
-
-
 if __name__ == "__main__":
-    main()
+    app()

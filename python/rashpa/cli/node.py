@@ -1,6 +1,6 @@
 """`rashpa emulator`, `rashpa receiver`: a node that obeys a manager."""
 
-import os
+import dataclasses
 import socket
 import sys
 from pathlib import Path
@@ -8,10 +8,13 @@ from typing import Annotated
 
 import typer
 
+from rashpa.control.token import TokenError, token_of_environment
 from rashpa.control.version import software_version
 from rashpa.node.engine import EngineError
+from rashpa.node.folders import Folders
 from rashpa.node.native_engine import NativeFactory
-from rashpa.node.serve import Listen, ServeError, serve_node
+from rashpa.node.serve import Listen, read_grant, serve_node
+from rashpa.node.serve_error import ServeError
 
 _Name = Annotated[str, typer.Option(help="How the node calls itself in messages; the machine's name when not given.")]
 _Host = Annotated[str, typer.Option(help="Address to listen on. Any other than loopback needs a token and TLS.")]
@@ -22,7 +25,30 @@ _LinkGbps = Annotated[
     float,
     typer.Option(min=0.0, help="What the data link carries, Gb/s; 0: not known, plans are not checked against it."),
 ]
+_Read = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Folder, or file, from which datasets and calibration may be read; repeatable. The current folder when not given."
+    ),
+]
+_Write = Annotated[
+    list[Path] | None,
+    typer.Option(help="Folder below which output may be written; repeatable. The current folder when not given."),
+]
+_Alias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Another name by which managers address this node; repeatable. Its addresses and --host are known."
+    ),
+]
+_Lease = Annotated[
+    float,
+    typer.Option(min=2.0, help="Seconds without a word of its manager after which the node ends the run and is free."),
+]
 _WithParent = Annotated[bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")]
+_OfRun = Annotated[
+    bool, typer.Option("--of-run", hidden=True, help="As --with-parent; token and folders come on standard input.")
+]
 
 _DEFAULT_PORT = {"emulator": 4780, "receiver": 4781}
 
@@ -34,18 +60,20 @@ def emulator(
     certificate: _Certificate = None,
     key: _Key = None,
     link_gbps: _LinkGbps = 0.0,
+    read: _Read = None,
+    write: _Write = None,
+    alias: _Alias = None,
+    lease: _Lease = 10.0,
     with_parent: _WithParent = False,
+    of_run: _OfRun = False,
 ) -> None:
     """A detector in software: plays datasets to a receiver when a manager says so.
 
-    The bearer token is taken from the environment's RASHPA_TOKEN. One line of JSON with the URL is printed when the node is ready.
+    The bearer token is taken from the environment's RASHPA_TOKEN, the password of an encrypted --key from RASHPA_KEY_PASSWORD. One line of JSON
+    with the URL is printed when the node is ready.
     """
-    _serve(
-        "emulator",
-        name,
-        Listen(host, port, os.environ.get("RASHPA_TOKEN", ""), certificate, key, with_parent),
-        link_gbps,
-    )
+    listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
+    _serve("emulator", name, listen, link_gbps, Folders(read or [Path.cwd()], write or [Path.cwd()]), of_run)
 
 
 def receiver(
@@ -55,24 +83,37 @@ def receiver(
     certificate: _Certificate = None,
     key: _Key = None,
     link_gbps: _LinkGbps = 0.0,
+    read: _Read = None,
+    write: _Write = None,
+    alias: _Alias = None,
+    lease: _Lease = 10.0,
     with_parent: _WithParent = False,
+    of_run: _OfRun = False,
 ) -> None:
     """Takes images into memory, corrects, vetoes and stores them when a manager says so.
 
-    The bearer token is taken from the environment's RASHPA_TOKEN. One line of JSON with the URL is printed when the node is ready.
+    The bearer token is taken from the environment's RASHPA_TOKEN, the password of an encrypted --key from RASHPA_KEY_PASSWORD. One line of JSON
+    with the URL is printed when the node is ready.
     """
-    _serve(
-        "receiver",
-        name,
-        Listen(host, port, os.environ.get("RASHPA_TOKEN", ""), certificate, key, with_parent),
-        link_gbps,
-    )
+    listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
+    _serve("receiver", name, listen, link_gbps, Folders(read or [Path.cwd()], write or [Path.cwd()]), of_run)
 
 
-def _serve(role: str, name: str, listen: Listen, link_gbps: float) -> None:
+def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Folders, of_run: bool) -> None:
     try:
-        factory = NativeFactory(role, int(link_gbps * 1e9 / 8))
-        serve_node(role, name or f"{role}@{socket.gethostname()}", factory, listen, software_version())
-    except (EngineError, ServeError) as error:
+        if of_run:
+            grant = read_grant()
+            token = grant.token
+            folders = Folders(map(Path, grant.read), map(Path, grant.write))
+        else:
+            token = token_of_environment()
+            if not token:
+                sys.stderr.write(
+                    f"rashpa {role}: caution: no RASHPA_TOKEN is set; every user of this machine can give this node orders\n"
+                )
+        factory = NativeFactory(role, int(link_gbps * 1e9 / 8), folders)
+        own_name = name or f"{role}@{socket.gethostname()}"
+        serve_node(role, own_name, factory, dataclasses.replace(listen, token=token), software_version())
+    except (EngineError, ServeError, TokenError) as error:
         sys.stderr.write(f"rashpa {role}: {error}\n")
         raise typer.Exit(2) from None

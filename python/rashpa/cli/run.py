@@ -1,6 +1,7 @@
 """`rashpa run FILE`: carries a run through, shows it, and says at the end whether the books balance."""
 
 import asyncio
+import errno
 import os
 import signal
 from pathlib import Path
@@ -17,6 +18,7 @@ from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.token import TokenError, token_of_environment
 
 GOOD, FAILED, BAD_INPUT, RED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -36,9 +38,10 @@ def run(
     errors = Console(stderr=True)
     try:
         plan = load_plan(file)
+        token = token_of_environment()
         if report is not None:
             _check_report_folder(report)
-    except (RunFileError, OSError) as error:
+    except (RunFileError, TokenError, OSError) as error:
         _complain(errors, str(error))
         raise typer.Exit(BAD_INPUT) from None
     for text in cautions(plan):
@@ -47,7 +50,13 @@ def run(
     if check:
         _print_plan(console, plan)
         return
-    outcome = asyncio.run(_carry_through(plan, console, quiet))
+    try:
+        outcome = asyncio.run(_carry_through(plan, console, quiet, token))
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE):
+            raise
+        _complain(errors, f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`")
+        raise typer.Exit(FAILED) from None
     if outcome.problem:
         _complain(errors, outcome.problem)
     if outcome.buffers:
@@ -72,9 +81,9 @@ def exit_code(outcome: Outcome) -> int:
     return FAILED if outcome.problem or not outcome.accounts else RED
 
 
-async def _carry_through(plan: Plan, console: Console, quiet: bool) -> Outcome:
+async def _carry_through(plan: Plan, console: Console, quiet: bool, token: str) -> Outcome:
     with RunDisplay(console, plan, quiet) as display:
-        manager = Manager(plan, display.show, os.environ.get("RASHPA_TOKEN", ""), local_command)
+        manager = Manager(plan, display.show, token, local_command)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, manager.interrupt)

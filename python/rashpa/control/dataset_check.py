@@ -46,7 +46,7 @@ def dataset_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
         yield f"{source.where(('dataset',))}: the dataset has {described[0]}, [detector] says {described[1]}; make them agree"
     if file.nodes.emulator == "local":
         absent: dict[str, list[str]] = {}
-        for key, path in _files_of(resolved_dataset(file, source, "local")):
+        for key, path in files_of(resolved_dataset(file, source, "local")):
             if trouble := _trouble_with(path):
                 absent.setdefault(key, []).append(trouble)
         for key, troubles in absent.items():
@@ -60,7 +60,8 @@ def _shape_of(spec: AnyDatasetSpec) -> tuple[int, int, str] | None:
     return (spec.width, spec.height, spec.pixel) if isinstance(spec, PatternSpec) else None
 
 
-def _files_of(spec: AnyDatasetSpec) -> Iterator[tuple[str, Path]]:
+def files_of(spec: AnyDatasetSpec) -> Iterator[tuple[str, Path]]:
+    """Key of [dataset] and path of all that the dataset is read from."""
     if isinstance(spec, DirectorySpec):
         yield "path", Path(spec.path)
     if isinstance(spec, FilesSpec):

@@ -3,12 +3,16 @@
 import asyncio
 import collections
 import contextlib
+import errno
 import json
+import os
 import signal
 import sys
 from collections.abc import Sequence
 
+from rashpa.control.grant import Grant
 from rashpa.control.node_client import NodeError
+from rashpa.control.token import VARIABLE
 
 _READY_S = 30.0
 _CLOSE_S = 4.0
@@ -16,7 +20,7 @@ _CLOSE_S = 4.0
 
 def local_command(role: str, name: str) -> tuple[str, ...]:
     """How a node of this installation is started: "emulator" or "receiver", and how it calls itself in messages."""
-    return (sys.executable, "-m", "rashpa.cli.main", role, "--name", name, "--port", "0", "--with-parent")
+    return (sys.executable, "-m", "rashpa.cli.entry", role, "--name", name, "--port", "0", "--of-run")
 
 
 class LocalNode:
@@ -30,20 +34,39 @@ class LocalNode:
         self._listening = asyncio.create_task(self._listen())
 
     @classmethod
-    async def start(cls, name: str, command: Sequence[str]) -> "LocalNode":
+    async def start(cls, name: str, command: Sequence[str], grant: Grant) -> "LocalNode":
         """Starts the process and waits until it takes telegrams. NodeError with its last words when it does not."""
         pipe = asyncio.subprocess.PIPE
         # its own session: Ctrl-C goes to the manager alone, which then ends the node in order
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                start_new_session=True,
+                env={key: value for key, value in os.environ.items() if key != VARIABLE},
+            )
+        except OSError as error:
+            hint = "; raise `ulimit -n`" if error.errno in (errno.EMFILE, errno.ENFILE) else ""
+            raise NodeError(
+                name, f"{name}: its process cannot be started: {error.strerror}{hint}", "resource"
+            ) from None
         node = cls(name, process)
         try:
+            await node._hand_over(grant)
             await node._read_announcement()
         except BaseException:
             await node.close()
             raise
         return node
+
+    async def _hand_over(self, grant: Grant) -> None:
+        stdin = self._process.stdin
+        if stdin is not None:
+            with contextlib.suppress(ConnectionError):  # it has ended already; its last words say why
+                stdin.write(grant.line())
+                await stdin.drain()
 
     async def _read_announcement(self) -> None:
         stdout = self._process.stdout

@@ -3,10 +3,17 @@
 Order of the telegrams: the receivers are configured first (their answers say where the DTPs write), then the emulator; the receivers are armed
 with the emulator's endpoints and started before the emulator. When the emulator is finished, Stop tells the receivers that nothing more will
 come. Receivers get an order at the same time, and all answers are waited for.
+
+Before all that every node is claimed, one after the other and by all managers in the same order: of two that start at once the one that is
+refused holds nothing that the other still needs, and one of them gets all.
 """
 
 import asyncio
 import contextlib
+import getpass
+import os
+import secrets
+import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TypeVar
@@ -16,6 +23,7 @@ import httpx
 from rashpa.control import telegram
 from rashpa.control.accounting import account_run
 from rashpa.control.capacity import CapacityError, check_capacity
+from rashpa.control.grant import grant_of
 from rashpa.control.local_node import LocalNode, local_command
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress
@@ -24,8 +32,10 @@ from rashpa.control.receivers import EMULATOR, PlannedReceiver
 from rashpa.control.run_plan import Plan
 from rashpa.control.stall import StallWatch
 from rashpa.control.telegram import Configured, Endpoint, Placement, Status
+from rashpa.control.token import new_token
 
 _POLL_S = 0.25
+_RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else takes its time
 _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
 _T = TypeVar("_T")
 
@@ -52,6 +62,7 @@ class Manager:
         self._labels = {**{receiver.name: receiver.label for receiver in plan.receivers}, EMULATOR: EMULATOR}
         self._observer = observer
         self._token = plan.file.nodes.token or token
+        self._local_token = new_token()  # of the nodes that this manager starts
         self._command = command
         self._transports = transports or {}
         self._local: dict[str, LocalNode] = {}
@@ -61,7 +72,9 @@ class Manager:
         self._outcome = Outcome(plan)
         self._task: asyncio.Task[None] | None = None
         self._began = 0.0
-        self._owned = False  # whether the nodes are this run's to abort
+        self._owner = secrets.token_hex(16)
+        self._holder = f"run {plan.file.run.name} of {_user()}@{socket.gethostname()} (process {os.getpid()})"
+        self._claimed: set[str] = set()  # nodes that may be this run's
 
     async def run(self) -> Outcome:
         """Carries the run through. Does not raise for what nodes do: that is the outcome's problem."""
@@ -105,10 +118,15 @@ class Manager:
     async def _carry_through(self) -> None:
         self._tell("starting nodes")
         await self._connect()
-        emulator = self._clients[EMULATOR]
         for name, client in self._clients.items():
             self._outcome.capabilities[name] = await client.capabilities()
         check_capacity(self._plan, self._outcome.capabilities[EMULATOR], self._outcome.capabilities)
+        async with self._leases_renewed():
+            await self._claim()
+            await self._acquire()
+
+    async def _acquire(self) -> None:
+        emulator = self._clients[EMULATOR]
         await self._configure()
         self._tell("running")
         self._began = time.monotonic()
@@ -138,26 +156,43 @@ class Manager:
         for name, url in urls.items():
             label = self._labels[name]
             if name in self._transports:
-                self._clients[name] = NodeClient(label, "http://node", transport=self._transports[name])
+                self._clients[name] = NodeClient(
+                    label, "http://node", transport=self._transports[name], owner=self._owner
+                )
             elif name in self._local:
-                self._clients[name] = NodeClient(label, self._local[name].url)
+                self._clients[name] = NodeClient(label, self._local[name].url, self._local_token, owner=self._owner)
             else:
-                self._clients[name] = NodeClient(label, url, self._token, nodes.authority)
+                self._clients[name] = NodeClient(label, url, self._token, nodes.authority, owner=self._owner)
 
     async def _start_local(self, name: str) -> None:
         role = EMULATOR if name == EMULATOR else "receiver"
-        self._local[name] = await LocalNode.start(self._labels[name], self._command(role, self._labels[name]))
+        grant = grant_of(self._plan, role, self._local_token)
+        command = self._command(role, self._labels[name])
+        self._local[name] = await LocalNode.start(self._labels[name], command, grant)
+
+    async def _claim(self) -> None:
+        for name, client in sorted(
+            self._clients.items(), key=lambda known: (known[0] == EMULATOR, known[1].url, known[0])
+        ):
+            self._claimed.add(name)
+            try:
+                await client.order(telegram.Claim(self._holder))
+            except NodeError as error:
+                if not error.lost:
+                    self._claimed.discard(name)
+                raise
+
+    @contextlib.asynccontextmanager
+    async def _leases_renewed(self) -> AsyncIterator[None]:
+        renewals = [asyncio.create_task(_renew(client)) for client in self._clients.values()]
+        try:
+            yield
+        finally:
+            for renewal in renewals:
+                renewal.cancel()
+            await asyncio.gather(*renewals, return_exceptions=True)
 
     async def _configure(self) -> None:
-        for client in self._clients.values():
-            # what an earlier run left on a node that stays up is cleared; what another manager runs is not touched
-            status = await client.status()
-            if status.state in ("finished", "fault"):
-                await client.order(telegram.Reset())
-            elif status.state != "idle":
-                text = f"{client.name} is {status.state} for somebody else; wait, or send it Abort and Reset"
-                raise NodeError(client.name, text, "state")
-        self._owned = True
         receivers = self._plan.receivers
         self._tell("configuring the receiver" if len(receivers) == 1 else "configuring the receivers")
         answers = await _all_of(self._configure_receiver(receiver) for receiver in receivers)
@@ -191,6 +226,9 @@ class Manager:
             for name, client in self._clients.items():
                 if self._last[name].state == "fault":
                     raise NodeError(client.name, self._last[name].message)
+                if self._last[name].holder != self._holder:
+                    said = self._last[name].message or f"it belongs to {self._last[name].holder or 'nobody'}"
+                    raise NodeError(client.name, f"{client.name} is not this run's any more: {said}", "state")
             self._tell(phase)
             if all(self._last[name].state == "finished" for name in awaited):
                 return
@@ -241,16 +279,18 @@ class Manager:
 
     async def _stop_node(self, name: str) -> None:
         """Aborts a node that is this run's and still answers, and keeps its last counters; bounded."""
-        if not self._owned or name not in self._clients:
+        if name not in self._claimed:
             return
         client = self._clients[name]
         with contextlib.suppress(NodeError, TimeoutError):
             async with asyncio.timeout(_QUIET_S):
                 status = await client.status()
+                if status.holder != self._holder:
+                    return
                 if status.state in ("configured", "armed", "running", "paused", "finished"):
                     status = await client.order(telegram.Abort())
-                    await client.order(telegram.Reset())
                 self._last[name] = status
+                await client.order(telegram.Reset())
 
     def _first_missing(self, lost: str) -> str:
         """A line for each receiver that lacks an image, that of the lost one first."""
@@ -295,6 +335,21 @@ async def _all_of(calls: Iterable[Awaitable[_T]]) -> list[_T]:
         if isinstance(result, BaseException):
             raise result
     return [result for result in results if not isinstance(result, BaseException)]
+
+
+async def _renew(client: NodeClient) -> None:
+    """For ever; that a node does not answer is found by who needs the answer."""
+    while True:
+        await asyncio.sleep(_RENEW_S)
+        with contextlib.suppress(NodeError):
+            await client.status()
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a process without an entry in the table of users
+        return str(os.getuid())
 
 
 def _expect_all(node: str, answered: int, dtps: int) -> None:

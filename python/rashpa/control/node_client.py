@@ -1,6 +1,8 @@
 """The manager's end of the control link to one node."""
 
+import dataclasses
 import ssl
+import urllib.parse
 from typing import TypeVar
 
 import httpx
@@ -12,6 +14,10 @@ from rashpa.control.telegram_xml import CONTENT_TYPE, TelegramError
 
 _QUESTION_S = 5.0
 _GRACE_S = 2.0  # over the node's own deadline, so that its answer can come
+_IDLE_S = 20.0  # how long an unused connection is kept; less than the node keeps it, so that it is never closed under a request
+_ATTEMPTS = (
+    4  # of what may be asked twice: a node that strangers crowd may drop a connection before it knows whose it is
+)
 _T = TypeVar("_T", bound=Telegram)
 
 
@@ -35,9 +41,11 @@ class NodeClient:
         token: str = "",
         authority: str = "",
         transport: httpx.AsyncBaseTransport | None = None,
+        owner: str = "",
     ) -> None:
         self.name = name
         self.url = url
+        self._owner = owner
         headers = {"authorization": f"Bearer {token}"} if token else {}
         verify: ssl.SSLContext | bool = True
         if authority:
@@ -49,7 +57,12 @@ class NodeClient:
                 ) from None
         # no proxy of the environment: nodes are reached directly
         self._http = httpx.AsyncClient(
-            base_url=url, headers=headers, verify=verify, transport=transport, trust_env=False
+            base_url=url,
+            headers=headers,
+            verify=verify,
+            transport=transport,
+            trust_env=False,
+            limits=httpx.Limits(keepalive_expiry=_IDLE_S),
         )
 
     async def close(self) -> None:
@@ -62,7 +75,7 @@ class NodeClient:
         return await self._ask(order, Configured)
 
     async def order(self, order: Telegram) -> Status:
-        """Arm, Start, Pause, Resume, Stop, Abort, Reset, GetStatus."""
+        """Claim, Arm, Start, Pause, Resume, Stop, Abort, Reset, GetStatus."""
         return await self._ask(order, Status)
 
     async def status(self) -> Status:
@@ -82,11 +95,11 @@ class NodeClient:
     async def _ask(self, message: Telegram, expected: type[_T]) -> _T:
         name = type(message).__name__
         deadline_s = TRANSITIONS[name].deadline_s + _GRACE_S if name in TRANSITIONS else _QUESTION_S
+        if isinstance(message, telegram.Order) and self._owner:
+            message = dataclasses.replace(message, owner=self._owner)
+        repeatable = isinstance(message, telegram.GetCapabilities | telegram.GetStatus | telegram.Claim)
         try:
-            body = telegram_xml.encode(message)
-            answer = await self._http.post(
-                "/telegram", content=body, headers={"content-type": CONTENT_TYPE}, timeout=deadline_s
-            )
+            answer = await self._post(telegram_xml.encode(message), deadline_s, _ATTEMPTS if repeatable else 1)
         except TelegramError as error:
             raise NodeError(self.name, str(error), "telegram") from None
         except httpx.HTTPError as error:
@@ -94,7 +107,10 @@ class NodeClient:
         try:
             reply = telegram_xml.decode(answer.content)
         except TelegramError as error:
-            text = f"{self.name} at {self.url} answers {name} with HTTP {answer.status_code} and no telegram ({error}); is it a rashpa node?"
+            text = (
+                f"{self.name} at {self.url} answers {name} with HTTP {answer.status_code} and no telegram ({error}); is it a rashpa node?"
+                f"{self._port_hint()}"
+            )
             raise NodeError(self.name, text, "telegram") from None
         if isinstance(reply, Fault):
             raise NodeError(self.name, reply.text, reply.code)
@@ -106,6 +122,27 @@ class NodeClient:
             )
         return reply
 
+    async def _post(self, body: bytes, deadline_s: float, attempts: int) -> httpx.Response:
+        while True:
+            attempts -= 1
+            try:
+                return await self._http.post(
+                    "/telegram", content=body, headers={"content-type": CONTENT_TYPE}, timeout=deadline_s
+                )
+            except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
+                if not attempts:
+                    raise
+
+    def _port_hint(self) -> str:
+        """For a URL in which the port was forgotten."""
+        url = urllib.parse.urlsplit(self.url)
+        if url.port is not None:
+            return ""
+        port = 443 if url.scheme == "https" else 80
+        return (
+            f". The URL has no port, so that port {port} is asked; a node prints its URL with its port when it starts"
+        )
+
     def _lost(self, error: httpx.HTTPError, name: str) -> NodeError:
         if isinstance(error, httpx.TimeoutException):
             what = "did not answer in time"
@@ -113,4 +150,4 @@ class NodeClient:
             what = f"cannot be reached ({error})"
         else:
             what = f"broke the connection ({type(error).__name__})"
-        return NodeError(self.name, f"{self.name} at {self.url} {what} ({name})", "lost", lost=True)
+        return NodeError(self.name, f"{self.name} at {self.url} {what} ({name}){self._port_hint()}", "lost", lost=True)

@@ -5,30 +5,31 @@ These models check every value on its own; `run_plan` checks what only makes sen
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rashpa.control.dataset_spec import DatasetSpec
+from rashpa.control.token import checked_token
 
 Rectangle = tuple[int, int, int, int]  # x, y, width, height in pixels
 Position = tuple[int, int]  # x, y in pixels of the assembled image
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 LinkName = Literal["roce", "verbs", "pcie"]
-Processor = Annotated[int, Field(ge=-1)]
+Processor = Annotated[int, Field(ge=-1, le=65535)]
 NodeName = Annotated[str, Field(pattern=r"^(local|https?://.+)$")]
 
 
 class Section(BaseModel):
     """A table of the run file; keys that are not in the schema are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Run(Section):
     """What is run, and where the results go."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="prefix of the output files")
-    frames: int = Field(ge=1, description="frame numbers 0 … frames-1")
+    frames: int = Field(ge=1, le=2**40, description="frame numbers 0 … frames-1")
     number: int = Field(default=1, ge=0, le=2**32 - 1, description="run number, carried by every frame record")
     output: str = Field(default="out", description="folder of the output files, relative to where the receiver runs")
     existing: Literal["refuse", "replace"] = Field(
@@ -42,8 +43,8 @@ class Run(Section):
 class Module(Section):
     """One module; its place in the assembled image."""
 
-    x: int = Field(ge=0, description="pixels")
-    y: int = Field(ge=0, description="pixels")
+    x: int = Field(ge=0, le=2**20, description="pixels")
+    y: int = Field(ge=0, le=2**20, description="pixels")
 
 
 class Detector(Section):
@@ -52,7 +53,7 @@ class Detector(Section):
     width: int = Field(ge=1, le=65536, description="pixels of a module")
     height: int = Field(ge=1, le=65536, description="pixels of a module")
     pixel: PixelName = "uint16"
-    rate_hz: float = Field(default=0.0, ge=0.0, description="frames a second; 0: as fast as flow allows")
+    rate_hz: float = Field(default=0.0, ge=0.0, le=1e9, description="frames a second; 0: as fast as flow allows")
     name: str = "detector"
     description: str = ""
     count_time_s: float = Field(default=0.0, ge=0.0, description="exposure of a frame")
@@ -183,7 +184,7 @@ class Hdf5Sink(Section):
     """NXmx files <output>/<run name>_<buffer>_master.h5 and _data_*.h5."""
 
     kind: Literal["hdf5"]
-    images_per_file: int = Field(default=1000, ge=1)
+    images_per_file: int = Field(default=1000, ge=1, le=2**32 - 1)
     threads: int = Field(default=1, ge=1, le=64)
 
 
@@ -191,7 +192,7 @@ class MemorySink(Section):
     """Keeps accepted images in memory."""
 
     kind: Literal["memory"]
-    capacity: int = Field(default=16, ge=1)
+    capacity: int = Field(default=16, ge=1, le=2**20)
 
 
 class NullSink(Section):
@@ -206,7 +207,7 @@ Sink = Annotated[Hdf5Sink | MemorySink | NullSink, Field(discriminator="kind")]
 class Dtp(Section):
     """One data transfer process, where it is placed by hand."""
 
-    module: int = Field(ge=0)
+    module: int = Field(ge=0, le=255)
     region: Rectangle = Field(description="x, y, width, height in pixels of the module")
     place: Position = Field(description="x, y in pixels of the buffer's image")
 
@@ -221,8 +222,8 @@ class Buffer(Section):
     )
     bands: int = Field(default=1, ge=1, le=255, description="DTPs a module, one above the other")
     dtp: list[Dtp] = Field(default=[], description="DTPs by hand, in place of region and bands")
-    every: int = Field(default=1, ge=1, description="takes every n-th frame …")
-    phase: int = Field(default=0, ge=0, description="… beginning with this one")
+    every: int = Field(default=1, ge=1, le=2**32 - 1, description="takes every n-th frame …")
+    phase: int = Field(default=0, ge=0, le=2**32 - 1, description="… beginning with this one")
     slots: int = Field(
         default=40, ge=2, le=1 << 20, description="images in the ring; a multiple of stack, at least 2 stacks"
     )
@@ -245,8 +246,8 @@ class Buffer(Section):
 class DeadModule(Section):
     """From frame `from_frame` on the module sends nothing."""
 
-    module: int = Field(ge=0)
-    from_frame: int = Field(ge=0)
+    module: int = Field(ge=0, le=255)
+    from_frame: int = Field(ge=0, le=2**40)
 
 
 class Faults(Section):
@@ -267,12 +268,18 @@ class Nodes(Section):
 
     emulator: NodeName = "local"
     receiver: NodeName = Field(default="local", description="of receivers that do not name their own")
-    token: str = Field(
-        default="", description="bearer token of remote nodes; the environment's RASHPA_TOKEN when not given"
+    token: str | None = Field(
+        default=None,
+        description="bearer token of nodes that are running; the environment's RASHPA_TOKEN when not given",
     )
     authority: str = Field(
         default="", description="certificate file that remote nodes are checked against; the system's when not given"
     )
+
+    @field_validator("token")
+    @classmethod
+    def _no_blank_token(cls, token: str | None) -> str | None:
+        return None if token is None else checked_token(token, "the token")
 
 
 class RunFile(Section):

@@ -419,8 +419,24 @@ class Capabilities:
 
 
 @dataclass(frozen=True)
-class Configure:
-    """Gives a node its part of a run: `source` to an emulator, `destination` to a receiver."""
+class Order:
+    """What orders have in common. `owner`: whose run this is, a secret of the manager that claimed the node; empty: nobody's. A node that is
+    owned obeys its owner alone."""
+
+    owner: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Claim(Order):
+    """Makes the node the owner's, when it is idle or nobody's; `holder` says to others whose it is. It stays so until Reset, or until nothing
+    was heard of the owner for the node's lease."""
+
+    holder: str
+
+
+@dataclass(frozen=True)
+class Configure(Order):
+    """Gives a node its part of a run: `source` to an emulator, `destination` to a receiver. Claims a node that is nobody's."""
 
     run: int
     name: str
@@ -438,45 +454,49 @@ class Configured:
 
 
 @dataclass(frozen=True)
-class Arm:
+class Arm(Order):
     """Tells a receiver who its DTPs come from, in order; an emulator needs none."""
 
     endpoints: tuple[Endpoint, ...] = ()
 
 
 @dataclass(frozen=True)
-class Start:
+class Start(Order):
     """A receiver listens, an emulator sends."""
 
 
 @dataclass(frozen=True)
-class Pause:
+class Pause(Order):
     """An emulator stops sending between two images."""
 
 
 @dataclass(frozen=True)
-class Resume:
+class Resume(Order):
     """An emulator goes on."""
 
 
 @dataclass(frozen=True)
-class Stop:
+class Stop(Order):
     """Orderly end. An emulator stops sending; a receiver is told that nothing more will come and closes what is open."""
 
 
 @dataclass(frozen=True)
-class Abort:
-    """End at once: what is open counts as missing, files are completed."""
+class Abort(Order):
+    """End at once: what is open counts as missing, files are completed. `force`: whoever owns the node."""
+
+    force: bool = False
 
 
 @dataclass(frozen=True)
-class Reset:
-    """Gives everything back; the node is idle."""
+class Reset(Order):
+    """Gives everything back; the node is idle, and nobody's. `force`: whoever owns it."""
+
+    force: bool = False
 
 
 @dataclass(frozen=True)
-class GetStatus:
-    """Asks a node for its state and counters."""
+class GetStatus(Order):
+    """Asks a node for its state and counters; of its owner, renews the lease."""
 
 
 @dataclass(frozen=True)
@@ -490,12 +510,13 @@ class Notify:
 
 @dataclass(frozen=True)
 class Status:
-    """State and counters of a node, and what has happened since it was configured. Also the answer to every order."""
+    """State and counters of a node, and what has happened since it was configured. Also the answer to every order. `holder`: whose it is."""
 
     node: str
     role: str
     state: str
     message: str = ""
+    holder: str = ""
     source: SourceStatus | None = None
     destination: DestinationStatus | None = None
     notifications: tuple[Notify, ...] = field(default=())
@@ -515,6 +536,7 @@ class Fault:
 Telegram = (
     GetCapabilities
     | Capabilities
+    | Claim
     | Configure
     | Configured
     | Arm

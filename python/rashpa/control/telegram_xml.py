@@ -1,6 +1,6 @@
 """The edge where telegrams are XML: bytes in, frozen dataclasses out, and back. Everything is validated on both sides.
 
-Untrusted bytes: UTF-8 only, at most `MAX_BYTES`, no DOCTYPE (hence no entities), nothing is ever loaded from elsewhere.
+Untrusted bytes: UTF-8 only, within the limits of `telegram_limits`, no DOCTYPE (hence no entities), nothing is ever loaded from elsewhere.
 """
 
 import dataclasses
@@ -15,17 +15,14 @@ from lxml import etree
 from rashpa.control import telegram
 from rashpa.control.schemas import schema_path
 from rashpa.control.telegram import NAMESPACE, VERSION, Telegram
+from rashpa.control.telegram_limits import MAX_BYTES, TelegramError, check_limits, version_of
 
-MAX_BYTES = 4 << 20
 CONTENT_TYPE = "application/xml"
+_CHUNK_BYTES = 4096
 
 _ROOTS: dict[str, type] = {cls.__name__: cls for cls in get_args(Telegram)}
 _NAMES: Any = {None: NAMESPACE}  # the default namespace
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-class TelegramError(ValueError):
-    """The bytes are no telegram of this version; the text says where and why."""
 
 
 @cache
@@ -85,7 +82,9 @@ def _part_of(element: Any, cls: type) -> Any:
     values: dict[str, Any] = {}
     for name, kind, how in _parts(cls):
         if how == "attribute":
-            values[name] = _value_of(element.get(name), kind)
+            text = element.get(name)
+            if text is not None:  # the schema has said which may be absent: those with a default
+                values[name] = _value_of(text, kind)
         elif how == "list":
             values[name] = tuple(_value_of(text, kind) for text in element.get(name).split())
         else:
@@ -101,8 +100,7 @@ def _validate(element: Any) -> None:
     schema = _schema()
     if not schema.validate(element):
         log: Any = schema.error_log
-        first = log[0]
-        raise TelegramError(f"line {first.line}: {first.message.replace('{' + NAMESPACE + '}', '')}")
+        raise TelegramError(_bare(log[0].message))
 
 
 def encode(message: Telegram) -> bytes:
@@ -117,30 +115,12 @@ def encode(message: Telegram) -> bytes:
 
 
 def decode(data: bytes) -> Telegram:
-    """The telegram in untrusted bytes; TelegramError, and nothing else, when there is none."""
-    if len(data) > MAX_BYTES:
-        raise TelegramError(f"{len(data)} bytes; a telegram has at most {MAX_BYTES}")
-    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-        raise TelegramError("a telegram has no DOCTYPE and no entities; send the bare document")
-    parser = etree.XMLParser(
-        encoding="utf-8",
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
-    try:
-        element: Any = etree.fromstring(data, parser)
-    except (etree.LxmlError, ValueError) as error:
-        raise TelegramError(f"not well-formed XML: {error}") from None
-    if element is None or element.getroottree().docinfo.doctype:
-        raise TelegramError("a telegram has no DOCTYPE and one root element")
-    version = element.get("version")
+    """The telegram in untrusted bytes; TelegramError, and nothing else, when there is none. The time it takes grows with the bytes alone."""
+    check_limits(data)
+    version = version_of(data)
     if version != str(VERSION):
         raise TelegramError(f"version {version!r} of telegrams is not known here; this node speaks version {VERSION}")
-    _validate(element)
+    element = _validated(data)
     name = etree.QName(element).localname
     if name not in _ROOTS:
         raise TelegramError(f"{name} is a part of telegrams, not one of them")
@@ -148,6 +128,39 @@ def decode(data: bytes) -> Telegram:
         return typing.cast(Telegram, _part_of(element, _ROOTS[name]))
     except (ValueError, TypeError, OverflowError) as error:
         raise TelegramError(f"{name}: {error}") from None
+
+
+def _validated(data: bytes) -> Any:
+    """The document's root. The schema looks at it while it is parsed, and the first thing that does not fit ends both: a validation of the whole
+    tree goes on to the end, and with every error it counts all the siblings before."""
+    # resolve_entities stays as it is: with False, lxml's feed takes documents that are cut short for whole ones; without DOCTYPE there is no entity
+    parser = etree.XMLParser(
+        schema=_schema(),
+        encoding="utf-8",
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    log: Any = parser.feed_error_log
+    try:
+        for first in range(0, len(data), _CHUNK_BYTES):
+            parser.feed(data[first : first + _CHUNK_BYTES])
+            log = parser.feed_error_log
+            if len(log):
+                break
+        else:
+            element = parser.close()
+            _validate(element)  # once more as a whole, now that there are no errors to be counted
+            return element
+    except (etree.LxmlError, ValueError) as error:
+        raise TelegramError(_bare(str(error))) from None
+    raise TelegramError(_bare(log[0].message))
+
+
+def _bare(text: str) -> str:
+    return text.replace("{" + NAMESPACE + "}", "")
 
 
 __all__ = ["CONTENT_TYPE", "MAX_BYTES", "TelegramError", "decode", "encode", "telegram"]

@@ -23,6 +23,7 @@ from rashpa.control.telegram import (
 )
 from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError, Table
+from rashpa.node.folders import EVERYWHERE, Folders
 from rashpa.node.machine_memory import available_memory_bytes
 from rashpa.node.native_receiver import receiver_config
 
@@ -59,7 +60,7 @@ def _native_errors(module: Any) -> Iterator[None]:
         raise EngineError(
             "resource", "not enough memory; use fewer slots, a smaller region, or fewer frames in the dataset"
         ) from None
-    except (module.NativeError, ValueError) as error:
+    except (module.NativeError, ValueError, TypeError) as error:
         raise EngineError("config", str(error)) from None
 
 
@@ -74,11 +75,11 @@ def _native_endpoint(module: Any, endpoint: Endpoint) -> Any:
 class NativeSource:
     """An emulator."""
 
-    def __init__(self, module: Any, order: telegram.Source, run: int) -> None:
+    def __init__(self, module: Any, order: telegram.Source, run: int, folders: Folders) -> None:
         self._module = module
         self._positions = {str(dtp.id): position for position, dtp in enumerate(order.dtps)}
         with _native_errors(module):
-            self._engine = module.Emulator(_emulator_config(module, order, run))
+            self._engine = module.Emulator(_emulator_config(module, order, run, folders))
 
     def configured(self, node: str) -> Configured:
         return Configured(node, tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints()))
@@ -130,9 +131,9 @@ class NativeSource:
         raise KeyError(f"an emulator has no buffer {key}; ask the receiver")
 
 
-def _emulator_config(module: Any, order: telegram.Source, run: int) -> Any:
+def _emulator_config(module: Any, order: telegram.Source, run: int, folders: Folders) -> Any:
     config = module.EmulatorConfig()
-    config.dataset = _dataset_of(order)
+    config.dataset = _dataset_of(order, folders)
     config.dtps = [_source_dtp(module, dtp, run) for dtp in order.dtps]
     config.link = order.link
     config.destination_link = order.peer_link
@@ -152,10 +153,12 @@ def _emulator_config(module: Any, order: telegram.Source, run: int) -> Any:
     return config
 
 
-def _dataset_of(order: telegram.Source) -> Any:
+def _dataset_of(order: telegram.Source, folders: Folders) -> Any:
     from rashpa.data.datasets import dataset_from_spec
 
-    dataset = dataset_from_spec(spec_of(order.dataset), Path.cwd()).dataset
+    spec = spec_of(order.dataset)
+    folders.check_read(spec, Path.cwd())
+    dataset = dataset_from_spec(spec, Path.cwd()).dataset
     found = (dataset.modules, dataset.width, dataset.height, dataset.pixel)
     wanted = (order.modules, order.width, order.height, order.pixel)
     if found != wanted:
@@ -205,12 +208,12 @@ def _counts(group: str, values: dict[str, int]) -> tuple[Count, ...]:
 class NativeDestination:
     """A receiver."""
 
-    def __init__(self, module: Any, order: telegram.Destination, run: int) -> None:
+    def __init__(self, module: Any, order: telegram.Destination, run: int, folders: Folders) -> None:
         self._module = module
         self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
         with _native_errors(module):
-            config = receiver_config(module, order, run)
+            config = receiver_config(module, order, run, folders)
             config.roce = roce_options(module, order.roce)
             config.verbs = verbs_options(module, order.verbs)
             self._engine = module.Receiver(config)
@@ -313,11 +316,12 @@ def _buffer_status(buffer: Any) -> telegram.BufferStatus:
 
 
 class NativeFactory:
-    """Engines of one node. `link_bytes_per_s`: what its link carries; 0: not known, not checked."""
+    """Engines of one node. `link_bytes_per_s`: what its link carries; 0: not known, not checked. `folders`: where it may read and write."""
 
-    def __init__(self, role: str, link_bytes_per_s: int = 0) -> None:
+    def __init__(self, role: str, link_bytes_per_s: int = 0, folders: Folders = EVERYWHERE) -> None:
         self._module = native()
         self._role = role
+        self._folders = folders
         self._link_bytes_per_s = link_bytes_per_s
 
     def capabilities(self, node: str) -> Capabilities:
@@ -342,7 +346,7 @@ class NativeFactory:
 
     def make(self, order: Configure) -> NativeSource | NativeDestination:
         if order.source is not None:
-            return NativeSource(self._module, order.source, order.run)
+            return NativeSource(self._module, order.source, order.run, self._folders)
         if order.destination is not None:
-            return NativeDestination(self._module, order.destination, order.run)
+            return NativeDestination(self._module, order.destination, order.run, self._folders)
         raise EngineError("config", "Configure names neither source nor destination")

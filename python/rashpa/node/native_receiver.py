@@ -1,23 +1,36 @@
 """The native configuration of a receiver from its Configure telegram: buffers, pipelines with their calibration, sinks with their metadata."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rashpa.control import run_file as toml
 from rashpa.control import telegram
+from rashpa.control.part_orders import Hdf5Order
 from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
-from rashpa.node.dataset_parts import parameters_of, spec_of
+from rashpa.node.dataset_parts import kernel_of, sink_of, spec_of
 from rashpa.node.engine import EngineError
+from rashpa.node.folders import Folders
 from rashpa.node.output_files import prepare_output
 
 
-def receiver_config(module: Any, order: telegram.Destination, run: int) -> Any:
+def receiver_config(module: Any, order: telegram.Destination, run: int, folders: Folders) -> Any:
     """Everything but the link's options. EngineError when calibration or output cannot be had."""
-    calibration = _calibration_of(order)
+    # all is checked before the first file is touched
+    parts = [([kernel_of(one) for one in each.kernels], [sink_of(one) for one in each.sinks]) for each in order.buffers]
+    for _, sinks in parts:
+        for sink in sinks:
+            if isinstance(sink, Hdf5Order):
+                folders.check_write(Path(sink.prefix))
+    calibration = _calibration_of(order, folders)
     config = module.ReceiverConfig()
     proof = "{} ({})".format(*proof_of(order.link, order.verbs.verify))
-    config.buffers = [_buffer_config(module, buffer, calibration, proof) for buffer in order.buffers]
+    config.buffers = [
+        _buffer_config(module, buffer, kernels, sinks, calibration, proof)
+        for buffer, (kernels, sinks) in zip(order.buffers, parts, strict=True)
+    ]
     config.memory = order.memory
     config.link = order.link
     config.source_link = order.peer_link
@@ -31,13 +44,15 @@ def receiver_config(module: Any, order: telegram.Destination, run: int) -> Any:
     return config
 
 
-def _calibration_of(order: telegram.Destination) -> list[Maps]:
+def _calibration_of(order: telegram.Destination, folders: Folders) -> list[Maps]:
     """The maps of all modules; none when no kernel wants them."""
     if not any(kernel.name == "jungfrau" for buffer in order.buffers for kernel in buffer.kernels):
         return []
     from rashpa.data.datasets import calibration_from_spec
 
-    found = calibration_from_spec(spec_of(order.dataset), Path.cwd(), order.module_height, order.module_width)
+    spec = spec_of(order.dataset)
+    folders.check_read(spec, Path.cwd())
+    found = calibration_from_spec(spec, Path.cwd(), order.module_height, order.module_width)
     if not found:
         raise EngineError(
             "config",
@@ -47,8 +62,15 @@ def _calibration_of(order: telegram.Destination) -> list[Maps]:
     return [Maps(maps.pedestal, maps.gain, maps.mask) for maps in found]
 
 
-def _buffer_config(module: Any, buffer: telegram.Buffer, calibration: list[Maps], proof: str) -> Any:
-    maps = maps_of_buffer(buffer, calibration) if any(kernel.name == "jungfrau" for kernel in buffer.kernels) else None
+def _buffer_config(
+    module: Any,
+    buffer: telegram.Buffer,
+    kernels: Sequence[toml.Kernel],
+    sinks: Sequence[Hdf5Order | toml.MemorySink | toml.NullSink],
+    calibration: list[Maps],
+    proof: str,
+) -> Any:
+    maps = maps_of_buffer(buffer, calibration) if any(kernel.name == "jungfrau" for kernel in kernels) else None
     config = module.BufferConfig()
     for name in (
         "name",
@@ -71,34 +93,36 @@ def _buffer_config(module: Any, buffer: telegram.Buffer, calibration: list[Maps]
     config.dtps = [
         module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
-    config.kernels = [_kernel(module, kernel, maps) for kernel in buffer.kernels]
-    config.sinks = [_sink(module, sink, buffer, maps, proof) for sink in buffer.sinks]
+    config.kernels = [_kernel(module, kernel, maps) for kernel in kernels]
+    config.sinks = [_sink(module, sink, buffer, maps, proof) for sink in sinks]
     return config
 
 
-def _kernel(module: Any, kernel: telegram.Kernel, maps: Maps | None) -> Any:
-    values = parameters_of(kernel)
-    if kernel.name == "jungfrau" and maps is not None:
-        return module.Jungfrau(values["photon_energy_kev"], values["output"], maps.pedestal, maps.gain, maps.mask)
-    if kernel.name == "bragg_count":
-        return module.BraggCount(values["threshold"], values["min_pixels"], values["max_pixels"])
-    if kernel.name == "csr":
-        return module.Csr(values["threshold"], values["capacity"])
-    raise EngineError("config", f"kernel {kernel.name} is not known here")
+def _kernel(module: Any, kernel: toml.Kernel, maps: Maps | None) -> Any:
+    if isinstance(kernel, toml.Jungfrau):
+        if maps is None or kernel.photon_energy_kev is None:
+            raise EngineError("config", "kernel jungfrau: photon_energy_kev: Field required")
+        return module.Jungfrau(kernel.photon_energy_kev, kernel.output, maps.pedestal, maps.gain, maps.mask)
+    if isinstance(kernel, toml.BraggCount):
+        return module.BraggCount(kernel.threshold, kernel.min_pixels, kernel.max_pixels)
+    return module.Csr(kernel.threshold, kernel.capacity)
 
 
-def _sink(module: Any, sink: telegram.Sink, buffer: telegram.Buffer, maps: Maps | None, proof: str) -> Any:
-    values = parameters_of(sink)
-    if sink.kind == "null":
+def _sink(
+    module: Any,
+    sink: Hdf5Order | toml.MemorySink | toml.NullSink,
+    buffer: telegram.Buffer,
+    maps: Maps | None,
+    proof: str,
+) -> Any:
+    if isinstance(sink, toml.NullSink):
         return module.NullSink()
-    if sink.kind == "memory":
-        return module.MemorySink(values["capacity"])
-    if sink.kind == "hdf5":
-        prefix = Path(values["prefix"])
-        metadata = _metadata(module, values["metadata"], buffer, maps, proof)
-        prepare_output(prefix, values["existing"])
-        return module.Hdf5Sink(str(prefix), metadata, values["images_per_file"], values["threads"], values["existing"])
-    raise EngineError("config", f"sink {sink.kind} is not known here")
+    if isinstance(sink, toml.MemorySink):
+        return module.MemorySink(sink.capacity)
+    prefix = Path(sink.prefix)
+    metadata = _metadata(module, sink.metadata.model_dump(), buffer, maps, proof)
+    prepare_output(prefix, sink.existing)
+    return module.Hdf5Sink(str(prefix), metadata, sink.images_per_file, sink.threads, sink.existing)
 
 
 def _metadata(module: Any, values: dict[str, Any], buffer: telegram.Buffer, maps: Maps | None, proof: str) -> Any:

@@ -1,6 +1,7 @@
 """A node without its transport: state, engine, and the answer to each telegram."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,10 +12,13 @@ from rashpa.control import telegram
 from rashpa.control.run_state import RunState, StateError, Transition, check_transition
 from rashpa.control.telegram import Configure, Fault, Notify, Status, Telegram
 from rashpa.node.engine import Engine, EngineError, EngineFactory, Table
+from rashpa.node.ownership import Ownership
 
 _log = logging.getLogger(__name__)
 _WATCH_S = 0.1  # how long one wait of the watcher blocks its thread
 _MAX_NOTIFICATIONS = 64
+_MAX_TEXT = 1000  # of a notification
+_LEASE_PARTS = 10  # how often the owner's silence is looked at in a lease
 _T = TypeVar("_T")
 
 
@@ -27,11 +31,14 @@ class OrderError(RuntimeError):
 
 
 class Node:
-    """One emulator or receiver. All calls from one event loop; the engine's calls run on threads, one order at a time."""
+    """One emulator or receiver. All calls from one event loop; the engine's calls run on threads, one order at a time. `lease_s`: how long the
+    node serves an owner of whom nothing is heard; 0: for ever."""
 
-    def __init__(self, name: str, role: str, factory: EngineFactory) -> None:
+    def __init__(self, name: str, role: str, factory: EngineFactory, lease_s: float = 0.0) -> None:
         self.name = name
         self.role = role
+        self._ownership = Ownership(name, lease_s)
+        self._lease: asyncio.Task[None] | None = None
         self._factory = factory
         self._engine: Engine | None = None
         self._state = RunState.idle
@@ -59,8 +66,19 @@ class Node:
             else:
                 destination = counters
         return Status(
-            self.name, self.role, self._state.value, self._message, source, destination, tuple(self._notifications)
+            node=self.name,
+            role=self.role,
+            state=self._state.value,
+            message=self._message,
+            holder=self._ownership.holder,
+            source=source,
+            destination=destination,
+            notifications=tuple(self._notifications),
         )
+
+    def is_owner(self, order: Telegram) -> bool:
+        """Whether the node belongs to who gives this order."""
+        return isinstance(order, telegram.Order) and self._ownership.is_owner(order.owner)
 
     async def obey(self, order: Telegram) -> Telegram:
         """The answer to a telegram: Capabilities, Configured, Status or Fault. Never raises."""
@@ -69,12 +87,15 @@ class Node:
                 case telegram.GetCapabilities():
                     return self.capabilities()
                 case telegram.GetStatus():
+                    if self._ownership.is_owner(order.owner):
+                        self._ownership.renew()
                     return self.status()
                 case telegram.Notify():
                     self._notify(order.what, f"{order.node}: {order.text}")
                     return self.status()
                 case (
-                    telegram.Configure()
+                    telegram.Claim()
+                    | telegram.Configure()
                     | telegram.Arm()
                     | telegram.Start()
                     | telegram.Pause()
@@ -84,6 +105,7 @@ class Node:
                     | telegram.Reset()
                 ):
                     async with self._orders:
+                        self._ownership.check(order)
                         return await self._carry_out(order)
                 case _:
                     return self.fault("telegram", f"{type(order).__name__} is an answer; {self.name} takes orders")
@@ -116,11 +138,15 @@ class Node:
         """Ends the engine and gives everything back; bounded by the deadlines of Abort and Reset."""
         async with self._orders:
             await self._reset()
+            if self._lease is not None:
+                self._lease.cancel()
 
     # ---- orders -----------------------------------------------------------------------------------------------------------------
 
     async def _carry_out(self, order: Telegram) -> Telegram:
         name = type(order).__name__
+        if isinstance(order, telegram.Claim):
+            return await self._claim(order)
         transition = check_transition(self.name, self._state, name)
         if isinstance(order, telegram.Reset):
             await self._reset()
@@ -168,9 +194,32 @@ class Node:
             )
         self._notifications.clear()
         self._message = ""
-        self._engine = await self._bounded("Configure", transition, lambda: self._factory.make(order))
+        claimed = bool(order.owner) and not self._ownership.owned
+        if claimed:
+            self._own(order.owner, f"run {order.name}")
+        try:
+            self._engine = await self._bounded("Configure", transition, lambda: self._factory.make(order))
+        except Exception:
+            if claimed:
+                self._ownership.free()
+            raise
         self._state = transition.target
         return self._engine.configured(self.name)
+
+    async def _claim(self, order: telegram.Claim) -> Telegram:
+        if not order.owner:
+            raise OrderError("telegram", f"{self.name}: Claim needs an owner")
+        if not self._ownership.owned:
+            check_transition(self.name, self._state, "Claim")
+            if self._state is not RunState.idle:  # what an earlier run left
+                await self._reset()
+            self._own(order.owner, order.holder)
+        return self.status()
+
+    def _own(self, owner: str, holder: str) -> None:
+        self._ownership.take(owner, holder)
+        if self._ownership.lease_s > 0 and (self._lease is None or self._lease.done()):
+            self._lease = asyncio.create_task(self._watch_lease())
 
     async def _bounded(self, name: str, transition: Transition, call: Callable[[], _T]) -> _T:
         """Runs an engine's call on a thread; the node is in fault when it does not end in time."""
@@ -183,6 +232,7 @@ class Node:
             raise OrderError("deadline", text) from None
 
     async def _reset(self) -> None:
+        self._ownership.free()
         await self._end_watch()
         engine, self._engine = self._engine, None
         if engine is not None:
@@ -219,6 +269,28 @@ class Node:
                 self._notify("overrun", f"{overruns} images of DTPs came while their slot was not free")
         self._notify("finished", f"after {counters.elapsed_s:.3f} s")
 
+    async def _watch_lease(self) -> None:
+        """Notices that the owner is gone, and gives the node back: files are completed as by Abort."""
+        part_s = self._ownership.lease_s / _LEASE_PARTS
+        while self._ownership.owned:
+            await asyncio.sleep(part_s)
+            if self._orders.locked():  # an order of the owner is carried out; it is heard when it has its answer
+                self._ownership.renew()
+                continue
+            self._ownership.pass_time(part_s)
+            if self._ownership.abandoned:
+                async with self._orders:
+                    await self._end_abandoned()
+
+    async def _end_abandoned(self) -> None:
+        if not self._ownership.abandoned:  # it was heard while this waited
+            return
+        text = f"{self._ownership.holder} was not heard for {self._ownership.lease_s:g} s: its run is aborted, the node is free"
+        _log.warning("%s: %s", self.name, text)
+        with contextlib.suppress(OrderError):  # the node is then in fault, and says so
+            await self._reset()
+            self._message = text
+
     async def _end_watch(self) -> None:
         # not cancelled: its thread must have left the engine before the engine's sockets and memory can go
         watcher, self._watcher = self._watcher, None
@@ -233,4 +305,4 @@ class Node:
 
     def _notify(self, what: str, text: str) -> None:
         if len(self._notifications) < _MAX_NOTIFICATIONS:
-            self._notifications.append(Notify(self.name, what, text))
+            self._notifications.append(Notify(self.name, what, text[:_MAX_TEXT]))

@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
-import ipaddress
 import json
 import os
+import resource
 import signal
 import socket
+import ssl
 import sys
 import threading
 from collections.abc import Callable
@@ -15,20 +16,25 @@ from pathlib import Path
 
 import uvicorn
 
+from rashpa.control.grant import Grant
+from rashpa.node.access import Access, is_loopback
 from rashpa.node.engine import EngineFactory
+from rashpa.node.gate import HEADER_BYTES, KEEP_S, MOST, Gate
 from rashpa.node.node import Node
+from rashpa.node.serve_error import ServeError
 from rashpa.node.server import NodeApp
+from rashpa.node.tls import tls_context
 
 _CLOSE_S = 12.0  # Abort and Reset have 10 s
-
-
-class ServeError(RuntimeError):
-    """The node cannot be started this way; the text says what to change."""
+_BACKLOG = 128
+_FEWEST_FILES = 128
+_SHARE = 4  # connections get a quarter of the files that may be open, the data path and the output the rest
 
 
 @dataclass(frozen=True)
 class Listen:
-    """Where a node listens. Addresses other than loopback need a token and TLS. Port 0: any free one."""
+    """Where a node listens. Addresses other than loopback need a token and TLS. Port 0: any free one. `aliases`: other names by which it is
+    addressed."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -36,6 +42,8 @@ class Listen:
     certificate: Path | None = None
     key: Path | None = None
     with_parent: bool = False  # ends when stdin is closed, that is, when the process that started it ends
+    lease_s: float = 10.0  # how long it serves a manager that is silent; not with a parent, whose end is seen
+    aliases: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raises ServeError when it is not safe or not possible."""
@@ -44,20 +52,16 @@ class Listen:
         for path in (self.certificate, self.key):
             if path is not None and not path.is_file():
                 raise ServeError(f"{path}: no such file; TLS needs a certificate and its key in PEM")
-        if not _is_loopback(self.host) and not (self.token and self.certificate):
+        if not is_loopback(self.host) and not (self.token and self.certificate):
             raise ServeError(
                 f"{self.host} is not a loopback address: other machines could give orders. Set a token (RASHPA_TOKEN) and TLS "
                 "(--certificate, --key), or listen on 127.0.0.1"
             )
 
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    def access(self) -> Access:
+        """Who may talk to the node."""
+        names = {self.host, socket.gethostname(), *self.aliases}
+        return Access(self.token, names, is_loopback(self.host))
 
 
 def _socket_of(listen: Listen) -> socket.socket:
@@ -77,33 +81,64 @@ def _socket_of(listen: Listen) -> socket.socket:
     return taken
 
 
+def read_grant() -> Grant:
+    """What `rashpa run` has to say to a node that it has started, on standard input. ServeError when there is nothing."""
+    try:
+        # not sys.stdin, which would read on: the end of the parent is awaited there
+        line = b""
+        while not line.endswith(b"\n") and (byte := os.read(0, 1)):
+            line += byte
+        return Grant.of_line(line)
+    except (OSError, ValueError):
+        raise ServeError("--of-run is for `rashpa run`, which says on standard input what the node may do") from None
+
+
+def open_files() -> int:
+    """How many files the process may have open, raised to what it may ask for. ServeError when that is too few to serve."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if hard < _FEWEST_FILES:
+        raise ServeError(f"only {hard} files may be open at once, a node needs {_FEWEST_FILES}; raise `ulimit -n`")
+    return hard
+
+
 def serve_node(role: str, name: str, factory: EngineFactory, listen: Listen, version: str) -> None:
     """Serves until SIGTERM, SIGINT or, `with_parent`, the end of the parent. Prints one line of JSON {"node", "role", "url"} when it can take
     telegrams. ServeError before that."""
     listen.check()
+    secure = tls_context(listen.certificate, listen.key) if listen.certificate and listen.key else None
+    most = min(MOST, open_files() // _SHARE)
     taken = _socket_of(listen)
     try:
-        asyncio.run(_serve(role, name, factory, listen, version, taken))
+        asyncio.run(_serve(role, name, factory, listen, version, taken, secure, most))
     finally:
         taken.close()
 
 
 async def _serve(
-    role: str, name: str, factory: EngineFactory, listen: Listen, version: str, taken: socket.socket
+    role: str,
+    name: str,
+    factory: EngineFactory,
+    listen: Listen,
+    version: str,
+    taken: socket.socket,
+    secure: ssl.SSLContext | None,
+    most: int,
 ) -> None:
-    node = Node(name, role, factory)
+    node = Node(name, role, factory, 0.0 if listen.with_parent else listen.lease_s)
     config = uvicorn.Config(
-        NodeApp(node, version, listen.token).starlette(),
-        log_level="warning",
+        NodeApp(node, version, listen.access()).starlette(),
+        log_level="error",  # a warning for each stranger's nonsense would fill the disk
         access_log=False,
         lifespan="off",
-        ssl_certfile=listen.certificate,
-        ssl_keyfile=listen.key,
+        ws="none",
+        timeout_keep_alive=int(KEEP_S),
+        h11_max_incomplete_event_size=HEADER_BYTES,
         timeout_graceful_shutdown=1,
     )
     host, port = taken.getsockname()[:2]
     url = f"{'https' if listen.certificate else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
-    server = _NodeServer(config, json.dumps({"node": name, "role": role, "url": url}))
+    server = _NodeServer(config, json.dumps({"node": name, "role": role, "url": url}), secure, most)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.end)
@@ -115,11 +150,13 @@ async def _serve(
 
 
 class _NodeServer(uvicorn.Server):
-    """Says when it is ready, and leaves the signals to the node."""
+    """Says when it is ready, leaves the signals to the node, and its connections to the gate."""
 
-    def __init__(self, config: uvicorn.Config, announcement: str) -> None:
+    def __init__(self, config: uvicorn.Config, announcement: str, secure: ssl.SSLContext | None, most: int) -> None:
         super().__init__(config)
         self._announcement = announcement
+        self._gate = Gate(config, self.server_state, secure, most)
+        self._accepting: list[asyncio.Task[None]] = []
 
     def end(self) -> None:
         """Ends serve(); from the loop's thread."""
@@ -129,10 +166,20 @@ class _NodeServer(uvicorn.Server):
         return contextlib.nullcontext()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            sys.stdout.write(f"{self._announcement}\n")
-            sys.stdout.flush()
+        self.servers = []
+        for taken in sockets or []:
+            taken.listen(_BACKLOG)
+            taken.setblocking(False)
+            self._accepting.append(asyncio.create_task(self._gate.serve(taken)))
+        self.started = True
+        sys.stdout.write(f"{self._announcement}\n")
+        sys.stdout.flush()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for accepting in self._accepting:
+            accepting.cancel()
+        await asyncio.gather(*self._accepting, return_exceptions=True)
+        await super().shutdown(sockets)
 
 
 def _watch_parent(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-import hmac
+import threading
 from collections.abc import Awaitable, Callable
 
 from starlette.applications import Starlette
@@ -13,6 +13,7 @@ from starlette.routing import Route
 from rashpa.control import telegram_xml
 from rashpa.control.telegram import Fault, Telegram
 from rashpa.control.telegram_xml import CONTENT_TYPE, MAX_BYTES, TelegramError
+from rashpa.node.access import Access, AccessError
 from rashpa.node.metrics import NodeMetrics
 from rashpa.node.node import Node
 from rashpa.node.preview import png_of
@@ -28,6 +29,9 @@ _HTTP_OF_FAULT = {
     "internal": 500,
 }
 Endpoint = Callable[[Request], Awaitable[Response]]
+_SHORT_BYTES = 16 << 10
+_MAX_TEXT = 2000
+_ONE_AT_A_TIME = threading.Lock()  # long telegrams share one processor, however many come
 _TABLES = ("fates", "completeness", "decisions")
 
 
@@ -36,11 +40,11 @@ class _TooLargeError(Exception):
 
 
 class NodeApp:
-    """The endpoints of one node. With a token, every request but /healthz needs `Authorization: Bearer <token>`."""
+    """The endpoints of one node. Every request but that for /healthz must have the right to be answered."""
 
-    def __init__(self, node: Node, version: str, token: str = "") -> None:
+    def __init__(self, node: Node, version: str, access: Access | None = None) -> None:
         self._node = node
-        self._token = token
+        self._access = access or Access()
         self._metrics = NodeMetrics(node.status, version)
 
     def starlette(self) -> Starlette:
@@ -60,20 +64,33 @@ class NodeApp:
 
     def _guarded(self, endpoint: Endpoint) -> Endpoint:
         async def checked(request: Request) -> Response:
-            given = request.headers.get("authorization", "").encode()
-            if self._token and not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
-                text = f"{self._node.name}: this node needs its bearer token; give it with nodes.token or RASHPA_TOKEN"
-                return _answer(self._node.fault("denied", text))
+            try:
+                self._access.check(request.headers)
+            except AccessError as error:
+                return self._denied(error)
+            if self._access.token:
+                _trust(request)
             return await endpoint(request)
 
         return checked
 
     async def _take_telegram(self, request: Request) -> Response:
         try:
-            order = telegram_xml.decode(await _body_of(request))
+            self._access.check_telegram(request.headers)
+            body = await _body_of(request)
+            # a long one must not keep the others waiting
+            order = telegram_xml.decode(body) if len(body) < _SHORT_BYTES else await asyncio.to_thread(_decode, body)
+        except AccessError as error:
+            return self._denied(error)
         except (TelegramError, _TooLargeError) as error:
-            return _answer(self._node.fault("telegram", f"{self._node.name}: {error}"))
-        return _answer(await self._node.obey(order))
+            return _answer(self._node.fault("telegram", f"{self._node.name}: {error}"[:_MAX_TEXT]))
+        answer = await self._node.obey(order)
+        if self._node.is_owner(order):
+            _trust(request)
+        return _answer(answer)
+
+    def _denied(self, error: AccessError) -> Response:
+        return _answer(self._node.fault("denied", f"{self._node.name}: {error}"), error.status)
 
     async def _capabilities(self, _: Request) -> Response:
         return JSONResponse(dataclasses.asdict(self._node.capabilities()))
@@ -109,9 +126,22 @@ class NodeApp:
             return PlainTextResponse(str(error.args[0]), 404)
 
 
-def _answer(message: Telegram) -> Response:
-    status = _HTTP_OF_FAULT[message.code] if isinstance(message, Fault) else 200
+def _answer(message: Telegram, status: int = 200) -> Response:
+    if isinstance(message, Fault) and status == 200:
+        status = _HTTP_OF_FAULT[message.code]
     return Response(telegram_xml.encode(message), status, media_type=CONTENT_TYPE)
+
+
+def _trust(request: Request) -> None:
+    """The connection is of somebody who may give orders: it is not given up for strangers."""
+    visitor = request.scope.get("visitor")
+    if visitor is not None:
+        visitor.trust()
+
+
+def _decode(body: bytes) -> Telegram:
+    with _ONE_AT_A_TIME:
+        return telegram_xml.decode(body)
 
 
 async def _body_of(request: Request) -> bytes:

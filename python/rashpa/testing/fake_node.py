@@ -2,14 +2,14 @@
 
 import sys
 
-from rashpa.node.serve import Listen, serve_node
+from rashpa.node.serve import Listen, read_grant, serve_node
 from rashpa.testing.fake_engine import FakeFactory
 
 
 def main() -> None:
-    """Serves on any free port until its stdin is closed."""
+    """Serves on any free port until its stdin is closed; the grant comes there first."""
     role, name = sys.argv[1], sys.argv[-1]
-    serve_node(role, name, FakeFactory(role), Listen(with_parent=True), "fake")
+    serve_node(role, name, FakeFactory(role), Listen(token=read_grant().token, with_parent=True), "fake")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ from pathlib import Path
 from rashpa.control import telegram as t
 from rashpa.control.telegram_xml import encode
 
+_OWNER = "3f6c0a52d1e94b7f8a2b5c6d7e8f9012"
+
 
 def telegram_samples() -> dict[str, t.Telegram]:
     """By file name without .xml."""
@@ -27,19 +29,22 @@ def telegram_samples() -> dict[str, t.Telegram]:
             (t.Link("roce", 3000000000, (1024, 4096)),),
             (t.Unit("cpu", True, "2 processors"), t.Unit("cuda", False, "no CUDA device")),
         ),
-        "configure_source": t.Configure(7, "first light", source=_source(placement, receiver_end)),
-        "configure_destination": t.Configure(7, "first light", destination=_destination()),
+        "claim": t.Claim("run first_light of alice@beamline", owner=_OWNER),
+        "configure_source": t.Configure(7, "first_light", source=_source(placement, receiver_end), owner=_OWNER),
+        "configure_destination": t.Configure(7, "first_light", destination=_destination()),
         "configured": t.Configured("receiver", (receiver_end,), (placement,)),
         "arm": t.Arm((emulator_end,)),
-        "start": t.Start(),
+        "start": t.Start(owner=_OWNER),
         "pause": t.Pause(),
         "resume": t.Resume(),
         "stop": t.Stop(),
-        "abort": t.Abort(),
+        "abort": t.Abort(force=True),
         "reset": t.Reset(),
         "get_status": t.GetStatus(),
         "status_idle": t.Status("emulator", "emulator", "idle"),
-        "status_emulator": t.Status("emulator", "emulator", "running", source=_source_status()),
+        "status_emulator": t.Status(
+            "emulator", "emulator", "running", holder="run first_light of alice@beamline", source=_source_status()
+        ),
         "status_receiver": t.Status(
             "receiver",
             "receiver",

@@ -1,5 +1,6 @@
 import asyncio
 import os
+import re
 import signal
 import socket
 import sys
@@ -11,11 +12,13 @@ import httpx
 import pytest
 
 from rashpa.control import telegram
+from rashpa.control.grant import Grant, grant_of
 from rashpa.control.local_node import LocalNode
 from rashpa.control.manager import Manager
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.telegram_xml import encode
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process, transports_of
@@ -162,7 +165,10 @@ def test_a_node_that_somebody_else_uses_is_left_alone(tmp_path: Path) -> None:
         return second
 
     outcome = asyncio.run(occupy_and_run())
-    assert outcome.problem == "receiver is running for somebody else; wait, or send it Abort and Reset"
+    assert outcome.refused
+    assert re.match(
+        r"receiver belongs to run test of \S+@\S+ \(process \d+\); Claim of others is refused", outcome.problem
+    )
 
 
 def test_a_node_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -235,10 +241,80 @@ def test_an_interrupt_ends_both_nodes_and_names_the_first_missing_image(tmp_path
             os.kill(pid, 0)
 
 
+def test_nobody_else_gives_orders_to_the_nodes_of_a_run_and_its_token_is_nowhere_to_be_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RASHPA_TOKEN", "of-the-site")
+    plan = plan_of(tmp_path, **ENDLESS)  # type: ignore[arg-type]
+    paths = ("status", "capabilities", "metrics", "preview?buffer=full", "books?table=decisions&buffer=full")
+    seen: list[int] = []
+
+    def strike(manager: Manager) -> None:
+        for local in manager.local_nodes.values():
+            form = {"content-type": "application/x-www-form-urlencoded"}
+            abort = encode(telegram.Abort(force=True))
+            seen.append(httpx.post(f"{local.url}/telegram", content=abort, headers=form).status_code)
+            for token in ("x", "of-the-site", "wrong"):
+                given = {"content-type": "application/xml", "authorization": f"Bearer {token}"}
+                seen.append(httpx.post(f"{local.url}/telegram", content=abort, headers=given).status_code)
+                seen.extend(httpx.get(f"{local.url}/{path}", headers=given).status_code for path in paths)
+            assert httpx.get(f"{local.url}/healthz").json()["state"] == "running"
+            process = Path(f"/proc/{local.pid}")
+            for where in ("cmdline", "environ"):
+                assert manager._local_token.encode() not in (process / where).read_bytes()
+            assert b"RASHPA_TOKEN" not in (process / "environ").read_bytes()
+        manager.interrupt()
+
+    outcome, _ = _run_and_strike(plan, strike)
+    assert outcome.interrupted
+    assert set(seen) == {401}
+    assert len(seen) == 2 * (1 + 3 * 6)
+
+
+def test_a_node_is_granted_what_the_run_file_names_and_nothing_else(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    for role, write in (("emulator", ()), ("receiver", (str(Path("out").resolve()),))):
+        assert grant_of(plan, role, "secret") == Grant("secret", (), write)
+    (tmp_path / "frames").mkdir()
+    names = [tmp_path / "frames" / "one.bin", tmp_path / "pedestal.npz", tmp_path / "gain.npy"]
+    for name in names:
+        name.write_bytes(b"")
+    text = (tmp_path / "run.toml").read_text()
+    recorded = """\
+[dataset]
+kind = "files"
+files = [["frames/one.bin"], ["frames/../frames/one.bin"]]
+width = 64
+height = 32
+[dataset.calibration]
+pedestal = ["pedestal.npz:p", "pedestal.npz:p"]
+gain = ["gain.npy", "gain.npy"]
+[link]
+"""
+    (tmp_path / "run.toml").write_text(re.sub(r"\[dataset\].*\[link\]\n", recorded, text, flags=re.DOTALL))
+    grant = grant_of(load_plan(tmp_path / "run.toml"), "emulator", "secret")
+    assert grant.read == tuple(sorted(map(str, names)))
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "module0_raw.npy").symlink_to(names[0])
+    folder = '[dataset]\nkind = "directory"\npath = "set"\n[link]\n'
+    (tmp_path / "run.toml").write_text(re.sub(r"\[dataset\].*\[link\]\n", folder, text, flags=re.DOTALL))
+    grant = grant_of(load_plan(tmp_path / "run.toml"), "emulator", "secret")
+    assert grant.read == (str(names[0]), str(tmp_path / "set"))
+
+
+def test_a_url_without_a_port_is_explained(tmp_path: Path) -> None:
+    for url, hint in (
+        ("http://127.0.0.1", "port 80 is asked; a node prints its URL with its port when it starts"),
+        ("https://127.0.0.1", "port 443 is asked"),
+    ):
+        outcome = asyncio.run(Manager(plan_of(tmp_path, f'[nodes]\nreceiver = "{url}"\n'), command=fake_command).run())
+        assert hint in outcome.problem
+
+
 def test_a_node_that_does_not_start_says_why() -> None:
     command = (sys.executable, "-c", "import sys; sys.exit('no luck today')")
     with pytest.raises(NodeError, match="receiver did not start; it said: no luck today"):
-        asyncio.run(LocalNode.start("receiver", command))
+        asyncio.run(LocalNode.start("receiver", command, Grant("secret")))
 
 
 def test_an_answer_that_is_no_telegram_is_explained() -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rashpa.node.serve import Listen, ServeError, serve_node
+from rashpa.control.grant import Grant
+from rashpa.node.serve import Listen, serve_node
+from rashpa.node.serve_error import ServeError
 from rashpa.testing.fake_engine import FakeFactory
 
 COMMAND = [sys.executable, "-m", "rashpa.testing.fake_node", "receiver"]
@@ -52,6 +54,9 @@ def node() -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
+        assert process.stdin is not None
+        process.stdin.write(Grant("secret").line())
+        process.stdin.flush()
         line = process.stdout.readline()
         try:
             assert line, process.stderr.read().decode()

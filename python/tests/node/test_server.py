@@ -9,18 +9,23 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rashpa.control import telegram
 from rashpa.control.telegram_xml import MAX_BYTES, decode, encode
+from rashpa.node.access import Access
 from rashpa.node.node import Node
 from rashpa.node.server import NodeApp
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.telegram_samples import telegram_samples
 
+XML = {"content-type": "application/xml"}
 
-def ask(work: Callable[[httpx.AsyncClient], Awaitable[None]], token: str = "", configured: bool = True) -> None:
+
+def ask(
+    work: Callable[[httpx.AsyncClient], Awaitable[None]], access: Access | None = None, configured: bool = True
+) -> None:
     async def asked() -> None:
         node = Node("r", "receiver", FakeFactory("receiver"))
         if configured:
             await node.obey(telegram_samples()["configure_destination"])
-        transport = httpx.ASGITransport(NodeApp(node, "1.2", token).starlette())
+        transport = httpx.ASGITransport(NodeApp(node, "1.2", access or Access()).starlette())
         async with httpx.AsyncClient(transport=transport, base_url="http://node") as client:
             await work(client)
         await node.close()
@@ -30,7 +35,7 @@ def ask(work: Callable[[httpx.AsyncClient], Awaitable[None]], token: str = "", c
 
 def test_telegrams_are_answered_with_telegrams_and_the_http_status_of_their_fault() -> None:
     async def work(client: httpx.AsyncClient) -> None:
-        answer = await client.post("/telegram", content=encode(telegram.GetStatus()))
+        answer = await client.post("/telegram", content=encode(telegram.GetStatus()), headers=XML)
         assert answer.status_code == 200
         assert answer.headers["content-type"] == "application/xml"
         status = decode(answer.content)
@@ -42,7 +47,7 @@ def test_telegrams_are_answered_with_telegrams_and_the_http_status_of_their_faul
             (b'<!DOCTYPE a [<!ENTITY x "y">]><a/>', 400),
             (b" " * (MAX_BYTES + 1), 400),
         ):
-            refused = await client.post("/telegram", content=content)
+            refused = await client.post("/telegram", content=content, headers=XML)
             assert refused.status_code == code
             assert isinstance(decode(refused.content), telegram.Fault)
         assert (await client.get("/telegram")).status_code == 405
@@ -65,7 +70,78 @@ def test_without_its_token_a_node_says_only_that_it_lives() -> None:
         assert (await client.post("/telegram", content=encode(telegram.Reset()))).status_code == 401
         assert (await client.get("/healthz")).json() == {"node": "r", "state": "configured"}
 
-    ask(work, token="secret")
+    ask(work, Access("secret"))
+
+
+OPEN = ("/status", "/capabilities", "/metrics", "/preview?buffer=full", "/books?table=decisions&buffer=full")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain", "text/xml", "", "application/xmlx"],
+)
+def test_a_form_of_a_web_page_is_no_telegram(kind: str) -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        headers = {"content-type": kind} if kind else {}
+        refused = await client.post("/telegram", content=encode(telegram.Reset()), headers=headers)
+        assert refused.status_code == 415
+        fault = decode(refused.content)
+        assert isinstance(fault, telegram.Fault)
+        assert "a telegram has Content-Type: application/xml" in fault.text
+        assert (await client.get("/healthz")).json()["state"] == "configured"
+
+    ask(work)
+
+
+def test_an_xml_type_with_a_character_set_is_taken() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        headers = {"content-type": "Application/XML; charset=utf-8"}
+        assert (
+            await client.post("/telegram", content=encode(telegram.GetStatus()), headers=headers)
+        ).status_code == 200
+
+    ask(work)
+
+
+def test_what_a_page_in_a_browser_sends_is_refused() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        for origin in ("http://evil.example", "null", "http://127.0.0.1:4780"):
+            for path in OPEN:
+                assert (await client.get(path, headers={"origin": origin})).status_code == 403
+            telegrams = await client.post(
+                "/telegram", content=encode(telegram.GetStatus()), headers={**XML, "origin": origin}
+            )
+            assert telegrams.status_code == 403
+
+    ask(work)
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback", "status"),
+    [
+        ("127.0.0.1:4780", True, 200),
+        ("127.3.2.1", True, 200),
+        ("localhost:9", True, 200),
+        ("[::1]:4780", True, 200),
+        ("detector", True, 200),
+        ("DETECTOR:80", True, 200),
+        ("evil.example:4780", True, 403),
+        ("127.0.0.1.evil.example", True, 403),
+        ("0.0.0.0:4780", True, 403),
+        ("192.168.1.5:4780", True, 403),
+        ("192.168.1.5:4780", False, 200),
+        ("evil.example", False, 403),
+        ("[", True, 403),
+    ],
+)
+def test_a_request_under_a_foreign_name_is_refused(host: str, loopback: bool, status: int) -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        for path in OPEN:
+            assert (await client.get(path, headers={"host": host})).status_code == status
+        telegrams = await client.post("/telegram", content=encode(telegram.GetStatus()), headers={**XML, "host": host})
+        assert telegrams.status_code == status
+
+    ask(work, Access(names=["detector"], loopback=loopback))
 
 
 def test_status_and_capabilities_are_json_too() -> None:

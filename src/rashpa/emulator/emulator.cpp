@@ -142,11 +142,12 @@ std::vector<link::roce::Endpoint> Emulator::endpoints() const {
 }
 
 void Emulator::start() {
-  if (started_) throw StateError("emulator: already started; reset it first");
-  started_ = true;
-  start_ns_ = now_ns() + kStartDelayNs;
+  std::int64_t not_yet = 0;
+  const std::int64_t start_ns = now_ns() + kStartDelayNs;
+  if (!start_ns_.compare_exchange_strong(not_yet, start_ns))
+    throw StateError("emulator: already started; reset it first");
   const std::uint64_t tai = tai_ns() + static_cast<std::uint64_t>(kStartDelayNs);
-  for (auto& player : players_) player->start(start_ns_, tai);
+  for (auto& player : players_) player->start(start_ns, tai);
 }
 
 void Emulator::pause(bool paused) {
@@ -154,6 +155,7 @@ void Emulator::pause(bool paused) {
 }
 
 void Emulator::stop() noexcept {
+  const std::lock_guard lock(stopping_);
   for (auto& player : players_) player->request_stop();
   for (auto& player : players_) player->join();
 }
@@ -171,7 +173,7 @@ bool Emulator::wait(double timeout_s) const {
 Status Emulator::status() const {
   Status status;
   for (const auto& player : players_) status.dtps.push_back(player->dtp().stats());
-  if (started_) {
+  if (const std::int64_t start_ns = start_ns_.load(); start_ns != 0) {
     const bool done = wait(0);
     if (done && end_ns_.load() == 0) end_ns_.store(now_ns());
     bool whole = done;
@@ -180,7 +182,7 @@ Status Emulator::status() const {
       whole = whole && dtp.images_sent + dtp.images_skipped + dtp.images_dead == config_.dtps[i].dtp.images;
     }
     status.state = !done ? State::running : whole ? State::finished : State::stopped;
-    status.elapsed_s = static_cast<double>((end_ns_.load() != 0 ? end_ns_.load() : now_ns()) - start_ns_) * 1e-9;
+    status.elapsed_s = static_cast<double>((end_ns_.load() != 0 ? end_ns_.load() : now_ns()) - start_ns) * 1e-9;
   }
   return status;
 }

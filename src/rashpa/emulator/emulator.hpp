@@ -1,6 +1,8 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -76,7 +78,7 @@ class Emulator {
   /// Starts all DTPs at the same instant. Throws StateError when already started.
   void start();
   void pause(bool paused);
-  /// Ends all threads within a second; idempotent.
+  /// Ends all threads within a second; idempotent. Any thread; a call that finds another one at it waits for it.
   void stop() noexcept;
   /// True when all DTPs are done within `timeout_s`.
   [[nodiscard]] bool wait(double timeout_s) const;
@@ -92,9 +94,9 @@ class Emulator {
   Config config_;
   std::unique_ptr<link::SourceLinks> links_;
   std::vector<std::unique_ptr<Player>> players_;
-  std::int64_t start_ns_ = 0;
+  std::atomic<std::int64_t> start_ns_{0};  ///< 0: not started
   mutable std::atomic<std::int64_t> end_ns_{0};
-  bool started_ = false;
+  std::mutex stopping_;
 };
 
 }  // namespace rashpa::emulator

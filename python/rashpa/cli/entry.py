@@ -1,0 +1,30 @@
+"""Where the command `rashpa` begins: an interrupt ends it without a traceback, from here on."""
+
+import os
+import signal
+import sys
+from types import FrameType
+
+INTERRUPTED = 130
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    os._exit(INTERRUPTED)
+
+
+def main() -> None:
+    """The console script."""
+    # while the commands are imported there is no node and no file yet to be put in order
+    signal.signal(signal.SIGINT, _end)
+    from rashpa.cli.main import app
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        app()
+    finally:
+        sys.stdout.flush()
+        signal.signal(signal.SIGINT, _end)  # all is done; what the interpreter still puts away needs nobody
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""What `rashpa run` gives a node that it starts: a token, and where it may read and write. It goes through the node's standard input: other
+users see command lines, and files would be left behind."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rashpa.control.dataset_check import files_of, resolved_dataset
+from rashpa.control.run_plan import Plan
+from rashpa.control.token import checked_token
+
+
+@dataclass(frozen=True)
+class Grant:
+    """One line of JSON."""
+
+    token: str
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+
+    def line(self) -> bytes:
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+    @classmethod
+    def of_line(cls, line: bytes) -> "Grant":
+        """ValueError when it is none."""
+        values = json.loads(line)
+        try:
+            return cls(checked_token(str(values["token"]), "token"), tuple(values["read"]), tuple(values["write"]))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no grant: {error}") from None
+
+
+def grant_of(plan: Plan, role: str, token: str) -> Grant:
+    """What the run file names, and nothing else: the dataset, and for a receiver the output folder."""
+    named = [path for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))]
+    # a dataset's folder may hold links to where its files really lie
+    inside = [entry for path in named if path.is_dir() for entry in path.iterdir()]
+    read = {str(path.resolve()) for path in (*named, *inside)}
+    write = (str(Path(plan.file.run.output).resolve()),) if role == "receiver" else ()
+    return Grant(token, tuple(sorted(read)), write)

@@ -1,0 +1,71 @@
+"""What an order says of a kernel or a sink, checked as strictly as the run file: a telegram's parameters are JSON, of which the schema knows nothing."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from rashpa.control import run_file
+from rashpa.control.run_file import Section
+
+Text = Annotated[str, Field(max_length=4096)]
+Pixels = Annotated[int, Field(ge=0, le=2**21)]
+
+
+class ModulePlace(Section):
+    """The rectangle around what a buffer holds of a module."""
+
+    name: Text
+    x: Pixels
+    y: Pixels
+    width: Pixels
+    height: Pixels
+
+
+class DtpPlace(Section):
+    """Where the pixels of a DTP lie in the buffer's image."""
+
+    id: int = Field(ge=0, le=255)
+    module: int = Field(ge=0, le=255)
+    x: Pixels
+    y: Pixels
+    width: Pixels
+    height: Pixels
+
+
+class FileMetadata(Section):
+    """What the output file says of the experiment; names and units as in src/rashpa/sink/nxmx_metadata.hpp."""
+
+    detector_name: Text
+    description: Text
+    instrument_name: Text
+    source_name: Text
+    sample_name: Text
+    distance_m: float
+    beam_center_x: float
+    beam_center_y: float
+    energy_kev: float
+    wavelength_angstrom: float
+    pixel_size_m: float
+    sensor_material: Text
+    sensor_thickness_m: float
+    count_time_s: float
+    frame_time_s: float
+    bit_depth_readout: int = Field(ge=0, le=64)
+    labels: list[Text] = Field(max_length=64)
+    modules: list[ModulePlace] = Field(max_length=256)
+    dtps: list[DtpPlace] = Field(max_length=256)
+    receiver: Text
+
+
+class Hdf5Order(run_file.Hdf5Sink):
+    """The sink hdf5 as a receiver is told of it."""
+
+    prefix: str = Field(max_length=4096)
+    existing: Literal["refuse", "replace"]
+    metadata: FileMetadata
+
+
+SinkOrder: TypeAdapter[Hdf5Order | run_file.MemorySink | run_file.NullSink] = TypeAdapter(
+    Annotated[Hdf5Order | run_file.MemorySink | run_file.NullSink, Field(discriminator="kind")]
+)
+KernelOrder: TypeAdapter[run_file.Kernel] = TypeAdapter(run_file.Kernel)

@@ -1,0 +1,184 @@
+"""Lets connections in: so many at a time, each for so long before it has asked something whole. Who may give orders always gets in.
+
+The sockets of strangers come out of the same number of open files as those of the data path, and as the output files; so the gate, not the
+event loop's server, accepts them, and a connection counts from there on, before any TLS handshake.
+"""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Callable
+
+import h11
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+REQUEST_S = 5.0  # for TLS, and for each request from its first byte to its last
+KEEP_S = 30.0  # how long an unused connection is kept
+MOST = 64  # connections
+HEADER_BYTES = 16 << 10
+_PAUSE_S = 0.05  # after the kernel had no file left for a connection
+
+
+class Visitor:
+    """One connection, from its acceptance on."""
+
+    def __init__(self, accepted: socket.socket) -> None:
+        self.trusted = False
+        self._socket = accepted
+        self._protocol: Http | None = None
+        self.opening: asyncio.Task[None] | None = None
+
+    def trust(self) -> None:
+        self.trusted = True
+
+    def met(self, protocol: "Http") -> None:
+        """TLS, if any, is through."""
+        self._protocol = protocol
+
+    @property
+    def is_met(self) -> bool:
+        return self._protocol is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether it has asked something and not got all of the answer."""
+        cycle = self._protocol.cycle if self._protocol is not None else None
+        return cycle is not None and not cycle.response_complete
+
+    def send_away(self) -> None:
+        """Closes the connection at once."""
+        if self._protocol is not None:
+            self._protocol.transport.abort()
+        elif self.opening is not None:
+            self.opening.cancel()
+        with contextlib.suppress(OSError):  # a handshake would otherwise be waited for
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+
+class Gate:
+    """Accepts connections for the server of `config`, at most `most` of them."""
+
+    def __init__(self, config: Config, state: ServerState, secure: ssl.SSLContext | None, most: int = MOST) -> None:
+        self._config = config
+        self._state = state
+        self._secure = secure
+        self._most = most
+        self._visitors: dict[Visitor, None] = {}  # in the order in which they came, or were last heard
+        self._leaving: set[Visitor] = set()
+
+    async def serve(self, listening: socket.socket) -> None:
+        """Until cancelled."""
+        try:
+            while True:
+                await self._accept(listening)
+        finally:
+            for visitor in list(self._visitors):  # those that the server does not know yet
+                if not visitor.is_met:
+                    self.send_away(visitor)
+
+    async def _accept(self, listening: socket.socket) -> None:
+        try:
+            accepted, _ = await asyncio.get_running_loop().sock_accept(listening)
+        except OSError:
+            self._make_room()
+            await asyncio.sleep(_PAUSE_S)
+            return
+        while len(self._visitors) >= self._most and self._make_room():
+            pass
+        if len(self._visitors) >= self._most:  # all of them wait for answers that they have a right to
+            accepted.close()
+        else:
+            visitor = Visitor(accepted)
+            self._visitors[visitor] = None
+            visitor.opening = asyncio.create_task(self._open(visitor, accepted))
+        # who was sent away goes before the next is accepted: a socket is closed a turn of the loop later
+        await asyncio.sleep(0)
+        while len(self._leaving) >= self._most:  # noqa: ASYNC110  they leave one by one, in this loop
+            await asyncio.sleep(_PAUSE_S)
+
+    def left(self, visitor: Visitor) -> None:
+        """The connection is closed."""
+        self._visitors.pop(visitor, None)
+        self._leaving.discard(visitor)
+
+    def heard(self, visitor: Visitor) -> None:
+        """It has asked something: it is the youngest again."""
+        if visitor in self._visitors:
+            del self._visitors[visitor]
+            self._visitors[visitor] = None
+
+    def send_away(self, visitor: Visitor) -> None:
+        if self._visitors.pop(visitor, 0) is None:
+            self._leaving.add(visitor)
+        visitor.send_away()
+
+    def _make_room(self) -> bool:
+        """The oldest stranger goes; without strangers the one that has asked nothing for longest."""
+        strangers = (visitor for visitor in self._visitors if not visitor.trusted)
+        idle = (visitor for visitor in self._visitors if not visitor.busy)
+        victim = next(strangers, None) or next(idle, None)
+        if victim is not None:
+            self.send_away(victim)
+        return victim is not None
+
+    async def _open(self, visitor: Visitor, accepted: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        accepted.setblocking(False)
+        limits = {} if self._secure is None else {"ssl_handshake_timeout": REQUEST_S, "ssl_shutdown_timeout": 1.0}
+        try:
+            await loop.connect_accepted_socket(self._protocol_of(visitor), accepted, ssl=self._secure, **limits)
+        except (OSError, asyncio.CancelledError):  # a handshake that failed, took too long, or was cut off
+            accepted.close()
+            self.left(visitor)
+
+    def _protocol_of(self, visitor: Visitor) -> Callable[[], "Http"]:
+        return lambda: Http(self._config, self._state, self, visitor)
+
+
+class Http(H11Protocol):
+    """A connection's HTTP, with a limit to how long a request may take to come."""
+
+    def __init__(self, config: Config, state: ServerState, gate: Gate, visitor: Visitor) -> None:
+        super().__init__(config, state, {})
+        self._gate = gate
+        self._visitor = visitor
+        self._late: asyncio.TimerHandle | None = None
+        application = self.app
+
+        async def known(scope, receive, send) -> None:  # type: ignore[no-untyped-def]
+            scope["visitor"] = visitor
+            await application(scope, receive, send)
+
+        self.app = known
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._visitor.met(self)
+        self._limit()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        unfinished = self.conn.their_state is h11.SEND_BODY or (
+            self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
+        )
+        if not unfinished:
+            self._gate.heard(self._visitor)
+            self._end_limit()
+        elif self._late is None:
+            self._limit()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end_limit()
+        self._gate.left(self._visitor)
+        super().connection_lost(exc)
+
+    def _limit(self) -> None:
+        self._late = self.loop.call_later(REQUEST_S, self._gate.send_away, self._visitor)
+
+    def _end_limit(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None

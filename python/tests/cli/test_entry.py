@@ -1,0 +1,105 @@
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RUN = """\
+[run]
+name = "endless"
+frames = 1000000
+[detector]
+width = 64
+height = 32
+rate_hz = 50
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+[link]
+port = 0
+[[buffer]]
+name = "full"
+"""
+
+# sends itself an interrupt with the n-th import of the command
+STRUCK = """\
+import builtins, os, signal, sys
+number, sys.argv = int(sys.argv[1]), ["rashpa", *sys.argv[2:]]
+from rashpa.cli import entry
+imported, real = 0, builtins.__import__
+def struck(*words, **more):
+    global imported
+    imported += 1
+    if imported == number:
+        os.kill(os.getpid(), signal.SIGINT)
+    return real(*words, **more)
+builtins.__import__ = struck
+entry.main()
+"""
+
+
+@pytest.fixture
+def run_file(tmp_path: Path) -> Path:
+    path = tmp_path / "run.toml"
+    path.write_text(RUN)
+    return path
+
+
+@pytest.mark.parametrize("command", [["run", "run.toml", "-q"], ["--version"], ["dataset", "--help"]])
+@pytest.mark.parametrize("number", [2, 100, 1000, 3000])
+def test_an_interrupt_while_a_command_is_imported_ends_it_quietly(
+    run_file: Path, number: int, command: list[str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STRUCK, str(number), *command],
+        cwd=run_file.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "")
+    assert "Traceback" not in done.stdout
+
+
+def children(process: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def test_an_interrupt_while_the_nodes_start_leaves_none(run_file: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_file), "-q"],
+        cwd=run_file.parent,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as run:
+        while not (nodes := children(run.pid)):
+            assert run.poll() is None
+        run.send_signal(signal.SIGINT)
+        said = run.communicate(timeout=60)[1]
+    assert run.returncode == 130
+    assert said.startswith("rashpa run: interrupted")
+    assert "Traceback" not in said
+    for node in nodes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(node, 0)
+
+
+@pytest.mark.parametrize("most", [11, 16, 32, 64])
+def test_a_run_for_which_too_few_files_may_be_open_says_so(run_file: Path, most: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_file), "-q"],
+        cwd=run_file.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)),
+    )
+    assert done.returncode in (1, 2)
+    assert "raise `ulimit -n`" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,121 @@
+"""Run file and telegrams have the same bounds: what a run file cannot say, a telegram cannot either."""
+
+from typing import Any
+
+import pytest
+from lxml import etree
+from pydantic import BaseModel
+
+from rashpa.control import run_file as toml
+from rashpa.control.schemas import schema_path
+
+SPACE = "{http://www.w3.org/2001/XMLSchema}"
+SCHEMA: Any = etree.parse(str(schema_path("telegram.xsd"))).getroot()
+ORDERS = ("Roce", "Verbs", "DeadModule", "Faults", "SourceDtp", "Source", "DestinationDtp", "Buffer", "Destination")
+
+# attribute of a telegram → key of the run file
+KEYS: dict[tuple[str, str], tuple[type[BaseModel], str]] = {
+    **{("Roce", name): (toml.Link, name) for name in toml.Link.model_fields if name not in ("kind", "source")},
+    ("Verbs", "verify"): (toml.Link, "verify"),
+    **{("Faults", name): (toml.Faults, name) for name in toml.Faults.model_fields},
+    ("DeadModule", "from_frame"): (toml.DeadModule, "from_frame"),
+    ("DeadModule", "module"): (toml.DeadModule, "module"),
+    ("SourceDtp", "every"): (toml.Buffer, "every"),
+    ("SourceDtp", "phase"): (toml.Buffer, "phase"),
+    ("SourceDtp", "module"): (toml.Dtp, "module"),
+    ("DestinationDtp", "module"): (toml.Dtp, "module"),
+    ("Source", "link"): (toml.Link, "kind"),
+    ("Source", "peer_link"): (toml.Link, "kind"),
+    ("Source", "frames"): (toml.Run, "frames"),
+    ("Source", "width"): (toml.Detector, "width"),
+    ("Source", "height"): (toml.Detector, "height"),
+    ("Source", "pixel"): (toml.Detector, "pixel"),
+    ("Source", "rate_hz"): (toml.Detector, "rate_hz"),
+    ("Source", "flow"): (toml.Link, "flow"),
+    ("Source", "on_full"): (toml.Link, "on_full"),
+    ("Source", "first_processor"): (toml.Link, "emulator_processor"),
+    ("Destination", "link"): (toml.Link, "kind"),
+    ("Destination", "peer_link"): (toml.Link, "kind"),
+    ("Destination", "port"): (toml.Link, "port"),
+    ("Destination", "link_threads"): (toml.Link, "threads"),
+    ("Destination", "flow"): (toml.Link, "flow"),
+    ("Destination", "poll"): (toml.Link, "poll"),
+    ("Destination", "memory"): (toml.Link, "memory"),
+    ("Destination", "first_processor"): (toml.Link, "receiver_processor"),
+    ("Destination", "receiver"): (toml.Receiver, "name"),
+    ("Destination", "module_width"): (toml.Detector, "width"),
+    ("Destination", "module_height"): (toml.Detector, "height"),
+    **{("Buffer", name): (toml.Buffer, name) for name in toml.Buffer.model_fields},
+    ("Buffer", "pixel"): (toml.Detector, "pixel"),
+}
+# what the plan computes, or a node answers; bounded by the schema alone
+COMPUTED = {
+    ("Verbs", "device"),
+    ("SourceDtp", "id"),
+    ("SourceDtp", "images"),
+    ("Source", "modules"),
+    ("Source", "bind_address"),
+    ("DestinationDtp", "id"),
+    ("Destination", "modules"),
+    ("Destination", "bind_address"),
+    ("Buffer", "width"),
+    ("Buffer", "height"),
+    ("Buffer", "images"),
+    *((dtp, name) for dtp in ("SourceDtp", "DestinationDtp") for name in ("x", "y", "width", "height")),
+    ("DestinationDtp", "source_x"),
+    ("DestinationDtp", "source_y"),
+}
+BUILT_IN = {
+    "xs:unsignedByte": (0, 255),
+    "xs:unsignedShort": (0, 2**16 - 1),
+    "xs:unsignedInt": (0, 2**32 - 1),
+    "xs:unsignedLong": (0, 2**64 - 1),
+}
+
+
+def attributes() -> list[tuple[str, str, str]]:
+    """Of what an order is made of: part, attribute, type."""
+    found = []
+    for part in SCHEMA.iterchildren(f"{SPACE}complexType"):
+        if part.get("name") in ORDERS:
+            found += [(part.get("name"), item.get("name"), item.get("type")) for item in part.iter(f"{SPACE}attribute")]
+    return found
+
+
+def of_telegram(kind: str) -> dict[str, Any]:
+    """What a type of the schema allows: least and most, choices, or a pattern."""
+    if kind == "xs:boolean":
+        return {}
+    if kind in BUILT_IN:
+        return {"least": BUILT_IN[kind][0], "most": BUILT_IN[kind][1]}
+    for item in SCHEMA.iterchildren(f"{SPACE}simpleType"):
+        if item.get("name") == kind:
+            facets = {facet.tag.removeprefix(SPACE): facet.get("value") for facet in item[0]}
+            choices = [facet.get("value") for facet in item[0].iterchildren(f"{SPACE}enumeration")]
+            if choices:
+                return {"choices": set(choices)}
+            if "pattern" in facets:
+                return {"pattern": facets["pattern"]}
+            return {"least": float(facets["minInclusive"]), "most": float(facets["maxInclusive"])}
+    raise AssertionError(f"{kind} has no bounds")
+
+
+def of_run_file(model: type[BaseModel], name: str) -> dict[str, Any]:
+    """The same of a run file's key."""
+    described = model.model_json_schema()["properties"][name]
+    described = next((one for one in described.get("anyOf", [described]) if one.get("type") != "null"), described)
+    if described.get("type") == "boolean":
+        return {}
+    if "enum" in described:
+        return {"choices": {str(value) for value in described["enum"]}}
+    if "pattern" in described:
+        return {"pattern": described["pattern"].removeprefix("^").removesuffix("$")}
+    return {"least": described["minimum"], "most": described["maximum"]}
+
+
+@pytest.mark.parametrize(("part", "name", "kind"), attributes())
+def test_an_attribute_has_the_bounds_of_its_key(part: str, name: str, kind: str) -> None:
+    if (part, name) in COMPUTED:
+        assert kind not in ("xs:string", "xs:unsignedLong", "xs:double", "xs:int", "xs:positiveInteger")
+        return
+    assert of_telegram(kind) == of_run_file(*KEYS[part, name])

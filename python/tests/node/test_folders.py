@@ -1,0 +1,78 @@
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.dataset_spec import parse_dataset_spec
+from rashpa.node.engine import EngineError
+from rashpa.node.folders import EVERYWHERE, Folders
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    for name in ("in/side", "out"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "out" / "secret.npy").write_text("")
+    (tmp_path / "in" / "data.npy").write_text("")
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "out")
+    (tmp_path / "in" / "link.npy").symlink_to(tmp_path / "out" / "secret.npy")
+    (tmp_path / "in" / "loop").symlink_to(tmp_path / "in" / "loop")
+    return tmp_path
+
+
+def files(*names: str) -> object:
+    return parse_dataset_spec({"kind": "files", "files": [list(names)], "width": 4, "height": 4})
+
+
+def test_what_lies_below_a_folder_is_allowed_there(place: Path) -> None:
+    folders = Folders([place / "in"], [place / "in"])
+    folders.check_read(files("data.npy", "side/../data.npy"), place / "in")  # type: ignore[arg-type]
+    folders.check_write(place / "in" / "side" / "new" / "run_full")
+    EVERYWHERE.check_write(place / "anything")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../out/secret.npy", "link/secret.npy", "link.npy", "/etc/shadow", "side/../../out/secret.npy", "../in2/x.npy"],
+)
+def test_what_leads_elsewhere_is_refused_with_the_option(place: Path, name: str) -> None:
+    folders = Folders([place / "in"], [place / "in"])
+    with pytest.raises(EngineError, match=r"this node may read below .*/in alone; start it with --read ") as caught:
+        folders.check_read(files("data.npy", name), place / "in")  # type: ignore[arg-type]
+    assert caught.value.code == "file"
+    with pytest.raises(EngineError, match=r"this node may write below .*/in alone; start it with --write "):
+        folders.check_write(place / "in" / name)
+
+
+def test_calibration_is_read_from_allowed_folders_alone(place: Path) -> None:
+    spec = parse_dataset_spec(
+        {
+            "kind": "files",
+            "files": [["data.npy"]],
+            "width": 4,
+            "height": 4,
+            "calibration": {"pedestal": ["../out/maps.npz:pedestal"], "gain": ["data.npy"]},
+        }
+    )
+    with pytest.raises(EngineError, match=r"maps\.npz: this node may read"):
+        Folders([place / "in"], []).check_read(spec, place / "in")
+
+
+def test_a_folder_of_a_dataset_that_links_elsewhere_is_refused(place: Path) -> None:
+    folder = place / "in" / "set"
+    folder.mkdir()
+    spec = parse_dataset_spec({"kind": "directory", "path": str(folder)})
+    Folders([place / "in"], []).check_read(spec, place)
+    (folder / "module0_raw.npy").symlink_to(place / "out" / "secret.npy")
+    with pytest.raises(EngineError, match=r"module0_raw\.npy: this node may read"):
+        Folders([place / "in"], []).check_read(spec, place)
+
+
+def test_a_node_that_may_write_nowhere_says_so(place: Path) -> None:
+    with pytest.raises(EngineError, match="this node may write nowhere alone"):
+        Folders([], []).check_write(place / "x")
+
+
+@pytest.mark.parametrize("name", ["loop/x", "bell\0"])
+def test_a_path_that_is_none_is_refused(place: Path, name: str) -> None:
+    with pytest.raises(EngineError):
+        Folders([], [place / "out"]).check_write(place / "in" / name)

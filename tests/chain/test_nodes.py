@@ -1,0 +1,181 @@
+"""Nodes that stand by themselves, as processes: who may use them, for what, and how many may try."""
+
+import contextlib
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import h5py
+import pytest
+
+COMMAND = [sys.executable, "-m", "rashpa.cli.main"]
+RUN = """\
+[run]
+name = "standing"
+frames = 400
+output = "{output}"
+[detector]
+width = 64
+height = 32
+rate_hz = {rate_hz}
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+[link]
+port = 0
+[[buffer]]
+name = "full"
+[[buffer.sink]]
+kind = "hdf5"
+images_per_file = 20
+[nodes]
+"""
+
+
+@contextlib.contextmanager
+def node(role: str, folder: Path, *words: str, token: str = "", most_files: int = 0) -> Iterator[str]:
+    """The URL of a node in `folder`."""
+    environment = {key: value for key, value in os.environ.items() if key != "RASHPA_TOKEN"}
+    if token:
+        environment["RASHPA_TOKEN"] = token
+    limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))) if most_files else None
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [*COMMAND, role, "--port", "0", *words],
+        cwd=folder,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        env=environment,
+        preexec_fn=limit,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())["url"]
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
+
+
+def run(
+    folder: Path, nodes: str, token: str | None = None, output: str = "out", rate_hz: float = 0.0
+) -> tuple[int, str]:
+    """Exit status and what was said."""
+    (folder / "run.toml").write_text(RUN.format(output=output, rate_hz=rate_hz) + nodes)
+    environment = {key: value for key, value in os.environ.items() if key != "RASHPA_TOKEN"}
+    if token is not None:
+        environment["RASHPA_TOKEN"] = token
+    done = subprocess.run(
+        [*COMMAND, "run", "run.toml", "-q"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+        check=False,
+    )
+    return done.returncode, " ".join(f"{done.stdout} {done.stderr}".split())
+
+
+def test_a_token_of_the_environment_is_for_local_mixed_and_remote_runs(tmp_path: Path) -> None:
+    for name in ("local", "mixed", "remote"):
+        (tmp_path / name).mkdir()
+    with (
+        node("receiver", tmp_path / "mixed", token="secret") as one,
+        node("receiver", tmp_path / "remote", token="secret") as other,
+        node("emulator", tmp_path / "remote", token="secret") as emulator,
+    ):
+        for name, nodes in (
+            ("local", ""),
+            ("mixed", f'receiver = "{one}"\n'),
+            ("remote", f'receiver = "{other}"\nemulator = "{emulator}"\n'),
+        ):
+            code, said = run(tmp_path / name, nodes, "secret")
+            assert code == 0, said
+            assert (tmp_path / name / "out" / "standing_full_master.h5").is_file()
+        for token, says in (
+            (None, "needs its bearer token"),
+            ("wrong", "needs its bearer token"),
+            (" ", "RASHPA_TOKEN of the environment is blank"),
+        ):
+            code, said = run(tmp_path / "mixed", f'receiver = "{one}"\n', token, "other")
+            assert code == 2
+            assert says in said
+
+
+@pytest.mark.parametrize("role", ["emulator", "receiver"])
+def test_a_blank_token_starts_no_node(role: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, role, "--port", "0"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "RASHPA_TOKEN": " "},
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "RASHPA_TOKEN of the environment is blank" in done.stderr
+
+
+def test_a_node_writes_and_reads_where_it_may_alone(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    (here / "link").symlink_to(there)
+    with node("receiver", here) as url:
+        for output in (str(there), "../there", "link/deeper", "/root/elsewhere"):
+            code, said = run(here, f'receiver = "{url}"\n', output=output)
+            assert code == 2
+            assert "this node may write below" in said
+            assert "start it with --write" in said
+        assert list(there.iterdir()) == []
+        assert run(here, f'receiver = "{url}"\n')[0] == 0
+    with node("receiver", here, "--write", str(there), "--write", str(here)) as url:
+        assert run(here, f'receiver = "{url}"\n', output=str(there))[0] == 0
+    assert (there / "standing_full_master.h5").is_file()
+
+
+def test_a_run_loses_no_image_to_more_idle_connections_than_files_may_be_open(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    try:
+        with contextlib.ExitStack() as opened:
+            urls = [opened.enter_context(node(role, tmp_path, most_files=256)) for role in ("receiver", "emulator")]
+            ports = [int(url.rpartition(":")[2]) for url in urls]
+            for number in range(1200):
+                stranger = opened.enter_context(socket.create_connection(("127.0.0.1", ports[number % 2]), 10.0))
+                if number % 3 == 0:
+                    stranger.sendall(b"POST /telegram HTTP/1.1\r\n")
+            code, said = run(tmp_path, f'receiver = "{urls[0]}"\nemulator = "{urls[1]}"\n', rate_hz=400.0)
+            assert code == 0, said
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with h5py.File(tmp_path / "out" / "standing_full_master.h5") as file:
+        assert file["/entry/rashpa/books/written"][()] == 400
+
+
+def test_a_person_frees_a_node(tmp_path: Path) -> None:
+    with node("receiver", tmp_path, token="secret") as url:
+        words = [*COMMAND, "free", url]
+        for token, code, says in (
+            ("secret", 0, "was idle, and is free"),
+            ("wrong", 1, "needs its bearer token"),
+            ("", 2, "is blank"),
+        ):
+            done = subprocess.run(
+                words,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                env={**os.environ, "RASHPA_TOKEN": token},
+                check=False,
+            )
+            assert done.returncode == code
+            assert says in done.stdout + done.stderr
