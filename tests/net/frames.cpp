@@ -61,7 +61,7 @@ Target::Target(const Cable& cable, const roce::Options& options, const std::stri
   config.flow = roce::Flow::paced;
   cable.two.within([&] {
     receiver_ = std::make_unique<roce::RoceReceiver>(config, region_, std::vector{dtp_},
-                                                     std::vector<link::ArrivalRing*>{&ring_}, bell_);
+                                                     queues_, bell_);
   });
   endpoint_ = receiver_->endpoints()[0];
   const bool v6 = address.find(':') != std::string::npos;
