@@ -83,13 +83,13 @@ std::string name_of(const ::testing::TestParamInfo<Case>& info) {
 
 using link::roce::Flow;
 using link::roce::Transport;
-INSTANTIATE_TEST_SUITE_P(
-    Links, Uneven,
-    ::testing::Combine(::testing::Values(Way{"uc"}, Way{"rc", "roce", Transport::rc}, Way{"ud", "roce", Transport::ud},
-                                         Way{"pcie", "pcie"}),
-                       ::testing::Values(Flow::paced, Flow::credits),
-                       ::testing::Values(Trouble::dead, Trouble::dies, Trouble::late, Trouble::stalls)),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Links, Uneven,
+                         ::testing::Combine(::testing::Values(Way{"uc"}, Way{"rc", "roce", Transport::rc},
+                                                              Way{"ud", "roce", Transport::ud}, Way{"pcie", "pcie"}),
+                                            ::testing::Values(Flow::paced, Flow::credits),
+                                            ::testing::Values(Trouble::dead, Trouble::dies, Trouble::late,
+                                                              Trouble::stalls)),
+                         name_of);
 
 TEST(End, comes_one_deadline_after_the_source_even_when_20000_frames_never_came) {
   Plan plan;

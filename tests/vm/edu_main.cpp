@@ -148,8 +148,8 @@ class Acquisition {
                                   .stack = config_.stack,
                                   .images = kImages};
     writer_ = std::make_unique<receiver::Writer>(config_, output, *lane_, *unit_, done_bell_, bell_);
-    scheduler_ = std::make_unique<scheduler::Scheduler>(std::vector{lane_.get()}, queues_, bell_,
-                                                        scheduler::Poll::event, -1);
+    scheduler_ =
+        std::make_unique<scheduler::Scheduler>(std::vector{lane_.get()}, queues_, bell_, scheduler::Poll::event, -1);
   }
 
   void make_sources() {

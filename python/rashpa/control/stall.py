@@ -51,7 +51,10 @@ class StallWatch:
         own = {dtp.id for dtp in self._plan.dtps_of(name)}
         return (
             [(dtp.images_sent, dtp.images_skipped) for dtp in source.dtps if dtp.id in own] if source else None,
-            [(buffer.books, [(dtp.complete, dtp.partial, dtp.missing) for dtp in buffer.dtps]) for buffer in destination.buffers]
+            [
+                (buffer.books, [(dtp.complete, dtp.partial, dtp.missing) for dtp in buffer.dtps])
+                for buffer in destination.buffers
+            ]
             if destination
             else None,
             last[name].state,

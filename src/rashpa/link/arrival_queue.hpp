@@ -63,7 +63,7 @@ class ArrivalQueue {
     std::uint64_t images = 0;  // of which all behind the first differ in their index alone
   };
   memory::Ring<Run> ring_;
-  Run run_;  // the link's: missing images for which there was no room
+  Run run_;                // the link's: missing images for which there was no room
   alignas(64) Run taken_;  // the taker's: what is left of the entry in hand
 };
 

@@ -21,8 +21,8 @@ class Counter {
 /// ReceiverStats as one link thread counts them.
 struct ReceiverCounters {
   Counter packets, payload_bytes, events, duplicate_packets, late_packets, overrun_packets, icrc_exact, icrc_modulo_id,
-      icrc_bad, malformed, unknown_qp, wrong_source, refused_key, sequence_drops, bad_records, crc_mismatches, ce_packets,
-      fecn_packets, becn_packets, cnps_sent, acks, naks, rnr_naks, sequence_gaps;
+      icrc_bad, malformed, unknown_qp, wrong_source, refused_key, sequence_drops, bad_records, crc_mismatches,
+      ce_packets, fecn_packets, becn_packets, cnps_sent, acks, naks, rnr_naks, sequence_gaps;
 
   void add_to(ReceiverStats& sum) const noexcept {
     sum.packets += packets.get();

@@ -137,8 +137,8 @@ std::string SourceLinks::registration() const {
 }
 
 std::unique_ptr<DestinationLink> make_destination(const DestinationOptions& options, std::span<std::byte> region,
-                                                  const std::vector<DestinationDtp>& dtps,
-                                                  ArrivalQueues& queues, Doorbell& bell) {
+                                                  const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+                                                  Doorbell& bell) {
   const EndOptions& end = options.end;
   check(end);
   if (end.kind == Kind::pcie) {

@@ -95,7 +95,7 @@ struct DestinationOptions {
 /// As RoceReceiver, VerbsReceiver and PcieReceiver: the region, the queues and the bell outlive the link. Throws
 /// ConfigError or ResourceError.
 std::unique_ptr<DestinationLink> make_destination(const DestinationOptions& options, std::span<std::byte> region,
-                                                  const std::vector<DestinationDtp>& dtps,
-                                                  ArrivalQueues& queues, Doorbell& bell);
+                                                  const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+                                                  Doorbell& bell);
 
 }  // namespace rashpa::link

@@ -101,8 +101,7 @@ INSTANTIATE_TEST_SUITE_P(All, Transports,
                          testing::Values(roce::Transport::uc, roce::Transport::rc, roce::Transport::ud));
 TEST_F(Destination, pcie_links_a_source_to_a_region_that_others_can_map) {
   options_.end.kind = options_.end.peer = Kind::pcie;
-  EXPECT_THROW(make_destination(options_, region_, {dtp_}, queues_, bell_), ConfigError)
-      << "this one cannot be mapped";
+  EXPECT_THROW(make_destination(options_, region_, {dtp_}, queues_, bell_), ConfigError) << "this one cannot be mapped";
   const memory::Buffer region(region_.size(), memory::MemoryKind::pageable, memory::Sharing::machine);
   options_.region_file = region.shared_file();
   const auto link = make_destination(options_, region.bytes(), {dtp_}, queues_, bell_);

@@ -16,14 +16,13 @@ Pair make_inproc(const memory::Buffer& region, const std::vector<DestinationDtp>
   return pair;
 }
 
-Pair make_roce(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell,
-               roce::Packetisation packetisation, roce::Transport transport = roce::Transport::uc) {
+Pair make_roce(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+               Doorbell& bell, roce::Packetisation packetisation, roce::Transport transport = roce::Transport::uc) {
   roce::ReceiverConfig config;
   config.options.transport = transport;
   config.options.packetisation = packetisation;
   config.options.pmtu = 1024;
-  auto receiver =
-      std::make_unique<roce::RoceReceiver>(config, region.bytes(), dtps, queues, bell);
+  auto receiver = std::make_unique<roce::RoceReceiver>(config, region.bytes(), dtps, queues, bell);
   Pair pair;
   std::vector<roce::Endpoint> sources;
   for (const auto& endpoint : receiver->endpoints()) {
@@ -55,13 +54,12 @@ Pair make_roce_ud(const memory::Buffer& region, const std::vector<DestinationDtp
   return make_roce(region, dtps, queues, bell, roce::Packetisation::only, roce::Transport::ud);
 }
 
-Pair make_pcie(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell,
-               roce::Poll poll) {
+Pair make_pcie(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+               Doorbell& bell, roce::Poll poll) {
   pcie::ReceiverConfig config;
   config.region_file = region.shared_file();
   config.poll = poll;
-  auto receiver =
-      std::make_unique<pcie::PcieReceiver>(config, region.bytes(), dtps, queues, bell);
+  auto receiver = std::make_unique<pcie::PcieReceiver>(config, region.bytes(), dtps, queues, bell);
   const auto memory = pcie::RemoteMemory::open(receiver->endpoints()[0]);
   Pair pair;
   std::vector<roce::Endpoint> sources;

@@ -24,7 +24,7 @@ std::string_view words_of(link::Loss loss) noexcept {
     case link::Loss::overrun:
       return "found its slot not free";
     case link::Loss::corrupt:
-      return "has a wrong CRC32C";
+      return "has no line that its CRC32C proves";
     default:
       return "is incomplete";
   }

@@ -285,7 +285,8 @@ TEST(Scheduler, arrivals_whose_stack_is_not_free_hold_up_no_other_dtp) {
   link::ArrivalQueues queues(2, 16);
   Doorbell bell;
   Scheduler scheduler({&b.lane}, queues, bell, Poll::event, -1);
-  for (std::uint64_t i = 0; i < 16; ++i) ASSERT_TRUE(queues[0].push(Bench::good(0, i)));  // both stacks, and what is behind
+  for (std::uint64_t i = 0; i < 16; ++i)
+    ASSERT_TRUE(queues[0].push(Bench::good(0, i)));  // both stacks, and what is behind
   scheduler.start();
   while (queues[0].entries() > 7) std::this_thread::yield();  // eight are taken, one is held
   for (std::uint64_t i = 0; i < 8; ++i) ASSERT_TRUE(queues[1].push(Bench::good(1, i)));

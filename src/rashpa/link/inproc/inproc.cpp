@@ -184,8 +184,8 @@ class InprocReceiver::Impl {
   std::jthread thread_;
 };
 
-InprocReceiver::InprocReceiver(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
-                               Doorbell& bell, InprocFlow flow)
+InprocReceiver::InprocReceiver(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps,
+                               ArrivalQueues& queues, Doorbell& bell, InprocFlow flow)
     : impl_(std::make_unique<Impl>(region, dtps, queues, bell, flow)) {}
 InprocReceiver::~InprocReceiver() { stop(); }
 

@@ -26,8 +26,7 @@ struct PcieReceiver::Impl {
 };
 
 PcieReceiver::PcieReceiver(const ReceiverConfig& config, std::span<std::byte> region,
-                           const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
-                           Doorbell& bell)
+                           const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
     : ThreadedReceiver("pcie", dtps.size(), config.threads, queues.size()),
       impl_(std::make_unique<Impl>(config, region.size(), dtps.size())) {
   const NotFree not_free = config.flow == roce::Flow::credits ? NotFree::late : NotFree::overrun;

@@ -60,7 +60,8 @@ bool ReceiverThread::serve(PolledDtp& dtp) noexcept {
 
 bool ReceiverThread::news() noexcept {
   return std::any_of(dtps_.begin(), dtps_.end(), [this](const PolledDtp& dtp) {
-    return dtp.lane->lock.load(std::memory_order_seq_cst) != dtp.seen || dtp.port->news_for(dtp.port->assembly, output_);
+    return dtp.lane->lock.load(std::memory_order_seq_cst) != dtp.seen ||
+           dtp.port->news_for(dtp.port->assembly, output_);
   });
 }
 

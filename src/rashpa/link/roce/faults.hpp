@@ -85,7 +85,7 @@ class FateLog {
   std::unique_ptr<bool[]> lines_ok_;    // of image index, judged at lines_end
   std::vector<std::uint64_t> arrived_;  // bit per line packet of the image being sent
   std::uint64_t arrived_count_ = 0;
-  bool spoilt_ = false;  // the image being sent
+  bool spoilt_ = false;           // the image being sent
   std::uint64_t next_index_ = 0;  // images below have a fate or had their chance
   std::uint32_t expected_psn_ = 0;
   bool open_ = false;

@@ -66,9 +66,13 @@ class Chain {
 
   /// Sends all images of all DTPs, takes all arrivals, closes what stays undecided when the sources are done and quiet.
   void run() {
+    receiver->start();
+    run_on();
+  }
+  /// The same when the receiver runs already.
+  void run_on() {
     std::atomic<bool> stop{false};
     std::atomic<std::size_t> running{setup_.dtps.size()};
-    receiver->start();
     std::vector<std::jthread> threads;
     for (std::size_t d = 0; d < setup_.dtps.size(); ++d) {
       threads.emplace_back([&, d] {

@@ -292,8 +292,7 @@ TEST(RcLink, a_receiver_that_goes_away_ends_the_run_of_its_source) {
   Doorbell bell;
   ReceiverConfig config;
   config.options = {.transport = Transport::rc, .pmtu = 1024};
-  auto receiver =
-      std::make_unique<RoceReceiver>(config, region, std::vector{dtp}, queues, bell);
+  auto receiver = std::make_unique<RoceReceiver>(config, region, std::vector{dtp}, queues, bell);
   SenderConfig source;
   source.destination = receiver->endpoints()[0];
   source.options = config.options;

@@ -19,8 +19,7 @@ struct RoceReceiver::Impl {
 };
 
 RoceReceiver::RoceReceiver(const ReceiverConfig& config, std::span<std::byte> region,
-                           const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
-                           Doorbell& bell)
+                           const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
     : ThreadedReceiver("roce", dtps.size(), config.threads, queues.size()), impl_(std::make_unique<Impl>()) {
   check(config.options);
   if (config.port != 0 && config.port + config.threads > 65536) {

@@ -129,8 +129,9 @@ void ReceiverThread::send_credits(bool drained, std::int64_t now) noexcept {
 }
 
 bool ReceiverThread::something_changed() noexcept {
-  return std::any_of(ports_.begin(), ports_.end(),
-                     [this](const DtpPort* port) { return port != nullptr && port->news_for(port->assembly, output_); });
+  return std::any_of(ports_.begin(), ports_.end(), [this](const DtpPort* port) {
+    return port != nullptr && port->news_for(port->assembly, output_);
+  });
 }
 
 void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {

@@ -170,11 +170,26 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"fml_reorder", {23, 0, 0, 0.02, 0}, Packetisation::first_middle_last},
         FaultCase{"fml_mixed", {24, 0.005, 0.005, 0.01, 0.005}, Packetisation::first_middle_last},
         FaultCase{"fml_mixed_often", {25, 0.05, 0.05, 0.05, 0.05}, Packetisation::first_middle_last},
-        FaultCase{"unchecked_mixed_often", {26, 0.01, 0.05, 0.05, 0.01}, Packetisation::only, true, false,
-                  Transport::uc, IcrcMode::off},
-        FaultCase{"unchecked_fml_mixed", {27, 0.005, 0.005, 0.01, 0.005}, Packetisation::first_middle_last, true, false,
-                  Transport::uc, IcrcMode::off},
-        FaultCase{"unchecked_ud_mixed", {28, 0.005, 0.005, 0.01, 0.005}, Packetisation::only, true, true, Transport::ud,
+        FaultCase{"unchecked_mixed_often",
+                  {26, 0.01, 0.05, 0.05, 0.01},
+                  Packetisation::only,
+                  true,
+                  false,
+                  Transport::uc,
+                  IcrcMode::off},
+        FaultCase{"unchecked_fml_mixed",
+                  {27, 0.005, 0.005, 0.01, 0.005},
+                  Packetisation::first_middle_last,
+                  true,
+                  false,
+                  Transport::uc,
+                  IcrcMode::off},
+        FaultCase{"unchecked_ud_mixed",
+                  {28, 0.005, 0.005, 0.01, 0.005},
+                  Packetisation::only,
+                  true,
+                  true,
+                  Transport::ud,
                   IcrcMode::off},
         FaultCase{"ud_drop", {31, 0.01, 0, 0, 0}, Packetisation::only, true, false, Transport::ud},
         FaultCase{"ud_mixed_often", {32, 0.05, 0.05, 0.05, 0.05}, Packetisation::only, true, false, Transport::ud},
@@ -195,6 +210,39 @@ TEST(RoceReceiver, says_which_port_is_in_use) {
   } catch (const ResourceError& error) {
     EXPECT_NE(std::string(error.what()).find("127.0.0.1 port " + std::to_string(config.port)), std::string::npos)
         << error.what();
+  }
+}
+
+// Who knows everything but is not the connected source: from another address, and with UD from another queue pair.
+TEST(RoceReceiver, a_stranger_who_knows_all_keys_writes_nothing_and_is_counted) {
+  struct Stranger {
+    Transport transport;
+    const char* address;
+  };
+  for (const Stranger& c : {Stranger{Transport::uc, "127.0.0.2"}, Stranger{Transport::rc, "127.0.0.2"},
+                            Stranger{Transport::ud, "127.0.0.2"}, Stranger{Transport::ud, "127.0.0.1"}}) {
+    ChainConfig setup;
+    setup.options.transport = c.transport;
+    setup.options.pmtu = 1024;
+    setup.flow = Flow::paced;
+    setup.dtps = {small_dtp(1, 1, 4, 900, 2)};
+    Chain chain(setup);
+    chain.receiver->start();
+    SenderConfig config;
+    config.bind_address = c.address;
+    config.destination = chain.receiver->endpoints()[0];
+    config.options = setup.options;
+    config.flow = setup.flow;
+    RoceSender stranger(config);
+    const std::int64_t until = now_ns() + 20'000'000'000;
+    const auto seen = [&] { return chain.receiver->stats().wrong_source >= 5 || now_ns() > until; };
+    Source(setup.dtps[0], stranger).send(0, seen);
+    while (!seen()) stranger.poll(500);
+    EXPECT_GE(chain.receiver->stats().wrong_source, 5U) << "four lines and an event, with rc again and again";
+    EXPECT_EQ(chain.receiver->stats().payload_bytes, 0U);
+    chain.run_on();
+    ASSERT_EQ(chain.arrivals[0].size(), 1U);
+    EXPECT_EQ(chain.arrivals[0][0].completeness, Completeness::complete) << "from the source itself";
   }
 }
 

@@ -16,8 +16,7 @@ struct VerbsReceiver::Impl {
 };
 
 VerbsReceiver::VerbsReceiver(const ReceiverConfig& config, std::span<std::byte> region,
-                             const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
-                             Doorbell& bell)
+                             const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
     : ThreadedReceiver("verbs", dtps.size(), config.threads, queues.size()), impl_(std::make_unique<Impl>()) {
   if (config.transport == roce::Transport::ud) {
     throw ConfigError("verbs: transport ud has no RDMA WRITE; use uc or rc");
