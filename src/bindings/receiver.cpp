@@ -71,6 +71,7 @@ nb::dict link_stats(const link::ReceiverStats& s) {
   out["icrc_bad"] = s.icrc_bad;
   out["malformed"] = s.malformed;
   out["unknown_qp"] = s.unknown_qp;
+  out["wrong_source"] = s.wrong_source;
   out["refused_key"] = s.refused_key;
   out["sequence_drops"] = s.sequence_drops;
   out["bad_records"] = s.bad_records;

@@ -70,14 +70,30 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
                       .run = 7};
     source.dtps.push_back({dtp, endpoints[module]});
   }
-  plan.source.within([&] { emulator = std::make_unique<emulator::Emulator>(source); });
-  receiver->arm(emulator->endpoints());
+  emulator::Config behind = source;
+  if (plan.late) {
+    behind.dtps = {source.dtps.back()};
+    source.dtps.pop_back();
+  }
+  std::vector<link::roce::Endpoint> sources;
+  plan.source.within([&] {
+    emulator = std::make_unique<emulator::Emulator>(source);
+    sources = emulator->endpoints();
+    if (!plan.late) return;
+    late = std::make_unique<emulator::Emulator>(behind);
+    sources.push_back(late->endpoints().front());
+  });
+  receiver->arm(sources);
 }
 
 bool Chain::play(double timeout_s) {
   receiver->start();
   emulator->start();
-  const bool sent = emulator->wait(timeout_s);
+  bool sent = emulator->wait(timeout_s);
+  if (late) {
+    late->start();
+    sent = late->wait(timeout_s) && sent;
+  }
   receiver->finish();
   return receiver->wait(timeout_s) && sent;
 }

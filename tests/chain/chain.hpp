@@ -38,6 +38,7 @@ struct Plan {
   double rate_hz = 0;
   link::roce::Flow flow = link::roce::Flow::credits;
   std::uint32_t threads = 1;                 ///< of the receiver's link
+  bool late = false;                         ///< the last module begins when the others are through
   std::vector<receiver::SinkFactory> sinks;  ///< none: a NullSink
 
   Plan();
@@ -53,6 +54,7 @@ struct Chain {
 
   std::unique_ptr<receiver::Receiver> receiver;
   std::unique_ptr<emulator::Emulator> emulator;
+  std::unique_ptr<emulator::Emulator> late;  ///< of the last module, if it is to be
   std::uint32_t dtps = 0;
 };
 

@@ -5,13 +5,13 @@
 namespace rashpa::net {
 namespace {
 
-using link::ArrivalRing;
+using link::ArrivalQueues;
 using link::DestinationDtp;
 using link::Pair;
 
 Pair make(const link::roce::Options& options, const std::string& source, const std::string& destination,
-          const Cable& cable, const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
-          Doorbell& bell) {
+          const Cable& cable, const memory::Buffer& region, const std::vector<DestinationDtp>& dtps,
+          ArrivalQueues& queues, Doorbell& bell) {
   Pair pair;
   std::unique_ptr<link::roce::RoceReceiver> receiver;
   std::vector<link::roce::Endpoint> sources;
@@ -19,8 +19,7 @@ Pair make(const link::roce::Options& options, const std::string& source, const s
     link::roce::ReceiverConfig config;
     config.bind_address = destination;
     config.options = options;
-    receiver = std::make_unique<link::roce::RoceReceiver>(config, region.bytes(), dtps,
-                                                          std::vector<ArrivalRing*>{&ring}, bell);
+    receiver = std::make_unique<link::roce::RoceReceiver>(config, region.bytes(), dtps, queues, bell);
   });
   cable.one.within([&] {
     for (const auto& endpoint : receiver->endpoints()) {
@@ -43,18 +42,18 @@ const Cable& cable() {
   return one;
 }
 
-Pair make_roce1(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_roce1(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
                 Doorbell& bell) {
   const Cable& way = cable();
-  return make({.pmtu = 1024, .framing = link::roce::Framing::v1}, way.one.gid(), way.two.gid(), way, region, dtps, ring,
-              bell);
+  return make({.pmtu = 1024, .framing = link::roce::Framing::v1}, way.one.gid(), way.two.gid(), way, region, dtps,
+              queues, bell);
 }
 
-Pair make_full_icrc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_full_icrc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
                     Doorbell& bell) {
   const Cable& way = cable();
   return make({.pmtu = 1024, .icrc = link::roce::IcrcMode::full}, way.one.ipv4(), way.two.ipv4(), way, region, dtps,
-              ring, bell);
+              queues, bell);
 }
 
 }  // namespace

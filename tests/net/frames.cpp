@@ -59,10 +59,8 @@ Target::Target(const Cable& cable, const roce::Options& options, const std::stri
   config.bind_address = address;
   config.options = options;
   config.flow = roce::Flow::paced;
-  cable.two.within([&] {
-    receiver_ = std::make_unique<roce::RoceReceiver>(config, region_, std::vector{dtp_},
-                                                     std::vector<link::ArrivalRing*>{&ring_}, bell_);
-  });
+  cable.two.within(
+      [&] { receiver_ = std::make_unique<roce::RoceReceiver>(config, region_, std::vector{dtp_}, queues_, bell_); });
   endpoint_ = receiver_->endpoints()[0];
   const bool v6 = address.find(':') != std::string::npos;
   source_address_ = framing_ == roce::Framing::v1 ? cable.one.gid() : v6 ? cable.one.ipv6() : cable.one.ipv4();

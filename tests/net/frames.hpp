@@ -50,7 +50,7 @@ class Target {
   std::string source_address_;
   link::DestinationDtp dtp_ = link::testing::small_dtp(1, 100, 64, 256, 4);
   std::vector<std::byte> region_ = std::vector<std::byte>(link::testing::end_of(dtp_));
-  link::ArrivalRing ring_{256};
+  link::ArrivalQueues queues_{1, 256};
   Doorbell bell_;
   std::unique_ptr<link::roce::RoceReceiver> receiver_;
   link::roce::Endpoint endpoint_;

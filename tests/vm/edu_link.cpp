@@ -71,12 +71,12 @@ link::SenderStats EduSender::stats() const noexcept {
 }
 
 EduReceiver::EduReceiver(std::span<std::byte> region, std::vector<link::DestinationDtp> dtps,
-                         std::vector<EduChannel*> channels, link::ArrivalRing& ring, Doorbell& bell)
+                         std::vector<EduChannel*> channels, link::ArrivalQueues& queues, Doorbell& bell)
     : region_(region),
       dtps_(std::move(dtps)),
       channels_(std::move(channels)),
       lanes_(dtps_.size()),
-      ring_(ring),
+      queues_(queues),
       bell_(bell) {
   for (std::size_t d = 0; d < dtps_.size(); ++d) {
     std::memcpy(region_.data() + channels_[d]->event_offset, &kNoEvent, sizeof kNoEvent);
@@ -101,9 +101,8 @@ void EduReceiver::run(const std::stop_token& stop) noexcept {
       Lane& lane = lanes_[dtp];
       const std::uint64_t events = announced(dtp);
       const std::uint64_t end = std::min(std::max(events, lane.closed.load()), dtps_[dtp].images);
-      for (; lane.next < end; ++lane.next) {
-        const link::Arrival arrival = judge(dtp, lane.next, lane.next < events);
-        while (ring_.try_push(arrival) == memory::Push::full && !stop.stop_requested()) std::this_thread::yield();
+      for (; lane.next < end && queues_[dtp].ready(); ++lane.next) {
+        queues_[dtp].push(judge(dtp, lane.next, lane.next < events));
         news = true;
       }
     }

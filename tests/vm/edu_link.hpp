@@ -9,7 +9,7 @@
 
 #include "edu_engine.hpp"
 #include "rashpa/core/doorbell.hpp"
-#include "rashpa/link/link.hpp"
+#include "rashpa/link/arrival_queue.hpp"
 #include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::vm {
@@ -60,11 +60,11 @@ class EduSender final : public link::Sender {
   std::atomic<std::uint64_t> messages_{0}, bytes_{0}, crossings_{0};
 };
 
-/// Destination side: one thread, one arrival ring. An image is complete when its record's CRC32C is that of its lines.
+/// Destination side: one thread. An image is complete when its record's CRC32C is that of its lines.
 class EduReceiver final : public link::ReceiverLink {
  public:
   EduReceiver(std::span<std::byte> region, std::vector<link::DestinationDtp> dtps, std::vector<EduChannel*> channels,
-              link::ArrivalRing& ring, Doorbell& bell);
+              link::ArrivalQueues& queues, Doorbell& bell);
   ~EduReceiver() override { stop(); }
 
   void start() override;
@@ -86,7 +86,7 @@ class EduReceiver final : public link::ReceiverLink {
   std::vector<link::DestinationDtp> dtps_;
   std::vector<EduChannel*> channels_;
   std::vector<Lane> lanes_;
-  link::ArrivalRing& ring_;
+  link::ArrivalQueues& queues_;
   Doorbell& bell_;
   std::atomic<std::uint64_t> events_{0}, bad_records_{0}, crc_mismatches_{0};
   std::jthread thread_;

@@ -133,11 +133,12 @@ class Acquisition {
       const Placement& placement = layout_.dtps[d];
       dtps.push_back({.id = d, .images = kImages, .slice = {}, .placement = placement, .run = kRun});
       lane.dtps.push_back({.position = d, .id = d, .module = d, .placement = placement});
+      queues_.add(256);
       channels_.push_back(std::make_unique<EduChannel>());
       channels_.back()->event_offset = layout_.bytes + d * sizeof(std::uint32_t);
       channels.push_back(channels_.back().get());
     }
-    link_ = std::make_unique<EduReceiver>(memory_.bytes(), std::move(dtps), std::move(channels), ring_, bell_);
+    link_ = std::make_unique<EduReceiver>(memory_.bytes(), std::move(dtps), std::move(channels), queues_, bell_);
     unit_ = unit::make_unit({}, {}, {config_.width, config_.height, config_.pixel, config_.stack, 2}, done_bell_);
     lane_ = std::make_unique<scheduler::Lane>(std::move(lane), *unit_, *link_);
     const receiver::Output output{.buffer = config_.name,
@@ -147,8 +148,8 @@ class Acquisition {
                                   .stack = config_.stack,
                                   .images = kImages};
     writer_ = std::make_unique<receiver::Writer>(config_, output, *lane_, *unit_, done_bell_, bell_);
-    scheduler_ = std::make_unique<scheduler::Scheduler>(std::vector{lane_.get()}, std::vector{&ring_}, bell_,
-                                                        scheduler::Poll::event, -1);
+    scheduler_ =
+        std::make_unique<scheduler::Scheduler>(std::vector{lane_.get()}, queues_, bell_, scheduler::Poll::event, -1);
   }
 
   void make_sources() {
@@ -198,7 +199,7 @@ class Acquisition {
   std::vector<std::unique_ptr<EduChannel>> channels_;
   Doorbell bell_;
   Doorbell done_bell_;
-  link::ArrivalRing ring_{256};
+  link::ArrivalQueues queues_;
   std::unique_ptr<EduReceiver> link_;
   std::unique_ptr<unit::Unit> unit_;
   std::unique_ptr<scheduler::Lane> lane_;

@@ -104,7 +104,8 @@ class Link(Section):
     gro: bool = True
     icrc: Literal["full", "modulo_id", "off"] = Field(
         default="modulo_id",
-        description="roce: check on receive, always sent; full on IPv4 reads frames and needs CAP_NET_RAW, modulo_id is exact on IPv6",
+        description="roce: check on receive, always sent; full on IPv4 reads frames and needs CAP_NET_RAW, modulo_id is exact on IPv6; "
+        "off: an image that lost lines is marked corrupt as a whole",
     )
     framing: Literal["v2", "v1"] = Field(
         default="v2",

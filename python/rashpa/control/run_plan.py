@@ -297,6 +297,11 @@ def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, 
 
 def _link_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
     kinds = (file.link.source_kind, file.link.destination_kind)
+    if file.faults.corrupt > 0 and file.link.transport == "rc" and file.link.icrc == "off" and "pcie" not in kinds:
+        yield (
+            f"{source.where(('faults', 'corrupt'))}: with transport rc and icrc off a damaged packet is acknowledged like any other, "
+            "and no log can tell what its image ends with; icrc = modulo_id or full, or corrupt = 0"
+        )
     if "pcie" not in kinds:
         return
     if kinds != ("pcie", "pcie"):

@@ -49,12 +49,15 @@ class StallWatch:
         return None
 
     def _counters(self, name: str, last: Mapping[str, Status]) -> object:
-        """What changes as long as something happens between the emulator and a receiver."""
+        """What changes as long as images are sent, decided or written. Packets are no progress: a link that repeats itself sends them for ever."""
         source, destination = last[EMULATOR].source, last[name].destination
         own = {dtp.id for dtp in self._plan.dtps_of(name)}
         return (
-            [(dtp.images_sent, dtp.packets) for dtp in source.dtps if dtp.id in own] if source else None,
-            ([(buffer.books, buffer.bytes_stored) for buffer in destination.buffers], destination.counts)
+            [(dtp.images_sent, dtp.images_skipped) for dtp in source.dtps if dtp.id in own] if source else None,
+            [
+                (buffer.books, buffer.bytes_stored, [(dtp.complete, dtp.partial, dtp.missing) for dtp in buffer.dtps])
+                for buffer in destination.buffers
+            ]
             if destination
             else None,
             last[name].state,

@@ -236,8 +236,12 @@ def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:
         ('[link]\nsource = "pcie"\n', "19: link.source: pcie is memory that both sides map"),
         ('[link]\nkind = "pcie"\ndestination = "verbs"\n', "20: link.destination: pcie is memory"),
         ('[link]\nkind = "pcie"\n[faults]\ncorrupt = 0.1\n', "21: faults.corrupt: pcie has no packets"),
+        (
+            '[link]\ntransport = "rc"\nicrc = "off"\n[faults]\ncorrupt = 0.1\n',
+            "22: faults.corrupt: with transport rc and icrc off a damaged packet",
+        ),
     ],
 )
-def test_what_shared_memory_cannot_do_is_refused(tmp_path: Path, text: str, says: str) -> None:
+def test_what_a_link_cannot_do_is_refused(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(RunFileError, match=says):
         plan_of(tmp_path, HEAD + text + FULL)

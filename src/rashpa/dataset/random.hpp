@@ -1,15 +1,9 @@
 #pragma once
 #include <cstdint>
 
-namespace rashpa::dataset {
+#include "rashpa/core/random_words.hpp"
 
-/// A bijection of 64-bit words with good avalanche (the finaliser of SplitMix64, Steele et al. 2014).
-constexpr std::uint64_t mix(std::uint64_t x) noexcept {
-  x += 0x9E3779B97F4A7C15ULL;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
+namespace rashpa::dataset {
 
 /// One stream of random numbers of a family. Streams are named by what they are for (purpose, frame, module, row), so
 /// that a simulated frame does not depend on which thread makes it or in which order.

@@ -182,7 +182,7 @@ void Assembly::put_event(std::uint64_t offset, std::span<const std::byte> bytes,
       counters_->duplicate_packets.add(1);
       return;
     }
-    if (sight_ == Sight::packets) std::memcpy(region_ + offset, bytes.data(), FrameRecord::kBytes);
+    if (sight_ != Sight::events) std::memcpy(region_ + offset, bytes.data(), FrameRecord::kBytes);
     image.event = true;
     image.record = *record;
     image.last_packet_ns = now;
@@ -213,7 +213,7 @@ std::uint32_t Assembly::payload_crc(const Image& image) const noexcept {
 // True when the image's checksum is compared before it is called complete.
 bool Assembly::verified(std::uint64_t index) const noexcept {
   constexpr std::uint64_t kSample = 16;
-  if (sight_ == Sight::packets || verify_ == Verify::all) return true;
+  if (sight_ != Sight::events || verify_ == Verify::all) return true;
   return verify_ == Verify::sampled && index % kSample == 0;
 }
 
@@ -236,7 +236,11 @@ Arrival Assembly::judge(const Image& image, bool event) noexcept {
   arrival.record = image.record;
   arrival.last_packet_ns = image.last_packet_ns;
   arrival.completeness = Completeness::partial;
-  if (sight_ == Sight::packets && !image.map.full()) {
+  const bool lines_lost = sight_ != Sight::events && !image.map.full();
+  if (lines_lost && sight_ == Sight::unchecked_packets) {
+    // Only the CRC32C of all lines could prove those that came.
+    arrival.loss = Loss::corrupt;
+  } else if (lines_lost) {
     arrival.loss = Loss::lines;
     arrival.lines_missing = image.map.lines_missing();
     arrival.map = &image.map;
@@ -253,6 +257,7 @@ Arrival Assembly::judge(const Image& image, bool event) noexcept {
 
 void Assembly::decide(std::uint64_t closed, std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept {
   if (released > released_) released_ = released < next_ ? released : next_;
+  held_up_ = false;
   while (next_ < dtp_.images) {
     const Image& image = images_[next_slot_];
     const bool event = image.index == next_ && image.event;
@@ -262,21 +267,30 @@ void Assembly::decide(std::uint64_t closed, std::uint64_t released, std::int64_t
     const bool passed = !event && !overrun && next_ < passed_;
     const bool settled = event ? whole || (any_event_ && latest_event_ > next_) : overrun || passed || given_up(now);
     if (!settled && !close) break;
+    if (event && !out.ready(list_index_)) {
+      held_up_ = true;
+      break;
+    }
     Arrival arrival = judge(image, event);
     if (!event) {
       arrival.last_packet_ns = now;
       const bool overwritten = passed && not_free_ == NotFree::overrun;
-      if (overwritten) counters_->overrun_packets.add(1);
       if (overrun || overwritten) {
         arrival.loss = Loss::overrun;
       } else if (!settled) {
         arrival.loss = Loss::deadline;
       }
+      if (!out.emit(arrival)) {
+        held_up_ = true;
+        break;
+      }
+      if (overwritten) counters_->overrun_packets.add(1);
+    } else {
+      stream_fence();
+      out.emit(arrival);
     }
     ++next_;
     next_slot_ = next_slot_ + 1 == placement_.slots ? 0 : next_slot_ + 1;
-    stream_fence();
-    if (!out.emit(arrival)) return;
   }
 }
 

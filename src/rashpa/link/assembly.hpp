@@ -17,14 +17,17 @@ namespace rashpa::link {
 /// receiver.
 enum class NotFree : std::uint8_t { late, overrun };
 
-/// What a link sees of an image: each packet, which it then places itself; or its event only, when an RNIC or another
-/// engine has already written lines and record.
-enum class Sight : std::uint8_t { packets, events };
+/// What a link sees of an image: each packet, which it then places itself, checked one by one (ICRC) or not; or its
+/// event only, when an RNIC or another engine has already written lines and record.
+enum class Sight : std::uint8_t { packets, unchecked_packets, events };
 
-/// Where decided images go. False: the link stops, give up.
+/// Where decided images go.
 class ArrivalOutput {
  public:
   virtual ~ArrivalOutput() = default;
+  /// True when emit() takes any arrival of DTP `dtp` (index into the receiver's list).
+  [[nodiscard]] virtual bool ready(std::uint32_t dtp) noexcept = 0;
+  /// False: no room, the image stays undecided. An image that is missing may be taken where ready() says no.
   virtual bool emit(const Arrival& arrival) noexcept = 0;
 };
 
@@ -56,11 +59,15 @@ class Assembly {
   /// The events of all images < `end` have been put, no other comes: known to links that keep them in order. Without
   /// credits, an image whose event had no record left was overwritten.
   void pass_events(std::uint64_t end) noexcept { passed_ = end; }
-  /// Decides what can be decided. `closed`, `released`: the latest values of close() and release().
+  /// Decides what can be decided and finds room. `closed`, `released`: the latest values of close() and release().
   void decide(std::uint64_t closed, std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept;
 
   [[nodiscard]] std::uint64_t undecided() const noexcept { return next_; }
   [[nodiscard]] bool finished() const noexcept { return next_ == dtp_.images; }
+  /// True when the last decide() ended for want of room.
+  [[nodiscard]] bool held_up() const noexcept { return held_up_; }
+  /// Its place in the receiver's list.
+  [[nodiscard]] std::uint32_t list_index() const noexcept { return list_index_; }
   [[nodiscard]] const DestinationDtp& dtp() const noexcept { return dtp_; }
   /// Images that the source may send: all below.
   [[nodiscard]] std::uint64_t granted() const noexcept { return released_ + placement_.slots; }
@@ -100,6 +107,7 @@ class Assembly {
   std::uint64_t next_slot_ = 0;         // next_ mod slots
   std::uint64_t released_ = 0;
   std::uint64_t passed_ = 0;  // see pass_events()
+  bool held_up_ = false;
   Crc32cJoin join_;
   std::uint64_t packets_ = 0;  // seen by this DTP
   bool any_event_ = false;

@@ -21,8 +21,8 @@ class Counter {
 /// ReceiverStats as one link thread counts them.
 struct ReceiverCounters {
   Counter packets, payload_bytes, events, duplicate_packets, late_packets, overrun_packets, icrc_exact, icrc_modulo_id,
-      icrc_bad, malformed, unknown_qp, refused_key, sequence_drops, bad_records, crc_mismatches, ce_packets,
-      fecn_packets, becn_packets, cnps_sent, acks, naks, rnr_naks, sequence_gaps;
+      icrc_bad, malformed, unknown_qp, wrong_source, refused_key, sequence_drops, bad_records, crc_mismatches,
+      ce_packets, fecn_packets, becn_packets, cnps_sent, acks, naks, rnr_naks, sequence_gaps;
 
   void add_to(ReceiverStats& sum) const noexcept {
     sum.packets += packets.get();
@@ -36,6 +36,7 @@ struct ReceiverCounters {
     sum.icrc_bad += icrc_bad.get();
     sum.malformed += malformed.get();
     sum.unknown_qp += unknown_qp.get();
+    sum.wrong_source += wrong_source.get();
     sum.refused_key += refused_key.get();
     sum.sequence_drops += sequence_drops.get();
     sum.bad_records += bad_records.get();

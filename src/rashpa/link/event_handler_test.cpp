@@ -23,6 +23,7 @@ TEST(ExtendIndex, the_nearest_index_with_these_24_bits_is_taken) {
 }
 
 struct Emitted final : ArrivalOutput {
+  [[nodiscard]] bool ready(std::uint32_t /*dtp*/) noexcept override { return true; }
   bool emit(const Arrival& arrival) noexcept override {
     all.push_back(arrival);
     return true;

@@ -137,8 +137,8 @@ std::string SourceLinks::registration() const {
 }
 
 std::unique_ptr<DestinationLink> make_destination(const DestinationOptions& options, std::span<std::byte> region,
-                                                  const std::vector<DestinationDtp>& dtps,
-                                                  const std::vector<ArrivalRing*>& rings, Doorbell& bell) {
+                                                  const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+                                                  Doorbell& bell) {
   const EndOptions& end = options.end;
   check(end);
   if (end.kind == Kind::pcie) {
@@ -148,7 +148,7 @@ std::unique_ptr<DestinationLink> make_destination(const DestinationOptions& opti
                                       .flow = end.flow,
                                       .poll = end.poll,
                                       .first_processor = options.first_processor};
-    return std::make_unique<pcie::PcieReceiver>(config, region, dtps, rings, bell);
+    return std::make_unique<pcie::PcieReceiver>(config, region, dtps, queues, bell);
   }
   if (end.kind == Kind::verbs) {
     const verbs::ReceiverConfig config{.address = end.address,
@@ -159,7 +159,7 @@ std::unique_ptr<DestinationLink> make_destination(const DestinationOptions& opti
                                        .flow = end.flow,
                                        .poll = end.poll,
                                        .first_processor = options.first_processor};
-    return std::make_unique<verbs::VerbsReceiver>(config, region, dtps, rings, bell);
+    return std::make_unique<verbs::VerbsReceiver>(config, region, dtps, queues, bell);
   }
   if (end.peer == Kind::verbs && (options.port != kRocePort || options.threads != 1)) {
     throw ConfigError(
@@ -174,7 +174,7 @@ std::unique_ptr<DestinationLink> make_destination(const DestinationOptions& opti
                                     .flow = end.flow,
                                     .poll = end.poll,
                                     .first_processor = options.first_processor};
-  return std::make_unique<roce::RoceReceiver>(config, region, dtps, rings, bell);
+  return std::make_unique<roce::RoceReceiver>(config, region, dtps, queues, bell);
 }
 
 }  // namespace rashpa::link

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/arrival_queue.hpp"
 #include "rashpa/link/ends.hpp"
 #include "rashpa/link/roce/faults.hpp"
 #include "rashpa/link/roce/options.hpp"
@@ -91,10 +92,10 @@ struct DestinationOptions {
   int region_file = -1;  ///< pcie: memory::Buffer::shared_file() of the region
 };
 
-/// As RoceReceiver, VerbsReceiver and PcieReceiver: the region, the rings and the bell outlive the link. Throws
+/// As RoceReceiver, VerbsReceiver and PcieReceiver: the region, the queues and the bell outlive the link. Throws
 /// ConfigError or ResourceError.
 std::unique_ptr<DestinationLink> make_destination(const DestinationOptions& options, std::span<std::byte> region,
-                                                  const std::vector<DestinationDtp>& dtps,
-                                                  const std::vector<ArrivalRing*>& rings, Doorbell& bell);
+                                                  const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+                                                  Doorbell& bell);
 
 }  // namespace rashpa::link

@@ -60,20 +60,20 @@ class Destination : public testing::Test {
   DestinationOptions options_{.end = {.kind = Kind::roce, .peer = Kind::roce, .address = "127.0.0.1"}, .port = 0};
   std::vector<std::byte> region_ = std::vector<std::byte>(8192 + 256);
   DestinationDtp dtp_;
-  ArrivalRing ring_{16};
+  ArrivalQueues queues_{1, 16};
   Doorbell bell_;
 };
 
 TEST_F(Destination, what_an_rnic_sends_to_needs_its_port_and_one_thread) {
   options_.end.peer = Kind::verbs;
-  EXPECT_THROW(make_destination(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError);
+  EXPECT_THROW(make_destination(options_, region_, {dtp_}, queues_, bell_), ConfigError);
   options_.port = 4791;
   options_.threads = 2;
-  EXPECT_THROW(make_destination(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError);
+  EXPECT_THROW(make_destination(options_, region_, {dtp_}, queues_, bell_), ConfigError);
 }
 
 TEST_F(Destination, user_space_receivers_need_no_registration_and_count_from_zero) {
-  const auto link = make_destination(options_, region_, {dtp_}, {&ring_}, bell_);
+  const auto link = make_destination(options_, region_, {dtp_}, queues_, bell_);
   EXPECT_EQ(link->endpoints().size(), 1U);
   EXPECT_EQ(link->base(), 0U);
   EXPECT_TRUE(link->registration().empty());
@@ -83,7 +83,7 @@ class Transports : public Destination, public testing::WithParamInterface<roce::
 
 TEST_P(Transports, each_side_says_where_it_is_and_credits_reach_the_source) {
   options_.end.roce.transport = GetParam();
-  const auto link = make_destination(options_, region_, {dtp_}, {&ring_}, bell_);
+  const auto link = make_destination(options_, region_, {dtp_}, queues_, bell_);
   SourceLinks links(
       {.kind = Kind::roce, .peer = Kind::roce, .address = "127.0.0.1", .roce = {.transport = GetParam(), .pmtu = 1024}},
       {}, std::nullopt);
@@ -101,11 +101,10 @@ INSTANTIATE_TEST_SUITE_P(All, Transports,
                          testing::Values(roce::Transport::uc, roce::Transport::rc, roce::Transport::ud));
 TEST_F(Destination, pcie_links_a_source_to_a_region_that_others_can_map) {
   options_.end.kind = options_.end.peer = Kind::pcie;
-  EXPECT_THROW(make_destination(options_, region_, {dtp_}, {&ring_}, bell_), ConfigError)
-      << "this one cannot be mapped";
+  EXPECT_THROW(make_destination(options_, region_, {dtp_}, queues_, bell_), ConfigError) << "this one cannot be mapped";
   const memory::Buffer region(region_.size(), memory::MemoryKind::pageable, memory::Sharing::machine);
   options_.region_file = region.shared_file();
-  const auto link = make_destination(options_, region.bytes(), {dtp_}, {&ring_}, bell_);
+  const auto link = make_destination(options_, region.bytes(), {dtp_}, queues_, bell_);
   SourceLinks links(options_.end, {}, std::nullopt);
   const std::unique_ptr<SourceLink> source =
       links.make({.destination = link->endpoints()[0], .id = 0, .images = 10, .payload_bytes = 256});

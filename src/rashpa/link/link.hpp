@@ -16,7 +16,6 @@
 #include "rashpa/core/placement.hpp"
 #include "rashpa/core/region.hpp"
 #include "rashpa/link/line_map.hpp"
-#include "rashpa/memory/ring.hpp"
 
 namespace rashpa::link {
 
@@ -100,7 +99,8 @@ enum class Loss : std::uint8_t {
   event,     ///< missing: the event was lost (a later one came)
   deadline,  ///< missing: closed by the scheduler
   overrun,   ///< missing: it came while its slot was not free
-  corrupt,   ///< partial, with no line to be trusted: the record's CRC32C does not match
+  corrupt,   ///< partial, with no line to be trusted: the record's CRC32C does not match, or proves nothing because
+             ///< lines are missing and nobody has checked the packets of the others
 };
 
 /// One DTP's image has been decided. A link emits exactly one Arrival per image of a DTP, in order of `index`, without
@@ -117,8 +117,6 @@ struct Arrival {
   FrameRecord record{};          ///< valid unless missing
   std::int64_t last_packet_ns = 0;  ///< monotonic clock, when the deciding packet was taken from the system
 };
-
-using ArrivalRing = memory::Ring<Arrival>;
 
 /// One DTP as the destination side knows it.
 struct DestinationDtp {
@@ -144,6 +142,7 @@ struct ReceiverStats {
   std::uint64_t icrc_bad = 0;
   std::uint64_t malformed = 0;  ///< not a RoCE packet, wrong length, wrong P_Key or version
   std::uint64_t unknown_qp = 0;
+  std::uint64_t wrong_source = 0;    ///< not from the connected queue pair's address; UD: nor from its queue pair
   std::uint64_t refused_key = 0;     ///< wrong key or out of bounds
   std::uint64_t sequence_drops = 0;  ///< dropped by the responder's state machine
   std::uint64_t bad_records = 0;     ///< event payloads that are no frame record of this run
@@ -165,9 +164,9 @@ struct ReceiverStats {
 class ReceiverLink {
  public:
   virtual ~ReceiverLink() = default;
-  /// Starts the link's threads. A link has one arrival ring per thread, given to its constructor, each fed by that
-  /// thread only; arrivals of DTP d (index into the list of DTPs) go to ring d mod threads. The link's doorbell is rung
-  /// after pushes. A full ring blocks the link's thread (never drops): size it for all images in flight.
+  /// Starts the link's threads. A link has one queue of arrivals per DTP, given to its constructor (arrival_queue.hpp),
+  /// each fed by that DTP's thread only. The link's doorbell is rung after pushes. A full queue holds up its own DTP
+  /// and nobody else: the thread goes on with the others and comes back to it when there is room.
   virtual void start() = 0;
   /// Any thread. The slots of images < `end` of DTP `dtp` are free again: grants credits up to end + slots.
   virtual void release(std::uint32_t dtp, std::uint64_t end) noexcept = 0;

@@ -7,23 +7,22 @@
 namespace rashpa::link {
 namespace {
 
-Pair make_inproc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_inproc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
                  Doorbell& bell) {
-  auto receiver = std::make_unique<InprocReceiver>(region.bytes(), dtps, ring, bell);
+  auto receiver = std::make_unique<InprocReceiver>(region.bytes(), dtps, queues, bell);
   Pair pair;
   for (std::uint32_t d = 0; d < dtps.size(); ++d) pair.senders.push_back(receiver->make_sender(d));
   pair.receiver = std::move(receiver);
   return pair;
 }
 
-Pair make_roce(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
-               roce::Packetisation packetisation, roce::Transport transport = roce::Transport::uc) {
+Pair make_roce(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+               Doorbell& bell, roce::Packetisation packetisation, roce::Transport transport = roce::Transport::uc) {
   roce::ReceiverConfig config;
   config.options.transport = transport;
   config.options.packetisation = packetisation;
   config.options.pmtu = 1024;
-  auto receiver =
-      std::make_unique<roce::RoceReceiver>(config, region.bytes(), dtps, std::vector<ArrivalRing*>{&ring}, bell);
+  auto receiver = std::make_unique<roce::RoceReceiver>(config, region.bytes(), dtps, queues, bell);
   Pair pair;
   std::vector<roce::Endpoint> sources;
   for (const auto& endpoint : receiver->endpoints()) {
@@ -38,30 +37,29 @@ Pair make_roce(const memory::Buffer& region, const std::vector<DestinationDtp>& 
   pair.receiver = std::move(receiver);
   return pair;
 }
-Pair make_roce_only(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_roce_only(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
                     Doorbell& bell) {
-  return make_roce(region, dtps, ring, bell, roce::Packetisation::only);
+  return make_roce(region, dtps, queues, bell, roce::Packetisation::only);
 }
-Pair make_roce_fml(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_roce_fml(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
                    Doorbell& bell) {
-  return make_roce(region, dtps, ring, bell, roce::Packetisation::first_middle_last);
+  return make_roce(region, dtps, queues, bell, roce::Packetisation::first_middle_last);
 }
-Pair make_roce_rc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_roce_rc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
                   Doorbell& bell) {
-  return make_roce(region, dtps, ring, bell, roce::Packetisation::first_middle_last, roce::Transport::rc);
+  return make_roce(region, dtps, queues, bell, roce::Packetisation::first_middle_last, roce::Transport::rc);
 }
-Pair make_roce_ud(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_roce_ud(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
                   Doorbell& bell) {
-  return make_roce(region, dtps, ring, bell, roce::Packetisation::only, roce::Transport::ud);
+  return make_roce(region, dtps, queues, bell, roce::Packetisation::only, roce::Transport::ud);
 }
 
-Pair make_pcie(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
-               roce::Poll poll) {
+Pair make_pcie(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+               Doorbell& bell, roce::Poll poll) {
   pcie::ReceiverConfig config;
   config.region_file = region.shared_file();
   config.poll = poll;
-  auto receiver =
-      std::make_unique<pcie::PcieReceiver>(config, region.bytes(), dtps, std::vector<ArrivalRing*>{&ring}, bell);
+  auto receiver = std::make_unique<pcie::PcieReceiver>(config, region.bytes(), dtps, queues, bell);
   const auto memory = pcie::RemoteMemory::open(receiver->endpoints()[0]);
   Pair pair;
   std::vector<roce::Endpoint> sources;
@@ -75,13 +73,13 @@ Pair make_pcie(const memory::Buffer& region, const std::vector<DestinationDtp>& 
   pair.receiver = std::move(receiver);
   return pair;
 }
-Pair make_pcie_event(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_pcie_event(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
                      Doorbell& bell) {
-  return make_pcie(region, dtps, ring, bell, roce::Poll::event);
+  return make_pcie(region, dtps, queues, bell, roce::Poll::event);
 }
-Pair make_pcie_spin(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+Pair make_pcie_spin(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
                     Doorbell& bell) {
-  return make_pcie(region, dtps, ring, bell, roce::Poll::spin);
+  return make_pcie(region, dtps, queues, bell, roce::Poll::spin);
 }
 
 INSTANTIATE_TEST_SUITE_P(Links, LinkContract,

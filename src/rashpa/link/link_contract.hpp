@@ -25,14 +25,17 @@ struct Pair {
   std::vector<std::unique_ptr<Sender>> senders;
 };
 
-using Maker = Pair (*)(const memory::Buffer&, const std::vector<DestinationDtp>&, ArrivalRing&, Doorbell&);
+using Maker = Pair (*)(const memory::Buffer&, const std::vector<DestinationDtp>&, ArrivalQueues&, Doorbell&);
 
 class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Maker>> {
  protected:
+  static constexpr std::size_t kEntries = 16;  // of each queue, more than twice the slots
+
   void make(std::vector<DestinationDtp> dtps) {
     dtps_ = std::move(dtps);
     region_ = memory::Buffer(end_of(dtps_.back()), memory::MemoryKind::pageable, memory::Sharing::machine);
-    pair_ = GetParam().second(region_, dtps_, ring_, bell_);
+    queues_ = ArrivalQueues(dtps_.size(), kEntries);
+    pair_ = GetParam().second(region_, dtps_, queues_, bell_);
     pair_.receiver->start();
   }
   /// The next arrival; fails after 20 s.
@@ -41,7 +44,7 @@ class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Make
     const std::int64_t start = now_ns();
     while (true) {
       const auto seen = bell_.count();
-      if (ring_.try_pop(arrival)) return arrival;
+      if (queues_.try_pop(arrival)) return arrival;
       if (now_ns() - start > 20'000'000'000) break;
       bell_.wait(seen, std::chrono::milliseconds(5));
     }
@@ -56,7 +59,7 @@ class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Make
 
   std::vector<DestinationDtp> dtps_;
   memory::Buffer region_;  // what pcie needs is good for all
-  ArrivalRing ring_{256};
+  ArrivalQueues queues_;
   Doorbell bell_;
   Pair pair_;
 };
@@ -91,7 +94,7 @@ TEST_P(LinkContract, each_image_arrives_once_in_order_with_its_pixels) {
   threads.clear();
   pair_.receiver->stop();
   Arrival more;
-  EXPECT_FALSE(ring_.try_pop(more));
+  EXPECT_FALSE(queues_.try_pop(more));
 }
 
 TEST_P(LinkContract, the_source_is_granted_no_more_than_the_free_slots) {
@@ -129,13 +132,58 @@ TEST_P(LinkContract, close_emits_what_is_undecided_and_later_images_still_come) 
   for (std::uint64_t k = 4; k < 50; ++k) EXPECT_EQ(next().index, k);
   pair_.receiver->stop();
   Arrival more;
-  EXPECT_FALSE(ring_.try_pop(more)) << "nothing behind the run's last image";
+  EXPECT_FALSE(queues_.try_pop(more)) << "nothing behind the run's last image";
+}
+
+TEST_P(LinkContract, arrivals_that_nobody_takes_hold_up_no_other_dtp) {
+  constexpr std::uint64_t kMissing = 5000;  // far more than the queue has entries
+  const auto idle = small_dtp(1, kMissing, 1, 64, 4);
+  make({idle, small_dtp(2, 300, 3, 512, 4, 0, end_of(idle))});
+  pair_.receiver->close(0, kMissing);
+  while (queues_[0].entries() < kEntries) std::this_thread::yield();
+  std::jthread thread([&] {
+    Source source(dtps_[1], *pair_.senders[1]);
+    for (std::uint64_t k = 0; k < dtps_[1].images; ++k) source.send(k, failed);
+  });
+  const std::int64_t until = now_ns() + 20'000'000'000;
+  for (std::uint64_t k = 0; k < dtps_[1].images; ++k) {
+    const Arrival* arrival = queues_[1].front();
+    for (; arrival == nullptr && now_ns() < until; arrival = queues_[1].front()) {
+      bell_.wait(bell_.count(), std::chrono::milliseconds(1));
+    }
+    ASSERT_NE(arrival, nullptr) << "image " << k << " waits behind another DTP's";
+    ASSERT_EQ(arrival->index, k);
+    ASSERT_EQ(arrival->completeness, Completeness::complete);
+    queues_[1].pop();
+    pair_.receiver->release(1, k + 1);
+  }
+  for (std::uint64_t k = 0; k < kMissing; ++k) {
+    const Arrival arrival = next();
+    ASSERT_EQ(arrival.dtp, 0U);
+    ASSERT_EQ(arrival.index, k);
+    ASSERT_EQ(arrival.completeness, Completeness::missing);
+    ASSERT_EQ(arrival.loss, Loss::deadline);
+    pair_.receiver->release(0, k + 1);
+  }
+  pair_.receiver->stop();
+}
+
+TEST_P(LinkContract, a_gap_is_closed_at_once_when_a_later_image_shows_it) {
+  make({small_dtp(1, 50, 2, 512, 8)});
+  Source source(dtps_[0], *pair_.senders[0]);
+  source.send(5, failed);  // and none before it
+  for (std::uint64_t k = 0; k < 6; ++k) {
+    const Arrival arrival = next();
+    EXPECT_EQ(arrival.index, k);
+    EXPECT_EQ(arrival.completeness, k < 5 ? Completeness::missing : Completeness::complete);
+  }
+  pair_.receiver->stop();
 }
 
 TEST_P(LinkContract, stop_is_bounded_even_when_nobody_takes_the_arrivals) {
   make({small_dtp(1, 5000, 1, 64, 4)});
-  pair_.receiver->close(0, 5000);  // more arrivals than the ring holds
-  while (ring_.size() < ring_.capacity()) std::this_thread::yield();
+  pair_.receiver->close(0, 5000);  // more arrivals than the queue has entries
+  while (queues_[0].entries() < kEntries) std::this_thread::yield();
   const std::int64_t start = now_ns();
   pair_.receiver->stop();
   EXPECT_LT(now_ns() - start, 1'000'000'000);

@@ -12,14 +12,14 @@ void place_receiver_thread(std::string_view link, std::uint32_t number, int firs
   memory::place_this_thread(fmt::format("{}-rx{}", link, number), processor);
 }
 
-ThreadedReceiver::ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t rings)
+ThreadedReceiver::ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t queues)
     : link_(link) {
   if (dtps == 0) throw ConfigError(fmt::format("{}: a receiver needs at least one DTP", link));
   if (threads == 0 || threads > dtps) {
     throw ConfigError(fmt::format("{}: {} threads for {} DTPs; use 1 … {}", link, threads, dtps, dtps));
   }
-  if (rings != threads) {
-    throw ConfigError(fmt::format("{}: {} arrival rings for {} threads; each needs its own", link, rings, threads));
+  if (queues != dtps) {
+    throw ConfigError(fmt::format("{}: {} queues of arrivals for {} DTPs; each needs its own", link, queues, dtps));
   }
   for (std::uint32_t t = 0; t < threads; ++t) counters_.push_back(std::make_unique<ReceiverCounters>());
 }

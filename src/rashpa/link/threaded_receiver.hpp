@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "rashpa/link/arrival_queue.hpp"
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/ends.hpp"
 #include "rashpa/link/told.hpp"
@@ -36,8 +37,8 @@ class ThreadedReceiver : public DestinationLink {
   [[nodiscard]] ReceiverStats stats() const noexcept final;
 
  protected:
-  /// `link`: for messages. Throws ConfigError unless there are 1 … `dtps` threads and a ring for each.
-  ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t rings);
+  /// `link`: for messages. Throws ConfigError unless there are 1 … `dtps` threads and as many queues as DTPs.
+  ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t queues);
 
   /// Of thread `number`, which alone writes them.
   [[nodiscard]] ReceiverCounters& counters(std::size_t number) noexcept { return *counters_[number]; }

@@ -19,10 +19,15 @@ struct alignas(64) Told {
   void apply_to(Assembly& assembly, std::int64_t now, ArrivalOutput& out) const noexcept {
     assembly.decide(closed.load(std::memory_order_acquire), released.load(std::memory_order_acquire), now, out);
   }
-  /// The link's thread: true when they say something that the images have not been told yet.
-  [[nodiscard]] bool news_for(const Assembly& assembly) const noexcept {
+  /// The link's thread: true when they say something that the images have not been told yet, or those that found no
+  /// room in `out` do so now. Nobody wakes the thread for the latter: it looks when it wakes anyway.
+  [[nodiscard]] bool news_for(const Assembly& assembly, ArrivalOutput& out) const noexcept {
     const std::uint64_t decided = assembly.undecided();
-    if (closed.load(std::memory_order_seq_cst) > decided && !assembly.finished()) return true;
+    if (assembly.held_up()) {
+      if (out.ready(assembly.list_index())) return true;
+    } else if (closed.load(std::memory_order_seq_cst) > decided && !assembly.finished()) {
+      return true;
+    }
     const std::uint64_t ended = std::min(released.load(std::memory_order_seq_cst), decided);
     return ended + assembly.dtp().placement.slots > assembly.granted();
   }

@@ -33,6 +33,13 @@ class Ring {
     return Push::done;
   }
 
+  /// Producer thread only: false means that the next try_push() is done.
+  [[nodiscard]] bool full() noexcept {
+    const std::uint64_t head = head_.load(std::memory_order_relaxed);
+    if (head - tail_seen_ > mask_) tail_seen_ = tail_.load(std::memory_order_acquire);
+    return head - tail_seen_ > mask_;
+  }
+
   /// Consumer thread only. False when the ring is empty.
   bool try_pop(T& item) noexcept {
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed);

@@ -24,7 +24,7 @@ std::string_view words_of(link::Loss loss) noexcept {
     case link::Loss::overrun:
       return "found its slot not free";
     case link::Loss::corrupt:
-      return "has a wrong CRC32C";
+      return "has no line that its CRC32C proves";
     default:
       return "is incomplete";
   }
@@ -98,10 +98,8 @@ Receiver::Receiver(Config config)
     lanes.push_back(line->lane.get());
     lines_.push_back(std::move(line));
   }
-  std::vector<link::ArrivalRing*> rings;
-  for (auto& ring : rings_) rings.push_back(ring.get());
-  scheduler_ = std::make_unique<scheduler::Scheduler>(std::move(lanes), std::move(rings), bell_, config_.poll,
-                                                      scheduler_processor);
+  scheduler_ =
+      std::make_unique<scheduler::Scheduler>(std::move(lanes), queues_, bell_, config_.poll, scheduler_processor);
 }
 
 Receiver::~Receiver() { stop(); }
@@ -109,7 +107,6 @@ Receiver::~Receiver() { stop(); }
 void Receiver::make_link() {
   if (config_.link_threads == 0) throw ConfigError("receiver: the link needs at least one thread");
   std::vector<link::DestinationDtp> dtps;
-  std::size_t in_flight = 64;
   for (const BufferConfig& buffer : config_.buffers) {
     for (const DtpConfig& dtp : buffer.dtps) {
       link::DestinationDtp destination{};
@@ -120,13 +117,8 @@ void Receiver::make_link() {
       destination.run = config_.run;
       destination.granularity = link::roce::line_map_unit(destination.placement, config_.roce);
       dtps.push_back(destination);
-      in_flight += 2 * static_cast<std::size_t>(buffer.slots);
+      queues_.add(2 * static_cast<std::size_t>(buffer.slots));
     }
-  }
-  std::vector<link::ArrivalRing*> rings;
-  for (std::uint32_t thread = 0; thread < config_.link_threads; ++thread) {
-    rings_.push_back(std::make_unique<link::ArrivalRing>(in_flight));
-    rings.push_back(rings_.back().get());
   }
   const bool spin = config_.poll == scheduler::Poll::spin;
   const link::DestinationOptions options{.end = {.kind = link::kind_of(config_.link),
@@ -140,7 +132,7 @@ void Receiver::make_link() {
                                          .threads = config_.link_threads,
                                          .first_processor = config_.first_processor,
                                          .region_file = memory_.shared_file()};
-  link_ = link::make_destination(options, memory_.bytes(), dtps, rings, bell_);
+  link_ = link::make_destination(options, memory_.bytes(), dtps, queues_, bell_);
   placements_ = layout_.dtps;
   for (Placement& placement : placements_) {
     placement.pixels_offset += link_->base();

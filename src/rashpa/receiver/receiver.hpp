@@ -98,7 +98,7 @@ class Receiver {
   MemoryLayout layout_;
   memory::Buffer memory_;
   Doorbell bell_;
-  std::vector<std::unique_ptr<link::ArrivalRing>> rings_;
+  link::ArrivalQueues queues_;
   std::unique_ptr<link::DestinationLink> link_;
   std::vector<Placement> placements_;
   std::vector<std::unique_ptr<Line>> lines_;

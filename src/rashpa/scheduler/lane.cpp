@@ -88,9 +88,14 @@ void Lane::add_lost(StackImage& image, std::size_t dtp, const link::Arrival& arr
     room[0] = {lane_dtp.id, 0, lane_dtp.placement.lines};  // nothing of it is proven
     ++image.lost_count;
   }
-  for (LostRun& run : room) {
-    if (&run == image.lost + image.lost_count) break;
-    fill_lost(image.raw, lane_dtp.placement, config_.pixel, run);
+}
+
+// Lost lines never look like measured ones. Of a missing image nobody reads a pixel.
+void Lane::fill(const StackImage& image) noexcept {
+  for (const LostRun& run : image.lost_runs()) {
+    const auto dtp =
+        std::find_if(config_.dtps.begin(), config_.dtps.end(), [&](const LaneDtp& one) { return one.id == run.dtp; });
+    fill_lost(image.raw, dtp->placement, config_.pixel, run);
   }
 }
 
@@ -105,6 +110,7 @@ void Lane::take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now)
   if (arrival.loss != link::Loss::deadline) {
     state.silent = false;
     state.heard = true;
+    heard_ns_ = now;
     if (clock_ns_ == 0) clock_ns_ = now;
   }
   if (arrival.completeness == Completeness::complete) {
@@ -148,6 +154,12 @@ bool Lane::advance(std::int64_t now) noexcept {
     submit(now);
     return true;
   }
+  if (closed_all_) return false;
+  if (finishing_ && now - heard_ns_ > config_.deadline_ns) {
+    close_behind(config_.images, false);
+    closing_ = closed_all_ = true;
+    return false;
+  }
   if (closing_) return false;
   if (all_but_silent && any_heard) {
     close_behind(end, true);
@@ -167,6 +179,7 @@ void Lane::submit(std::int64_t now) noexcept {
     image.completeness = seen.complete == dtps_.size()  ? Completeness::complete
                          : seen.missing == dtps_.size() ? Completeness::missing
                                                         : Completeness::partial;
+    if (image.completeness == Completeness::partial) fill(image);
     completeness_.set(image.index, image.completeness);
     if (image.completeness != Completeness::complete) note_first(image.index, seen.lost_dtp, seen.loss);
     last_packet = std::max(last_packet, image.last_packet_ns);
@@ -181,14 +194,14 @@ void Lane::submit(std::int64_t now) noexcept {
   ++next_stack_;
   closing_ = false;
   const bool begun = std::any_of(dtps_.begin(), dtps_.end(), [&](const DtpState& dtp) { return dtp.next > end; });
-  clock_ns_ = begun || finishing_ ? now : 0;
+  clock_ns_ = begun ? now : 0;
   submitted_.fetch_add(1, std::memory_order_release);
   unit_.submit(&stack);
 }
 
 void Lane::finish(std::int64_t now) noexcept {
   finishing_ = true;
-  if (clock_ns_ == 0) clock_ns_ = now;
+  heard_ns_ = now;
 }
 
 void Lane::abandon(std::int64_t now) noexcept {

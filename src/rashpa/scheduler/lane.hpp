@@ -67,7 +67,8 @@ class Lane final : public SlotGuard {
   void take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now) noexcept;
   /// Submits the next stack if it is ready, closes it if its deadline has passed; true when something was submitted.
   bool advance(std::int64_t now) noexcept;
-  /// Nothing more will be sent: deadlines now count from the last arrival even where nothing of a stack has come.
+  /// Nothing more will be sent: when nothing has come for the deadline, from now or from the last arrival on, all that
+  /// is open is closed at once.
   void finish(std::int64_t now) noexcept;
   /// The link has stopped: what is open becomes missing. Submits the stack in hand if any of it has arrived.
   void abandon(std::int64_t now) noexcept;
@@ -116,6 +117,7 @@ class Lane final : public SlotGuard {
   void count(DtpState& state, const link::Arrival& arrival) noexcept;
   void note_first(std::uint64_t index, std::size_t dtp, link::Loss loss) noexcept;
   void add_lost(StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
+  void fill(const StackImage& image) noexcept;
   void close_behind(std::uint64_t end, bool silent_only) noexcept;
   void submit(std::int64_t now) noexcept;
   void open(std::uint64_t number) noexcept;
@@ -136,6 +138,8 @@ class Lane final : public SlotGuard {
   std::int64_t clock_ns_ = 0;     // when the deadline of the stack in hand began to run; 0: not yet
   bool closing_ = false;          // close() was sent for the stack in hand
   bool finishing_ = false;
+  bool closed_all_ = false;                 // close() was sent for all images
+  std::int64_t heard_ns_ = 0;               // the last arrival that came by itself, or when finishing began
   std::atomic<std::uint64_t> released_{0};  // stacks
   std::atomic<std::uint64_t> submitted_{0};
   std::atomic<std::uint64_t> overwritten_{0};

@@ -13,20 +13,16 @@ namespace {
 constexpr std::chrono::milliseconds kLongestSleep{2};
 }  // namespace
 
-Scheduler::Scheduler(std::vector<Lane*> lanes, std::vector<link::ArrivalRing*> rings, Doorbell& bell, Poll poll,
-                     int processor)
+Scheduler::Scheduler(std::vector<Lane*> lanes, link::ArrivalQueues& queues, Doorbell& bell, Poll poll, int processor)
     : lanes_(std::move(lanes)),
-      rings_(std::move(rings)),
-      held_(rings_.size()),
-      holds_(rings_.size(), false),
+      queues_(queues),
+      routes_(queues.size()),
       bell_(bell),
       poll_(poll),
       processor_(processor) {
   for (Lane* lane : lanes_) {
     for (std::size_t dtp = 0; dtp < lane->config().dtps.size(); ++dtp) {
-      const std::uint32_t position = lane->config().dtps[dtp].position;
-      routes_.resize(std::max<std::size_t>(routes_.size(), position + 1));
-      routes_[position] = {lane, dtp};
+      routes_[lane->config().dtps[dtp].position] = {lane, dtp};
     }
   }
 }
@@ -50,12 +46,14 @@ void Scheduler::stop() noexcept {
 
 bool Scheduler::drain(std::int64_t now) {
   bool progress = false;
-  for (std::size_t ring = 0; ring < rings_.size(); ++ring) {
-    while (holds_[ring] || rings_[ring]->try_pop(held_[ring])) {
-      const Route& route = routes_[held_[ring].dtp];
-      holds_[ring] = !route.lane->can_take(held_[ring]);
-      if (holds_[ring]) break;
-      route.lane->take(route.dtp, held_[ring], now);
+  for (std::size_t position = 0; position < routes_.size(); ++position) {
+    const Route& route = routes_[position];
+    link::ArrivalQueue& queue = queues_[position];
+    // What waits for its stack to be free waits in its own DTP's queue.
+    for (const link::Arrival* next = queue.front(); next != nullptr && route.lane->can_take(*next);
+         next = queue.front()) {
+      route.lane->take(route.dtp, *next, now);
+      queue.pop();
       progress = true;
     }
   }

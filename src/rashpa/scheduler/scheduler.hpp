@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/arrival_queue.hpp"
 #include "rashpa/scheduler/lane.hpp"
 
 namespace rashpa::scheduler {
@@ -16,8 +17,8 @@ enum class Poll : std::uint8_t { spin, event };
 /// The thread that turns arrivals into global events. Owns its thread, nothing else.
 class Scheduler {
  public:
-  /// `rings`: one per link thread; `bell` is rung after each push. All outlive this object.
-  Scheduler(std::vector<Lane*> lanes, std::vector<link::ArrivalRing*> rings, Doorbell& bell, Poll poll, int processor);
+  /// `queues`: of all DTPs, by position; `bell` is rung after each push. All outlive this object.
+  Scheduler(std::vector<Lane*> lanes, link::ArrivalQueues& queues, Doorbell& bell, Poll poll, int processor);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -37,10 +38,8 @@ class Scheduler {
   bool drain(std::int64_t now);
 
   std::vector<Lane*> lanes_;
-  std::vector<link::ArrivalRing*> rings_;
-  std::vector<link::Arrival> held_;  // per ring: an arrival whose stack was not free yet
-  std::vector<bool> holds_;
-  std::vector<Route> routes_;  // by Arrival::dtp
+  link::ArrivalQueues& queues_;
+  std::vector<Route> routes_;  // by position: of each queue
   Doorbell& bell_;
   Poll poll_;
   int processor_;

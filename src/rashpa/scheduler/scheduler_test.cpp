@@ -181,6 +181,32 @@ TEST(Lane, the_deadline_closes_a_stack_of_which_something_has_come_and_not_befor
   EXPECT_TRUE(b.lane.advance(1002 + kDeadline));
 }
 
+TEST(Lane, after_the_end_one_deadline_of_silence_closes_everything_at_once) {
+  constexpr std::uint64_t kImages = 20'000;
+  Bench b(kImages);
+  for (std::uint64_t i = 0; i < 6; ++i) b.give(Bench::good(0, i), 1000);
+  b.lane.finish(2000);
+  b.give(Bench::good(0, 6), 3000);
+  b.lane.advance(3000 + kDeadline);
+  EXPECT_EQ(b.link.closed[0], 0U) << "that was too early";
+  EXPECT_EQ(b.link.closed[1], 4U) << "the deadline of the stack in hand has run since its first image";
+  b.lane.advance(3001 + kDeadline);
+  EXPECT_EQ(b.link.closed[0], kImages);
+  EXPECT_EQ(b.link.closed[1], kImages);
+  std::uint64_t released = 0;
+  const std::int64_t now = 3001 + kDeadline;  // the clock stands still: nothing is waited for any more
+  for (std::uint64_t i = 0; i < kImages; ++i) {
+    if (i > 6) b.give(Bench::lost(0, i, link::Loss::deadline), now);
+    b.give(Bench::lost(1, i, link::Loss::deadline), now);
+    if (i % 4 != 3) continue;
+    ASSERT_TRUE(b.lane.advance(now)) << i;
+    b.finish_stack();
+    ++released;
+  }
+  EXPECT_EQ(released, kImages / 4);
+  EXPECT_TRUE(b.lane.done());
+}
+
 TEST(Lane, a_silent_dtp_costs_one_deadline_until_it_is_heard_again) {
   Bench b(16);
   for (std::uint64_t i = 0; i < 4; ++i) b.give(Bench::good(0, i), 1000);
@@ -252,26 +278,47 @@ TEST(Lane, a_ring_that_holds_no_two_stacks_is_refused) {
   }
 }
 
-TEST(Scheduler, two_rings_in_any_interleaving_give_ordered_stacks_and_the_thread_ends) {
+TEST(Scheduler, arrivals_whose_stack_is_not_free_hold_up_no_other_dtp) {
+  Bench b(16);
+  link::ArrivalQueues queues(2, 16);
+  Doorbell bell;
+  Scheduler scheduler({&b.lane}, queues, bell, Poll::event, -1);
+  for (std::uint64_t i = 0; i < 16; ++i)
+    ASSERT_TRUE(queues[0].push(Bench::good(0, i)));  // both stacks, and what is behind
+  scheduler.start();
+  while (queues[0].entries() > 7) std::this_thread::yield();  // eight are taken, one is held
+  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_TRUE(queues[1].push(Bench::good(1, i)));
+  bell.ring();
+  const auto start = std::chrono::steady_clock::now();
+  while (b.lane.submitted() < 2 && std::chrono::steady_clock::now() - start < std::chrono::seconds(20)) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(b.lane.submitted(), 2U);
+  scheduler.stop();
+}
+
+TEST(Scheduler, two_queues_in_any_interleaving_give_ordered_stacks_and_the_thread_ends) {
   constexpr std::uint64_t kImages = 4000;
   Bench b(kImages);
-  link::ArrivalRing ring0(16);
-  link::ArrivalRing ring1(16);
+  link::ArrivalQueues queues(2, 16);
   Doorbell bell;
-  Scheduler scheduler({&b.lane}, {&ring0, &ring1}, bell, Poll::event, -1);
+  Scheduler scheduler({&b.lane}, queues, bell, Poll::event, -1);
   scheduler.start();
-  const auto feed = [&](std::uint32_t dtp, link::ArrivalRing& ring, unsigned seed) {
+  const auto feed = [&](std::uint32_t dtp, unsigned seed) {
     std::mt19937 random(seed);
+    link::ArrivalQueue& queue = queues[dtp];
     for (std::uint64_t i = 0; i < kImages; ++i) {
-      while (ring.try_push(random() % 50 == 0 ? Bench::lost(dtp, i, link::Loss::event) : Bench::good(dtp, i)) ==
-             memory::Push::full) {
+      const bool lost = random() % 50 == 0;
+      while (!queue.push(lost ? Bench::lost(dtp, i, link::Loss::event) : Bench::good(dtp, i))) {
         std::this_thread::yield();
       }
       bell.ring();
     }
+    while (!queue.flush()) std::this_thread::yield();
+    bell.ring();
   };
-  std::jthread source0([&] { feed(0, ring0, 1); });
-  std::jthread source1([&] { feed(1, ring1, 2); });
+  std::jthread source0([&] { feed(0, 1); });
+  std::jthread source1([&] { feed(1, 2); });
   std::uint64_t taken = 0;
   while (!b.lane.closed() || taken < b.lane.submitted()) {
     if (taken < b.lane.submitted()) {

@@ -19,15 +19,6 @@ constexpr std::uint32_t kPollUs = 500;            // longest sleep while waiting
 constexpr std::int64_t kSpinNs = 60'000;          // the last stretch before a frame is due is spun, timers are coarser
 constexpr std::int64_t kDrainNs = 5'000'000'000;  // longest wait for the link: a reliable one gives up by itself before
 
-// splitmix64: a seeded stream without state beyond one word.
-std::uint64_t next_random(std::uint64_t& state) noexcept {
-  state += 0x9E3779B97F4A7C15ULL;
-  std::uint64_t z = state;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31);
-}
-
 void sleep_ns(std::int64_t ns) {
   if (ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
 }
@@ -41,7 +32,7 @@ DtpSource::DtpSource(const DtpSourceConfig& config, const FrameSource& frames, l
       generator_(config.dtp.region, config.pitch_bytes, config.pixel_bytes, config.dtp.placement,
                  sender.largest_message()),
       sent_(config.dtp.images),
-      stall_state_(config.faults.seed * 0x9E3779B97F4A7C15ULL + config.dtp.id) {}
+      stalls_of_(config.faults.seed, Use::image_stall, config.dtp.id) {}
 
 void DtpSource::poll(std::uint32_t wait_us) {
   outstanding_ -= std::min<std::uint64_t>(outstanding_, sender_.poll(wait_us));
@@ -58,8 +49,7 @@ void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uin
       images_dead_.fetch_add(1, std::memory_order_relaxed);
       continue;
     }
-    if (config_.faults.stall > 0 &&
-        static_cast<double>(next_random(stall_state_) >> 11) * 0x1p-53 < config_.faults.stall) {
+    if (stalls_of_.uniform(index) < config_.faults.stall) {
       stalls_.fetch_add(1, std::memory_order_relaxed);
       poll(0);
       sleep_ns(static_cast<std::int64_t>(config_.faults.stall_us) * 1000);

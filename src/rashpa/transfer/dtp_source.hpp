@@ -9,6 +9,7 @@
 #include "rashpa/core/completeness_table.hpp"
 #include "rashpa/core/frame_record.hpp"
 #include "rashpa/core/placement.hpp"
+#include "rashpa/core/random_words.hpp"
 #include "rashpa/core/region.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/transfer/descriptor_generator.hpp"
@@ -101,7 +102,7 @@ class DtpSource {
   std::int64_t start_ns_ = 0;
   std::uint64_t start_tai_ns_ = 0;
   std::uint64_t outstanding_ = 0;
-  std::uint64_t stall_state_ = 0;
+  RandomWords stalls_of_;  // by image
   std::atomic<bool> paused_{false};
   std::atomic<bool> done_{false};
   std::atomic<std::uint64_t> images_sent_{0}, images_skipped_{0}, images_dead_{0}, stalls_{0};

@@ -43,13 +43,13 @@ struct Times {
 Latency pcie_latency(const Load& load, std::uint64_t events) {
   const DestinationDtp dtp = testing::small_dtp(1, events + kWarmUp, 1, 64, kSlots);
   const memory::Buffer region(testing::end_of(dtp), memory::MemoryKind::pageable, memory::Sharing::machine);
-  ArrivalRing ring(kSlots);
+  ArrivalQueues queues(1, kSlots);
   Doorbell bell;
   pcie::ReceiverConfig config;
   config.region_file = region.shared_file();
   config.poll = roce::Poll::spin;
   config.first_processor = load.destination_processor;
-  pcie::PcieReceiver receiver(config, region.bytes(), {dtp}, {&ring}, bell);
+  pcie::PcieReceiver receiver(config, region.bytes(), {dtp}, queues, bell);
   const roce::Endpoint destination = receiver.endpoints()[0];
   pcie::PcieSender sender({.memory = pcie::RemoteMemory::open(destination),
                            .destination = destination,
@@ -71,7 +71,7 @@ Latency pcie_latency(const Load& load, std::uint64_t events) {
       const std::int64_t sent = now_ns();
       sender.post_event(event);
       Arrival arrival;
-      while (!ring.try_pop(arrival)) __builtin_ia32_pause();
+      while (!queues.try_pop(arrival)) __builtin_ia32_pause();
       const std::int64_t back = now_ns();
       receiver.release(0, k + 1);
       if (k >= kWarmUp) times.add(sent, arrival.last_packet_ns, back);

@@ -35,14 +35,14 @@ Result run_pcie(const Load& load, Verify verify) {
   const memory::Buffer frames(image * kFrames, memory::MemoryKind::huge);
   testing::fill(frames.bytes(), 42);
 
-  ArrivalRing ring(2 * std::size_t{kSlots});
+  ArrivalQueues queues(1, 2 * std::size_t{kSlots});
   Doorbell bell;
   pcie::ReceiverConfig config;
   config.region_file = region.shared_file();
   config.verify = verify;
   config.poll = roce::Poll::spin;
   config.first_processor = load.destination_processor;
-  pcie::PcieReceiver receiver(config, region.bytes(), {dtp}, {&ring}, bell);
+  pcie::PcieReceiver receiver(config, region.bytes(), {dtp}, queues, bell);
   const roce::Endpoint destination = receiver.endpoints()[0];
   pcie::PcieSender sender({.memory = pcie::RemoteMemory::open(destination),
                            .destination = destination,
@@ -60,7 +60,7 @@ Result run_pcie(const Load& load, Verify verify) {
   while (static_cast<double>(now_ns() - start) < load.seconds * 1e9) {
     std::this_thread::sleep_for(std::chrono::microseconds(500));
     Arrival arrival;
-    while (ring.try_pop(arrival)) {
+    while (queues.try_pop(arrival)) {
       receiver.release(0, arrival.index + 1);
       ++(arrival.completeness == Completeness::complete ? complete : result.lost);
       last = now_ns();

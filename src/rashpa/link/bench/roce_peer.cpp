@@ -27,12 +27,12 @@ Result run_roce(const Load& load) {
   const memory::Buffer frames(dtp.placement.payload_bytes() * kFrames, memory::MemoryKind::huge);
   testing::fill(frames.bytes(), 42);
 
-  ArrivalRing ring(256);
+  ArrivalQueues queues(1, 256);
   Doorbell bell;
   roce::ReceiverConfig config;
   config.options = load.roce;
   config.first_processor = load.destination_processor;
-  roce::RoceReceiver receiver(config, region.bytes(), {dtp}, {&ring}, bell);
+  roce::RoceReceiver receiver(config, region.bytes(), {dtp}, queues, bell);
   roce::SenderConfig source;
   source.destination = receiver.endpoints()[0];
   source.options = load.roce;
@@ -49,7 +49,7 @@ Result run_roce(const Load& load) {
   std::uint64_t complete = 0;
   const auto take = [&] {
     Arrival arrival;
-    while (ring.try_pop(arrival)) {
+    while (queues.try_pop(arrival)) {
       receiver.release(0, arrival.index + 1);
       if (arrival.completeness == Completeness::complete && arrival.proof == Proof::crc) {
         ++complete;

@@ -11,7 +11,7 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/assembly.hpp"
-#include "rashpa/link/ring_output.hpp"
+#include "rashpa/link/queue_output.hpp"
 #include "rashpa/link/told.hpp"
 
 namespace rashpa::link {
@@ -121,10 +121,9 @@ class InprocSender final : public Sender {
 
 class InprocReceiver::Impl {
  public:
-  Impl(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring, Doorbell& bell,
+  Impl(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell,
        InprocFlow flow)
-      : region_(region), flow_(flow), output_(ring, bell) {
-    output_.stop_with(stop_);
+      : region_(region), flow_(flow), output_(queues, bell) {
     if (dtps.empty()) throw ConfigError("inproc: a receiver needs at least one DTP");
     for (std::uint32_t d = 0; d < dtps.size(); ++d) {
       channels_.push_back(std::make_unique<Channel>(dtps[d], d, region, flow, counters_));
@@ -177,7 +176,7 @@ class InprocReceiver::Impl {
 
   std::span<std::byte> region_;
   InprocFlow flow_;
-  RingOutput output_;
+  QueueOutput output_;
   Doorbell work_;
   ReceiverCounters counters_;
   std::vector<std::unique_ptr<Channel>> channels_;
@@ -185,9 +184,9 @@ class InprocReceiver::Impl {
   std::jthread thread_;
 };
 
-InprocReceiver::InprocReceiver(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
-                               Doorbell& bell, InprocFlow flow)
-    : impl_(std::make_unique<Impl>(region, dtps, ring, bell, flow)) {}
+InprocReceiver::InprocReceiver(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps,
+                               ArrivalQueues& queues, Doorbell& bell, InprocFlow flow)
+    : impl_(std::make_unique<Impl>(region, dtps, queues, bell, flow)) {}
 InprocReceiver::~InprocReceiver() { stop(); }
 
 std::unique_ptr<Sender> InprocReceiver::make_sender(std::uint32_t dtp) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
-#include "rashpa/link/link.hpp"
+#include "rashpa/link/arrival_queue.hpp"
 
 namespace rashpa::link {
 
@@ -14,12 +14,12 @@ namespace rashpa::link {
 /// overrun.
 enum class InprocFlow : std::uint8_t { credits, paced };
 
-/// Destination side, one thread, one arrival ring.
+/// Destination side, one thread.
 class InprocReceiver final : public ReceiverLink {
  public:
-  /// The region, the ring and the bell must outlive the link. Throws ConfigError when a placement does not fit the
+  /// The region, the queues and the bell must outlive the link. Throws ConfigError when a placement does not fit the
   /// region.
-  InprocReceiver(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalRing& ring,
+  InprocReceiver(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
                  Doorbell& bell, InprocFlow flow = InprocFlow::credits);
   ~InprocReceiver() override;
 

@@ -22,7 +22,7 @@ class PcieLinkTest : public ::testing::Test {
     dtp_ = dtp;
     region_ = memory::Buffer(testing::end_of(dtp), memory::MemoryKind::pageable, memory::Sharing::machine);
     config.region_file = region_.shared_file();
-    receiver_.emplace(config, region_.bytes(), std::vector{dtp}, std::vector<ArrivalRing*>{&ring_}, bell_);
+    receiver_.emplace(config, region_.bytes(), std::vector{dtp}, queues_, bell_);
     remote_ = RemoteMemory::open(receiver_->endpoints()[0]);
     sender_.emplace(SenderConfig{.memory = remote_, .destination = receiver_->endpoints()[0], .flow = config.flow});
   }
@@ -30,7 +30,7 @@ class PcieLinkTest : public ::testing::Test {
   Arrival next() {
     Arrival arrival;
     const std::int64_t start = now_ns();
-    while (!ring_.try_pop(arrival)) {
+    while (!queues_.try_pop(arrival)) {
       if (now_ns() - start > 20'000'000'000) {
         ADD_FAILURE() << "no arrival";
         break;
@@ -44,7 +44,7 @@ class PcieLinkTest : public ::testing::Test {
 
   DestinationDtp dtp_;
   memory::Buffer region_;
-  ArrivalRing ring_{1024};
+  ArrivalQueues queues_{1, 1024};
   Doorbell bell_;
   std::optional<PcieReceiver> receiver_;
   std::shared_ptr<const RemoteMemory> remote_;
@@ -177,7 +177,7 @@ TEST_F(PcieLinkTest, no_words_of_a_hostile_peer_hang_or_crash_the_receiver) {
     Arrival arrival;
     std::uint64_t index = 0;
     while (!stop) {
-      while (ring_.try_pop(arrival)) {
+      while (queues_.try_pop(arrival)) {
         EXPECT_EQ(arrival.index, index++);
         if (arrival.index % 3 != 0) receiver_->release(0, arrival.index + 1);
       }

@@ -26,9 +26,8 @@ struct PcieReceiver::Impl {
 };
 
 PcieReceiver::PcieReceiver(const ReceiverConfig& config, std::span<std::byte> region,
-                           const std::vector<DestinationDtp>& dtps, const std::vector<ArrivalRing*>& rings,
-                           Doorbell& bell)
-    : ThreadedReceiver("pcie", dtps.size(), config.threads, rings.size()),
+                           const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
+    : ThreadedReceiver("pcie", dtps.size(), config.threads, queues.size()),
       impl_(std::make_unique<Impl>(config, region.size(), dtps.size())) {
   const NotFree not_free = config.flow == roce::Flow::credits ? NotFree::late : NotFree::overrun;
   auto& ports = impl_->ports;
@@ -43,7 +42,7 @@ PcieReceiver::PcieReceiver(const ReceiverConfig& config, std::span<std::byte> re
       own.push_back({.port = ports[d].get(), .lane = &impl_->control.lane(d)});
     }
     impl_->threads.push_back(std::make_unique<ReceiverThread>(config, t, region, std::move(own),
-                                                              impl_->control.thread(t), *rings[t], bell, counters(t)));
+                                                              impl_->control.thread(t), queues, bell, counters(t)));
     add_thread(*impl_->threads.back());
   }
 }

@@ -28,10 +28,10 @@ struct ReceiverConfig {
 /// moment at which the source begins with the later one.
 class PcieReceiver final : public ThreadedReceiver {
  public:
-  /// `region` is the beginning of `config.region_file`; placements must lie inside it. One ring per thread. The region,
-  /// the rings and the bell must outlive the link. Throws ConfigError or ResourceError.
+  /// `region` is the beginning of `config.region_file`; placements must lie inside it. One queue per DTP. The region,
+  /// the queues and the bell must outlive the link. Throws ConfigError or ResourceError.
   PcieReceiver(const ReceiverConfig& config, std::span<std::byte> region, const std::vector<DestinationDtp>& dtps,
-               const std::vector<ArrivalRing*>& rings, Doorbell& bell);
+               ArrivalQueues& queues, Doorbell& bell);
   ~PcieReceiver() override;
 
   [[nodiscard]] std::vector<roce::Endpoint> endpoints() const override;

@@ -17,13 +17,13 @@ constexpr auto kLongestSleep = std::chrono::milliseconds(5);
 }  // namespace
 
 ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::span<const std::byte> region,
-                               std::vector<PolledDtp> dtps, Thread& shared, ArrivalRing& ring, Doorbell& bell,
+                               std::vector<PolledDtp> dtps, Thread& shared, ArrivalQueues& queues, Doorbell& bell,
                                ReceiverCounters& counters)
     : config_(config),
       number_(number),
       dtps_(std::move(dtps)),
       shared_(&shared),
-      output_(ring, bell),
+      output_(queues, bell, number, config.threads),
       handler_(region, counters) {
   for (PolledDtp& dtp : dtps_) {
     dtp.seen = immediate_of(dtp.port->assembly.dtp().id, ~std::uint64_t{0});
@@ -49,7 +49,7 @@ bool ReceiverThread::serve(PolledDtp& dtp) noexcept {
   }
   if (dtp.port->looked_at != dtp.port->announced) {
     handler_.next_event(*dtp.port, now_ns(), output_);
-  } else if (dtp.port->news_for(dtp.port->assembly)) {
+  } else if (dtp.port->news_for(dtp.port->assembly, output_)) {
     handler_.decide(*dtp.port, now_ns(), output_);
   } else {
     return false;
@@ -58,14 +58,14 @@ bool ReceiverThread::serve(PolledDtp& dtp) noexcept {
   return true;
 }
 
-bool ReceiverThread::news() const noexcept {
-  return std::any_of(dtps_.begin(), dtps_.end(), [](const PolledDtp& dtp) {
-    return dtp.lane->lock.load(std::memory_order_seq_cst) != dtp.seen || dtp.port->news_for(dtp.port->assembly);
+bool ReceiverThread::news() noexcept {
+  return std::any_of(dtps_.begin(), dtps_.end(), [this](const PolledDtp& dtp) {
+    return dtp.lane->lock.load(std::memory_order_seq_cst) != dtp.seen ||
+           dtp.port->news_for(dtp.port->assembly, output_);
   });
 }
 
 void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
-  output_.stop_with(stop);
   place_receiver_thread("pcie", number_, config_.first_processor);
   int idle = 0;
   while (!stop.load(std::memory_order_relaxed)) {

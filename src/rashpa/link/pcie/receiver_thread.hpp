@@ -7,7 +7,7 @@
 #include "rashpa/link/event_handler.hpp"
 #include "rashpa/link/pcie/control_block.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
-#include "rashpa/link/ring_output.hpp"
+#include "rashpa/link/queue_output.hpp"
 #include "rashpa/link/threaded_receiver.hpp"
 
 namespace rashpa::link::pcie {
@@ -25,7 +25,7 @@ class ReceiverThread final : public LinkThread {
  public:
   /// Puts the lock words and credits of `dtps` to their first values.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::span<const std::byte> region,
-                 std::vector<PolledDtp> dtps, Thread& shared, ArrivalRing& ring, Doorbell& bell,
+                 std::vector<PolledDtp> dtps, Thread& shared, ArrivalQueues& queues, Doorbell& bell,
                  ReceiverCounters& counters);
 
   void run(const std::atomic<bool>& stop) noexcept override;
@@ -34,13 +34,13 @@ class ReceiverThread final : public LinkThread {
  private:
   bool serve(PolledDtp& dtp) noexcept;
   void grant(PolledDtp& dtp) noexcept;
-  [[nodiscard]] bool news() const noexcept;
+  [[nodiscard]] bool news() noexcept;
 
   ReceiverConfig config_;
   std::uint32_t number_;
   std::vector<PolledDtp> dtps_;
   Thread* shared_;
-  RingOutput output_;
+  QueueOutput output_;
   EventHandler handler_;
 };
 

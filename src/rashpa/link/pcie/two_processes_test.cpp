@@ -46,7 +46,7 @@ class TwoProcesses : public ::testing::Test {
     ReceiverConfig config;
     config.region_file = region_.shared_file();
     config.threads = 2;
-    receiver_.emplace(config, region_.bytes(), dtps_, std::vector<ArrivalRing*>{&rings_[0], &rings_[1]}, bell_);
+    receiver_.emplace(config, region_.bytes(), dtps_, queues_, bell_);
     child_ = fork();
     if (child_ == 0) play(dtps_, receiver_->endpoints());
     receiver_->start();
@@ -69,12 +69,10 @@ class TwoProcesses : public ::testing::Test {
     while (!done() && now_ns() < until) {
       const auto seen = bell_.count();
       Arrival arrival;
-      for (ArrivalRing& ring : rings_) {
-        while (ring.try_pop(arrival)) {
-          EXPECT_EQ(arrival.index, decided_[arrival.dtp]++);
-          complete_ += arrival.completeness == Completeness::complete && arrival.proof == Proof::crc ? 1U : 0U;
-          receiver_->release(arrival.dtp, arrival.index + 1);
-        }
+      while (queues_.try_pop(arrival)) {
+        EXPECT_EQ(arrival.index, decided_[arrival.dtp]++);
+        complete_ += arrival.completeness == Completeness::complete && arrival.proof == Proof::crc ? 1U : 0U;
+        receiver_->release(arrival.dtp, arrival.index + 1);
       }
       bell_.wait(seen, std::chrono::milliseconds(2));
     }
@@ -82,7 +80,7 @@ class TwoProcesses : public ::testing::Test {
 
   std::vector<DestinationDtp> dtps_;
   memory::Buffer region_;
-  std::array<ArrivalRing, 2> rings_{ArrivalRing{64}, ArrivalRing{64}};
+  ArrivalQueues queues_{2, 64};
   Doorbell bell_;
   std::optional<PcieReceiver> receiver_;
   pid_t child_ = -1;

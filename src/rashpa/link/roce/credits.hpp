@@ -70,6 +70,8 @@ class CreditReader {
   /// `self`: what the receiver was told to write to; packets come from `receiver` to `local`.
   CreditReader(const Endpoint& self, const Address& receiver, const Address& local, Port port = Port::same,
                Framing framing = Framing::v2, Transport transport = Transport::uc);
+  /// UD: credits come from queue pair `qpn` and from no other.
+  void connect(std::uint32_t qpn) noexcept { ud_.connect(qpn); }
 
   /// Takes one datagram (BTH … ICRC); nothing when it is not for us.
   Taken take(std::span<std::byte> packet, const Address& from) noexcept;

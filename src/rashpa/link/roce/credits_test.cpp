@@ -57,9 +57,9 @@ TEST(Credits, words_only_grow_and_only_by_packets_meant_for_us) {
 TEST(Credits, are_repeated_so_that_a_lost_one_heals) {
   const auto dtp = testing::small_dtp(1, 10, 4, 64, 6);
   std::vector<std::byte> region(testing::end_of(dtp));
-  ArrivalRing ring(16);
+  ArrivalQueues queues(1, 16);
   Doorbell bell;
-  RoceReceiver receiver({}, region, {dtp}, {&ring}, bell);
+  RoceReceiver receiver({}, region, {dtp}, queues, bell);
   UdpSocket socket(false);
   socket.bind(Address("127.0.0.1", 0));
   const Address local = socket.local();
@@ -85,9 +85,9 @@ TEST(Credits, are_repeated_so_that_a_lost_one_heals) {
 TEST(Credits, lost_bytes_leave_the_window_when_the_receiver_repeats_itself) {
   const auto dtp = testing::small_dtp(1, 10, 4, 64, 6);
   std::vector<std::byte> region(testing::end_of(dtp));
-  ArrivalRing ring(16);
+  ArrivalQueues queues(1, 16);
   Doorbell bell;
-  RoceReceiver receiver({}, region, {dtp}, {&ring}, bell);
+  RoceReceiver receiver({}, region, {dtp}, queues, bell);
   SenderConfig config;
   config.destination = receiver.endpoints()[0];
   config.destination.rkey ^= 1;  // the QP that answers is another's: nothing is counted as received
@@ -115,11 +115,11 @@ TEST(Credits, lost_bytes_leave_the_window_when_the_receiver_repeats_itself) {
 TEST(Credits, the_destination_says_what_its_socket_has_room_for_and_the_source_keeps_to_it) {
   const auto dtp = testing::small_dtp(1, 10, 4, 64, 6);
   std::vector<std::byte> region(testing::end_of(dtp));
-  ArrivalRing ring(16);
+  ArrivalQueues queues(1, 16);
   Doorbell bell;
   ReceiverConfig small;
   small.options.socket_buffer = 16'384;
-  RoceReceiver receiver(small, region, {dtp}, {&ring}, bell);
+  RoceReceiver receiver(small, region, {dtp}, queues, bell);
   const Endpoint destination = receiver.endpoints()[0];
   ASSERT_GT(destination.window_bytes, 0U);
   ASSERT_LE(destination.window_bytes, 16'384U);

@@ -13,15 +13,22 @@ constexpr std::size_t kWorst = 12;
 }  // namespace
 
 FaultInjector::FaultInjector(const FaultConfig& config, std::uint32_t dtp, std::uint64_t images,
-                             std::uint64_t payload_bytes, std::uint32_t pmtu, Transport transport, PacketBatch& batch)
+                             std::uint64_t payload_bytes, const Options& options, PacketBatch& batch)
     : dice_(config, dtp),
       log_(images, payload_bytes),  // no packet of a line is shorter than one byte
-      transport_(transport),
+      transport_(options.transport),
+      checked_(options.icrc != IcrcMode::off),
       batch_(&batch),
       images_(images),
-      copy_size_(std::max<std::size_t>(pmtu, FrameRecord::kBytes)) {
+      copy_size_(std::max<std::size_t>(options.pmtu, FrameRecord::kBytes)) {
   if (images == 0 || payload_bytes == 0) {
     throw ConfigError("roce: fault injection needs the number of images and the payload bytes of one");
+  }
+  if (config.corrupt > 0 && transport_ == Transport::rc && !checked_) {
+    throw ConfigError(
+        "roce: with transport rc and icrc off a damaged packet is acknowledged like any other, and which bytes an "
+        "image "
+        "ends with cannot be told beforehand; use icrc modulo_id or full, or faults.corrupt = 0");
   }
   copy_bytes_.resize(kCopies * copy_size_);
 }
@@ -84,6 +91,10 @@ void FaultInjector::inject(const Item& item, Fault fault) noexcept {
 
 void FaultInjector::wire(const Item& item) noexcept {
   batch_->append(item.packet);
+  tell_log(item);
+}
+
+void FaultInjector::tell_log(const Item& item) noexcept {
   if (transport_ == Transport::rc) return;
   if (item.event) {
     log_.event_arrives(item.packet.psn, item.number);
@@ -103,8 +114,18 @@ void FaultInjector::wire_corrupt(const Item& item) noexcept {
     payload = copy_bytes_.data() + static_cast<std::size_t>(take_copy(own, Copy::sending)) * copy_size_;
   }
   batch_->append(own.packet);
-  while (!batch_->corrupt_last(payload, dice_.below(batch_->last_bits()))) {
+  if (checked_) {
+    while (!batch_->corrupt_last(payload, dice_.below(batch_->last_bits()))) {
+    }
+    return;
   }
+  // Headers are left alone: what a wrong one brings about no log can tell.
+  const std::uint32_t first = batch_->last_header_bits();
+  while (!batch_->corrupt_last(payload, first + dice_.below(8 * item.packet.bytes))) {
+  }
+  if (item.event) return;  // its record is refused: the event is lost
+  tell_log(item);
+  log_.spoil();
 }
 
 void FaultInjector::hold(const Item& item) noexcept {

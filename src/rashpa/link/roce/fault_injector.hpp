@@ -14,11 +14,12 @@ namespace rashpa::link::roce {
 ///
 /// With RC every transmission may be hit, repetitions included, and the link repairs it: the log then says `complete`
 /// for every image whose event was acknowledged, which without a broken connection is every image. The counts stay what
-/// was injected.
+/// was injected. With `icrc = "off"` nothing would tell a link to repair a damaged packet: the constructor refuses both
+/// together.
 class FaultInjector {
  public:
   FaultInjector(const FaultConfig& config, std::uint32_t dtp, std::uint64_t images, std::uint64_t payload_bytes,
-                std::uint32_t pmtu, Transport transport, PacketBatch& batch);
+                const Options& options, PacketBatch& batch);
 
   /// One more packet may be given: the batch and the copies have room for the worst that can follow from it.
   [[nodiscard]] bool ready() const noexcept;
@@ -55,6 +56,7 @@ class FaultInjector {
 
   void inject(const Item& item, Fault fault) noexcept;
   void wire(const Item& item) noexcept;
+  void tell_log(const Item& item) noexcept;
   void wire_corrupt(const Item& item) noexcept;
   void hold(const Item& item) noexcept;
   void let_pass() noexcept;
@@ -64,6 +66,7 @@ class FaultInjector {
   FaultDice dice_;
   FateLog log_;
   Transport transport_;
+  bool checked_;  // by the receiver, packet by packet: a damaged one is as good as dropped
   PacketBatch* batch_;
   std::uint64_t images_;
   std::uint64_t lines_ = 0;  // packets of the image being sent

@@ -7,7 +7,7 @@
 namespace rashpa::link::roce {
 
 FaultDice::FaultDice(const FaultConfig& config, std::uint32_t dtp)
-    : state_(config.seed + 0x9E3779B97F4A7C15ULL * (dtp + 1)), limit_{} {
+    : faults_(config.seed, Use::packet_fault, dtp), choices_(config.seed, Use::fault_choice, dtp), limit_{} {
   const double chances[] = {config.drop, config.duplicate, config.reorder, config.corrupt};
   double sum = 0;
   constexpr double kRange = 9223372036854775808.0;  // 2^63
@@ -21,18 +21,10 @@ FaultDice::FaultDice(const FaultConfig& config, std::uint32_t dtp)
   if (sum > 1) throw ConfigError(fmt::format("roce: the fault probabilities add up to {}; at most 1 is possible", sum));
 }
 
-// splitmix64 (Steele, Lea, Flood 2014): every seed gives a full-period sequence.
-std::uint64_t FaultDice::next() noexcept {
-  state_ += 0x9E3779B97F4A7C15ULL;
-  std::uint64_t z = state_;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31);
-}
-
 Fault FaultDice::draw() noexcept {
   constexpr Fault kFaults[] = {Fault::drop, Fault::duplicate, Fault::reorder, Fault::corrupt};
-  const std::uint64_t value = next() >> 1;
+  choice_ = 0;
+  const std::uint64_t value = faults_.word(packets_++) >> 1;
   for (int i = 0; i < 4; ++i) {
     if (value < limit_[i]) return kFaults[i];
   }
@@ -40,7 +32,9 @@ Fault FaultDice::draw() noexcept {
 }
 
 std::uint32_t FaultDice::below(std::uint32_t bound) noexcept {
-  return static_cast<std::uint32_t>((next() >> 32) * bound >> 32);
+  constexpr unsigned kPacketShift = 16;  // far more choices than a packet has
+  const std::uint64_t word = choices_.word(packets_ << kPacketShift | choice_++);
+  return static_cast<std::uint32_t>((word >> 32) * bound >> 32);
 }
 
 FateLog::FateLog(std::uint64_t images, std::uint64_t packets_per_image)
@@ -74,8 +68,9 @@ void FateLog::lines_end(std::uint64_t index, std::uint64_t packets) noexcept {
     for (; next_index_ <= index; ++next_index_) {
       fates_[next_index_].store(Completeness::missing, std::memory_order_relaxed);
     }
-    lines_ok_[index] = arrived_count_ == packets;
+    lines_ok_[index] = arrived_count_ == packets && !spoilt_;
   }
+  spoilt_ = false;
   for (std::uint64_t word = 0; word * 64 < packets && word < arrived_.size(); ++word) arrived_[word] = 0;
   arrived_count_ = 0;
 }

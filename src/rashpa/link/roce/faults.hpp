@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rashpa/core/books.hpp"
+#include "rashpa/core/random_words.hpp"
 #include "rashpa/link/roce/options.hpp"
 
 namespace rashpa::link::roce {
@@ -17,7 +18,8 @@ struct FaultConfig {
   double drop = 0;         ///< never sent
   double duplicate = 0;    ///< sent twice, one right after the other
   double reorder = 0;      ///< sent after 1 … 4 later packets of the DTP, never past the next event
-  double corrupt = 0;      ///< one bit flipped after the ICRC was made, where an ICRC check modulo id must find it
+  double corrupt = 0;      ///< one bit flipped after the ICRC was made: where an ICRC check modulo id must find it, or
+                           ///< with `icrc = "off"` in lines or record, where their CRC32C must
 };
 
 /// How often each kind was injected.
@@ -30,18 +32,22 @@ struct FaultCounts {
 
 enum class Fault : std::uint8_t { none, drop, duplicate, reorder, corrupt };
 
-/// Draws the fault of each packet: a small generator of our own, so that a seed means the same everywhere.
+/// Draws the fault of each packet, by the packet's number: a hash of our own, so that a seed means the same everywhere,
+/// and no DTP's faults tell anything of another's.
 class FaultDice {
  public:
   FaultDice(const FaultConfig& config, std::uint32_t dtp);
+  /// Of the next packet.
   [[nodiscard]] Fault draw() noexcept;
-  /// 0 … bound−1.
+  /// 0 … bound−1, for how that packet's fault turns out.
   [[nodiscard]] std::uint32_t below(std::uint32_t bound) noexcept;
 
  private:
-  std::uint64_t next() noexcept;
-  std::uint64_t state_;
-  std::uint64_t limit_[4];  // cumulated thresholds on 63-bit draws
+  RandomWords faults_;
+  RandomWords choices_;
+  std::uint64_t packets_ = 0;
+  std::uint64_t choice_ = 0;  // of the packet
+  std::uint64_t limit_[4];    // cumulated thresholds on 63-bit draws
 };
 
 /// Predicts the fate of each image from the packets that really leave, with its own model of the responder's rules. It
@@ -54,6 +60,8 @@ class FateLog {
   /// A line packet, number `ordinal` of the image being sent, reaches the wire intact. `first`: opcode FIRST or ONLY;
   /// `last`: LAST or ONLY.
   void line_arrives(std::uint32_t psn, std::uint64_t ordinal, bool first, bool last) noexcept;
+  /// One of the image's line packets that arrived holds wrong bytes, and nothing finds it before the image's CRC32C.
+  void spoil() noexcept { spoilt_ = true; }
   /// All line packets of image `index` (there were `packets`) have left or are lost; its event comes next.
   void lines_end(std::uint64_t index, std::uint64_t packets) noexcept;
   /// The event of the image named to lines_end() or of the one before reaches the wire intact.
@@ -77,6 +85,7 @@ class FateLog {
   std::unique_ptr<bool[]> lines_ok_;    // of image index, judged at lines_end
   std::vector<std::uint64_t> arrived_;  // bit per line packet of the image being sent
   std::uint64_t arrived_count_ = 0;
+  bool spoilt_ = false;           // the image being sent
   std::uint64_t next_index_ = 0;  // images below have a fate or had their chance
   std::uint32_t expected_psn_ = 0;
   bool open_ = false;

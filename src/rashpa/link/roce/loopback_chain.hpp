@@ -35,11 +35,7 @@ class Chain {
     std::uint64_t bytes = 0;
     for (const auto& dtp : setup.dtps) bytes = std::max(bytes, end_of(dtp));
     region_.resize(bytes);
-    std::vector<ArrivalRing*> rings;
-    for (std::uint32_t t = 0; t < setup.threads; ++t) {
-      rings_.push_back(std::make_unique<ArrivalRing>(1024));
-      rings.push_back(rings_.back().get());
-    }
+    queues_ = ArrivalQueues(setup.dtps.size(), 1024);
     ReceiverConfig config;
     config.bind_address = setup.address;
     config.threads = setup.threads;
@@ -47,7 +43,7 @@ class Chain {
     config.flow = setup.flow;
     config.poll = setup.poll;
     config.first_psn = setup.first_psn;
-    receiver = std::make_unique<RoceReceiver>(config, region_, setup.dtps, rings, bell_);
+    receiver = std::make_unique<RoceReceiver>(config, region_, setup.dtps, queues_, bell_);
     const auto endpoints = receiver->endpoints();
     std::vector<Endpoint> sources;
     for (std::size_t d = 0; d < setup.dtps.size(); ++d) {
@@ -70,9 +66,13 @@ class Chain {
 
   /// Sends all images of all DTPs, takes all arrivals, closes what stays undecided when the sources are done and quiet.
   void run() {
+    receiver->start();
+    run_on();
+  }
+  /// The same when the receiver runs already.
+  void run_on() {
     std::atomic<bool> stop{false};
     std::atomic<std::size_t> running{setup_.dtps.size()};
-    receiver->start();
     std::vector<std::jthread> threads;
     for (std::size_t d = 0; d < setup_.dtps.size(); ++d) {
       threads.emplace_back([&, d] {
@@ -104,7 +104,7 @@ class Chain {
 
   ChainConfig setup_;
   std::vector<std::byte> region_;
-  std::vector<std::unique_ptr<ArrivalRing>> rings_;
+  ArrivalQueues queues_;
   Doorbell bell_;
   std::unique_ptr<RoceReceiver> receiver;
   std::vector<std::unique_ptr<RoceSender>> senders;
@@ -120,12 +120,10 @@ class Chain {
     while (taken < expected) {
       const auto seen = bell_.count();
       Arrival arrival;
-      for (auto& ring : rings_) {
-        while (ring->try_pop(arrival)) {
-          take(arrival);
-          ++taken;
-          news = now_ns();
-        }
+      while (queues_.try_pop(arrival)) {
+        take(arrival);
+        ++taken;
+        news = now_ns();
       }
       // The scheduler's deadline: the sources have sent everything and nothing more comes.
       if (running != 0) {

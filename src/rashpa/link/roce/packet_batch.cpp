@@ -132,6 +132,8 @@ std::uint32_t PacketBatch::last_bits() const noexcept {
   return bytes * 8;
 }
 
+std::uint32_t PacketBatch::last_header_bits() const noexcept { return slots_[packets_ - 1].header_bytes * 8; }
+
 bool PacketBatch::corrupt_last(std::byte* payload, std::uint32_t bit) noexcept {
   Slot& slot = slots_[packets_ - 1];
   if (payload == nullptr) payload = slot.record.data();

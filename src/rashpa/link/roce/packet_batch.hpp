@@ -54,6 +54,8 @@ class PacketBatch {
   /// modulo id would not find it.
   bool corrupt_last(std::byte* payload, std::uint32_t bit) noexcept;
   [[nodiscard]] std::uint32_t last_bits() const noexcept;
+  /// Of those, how many stand before the payload.
+  [[nodiscard]] std::uint32_t last_header_bits() const noexcept;
 
   /// Hands as much as possible to the kernel without waiting. `all`: the batch is empty again.
   Sent flush(Flush what) noexcept;

@@ -26,7 +26,8 @@ DtpPort::DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, const Opti
     : responder(options.pmtu, rkey, region.size()),
       rc(options.pmtu, rkey, region.size(), first_psn, kReceiverNotReady),
       ud(options.pmtu, rkey, region.size()),
-      assembly(dtp, list_index, unit_of(dtp, options), region, not_free, counters) {}
+      assembly(dtp, list_index, unit_of(dtp, options), region, not_free, counters,
+               options.icrc == IcrcMode::off ? Sight::unchecked_packets : Sight::packets) {}
 
 PacketHandler::PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<DtpPort*> ports,
                              ReceiverCounters& counters)
@@ -86,7 +87,8 @@ void PacketHandler::packet(std::span<std::byte> bytes, Identification id, IcrcPa
   const std::uint32_t number = bth.qpn - base_qpn_;
   if (number >= ports_.size() || ports_[number] == nullptr) return counters_->unknown_qp.add(1);
   DtpPort& port = *ports_[number];
-  if (port.source_known && port.source_ip != datagram.source->ip()) return counters_->unknown_qp.add(1);
+  // The UDP source port is entropy for routers and says nothing about who sends.
+  if (port.source_known && port.source_ip != datagram.source->ip()) return counters_->wrong_source.add(1);
   if (!port.touched) {
     port.touched = true;
     touched_.push_back(&port);

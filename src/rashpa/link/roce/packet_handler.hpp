@@ -31,7 +31,7 @@ struct DtpPort : Told {
   Assembly assembly;
   Target target;                    // of the open message
   std::uint64_t target_offset = 0;  // destination offset of its first byte
-  bool source_known = false;        // packets from other IP addresses are refused
+  bool source_known = false;        // packets from other IP addresses are refused; of UD, from other queue pairs, too
   std::array<std::uint8_t, 16> source_ip{};
   std::uint64_t received_bytes = 0;  // payload of every intact packet, duplicates included: what has left the network
   bool touched = false;              // by the batch being handled

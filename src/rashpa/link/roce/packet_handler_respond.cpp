@@ -65,6 +65,9 @@ bool PacketHandler::respond_ud(DtpPort& port, const wire::Bth& bth, std::span<co
     case UdVerdict::refused:
       counters_->refused_key.add(1);
       break;
+    case UdVerdict::stranger:
+      counters_->wrong_source.add(1);
+      break;
   }
   return false;
 }

@@ -14,6 +14,7 @@ constexpr std::uint32_t kKey = 0xCAFE;
 
 class Handler : public ::testing::Test, public ArrivalOutput {
  protected:
+  [[nodiscard]] bool ready(std::uint32_t /*dtp*/) noexcept override { return true; }
   bool emit(const Arrival& arrival) noexcept override {
     arrivals.push_back(arrival);
     return true;
@@ -281,9 +282,48 @@ TEST_F(Handler, packets_with_a_wrong_key_place_or_form_are_counted_and_dropped) 
   port->source_known = true;
   port->source_ip = {10, 0, 0, 1};
   line(0, 0);
-  EXPECT_EQ(stats().unknown_qp, 2U);
+  EXPECT_EQ(stats().unknown_qp, 1U);
+  EXPECT_EQ(stats().wrong_source, 1U);
   EXPECT_TRUE(region == before);
   EXPECT_EQ(stats().payload_bytes, 0U);
+}
+
+TEST_F(Handler, only_the_connected_source_is_taken_from_whatever_port_it_sends) {
+  make();
+  port->source_known = true;
+  port->source_ip = Address("127.0.0.1", 0).ip();
+  const auto from = [&](const char* address, std::uint16_t udp_port) {
+    Packet made = packet(0x2A, dtp.placement.image_offset(0), source->payload().first(256));
+    made.ipv4->source = {127, 0, 0, static_cast<std::uint8_t>(address[8] - '0')};
+    made.udp->source_port = udp_port;
+    std::vector<std::byte> bytes = encode(made);
+    const Address sender(address, udp_port);
+    const Address to("127.0.0.1", 6000);
+    handler->handle({std::span(bytes).subspan(28), 0, &sender, &to, ++now}, *this);
+  };
+  from("127.0.0.2", 5000);
+  EXPECT_EQ(stats().wrong_source, 1U);
+  EXPECT_EQ(stats().payload_bytes, 0U);
+  from("127.0.0.1", 5000);
+  from("127.0.0.1", 50001);  // routers spread flows by it: an RNIC may change it at any packet
+  EXPECT_EQ(stats().wrong_source, 1U);
+  EXPECT_EQ(stats().payload_bytes, 512U);
+  EXPECT_EQ(stats().icrc_bad, 0U);
+}
+
+TEST_F(Handler, without_an_icrc_check_the_lines_of_a_partial_image_are_not_trusted) {
+  options.icrc = IcrcMode::off;
+  make();
+  for (std::uint32_t i = 0; i < 3; ++i) line(0, i);
+  event(0);
+  image(1);
+  ASSERT_EQ(arrivals.size(), 2U);
+  EXPECT_EQ(arrivals[0].completeness, Completeness::partial);
+  EXPECT_EQ(arrivals[0].loss, Loss::corrupt);
+  EXPECT_EQ(arrivals[0].lines_missing, 4U);
+  EXPECT_EQ(arrivals[0].map, nullptr);
+  EXPECT_EQ(stats().crc_mismatches, 0U) << "nothing was compared";
+  EXPECT_EQ(arrivals[1].completeness, Completeness::complete);
 }
 
 TEST_F(Handler, only_records_of_this_run_and_dtp_are_events) {

@@ -103,6 +103,7 @@ class PsnWrap : public ::testing::TestWithParam<Case> {
 
 class Keep final : public ArrivalOutput {
  public:
+  [[nodiscard]] bool ready(std::uint32_t /*dtp*/) noexcept override { return true; }
   bool emit(const Arrival& arrival) noexcept override {
     completeness = arrival.completeness;
     ++count;

@@ -212,11 +212,11 @@ TEST(RcSender, a_peer_that_says_nothing_ends_the_connection_in_a_bounded_time) {
 TEST(RcLink, a_wrong_key_is_refused_at_once_and_counted_on_both_sides) {
   const auto dtp = small_dtp(1, 10, 4, 1024, 4);
   std::vector<std::byte> region(end_of(dtp));
-  ArrivalRing ring(16);
+  ArrivalQueues queues(1, 16);
   Doorbell bell;
   ReceiverConfig config;
   config.options = {.transport = Transport::rc, .pmtu = 1024};
-  RoceReceiver receiver(config, region, {dtp}, {&ring}, bell);
+  RoceReceiver receiver(config, region, {dtp}, queues, bell);
   SenderConfig source;
   source.destination = receiver.endpoints()[0];
   source.destination.rkey ^= 1U;
@@ -240,12 +240,12 @@ TEST(RcLink, a_paced_source_that_is_too_fast_is_told_that_the_receiver_is_not_re
   constexpr std::uint64_t kImages = 12;
   const auto dtp = small_dtp(1, kImages, 2, 256, 2);
   std::vector<std::byte> region(end_of(dtp));
-  ArrivalRing ring(64);
+  ArrivalQueues queues(1, 64);
   Doorbell bell;
   ReceiverConfig config;
   config.options = {.transport = Transport::rc, .pmtu = 256};
   config.flow = Flow::paced;
-  RoceReceiver receiver(config, region, {dtp}, {&ring}, bell);
+  RoceReceiver receiver(config, region, {dtp}, queues, bell);
   SenderConfig source;
   source.destination = receiver.endpoints()[0];
   source.options = config.options;
@@ -273,7 +273,7 @@ TEST(RcLink, a_paced_source_that_is_too_fast_is_told_that_the_receiver_is_not_re
   std::uint64_t arrived = 0;
   Arrival arrival;
   while (arrived < kImages && in_time()) {
-    if (ring.try_pop(arrival)) receiver.release(0, ++arrived);
+    if (queues.try_pop(arrival)) receiver.release(0, ++arrived);
     if (sent) receiver.close(0, kImages);  // lines of the last one may have found its slot taken
   }
   stop = !in_time();
@@ -288,12 +288,11 @@ TEST(RcLink, a_paced_source_that_is_too_fast_is_told_that_the_receiver_is_not_re
 TEST(RcLink, a_receiver_that_goes_away_ends_the_run_of_its_source) {
   const auto dtp = small_dtp(1, 1000, 4, 1024, 4);
   std::vector<std::byte> region(end_of(dtp));
-  ArrivalRing ring(2048);
+  ArrivalQueues queues(1, 2048);
   Doorbell bell;
   ReceiverConfig config;
   config.options = {.transport = Transport::rc, .pmtu = 1024};
-  auto receiver =
-      std::make_unique<RoceReceiver>(config, region, std::vector{dtp}, std::vector<ArrivalRing*>{&ring}, bell);
+  auto receiver = std::make_unique<RoceReceiver>(config, region, std::vector{dtp}, queues, bell);
   SenderConfig source;
   source.destination = receiver->endpoints()[0];
   source.options = config.options;

@@ -30,7 +30,7 @@ void RcRequester::push(const Outgoing& packet, Ends ends, std::uint64_t image) n
 }
 
 RcRequester::Next RcRequester::next(std::int64_t now) noexcept {
-  if (in_error_ || next_ == head_ || now < quiet_until_) return {};
+  if (in_error_ || next_ == head_ || next_ >= probe_end_ || now < quiet_until_) return {};
   Entry& due = entry(next_);
   const bool again = next_ < sent_;
   if (again) due.packet.ack_request = true;  // what is repeated is waited for
@@ -49,6 +49,7 @@ void RcRequester::acknowledge_until(std::uint64_t number) noexcept {
   for (; acknowledged_ < number; ++acknowledged_) acknowledged_bytes_ += entry(acknowledged_).packet.bytes;
   next_ = std::max(next_, acknowledged_);
   retries_ = rnr_retries_ = 0;
+  probe_end_ = kNothing;
   quiet_until_ = 0;
   waiting_since_ = 0;
 }
@@ -85,7 +86,9 @@ void RcRequester::take(const Acknowledgement& acknowledgement, std::int64_t now)
     case syndrome::receiver_not_ready:
       counts_.rnr_naks.add(1);
       acknowledge_until(number);
-      if (timers_.rnr_retries != kForEver && rnr_retries_++ == timers_.rnr_retries) return fail();
+      if (timers_.rnr_retries != kForEver && rnr_retries_ == timers_.rnr_retries) return fail();
+      // Told so again: what comes behind would be thrown away once more.
+      if (++rnr_retries_ > 1) probe_end_ = number + 1;
       go_back(number);
       quiet_until_ = now + rnr_wait_ns(acknowledgement.syndrome);
       return;

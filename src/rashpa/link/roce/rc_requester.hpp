@@ -21,8 +21,10 @@ struct RcTimers {
   /// 4.096 µs · 2^timeout without an acknowledgement, then everything unacknowledged is sent again. Each time without
   /// progress the next wait is twice as long.
   std::uint8_t timeout = 12;
-  std::uint8_t retries = 7;      ///< so often without progress, after timeouts and sequence errors
-  std::uint8_t rnr_retries = 7;  ///< "receiver not ready" so often without progress; 7: for ever
+  std::uint8_t retries = 7;  ///< so often without progress, after timeouts and sequence errors
+  /// "Receiver not ready" so often without progress; 7: for ever. The wait is what each answer asks for; from the
+  /// second one on, only the packet that finds no receive is sent, until it is acknowledged.
+  std::uint8_t rnr_retries = 7;
 };
 
 /// What a remembered packet ends.
@@ -112,8 +114,9 @@ class RcRequester {
   std::uint64_t events_released_ = 0;
   std::uint64_t pushed_bytes_ = 0;
   std::uint64_t acknowledged_bytes_ = 0;
-  std::int64_t waiting_since_ = 0;  // 0: to be set at the next look
-  std::int64_t quiet_until_ = 0;    // receiver not ready: nothing is sent before
+  std::int64_t waiting_since_ = 0;      // 0: to be set at the next look
+  std::int64_t quiet_until_ = 0;        // receiver not ready: nothing is sent before …
+  std::uint64_t probe_end_ = kNothing;  // … and then nothing from here on
   unsigned retries_ = 0;
   unsigned rnr_retries_ = 0;
   bool in_error_ = false;

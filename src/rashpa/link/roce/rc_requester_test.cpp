@@ -219,6 +219,29 @@ TEST_F(Requester, receiver_not_ready_waits_as_long_as_it_is_told) {
   EXPECT_EQ(drain(), (Psns{11, 12}));
 }
 
+TEST_F(Requester, a_receiver_that_stays_not_ready_is_asked_with_one_packet_per_wait) {
+  make(10);
+  write(3);
+  for (int i = 0; i < 50; ++i) {
+    answer(11, 0x20 | 12);
+    pass(639'999);
+    ASSERT_EQ(drain(), (Psns{}));
+    pass(1);
+    ASSERT_EQ(drain(), (i == 0 ? Psns{11, 12} : Psns{11})) << i;
+  }
+  EXPECT_TRUE(requester_->behind()) << "what is new has to wait, too";
+  ack(11);
+  EXPECT_EQ(drain(), (Psns{12}));
+  answer(12, 0x20 | 12);
+  pass(640'000);
+  EXPECT_EQ(drain(), (Psns{12}));
+  ack(12);
+  write(2);
+  answer(13, 0x20 | 12);
+  pass(640'000);
+  EXPECT_EQ(drain(), (Psns{13, 14})) << "progress begins anew";
+}
+
 TEST_F(Requester, receiver_not_ready_is_taken_seven_as_for_ever_and_less_as_a_limit) {
   make(10, {.timeout = 4, .retries = 0, .rnr_retries = 7});
   write(1);

@@ -19,9 +19,8 @@ struct RoceReceiver::Impl {
 };
 
 RoceReceiver::RoceReceiver(const ReceiverConfig& config, std::span<std::byte> region,
-                           const std::vector<DestinationDtp>& dtps, const std::vector<ArrivalRing*>& rings,
-                           Doorbell& bell)
-    : ThreadedReceiver("roce", dtps.size(), config.threads, rings.size()), impl_(std::make_unique<Impl>()) {
+                           const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
+    : ThreadedReceiver("roce", dtps.size(), config.threads, queues.size()), impl_(std::make_unique<Impl>()) {
   check(config.options);
   if (config.port != 0 && config.port + config.threads > 65536) {
     throw ConfigError(fmt::format("roce: {} threads from port {} go beyond 65535", config.threads, config.port));
@@ -40,7 +39,7 @@ RoceReceiver::RoceReceiver(const ReceiverConfig& config, std::span<std::byte> re
     std::vector<DtpPort*> own(ports.size(), nullptr);
     for (std::size_t d = t; d < ports.size(); d += config.threads) own[d] = ports[d].get();
     impl_->threads.push_back(
-        std::make_unique<ReceiverThread>(config, t, impl_->base_qpn, std::move(own), *rings[t], bell, counters(t)));
+        std::make_unique<ReceiverThread>(config, t, impl_->base_qpn, std::move(own), queues, bell, counters(t)));
     add_thread(*impl_->threads.back());
   }
 }

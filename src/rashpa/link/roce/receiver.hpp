@@ -25,10 +25,10 @@ struct ReceiverConfig {
 /// region.
 class RoceReceiver final : public ThreadedReceiver {
  public:
-  /// `region` is registered at iova 0 under a random key; placements must lie inside it. One ring per thread. The
-  /// region, the rings and the bell must outlive the link. Throws ConfigError, or ResourceError when a port is in use.
+  /// `region` is registered at iova 0 under a random key; placements must lie inside it. One queue per DTP. The
+  /// region, the queues and the bell must outlive the link. Throws ConfigError, or ResourceError when a port is in use.
   RoceReceiver(const ReceiverConfig& config, std::span<std::byte> region, const std::vector<DestinationDtp>& dtps,
-               const std::vector<ArrivalRing*>& rings, Doorbell& bell);
+               ArrivalQueues& queues, Doorbell& bell);
   ~RoceReceiver() override;
 
   [[nodiscard]] std::vector<Endpoint> endpoints() const override;

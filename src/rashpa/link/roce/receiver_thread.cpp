@@ -22,12 +22,12 @@ QpnShare share_of(const ReceiverConfig& config, std::uint32_t number, std::uint3
 }  // namespace
 
 ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::uint32_t base_qpn,
-                               std::vector<DtpPort*> ports, ArrivalRing& ring, Doorbell& bell,
+                               std::vector<DtpPort*> ports, ArrivalQueues& queues, Doorbell& bell,
                                ReceiverCounters& counters)
     : config_(config),
       number_(number),
       ports_(std::move(ports)),
-      output_(ring, bell),
+      output_(queues, bell, number, config.threads),
       counters_(&counters),
       socket_(config, number, share_of(config, number, base_qpn, ports_.size()), counters),
       handler_(config.options, base_qpn, ports_, counters),
@@ -52,6 +52,7 @@ void ReceiverThread::connect(std::uint32_t index, const Endpoint& source) {
   const Address from = socket_.answer_from(to);
   ports_[index]->source_known = true;
   ports_[index]->source_ip = to.ip();
+  ports_[index]->ud.connect(source.qpn);
   const Transport transport = config_.options.transport;
   const Framing framing = config_.options.framing;
   if (transport == Transport::rc) answers_.connect(index, from, to, source.qpn, framing);
@@ -127,13 +128,13 @@ void ReceiverThread::send_credits(bool drained, std::int64_t now) noexcept {
   if (count != 0) sendmmsg(socket_.answer_fd(), credit_messages_.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
 }
 
-bool ReceiverThread::something_changed() const noexcept {
-  return std::any_of(ports_.begin(), ports_.end(),
-                     [](const DtpPort* port) { return port != nullptr && port->news_for(port->assembly); });
+bool ReceiverThread::something_changed() noexcept {
+  return std::any_of(ports_.begin(), ports_.end(), [this](const DtpPort* port) {
+    return port != nullptr && port->news_for(port->assembly, output_);
+  });
 }
 
 void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
-  output_.stop_with(stop);
   place_receiver_thread("roce", number_, config_.first_processor);
   std::int64_t last_decide = 0;
   std::int64_t last_packet = 0;

@@ -6,7 +6,7 @@
 
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/link/file_sleep.hpp"
-#include "rashpa/link/ring_output.hpp"
+#include "rashpa/link/queue_output.hpp"
 #include "rashpa/link/roce/answers.hpp"
 #include "rashpa/link/roce/congestion.hpp"
 #include "rashpa/link/roce/credits.hpp"
@@ -17,13 +17,13 @@
 
 namespace rashpa::link::roce {
 
-/// One thread of a RoceReceiver: its socket, its DTPs, its arrival ring.
+/// One thread of a RoceReceiver: its socket, its DTPs.
 class ReceiverThread final : public LinkThread {
  public:
   /// `ports[i]` serves queue pair base_qpn + i; null when another thread has it. Throws ResourceError when the port is
   /// in use.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::uint32_t base_qpn,
-                 std::vector<DtpPort*> ports, ArrivalRing& ring, Doorbell& bell, ReceiverCounters& counters);
+                 std::vector<DtpPort*> ports, ArrivalQueues& queues, Doorbell& bell, ReceiverCounters& counters);
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
@@ -49,12 +49,12 @@ class ReceiverThread final : public LinkThread {
   void send_credits(bool drained, std::int64_t now) noexcept;
   [[nodiscard]] std::span<const std::byte> due_credit(DtpPort& port, CreditState& credit, bool drained,
                                                       std::int64_t now) const noexcept;
-  [[nodiscard]] bool something_changed() const noexcept;
+  [[nodiscard]] bool something_changed() noexcept;
 
   ReceiverConfig config_;
   std::uint32_t number_;
   std::vector<DtpPort*> ports_;
-  RingOutput output_;
+  QueueOutput output_;
   ReceiverCounters* counters_;
   ReceiverSocket socket_;
   PacketHandler handler_;

@@ -96,6 +96,7 @@ struct FaultCase {
   bool gso = true;
   bool v6 = false;
   Transport transport = Transport::uc;
+  IcrcMode icrc = IcrcMode::modulo_id;
 };
 
 class RoceFaults : public ::testing::TestWithParam<FaultCase> {};
@@ -105,9 +106,14 @@ TEST_P(RoceFaults, arrivals_equal_the_log_of_the_injector) {
   if (c.v6 && !have_ipv6()) GTEST_SKIP() << "no IPv6 loopback here";
   ChainConfig setup;
   setup.address = c.v6 ? "::1" : "127.0.0.1";
-  setup.options = {
-      .transport = c.transport, .pmtu = 256, .packetisation = c.packetisation, .gso = c.gso, .window_bytes = 1 << 17};
+  setup.options = {.transport = c.transport,
+                   .pmtu = 256,
+                   .packetisation = c.packetisation,
+                   .gso = c.gso,
+                   .icrc = c.icrc,
+                   .window_bytes = 1 << 17};
   setup.faults = c.faults;
+  const bool checked = c.icrc != IcrcMode::off;
   setup.dtps = {small_dtp(1, 1500, 12, 600, 8)};
   setup.dtps.push_back(small_dtp(2, 1500, 3, 256, 6, 8, end_of(setup.dtps[0])));
   Chain chain(setup);
@@ -119,6 +125,11 @@ TEST_P(RoceFaults, arrivals_equal_the_log_of_the_injector) {
     for (const Arrival& arrival : chain.arrivals[d]) {
       const Completeness fate = chain.senders[d]->fates()->fate(arrival.index);
       incomplete += fate != Completeness::complete ? 1U : 0U;
+      if (!checked && arrival.completeness == Completeness::partial) {
+        EXPECT_EQ(arrival.loss, Loss::corrupt) << "nothing proves the lines that came";
+        EXPECT_EQ(arrival.lines_missing, setup.dtps[d].placement.lines);
+        EXPECT_EQ(arrival.map, nullptr);
+      }
       if (fate == arrival.completeness) continue;
       if (++differences < 6) {
         ADD_FAILURE() << "DTP " << d << " image " << arrival.index << ": log " << int(fate) << ", link "
@@ -139,8 +150,8 @@ TEST_P(RoceFaults, arrivals_equal_the_log_of_the_injector) {
   EXPECT_EQ(injected.duplicate > 0, c.faults.duplicate > 0);
   EXPECT_EQ(injected.reorder > 0, c.faults.reorder > 0);
   EXPECT_EQ(injected.corrupt > 0, c.faults.corrupt > 0);
-  EXPECT_EQ(chain.receiver->stats().icrc_bad, injected.corrupt);
-  EXPECT_EQ(chain.receiver->stats().crc_mismatches, 0U);
+  EXPECT_EQ(chain.receiver->stats().icrc_bad, checked ? injected.corrupt : 0U);
+  EXPECT_EQ(chain.receiver->stats().crc_mismatches > 0, !checked) << "what the ICRC does not find the CRC32C does";
   if (c.faults.drop + c.faults.corrupt > 0) {
     EXPECT_GT(incomplete, 0U);
   }
@@ -159,21 +170,42 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"fml_reorder", {23, 0, 0, 0.02, 0}, Packetisation::first_middle_last},
         FaultCase{"fml_mixed", {24, 0.005, 0.005, 0.01, 0.005}, Packetisation::first_middle_last},
         FaultCase{"fml_mixed_often", {25, 0.05, 0.05, 0.05, 0.05}, Packetisation::first_middle_last},
+        FaultCase{"unchecked_mixed_often",
+                  {26, 0.01, 0.05, 0.05, 0.01},
+                  Packetisation::only,
+                  true,
+                  false,
+                  Transport::uc,
+                  IcrcMode::off},
+        FaultCase{"unchecked_fml_mixed",
+                  {27, 0.005, 0.005, 0.01, 0.005},
+                  Packetisation::first_middle_last,
+                  true,
+                  false,
+                  Transport::uc,
+                  IcrcMode::off},
+        FaultCase{"unchecked_ud_mixed",
+                  {28, 0.005, 0.005, 0.01, 0.005},
+                  Packetisation::only,
+                  true,
+                  true,
+                  Transport::ud,
+                  IcrcMode::off},
         FaultCase{"ud_drop", {31, 0.01, 0, 0, 0}, Packetisation::only, true, false, Transport::ud},
         FaultCase{"ud_mixed_often", {32, 0.05, 0.05, 0.05, 0.05}, Packetisation::only, true, false, Transport::ud},
         FaultCase{"ud_mixed_v6_no_gso", {33, 0.01, 0.01, 0.02, 0.01}, Packetisation::only, false, true, Transport::ud}),
     [](const auto& param) { return param.param.name; });
 
 TEST(RoceReceiver, says_which_port_is_in_use) {
-  ArrivalRing ring(16);
+  ArrivalQueues queues(1, 16);
   Doorbell bell;
   const auto dtp = small_dtp(1, 1, 1, 64, 2);
   std::vector<std::byte> region(end_of(dtp));
-  const RoceReceiver first({}, region, {dtp}, {&ring}, bell);
+  const RoceReceiver first({}, region, {dtp}, queues, bell);
   ReceiverConfig config;
   config.port = first.endpoints()[0].port;
   try {
-    const RoceReceiver second(config, region, {dtp}, {&ring}, bell);
+    const RoceReceiver second(config, region, {dtp}, queues, bell);
     FAIL() << "the port is taken";
   } catch (const ResourceError& error) {
     EXPECT_NE(std::string(error.what()).find("127.0.0.1 port " + std::to_string(config.port)), std::string::npos)
@@ -181,21 +213,54 @@ TEST(RoceReceiver, says_which_port_is_in_use) {
   }
 }
 
+// Who knows everything but is not the connected source: from another address, and with UD from another queue pair.
+TEST(RoceReceiver, a_stranger_who_knows_all_keys_writes_nothing_and_is_counted) {
+  struct Stranger {
+    Transport transport;
+    const char* address;
+  };
+  for (const Stranger& c : {Stranger{Transport::uc, "127.0.0.2"}, Stranger{Transport::rc, "127.0.0.2"},
+                            Stranger{Transport::ud, "127.0.0.2"}, Stranger{Transport::ud, "127.0.0.1"}}) {
+    ChainConfig setup;
+    setup.options.transport = c.transport;
+    setup.options.pmtu = 1024;
+    setup.flow = Flow::paced;
+    setup.dtps = {small_dtp(1, 1, 4, 900, 2)};
+    Chain chain(setup);
+    chain.receiver->start();
+    SenderConfig config;
+    config.bind_address = c.address;
+    config.destination = chain.receiver->endpoints()[0];
+    config.options = setup.options;
+    config.flow = setup.flow;
+    RoceSender stranger(config);
+    const std::int64_t until = now_ns() + 20'000'000'000;
+    const auto seen = [&] { return chain.receiver->stats().wrong_source >= 5 || now_ns() > until; };
+    Source(setup.dtps[0], stranger).send(0, seen);
+    while (!seen()) stranger.poll(500);
+    EXPECT_GE(chain.receiver->stats().wrong_source, 5U) << "four lines and an event, with rc again and again";
+    EXPECT_EQ(chain.receiver->stats().payload_bytes, 0U);
+    chain.run_on();
+    ASSERT_EQ(chain.arrivals[0].size(), 1U);
+    EXPECT_EQ(chain.arrivals[0][0].completeness, Completeness::complete) << "from the source itself";
+  }
+}
+
 TEST(RoceReceiver, refuses_placements_outside_the_region) {
-  ArrivalRing ring(16);
+  ArrivalQueues queues(1, 16);
   Doorbell bell;
   auto dtp = small_dtp(1, 1, 4, 64, 2);
   std::vector<std::byte> region(end_of(dtp) - 1);
-  EXPECT_THROW(RoceReceiver({}, region, {dtp}, {&ring}, bell), ConfigError);
+  EXPECT_THROW(RoceReceiver({}, region, {dtp}, queues, bell), ConfigError);
   region.resize(1 << 16);
   dtp.placement.records_offset = ~0ULL - 10;
-  EXPECT_THROW(RoceReceiver({}, region, {dtp}, {&ring}, bell), ConfigError);
+  EXPECT_THROW(RoceReceiver({}, region, {dtp}, queues, bell), ConfigError);
   dtp = small_dtp(1, 1, 4, 64, 2);
   dtp.placement.pitch = 1ULL << 63;
-  EXPECT_THROW(RoceReceiver({}, region, {dtp}, {&ring}, bell), ConfigError);
+  EXPECT_THROW(RoceReceiver({}, region, {dtp}, queues, bell), ConfigError);
   dtp = small_dtp(1, 1, 4, 64, 2);
   dtp.placement.pixels_offset = 1ULL << 63;
-  EXPECT_THROW(RoceReceiver({}, region, {dtp}, {&ring}, bell), ConfigError);
+  EXPECT_THROW(RoceReceiver({}, region, {dtp}, queues, bell), ConfigError);
 }
 
 TEST(RoceSender, refuses_a_pmtu_that_does_not_exist) {

@@ -66,8 +66,7 @@ RoceSender::Impl::Impl(const SenderConfig& config)
     }
   }
   if (config.faults) {
-    injector_.emplace(*config.faults, config.dtp, config.images, config.payload_bytes, options.pmtu, options.transport,
-                      batch_);
+    injector_.emplace(*config.faults, config.dtp, config.images, config.payload_bytes, options, batch_);
   }
 }
 

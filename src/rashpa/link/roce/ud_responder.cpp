@@ -12,8 +12,10 @@ UdVerdict UdResponder::receive(const wire::Bth& bth, std::span<const std::byte> 
   const std::size_t headers = wire::kDeth + (immediate ? wire::kImmediate : 0);
   std::span<const std::byte> message;
   if (!wire::take_payload(bth, body, headers, message) || message.size() > pmtu_) return UdVerdict::malformed;
-  if (wire::load_deth(body.data()).qkey != qkey_) return UdVerdict::refused;
-  // Whoever knows the Q_Key is the peer: only its sequence numbers count.
+  const wire::Deth deth = wire::load_deth(body.data());
+  if (deth.qkey != qkey_) return UdVerdict::refused;
+  if (source_qpn_ && deth.source_qpn != *source_qpn_) return UdVerdict::stranger;
+  // Only the peer's sequence numbers count.
   const std::int32_t ahead = wire::psn_distance(bth.psn, expected_psn_);
   if (any_ && ahead > 0) gaps_ += static_cast<std::uint64_t>(ahead);
   if (!any_ || ahead >= 0) expected_psn_ = (bth.psn + 1) & wire::kPsnMask;

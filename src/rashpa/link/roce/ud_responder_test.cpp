@@ -55,6 +55,15 @@ class UdResponderTest : public ::testing::Test {
   AcceptedWrite out_;
 };
 
+TEST_F(UdResponderTest, once_connected_it_takes_datagrams_of_one_queue_pair_alone) {
+  EXPECT_EQ(give({.psn = 5}), UdVerdict::accepted);
+  responder_.connect(78);
+  EXPECT_EQ(give({.psn = 900}), UdVerdict::stranger);
+  EXPECT_EQ(responder_.gaps(), 0U) << "its sequence numbers say nothing";
+  responder_.connect(77);
+  EXPECT_EQ(give({.psn = 6}), UdVerdict::accepted);
+}
+
 TEST_F(UdResponderTest, a_line_goes_where_its_header_says) {
   EXPECT_EQ(give({.offset = 100, .payload = 9}), UdVerdict::accepted);
   EXPECT_EQ(out_.offset, 100U);

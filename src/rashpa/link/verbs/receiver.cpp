@@ -16,9 +16,8 @@ struct VerbsReceiver::Impl {
 };
 
 VerbsReceiver::VerbsReceiver(const ReceiverConfig& config, std::span<std::byte> region,
-                             const std::vector<DestinationDtp>& dtps, const std::vector<ArrivalRing*>& rings,
-                             Doorbell& bell)
-    : ThreadedReceiver("verbs", dtps.size(), config.threads, rings.size()), impl_(std::make_unique<Impl>()) {
+                             const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
+    : ThreadedReceiver("verbs", dtps.size(), config.threads, queues.size()), impl_(std::make_unique<Impl>()) {
   if (config.transport == roce::Transport::ud) {
     throw ConfigError("verbs: transport ud has no RDMA WRITE; use uc or rc");
   }
@@ -36,7 +35,7 @@ VerbsReceiver::VerbsReceiver(const ReceiverConfig& config, std::span<std::byte> 
     std::vector<DtpPort*> own;
     for (std::size_t d = t; d < ports.size(); d += config.threads) own.push_back(ports[d].get());
     impl_->threads.push_back(
-        std::make_unique<ReceiverThread>(config, t, impl_->device, region, own, *rings[t], bell, counters(t)));
+        std::make_unique<ReceiverThread>(config, t, impl_->device, region, own, queues, bell, counters(t)));
     add_thread(*impl_->threads.back());
   }
 }

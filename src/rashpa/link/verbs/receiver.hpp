@@ -31,11 +31,11 @@ struct ReceiverConfig {
 /// by overwritten() when the later one's record has come before its release, and not while only lines have.
 class VerbsReceiver final : public ThreadedReceiver {
  public:
-  /// Registers `region` (host memory); placements must lie inside it. One ring per thread. The region, the rings and
+  /// Registers `region` (host memory); placements must lie inside it. One queue per DTP. The region, the rings and
   /// the bell must outlive the link. Throws ConfigError, or ResourceError when library, device or memory is not to be
   /// had.
   VerbsReceiver(const ReceiverConfig& config, std::span<std::byte> region, const std::vector<DestinationDtp>& dtps,
-                const std::vector<ArrivalRing*>& rings, Doorbell& bell);
+                ArrivalQueues& queues, Doorbell& bell);
   ~VerbsReceiver() override;
 
   [[nodiscard]] std::vector<roce::Endpoint> endpoints() const override;

@@ -31,11 +31,11 @@ std::uint32_t entries_of(const std::vector<DtpPort*>& ports) {
 
 ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number,
                                const std::shared_ptr<Device>& device, std::span<std::byte> region,
-                               const std::vector<DtpPort*>& ports, ArrivalRing& ring, Doorbell& bell,
+                               const std::vector<DtpPort*>& ports, ArrivalQueues& queues, Doorbell& bell,
                                ReceiverCounters& counters)
     : config_(config),
       number_(number),
-      output_(ring, bell),
+      output_(queues, bell, number, config.threads),
       counters_(&counters),
       handler_(region, counters),
       completions_(
@@ -130,13 +130,12 @@ void ReceiverThread::write_credits(std::int64_t now) noexcept {
   }
 }
 
-bool ReceiverThread::something_changed() const noexcept {
+bool ReceiverThread::something_changed() noexcept {
   return std::any_of(lanes_.begin(), lanes_.end(),
-                     [](const auto& lane) { return lane->port->news_for(lane->port->assembly); });
+                     [this](const auto& lane) { return lane->port->news_for(lane->port->assembly, output_); });
 }
 
 void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
-  output_.stop_with(stop);
   place_receiver_thread("verbs", number_, config_.first_processor);
   std::int64_t last_decide = 0;
   while (!stop.load(std::memory_order_relaxed)) {

@@ -7,19 +7,19 @@
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/link/event_handler.hpp"
 #include "rashpa/link/file_sleep.hpp"
-#include "rashpa/link/ring_output.hpp"
+#include "rashpa/link/queue_output.hpp"
 #include "rashpa/link/threaded_receiver.hpp"
 #include "rashpa/link/verbs/queue_pair.hpp"
 #include "rashpa/link/verbs/receiver.hpp"
 
 namespace rashpa::link::verbs {
 
-/// One thread of a VerbsReceiver: its completion queue, its DTPs with their queue pairs, its arrival ring.
+/// One thread of a VerbsReceiver: its completion queue, its DTPs with their queue pairs.
 class ReceiverThread final : public LinkThread {
  public:
   /// `ports`: the DTPs of this thread. Throws ResourceError.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, const std::shared_ptr<Device>& device,
-                 std::span<std::byte> region, const std::vector<DtpPort*>& ports, ArrivalRing& ring, Doorbell& bell,
+                 std::span<std::byte> region, const std::vector<DtpPort*>& ports, ArrivalQueues& queues, Doorbell& bell,
                  ReceiverCounters& counters);
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
@@ -47,11 +47,11 @@ class ReceiverThread final : public LinkThread {
   void decide_all(std::int64_t now) noexcept;
   void write_credits(std::int64_t now) noexcept;
   [[nodiscard]] Lane* lane_of(std::uint32_t qpn) noexcept;
-  [[nodiscard]] bool something_changed() const noexcept;
+  [[nodiscard]] bool something_changed() noexcept;
 
   ReceiverConfig config_;
   std::uint32_t number_;
-  RingOutput output_;
+  QueueOutput output_;
   ReceiverCounters* counters_;
   EventHandler handler_;
   CompletionQueue completions_;

@@ -1,0 +1,111 @@
+/// Two DTPs on one link thread, of which one is dead, late, or stops: the other goes on, and the run comes to its end.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+#include "chain.hpp"
+#include "checks.hpp"
+#include "rashpa/core/clock.hpp"
+
+namespace rashpa::chain {
+namespace {
+
+enum class Trouble : std::uint8_t { dead, dies, late, stalls };
+
+struct Way {
+  const char* name;
+  const char* link = "roce";
+  link::roce::Transport transport = link::roce::Transport::uc;
+};
+
+using Case = std::tuple<Way, link::roce::Flow, Trouble>;
+
+class Uneven : public ::testing::TestWithParam<Case> {
+ protected:
+  static Plan plan() {
+    const auto& [way, flow, trouble] = GetParam();
+    Plan plan;
+    plan.link = way.link;
+    plan.roce.transport = way.transport;
+    plan.flow = flow;
+    plan.frames = 1000;
+    plan.rate_hz = 4000;
+    plan.deadline_ms = 200;
+    switch (trouble) {
+      case Trouble::dead:
+        plan.faults.dead_modules = {{1, 0}};
+        break;
+      case Trouble::dies:
+        plan.faults.dead_modules = {{1, 333}};
+        break;
+      case Trouble::late:
+        plan.late = true;
+        break;
+      case Trouble::stalls:
+        plan.faults.seed = 5;
+        plan.faults.stall = 0.01;
+        plan.faults.stall_us = 20'000;
+        break;
+    }
+    return plan;
+  }
+};
+
+TEST_P(Uneven, the_run_ends_and_every_image_of_every_dtp_is_in_the_books) {
+  const Plan set_up = plan();
+  Chain chain(set_up);
+  const std::int64_t start = now_ns();
+  ASSERT_TRUE(chain.play(20)) << "stalled";
+  const double seconds = static_cast<double>(now_ns() - start) * 1e-9;
+  const receiver::Status status = chain.receiver->status();
+  EXPECT_TRUE(status.buffers[0].books.balanced());
+  EXPECT_EQ(status.buffers[0].books.expected, set_up.frames);
+  for (const receiver::DtpStatus& dtp : status.buffers[0].dtps) {
+    EXPECT_EQ(dtp.counts.complete + dtp.counts.partial + dtp.counts.missing, set_up.frames);
+  }
+  EXPECT_GT(status.buffers[0].dtps[0].counts.complete, 0U);
+  const auto& [way, flow, trouble] = GetParam();
+  if (flow == link::roce::Flow::credits && trouble != Trouble::late) expect_books_equal_the_log(chain);
+  if (way.transport == link::roce::Transport::rc) {
+    std::uint64_t repeated = 0;
+    for (const auto& dtp : chain.emulator->status().dtps) repeated += dtp.link.retransmitted_packets;
+    EXPECT_LT(static_cast<double>(repeated) / seconds, 100'000) << "receiver-not-ready is paced by its timer";
+  }
+}
+
+std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+  constexpr const char* kTroubles[] = {"dead", "dies", "late", "stalls"};
+  const auto& [way, flow, trouble] = info.param;
+  return std::string(way.name) + (flow == link::roce::Flow::paced ? "_paced_" : "_credits_") +
+         kTroubles[static_cast<std::size_t>(trouble)];
+}
+
+using link::roce::Flow;
+using link::roce::Transport;
+INSTANTIATE_TEST_SUITE_P(Links, Uneven,
+                         ::testing::Combine(::testing::Values(Way{"uc"}, Way{"rc", "roce", Transport::rc},
+                                                              Way{"ud", "roce", Transport::ud}, Way{"pcie", "pcie"}),
+                                            ::testing::Values(Flow::paced, Flow::credits),
+                                            ::testing::Values(Trouble::dead, Trouble::dies, Trouble::late,
+                                                              Trouble::stalls)),
+                         name_of);
+
+TEST(End, comes_one_deadline_after_the_source_even_when_20000_frames_never_came) {
+  Plan plan;
+  plan.frames = 20'000;
+  plan.deadline_ms = 500;
+  plan.faults.dead_modules = {{0, 50}, {1, 50}};
+  Chain chain(plan);
+  chain.receiver->start();
+  chain.emulator->start();
+  ASSERT_TRUE(chain.emulator->wait(20));
+  const std::int64_t start = now_ns();
+  chain.receiver->finish();
+  ASSERT_TRUE(chain.receiver->wait(20)) << "each empty stack waits for its own deadline";
+  EXPECT_LT(now_ns() - start, 5'000'000'000);
+  expect_books_equal_the_log(chain);
+}
+
+}  // namespace
+}  // namespace rashpa::chain
