@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.chaos.draw import draw
@@ -21,12 +22,16 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first run; the others follow it")
     parser.add_argument("--out", type=Path, default=Path("out/chaos"), help="folder of failed runs and results.json")
     parser.add_argument("--keep", action="store_true", help="keep the folders of runs that passed, too")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")
     choice = parser.parse_args()
     choice.out.mkdir(parents=True, exist_ok=True)
+    out = choice.out.resolve()
     verdicts = []
-    for number in range(choice.first, choice.first + choice.runs):
-        verdicts.append(_one(choice.seed, number, choice.out.resolve(), choice.keep))
-        _write(choice.out / "results.json", choice.seed, verdicts)
+    with ThreadPoolExecutor(choice.jobs) as pool:
+        numbers = range(choice.first, choice.first + choice.runs)
+        for verdict in pool.map(lambda number: _one(choice.seed, number, out, choice.keep), numbers):
+            verdicts.append(verdict)
+            _write(out / "results.json", choice.seed, verdicts)
     print(_summary(verdicts), flush=True)
     return 1 if any(verdict.problems for verdict in verdicts) else 0
 

@@ -34,7 +34,8 @@ def allowed_exits(plan: Plan, facts: Facts) -> set[int]:
         return {FAILED, UNTRUE}
     if done.kind == "port_taken":
         return {FAILED, REFUSED}
-    return {GOOD, FAILED, UNTRUE}
+    # A disk that is full from the first file on is found before anything starts.
+    return {GOOD, FAILED, UNTRUE} | ({REFUSED} if done.kind in STORAGE else set())
 
 
 def check_report(plan: Plan, facts: Facts, stored: Mapping[str, Stored]) -> Iterator[str]:

@@ -18,10 +18,11 @@ from tests.chaos.plan import (
     Plan,
     Rect,
     Target,
+    Transport,
 )
 
 PIXELS: tuple[Pixel, ...] = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
-BYTES = {"uint8": 1, "uint16": 2, "uint32": 4, "int16": 2, "int32": 4, "float32": 4}
+TRANSPORTS: tuple[Transport, ...] = ("uc", "rc", "ud")
 # A run that is not disturbed is worth as much as one that is: every third.
 KINDS: dict[Kind, int] = {
     "none": 33,
@@ -55,6 +56,7 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
     link: Link = "pcie" if dice.random() < 0.25 else "roce"
     if kind == "port_taken":
         link = "roce"
+    transport = dice.choices(TRANSPORTS, (5, 3, 2))[0] if link == "roce" else "uc"
     jungfrau = dice.random() < 0.4
     big = kind == "disk_full"
     writes = kind in ("failing_writes", "slow_writes")  # by the environment of the nodes that a run starts
@@ -75,8 +77,8 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
         seed=seed,
         number=number,
         link=link,
-        transport=dice.choices(("uc", "rc", "ud"), (5, 3, 2))[0] if link == "roce" else "uc",
-        packetisation=dice.choice(("only", "first_middle_last")),
+        transport=transport,
+        packetisation="only" if transport == "ud" else dice.choice(("only", "first_middle_last")),
         pmtu=dice.choice((256, 512, 1024, 2048, 4096)),
         flow=flow,
         on_full="skip" if dice.random() < 0.3 else "pause",
@@ -86,7 +88,7 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
         memory=dice.choice(("pageable", "huge")),
         gso=dice.random() < 0.7,
         gro=dice.random() < 0.7,
-        link_threads=dice.choice((1, 1, 2, 3)),
+        link_threads=min(dice.choice((1, 1, 2, 3)), *(_dtps(buffers, receiver) for receiver in range(receivers))),
         fixed_port=kind == "port_taken" or (link == "roce" and dice.random() < 0.2),
         receivers=receivers,
         nodes=dice.choices(("local", "url", "mixed"), (1, 0, 0) if writes else (7, 2, 1))[0],
@@ -105,6 +107,11 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
         faults=_faults(dice, link, len(modules), frames) if dice.random() < 0.4 else Faults(),
         disturbance=_disturbance(dice, kind, frames / rate if rate else 1.0, (width, height, frames, len(modules))),
     )
+
+
+def _dtps(buffers: tuple[Buffer, ...], receiver: int) -> int:
+    """Of one receiver: it has no more threads than these."""
+    return sum(len(buffer.pieces) * buffer.bands for buffer in buffers if buffer.receiver == receiver)
 
 
 def _modules(dice: Random, width: int, height: int) -> tuple[tuple[int, int], ...]:

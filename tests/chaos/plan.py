@@ -7,6 +7,7 @@ Pixel = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Kernel = Literal["raw", "photons", "kev", "veto", "csr"]
 Target = Literal["manager", "emulator", "receiver"]
 Link = Literal["roce", "pcie"]
+Transport = Literal["uc", "rc", "ud"]
 Flow = Literal["credits", "paced"]
 Phase = Literal["starting", "running"]
 Where = Literal["local", "url", "mixed"]  # mixed: the emulator is started by the run, receivers are running
@@ -124,7 +125,7 @@ class Plan:
     seed: int
     number: int
     link: Link
-    transport: Literal["uc", "rc", "ud"]
+    transport: Transport
     packetisation: Literal["only", "first_middle_last"]
     pmtu: int
     flow: Flow
