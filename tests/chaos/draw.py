@@ -81,7 +81,7 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
         packetisation="only" if transport == "ud" else dice.choice(("only", "first_middle_last")),
         pmtu=dice.choice((256, 512, 1024, 2048, 4096)),
         flow=flow,
-        on_full="skip" if dice.random() < 0.3 else "pause",
+        on_full="skip" if dice.random() < (0.3 if rate else 0.1) else "pause",
         window_bytes=dice.choice((1 << 16, 1 << 20)),
         icrc=dice.choice(("modulo_id", "modulo_id", "off")),
         poll="spin" if dice.random() < 0.1 else "event",

@@ -29,6 +29,8 @@ class Stage:
     folder: Path
     output: Path
     mark: str
+    shared: Path  # what the run's processes have as /dev/shm
+    prefix: tuple[str, ...] = ()  # before every command
     environment: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     urls: dict[str, str] = field(default_factory=dict)
@@ -40,11 +42,12 @@ class Stage:
         problems = []
         for name in wanted[self.plan.nodes]:
             if name in self.nodes and self.nodes[name].poll() is None:
+                self.nodes[name].send_signal(signal.SIGCONT)  # a plan may have stopped it for good
                 continue
             role = "emulator" if name == "emulator" else "receiver"
             with (self.folder / f"{name}.log").open("ab") as log:
                 node = subprocess.Popen(
-                    [str(RASHPA), role, "--name", name, "--port", "0"],
+                    [*self.prefix, str(RASHPA), role, "--name", name, "--port", "0"],
                     cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=log,
                 )  # fmt: skip
             self.nodes[name] = node
@@ -83,7 +86,8 @@ def make_stage(plan: Plan, folder: Path) -> Stage:
     environment.pop("RASHPA_TOKEN", None)
     if plan.nodes != "local":
         environment["RASHPA_TOKEN"] = secrets.token_hex(16)
-    stage = Stage(plan, folder, output, mark, environment)
+    shared, prefix = own_shared_memory(folder)
+    stage = Stage(plan, folder, output, mark, shared, prefix, environment)
     if plan.fixed_port:
         for name in names_of(plan):
             stage.ports[name] = free_ports(plan.link_threads)
@@ -116,7 +120,7 @@ def carry_through(stage: Stage, plan: Plan, existing: str, number: int) -> Facts
     file = write_run_file(plan, folder, stage.output, stage.urls, stage.ports, existing, number)
     report, log = folder / "report", folder / f"run{number}.log"
     (report / "report.json").unlink(missing_ok=True)
-    command = [str(RASHPA), "run", str(file), "--report", str(report)]
+    command = [*stage.prefix, str(RASHPA), "run", str(file), "--report", str(report)]
     disturber = Disturber(plan, stage.mark, stage.output, folder)
     environment = stage.environment | disturber.environment()
     began = time.monotonic()
@@ -147,7 +151,7 @@ def carry_through(stage: Stage, plan: Plan, existing: str, number: int) -> Facts
     )
 
 
-def leftovers(stage: Stage, shared_before: set[str]) -> list[str]:
+def leftovers(stage: Stage) -> list[str]:
     """What a run that has ended left behind. Nodes of our own that stay up are no leftover."""
     own = {node.pid for node in stage.nodes.values()}
 
@@ -158,9 +162,9 @@ def leftovers(stage: Stage, shared_before: set[str]) -> list[str]:
     if not wait_until(lambda: not remaining(), 25.0):
         (stage.folder / "left.txt").write_text(dump(stage.mark), encoding="utf-8")
         problems += [f"process left: {text}" for text in end_all(stage.mark)]
-    fresh = shared_memory() - shared_before
-    if not wait_until(lambda: not (fresh & shared_memory()), 5.0):
-        problems.append(f"in /dev/shm: {', '.join(sorted(fresh & shared_memory()))}")
+    names = sorted(path.name for path in stage.shared.iterdir()) if stage.prefix else []
+    if names:
+        problems.append(f"in /dev/shm: {', '.join(names)}")
     for name, port in stage.ports.items():
         span = range(port, port + stage.plan.link_threads)
         if name not in stage.nodes and not all(port_is_free(one) for one in span):
@@ -168,6 +172,15 @@ def leftovers(stage: Stage, shared_before: set[str]) -> list[str]:
     return problems
 
 
-def shared_memory() -> set[str]:
-    """Names in /dev/shm."""
-    return {entry.name for entry in Path("/dev/shm").iterdir()}
+def own_shared_memory(folder: Path) -> tuple[Path, tuple[str, ...]]:
+    """A folder that the run's processes have as /dev/shm, so that what lies there is theirs, and the command that makes it so; none where
+    that is not allowed."""
+    shared = folder / "shm"
+    shared.mkdir()
+    script = 'mount --bind "$0" /dev/shm && exec "$@"'
+    prefix = ("unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(shared))
+    try:
+        allowed = subprocess.run([*prefix, "true"], check=False, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        allowed = False
+    return shared, prefix if allowed else ()

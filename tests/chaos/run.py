@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.chaos.check_images import check_buffer
 from tests.chaos.check_report import check_report
 from tests.chaos.disturb import SmallDisk, taken_port
-from tests.chaos.execute import Stage, carry_through, leftovers, make_stage, shared_memory
+from tests.chaos.execute import Stage, carry_through, leftovers, make_stage
 from tests.chaos.facts import Facts
 from tests.chaos.plan import Disturbance, Faults, Plan
 from tests.chaos.processes import end_all, wait_until
@@ -36,13 +36,12 @@ class Verdict:
 def run_plan(plan: Plan, folder: Path, keep: bool = False) -> Verdict:
     """Makes the run in `folder`, which must not exist, and removes it when all is well."""
     stage = make_stage(plan, folder)
-    shared = shared_memory()
     disk = SmallDisk(stage.output, plan.disturbance.amount) if plan.disturbance.kind == "disk_full" else None
     try:
         if disk is not None and not disk.mounted:
             verdict = Verdict(plan, skipped="a tmpfs cannot be mounted here")
         else:
-            verdict = _run(stage, shared, disk)
+            verdict = _run(stage, disk)
     finally:
         for node in stage.nodes.values():
             if node.poll() is None:
@@ -72,7 +71,7 @@ def check(plan: Plan, facts: Facts) -> tuple[list[str], dict[str, Stored]]:
     return problems, stored
 
 
-def _run(stage: Stage, shared: set[str], disk: SmallDisk | None) -> Verdict:
+def _run(stage: Stage, disk: SmallDisk | None) -> Verdict:
     plan = stage.plan
     problems = stage.start_nodes()
     if problems:
@@ -86,7 +85,7 @@ def _run(stage: Stage, shared: set[str], disk: SmallDisk | None) -> Verdict:
     if holder is not None:
         holder.close()
     (stage.folder / "facts.txt").write_text(f"{facts.exit} {facts.effective} {facts.early} {facts.seconds:.1f} s\n")
-    problems += leftovers(stage, shared)
+    problems += leftovers(stage)
     images = 0
     if not (plan.disturbance.kind == "replace_killed" and _still_there(old, stage.output)):
         found, stored = check(plan, facts)
@@ -100,7 +99,7 @@ def _run(stage: Stage, shared: set[str], disk: SmallDisk | None) -> Verdict:
         problems += stage.start_nodes()
         problems += _plain_run(stage, "replace", number + 1, "the next run")
         problems += _strangers(plan, stage.output)
-        problems += leftovers(stage, shared)
+        problems += leftovers(stage)
     problems += stage.end_nodes()
     return Verdict(plan, tuple(problems), "", facts.exit, facts.effective, images, facts.seconds)
 
