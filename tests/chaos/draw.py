@@ -53,7 +53,8 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
     dice = Random(f"rashpa chaos {seed} {number}")
     drawn = dice.choices(list(KINDS), list(KINDS.values()))[0]
     kind = kind or drawn
-    link: Link = "pcie" if dice.random() < 0.25 else "roce"
+    slow = kind == "slow_writes"  # images wait long in their slots: a source that does not wait may come round to them
+    link: Link = "pcie" if dice.random() < (0.5 if slow else 0.25) else "roce"
     if kind == "port_taken":
         link = "roce"
     transport = dice.choices(TRANSPORTS, (5, 3, 2))[0] if link == "roce" else "uc"
@@ -72,7 +73,7 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
         _buffer(dice, number, geometry, frames, jungfrau, number % receivers)
         for number in range(max(receivers, dice.choice((1, 1, 2, 3))))
     )
-    flow: Flow = "paced" if dice.random() < 0.25 else "credits"
+    flow: Flow = "paced" if dice.random() < (0.5 if slow else 0.25) else "credits"
     return Plan(
         seed=seed,
         number=number,
@@ -211,7 +212,7 @@ def _faults(dice: Random, link: str, modules: int, frames: int) -> Faults:
         corrupt=dice.choice(chances) if packets else 0.0,
         stall=dice.choice((0.0, 0.01)),
         stall_us=dice.choice((300, 5000)),
-        dead=((dice.randrange(modules), dice.randrange(frames)),) if dice.random() < 0.25 else (),
+        dead=((dice.randrange(modules), dice.randrange(frames)),) if dice.random() < 0.35 else (),
     )
 
 
@@ -223,7 +224,7 @@ def _disturbance(dice: Random, kind: Kind, seconds: float, size: tuple[int, int,
     amount = {
         "disk_full": int(width * height * 2 * frames * modules * dice.uniform(0.2, 0.7)) + 300_000,
         "failing_writes": dice.randint(1, 300),
-        "slow_writes": dice.randint(500, 5000),
+        "slow_writes": dice.randint(500, 8000),
     }.get(kind, 0)
     if kind == "interrupt":
         target = "manager"

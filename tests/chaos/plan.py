@@ -176,4 +176,5 @@ class Plan:
         what = done.kind if done.kind not in SIGNALS else f"{done.kind} {done.target} {done.phase}+{done.after_s:.2f} s"
         link = f"{self.link}/{self.transport}" if self.link == "roce" else self.link
         kernels = ",".join(buffer.kernel for buffer in self.buffers)
-        return f"{link} {self.flow}/{self.on_full} {self.nodes} {self.receivers} receivers [{kernels}] {self.frames} frames @ {self.rate_hz:g} Hz; {what}"
+        faults = " with faults" if self.faults != Faults() else ""
+        return f"{link} {self.flow}/{self.on_full}{faults} {self.nodes} {self.receivers} receivers [{kernels}] {self.frames} frames @ {self.rate_hz:g} Hz; {what}"
