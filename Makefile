@@ -7,6 +7,10 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 FUZZERS ?=
 ATHERIS := 3.0.0
+RUNS ?= 20
+SEED ?= 1
+FIRST ?= 0
+CHAOS_JOBS ?= 1
 PYTEST_ARGS ?=
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # A clone in another folder finds what this one compiled.
@@ -19,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-cpp test-python test-vm device-bundle test-device bench lint tidy asan tsan fuzz reference lock clean distclean help
+.PHONY: build packages demo test test-cpp test-python test-chaos test-vm device-bundle test-device bench lint tidy asan tsan fuzz reference lock clean distclean help
 
 build: build/.installed  ## the native module, the C++ tests and the command .venv/bin/rashpa
 
@@ -52,6 +56,9 @@ test-cpp: build
 
 test-python: build
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-chaos: build  ## RUNS random runs from SEED (the first is FIRST), disturbed and checked; failed ones in out/chaos
+	$(BIN)/python -m tests.chaos --runs $(RUNS) --seed $(SEED) --first $(FIRST) --jobs $(CHAOS_JOBS)
 
 test-vm: build  ## the links against Soft-RoCE and an IOMMU, in virtual machines; packages of packages-vm.txt
 	@tools/install_packages.sh packages-vm.txt

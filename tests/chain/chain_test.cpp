@@ -23,6 +23,19 @@ TEST(Chain, every_pixel_of_every_image_arrives_and_the_books_balance) {
   expect_books_equal_the_log(chain);
 }
 
+TEST(Chain, no_time_has_passed_for_a_source_whose_first_frame_is_not_due_yet) {
+  for (const double rate_hz : {0.0, 1000.0}) {
+    Plan plan;
+    plan.rate_hz = rate_hz;
+    Chain chain(checked(plan));
+    chain.receiver->start();
+    chain.emulator->start();
+    EXPECT_GE(chain.emulator->status().elapsed_s, 0) << rate_hz;
+    chain.emulator->stop();
+    chain.receiver->stop();
+  }
+}
+
 struct Kind {
   const char* name;
   double drop, duplicate, reorder, corrupt;

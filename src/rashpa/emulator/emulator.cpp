@@ -142,11 +142,13 @@ std::vector<link::roce::Endpoint> Emulator::endpoints() const {
 }
 
 void Emulator::start() {
+  // Without a rate no frame is due at any time, and nobody waits for the first one.
+  const std::int64_t delay = config_.rate_hz > 0 ? kStartDelayNs : 0;
   std::int64_t not_yet = 0;
-  const std::int64_t start_ns = now_ns() + kStartDelayNs;
+  const std::int64_t start_ns = now_ns() + delay;
   if (!start_ns_.compare_exchange_strong(not_yet, start_ns))
     throw StateError("emulator: already started; reset it first");
-  const std::uint64_t tai = tai_ns() + static_cast<std::uint64_t>(kStartDelayNs);
+  const std::uint64_t tai = tai_ns() + static_cast<std::uint64_t>(delay);
   for (auto& player : players_) player->start(start_ns, tai);
 }
 
@@ -182,7 +184,8 @@ Status Emulator::status() const {
       whole = whole && dtp.images_sent + dtp.images_skipped + dtp.images_dead == config_.dtps[i].dtp.images;
     }
     status.state = !done ? State::running : whole ? State::finished : State::stopped;
-    status.elapsed_s = static_cast<double>((end_ns_.load() != 0 ? end_ns_.load() : now_ns()) - start_ns) * 1e-9;
+    const std::int64_t until = end_ns_.load() != 0 ? end_ns_.load() : now_ns();
+    status.elapsed_s = static_cast<double>(std::max<std::int64_t>(0, until - start_ns)) * 1e-9;  // 0: not yet due
   }
   return status;
 }

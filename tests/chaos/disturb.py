@@ -1,0 +1,151 @@
+"""What is done to a run from outside, at its moment."""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import h5py
+from tests.chaos.plan import SIGNALS, Plan
+from tests.chaos.processes import node_of, send, wait_until
+from tests.chaos.run_file import names_of
+
+_APPEARS_S = 25.0
+_NUMBERS = {
+    "kill": signal.SIGKILL,
+    "replace_killed": signal.SIGKILL,
+    "stop": signal.SIGSTOP,
+    "pause": signal.SIGSTOP,
+    "terminate": signal.SIGTERM,
+    "interrupt": signal.SIGINT,
+}
+
+
+def compiled_shim(folder: Path) -> Path:
+    """The library that disturbs writes."""
+    library = folder / "shim.so"
+    source = Path(__file__).with_name("shim.c")
+    command = ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", str(library), str(source), "-ldl"]
+    subprocess.run(command, check=True)
+    return library
+
+
+class Disturber:
+    """Of one run. `effective` afterwards: it was done while the run was going on."""
+
+    def __init__(self, plan: Plan, mark: str, output: Path, folder: Path) -> None:
+        self._plan = plan
+        self._what = plan.disturbance
+        self._mark = mark
+        self._output = output
+        self._folder = folder
+        self.effective = False
+        self.early = False
+
+    def environment(self) -> dict[str, str]:
+        """What the run's own processes get."""
+        return writes_environment(self._plan, self._folder)
+
+    def disturb(self, process: "subprocess.Popen[bytes]") -> None:
+        """Waits for the moment and does it; runs beside the run."""
+        kind = self._what.kind
+        if kind in ("disk_full", "failing_writes", "slow_writes", "port_taken"):
+            self.effective = True  # prepared before the start
+        elif kind in SIGNALS and self._await_moment(process):
+            self._signal(process)
+        elif kind == "folder_removed" and self._await_moment(process):
+            self._remove_folder(process)
+
+    def _await_moment(self, process: "subprocess.Popen[bytes]") -> bool:
+        """Whether the run is still there at the planned moment."""
+        if self._what.phase == "running":
+            masters = [self._output / f"chaos_{buffer.name}_master.h5" for buffer in self._plan.buffers]
+            old = {path: path.stat().st_ino for path in masters if path.exists()}
+            wait_until(
+                lambda: (
+                    process.poll() is not None
+                    or all(path.exists() and path.stat().st_ino != old.get(path) for path in masters)
+                ),
+                _APPEARS_S,
+            )
+        elif self._what.target != "manager":
+            wait_until(lambda: process.poll() is not None or self._target(process) is not None, _APPEARS_S)
+        time.sleep(self._what.after_s)
+        return process.poll() is None
+
+    def _target(self, process: "subprocess.Popen[bytes]") -> int | None:
+        if self._what.target == "manager":
+            return process.pid
+        if self._what.target == "emulator":
+            return node_of(self._mark, "emulator", "emulator")
+        names = names_of(self._plan)
+        return node_of(self._mark, "receiver", names[self._what.which % len(names)])
+
+    def _signal(self, process: "subprocess.Popen[bytes]") -> None:
+        target = self._target(process)
+        if target is None:
+            return
+        self.early = self._what.phase == "starting" and not self._spoken()
+        self.effective = send(target, _NUMBERS[self._what.kind])
+        if self._what.kind == "pause":
+            time.sleep(self._what.resume_s)
+            send(target, signal.SIGCONT)
+        if self._what.kind == "stop" and self._what.target == "manager":
+            time.sleep(5.0)  # nobody else can end a manager that stands still
+            send(target, signal.SIGKILL)
+
+    def _spoken(self) -> bool:
+        """Whether the manager has begun its work: it has started a node."""
+        return node_of(self._mark, "emulator", "emulator") is not None and self._plan.nodes == "local"
+
+    def _remove_folder(self, process: "subprocess.Popen[bytes]") -> None:
+        closed = [_is_closed(self._output / f"chaos_{buffer.name}_master.h5") for buffer in self._plan.buffers]
+        with contextlib.suppress(OSError):
+            shutil.rmtree(self._output)
+        self.effective = not all(closed)
+
+
+def _is_closed(master: Path) -> bool:
+    try:
+        with h5py.File(master, "r") as file:
+            return "entry/rashpa/books" in file
+    except OSError:
+        return False
+
+
+def writes_environment(plan: Plan, folder: Path) -> dict[str, str]:
+    """For a receiver whose writes fail or are slow."""
+    what = plan.disturbance
+    order = {"failing_writes": f"fail {what.amount} {1 + what.amount // 3}", "slow_writes": f"slow {what.amount}"}
+    if what.kind not in order:
+        return {}
+    return {"LD_PRELOAD": str(compiled_shim(folder)), "CHAOS_WRITES": order[what.kind]}
+
+
+class SmallDisk:
+    """A tmpfs with little room at a folder, where that is allowed."""
+
+    def __init__(self, folder: Path, room: int) -> None:
+        self._folder = folder
+        command = ["mount", "-t", "tmpfs", "-o", f"size={room}", "chaos", str(folder)]
+        self.mounted = os.geteuid() == 0 and subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+    def grow(self) -> None:
+        """Room for everything."""
+        subprocess.run(["mount", "-o", "remount,size=512m", str(self._folder)], check=True)
+
+    def close(self) -> None:
+        """What was on it is gone."""
+        if self.mounted:
+            subprocess.run(["umount", "--lazy", str(self._folder)], check=True)
+
+
+def taken_port(port: int) -> socket.socket:
+    """Holds a UDP port until it is closed."""
+    holder = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    holder.bind(("127.0.0.1", port))
+    return holder

@@ -1,0 +1,241 @@
+"""Draws plans. The same seed and number give the same plan on every machine and in every order."""
+
+from random import Random
+
+from tests.chaos.plan import (
+    SIGNALS,
+    STORAGE,
+    Buffer,
+    Disturbance,
+    Faults,
+    Flow,
+    Kernel,
+    Kind,
+    Link,
+    Phase,
+    Piece,
+    Pixel,
+    Plan,
+    Rect,
+    Target,
+    Transport,
+)
+
+PIXELS: tuple[Pixel, ...] = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
+TRANSPORTS: tuple[Transport, ...] = ("uc", "rc", "ud")
+# A run that is not disturbed is worth as much as one that is: every third.
+KINDS: dict[Kind, int] = {
+    "none": 33,
+    "kill": 10,
+    "stop": 4,
+    "pause": 8,
+    "terminate": 8,
+    "interrupt": 8,
+    "disk_full": 6,
+    "failing_writes": 6,
+    "slow_writes": 5,
+    "folder_removed": 4,
+    "port_taken": 3,
+    "replace_killed": 5,
+}
+PRIMES = (
+    7,
+    11,
+    13,
+    17,
+    19,
+    23,
+)  # of different frames: an image in a wrong slot is never by chance that of another frame
+
+
+def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
+    """Plan `number` of `seed`; `kind` fixes what is done to the run."""
+    dice = Random(f"rashpa chaos {seed} {number}")
+    drawn = dice.choices(list(KINDS), list(KINDS.values()))[0]
+    kind = kind or drawn
+    slow = kind == "slow_writes"  # images wait long in their slots: a source that does not wait may come round to them
+    link: Link = "pcie" if dice.random() < (0.5 if slow else 0.25) else "roce"
+    if kind == "port_taken":
+        link = "roce"
+    transport = dice.choices(TRANSPORTS, (5, 3, 2))[0] if link == "roce" else "uc"
+    jungfrau = dice.random() < 0.4
+    big = kind == "disk_full"
+    writes = kind in ("failing_writes", "slow_writes")  # by the environment of the nodes that a run starts
+    width = dice.randint(100, 200) if big else dice.randint(8, 180)
+    height = dice.randint(64, 128) if big else dice.randint(3, 64)
+    modules = _modules(dice, width, height)
+    disturbed = kind not in ("none", "port_taken")
+    rate = round(dice.uniform(40, 300), 1) if disturbed or dice.random() < 0.4 else 0.0
+    frames = int(rate * dice.uniform(1.5, 3.5)) if rate else dice.randint(60, 1200)
+    receivers = 2 if dice.random() < 0.3 else 1
+    geometry = (width, height, modules)
+    buffers = tuple(
+        _buffer(dice, number, geometry, frames, jungfrau, number % receivers)
+        for number in range(max(receivers, dice.choice((1, 1, 2, 3))))
+    )
+    flow: Flow = "paced" if dice.random() < (0.5 if slow else 0.25) else "credits"
+    return Plan(
+        seed=seed,
+        number=number,
+        link=link,
+        transport=transport,
+        packetisation="only" if transport == "ud" else dice.choice(("only", "first_middle_last")),
+        pmtu=dice.choice((256, 512, 1024, 2048, 4096)),
+        flow=flow,
+        on_full="skip" if dice.random() < (0.3 if rate else 0.1) else "pause",
+        window_bytes=dice.choice((1 << 16, 1 << 20)),
+        icrc=dice.choice(("modulo_id", "modulo_id", "off")),
+        poll="spin" if dice.random() < 0.1 else "event",
+        memory=dice.choice(("pageable", "huge")),
+        gso=dice.random() < 0.7,
+        gro=dice.random() < 0.7,
+        link_threads=min(dice.choice((1, 1, 2, 3)), *(_dtps(buffers, receiver) for receiver in range(receivers))),
+        fixed_port=kind == "port_taken" or (link == "roce" and dice.random() < 0.2),
+        receivers=receivers,
+        nodes=dice.choices(("local", "url", "mixed"), (1, 0, 0) if writes else (7, 2, 1))[0],
+        width=width,
+        height=height,
+        pixel="uint16" if jungfrau else dice.choice(PIXELS),
+        jungfrau=jungfrau,
+        modules=modules,
+        frames=frames,
+        dataset_frames=dice.choice(PRIMES),
+        dark_every=dice.choice((0, 0, 5, 9)),
+        stored_as=dice.choice(("npy", "bin")),
+        header_bytes=dice.choice((0, 112)),
+        rate_hz=rate,
+        buffers=buffers,
+        faults=_faults(dice, link, len(modules), frames) if dice.random() < 0.4 else Faults(),
+        disturbance=_disturbance(dice, kind, frames / rate if rate else 1.0, (width, height, frames, len(modules))),
+    )
+
+
+def _dtps(buffers: tuple[Buffer, ...], receiver: int) -> int:
+    """Of one receiver: it has no more threads than these."""
+    return sum(len(buffer.pieces) * buffer.bands for buffer in buffers if buffer.receiver == receiver)
+
+
+def _modules(dice: Random, width: int, height: int) -> tuple[tuple[int, int], ...]:
+    """Below or beside each other, with gaps."""
+    count, gap = dice.choice((1, 1, 2, 2, 3)), dice.choice((0, 1, 5))
+    if dice.random() < 0.5:
+        return tuple((0, number * (height + gap)) for number in range(count))
+    return tuple((number * (width + gap), 0) for number in range(count))
+
+
+def _buffer(
+    dice: Random,
+    number: int,
+    geometry: tuple[int, int, tuple[tuple[int, int], ...]],
+    frames: int,
+    jungfrau: bool,
+    receiver: int,
+) -> Buffer:
+    width, height, modules = geometry
+    region: Rect | None = None
+    by_hand = dice.random() < 0.15
+    bands = 1
+    if by_hand:
+        pieces = _pieces_by_hand(dice, width, height, len(modules))
+        size = max(one.x + one.part.width for one in pieces), max(one.y + one.part.height for one in pieces)
+    else:
+        whole = Rect(0, 0, max(x for x, _ in modules) + width, max(y for _, y in modules) + height)
+        region = _region(dice, whole, dice.choice(modules)) if number and dice.random() < 0.7 else None
+        pieces = _pieces(width, height, modules, region or whole)
+        size = (region or whole).width, (region or whole).height
+        bands = min(dice.choice((1, 1, 2, 3)), *(piece.part.height for piece in pieces))
+    stack = dice.choice((1, 2, 3, 5, 8, 10))
+    every = dice.choice((1, 1, 1, 2, 3, 7))
+    kernel: Kernel = dice.choice(("raw", "photons", "photons", "kev", "veto", "csr")) if jungfrau else "raw"
+    return Buffer(
+        name=f"b{number}",
+        receiver=receiver,
+        region=region,
+        by_hand=by_hand,
+        pieces=pieces,
+        width=size[0],
+        height=size[1],
+        bands=bands,
+        every=every,
+        phase=dice.randrange(min(every, frames)),
+        slots=stack * dice.randint(2, 6),
+        stack=stack,
+        deadline_ms=2000,  # longer than a busy machine keeps a thread waiting: a late image counts as missing
+        partial="veto" if dice.random() < 0.2 else "keep",
+        keep_darks=dice.random() < 0.5,
+        kernel=kernel,
+        threads=dice.choice((1, 1, 2)),
+        images_per_file=dice.choice((7, 50, 1000)),
+        sink_threads=dice.choice((1, 1, 2)),
+        min_bright=int(sum(piece.part.width * piece.part.height for piece in pieces) * dice.uniform(0.1, 0.9)),
+    )
+
+
+def _region(dice: Random, whole: Rect, module: tuple[int, int]) -> Rect:
+    """Has at least one pixel of the module, so that it is not empty."""
+    left, top = dice.randint(0, module[0]), dice.randint(0, module[1])
+    right = dice.randint(module[0] + 1, whole.width)
+    bottom = dice.randint(module[1] + 1, whole.height)
+    return Rect(left, top, right - left, bottom - top)
+
+
+def _pieces(width: int, height: int, modules: tuple[tuple[int, int], ...], region: Rect) -> tuple[Piece, ...]:
+    pieces = []
+    for module, (x, y) in enumerate(modules):
+        common = Rect(x, y, width, height).common(region)
+        if common is not None:
+            part = Rect(common.x - x, common.y - y, common.width, common.height)
+            pieces.append(Piece(module, part, common.x - region.x, common.y - region.y))
+    return tuple(pieces)
+
+
+def _pieces_by_hand(dice: Random, width: int, height: int, modules: int) -> tuple[Piece, ...]:
+    """One rectangle of some modules each, side by side with gaps, in any order of modules."""
+    chosen = dice.sample(range(modules), dice.randint(1, modules))
+    pieces, x = [], dice.randint(0, 3)
+    for module in chosen:
+        left, top = dice.randrange(width), dice.randrange(height)
+        part = Rect(left, top, dice.randint(1, width - left), dice.randint(1, height - top))
+        pieces.append(Piece(module, part, x, dice.randint(0, 4)))
+        x += part.width + dice.randint(0, 3)
+    return tuple(pieces)
+
+
+def _faults(dice: Random, link: str, modules: int, frames: int) -> Faults:
+    packets = link == "roce"
+    chances = (0.0, 0.001, 0.01)
+    return Faults(
+        seed=dice.randrange(1 << 32),
+        drop=dice.choice(chances) if packets else 0.0,
+        duplicate=dice.choice(chances) if packets else 0.0,
+        reorder=dice.choice(chances) if packets else 0.0,
+        corrupt=dice.choice(chances) if packets else 0.0,
+        stall=dice.choice((0.0, 0.01)),
+        stall_us=dice.choice((300, 5000)),
+        dead=((dice.randrange(modules), dice.randrange(frames)),) if dice.random() < 0.35 else (),
+    )
+
+
+def _disturbance(dice: Random, kind: Kind, seconds: float, size: tuple[int, int, int, int]) -> Disturbance:
+    width, height, frames, modules = size
+    target: Target = dice.choice(("manager", "emulator", "receiver", "receiver"))
+    phase: Phase = "starting" if dice.random() < 0.25 and kind in SIGNALS else "running"
+    after = dice.uniform(0.0, 1.2) if phase == "starting" else dice.uniform(0.0, 0.8 * seconds)
+    amount = {
+        "disk_full": int(width * height * 2 * frames * modules * dice.uniform(0.2, 0.7)) + 300_000,
+        "failing_writes": dice.randint(1, 300),
+        "slow_writes": dice.randint(500, 8000),
+    }.get(kind, 0)
+    if kind == "interrupt":
+        target = "manager"
+    elif kind in STORAGE:
+        target = "receiver"
+    return Disturbance(
+        kind=kind,
+        target=target,
+        which=dice.randrange(2),
+        phase=phase,
+        after_s=round(after, 3),
+        resume_s=round(dice.uniform(0.3, 6.0), 2) if kind == "pause" else 0.0,
+        amount=amount,
+    )

@@ -1,0 +1,186 @@
+"""Carries one plan through: nodes, the run, what is done to it, and the wait for its end, which is bounded."""
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.chaos.disturb import Disturber
+from tests.chaos.facts import Facts
+from tests.chaos.plan import Plan
+from tests.chaos.processes import MARK, dump, end_all, marked, wait_until
+from tests.chaos.run_file import names_of, write_run_file
+
+RASHPA = Path(sys.executable).parent / "rashpa"
+
+
+@dataclass
+class Stage:
+    """Folders and environment of a run. `mark` is in the environment of every process."""
+
+    plan: Plan
+    folder: Path
+    output: Path
+    mark: str
+    shared: Path  # what the run's processes have as /dev/shm
+    prefix: tuple[str, ...] = ()  # before every command
+    environment: dict[str, str] = field(default_factory=dict)
+    nodes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
+    urls: dict[str, str] = field(default_factory=dict)
+    ports: dict[str, int] = field(default_factory=dict)
+
+    def start_nodes(self) -> list[str]:
+        """Starts those that the plan wants running beforehand, and that are not; what went wrong."""
+        wanted = {"local": (), "mixed": names_of(self.plan), "url": ("emulator", *names_of(self.plan))}
+        problems = []
+        for name in wanted[self.plan.nodes]:
+            if name in self.nodes and self.nodes[name].poll() is None:
+                self.nodes[name].send_signal(signal.SIGCONT)  # a plan may have stopped it for good
+                continue
+            role = "emulator" if name == "emulator" else "receiver"
+            with (self.folder / f"{name}.log").open("ab") as log:
+                node = subprocess.Popen(
+                    [*self.prefix, str(RASHPA), role, "--name", name, "--port", "0"],
+                    cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=log,
+                )  # fmt: skip
+            self.nodes[name] = node
+            assert node.stdout is not None
+            line = node.stdout.readline()
+            try:
+                self.urls[name] = str(json.loads(line)["url"])
+            except (ValueError, KeyError):
+                problems.append(f"node {name} did not start; it said {line!r}, see {name}.log")
+        return problems
+
+    def end_nodes(self, within_s: float = 20.0) -> list[str]:
+        """Asks running nodes to end, as an administrator does; those that do not."""
+        for node in self.nodes.values():
+            if node.poll() is None:
+                node.send_signal(signal.SIGCONT)
+                node.terminate()
+        late = [
+            name
+            for name, node in self.nodes.items()
+            if not wait_until(lambda node=node: node.poll() is not None, within_s)  # type: ignore[misc]
+        ]
+        for node in self.nodes.values():
+            if node.stdout is not None:
+                node.stdout.close()
+        return [f"node {name} did not end within {within_s:g} s of SIGTERM" for name in late]
+
+
+def make_stage(plan: Plan, folder: Path) -> Stage:
+    """New folders; ports that are free now."""
+    folder.mkdir(parents=True)
+    output = folder / "data"
+    output.mkdir()
+    mark = f"{os.getpid()}-{plan.seed}-{plan.number}-{secrets.token_hex(4)}"
+    environment = {**os.environ, MARK: mark, "COLUMNS": "240", "PYTHONUNBUFFERED": "1", "TERM": "dumb"}
+    environment.pop("RASHPA_TOKEN", None)
+    if plan.nodes != "local":
+        environment["RASHPA_TOKEN"] = secrets.token_hex(16)
+    shared, prefix = own_shared_memory(folder)
+    stage = Stage(plan, folder, output, mark, shared, prefix, environment)
+    if plan.fixed_port:
+        for name in names_of(plan):
+            stage.ports[name] = free_ports(plan.link_threads)
+    return stage
+
+
+def free_ports(count: int) -> int:
+    """The first of so many UDP ports in a row that nobody has; somebody may take them until they are used."""
+    while True:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", 0))
+            first = int(probe.getsockname()[1])
+        if first + count < 65536 and all(port_is_free(port) for port in range(first, first + count)):
+            return first
+
+
+def port_is_free(port: int) -> bool:
+    """Of UDP."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def carry_through(stage: Stage, plan: Plan, existing: str, number: int) -> Facts:
+    """One `rashpa run` of the stage's plan, or of one that differs in what can differ from run to run."""
+    folder = stage.folder
+    file = write_run_file(plan, folder, stage.output, stage.urls, stage.ports, existing, number)
+    report, log = folder / "report", folder / f"run{number}.log"
+    (report / "report.json").unlink(missing_ok=True)
+    command = [*stage.prefix, str(RASHPA), "run", str(file), "--report", str(report)]
+    disturber = Disturber(plan, stage.mark, stage.output, folder)
+    environment = stage.environment | disturber.environment()
+    began = time.monotonic()
+    with log.open("wb") as said:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=said, stderr=subprocess.STDOUT)
+    worker = threading.Thread(target=disturber.disturb, args=(process,))
+    worker.start()
+    hung = not wait_until(lambda: process.poll() is not None, plan.bound_s)
+    seconds = time.monotonic() - began
+    problems = []
+    if hung:
+        (folder / "hang.txt").write_text(dump(stage.mark), encoding="utf-8")
+        problems.append(f"hang: no end within {plan.bound_s:.0f} s; hang.txt has what each thread did")
+        process.send_signal(signal.SIGCONT)
+        process.kill()
+        process.wait()
+    worker.join()
+    return Facts(
+        folder=folder,
+        output=stage.output,
+        exit=None if hung else process.returncode,
+        seconds=seconds,
+        said=log.read_text(encoding="utf-8", errors="replace"),
+        frames=plan.frames,
+        effective=disturber.effective,
+        early=disturber.early,
+        problems=problems,
+    )
+
+
+def leftovers(stage: Stage) -> list[str]:
+    """What a run that has ended left behind. Nodes of our own that stay up are no leftover."""
+    own = {node.pid for node in stage.nodes.values()}
+
+    def remaining() -> list[int]:
+        return [process for process in marked(stage.mark) if process not in own]
+
+    problems = []
+    if not wait_until(lambda: not remaining(), 25.0):
+        (stage.folder / "left.txt").write_text(dump(stage.mark), encoding="utf-8")
+        problems += [f"process left: {text}" for text in end_all(stage.mark)]
+    names = sorted(path.name for path in stage.shared.iterdir()) if stage.prefix else []
+    if names:
+        problems.append(f"in /dev/shm: {', '.join(names)}")
+    for name, port in stage.ports.items():
+        span = range(port, port + stage.plan.link_threads)
+        if name not in stage.nodes and not all(port_is_free(one) for one in span):
+            problems.append(f"a UDP port from {port} on is still in use")
+    return problems
+
+
+def own_shared_memory(folder: Path) -> tuple[Path, tuple[str, ...]]:
+    """A folder that the run's processes have as /dev/shm, so that what lies there is theirs, and the command that makes it so; none where
+    that is not allowed."""
+    shared = folder / "shm"
+    shared.mkdir()
+    script = 'mount --bind "$0" /dev/shm && exec "$@"'
+    prefix = ("unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(shared))
+    try:
+        allowed = subprocess.run([*prefix, "true"], check=False, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        allowed = False
+    return shared, prefix if allowed else ()

@@ -1,0 +1,94 @@
+"""The processes of one run, found by a mark in their environment: whoever their parent is, and nobody else's."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+MARK = "RASHPA_CHAOS_RUN"
+POLL_S = 0.02
+
+
+def marked(mark: str) -> dict[int, list[str]]:
+    """Command lines of living processes that carry the mark, by process id."""
+    wanted = f"{MARK}={mark}".encode()
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if wanted not in (entry / "environ").read_bytes().split(b"\0"):
+                continue
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue  # it has ended, or is somebody else's
+        if words != [""]:
+            found[int(entry.name)] = words
+    return found
+
+
+def node_of(mark: str, role: str, name: str) -> int | None:
+    """The process of a node, by its role (emulator, receiver) and how it is called."""
+    for process, words in marked(mark).items():
+        if role in words and "--name" in words and words[words.index("--name") + 1].split()[-1] == name:
+            return process
+    return None
+
+
+def wait_until(condition: Callable[[], bool], limit_s: float) -> bool:
+    """Whether it came true in time; bounded."""
+    end = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
+def send(process: int, number: int) -> bool:
+    """Whether the process was there to get the signal."""
+    try:
+        os.kill(process, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def dump(mark: str) -> str:
+    """What each process of a run that hangs is doing, thread by thread."""
+    lines = []
+    for process, words in marked(mark).items():
+        lines.append(f"process {process}: {' '.join(words)}")
+        for task in sorted(Path(f"/proc/{process}/task").iterdir()):
+            lines.append(f"  {task.name} {_read(task / 'comm')} {_state(task)} in {_read(task / 'wchan')}")
+            lines += [f"    {line}" for line in _read(task / "stack").splitlines()]
+    return "\n".join(lines)
+
+
+def end_all(mark: str) -> list[str]:
+    """Kills what is left of a run; says what that was."""
+    left = marked(mark)
+    for process in left:
+        send(process, signal.SIGCONT)
+        send(process, signal.SIGKILL)
+    wait_until(lambda: not marked(mark), 5.0)
+    return [f"{process} {' '.join(words)}" for process, words in left.items()]
+
+
+def output_of(process: "subprocess.Popen[bytes]", log: Path) -> str:
+    """What a process has written so far."""
+    return log.read_text(encoding="utf-8", errors="replace") if log.exists() else f"process {process.pid} wrote nothing"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError as error:
+        return f"({error.strerror})"
+
+
+def _state(task: Path) -> str:
+    lines = [line.split(":", 1)[1].strip() for line in _read(task / "status").splitlines() if line.startswith("State:")]
+    return lines[0] if lines else "gone"

@@ -1,0 +1,148 @@
+"""One plan from beginning to end: what comes before it, the run, all checks, and the next run in the same folder."""
+
+import dataclasses
+import hashlib
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.chaos.check_images import check_buffer
+from tests.chaos.check_report import check_report
+from tests.chaos.disturb import SmallDisk, taken_port
+from tests.chaos.execute import Stage, carry_through, leftovers, make_stage
+from tests.chaos.facts import Facts
+from tests.chaos.plan import Disturbance, Faults, Plan
+from tests.chaos.processes import end_all, wait_until
+from tests.chaos.stored import Stored, read
+
+_NEXT_FRAMES = 30
+_FREE_AGAIN_S = 60.0  # until a node that lost its manager takes the next one's orders
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`problems` is empty when all is well; `skipped` says why a run could not be made here."""
+
+    plan: Plan
+    problems: tuple[str, ...] = ()
+    skipped: str = ""
+    exit: int | None = None
+    effective: bool = False
+    images: int = 0  # that were compared
+    seconds: float = 0.0
+
+
+def run_plan(plan: Plan, folder: Path, keep: bool = False) -> Verdict:
+    """Makes the run in `folder`, which must not exist, and removes it when all is well."""
+    stage = make_stage(plan, folder)
+    disk = SmallDisk(stage.output, plan.disturbance.amount) if plan.disturbance.kind == "disk_full" else None
+    try:
+        if disk is not None and not disk.mounted:
+            verdict = Verdict(plan, skipped="a tmpfs cannot be mounted here")
+        else:
+            verdict = _run(stage, disk)
+    finally:
+        for node in stage.nodes.values():
+            if node.poll() is None:
+                node.kill()
+            node.wait()
+        left = end_all(stage.mark)
+        if disk is not None:
+            disk.close()
+    if left:
+        problems = (*verdict.problems, *(f"process left at the end: {text}" for text in left))
+        verdict = dataclasses.replace(verdict, problems=problems)
+    if not verdict.problems and not keep:
+        shutil.rmtree(folder)
+    return verdict
+
+
+def check(plan: Plan, facts: Facts) -> tuple[list[str], dict[str, Stored]]:
+    """Everything that can be checked on what a run left on disk and in the terminal; what was read, by buffer."""
+    stored = {buffer.name: read(facts.output, buffer.name) for buffer in plan.buffers}
+    problems = [*facts.problems]
+    untouched = facts.exit == 2 or plan.disturbance.kind == "folder_removed"
+    for buffer in plan.buffers:
+        one = stored[buffer.name]
+        if one.closed or not untouched:
+            problems += check_buffer(plan, buffer, one)
+    problems += check_report(plan, facts, stored)
+    return problems, stored
+
+
+def _run(stage: Stage, disk: SmallDisk | None) -> Verdict:
+    plan = stage.plan
+    problems = stage.start_nodes()
+    if problems:
+        return Verdict(plan, tuple(problems))
+    existing, number, old = "refuse", 1, {}
+    if plan.disturbance.kind == "replace_killed":
+        problems += _plain_run(stage, "refuse", 1, "the run before")
+        existing, number, old = "replace", 2, _contents(stage.output)
+    holder = taken_port(stage.ports["receiver"]) if plan.disturbance.kind == "port_taken" else None
+    facts = carry_through(stage, plan, existing, number)
+    if holder is not None:
+        holder.close()
+    (stage.folder / "facts.txt").write_text(f"{facts.exit} {facts.effective} {facts.early} {facts.seconds:.1f} s\n")
+    problems += leftovers(stage)
+    images = 0
+    if not (plan.disturbance.kind == "replace_killed" and _still_there(old, stage.output)):
+        found, stored = check(plan, facts)
+        problems += found
+        images = sum(one.count for one in stored.values())
+        if plan.disturbance.kind == "replace_killed" and not images:
+            problems.append("the earlier files are gone, and there is no image of the new run")
+    if facts.effective and not problems:
+        if disk is not None:
+            disk.grow()
+        problems += stage.start_nodes()
+        problems += _plain_run(stage, "replace", number + 1, "the next run")
+        problems += _strangers(plan, stage.output)
+        problems += leftovers(stage)
+    problems += stage.end_nodes()
+    return Verdict(plan, tuple(problems), "", facts.exit, facts.effective, images, facts.seconds)
+
+
+def _plain_run(stage: Stage, existing: str, number: int, what: str) -> list[str]:
+    """A short run of the same plan that nothing disturbs must be good; on a node that is being freed it is tried again."""
+    plan = dataclasses.replace(
+        stage.plan,
+        frames=_NEXT_FRAMES,
+        rate_hz=0.0,
+        flow="credits",
+        on_full="pause",
+        faults=Faults(),
+        disturbance=Disturbance(),
+    )
+    facts = carry_through(stage, plan, existing, number)
+    if stage.plan.nodes != "local" and facts.exit != 0:
+
+        def works() -> bool:
+            nonlocal facts
+            facts = carry_through(stage, plan, existing, number)
+            return facts.exit is None or facts.exit == 0
+
+        wait_until(works, _FREE_AGAIN_S)
+    problems, _ = check(plan, facts)
+    if facts.exit == 0:
+        return [f"{what}: {problem}" for problem in problems]
+    return [f"{what} fails, see run{number}.log", *(f"{what}: {problem}" for problem in problems)]
+
+
+def _contents(folder: Path) -> dict[str, str]:
+    """Digest by name."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+def _still_there(old: dict[str, str], folder: Path) -> bool:
+    """Whether every file of before is there, whatever its name."""
+    return set(old.values()) <= set(_contents(folder).values())
+
+
+def _strangers(plan: Plan, folder: Path) -> list[str]:
+    """Files that a finished run does not explain."""
+    buffers = "|".join(buffer.name for buffer in plan.buffers)
+    known = re.compile(rf"chaos_({buffers})_(master|data_\d{{6}})\.h5")
+    strangers = sorted(path.name for path in folder.iterdir() if not known.fullmatch(path.name))
+    return [f"left in the output folder: {', '.join(strangers)}"] if strangers else []

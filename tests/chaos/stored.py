@@ -1,0 +1,106 @@
+"""What lies on disk of one buffer, read with h5py alone."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import hdf5plugin  # noqa: F401  (registers the bitshuffle filter)
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
+COMPLETE, PARTIAL, MISSING = 1, 2, 3
+ACCEPTED, VETOED, ERRORED = 1, 2, 3
+TABLES = (
+    "frame_number",
+    "flags",
+    "completeness",
+    "decision",
+    "veto_reason",
+    "bright_pixels",
+    "masked_pixels",
+    "saturated_pixels",
+    "stored_index",
+)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Of a closed master everything; else `problem` says why not, and `loose` are the images of the data files, in order."""
+
+    problem: str = ""
+    tables: dict[str, Array] = field(default_factory=dict)
+    books: dict[str, int] = field(default_factory=dict)
+    balanced: bool = False
+    frame_number: Array = field(default_factory=lambda: np.zeros(0, np.uint64))
+    images: Array | None = None
+    sparse: tuple[Array, Array, Array] | None = None  # index, intensity, frame_ptr
+    lost: tuple[Array, Array, Array, Array] | None = None  # ptr, dtp, first_line, lines
+    dtps: dict[str, Array] = field(default_factory=dict)
+    pixel_mask: Array | None = None
+    loose: Array | None = None
+    virtual: int = 0  # images of the master's own dataset
+
+    @property
+    def closed(self) -> bool:
+        return not self.problem
+
+    @property
+    def count(self) -> int:
+        """Images that can be read."""
+        if self.sparse is not None:
+            return len(self.sparse[2]) - 1
+        images = self.images if self.closed else self.loose
+        return 0 if images is None else len(images)
+
+
+def data_files(folder: Path, buffer: str) -> list[Path]:
+    """In order."""
+    return sorted(folder.glob(f"chaos_{buffer}_data_*.h5"))
+
+
+def read(folder: Path, buffer: str) -> Stored:
+    """Never raises for what is on disk."""
+    master = folder / f"chaos_{buffer}_master.h5"
+    loose, trouble = _loose(folder, buffer)
+    try:
+        with h5py.File(master, "r") as file:
+            result = _read_master(file, loose)
+    except (OSError, KeyError, RuntimeError) as error:
+        return Stored(problem=f"{master.name}: {str(error) or type(error).__name__}", loose=loose)
+    return Stored(problem=trouble, loose=loose) if trouble and result.sparse is None else result
+
+
+def _loose(folder: Path, buffer: str) -> tuple[Array | None, str]:
+    """The images of all data files, and why one of them cannot be read."""
+    parts, trouble = [], ""
+    for path in data_files(folder, buffer):
+        try:
+            with h5py.File(path, "r", swmr=True) as file:
+                parts.append(file["/entry/data/data"][()])
+        except (OSError, KeyError, RuntimeError) as error:
+            trouble = trouble or f"{path.name}: {str(error) or type(error).__name__}"
+    return (np.concatenate(parts) if parts else None), trouble
+
+
+def _read_master(file: Any, loose: Array | None) -> Stored:
+    data, own = file["/entry/data"], file["/entry/rashpa"]
+    sparse = None
+    if "frame_ptr" in data:
+        sparse = (data["index"][()], data["intensity"][()], data["frame_ptr"][()])
+    # The virtual dataset gives fill values where a data file is absent: the files themselves are what counts.
+    return Stored(
+        tables={name: own[name][()] for name in TABLES},
+        books={name: int(own["books"][name][()]) for name in BOOKS},
+        balanced=bool(own["books/balanced"][()]),
+        frame_number=data["frame_number"][()],
+        images=None if sparse is not None else (loose if loose is not None else data["data"][()]),
+        sparse=sparse,
+        lost=tuple(own["lost_runs"][name][()] for name in ("ptr", "dtp", "first_line", "lines")),
+        dtps={name: own["dtps"][name][()] for name in ("id", "module", "x", "y", "width", "height")},
+        pixel_mask=file["/entry/instrument/detector/pixel_mask"][()],
+        loose=loose,
+        virtual=0 if sparse is not None else len(data["data"]),
+    )

@@ -1,0 +1,165 @@
+"""The checks must see what is wrong: a good run is spoilt in one place at a time, and each time they must say so."""
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from tests.chaos.draw import draw
+from tests.chaos.execute import carry_through, make_stage
+from tests.chaos.facts import Facts
+from tests.chaos.plan import Disturbance, Faults, Plan
+from tests.chaos.processes import end_all
+from tests.chaos.run import check
+
+FRAMES = 60
+
+
+def plain_plan(kernel: str) -> Plan:
+    """One local receiver, nothing disturbed, lines lost; the first drawn plan with this kernel."""
+    plans = (draw(5, number, "none") for number in range(1000))
+    found = next(
+        plan
+        for plan in plans
+        if plan.link == "roce"
+        and plan.transport == "uc"
+        and plan.buffers[0].kernel == kernel
+        and plan.buffers[0].every == 1
+        and plan.pixel in ("uint16", "int32")
+    )
+    buffer = dataclasses.replace(found.buffers[0], partial="keep", keep_darks=True, receiver=0, min_bright=1)
+    return dataclasses.replace(
+        found,
+        nodes="local",
+        receivers=1,
+        buffers=(buffer,),
+        frames=FRAMES,
+        rate_hz=0.0,
+        flow="credits",
+        on_full="pause",
+        fixed_port=False,
+        link_threads=1,
+        faults=Faults(seed=3, drop=0.02),
+        disturbance=Disturbance(),
+    )
+
+
+@pytest.fixture(scope="module", params=["raw", "photons", "kev", "veto", "csr"])
+def good(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Facts]:
+    """A run of which the checks find nothing wrong."""
+    plan = plain_plan(request.param)
+    stage = make_stage(plan, tmp_path_factory.mktemp("good") / "run")
+    facts = carry_through(stage, plan, "refuse", 1)
+    assert end_all(stage.mark) == []
+    problems, stored = check(plan, facts)
+    assert problems == []
+    assert stored["b0"].count > 0
+    return plan, facts
+
+
+def master(folder: Path) -> Path:
+    return folder / "data" / "chaos_b0_master.h5"
+
+
+def flip_a_pixel(folder: Path) -> None:
+    with h5py.File(master(folder), "r+") as file:
+        if "frame_ptr" in file["/entry/data"]:
+            intensity = file["/entry/data/intensity"]
+            intensity[len(intensity) // 2] += 3
+            return
+        completeness, place = (file["/entry/rashpa"][name][()] for name in ("completeness", "stored_index"))
+        wanted = int(place[np.flatnonzero((completeness == 1) & (place >= 0))[0]])
+        mask = file["/entry/instrument/detector/pixel_mask"][()]
+    for path in sorted((folder / "data").glob("*_data_*.h5")):
+        with h5py.File(path, "r+") as file:
+            images = file["/entry/data/data"]
+            if wanted < len(images):
+                row, column = np.argwhere(mask == 0)[-1]
+                images[wanted, row, column] = images[wanted, row, column] // 2 + 11
+                return
+            wanted -= len(images)
+
+
+def change_a_table(name: str, value: int) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        with h5py.File(master(folder), "r+") as file:
+            table = file["/entry/rashpa"][name]
+            place = file["/entry/rashpa/stored_index"][()]
+            row = int(np.flatnonzero(place >= 0)[-1])
+            table[row] = value if table[row] != value else value + 1
+
+    return change
+
+
+def change_a_report(*path: str | int, by: int = 1) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        file = folder / "report" / "report.json"
+        report = json.loads(file.read_text(encoding="utf-8"))
+        part = report
+        for key in path[:-1]:
+            part = part[key]
+        part[path[-1]] += by
+        file.write_text(json.dumps(report), encoding="utf-8")
+
+    return change
+
+
+def remove_a_data_file(folder: Path) -> None:
+    found = sorted((folder / "data").glob("*_data_*.h5"))
+    (found[0] if found else master(folder)).unlink()
+
+
+def stray_loss(folder: Path) -> None:
+    """The first run of lost lines is said to lie one line elsewhere."""
+    with h5py.File(master(folder), "r+") as file:
+        lost = file["/entry/rashpa/lost_runs"]
+        first = int(lost["first_line"][0])
+        lost["first_line"][0] = first - 1 if first else 1
+
+
+SABOTAGE: dict[str, Callable[[Path], None]] = {
+    "one pixel": flip_a_pixel,
+    "completeness of a row": change_a_table("completeness", 3),
+    "decision of a row": change_a_table("decision", 3),
+    "place of an image": change_a_table("stored_index", 0),
+    "frame number of a row": change_a_table("frame_number", 2),
+    "a data file": remove_a_data_file,
+    "lost lines": stray_loss,
+    "written in the report's total": change_a_report("books", "written"),
+    "written in the report's buffer": change_a_report("buffers", 0, "books", "written", by=-1),
+    "complete in the report's buffer": change_a_report("buffers", 0, "books", "complete"),
+    "missing images that nobody expected": change_a_report("books", "expected"),
+    "unexplained images of a good run": change_a_report("injected", "unexplained"),
+    "a negative number": change_a_report("books", "vetoed", by=-10_000),
+}
+
+
+@pytest.mark.parametrize("what", SABOTAGE)
+def test_one_thing_that_is_wrong_is_found(good: tuple[Plan, Facts], tmp_path: Path, what: str) -> None:
+    plan, facts = good
+    folder = tmp_path / "spoilt"
+    shutil.copytree(facts.folder, folder)
+    SABOTAGE[what](folder)
+    problems, _ = check(plan, dataclasses.replace(facts, folder=folder, output=folder / "data"))
+    assert problems, f"{what} was changed, and nothing was found"
+
+
+@pytest.mark.parametrize(("status", "said"), [(1, "exit status 1"), (3, "exit status 3"), (130, "exit status 130")])
+def test_another_exit_status_than_the_true_one_is_found(good: tuple[Plan, Facts], status: int, said: str) -> None:
+    plan, facts = good
+    problems, _ = check(plan, dataclasses.replace(facts, exit=status))
+    assert any(said in problem for problem in problems)
+
+
+def test_another_number_in_the_terminal_is_found(good: tuple[Plan, Facts]) -> None:
+    plan, facts = good
+    said = "\n".join(
+        line.replace("│", "│ 1", 2) if line.startswith("│ written") else line for line in facts.said.splitlines()
+    )
+    assert said != facts.said
+    problems, _ = check(plan, dataclasses.replace(facts, said=said))
+    assert problems
