@@ -390,6 +390,16 @@ TEST_F(LostStorage, a_run_that_is_being_written_is_not_replaced) {
   EXPECT_EQ(check_master(10), 8U);
 }
 
+TEST_F(LostStorage, a_journal_without_a_master_is_in_nobodys_way) {
+  std::ofstream(file("master.journal")) << "of a run whose other files were removed";
+  Hdf5Sink sink(config(10));
+  play(sink, 0, 10);
+  settle(sink);
+  sink.close(books_);
+  EXPECT_EQ(check_master(10), 8U);
+  EXPECT_FALSE(fs::exists(file("master.journal")));
+}
+
 /// Says that every third image was written over while it was read.
 struct Careless final : SlotGuard {
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override { return image.index % 3 == 1; }

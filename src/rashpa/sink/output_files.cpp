@@ -153,7 +153,10 @@ void OutputFiles::begin() {
   // under its own frame numbers. A new one refers to nothing yet.
   take_place(master_path(prefix_));
   begun_ = true;
-  take_place(journal_path(prefix_));
+  // Over one whose master is gone: it belongs to nothing.
+  if (::rename(staged(journal_path(prefix_)).c_str(), journal_path(prefix_).c_str()) != 0) {
+    throw FileError("hdf5 sink: " + journal_path(prefix_).string() + " cannot get its name: " + errno_text(errno));
+  }
   if (existing_ == Existing::replace) {
     for (const fs::path& old : data_files(prefix_)) ::unlink(old.c_str());
   }
