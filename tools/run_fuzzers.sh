@@ -8,6 +8,7 @@ shift 3
 wanted=" $* "
 found=$build/found
 mkdir -p "$found"
+rm -f "$found"/*.log
 status=0
 count=0
 
