@@ -154,6 +154,20 @@ def test_numbers_keep_their_exact_value() -> None:
     assert decode(encode(status)) == status
 
 
+@pytest.mark.parametrize("name", ["configure_source", "configure_destination", "status_receiver"])
+def test_a_telegram_that_is_cut_short_or_goes_wrong_on_the_way_is_refused(name: str) -> None:
+    data = encode(SAMPLES[name])
+    end = len(data.rstrip())
+    for cut in range(0, end, 7):
+        with pytest.raises(TelegramError):
+            decode(data[:cut])
+        with pytest.raises(TelegramError):
+            decode(data[:cut] + b"\x00" + data[cut:])
+    middle = data.index(b"<", end // 2)
+    with pytest.raises(TelegramError):
+        decode(data[:middle] + b'<Roce gso="true" gso="' + data[middle:])
+
+
 def test_mutated_telegrams_are_read_or_refused_and_nothing_else() -> None:
     dice = random.Random(20)
     originals = [encode(sample) for sample in SAMPLES.values()]
