@@ -12,6 +12,7 @@ using testing::ChainConfig;
 using testing::end_of;
 using testing::have_ipv6;
 using testing::small_dtp;
+using testing::Source;
 
 struct Case {
   const char* name;
