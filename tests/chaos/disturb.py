@@ -14,7 +14,7 @@ from tests.chaos.plan import SIGNALS, Plan
 from tests.chaos.processes import node_of, send, wait_until
 from tests.chaos.run_file import names_of
 
-_APPEARS_S = 25.0
+_APPEARS_S = 60.0
 _NUMBERS = {
     "kill": signal.SIGKILL,
     "replace_killed": signal.SIGKILL,
