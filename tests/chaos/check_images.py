@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from tests.chaos import jungfrau
 from tests.chaos.frames import LOST, Array, coverage, is_dark, raw_image
 from tests.chaos.plan import Buffer, Plan
-from tests.chaos.stored import ACCEPTED, COMPLETE, ERRORED, MISSING, PARTIAL, VETOED, Stored
+from tests.chaos.stored import ACCEPTED, COMPLETE, ERRORED, MISSING, OPEN, PARTIAL, VETOED, Stored
 
 _TOO_FEW, _DARK, _PARTIAL_REASON = 1, 3, 4
 _MOST = 5  # complaints of one kind
@@ -65,11 +65,17 @@ def _check_tables(plan: Plan, buffer: Buffer, stored: Stored) -> Iterator[tuple[
         yield "index", "stored_index does not number the accepted images, and them alone"
     if len(kept) != stored.count:
         yield "count", f"{len(kept)} images are accepted in the table, {stored.count} can be read"
-    if stored.images is not None and stored.virtual != stored.count:
-        yield "count", f"the virtual dataset has {stored.virtual} images, the data files {stored.count}"
+    if stored.virtual is not None and len(stored.virtual) != stored.count:
+        yield "count", f"the virtual dataset has {len(stored.virtual)} images, the data files {stored.count}"
+    elif stored.virtual is not None and stored.images is not None:
+        same = stored.virtual.tobytes() == stored.images.tobytes()
+        if not same:
+            yield "virtual", "the virtual dataset does not show what lies in the data files"
+    if stored.errors is not None and not np.array_equal(stored.errors != 0, decision == ERRORED):
+        yield "errors", "an errored image has no reason, or another one has"
     if not np.array_equal(stored.frame_number.astype(np.int64), frames[kept]):
         yield "numbers", "frame_number of the stored images is not that of the accepted rows"
-    if not np.array_equal(completeness == MISSING, decision == 0):
+    if not np.array_equal((completeness == MISSING) | (completeness == OPEN), decision == 0):
         yield "decision", "a missing image was decided on, or another one was not"
     dead = _dead_rows(plan, buffer, frames)
     if (completeness[dead] == COMPLETE).any():
@@ -87,12 +93,12 @@ def _dead_rows(plan: Plan, buffer: Buffer, frames: NDArray[np.int64]) -> NDArray
 
 
 def _check_books(stored: Stored, due: int) -> Iterator[tuple[str, str]]:
-    """Images without a row, of a run that was ended, count as missing."""
+    """Images without a row, of a run that was ended, count as missing; of a repaired one nothing is known of them."""
     decision, completeness = stored.tables["decision"], stored.tables["completeness"]
     counted = {
         "complete": int((completeness == COMPLETE).sum()),
         "partial": int((completeness == PARTIAL).sum()),
-        "missing": int((completeness == MISSING).sum()) + due - len(completeness),
+        "missing": int((completeness == MISSING).sum()) + due - len(completeness) - stored.unknown,
         "accepted": int((decision == ACCEPTED).sum()),
         "vetoed": int((decision == VETOED).sum()),
         "errored": int((decision == ERRORED).sum()),

@@ -107,10 +107,14 @@ def _check_buffer(plan: Plan, buffer: Buffer, facts: Facts, known: Report, store
         yield f"{where}: {books['written']} written by the report, {stored.count} can be read from the files"
     if finished and books["written"] != stored.count:
         yield f"{where}: {books['written']} written by the report, {stored.count} images in the files"
-    if finished and stored.closed and {name: books[name] for name in BOOKS} != stored.books:
+    if sum(known.get("errors", {}).values()) != (books["errored"] if "errors" in known else 0):
+        yield f"{where}: {books['errored']} errored images, their reasons are {known['errors']}"
+    if finished and stored.closed and not stored.repaired and {name: books[name] for name in BOOKS} != stored.books:
         yield f"{where}: the report's books {books} are not the file's {stored.books}"
     if facts.exit == GOOD:
         yield from _check_good(plan, buffer, facts, known, stored)
+    if stored.repaired and facts.exit == GOOD:
+        yield f"{where}: exit status 0, but the master was never completed"
     if finished and not stored.closed and stored.problem.split(":")[0] not in " ".join(facts.said.split()):
         yield f"{where}: a finished run, but {stored.problem}, and nobody said so"
 

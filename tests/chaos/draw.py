@@ -84,7 +84,7 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
         flow=flow,
         on_full="skip" if dice.random() < (0.3 if rate else 0.1) else "pause",
         window_bytes=dice.choice((1 << 16, 1 << 20)),
-        icrc=dice.choice(("modulo_id", "modulo_id", "off")),
+        icrc="modulo_id" if transport == "rc" else dice.choice(("modulo_id", "modulo_id", "off")),
         poll="spin" if dice.random() < 0.1 else "event",
         memory=dice.choice(("pageable", "huge")),
         gso=dice.random() < 0.7,

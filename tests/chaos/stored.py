@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
-COMPLETE, PARTIAL, MISSING = 1, 2, 3
+OPEN, COMPLETE, PARTIAL, MISSING = 0, 1, 2, 3
 ACCEPTED, VETOED, ERRORED = 1, 2, 3
 TABLES = (
     "frame_number",
@@ -41,7 +41,10 @@ class Stored:
     dtps: dict[str, Array] = field(default_factory=dict)
     pixel_mask: Array | None = None
     loose: Array | None = None
-    virtual: int = 0  # images of the master's own dataset
+    virtual: Array | None = None  # what the master's own dataset shows
+    errors: Array | None = None  # reason of each row, 0 none
+    repaired: bool = False  # the master was made of what the run had left
+    unknown: int = 0  # images of which a repair could find nothing
 
     @property
     def closed(self) -> bool:
@@ -67,7 +70,7 @@ def read(folder: Path, buffer: str) -> Stored:
     loose, trouble = _loose(folder, buffer)
     try:
         with h5py.File(master, "r") as file:
-            result = _read_master(file, loose)
+            result = _read_master(file, folder, buffer, loose)
     except (OSError, KeyError, RuntimeError) as error:
         return Stored(problem=f"{master.name}: {str(error) or type(error).__name__}", loose=loose)
     return Stored(problem=trouble, loose=loose) if trouble and result.sparse is None else result
@@ -85,22 +88,44 @@ def _loose(folder: Path, buffer: str) -> tuple[Array | None, str]:
     return (np.concatenate(parts) if parts else None), trouble
 
 
-def _read_master(file: Any, loose: Array | None) -> Stored:
+def _read_master(file: Any, folder: Path, buffer: str, loose: Array | None) -> Stored:
     data, own = file["/entry/data"], file["/entry/rashpa"]
+    tables = {name: own[name][()] for name in TABLES}
     sparse = None
     if "frame_ptr" in data:
         sparse = (data["index"][()], data["intensity"][()], data["frame_ptr"][()])
-    # The virtual dataset gives fill values where a data file is absent: the files themselves are what counts.
+    images = None
+    if sparse is None:
+        images = _placed(folder, buffer, own, tables["stored_index"]) if "stored_file" in own else loose
     return Stored(
-        tables={name: own[name][()] for name in TABLES},
+        tables=tables,
         books={name: int(own["books"][name][()]) for name in BOOKS},
         balanced=bool(own["books/balanced"][()]),
         frame_number=data["frame_number"][()],
-        images=None if sparse is not None else (loose if loose is not None else data["data"][()]),
+        images=images,
         sparse=sparse,
         lost=tuple(own["lost_runs"][name][()] for name in ("ptr", "dtp", "first_line", "lines")),
         dtps={name: own["dtps"][name][()] for name in ("id", "module", "x", "y", "width", "height")},
         pixel_mask=file["/entry/instrument/detector/pixel_mask"][()],
         loose=loose,
-        virtual=0 if sparse is not None else len(data["data"]),
+        virtual=None if sparse is not None else data["data"][()],
+        errors=own["error_reason"][()] if "error_reason" in own else None,
+        unknown=int(own["books/unknown"][()]) if "unknown" in own["books"] else 0,
     )
+
+
+def _placed(folder: Path, buffer: str, own: Any, index: Array) -> Array | None:
+    """The stored images, each from the data file and the place in it that the tables name: the virtual dataset shows fill values where
+    there is nothing. Those that are not there are left out, and are missing in the count."""
+    rows = np.flatnonzero(index >= 0)
+    files, places = own["stored_file"][()], own["stored_place"][()]
+    images = []
+    for number in np.unique(files[rows]).tolist():
+        path = folder / f"chaos_{buffer}_data_{number:06}.h5"
+        if not path.exists():
+            continue
+        with h5py.File(path, "r", swmr=True) as file:
+            data = file["/entry/data/data"]
+            there = {data.id.get_chunk_info(chunk).chunk_offset[0] for chunk in range(data.id.get_num_chunks())}
+            images += [data[place] for place in places[rows[files[rows] == number]].tolist() if place in there]
+    return np.stack(images) if images else None
