@@ -33,6 +33,7 @@ void fuzz_codec(std::span<const std::byte> bytes, Layer layer) {
 
 class Discard final : public ArrivalOutput {
  public:
+  [[nodiscard]] bool ready(std::uint32_t) noexcept override { return true; }
   bool emit(const Arrival& arrival) noexcept override {
     check(arrival.index == next_++);
     return true;
