@@ -95,10 +95,11 @@ def _dead_rows(plan: Plan, buffer: Buffer, frames: NDArray[np.int64]) -> NDArray
 def _check_books(stored: Stored, due: int) -> Iterator[tuple[str, str]]:
     """Images without a row, of a run that was ended, count as missing; of a repaired one nothing is known of them."""
     decision, completeness = stored.tables["decision"], stored.tables["completeness"]
+    rowless = due - len(completeness) + int((completeness == OPEN).sum()) - stored.unknown
     counted = {
         "complete": int((completeness == COMPLETE).sum()),
         "partial": int((completeness == PARTIAL).sum()),
-        "missing": int((completeness == MISSING).sum()) + due - len(completeness) - stored.unknown,
+        "missing": int((completeness == MISSING).sum()) + rowless,
         "accepted": int((decision == ACCEPTED).sum()),
         "vetoed": int((decision == VETOED).sum()),
         "errored": int((decision == ERRORED).sum()),

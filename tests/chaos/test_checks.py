@@ -16,7 +16,7 @@ from tests.chaos.plan import Disturbance, Faults, Plan
 from tests.chaos.processes import end_all
 from tests.chaos.run import check
 
-FRAMES = 60
+FRAMES = 120
 
 
 def plain_plan(kernel: str) -> Plan:
@@ -29,6 +29,7 @@ def plain_plan(kernel: str) -> Plan:
         and plan.transport == "uc"
         and plan.buffers[0].kernel == kernel
         and plan.buffers[0].every == 1
+        and 40 <= plan.buffers[0].height <= 150  # of its lines some are lost, and not in every image
         and plan.pixel in ("uint16", "int32")
     )
     buffer = dataclasses.replace(found.buffers[0], partial="keep", keep_darks=True, receiver=0, min_bright=1)
@@ -43,7 +44,7 @@ def plain_plan(kernel: str) -> Plan:
         on_full="pause",
         fixed_port=False,
         link_threads=1,
-        faults=Faults(seed=3, drop=0.02),
+        faults=Faults(seed=3, drop=0.005),
         disturbance=Disturbance(),
     )
 
