@@ -45,6 +45,8 @@ class Stage:
                 self.nodes[name].send_signal(signal.SIGCONT)  # a plan may have stopped it for good
                 continue
             role = "emulator" if name == "emulator" else "receiver"
+            if name in self.nodes:  # one that has ended
+                _close(self.nodes[name])
             with (self.folder / f"{name}.log").open("ab") as log:
                 node = subprocess.Popen(
                     [*self.prefix, str(RASHPA), role, "--name", name, "--port", "0"],
@@ -71,9 +73,13 @@ class Stage:
             if not wait_until(lambda node=node: node.poll() is not None, within_s)  # type: ignore[misc]
         ]
         for node in self.nodes.values():
-            if node.stdout is not None:
-                node.stdout.close()
+            _close(node)
         return [f"node {name} did not end within {within_s:g} s of SIGTERM" for name in late]
+
+
+def _close(node: "subprocess.Popen[bytes]") -> None:
+    if node.stdout is not None:
+        node.stdout.close()
 
 
 def make_stage(plan: Plan, folder: Path) -> Stage:

@@ -114,8 +114,8 @@ def _run(stage: Stage, disk: SmallDisk | None) -> Verdict:
         found, stored = check(plan, facts)
         problems += found
         images = sum(one.count for one in stored.values())
-        if plan.disturbance.kind == "replace_killed" and not images:
-            problems.append("the earlier files are gone, and there is no image of the new run")
+        if plan.disturbance.kind == "replace_killed" and not images and not _begun(plan, old, stage.output):
+            problems.append("the earlier files are gone, and the new run has not begun")
     if facts.effective and not problems:
         if disk is not None:
             disk.grow()
@@ -161,6 +161,12 @@ def _contents(folder: Path) -> dict[str, str]:
 def _still_there(old: dict[str, str], folder: Path) -> bool:
     """Whether every file of before is there, whatever its name."""
     return set(old.values()) <= set(_contents(folder).values())
+
+
+def _begun(plan: Plan, old: dict[str, str], folder: Path) -> bool:
+    """Whether every buffer has a master that none of the earlier files is: they stand under their names once the run begins."""
+    now = _contents(folder)
+    return all(now.get(f"chaos_{buffer.name}_master.h5", "") not in ("", *old.values()) for buffer in plan.buffers)
 
 
 def _strangers(plan: Plan, folder: Path) -> list[str]:
