@@ -115,8 +115,8 @@ def _check_buffer(plan: Plan, buffer: Buffer, facts: Facts, known: Report, store
         yield from _check_good(plan, buffer, facts, known, stored)
     if stored.repaired and facts.exit == GOOD:
         yield f"{where}: exit status 0, but the master was never completed"
-    # whichever of the buffer's files it names: where the folder is gone, the first one that was missed
-    if finished and not stored.closed and f"chaos_{buffer.name}_" not in facts.said:
+    # whichever of the files it names, or what their names begin with: where the folder is gone, the first that was missed
+    if finished and not stored.closed and not re.search(rf"chaos_{buffer.name}\b|chaos_{buffer.name}_", facts.said):
         yield f"{where}: a finished run, but {stored.problem}, and nobody said so"
 
 
