@@ -16,15 +16,16 @@ CXX: Mapping[str, frozenset[str]] = {
     for folder, allowed in {
         "core": "",
         "memory": "core",
+        "wire": "core",
         "dataset": "core memory",
-        "link": "core memory",
+        "link": "core memory wire",
         "kernel": "core memory",
         "transfer": "core memory link",
         "unit": "core memory kernel",
         "sink": "core memory kernel",
         "scheduler": "core memory link unit",
-        "emulator": "core memory dataset link transfer kernel unit scheduler sink",
-        "receiver": "core memory dataset link transfer kernel unit scheduler sink",
+        "emulator": "core memory wire dataset link transfer kernel unit scheduler sink",
+        "receiver": "core memory wire dataset link transfer kernel unit scheduler sink",
     }.items()
 }
 # Of these folders, only the contract: the headers that lie directly in the folder, not those of one implementation.

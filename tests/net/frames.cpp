@@ -13,7 +13,7 @@
 #include <type_traits>
 
 #include "rashpa/core/clock.hpp"
-#include "rashpa/link/roce/gid.hpp"
+#include "rashpa/wire/gid.hpp"
 
 namespace rashpa::net {
 
@@ -21,7 +21,7 @@ namespace {
 
 namespace roce = link::roce;
 
-roce::MacAddress mac_of(const Host& host) { return *roce::mac_of(roce::gid_address(host.gid()).ip()); }
+wire::MacAddress mac_of(const Host& host) { return *wire::mac_of(wire::gid_address(host.gid()).ip()); }
 
 template <std::size_t N>
 std::array<std::uint8_t, N> first_of(const std::array<std::uint8_t, 16>& bytes) {
@@ -71,18 +71,18 @@ Target::Target(const Cable& cable, const roce::Options& options, const std::stri
   receiver_->start();
 }
 
-roce::Packet Target::line(std::uint32_t number) const {
-  roce::Packet made;
-  made.ethernet = roce::EthernetHeader{destination_mac_, source_mac_, {}};
+wire::Packet Target::line(std::uint32_t number) const {
+  wire::Packet made;
+  made.ethernet = wire::EthernetHeader{destination_mac_, source_mac_, {}};
   const bool v1 = framing_ == roce::Framing::v1;
-  const roce::Address from = v1 ? roce::gid_address(source_address_) : roce::Address(source_address_, 5000);
-  const roce::Address to = v1 ? roce::gid_address(endpoint_.address) : roce::Address(endpoint_.address, endpoint_.port);
+  const wire::Address from = v1 ? wire::gid_address(source_address_) : wire::Address(source_address_, 5000);
+  const wire::Address to = v1 ? wire::gid_address(endpoint_.address) : wire::Address(endpoint_.address, endpoint_.port);
   if (v1) {
     made.grh.emplace();
     made.grh->source = from.ip();
     made.grh->destination = to.ip();
   } else {
-    made.udp = roce::UdpHeader{from.port(), to.port(), {}, {}};
+    made.udp = wire::UdpHeader{from.port(), to.port(), {}, {}};
     if (from.v6()) {
       made.ipv6.emplace();
       made.ipv6->source = from.ip();
@@ -96,7 +96,7 @@ roce::Packet Target::line(std::uint32_t number) const {
   made.bth.opcode = 0x2A;
   made.bth.destination_qp = endpoint_.qpn;
   made.bth.psn = number;
-  made.reth = roce::RethHeader{dtp_.placement.image_offset(0) + number * dtp_.placement.pitch, endpoint_.rkey, {}};
+  made.reth = wire::RethHeader{dtp_.placement.image_offset(0) + number * dtp_.placement.pitch, endpoint_.rkey, {}};
   made.payload.assign(dtp_.placement.line_bytes, static_cast<std::byte>(number));
   return made;
 }

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "network.hpp"
-#include "rashpa/link/roce/gid.hpp"
-#include "rashpa/link/roce/packet.hpp"
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/testing.hpp"
+#include "rashpa/wire/gid.hpp"
+#include "rashpa/wire/packet.hpp"
 
 namespace rashpa::net {
 
@@ -37,7 +37,7 @@ class Target {
   Target& operator=(const Target&) = delete;
 
   /// A line of image 0 on the wire from host one to the target, UDP source port 5000; change it as you like.
-  [[nodiscard]] link::roce::Packet line(std::uint32_t number = 0) const;
+  [[nodiscard]] wire::Packet line(std::uint32_t number = 0) const;
   /// The counters once `packets` have come; fails after 10 s.
   [[nodiscard]] link::ReceiverStats after(std::uint64_t packets) const;
   [[nodiscard]] link::ReceiverStats stats() const noexcept { return receiver_->stats(); }
@@ -45,8 +45,8 @@ class Target {
 
  private:
   link::roce::Framing framing_;
-  link::roce::MacAddress source_mac_;
-  link::roce::MacAddress destination_mac_;
+  wire::MacAddress source_mac_;
+  wire::MacAddress destination_mac_;
   std::string source_address_;
   link::DestinationDtp dtp_ = link::testing::small_dtp(1, 100, 64, 256, 4);
   std::vector<std::byte> region_ = std::vector<std::byte>(link::testing::end_of(dtp_));

@@ -121,15 +121,15 @@ TEST_F(OneFrame, with_an_icrc_for_another_identification_is_refused_by_the_full_
   const auto send_three = [this](const Target& target) {
     for (const std::uint16_t id :
          std::array<std::uint16_t, 2>{0, 0xBEEF}) {  // what the ICRC says is what the header says
-      roce::Packet right = target.line();
+      wire::Packet right = target.line();
       right.ipv4->id = id;
-      wire_.send(roce::encode(right));
+      wire_.send(wire::encode(right));
     }
-    roce::Packet wrong = target.line();
+    wire::Packet wrong = target.line();
     wrong.ipv4->id = 0xBEEF;
-    wrong.icrc.value = roce::decode(roce::encode(wrong), roce::Layer::ethernet).icrc.value;
+    wrong.icrc.value = wire::decode(wire::encode(wrong), wire::Layer::ethernet).icrc.value;
     wrong.ipv4->id = 0xBEEE;
-    wire_.send(roce::encode(wrong));
+    wire_.send(wire::encode(wrong));
   };
   const Target full(cable_, {.pmtu = 256, .icrc = IcrcMode::full}, cable_.two.ipv4());
   send_three(full);
@@ -147,19 +147,19 @@ TEST_F(OneFrame, with_an_icrc_for_another_identification_is_refused_by_the_full_
 
 TEST_F(OneFrame, that_is_no_packet_is_counted_and_never_trusted) {
   const Target target(cable_, {.pmtu = 256, .icrc = IcrcMode::full}, cable_.two.ipv4());
-  roce::Packet fragment = target.line();
+  wire::Packet fragment = target.line();
   fragment.ipv4->flags = 1;  // more will follow
-  wire_.send(roce::encode(fragment));
-  roce::Packet options = target.line();
+  wire_.send(wire::encode(fragment));
+  wire::Packet options = target.line();
   options.ipv4->options.assign(4, std::byte{1});
-  wire_.send(roce::encode(options));
-  roce::Packet cut = target.line();
+  wire_.send(wire::encode(options));
+  wire::Packet cut = target.line();
   cut.ipv4->total_length = 2000;
-  wire_.send(roce::encode(cut));
-  roce::Packet lying = target.line();
+  wire_.send(wire::encode(cut));
+  wire::Packet lying = target.line();
   lying.udp->length = 40;
-  wire_.send(roce::encode(lying));
-  wire_.send(roce::encode(target.line()));
+  wire_.send(wire::encode(lying));
+  wire_.send(wire::encode(target.line()));
   const link::ReceiverStats stats = target.after(5);
   EXPECT_EQ(stats.malformed, 4U);
   EXPECT_EQ(stats.icrc_exact, 1U);
@@ -170,39 +170,39 @@ TEST_F(OneFrame, with_bytes_behind_it_is_as_long_as_its_headers_say) {
   const Target full(cable_, {.pmtu = 256, .icrc = IcrcMode::full}, cable_.two.ipv4());
   const Target first(cable_, {.pmtu = 256, .framing = Framing::v1}, cable_.two.gid());
   for (const Target* target : {&full, &first}) {
-    roce::Packet padded = target->line();
+    wire::Packet padded = target->line();
     padded.trailing.assign(6, std::byte{0x5A});
-    wire_.send(roce::encode(padded));
+    wire_.send(wire::encode(padded));
     EXPECT_EQ(target->after(1).icrc_exact, 1U);
   }
 }
 
 TEST_F(OneFrame, of_another_vlan_is_not_ours_but_a_priority_tag_is) {
   const Target target(cable_, {.pmtu = 256, .framing = Framing::v1}, cable_.two.gid());
-  roce::Packet priority = target.line();
+  wire::Packet priority = target.line();
   priority.vlan = {{.priority = 3, .id = 0}};
-  wire_.send(roce::encode(priority));
+  wire_.send(wire::encode(priority));
   EXPECT_EQ(target.after(1).icrc_exact, 1U);
-  roce::Packet other = target.line();
+  wire::Packet other = target.line();
   other.vlan = {{.priority = 3, .id = 7}};
-  wire_.send(roce::encode(other));
-  wire_.send(roce::encode(target.line(1)));
+  wire_.send(wire::encode(other));
+  wire_.send(wire::encode(target.line(1)));
   const link::ReceiverStats stats = target.after(2);
   EXPECT_EQ(stats.icrc_exact, 2U) << "the kernel shows frames of another VLAN to nobody who has not asked";
 }
 
 TEST_F(OneFrame, for_another_queue_pair_or_station_is_left_to_its_owner) {
   const Target target(cable_, {.pmtu = 256, .framing = Framing::v1}, cable_.two.gid());
-  roce::Packet other = target.line();
+  wire::Packet other = target.line();
   other.bth.destination_qp += 1;
-  wire_.send(roce::encode(other));
+  wire_.send(wire::encode(other));
   other = target.line();
   other.ethernet->destination[5] ^= 1;
-  wire_.send(roce::encode(other));
+  wire_.send(wire::encode(other));
   other = target.line();
   other.grh->destination[15] ^= 1;
-  wire_.send(roce::encode(other));
-  wire_.send(roce::encode(target.line()));
+  wire_.send(wire::encode(other));
+  wire_.send(wire::encode(target.line()));
   EXPECT_EQ(target.after(1).icrc_exact, 1U);
 }
 
@@ -214,10 +214,10 @@ TEST(PacketSockets, watch_every_address_of_the_machine_for_a_wildcard) {
   const FrameSender wire(cable.one);
   const Target target(cable, {.pmtu = 256, .icrc = IcrcMode::full}, "0.0.0.0");
   const auto line_to = [&](const std::string& address, std::uint32_t number) {
-    roce::Packet line = target.line(number);
-    const auto ip = roce::Address(address, 0).ip();
+    wire::Packet line = target.line(number);
+    const auto ip = wire::Address(address, 0).ip();
     std::copy_n(ip.begin(), 4, line.ipv4->destination.begin());
-    return roce::encode(line);
+    return wire::encode(line);
   };
   wire.send(line_to(cable.two.ipv4(), 0));
   wire.send(line_to("10.77.0.99", 1));  // to our station, but not to an address of ours

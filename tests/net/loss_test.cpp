@@ -11,7 +11,7 @@
 #include "lossy_cable.hpp"
 #include "place.hpp"
 #include "rashpa/core/clock.hpp"
-#include "rashpa/link/roce/packet.hpp"
+#include "rashpa/wire/packet.hpp"
 
 namespace rashpa::net {
 namespace {
@@ -34,7 +34,7 @@ struct Way {
 class LossLog {
  public:
   void see(std::span<const std::byte> frame, bool lost) {
-    const roce::Packet packet = roce::decode(frame, roce::Layer::ethernet);
+    const wire::Packet packet = wire::decode(frame, wire::Layer::ethernet);
     Images& of = queue_pairs_[packet.bth.destination_qp];
     if (std::exchange(of.ended, packet.immediate.has_value())) of.fates.push_back(Completeness::complete);
     if (lost) of.fates.back() = of.ended ? Completeness::missing : Completeness::partial;

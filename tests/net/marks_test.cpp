@@ -29,7 +29,7 @@ class Marks : public testing::TestWithParam<Way> {
     return GetParam().v6 ? host.ipv6() : host.ipv4();
   }
   // A packet with that traffic class.
-  static roce::Packet marked(roce::Packet packet, std::uint8_t ecn) {
+  static wire::Packet marked(wire::Packet packet, std::uint8_t ecn) {
     if (packet.ipv4) packet.ipv4->tos = ecn;
     if (packet.ipv6) packet.ipv6->traffic_class = ecn;
     if (packet.grh) packet.grh->traffic_class = ecn;
@@ -45,10 +45,10 @@ TEST_P(Marks, each_marked_packet_is_counted_and_no_other) {
   for (std::uint32_t i = 0; i < 60; ++i) {
     const std::uint8_t ecn = i % 3 == 0 ? kCe : i % 3 == 1 ? kEct0 : 0;
     ce += ecn == kCe ? 1 : 0;
-    roce::Packet packet = marked(target.line(i), ecn);
+    wire::Packet packet = marked(target.line(i), ecn);
     packet.bth.fecn = i < 5 ? 1 : 0;
     packet.bth.becn = i < 7 ? 1 : 0;
-    wire_.send(roce::encode(packet));
+    wire_.send(wire::encode(packet));
   }
   const link::ReceiverStats stats = target.after(60);
   EXPECT_EQ(stats.ce_packets, ce);
@@ -70,7 +70,7 @@ TEST_P(Marks, the_source_hears_of_them_no_more_often_than_every_50_us) {
     return source->endpoint();
   });
   const std::int64_t start = now_ns();
-  for (std::uint32_t i = 0; i < 60; ++i) wire_.send(roce::encode(marked(target.line(i), kCe)));
+  for (std::uint32_t i = 0; i < 60; ++i) wire_.send(wire::encode(marked(target.line(i), kCe)));
   while (target.stats().ce_packets < 60 && now_ns() - start < 10'000'000'000) usleep(50);
   const std::int64_t elapsed = now_ns() - start;
   EXPECT_EQ(target.after(60).ce_packets, 60U);
@@ -92,7 +92,7 @@ TEST_P(Marks, notifications_reach_the_source_of_an_acquisition) {
   plan.modules = 1;
   chain::Chain chain(chain::checked(plan));
   // One packet that a router has marked, as if from the source, with a wrong key so that it changes nothing else.
-  roce::Packet packet;
+  wire::Packet packet;
   const roce::Endpoint to = chain.receiver->endpoints()[0];
   const roce::Endpoint from = chain.emulator->endpoints()[0];
   {
@@ -106,7 +106,7 @@ TEST_P(Marks, notifications_reach_the_source_of_an_acquisition) {
   packet.bth.destination_qp = to.qpn;
   packet.reth->rkey = ~to.rkey;
   chain.receiver->start();
-  wire_.send(roce::encode(marked(packet, kCe)));
+  wire_.send(wire::encode(marked(packet, kCe)));
   chain.emulator->start();
   ASSERT_TRUE(chain.emulator->wait(60));
   chain.receiver->finish();

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/dual_crc.hpp"
 #include "rashpa/link/link.hpp"
+#include "rashpa/wire/dual_crc.hpp"
 
 namespace rashpa::link {
 
@@ -108,7 +108,7 @@ class Assembly {
   std::uint64_t released_ = 0;
   std::uint64_t passed_ = 0;  // see pass_events()
   bool held_up_ = false;
-  Crc32cJoin join_;
+  wire::Crc32cJoin join_;
   std::uint64_t packets_ = 0;  // seen by this DTP
   bool any_event_ = false;
   std::uint64_t latest_event_ = 0;  // highest image whose event was seen

@@ -8,12 +8,13 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender.hpp"
-#include "rashpa/link/roce/address.hpp"
 #include "rashpa/link/roce/credit_listener.hpp"
 #include "rashpa/link/roce/receiver.hpp"
+#include "rashpa/link/roce/route.hpp"
 #include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/verbs/receiver.hpp"
 #include "rashpa/link/verbs/sender.hpp"
+#include "rashpa/wire/address.hpp"
 
 namespace rashpa::link {
 
@@ -25,9 +26,9 @@ constexpr std::array<std::pair<Kind, std::string_view>, 3> kKinds{
 
 // A wildcard becomes the address from which packets to `destination` leave.
 std::string source_address(const EndOptions& options, const roce::Endpoint& destination) {
-  const roce::Address address(options.address, 0);
+  const wire::Address address(options.address, 0);
   if (!address.wildcard()) return options.address;
-  return roce::local_towards(roce::Address(destination.address, destination.port)).text();
+  return roce::local_towards(wire::Address(destination.address, destination.port)).text();
 }
 
 void check(const EndOptions& options) {

@@ -11,19 +11,11 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/link/link.hpp"
+#include "rashpa/wire/testing.hpp"
 
 namespace rashpa::link::testing {
 
-/// Pseudo-random bytes of a seed.
-inline void fill(std::span<std::byte> bytes, std::uint64_t seed) {
-  std::uint64_t state = seed * 0x9E3779B97F4A7C15ULL + 1;
-  for (std::byte& byte : bytes) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    byte = static_cast<std::byte>(state >> 32);
-  }
-}
+using wire::testing::fill;
 
 /// A DTP whose lines lie side by side (pitch = line_bytes + gap) in a region of its own making: pixels, then records.
 inline DestinationDtp small_dtp(std::uint32_t id, std::uint64_t images, std::uint32_t lines, std::uint32_t line_bytes,

@@ -24,12 +24,12 @@ bool read_acknowledgement(const wire::Bth& bth, std::span<const std::byte> packe
   return true;
 }
 
-AcknowledgementWriter::AcknowledgementWriter(const Address& local, const Address& to, std::uint32_t qpn,
+AcknowledgementWriter::AcknowledgementWriter(const wire::Address& local, const wire::Address& to, std::uint32_t qpn,
                                              Framing framing)
     : to_(to), path_(local, to, framing), qpn_(qpn) {
   if (framing == Framing::v2) return;
-  FrameHeader(local, to, FrameHeader::Ecn::none).write(packet_.data(), kPacket);
-  front_ = FrameHeader::kBytes;
+  wire::FrameHeader(local, to, wire::FrameHeader::Ecn::none).write(packet_.data(), kPacket);
+  front_ = wire::FrameHeader::kBytes;
 }
 
 std::span<const std::byte> AcknowledgementWriter::packet(const Acknowledgement& acknowledgement) noexcept {

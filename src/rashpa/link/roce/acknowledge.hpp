@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <span>
 
-#include "rashpa/link/roce/address.hpp"
-#include "rashpa/link/roce/frame_header.hpp"
-#include "rashpa/link/roce/icrc.hpp"
 #include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/address.hpp"
+#include "rashpa/wire/frame_header.hpp"
+#include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/icrc.hpp"
 
 namespace rashpa::link::roce {
 
@@ -45,17 +45,18 @@ bool read_acknowledgement(const wire::Bth& bth, std::span<const std::byte> packe
 class AcknowledgementWriter {
  public:
   static constexpr std::size_t kPacket = wire::kBth + wire::kAeth + wire::kIcrc;
-  static constexpr std::size_t kLongest = FrameHeader::kBytes + kPacket;
+  static constexpr std::size_t kLongest = wire::FrameHeader::kBytes + kPacket;
   /// From `local` (no wildcard) to queue pair `qpn` at address `to`.
-  AcknowledgementWriter(const Address& local, const Address& to, std::uint32_t qpn, Framing framing = Framing::v2);
+  AcknowledgementWriter(const wire::Address& local, const wire::Address& to, std::uint32_t qpn,
+                        Framing framing = Framing::v2);
 
   /// With v1 the whole frame; valid until the next call.
   [[nodiscard]] std::span<const std::byte> packet(const Acknowledgement& acknowledgement) noexcept;
-  [[nodiscard]] const Address& to() const noexcept { return to_; }
+  [[nodiscard]] const wire::Address& to() const noexcept { return to_; }
 
  private:
-  Address to_;
-  IcrcPath path_;
+  wire::Address to_;
+  wire::IcrcPath path_;
   std::uint32_t qpn_;
   std::size_t front_ = 0;  // bytes of Ethernet header and GRH
   std::array<std::byte, kLongest> packet_{};

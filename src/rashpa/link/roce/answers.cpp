@@ -7,7 +7,7 @@ namespace rashpa::link::roce {
 Answers::Answers(std::size_t ports)
     : writers_(ports), packets_(kPerPort * ports), pieces_(kPerPort * ports), messages_(kPerPort * ports) {}
 
-void Answers::connect(std::size_t index, const Address& local, const Address& source, std::uint32_t qpn,
+void Answers::connect(std::size_t index, const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
                       Framing framing) {
   writers_[index].emplace(local, source, qpn, framing);
 }

@@ -19,7 +19,8 @@ class Answers {
  public:
   explicit Answers(std::size_t ports);
   /// Before use: answers of port `index` go from `local` to queue pair `qpn` at `source`.
-  void connect(std::size_t index, const Address& local, const Address& source, std::uint32_t qpn, Framing framing);
+  void connect(std::size_t index, const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
+               Framing framing);
   /// What cannot be sent now is as if lost: the source repeats itself.
   void send(const std::vector<DtpPort*>& ports, const ReceiverSocket& socket, ReceiverCounters& counters) noexcept;
 

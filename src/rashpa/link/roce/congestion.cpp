@@ -11,18 +11,18 @@ bool is_congestion_notification(std::span<const std::byte> packet) noexcept {
          (packet[4] & std::byte{kBecn}) != std::byte{0};
 }
 
-CongestionNotifier::CongestionNotifier(const Address& local, const Address& source, std::uint32_t qpn,
+CongestionNotifier::CongestionNotifier(const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
                                        Framing framing) noexcept
     : to_(source) {
   if (framing == Framing::v1) {
-    FrameHeader(local, source, FrameHeader::Ecn::none).write(packet_.data(), kPacket);
-    front_ = FrameHeader::kBytes;
+    wire::FrameHeader(local, source, wire::FrameHeader::Ecn::none).write(packet_.data(), kPacket);
+    front_ = wire::FrameHeader::kBytes;
   }
   std::byte* const at = packet_.data() + front_;
   wire::store_bth(at, wire::congestion_notification, 0, qpn, 0);
   constexpr std::size_t kCovered = kPacket - wire::kIcrc;
   at[4] = std::byte{0xFF};
-  const std::uint32_t icrc = crc32({at, kCovered}, IcrcPath(local, source, framing).start(kPacket, 0));
+  const std::uint32_t icrc = crc32({at, kCovered}, wire::IcrcPath(local, source, framing).start(kPacket, 0));
   at[4] = std::byte{kBecn};
   std::memcpy(at + kCovered, &icrc, sizeof icrc);
 }

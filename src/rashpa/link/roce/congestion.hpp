@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <span>
 
-#include "rashpa/link/roce/address.hpp"
-#include "rashpa/link/roce/frame_header.hpp"
-#include "rashpa/link/roce/icrc.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/address.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/wire/frame_header.hpp"
+#include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/icrc.hpp"
 
 namespace rashpa::link::roce {
 
@@ -27,15 +28,16 @@ class CongestionNotifier {
   static constexpr std::int64_t kQuietNs = 50'000;
 
   /// To queue pair `qpn` at `source`, from `local`.
-  CongestionNotifier(const Address& local, const Address& source, std::uint32_t qpn, Framing framing) noexcept;
+  CongestionNotifier(const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
+                     Framing framing) noexcept;
 
   /// The bytes to be sent for a mark seen at `now`, with v1 the whole frame; empty when the last one is too near.
   [[nodiscard]] std::span<const std::byte> packet(std::int64_t now) noexcept;
-  [[nodiscard]] const Address& to() const noexcept { return to_; }
+  [[nodiscard]] const wire::Address& to() const noexcept { return to_; }
 
  private:
-  Address to_;
-  std::array<std::byte, FrameHeader::kBytes + kPacket> packet_{};
+  wire::Address to_;
+  std::array<std::byte, wire::FrameHeader::kBytes + kPacket> packet_{};
   std::size_t front_ = 0;
   std::int64_t sent_ns_ = 0;
   bool any_ = false;

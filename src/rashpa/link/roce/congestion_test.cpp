@@ -3,24 +3,24 @@
 #include <gtest/gtest.h>
 
 #include "rashpa/link/roce/credits.hpp"
-#include "rashpa/link/roce/gid.hpp"
-#include "rashpa/link/roce/packet.hpp"
+#include "rashpa/wire/gid.hpp"
+#include "rashpa/wire/packet.hpp"
 
 namespace rashpa::link::roce {
 namespace {
 
 std::vector<std::byte> copy_of(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
 
-const Address kReceiver("127.0.0.1", 4791);  // NOLINT: a test may throw before main
-const Address kSource("127.0.0.1", 50000);   // NOLINT
+const wire::Address kReceiver("127.0.0.1", 4791);  // NOLINT: a test may throw before main
+const wire::Address kSource("127.0.0.1", 50000);   // NOLINT
 
 TEST(Congestion, a_notification_is_what_the_codec_makes) {
   CongestionNotifier notifier(kReceiver, kSource, 0x123, Framing::v2);
-  Packet packet;
+  wire::Packet packet;
   packet.ipv4.emplace();
   packet.ipv4->source = packet.ipv4->destination = {127, 0, 0, 1};
-  packet.udp = UdpHeader{4791, 50000, {}, {}};
-  packet.bth.opcode = *opcode_of("CNP");
+  packet.udp = wire::UdpHeader{4791, 50000, {}, {}};
+  packet.bth.opcode = *wire::opcode_of("CNP");
   packet.bth.becn = 1;
   packet.bth.destination_qp = 0x123;
   packet.payload.assign(16, std::byte{0});
@@ -29,15 +29,15 @@ TEST(Congestion, a_notification_is_what_the_codec_makes) {
 }
 
 TEST(Congestion, the_whole_frame_is_what_the_codec_makes) {
-  const Address from = gid_address("fe80::8ec:aff:fe01:203");
-  const Address to = gid_address("fe80::8ec:aff:fe01:204");
+  const wire::Address from = wire::gid_address("fe80::8ec:aff:fe01:203");
+  const wire::Address to = wire::gid_address("fe80::8ec:aff:fe01:204");
   CongestionNotifier notifier(from, to, 0x123, Framing::v1);
-  const Packet packet = decode(notifier.packet(0), Layer::ethernet);
-  EXPECT_EQ(opcode_name(packet.bth.opcode), "CNP");
+  const wire::Packet packet = wire::decode(notifier.packet(0), wire::Layer::ethernet);
+  EXPECT_EQ(wire::opcode_name(packet.bth.opcode), "CNP");
   EXPECT_EQ(packet.bth.becn, 1);
-  EXPECT_EQ(packet.icrc.verdict, IcrcVerdict::ok);
+  EXPECT_EQ(packet.icrc.verdict, wire::IcrcVerdict::ok);
   EXPECT_EQ(packet.grh->destination, to.ip());
-  EXPECT_EQ(packet.ethernet->destination, *mac_of(to.ip()));
+  EXPECT_EQ(packet.ethernet->destination, *wire::mac_of(to.ip()));
 }
 
 TEST(Congestion, notifications_are_50_us_apart) {
@@ -61,15 +61,15 @@ TEST(Congestion, the_source_counts_what_is_meant_for_its_queue_pair) {
   CongestionNotifier other(kReceiver, kSource, 18, Framing::v2);
   bytes = copy_of(other.packet(0));
   EXPECT_EQ(reader.take(bytes, kReceiver), CreditReader::Taken::nothing);
-  CongestionNotifier elsewhere(Address("127.0.0.2", 4791), kSource, 17, Framing::v2);
+  CongestionNotifier elsewhere(wire::Address("127.0.0.2", 4791), kSource, 17, Framing::v2);
   bytes = copy_of(elsewhere.packet(0));
-  EXPECT_EQ(reader.take(bytes, Address("127.0.0.2", 4791)), CreditReader::Taken::nothing);
+  EXPECT_EQ(reader.take(bytes, wire::Address("127.0.0.2", 4791)), CreditReader::Taken::nothing);
   EXPECT_EQ(reader.cnps(), 1U);
   EXPECT_EQ(reader.words().images, 0U);
 }
 
 TEST(Congestion, a_notification_of_an_rnic_is_known) {
-  const Packet packet = decode(
+  const wire::Packet packet = wire::decode(
       [] {
         const std::string hex =
             "e41d2dab2bc27cfe90643b32080045c2003c718c4000401191610a0011010a001201000012b7002800008100ffff40000118000000"
@@ -80,7 +80,7 @@ TEST(Congestion, a_notification_of_an_rnic_is_known) {
         }
         return bytes;
       }(),
-      Layer::ethernet);
+      wire::Layer::ethernet);
   const std::vector<std::byte> bytes = encode(packet);
   EXPECT_TRUE(is_congestion_notification(std::span(bytes).subspan(14 + 28)));
   EXPECT_FALSE(is_congestion_notification(std::span(bytes).subspan(14 + 28 + 1)));

@@ -9,7 +9,7 @@ namespace rashpa::link::roce {
 namespace {
 
 UdpSocket bound_socket(const std::string& address, std::uint16_t port) {
-  const Address local(address, port);
+  const wire::Address local(address, port);
   UdpSocket socket(local.v6());
   socket.bind(local);
   return socket;
@@ -40,12 +40,12 @@ void CreditListener::take() noexcept {
     if (bytes.size() < wire::kBth) continue;
     const std::uint32_t qpn = wire::load_bth(bytes.data()).qpn;
     for (auto& source : sources_) {
-      if (source->qpn == qpn) give(*source, bytes, Address(from));
+      if (source->qpn == qpn) give(*source, bytes, wire::Address(from));
     }
   }
 }
 
-void CreditListener::give(Source& source, std::span<std::byte> packet, const Address& from) noexcept {
+void CreditListener::give(Source& source, std::span<std::byte> packet, const wire::Address& from) noexcept {
   const CreditReader::Taken taken = source.reader.take(packet, from);
   if (taken == CreditReader::Taken::acknowledgement) {
     source.acknowledgements.try_push(source.reader.acknowledgement());
@@ -55,7 +55,7 @@ void CreditListener::give(Source& source, std::span<std::byte> packet, const Add
   }
   if (const auto answer = source.reader.take_answer()) {
     const auto reply = source.answers.packet(*answer);
-    const Address& to = source.answers.to();
+    const wire::Address& to = source.answers.to();
     sendto(socket_.fd(), reply.data(), reply.size(), MSG_DONTWAIT, to.get(), to.bytes());
   }
 }

@@ -37,11 +37,11 @@ class CreditListener {
  private:
   static constexpr std::size_t kAcknowledgements = 256;  // any that find no room are repeated or outdone by later ones
   struct Source {
-    Source(const Endpoint& self, const Endpoint& receiver, const Address& local, Transport transport)
+    Source(const Endpoint& self, const Endpoint& receiver, const wire::Address& local, Transport transport)
         : qpn(self.qpn),
-          reader(self, Address(receiver.address, receiver.port), local, CreditReader::Port::any, Framing::v2,
+          reader(self, wire::Address(receiver.address, receiver.port), local, CreditReader::Port::any, Framing::v2,
                  transport),
-          answers(local, Address(receiver.address, receiver.port), receiver.qpn),
+          answers(local, wire::Address(receiver.address, receiver.port), receiver.qpn),
           acknowledgements(transport == Transport::rc ? kAcknowledgements : 0) {}
     std::uint32_t qpn;
     CreditReader reader;
@@ -50,9 +50,9 @@ class CreditListener {
     std::atomic<std::uint64_t> images{0};
     std::atomic<std::uint64_t> bytes{0};
   };
-  void give(Source& source, std::span<std::byte> packet, const Address& from) noexcept;
+  void give(Source& source, std::span<std::byte> packet, const wire::Address& from) noexcept;
   UdpSocket socket_;
-  Address local_;
+  wire::Address local_;
   std::mutex taking_;
   std::vector<std::unique_ptr<Source>> sources_;
 };

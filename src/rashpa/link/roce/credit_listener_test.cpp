@@ -10,12 +10,12 @@ namespace {
 
 class CreditListenerTest : public testing::TestWithParam<const char*> {
  protected:
-  CreditListenerTest() : address_(GetParam()), listener_(address_, 0), rnic_(Address(address_, 0).v6()) {
-    rnic_.bind(Address(address_, 0));
+  CreditListenerTest() : address_(GetParam()), listener_(address_, 0), rnic_(wire::Address(address_, 0).v6()) {
+    rnic_.bind(wire::Address(address_, 0));
   }
   Endpoint source(std::uint32_t qpn, std::uint32_t rkey) { return {address_, listener_.port(), qpn, rkey, 64}; }
   void send(const Endpoint& to, const CreditWords& words) {
-    CreditWriter writer(rnic_.local(), Address(to.address, to.port), to);
+    CreditWriter writer(rnic_.local(), wire::Address(to.address, to.port), to);
     const auto packet = writer.packet(words);
     ASSERT_EQ(sendto(rnic_.fd(), packet.data(), packet.size(), 0, writer.to().get(), writer.to().bytes()),
               static_cast<ssize_t>(packet.size()));

@@ -14,14 +14,14 @@ namespace {
 constexpr std::uint32_t kCreditPmtu = 256;  // far more than a credit has
 }  // namespace
 
-CreditWriter::CreditWriter(const Address& local, const Address& to, const Endpoint& source, Framing framing,
+CreditWriter::CreditWriter(const wire::Address& local, const wire::Address& to, const Endpoint& source, Framing framing,
                            Transport transport, std::uint32_t qpn)
     : transport_(transport), qpn_(qpn), source_(source), to_(to), path_(local, to, framing) {
   if (framing == Framing::v2) return;
   const std::size_t extended = transport == Transport::ud ? wire::kDeth + wire::LineHeader::kBytes : wire::kReth;
-  FrameHeader(local, to, FrameHeader::Ecn::none)
+  wire::FrameHeader(local, to, wire::FrameHeader::Ecn::none)
       .write(packet_.data(), wire::kBth + extended + sizeof(CreditWords) + wire::kIcrc);
-  front_ = FrameHeader::kBytes;
+  front_ = wire::FrameHeader::kBytes;
 }
 
 std::span<const std::byte> CreditWriter::packet(const CreditWords& words) noexcept {
@@ -63,7 +63,7 @@ void CreditWriter::take(const Acknowledgement& acknowledgement) noexcept {
   psn_ = (psn_ + 1) & wire::kPsnMask;
 }
 
-CreditReader::CreditReader(const Endpoint& self, const Address& receiver, const Address& local, Port port,
+CreditReader::CreditReader(const Endpoint& self, const wire::Address& receiver, const wire::Address& local, Port port,
                            Framing framing, Transport transport)
     : self_(self),
       receiver_(receiver),
@@ -95,14 +95,14 @@ std::optional<Acknowledgement> CreditReader::take_answer() noexcept {
   return rc_.take_acknowledgement();
 }
 
-CreditReader::Taken CreditReader::take(std::span<std::byte> packet, const Address& from) noexcept {
+CreditReader::Taken CreditReader::take(std::span<std::byte> packet, const wire::Address& from) noexcept {
   if (packet.size() < wire::kBth + wire::kIcrc || from.ip() != receiver_.ip()) return Taken::nothing;
   if (from.port() != receiver_.port()) {
     if (port_ == Port::same) return Taken::nothing;
     receiver_.set_port(from.port());  // an RNIC keeps the port of a queue pair: once
-    path_ = IcrcPath(receiver_, local_, framing_);
+    path_ = wire::IcrcPath(receiver_, local_, framing_);
   }
-  if (path_.check(packet, {}) == IcrcCheck::bad) return Taken::nothing;
+  if (path_.check(packet, {}) == wire::IcrcCheck::bad) return Taken::nothing;
   const wire::Bth bth = wire::load_bth(packet.data());
   if (bth.version != 0 || bth.pkey != wire::kPkey || bth.qpn != self_.qpn) return Taken::nothing;
   if (is_congestion_notification(packet)) {

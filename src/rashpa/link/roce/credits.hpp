@@ -10,14 +10,14 @@
 
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/roce/acknowledge.hpp"
-#include "rashpa/link/roce/address.hpp"
-#include "rashpa/link/roce/frame_header.hpp"
-#include "rashpa/link/roce/icrc.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/roce/rc_responder.hpp"
 #include "rashpa/link/roce/uc_responder.hpp"
 #include "rashpa/link/roce/ud_responder.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/address.hpp"
+#include "rashpa/wire/frame_header.hpp"
+#include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/icrc.hpp"
 
 namespace rashpa::link::roce {
 
@@ -33,8 +33,8 @@ class CreditWriter {
   static constexpr std::size_t kPacket =
       wire::kBth + wire::kDeth + wire::LineHeader::kBytes + sizeof(CreditWords) + wire::kIcrc;
   /// Packets go from `local` (no wildcard) and our queue pair `qpn` to queue pair and key of `source` at address `to`.
-  CreditWriter(const Address& local, const Address& to, const Endpoint& source, Framing framing = Framing::v2,
-               Transport transport = Transport::uc, std::uint32_t qpn = 0);
+  CreditWriter(const wire::Address& local, const wire::Address& to, const Endpoint& source,
+               Framing framing = Framing::v2, Transport transport = Transport::uc, std::uint32_t qpn = 0);
 
   /// The next packet with these words, with v1 the whole frame; valid until the next call. With RC only when nothing is
   /// unacknowledged.
@@ -44,19 +44,19 @@ class CreditWriter {
   [[nodiscard]] bool unacknowledged() const noexcept { return unacknowledged_; }
   /// RC: what the source said.
   void take(const Acknowledgement& acknowledgement) noexcept;
-  [[nodiscard]] const Address& to() const noexcept { return to_; }
+  [[nodiscard]] const wire::Address& to() const noexcept { return to_; }
 
  private:
   Transport transport_;
   std::uint32_t qpn_;
   Endpoint source_;
-  Address to_;
-  IcrcPath path_;
+  wire::Address to_;
+  wire::IcrcPath path_;
   std::uint32_t psn_ = 0;
   bool unacknowledged_ = false;
   std::size_t bytes_ = 0;
   std::size_t front_ = 0;  // bytes of Ethernet header and GRH
-  std::array<std::byte, FrameHeader::kBytes + kPacket> packet_{};
+  std::array<std::byte, wire::FrameHeader::kBytes + kPacket> packet_{};
 };
 
 /// Source side: accepts packets of 8 (images) or 16 bytes to the words' place, with the right queue pair, key and ICRC;
@@ -68,13 +68,13 @@ class CreditReader {
   enum class Port : std::uint8_t { same, any };
   enum class Taken : std::uint8_t { nothing, credit, acknowledgement };
   /// `self`: what the receiver was told to write to; packets come from `receiver` to `local`.
-  CreditReader(const Endpoint& self, const Address& receiver, const Address& local, Port port = Port::same,
+  CreditReader(const Endpoint& self, const wire::Address& receiver, const wire::Address& local, Port port = Port::same,
                Framing framing = Framing::v2, Transport transport = Transport::uc);
   /// UD: credits come from queue pair `qpn` and from no other.
   void connect(std::uint32_t qpn) noexcept { ud_.connect(qpn); }
 
   /// Takes one datagram (BTH … ICRC); nothing when it is not for us.
-  Taken take(std::span<std::byte> packet, const Address& from) noexcept;
+  Taken take(std::span<std::byte> packet, const wire::Address& from) noexcept;
   [[nodiscard]] const CreditWords& words() const noexcept { return words_; }
   /// Credits taken that said nothing new: the receiver repeats itself only when its socket is empty.
   [[nodiscard]] std::uint64_t repeats() const noexcept { return repeats_; }
@@ -91,12 +91,12 @@ class CreditReader {
   std::uint64_t repeats_ = 0;
   Counter cnps_;
   Endpoint self_;
-  Address receiver_;
-  Address local_;
+  wire::Address receiver_;
+  wire::Address local_;
   Port port_;
   Framing framing_;
   Transport transport_;
-  IcrcPath path_;
+  wire::IcrcPath path_;
   CreditWords words_;
   RcResponder rc_;
   UdResponder ud_;

@@ -17,8 +17,8 @@ using Taken = CreditReader::Taken;
 std::vector<std::byte> copy_of(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
 
 TEST(Credits, words_only_grow_and_only_by_packets_meant_for_us) {
-  const Address receiver("127.0.0.1", 4791);
-  const Address local("127.0.0.1", 50000);
+  const wire::Address receiver("127.0.0.1", 4791);
+  const wire::Address local("127.0.0.1", 50000);
   const Endpoint self{"127.0.0.1", 50000, 17, 0xABCD, 64};
   CreditWriter writer(receiver, local, self);
   CreditReader reader(self, receiver, local);
@@ -29,7 +29,7 @@ TEST(Credits, words_only_grow_and_only_by_packets_meant_for_us) {
   EXPECT_EQ(reader.words().images, 9U);
   EXPECT_EQ(reader.words().bytes, 5000U);
 
-  const auto refused = [&](const Endpoint& target, const Address& from) {
+  const auto refused = [&](const Endpoint& target, const wire::Address& from) {
     CreditWriter other(from, local, target);
     auto packet = copy_of(other.packet({100, 100000}));
     return reader.take(packet, from) == Taken::nothing;
@@ -43,8 +43,8 @@ TEST(Credits, words_only_grow_and_only_by_packets_meant_for_us) {
   wrong = self;
   wrong.credit_offset += 8;
   EXPECT_TRUE(refused(wrong, receiver));
-  EXPECT_TRUE(refused(self, Address("127.0.0.1", 4792)));
-  EXPECT_TRUE(refused(self, Address("127.0.0.2", 4791)));
+  EXPECT_TRUE(refused(self, wire::Address("127.0.0.1", 4792)));
+  EXPECT_TRUE(refused(self, wire::Address("127.0.0.2", 4791)));
   auto damaged = copy_of(writer.packet({200, 1}));
   damaged[30] ^= std::byte{1};
   EXPECT_EQ(reader.take(damaged, receiver), Taken::nothing);
@@ -61,12 +61,12 @@ TEST(Credits, are_repeated_so_that_a_lost_one_heals) {
   Doorbell bell;
   RoceReceiver receiver({}, region, {dtp}, queues, bell);
   UdpSocket socket(false);
-  socket.bind(Address("127.0.0.1", 0));
-  const Address local = socket.local();
+  socket.bind(wire::Address("127.0.0.1", 0));
+  const wire::Address local = socket.local();
   const Endpoint self{"127.0.0.1", local.port(), 40, 0x77, 0};
   receiver.connect(std::span(&self, 1));
   receiver.start();
-  const Address from("127.0.0.1", receiver.endpoints()[0].port);
+  const wire::Address from("127.0.0.1", receiver.endpoints()[0].port);
   CreditReader reader(self, from, local);
   for (int i = 0; i < 4; ++i) {  // the first three are as if lost
     pollfd ready{socket.fd(), POLLIN, 0};
@@ -135,7 +135,7 @@ TEST(Credits, the_destination_says_what_its_socket_has_room_for_and_the_source_k
 
 TEST(Credits, a_silent_receiver_stalls_the_window_only_for_its_timeout) {
   UdpSocket silent(false);
-  silent.bind(Address("127.0.0.1", 0));
+  silent.bind(wire::Address("127.0.0.1", 0));
   SenderConfig config;
   config.destination = {"127.0.0.1", silent.local().port(), 20, 1, 0};
   config.options.pmtu = 1024;

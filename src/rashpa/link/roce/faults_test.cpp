@@ -84,8 +84,8 @@ TEST(FaultInjector, damage_that_nothing_would_repair_and_no_log_could_tell_is_re
   Options options;
   options.transport = Transport::rc;
   options.icrc = IcrcMode::off;
-  const Address address("127.0.0.1", 4791);
-  PacketBatch batch(-1, address, IcrcPath(address, address, Framing::v2), 20, false, std::nullopt);
+  const wire::Address address("127.0.0.1", 4791);
+  PacketBatch batch(-1, address, wire::IcrcPath(address, address, Framing::v2), 20, false, std::nullopt);
   FaultConfig faults;
   faults.corrupt = 0.1;
   EXPECT_THROW(FaultInjector(faults, 0, 10, 1000, options, batch), ConfigError);

@@ -2,9 +2,9 @@
 /// bytes follow.
 #include <cstdlib>
 
-#include "rashpa/link/roce/frame_parser.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/testing.hpp"
+#include "rashpa/wire/frame_parser.hpp"
 
 namespace rashpa::link::roce {
 namespace {
@@ -21,7 +21,7 @@ class Discard final : public ArrivalOutput {
 
 // Each bit makes one thing right.
 void repair(std::span<std::byte> bytes, Framing framing, unsigned what) {
-  const std::size_t ethernet = framing == Framing::v1 ? 0 : sizeof(VirtualHeader);
+  const std::size_t ethernet = framing == Framing::v1 ? 0 : sizeof(wire::VirtualHeader);
   if (bytes.size() < ethernet + 14 + 40 + 16) return;
   std::byte* const network = bytes.data() + ethernet + 14;
   const auto size = static_cast<std::uint16_t>(bytes.size() - ethernet - 14);
@@ -37,7 +37,7 @@ void repair(std::span<std::byte> bytes, Framing framing, unsigned what) {
     if ((what & 8U) != 0) wire::store_be(network + 2, size);
     if ((what & 16U) != 0) wire::store_be<std::uint16_t>(network + 6, 0x4000);
     if ((what & 32U) != 0) wire::store_be(network + 24, static_cast<std::uint16_t>(size - 20));
-    if ((what & 64U) != 0) bytes[1] = std::byte{VirtualHeader::plain};
+    if ((what & 64U) != 0) bytes[1] = std::byte{wire::VirtualHeader::plain};
   }
   // The queue pair's, version's and key's place behind the headers.
   std::byte* const bth = network + (framing == Framing::v1 ? 40 : 28);
@@ -49,9 +49,9 @@ void repair(std::span<std::byte> bytes, Framing framing, unsigned what) {
 }
 
 void fuzz_frame(std::span<std::byte> bytes, const Options& options) {
-  Frame frame;
+  wire::Frame frame;
   const bool v1 = options.framing == Framing::v1;
-  if (!(v1 ? parse_roce1_frame(bytes, frame) : parse_udp4_frame(bytes, frame))) return;
+  if (!(v1 ? wire::parse_roce1_frame(bytes, frame) : wire::parse_udp4_frame(bytes, frame))) return;
   // The packets lie inside the bytes, whatever the headers say.
   check(frame.transport.data() >= bytes.data() && frame.transport.size() >= 16);
   check(frame.transport.data() + frame.transport.size() <= bytes.data() + bytes.size());

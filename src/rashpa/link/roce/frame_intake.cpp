@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "rashpa/link/roce/frame_header.hpp"
+#include "rashpa/wire/frame_header.hpp"
 
 namespace rashpa::link::roce {
 
@@ -36,7 +36,7 @@ FrameIntake::FrameIntake(const PacketSocket& socket, const Options& options, Rec
       most_(kBatch),
       batch_(kBatch),
       // A longer RoCEv1 frame than a packet can be is cut off by the kernel and then malformed.
-      buffer_bytes_(framing_ == Framing::v1 ? options.pmtu + FrameHeader::kBytes + 64 : kMergedBytes) {
+      buffer_bytes_(framing_ == Framing::v1 ? options.pmtu + wire::FrameHeader::kBytes + 64 : kMergedBytes) {
   buffers_.resize(most_ * buffer_bytes_);
   pieces_.resize(most_);
   controls_.resize(most_);
@@ -52,9 +52,9 @@ FrameIntake::FrameIntake(const PacketSocket& socket, const Options& options, Rec
   }
 }
 
-bool FrameIntake::parse(mmsghdr& message, std::span<std::byte> bytes, Frame& into) const noexcept {
+bool FrameIntake::parse(mmsghdr& message, std::span<std::byte> bytes, wire::Frame& into) const noexcept {
   if ((message.msg_hdr.msg_flags & MSG_TRUNC) != 0 || of_another_vlan(message.msg_hdr)) return false;
-  return framing_ == Framing::v1 ? parse_roce1_frame(bytes, into) : parse_udp4_frame(bytes, into);
+  return framing_ == Framing::v1 ? wire::parse_roce1_frame(bytes, into) : wire::parse_udp4_frame(bytes, into);
 }
 
 std::span<Datagram> FrameIntake::receive(bool& drained) noexcept {
@@ -66,7 +66,7 @@ std::span<Datagram> FrameIntake::receive(bool& drained) noexcept {
   bool long_ones = false;
   for (std::size_t i = 0; i < count; ++i) {
     long_ones = long_ones || messages_[i].msg_len > kLongBytes;
-    Frame& frame = frames_[good];
+    wire::Frame& frame = frames_[good];
     if (!parse(messages_[i], {buffers_.data() + i * buffer_bytes_, messages_[i].msg_len}, frame)) {
       counters_->packets.add(1);
       counters_->malformed.add(1);

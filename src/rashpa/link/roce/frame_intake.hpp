@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/roce/frame_parser.hpp"
 #include "rashpa/link/roce/intake.hpp"
 #include "rashpa/link/roce/packet_socket.hpp"
+#include "rashpa/wire/frame_parser.hpp"
 
 namespace rashpa::link::roce {
 
@@ -25,7 +25,7 @@ class FrameIntake final : public Intake {
   struct Control {
     alignas(cmsghdr) std::array<std::byte, 64> bytes;
   };
-  [[nodiscard]] bool parse(mmsghdr& message, std::span<std::byte> bytes, Frame& into) const noexcept;
+  [[nodiscard]] bool parse(mmsghdr& message, std::span<std::byte> bytes, wire::Frame& into) const noexcept;
 
   const PacketSocket* socket_;
   Framing framing_;
@@ -37,7 +37,7 @@ class FrameIntake final : public Intake {
   std::vector<iovec> pieces_;
   std::vector<Control> controls_;
   std::vector<mmsghdr> messages_;
-  std::vector<Frame> frames_;
+  std::vector<wire::Frame> frames_;
   std::vector<Datagram> datagrams_;
 };
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/headers.hpp"
 
 namespace rashpa::link::roce {
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "rashpa/core/placement.hpp"
+#include "rashpa/wire/framing.hpp"
 
 namespace rashpa::link::roce {
 
@@ -30,9 +31,7 @@ enum class Poll : std::uint8_t { event, spin };
 /// IPv6, which has none, the check is exact. `off`: not at all.
 enum class IcrcMode : std::uint8_t { full, modulo_id, off };
 
-/// What stands in front of the BTH. `v2`: IP and UDP. `v1`: Ethernet with ethertype 0x8915 and the global route header;
-/// both ends are on one Ethernet, addresses are link-local GIDs (gid.hpp), sockets are AF_PACKET (CAP_NET_RAW).
-enum class Framing : std::uint8_t { v2, v1 };
+using wire::Framing;
 
 /// How packets are made and checked. Both ends of a DTP must agree on `transport`, `pmtu`, `packetisation` and
 /// `framing`.

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "rashpa/core/checksum.hpp"
-#include "rashpa/link/dual_crc.hpp"
+#include "rashpa/wire/dual_crc.hpp"
 
 namespace rashpa::link::roce {
 
@@ -15,8 +15,8 @@ constexpr std::uint32_t kSegments = 64;           // the kernel's limit of segme
 constexpr std::uint32_t kDatagramBytes = 65'000;  // below 65535 less IP and UDP headers
 }  // namespace
 
-PacketBatch::PacketBatch(int socket, const Address& destination, const IcrcPath& path, std::uint32_t qpn, bool gso,
-                         const std::optional<FrameHeader>& front)
+PacketBatch::PacketBatch(int socket, const wire::Address& destination, const wire::IcrcPath& path, std::uint32_t qpn,
+                         bool gso, const std::optional<wire::FrameHeader>& front)
     : socket_(socket),
       destination_(destination),
       path_(path),
@@ -99,8 +99,8 @@ std::uint32_t PacketBatch::append(const Outgoing& packet, std::uint32_t crc32c) 
   const std::uint32_t wire_bytes = slot.header_bytes + packet.bytes + pad + static_cast<std::uint32_t>(wire::kIcrc);
   slot.id = place(wire_bytes);
   header[4] = std::byte{0xFF};
-  const CrcPair both =
-      dual_crc({payload, packet.bytes}, {crc32({header, at}, path_.start(wire_bytes, slot.id)), crc32c});
+  const wire::CrcPair both =
+      wire::dual_crc({payload, packet.bytes}, {crc32({header, at}, path_.start(wire_bytes, slot.id)), crc32c});
   header[4] = std::byte{0};
   std::uint32_t icrc = both.crc32;
   std::memset(slot.tail.data(), 0, pad);
@@ -159,7 +159,7 @@ bool PacketBatch::corrupt_last(std::byte* payload, std::uint32_t bit) noexcept {
   std::uint32_t shown = 0;
   std::memcpy(&shown, slot.tail.data() + pad, sizeof shown);
   constexpr std::size_t kHeadersBehindId = 14 + 8;
-  if (!destination_.v6() && changed_id_bits(icrc ^ shown, kHeadersBehindId + wire_bytes - wire::kIcrc)) {
+  if (!destination_.v6() && wire::changed_id_bits(icrc ^ shown, kHeadersBehindId + wire_bytes - wire::kIcrc)) {
     *at ^= flip;
     return false;
   }

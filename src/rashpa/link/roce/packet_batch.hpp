@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "rashpa/core/frame_record.hpp"
-#include "rashpa/link/roce/frame_header.hpp"
-#include "rashpa/link/roce/icrc.hpp"
 #include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/frame_header.hpp"
+#include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/icrc.hpp"
 
 namespace rashpa::link::roce {
 
@@ -42,8 +42,8 @@ class PacketBatch {
 
   /// `socket` sends; `path`: from its address to `destination`. v1: `front` goes before each packet. Takes all memory
   /// here.
-  PacketBatch(int socket, const Address& destination, const IcrcPath& path, std::uint32_t qpn, bool gso,
-              const std::optional<FrameHeader>& front = std::nullopt);
+  PacketBatch(int socket, const wire::Address& destination, const wire::IcrcPath& path, std::uint32_t qpn, bool gso,
+              const std::optional<wire::FrameHeader>& front = std::nullopt);
   PacketBatch(const PacketBatch&) = delete;
   PacketBatch& operator=(const PacketBatch&) = delete;
 
@@ -84,12 +84,12 @@ class PacketBatch {
   void close_datagram() noexcept;
 
   int socket_;
-  Address destination_;
-  IcrcPath path_;
+  wire::Address destination_;
+  wire::IcrcPath path_;
   std::uint32_t qpn_;
   bool gso_;
-  std::optional<FrameHeader> front_;
-  std::vector<std::array<std::byte, FrameHeader::kBytes>> fronts_;
+  std::optional<wire::FrameHeader> front_;
+  std::vector<std::array<std::byte, wire::FrameHeader::kBytes>> fronts_;
   std::vector<Slot> slots_;
   std::vector<iovec> pieces_;
   std::vector<mmsghdr> messages_;

@@ -7,10 +7,10 @@
 #include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/roce/credits.hpp"
-#include "rashpa/link/roce/packet.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/roce/rc_requester.hpp"
 #include "rashpa/link/testing.hpp"
+#include "rashpa/wire/packet.hpp"
 
 namespace rashpa::link::roce {
 namespace {
@@ -19,16 +19,16 @@ void check(bool ok) {
   if (!ok) std::abort();
 }
 
-void fuzz_codec(std::span<const std::byte> bytes, Layer layer) {
-  Packet packet;
+void fuzz_codec(std::span<const std::byte> bytes, wire::Layer layer) {
+  wire::Packet packet;
   try {
-    packet = decode(bytes, layer);
+    packet = wire::decode(bytes, layer);
   } catch (const ConfigError&) {
     return;
   }
   const std::vector<std::byte> again = encode(packet);
   check(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()));
-  check(decode(again, layer) == packet);
+  check(wire::decode(again, layer) == packet);
 }
 
 class Discard final : public ArrivalOutput {
@@ -81,8 +81,8 @@ void fuzz_receiver(std::span<const std::byte> bytes, unsigned options, Transport
   DtpPort port(dtp, 0, link, 0, region, (options & 8U) != 0 ? NotFree::overrun : NotFree::late, counters);
   PacketHandler handler(link, kQpn, {&port}, counters);
   Discard out;
-  const Address from("127.0.0.1", 1);
-  const Address to("127.0.0.1", 2);
+  const wire::Address from("127.0.0.1", 1);
+  const wire::Address to("127.0.0.1", 2);
   std::int64_t now = 0;
   while (bytes.size() > 4) {
     const std::size_t size = std::min(bytes.size() - 4, static_cast<std::size_t>(bytes[0]) * 4);
@@ -104,11 +104,11 @@ void fuzz_receiver(std::span<const std::byte> bytes, unsigned options, Transport
 
 // Packets of 4 … 64 bytes with a right ICRC, as a source finds them; each behind its length.
 void fuzz_credits(std::span<const std::byte> bytes, Transport transport) {
-  const Address address("127.0.0.1", 1);
+  const wire::Address address("127.0.0.1", 1);
   constexpr std::uint32_t kQpn = 16;
   CreditReader reader({"127.0.0.1", 1, kQpn, 0, 0}, address, address, CreditReader::Port::same, Framing::v2, transport);
   CreditWriter writer(address, address, {"127.0.0.1", 1, kQpn, 0, 0}, Framing::v2, transport);
-  IcrcPath path(address, address);
+  wire::IcrcPath path(address, address);
   std::uint64_t images = 0;
   while (bytes.size() > 2) {
     const std::size_t size = std::min(bytes.size() - 1, 1 + static_cast<std::size_t>(bytes[0]) % 64);
@@ -198,13 +198,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span bytes(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
   switch (data[0] % 8U) {
     case 0:
-      fuzz_codec(bytes, Layer::ethernet);
+      fuzz_codec(bytes, wire::Layer::ethernet);
       break;
     case 1:
-      fuzz_codec(bytes, Layer::ip);
+      fuzz_codec(bytes, wire::Layer::ip);
       break;
     case 2:
-      fuzz_codec(bytes, Layer::udp_payload);
+      fuzz_codec(bytes, wire::Layer::udp_payload);
       break;
     case 3:
       fuzz_credits(bytes, static_cast<Transport>((data[0] >> 3) % 3));

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kPaths = 256;
 constexpr std::uint8_t kReceiverNotReady = 12;  // 0.64 ms, as our queue pairs of verbs say
 
-bool same(const Address& a, const Address& b) noexcept {
+bool same(const wire::Address& a, const wire::Address& b) noexcept {
   return a.v6() == b.v6() && a.port() == b.port() && a.ip() == b.ip();
 }
 
@@ -35,22 +35,23 @@ PacketHandler::PacketHandler(const Options& options, std::uint32_t base_qpn, std
   touched_.reserve(ports_.size());
 }
 
-IcrcPath& PacketHandler::path_of(const Datagram& datagram) noexcept {
+wire::IcrcPath& PacketHandler::path_of(const Datagram& datagram) noexcept {
   // With v1 there are no ports: sources differ in the end of their GID.
-  const Address& source = *datagram.source;
+  const wire::Address& source = *datagram.source;
   KnownPath& known = paths_[(options_.framing == Framing::v1 ? source.ip().back() : source.port()) % kPaths];
   if (!known.valid || !same(known.source, *datagram.source) || !same(known.destination, *datagram.destination)) {
     known = {*datagram.source, *datagram.destination, true,
-             IcrcPath(*datagram.source, *datagram.destination, options_.framing)};
+             wire::IcrcPath(*datagram.source, *datagram.destination, options_.framing)};
   }
   return known.path;
 }
 
 void PacketHandler::handle(const Datagram& datagram, ArrivalOutput& out) noexcept {
-  IcrcPath& path = path_of(datagram);
+  wire::IcrcPath& path = path_of(datagram);
   const std::size_t segment = datagram.segment == 0 ? datagram.bytes.size() : datagram.segment;
-  Identification id{datagram.identification.value_or(0),
-                    datagram.identification ? Identification::Is::seen : Identification::Is::expected};
+  wire::Identification id{datagram.identification.value_or(0), datagram.identification
+                                                                   ? wire::Identification::Is::seen
+                                                                   : wire::Identification::Is::expected};
   std::size_t at = 0;
   do {
     const std::size_t size = std::min(segment, datagram.bytes.size() - at);
@@ -60,8 +61,8 @@ void PacketHandler::handle(const Datagram& datagram, ArrivalOutput& out) noexcep
   } while (at < datagram.bytes.size());
 }
 
-void PacketHandler::packet(std::span<std::byte> bytes, Identification id, IcrcPath& path, const Datagram& datagram,
-                           ArrivalOutput& out) noexcept {
+void PacketHandler::packet(std::span<std::byte> bytes, wire::Identification id, wire::IcrcPath& path,
+                           const Datagram& datagram, ArrivalOutput& out) noexcept {
   counters_->packets.add(1);
   if (bytes.size() < wire::kBth + wire::kIcrc) return counters_->malformed.add(1);
   const wire::Bth bth = wire::load_bth(bytes.data());
@@ -72,14 +73,14 @@ void PacketHandler::packet(std::span<std::byte> bytes, Identification id, IcrcPa
   if (check_icrc) {
     const std::size_t payload = bytes.size() - headers - bth.pad - wire::kIcrc;
     switch (has_payload ? path.check(bytes, id, headers, payload, payload_crc) : path.check(bytes, id)) {
-      case IcrcCheck::exact:
+      case wire::IcrcCheck::exact:
         counters_->icrc_exact.add(1);
         break;
-      case IcrcCheck::modulo_id:
+      case wire::IcrcCheck::modulo_id:
         if (options_.icrc == IcrcMode::full) return counters_->icrc_bad.add(1);
         counters_->icrc_modulo_id.add(1);
         break;
-      case IcrcCheck::bad:
+      case wire::IcrcCheck::bad:
         return counters_->icrc_bad.add(1);
     }
   }

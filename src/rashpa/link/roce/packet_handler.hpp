@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "rashpa/link/assembly.hpp"
-#include "rashpa/link/roce/address.hpp"
-#include "rashpa/link/roce/icrc.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/roce/rc_responder.hpp"
 #include "rashpa/link/roce/uc_responder.hpp"
 #include "rashpa/link/roce/ud_responder.hpp"
 #include "rashpa/link/told.hpp"
+#include "rashpa/wire/address.hpp"
+#include "rashpa/wire/icrc.hpp"
 
 namespace rashpa::link::roce {
 
@@ -42,8 +42,8 @@ struct DtpPort : Told {
 struct Datagram {
   std::span<std::byte> bytes;
   std::size_t segment = 0;
-  const Address* source = nullptr;
-  const Address* destination = nullptr;
+  const wire::Address* source = nullptr;
+  const wire::Address* destination = nullptr;
   std::int64_t now = 0;
   std::optional<std::uint16_t> identification{};  ///< IPv4, where it was seen: of the first packet, then one more each
   bool congestion = false;                        ///< marked by a router, all its packets
@@ -65,13 +65,13 @@ class PacketHandler {
 
  private:
   struct KnownPath {
-    Address source;
-    Address destination;
+    wire::Address source;
+    wire::Address destination;
     bool valid = false;
-    IcrcPath path;
+    wire::IcrcPath path;
   };
-  IcrcPath& path_of(const Datagram& datagram) noexcept;
-  void packet(std::span<std::byte> bytes, Identification id, IcrcPath& path, const Datagram& datagram,
+  wire::IcrcPath& path_of(const Datagram& datagram) noexcept;
+  void packet(std::span<std::byte> bytes, wire::Identification id, wire::IcrcPath& path, const Datagram& datagram,
               ArrivalOutput& out) noexcept;
   void count_marks(DtpPort& port, std::byte marks, const Datagram& datagram) noexcept;
   /// What the transport's responder makes of a packet; true when it is to be delivered.

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "rashpa/link/roce/packet.hpp"
 #include "rashpa/link/testing.hpp"
+#include "rashpa/wire/packet.hpp"
 
 namespace rashpa::link::roce {
 namespace {
@@ -31,34 +31,34 @@ class Handler : public ::testing::Test, public ArrivalOutput {
     source = std::make_unique<testing::Source>(dtp, nobody);
   }
 
-  Packet packet(std::uint8_t opcode, std::uint64_t address, std::span<const std::byte> payload) {
-    Packet made;
+  wire::Packet packet(std::uint8_t opcode, std::uint64_t address, std::span<const std::byte> payload) {
+    wire::Packet made;
     made.ipv4.emplace();
     made.ipv4->source = made.ipv4->destination = {127, 0, 0, 1};
-    made.udp = UdpHeader{5000, 6000, {}, {}};
+    made.udp = wire::UdpHeader{5000, 6000, {}, {}};
     made.bth.opcode = opcode;
     made.bth.destination_qp = kQpn;
     made.bth.psn = psn++;
-    made.reth = RethHeader{address, kKey, {}};
+    made.reth = wire::RethHeader{address, kKey, {}};
     made.payload.assign(payload.begin(), payload.end());
     return made;
   }
   void give_bytes(std::vector<std::byte> ip) {
-    const Address from("127.0.0.1", 5000);
-    const Address to("127.0.0.1", 6000);
+    const wire::Address from("127.0.0.1", 5000);
+    const wire::Address to("127.0.0.1", 6000);
     handler->handle({std::span(ip).subspan(28), 0, &from, &to, ++now}, *this);
     handler->decide_touched(now, *this);
   }
-  void give(const Packet& made) { give_bytes(encode(made)); }
+  void give(const wire::Packet& made) { give_bytes(encode(made)); }
   void line(std::uint64_t index, std::uint32_t number) {
     source->prepare(index);
     const Placement& p = dtp.placement;
     give(packet(0x2A, p.image_offset(index) + number * p.pitch, source->payload().subspan(number * 256, 256)));
   }
-  Packet event_packet(const FrameRecord& record) {
+  wire::Packet event_packet(const FrameRecord& record) {
     std::array<std::byte, FrameRecord::kBytes> bytes{};
     encode(record, bytes);
-    Packet made = packet(0x2B, dtp.placement.record_offset(record.index), bytes);
+    wire::Packet made = packet(0x2B, dtp.placement.record_offset(record.index), bytes);
     made.immediate = immediate_of(dtp.id, record.index);
     return made;
   }
@@ -255,7 +255,7 @@ TEST_F(Handler, packets_with_a_wrong_key_place_or_form_are_counted_and_dropped) 
   const auto before = region;
   const std::vector<std::byte> bytes(256, std::byte{1});
   const Placement& p = dtp.placement;
-  Packet bad = packet(0x2A, p.image_offset(0), bytes);
+  wire::Packet bad = packet(0x2A, p.image_offset(0), bytes);
   bad.reth->rkey = kKey + 1;
   give(bad);
   give(packet(0x2A, region.size() - 100, bytes));
@@ -291,14 +291,14 @@ TEST_F(Handler, packets_with_a_wrong_key_place_or_form_are_counted_and_dropped) 
 TEST_F(Handler, only_the_connected_source_is_taken_from_whatever_port_it_sends) {
   make();
   port->source_known = true;
-  port->source_ip = Address("127.0.0.1", 0).ip();
+  port->source_ip = wire::Address("127.0.0.1", 0).ip();
   const auto from = [&](const char* address, std::uint16_t udp_port) {
-    Packet made = packet(0x2A, dtp.placement.image_offset(0), source->payload().first(256));
+    wire::Packet made = packet(0x2A, dtp.placement.image_offset(0), source->payload().first(256));
     made.ipv4->source = {127, 0, 0, static_cast<std::uint8_t>(address[8] - '0')};
     made.udp->source_port = udp_port;
     std::vector<std::byte> bytes = encode(made);
-    const Address sender(address, udp_port);
-    const Address to("127.0.0.1", 6000);
+    const wire::Address sender(address, udp_port);
+    const wire::Address to("127.0.0.1", 6000);
     handler->handle({std::span(bytes).subspan(28), 0, &sender, &to, ++now}, *this);
   };
   from("127.0.0.2", 5000);
@@ -341,7 +341,7 @@ TEST_F(Handler, only_records_of_this_run_and_dtp_are_events) {
   wrong([](FrameRecord& r) { r.payload_bytes += 1; });
   wrong([](FrameRecord& r) { r.slot = 1; });
   wrong([](FrameRecord& r) { r.index = 100; });
-  Packet packet = event_packet(source->record(0));
+  wire::Packet packet = event_packet(source->record(0));
   packet.immediate = 5;
   give(packet);
   EXPECT_EQ(stats().bad_records, 8U);
@@ -354,7 +354,7 @@ TEST_F(Handler, reserved_and_migration_bits_are_ignored) {
   for (std::uint32_t i = 0; i < 4; ++i) {
     source->prepare(0);
     const Placement& p = dtp.placement;
-    Packet made = packet(0x2A, p.image_offset(0) + i * p.pitch, source->payload().subspan(i * 256, 256));
+    wire::Packet made = packet(0x2A, p.image_offset(0) + i * p.pitch, source->payload().subspan(i * 256, 256));
     made.bth.migration = 1;
     made.bth.becn = 1;
     made.bth.reserved6 = 0x3F;
@@ -368,7 +368,7 @@ TEST_F(Handler, reserved_and_migration_bits_are_ignored) {
 TEST_F(Handler, an_unknown_identification_is_checked_modulo_id) {
   make();
   source->prepare(0);
-  Packet made = packet(0x2A, dtp.placement.image_offset(0), source->payload().first(256));
+  wire::Packet made = packet(0x2A, dtp.placement.image_offset(0), source->payload().first(256));
   made.ipv4->id = 0xBEEF;
   give(made);
   EXPECT_EQ(stats().icrc_modulo_id, 1U);
@@ -383,7 +383,7 @@ TEST_F(Handler, the_middle_of_a_message_that_outlived_its_image_is_late) {
   port = std::make_unique<DtpPort>(dtp, 0, options, kKey, region, NotFree::late, counters);
   handler = std::make_unique<PacketHandler>(options, kQpn, std::vector<DtpPort*>{port.get()}, counters);
   const std::vector<std::byte> bytes(256, std::byte{1});
-  Packet first = packet(0x26, dtp.placement.image_offset(0), bytes);
+  wire::Packet first = packet(0x26, dtp.placement.image_offset(0), bytes);
   first.reth->dma_length = 512;
   give(first);
   port->closed = 1;
@@ -391,7 +391,7 @@ TEST_F(Handler, the_middle_of_a_message_that_outlived_its_image_is_late) {
   handler->decide_all(++now, *this);
   handler->decide_all(++now, *this);
   const auto before = region;
-  Packet last = packet(0x28, 0, bytes);
+  wire::Packet last = packet(0x28, 0, bytes);
   last.reth.reset();
   give(last);
   EXPECT_EQ(stats().late_packets, 1U);

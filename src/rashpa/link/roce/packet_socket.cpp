@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/roce/frame_header.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/frame_header.hpp"
+#include "rashpa/wire/headers.hpp"
 
 namespace rashpa::link::roce {
 
@@ -135,7 +135,7 @@ std::vector<OwnAddress> own_addresses() {
 }
 
 // What `local` means: one address, or all that the machine has now.
-std::vector<OwnAddress> meant_by(const Address& local) {
+std::vector<OwnAddress> meant_by(const wire::Address& local) {
   constexpr std::uint8_t kLoopbackNet = 127;
   constexpr std::size_t kMost = 40;  // jumps of a filter reach 255 places far, and each address takes five
   std::vector<OwnAddress> all = own_addresses();
@@ -165,7 +165,7 @@ PacketSocket::~PacketSocket() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-PacketSocket PacketSocket::udp4(const Address& local) {
+PacketSocket PacketSocket::udp4(const wire::Address& local) {
   const std::uint32_t loopback = if_nametoindex("lo");
   constexpr std::uint32_t kIp = ETH_HLEN;
   Filter filter;
@@ -195,9 +195,9 @@ PacketSocket PacketSocket::udp4(const Address& local) {
   return made;
 }
 
-PacketSocket PacketSocket::roce1(const Interface& interface, const Gid& gid, const QpnShare& share) {
-  constexpr std::uint32_t kDestinationGid = FrameHeader::kEthernet + 24;
-  constexpr std::uint32_t kQpn = FrameHeader::kBytes + 4;
+PacketSocket PacketSocket::roce1(const Interface& interface, const wire::Gid& gid, const QpnShare& share) {
+  constexpr std::uint32_t kDestinationGid = wire::FrameHeader::kEthernet + 24;
+  constexpr std::uint32_t kQpn = wire::FrameHeader::kBytes + 4;
   Filter filter;
   to_this_station(filter);
   for (std::uint32_t i = 0; i < gid.size(); i += 4) {

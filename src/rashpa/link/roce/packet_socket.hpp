@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "rashpa/link/roce/address.hpp"
-#include "rashpa/link/roce/gid.hpp"
+#include "rashpa/link/roce/interface.hpp"
+#include "rashpa/wire/address.hpp"
+#include "rashpa/wire/gid.hpp"
 
 namespace rashpa::link::roce {
 
@@ -25,9 +26,9 @@ class PacketSocket {
   /// behind a virtio_net_hdr. Of fragments only the first shows the port: later ones are not taken. A wildcard means
   /// every address that the machine has at this moment, each on its own interface and on lo. Throws ConfigError when
   /// those are too many, ResourceError when no interface has the address.
-  static PacketSocket udp4(const Address& local);
+  static PacketSocket udp4(const wire::Address& local);
   /// RoCEv1 frames to `gid` on `interface` for the queue pairs in `share`; other queue pairs may be another receiver's.
-  static PacketSocket roce1(const Interface& interface, const Gid& gid, const QpnShare& share);
+  static PacketSocket roce1(const Interface& interface, const wire::Gid& gid, const QpnShare& share);
 
   PacketSocket(PacketSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   PacketSocket& operator=(PacketSocket&&) = delete;

@@ -4,11 +4,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "rashpa/link/roce/packet.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/roce/udp_socket.hpp"
 #include "rashpa/link/testing.hpp"
+#include "rashpa/wire/packet.hpp"
 
 namespace rashpa::link::roce {
 namespace {
@@ -46,29 +46,30 @@ class PsnWrap : public ::testing::TestWithParam<Case> {
   [[nodiscard]] static bool ud() { return GetParam().transport == Transport::ud; }
   [[nodiscard]] static bool rc() { return GetParam().transport == Transport::rc; }
 
-  Packet packet(const char* operation, std::uint32_t number, const Address& from, const Address& to) const {
-    Packet made;
+  wire::Packet packet(const char* operation, std::uint32_t number, const wire::Address& from,
+                      const wire::Address& to) const {
+    wire::Packet made;
     made.ipv4.emplace();
     made.ipv4->source = made.ipv4->destination = {127, 0, 0, 1};
-    made.udp = UdpHeader{from.port(), to.port(), {}, {}};
-    made.bth.opcode = *opcode_of(GetParam().prefix + std::string(operation));
+    made.udp = wire::UdpHeader{from.port(), to.port(), {}, {}};
+    made.bth.opcode = *wire::opcode_of(GetParam().prefix + std::string(operation));
     made.bth.destination_qp = kQpn;
     made.bth.psn = (kFirstPsn + number) % (1U << 24);
     return made;
   }
-  void header(Packet& made, std::uint64_t offset, std::uint32_t bytes, std::uint16_t kind) const {
+  void header(wire::Packet& made, std::uint64_t offset, std::uint32_t bytes, std::uint16_t kind) const {
     if (!ud()) {
-      made.reth = RethHeader{offset, kKey, bytes};
+      made.reth = wire::RethHeader{offset, kKey, bytes};
       return;
     }
-    made.deth = DethHeader{kKey, 0, source_qpn_};
+    made.deth = wire::DethHeader{kKey, 0, source_qpn_};
     for (int i = 0; i < 8; ++i) made.payload.push_back(static_cast<std::byte>(offset >> (8 * i)));
     for (int i = 0; i < 4; ++i) made.payload.push_back(static_cast<std::byte>(bytes >> (8 * i)));
     for (const unsigned value : {kind + 0U, 0U, 1U, 0U}) made.payload.push_back(static_cast<std::byte>(value));
   }
   /// The line and its event as the specification wants them.
-  [[nodiscard]] std::vector<Packet> expected(const Address& from, const Address& to) const {
-    std::vector<Packet> packets;
+  [[nodiscard]] std::vector<wire::Packet> expected(const wire::Address& from, const wire::Address& to) const {
+    std::vector<wire::Packet> packets;
     const std::uint32_t cut = ud() ? 192 : 256;
     const std::uint64_t line = dtp_.placement.image_offset(0);
     for (std::uint32_t at = 0; at < kLine; at += cut) {
@@ -78,14 +79,14 @@ class PsnWrap : public ::testing::TestWithParam<Case> {
                                     : at == 0 ? "_RDMA_WRITE_FIRST"
                                     : last    ? "_RDMA_WRITE_LAST"
                                               : "_RDMA_WRITE_MIDDLE";
-      Packet made = packet(operation, static_cast<std::uint32_t>(packets.size()), from, to);
+      wire::Packet made = packet(operation, static_cast<std::uint32_t>(packets.size()), from, to);
       if (ud() || at == 0) header(made, line + at, ud() ? bytes : kLine, 1);
       made.payload.insert(made.payload.end(), payload_.begin() + at, payload_.begin() + at + bytes);
       made.bth.ack_request = rc() && last ? 1 : 0;
       packets.push_back(made);
     }
-    Packet event = packet(ud() ? "_SEND_ONLY_WITH_IMMEDIATE" : "_RDMA_WRITE_ONLY_WITH_IMMEDIATE",
-                          static_cast<std::uint32_t>(packets.size()), from, to);
+    wire::Packet event = packet(ud() ? "_SEND_ONLY_WITH_IMMEDIATE" : "_RDMA_WRITE_ONLY_WITH_IMMEDIATE",
+                                static_cast<std::uint32_t>(packets.size()), from, to);
     header(event, dtp_.placement.record_offset(0), FrameRecord::kBytes, 2);
     event.payload.insert(event.payload.end(), record_.begin(), record_.end());
     event.immediate = immediate_of(9, 0);
@@ -114,14 +115,14 @@ class Keep final : public ArrivalOutput {
 };
 
 TEST_P(PsnWrap, what_the_codec_writes_is_taken) {
-  const Address from("127.0.0.1", 5000);
-  const Address to("127.0.0.1", 6000);
+  const wire::Address from("127.0.0.1", 5000);
+  const wire::Address to("127.0.0.1", 6000);
   std::vector<std::byte> region(testing::end_of(dtp_));
   ReceiverCounters counters;
   DtpPort port(dtp_, 0, options_, kKey, region, NotFree::late, counters, kFirstPsn);
   PacketHandler handler(options_, kQpn, {&port}, counters);
   Keep out;
-  for (const Packet& made : expected(from, to)) {
+  for (const wire::Packet& made : expected(from, to)) {
     std::vector<std::byte> bytes = encode(made);
     handler.handle({std::span(bytes).subspan(28), 0, &from, &to, 1}, out);
   }
@@ -136,7 +137,7 @@ TEST_P(PsnWrap, what_the_codec_writes_is_taken) {
 
 TEST_P(PsnWrap, what_the_sender_writes_is_what_the_codec_writes) {
   UdpSocket receiver(false);
-  receiver.bind(Address("127.0.0.1", 0));
+  receiver.bind(wire::Address("127.0.0.1", 0));
   SenderConfig config;
   config.destination = {"127.0.0.1", receiver.local().port(), kQpn, kKey, 0};
   config.options = options_;
@@ -148,8 +149,8 @@ TEST_P(PsnWrap, what_the_sender_writes_is_what_the_codec_writes) {
   ASSERT_EQ(sender.post({&write, 1}), 1U);
   ASSERT_TRUE(sender.post_event({record_.data(), dtp_.placement.record_offset(0), immediate_of(9, 0)}));
   sender.poll(0);
-  const Address from("127.0.0.1", sender.endpoint().port);
-  for (const Packet& made : expected(from, receiver.local())) {
+  const wire::Address from("127.0.0.1", sender.endpoint().port);
+  for (const wire::Packet& made : expected(from, receiver.local())) {
     pollfd ready{receiver.fd(), POLLIN, 0};
     ASSERT_EQ(::poll(&ready, 1, 5000), 1);
     std::array<std::byte, 1024> bytes{};
@@ -157,7 +158,7 @@ TEST_P(PsnWrap, what_the_sender_writes_is_what_the_codec_writes) {
     ASSERT_GT(size, 0);
     const std::vector<std::byte> wanted = encode(made);
     EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + size, wanted.begin() + 28, wanted.end()))
-        << opcode_name(made.bth.opcode) << " psn " << made.bth.psn;
+        << wire::opcode_name(made.bth.opcode) << " psn " << made.bth.psn;
   }
 }
 

@@ -112,10 +112,10 @@ TEST(RcLink, sequence_numbers_wrap_in_the_middle_of_messages) {
 /// A peer that the test plays.
 class Peer {
  public:
-  Peer() : socket(false) { socket.bind(Address("127.0.0.1", 0)); }
+  Peer() : socket(false) { socket.bind(wire::Address("127.0.0.1", 0)); }
   [[nodiscard]] Endpoint endpoint() const { return {"127.0.0.1", socket.local().port(), 20, 1, 0}; }
   void answer(const Endpoint& source, const Acknowledgement& acknowledgement) const {
-    AcknowledgementWriter writer(socket.local(), Address(source.address, source.port), source.qpn);
+    AcknowledgementWriter writer(socket.local(), wire::Address(source.address, source.port), source.qpn);
     const auto packet = writer.packet(acknowledgement);
     ASSERT_EQ(sendto(socket.fd(), packet.data(), packet.size(), 0, writer.to().get(), writer.to().bytes()),
               static_cast<ssize_t>(packet.size()));

@@ -8,7 +8,7 @@
 
 #include "rashpa/link/roce/accepted_write.hpp"
 #include "rashpa/link/roce/acknowledge.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/headers.hpp"
 
 namespace rashpa::link::roce {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rashpa/link/roce/packet.hpp"
+#include "rashpa/wire/packet.hpp"
 
 namespace rashpa::link::roce {
 namespace {
@@ -27,14 +27,14 @@ struct Sent {
 class RcResponderTest : public ::testing::Test {
  protected:
   RcVerdict give(const Sent& sent) {
-    Packet packet;
-    packet.bth.opcode = *opcode_of(std::string("RC_") + sent.operation);
+    wire::Packet packet;
+    packet.bth.opcode = *wire::opcode_of(std::string("RC_") + sent.operation);
     packet.bth.destination_qp = kQpn;
     packet.bth.psn = sent.psn & wire::kPsnMask;
     packet.bth.ack_request = sent.ask ? 1 : 0;
     const std::string_view name = sent.operation;
     const bool starts = name.find("FIRST") != name.npos || name.find("ONLY") != name.npos;
-    if (starts && name.find("WRITE") != name.npos) packet.reth = RethHeader{sent.address, sent.key, sent.length};
+    if (starts && name.find("WRITE") != name.npos) packet.reth = wire::RethHeader{sent.address, sent.key, sent.length};
     if (name.find("IMMEDIATE") != name.npos) packet.immediate = 0xAABBCCDD;
     packet.payload.assign(sent.payload, std::byte{7});
     packet.icrc.value = 0;
@@ -243,18 +243,18 @@ TEST_F(RcResponderTest, what_is_no_request_of_this_transport_is_dropped_without_
 }
 
 TEST(Acknowledgements, on_the_wire_are_what_the_codec_reads) {
-  const Address from("10.0.0.2", 4791);
-  AcknowledgementWriter writer(from, Address("10.0.0.1", 50000), 0x123456);
+  const wire::Address from("10.0.0.2", 4791);
+  AcknowledgementWriter writer(from, wire::Address("10.0.0.1", 50000), 0x123456);
   const auto bytes = writer.packet({0xFFFFFF, 0x60, 0xABCDEF});
-  Packet expected;
+  wire::Packet expected;
   expected.ipv4.emplace();
   expected.ipv4->source = {10, 0, 0, 2};
   expected.ipv4->destination = {10, 0, 0, 1};
-  expected.udp = UdpHeader{4791, 50000, {}, {}};
-  expected.bth.opcode = *opcode_of("RC_ACKNOWLEDGE");
+  expected.udp = wire::UdpHeader{4791, 50000, {}, {}};
+  expected.bth.opcode = *wire::opcode_of("RC_ACKNOWLEDGE");
   expected.bth.destination_qp = 0x123456;
   expected.bth.psn = 0xFFFFFF;
-  expected.aeth = AethHeader{0x60, 0xABCDEF};
+  expected.aeth = wire::AethHeader{0x60, 0xABCDEF};
   const auto coded = encode(expected);
   EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), coded.begin() + 28, coded.end()));
   Acknowledgement read;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/link/roce/route.hpp"
 
 namespace rashpa::link::roce {
 
@@ -24,11 +25,11 @@ ReceiverSocket::ReceiverSocket(const ReceiverConfig& config, std::uint32_t numbe
   if (framing_ == Framing::v1) {
     const Interface interface = interface_of(config.bind_address);
     check_mtu(interface, options);
-    local_ = gid_address(config.bind_address);
+    local_ = wire::gid_address(config.bind_address);
     frames_.emplace(PacketSocket::roce1(interface, local_.ip(), share));
   } else {
     const auto port = static_cast<std::uint16_t>(config.port == 0 ? 0 : config.port + number);
-    const Address address(config.bind_address, port);
+    const wire::Address address(config.bind_address, port);
     udp_.emplace(address.v6());
     udp_->set_buffers(options.socket_buffer);
     udp_->bind(address);
@@ -46,9 +47,9 @@ ReceiverSocket::ReceiverSocket(const ReceiverConfig& config, std::uint32_t numbe
   }
 }
 
-Address ReceiverSocket::address_of(const Endpoint& source) const {
-  if (framing_ == Framing::v1) return gid_address(source.address);
-  const Address address(source.address, source.port);
+wire::Address ReceiverSocket::address_of(const Endpoint& source) const {
+  if (framing_ == Framing::v1) return wire::gid_address(source.address);
+  const wire::Address address(source.address, source.port);
   if (address.v6() != local_.v6()) {
     throw ConfigError(
         fmt::format("roce: source {} and receiver {} are not of one IP version", source.address, local_.text()));
@@ -56,13 +57,13 @@ Address ReceiverSocket::address_of(const Endpoint& source) const {
   return address;
 }
 
-bool ReceiverSocket::answer(std::span<const std::byte> packet, const Address& to) noexcept {
+bool ReceiverSocket::answer(std::span<const std::byte> packet, const wire::Address& to) noexcept {
   const sockaddr* const name = udp_ ? to.get() : nullptr;
   return sendto(answer_fd(), packet.data(), packet.size(), MSG_DONTWAIT, name, name_bytes(to)) >= 0;
 }
 
-Address ReceiverSocket::answer_from(const Address& source) const {
-  Address from = framing_ == Framing::v2 && local_.wildcard() ? local_towards(source) : local_;
+wire::Address ReceiverSocket::answer_from(const wire::Address& source) const {
+  wire::Address from = framing_ == Framing::v2 && local_.wildcard() ? local_towards(source) : local_;
   from.set_port(local_.port());
   return from;
 }

@@ -20,17 +20,17 @@ class ReceiverSocket {
 
   [[nodiscard]] Intake& intake() noexcept { return *intake_; }
   /// Sends one answer, with v1 a whole frame; false when the system does not take it now. Does not wait.
-  bool answer(std::span<const std::byte> packet, const Address& to) noexcept;
+  bool answer(std::span<const std::byte> packet, const wire::Address& to) noexcept;
   /// Many answers are sent from here.
   [[nodiscard]] int answer_fd() const noexcept { return udp_ ? udp_->fd() : frames_->fd(); }
   /// How much of an answer's msg_name counts: a packet socket knows the way from the frame.
-  [[nodiscard]] socklen_t name_bytes(const Address& to) const noexcept { return udp_ ? to.bytes() : 0; }
+  [[nodiscard]] socklen_t name_bytes(const wire::Address& to) const noexcept { return udp_ ? to.bytes() : 0; }
   /// The port is 0 with v1.
-  [[nodiscard]] const Address& local() const noexcept { return local_; }
+  [[nodiscard]] const wire::Address& local() const noexcept { return local_; }
   /// A source's address; throws ConfigError when it is not of our kind.
-  [[nodiscard]] Address address_of(const Endpoint& source) const;
+  [[nodiscard]] wire::Address address_of(const Endpoint& source) const;
   /// The address that answers to `source` come from.
-  [[nodiscard]] Address answer_from(const Address& source) const;
+  [[nodiscard]] wire::Address answer_from(const wire::Address& source) const;
   /// What the system gave for packets that wait, in bytes of its own accounting.
   [[nodiscard]] std::uint64_t receive_buffer() const noexcept { return receive_buffer_of(intake_->fd()); }
 
@@ -38,7 +38,7 @@ class ReceiverSocket {
   Framing framing_;
   std::optional<UdpSocket> udp_;        // v2
   std::optional<PacketSocket> frames_;  // v1, and the full ICRC check on IPv4
-  Address local_;
+  wire::Address local_;
   std::unique_ptr<Intake> intake_;
 };
 

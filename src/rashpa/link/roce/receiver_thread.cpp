@@ -48,8 +48,8 @@ std::uint64_t ReceiverThread::window_bytes() const noexcept {
 }
 
 void ReceiverThread::connect(std::uint32_t index, const Endpoint& source) {
-  const Address to = socket_.address_of(source);
-  const Address from = socket_.answer_from(to);
+  const wire::Address to = socket_.address_of(source);
+  const wire::Address from = socket_.answer_from(to);
   ports_[index]->source_known = true;
   ports_[index]->source_ip = to.ip();
   ports_[index]->ud.connect(source.qpn);

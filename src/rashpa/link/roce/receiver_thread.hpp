@@ -28,7 +28,7 @@ class ReceiverThread final : public LinkThread {
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
   /// Where its packets come in.
-  [[nodiscard]] const Address& local() const noexcept { return socket_.local(); }
+  [[nodiscard]] const wire::Address& local() const noexcept { return socket_.local(); }
   /// Payload that each DTP may have in flight so that all of them fit the socket's buffer, as far as the kernel granted
   /// it.
   [[nodiscard]] std::uint64_t window_bytes() const noexcept;

@@ -56,7 +56,7 @@ void ReturnPath::take_own(RcRequester* requester, std::int64_t now) noexcept {
     for (int i = 0; i < count; ++i) {
       const auto at = static_cast<std::size_t>(i);
       std::span<std::byte> packet = std::span(bytes[at]).first(messages[at].msg_len);
-      Address sender(from[at]);
+      wire::Address sender(from[at]);
       if (!socket_->unwrap(packet, sender)) continue;
       const auto taken = reader_.take(packet, sender);
       if (taken == CreditReader::Taken::acknowledgement && requester != nullptr) {

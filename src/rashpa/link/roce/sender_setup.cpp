@@ -45,7 +45,7 @@ RoceSender::Impl::Impl(const SenderConfig& config)
       self_{socket_.local().text(), config.credits ? config.credits->port() : socket_.local().port(), qpn_,
             std::random_device{}(), 0},
       batch_(socket_.fd(), socket_.destination(),
-             IcrcPath(socket_.local(), socket_.destination(), config.options.framing), config.destination.qpn,
+             wire::IcrcPath(socket_.local(), socket_.destination(), config.options.framing), config.destination.qpn,
              config.options.gso && socket_.can_gso(), socket_.front()),
       return_(socket_, self_, config.destination, config.options, config.credits),
       window_(rc() ? 0 : config_.options.window_bytes, config.window_timeout_us, now_ns()),

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/roce/frame_parser.hpp"
+#include "rashpa/link/roce/route.hpp"
+#include "rashpa/wire/frame_parser.hpp"
 
 namespace rashpa::link::roce {
 
 namespace {
 
-Address source_address(const SenderConfig& config, const Address& destination) {
-  Address address(config.bind_address, 0);
+wire::Address source_address(const SenderConfig& config, const wire::Address& destination) {
+  wire::Address address(config.bind_address, 0);
   if (address.v6() != destination.v6()) {
     throw ConfigError(fmt::format("roce: bind_address {} and destination {} are not of one IP version",
                                   config.bind_address, config.destination.address));
@@ -30,15 +31,15 @@ SourceSocket::SourceSocket(const SenderConfig& config, std::uint32_t qpn) : fram
   const Options& options = config.options;
   if (framing_ == Framing::v1) {
     const Interface interface = interface_of(config.bind_address);
-    local_ = gid_address(config.bind_address);
-    destination_ = gid_address(config.destination.address);
+    local_ = wire::gid_address(config.bind_address);
+    destination_ = wire::gid_address(config.destination.address);
     check_mtu(config, v1_mtu(options.pmtu), interface.mtu);
     frames_.emplace(PacketSocket::roce1(interface, local_.ip(), {.first = qpn}));
     set_socket_buffers(frames_->fd(), options.socket_buffer);
     return;
   }
-  destination_ = Address(config.destination.address, config.destination.port);
-  const Address local = source_address(config, destination_);
+  destination_ = wire::Address(config.destination.address, config.destination.port);
+  const wire::Address local = source_address(config, destination_);
   udp_.emplace(local.v6());
   udp_->set_buffers(options.socket_buffer);
   udp_->bind(local);
@@ -48,15 +49,15 @@ SourceSocket::SourceSocket(const SenderConfig& config, std::uint32_t qpn) : fram
   check_mtu(config, options.pmtu + headers, path_mtu(destination_));
 }
 
-std::optional<FrameHeader> SourceSocket::front() const {
+std::optional<wire::FrameHeader> SourceSocket::front() const {
   if (framing_ == Framing::v2) return std::nullopt;
-  return FrameHeader(local_, destination_, FrameHeader::Ecn::capable);
+  return wire::FrameHeader(local_, destination_, wire::FrameHeader::Ecn::capable);
 }
 
-bool SourceSocket::unwrap(std::span<std::byte>& bytes, Address& from) const noexcept {
+bool SourceSocket::unwrap(std::span<std::byte>& bytes, wire::Address& from) const noexcept {
   if (framing_ == Framing::v2) return true;
-  Frame frame;
-  if (!parse_roce1_frame(bytes, frame)) return false;
+  wire::Frame frame;
+  if (!wire::parse_roce1_frame(bytes, frame)) return false;
   bytes = frame.transport;
   from = frame.source;
   return true;

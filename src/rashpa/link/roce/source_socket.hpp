@@ -2,10 +2,10 @@
 #include <optional>
 #include <span>
 
-#include "rashpa/link/roce/frame_header.hpp"
 #include "rashpa/link/roce/packet_socket.hpp"
 #include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/roce/udp_socket.hpp"
+#include "rashpa/wire/frame_header.hpp"
 
 namespace rashpa::link::roce {
 
@@ -17,20 +17,20 @@ class SourceSocket {
   SourceSocket(const SenderConfig& config, std::uint32_t qpn);
 
   [[nodiscard]] int fd() const noexcept { return udp_ ? udp_->fd() : frames_->fd(); }
-  [[nodiscard]] const Address& local() const noexcept { return local_; }
-  [[nodiscard]] const Address& destination() const noexcept { return destination_; }
+  [[nodiscard]] const wire::Address& local() const noexcept { return local_; }
+  [[nodiscard]] const wire::Address& destination() const noexcept { return destination_; }
   [[nodiscard]] bool can_gso() const noexcept { return udp_ && udp_->can_gso(); }
   /// What goes in front of every packet; empty with v2.
-  [[nodiscard]] std::optional<FrameHeader> front() const;
+  [[nodiscard]] std::optional<wire::FrameHeader> front() const;
   /// Takes off what stands before the BTH of a message that came, and says who sent it; false when it is no packet.
-  [[nodiscard]] bool unwrap(std::span<std::byte>& bytes, Address& from) const noexcept;
+  [[nodiscard]] bool unwrap(std::span<std::byte>& bytes, wire::Address& from) const noexcept;
 
  private:
   Framing framing_;
-  Address destination_;
+  wire::Address destination_;
   std::optional<UdpSocket> udp_;        // v2
   std::optional<PacketSocket> frames_;  // v1
-  Address local_;
+  wire::Address local_;
 };
 
 }  // namespace rashpa::link::roce

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "rashpa/link/roce/accepted_write.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/headers.hpp"
 
 namespace rashpa::link::roce {
 

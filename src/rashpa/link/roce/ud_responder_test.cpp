@@ -5,7 +5,8 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/roce/packet.hpp"
+#include "rashpa/wire/packet.hpp"
+#include "rashpa/wire/testing.hpp"
 
 namespace rashpa::link::roce {
 namespace {
@@ -28,10 +29,10 @@ struct Sent {
 class UdResponderTest : public ::testing::Test {
  protected:
   UdVerdict give(const Sent& sent) {
-    Packet packet;
+    wire::Packet packet;
     packet.bth.opcode = sent.immediate ? 0x65 : 0x64;
     packet.bth.psn = sent.psn & wire::kPsnMask;
-    packet.deth = DethHeader{sent.qkey, 0, 77};
+    packet.deth = wire::DethHeader{sent.qkey, 0, 77};
     if (sent.immediate) packet.immediate = 0xAABBCCDD;
     const auto put = [&](std::uint64_t value, int bytes) {
       for (int i = 0; i < bytes; ++i) packet.payload.push_back(static_cast<std::byte>(value >> (8 * i)));
@@ -145,6 +146,28 @@ TEST(UdOptions, leave_room_for_the_line_header_and_say_what_cannot_work) {
   EXPECT_EQ(line_map_unit(placement, options), 2048U) << "a line that fits is not cut";
   options.packetisation = Packetisation::first_middle_last;
   EXPECT_THROW(check(options), ConfigError);
+}
+
+// schema/line_header.md
+TEST(UdResponder, golden_line_headers_are_taken_by_the_responder_of_ud) {
+  int found = 0;
+  for (const auto& record : wire::testing::read_golden("schema/golden/roce_packets.json")) {
+    const bool line = record.at("name") == "UD line";
+    if (!line && record.at("name") != "UD record") continue;
+    ++found;
+    const std::vector<std::byte> bytes = wire::testing::unhex(record.at("layer2"));
+    const auto transport = std::span(bytes).subspan(14 + (line ? 28 : 48));
+    UdResponder responder(256, 0xCAFE0001, 1 << 20);
+    AcceptedWrite write;
+    ASSERT_EQ(responder.receive(wire::load_bth(transport.data()), transport, write), UdVerdict::accepted);
+    EXPECT_EQ(write.offset, line ? 0x12340U : 0x20000U);
+    EXPECT_EQ(write.payload.size(), line ? 192U : 128U);
+    EXPECT_EQ(write.payload[1], std::byte{10});
+    EXPECT_EQ(write.has_immediate, !line);
+    EXPECT_EQ(wire::header_bytes(static_cast<std::uint8_t>(transport[0])),
+              static_cast<std::size_t>(write.payload.data() - transport.data()));
+  }
+  EXPECT_EQ(found, 2);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "rashpa/link/roce/frame_parser.hpp"
+#include "rashpa/wire/frame_parser.hpp"
 
 namespace rashpa::link::roce {
 
@@ -21,7 +21,7 @@ T value_of(const cmsghdr* option) noexcept {
   return value;
 }
 
-bool congestion(unsigned traffic_class) noexcept { return (traffic_class & kEcnMask) == kEcnCongestion; }
+bool congestion(unsigned traffic_class) noexcept { return (traffic_class & wire::kEcnMask) == wire::kEcnCongestion; }
 
 }  // namespace
 

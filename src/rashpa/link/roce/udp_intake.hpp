@@ -25,13 +25,13 @@ class UdpIntake final : public Intake {
   void read_control(msghdr& header, std::size_t at) noexcept;
 
   UdpSocket* socket_;
-  Address local_;
+  wire::Address local_;
   bool wildcard_;
   std::size_t batch_;
   std::size_t buffer_bytes_;
   std::vector<std::byte> buffers_;
-  std::vector<Address> sources_;
-  std::vector<Address> destinations_;  // a wildcard address has many
+  std::vector<wire::Address> sources_;
+  std::vector<wire::Address> destinations_;  // a wildcard address has many
   std::vector<iovec> pieces_;
   std::vector<Control> controls_;
   std::vector<mmsghdr> messages_;

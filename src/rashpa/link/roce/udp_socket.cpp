@@ -40,7 +40,7 @@ UdpSocket::~UdpSocket() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void UdpSocket::bind(const Address& address) {
+void UdpSocket::bind(const wire::Address& address) {
   if (::bind(fd_, address.get(), address.bytes()) == 0) return;
   const int code = errno;
   throw ResourceError(fmt::format(
@@ -98,13 +98,13 @@ void UdpSocket::enable_packet_info() {
   if (!done) throw ResourceError(fmt::format("roce: packet information is not available: {}", errno_text(errno)));
 }
 
-Address UdpSocket::local() const {
+wire::Address UdpSocket::local() const {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
   if (getsockname(fd_, reinterpret_cast<sockaddr*>(&storage), &size) != 0) {
     throw ResourceError(fmt::format("roce: getsockname: {}", errno_text(errno)));
   }
-  return Address(storage);
+  return wire::Address(storage);
 }
 
 }  // namespace rashpa::link::roce

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "rashpa/link/roce/address.hpp"
+#include "rashpa/wire/address.hpp"
 
 namespace rashpa::link::roce {
 
@@ -22,7 +22,7 @@ class UdpSocket {
   ~UdpSocket();
 
   /// Throws ResourceError that names address and port when it is taken.
-  void bind(const Address& address);
+  void bind(const wire::Address& address);
   void set_buffers(std::uint32_t bytes) noexcept { set_socket_buffers(fd_, bytes); }
   /// Takes merged datagrams; false when the system cannot.
   bool enable_gro() noexcept;
@@ -37,7 +37,7 @@ class UdpSocket {
   /// From now on takes nothing, for packets that another socket reads: the port stays in use, so that they provoke no
   /// ICMP error. Throws ResourceError.
   void refuse_everything();
-  [[nodiscard]] Address local() const;
+  [[nodiscard]] wire::Address local() const;
   [[nodiscard]] int fd() const noexcept { return fd_; }
 
  private:

@@ -1,4 +1,4 @@
-#include "rashpa/link/dual_crc.hpp"
+#include "rashpa/wire/dual_crc.hpp"
 
 #include <array>
 
@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-namespace rashpa::link {
+namespace rashpa::wire {
 
 namespace {
 
@@ -245,4 +245,4 @@ std::uint32_t Crc32cJoin::operator()(std::uint32_t first, std::uint32_t second, 
   return times(first, known.shift) ^ second;
 }
 
-}  // namespace rashpa::link
+}  // namespace rashpa::wire

@@ -1,10 +1,10 @@
-#include "rashpa/link/roce/packet_icrc.hpp"
+#include "rashpa/wire/packet_icrc.hpp"
 
 #include <vector>
 
 #include "rashpa/core/checksum.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 std::uint32_t packet_icrc(NetworkHeader kind, std::span<const std::byte> network, std::span<const std::byte> udp,
                           std::span<const std::byte> transport) {
@@ -28,4 +28,4 @@ std::uint32_t packet_icrc(NetworkHeader kind, std::span<const std::byte> network
   return crc32(masked);
 }
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

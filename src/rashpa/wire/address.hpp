@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 /// An IPv4 or IPv6 address with a UDP port, as the socket calls want it.
 class Address {
@@ -30,10 +30,4 @@ class Address {
   sockaddr_storage storage_{};
 };
 
-/// The local address from which packets to `destination` leave. Throws ResourceError when there is no route.
-Address local_towards(const Address& destination);
-
-/// Largest IP packet that goes to `destination` unfragmented. Throws ResourceError when there is no route.
-std::uint32_t path_mtu(const Address& destination);
-
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 /// The header in front of the BTH as the ICRC sees it.
 enum class NetworkHeader : std::uint8_t { ipv4, ipv6, grh };
@@ -14,4 +14,4 @@ enum class NetworkHeader : std::uint8_t { ipv4, ipv6, grh };
 std::uint32_t packet_icrc(NetworkHeader kind, std::span<const std::byte> network, std::span<const std::byte> udp,
                           std::span<const std::byte> transport);
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

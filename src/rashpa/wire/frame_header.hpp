@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rashpa/link/roce/address.hpp"
+#include "rashpa/wire/address.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 /// What stands in front of the BTH with RoCEv1: the Ethernet header and the global route header.
 class FrameHeader {
@@ -26,4 +26,4 @@ class FrameHeader {
   std::array<std::byte, kBytes> bytes_{};
 };
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

@@ -1,11 +1,11 @@
-#include "rashpa/link/dual_crc.hpp"
+#include "rashpa/wire/dual_crc.hpp"
 
 #include <gtest/gtest.h>
 
 #include "rashpa/core/checksum.hpp"
-#include "rashpa/link/testing.hpp"
+#include "rashpa/wire/testing.hpp"
 
-namespace rashpa::link {
+namespace rashpa::wire {
 namespace {
 
 TEST(DualCrc, equals_the_two_checksums_of_core_for_every_length_start_and_way) {
@@ -37,4 +37,4 @@ TEST(DualCrc, checksums_of_two_runs_join) {
 }
 
 }  // namespace
-}  // namespace rashpa::link
+}  // namespace rashpa::wire

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace rashpa::link {
+namespace rashpa::wire {
 
 /// The two checksums of a packet's payload: CRC-32 for the ICRC and CRC32C for the frame record.
 struct CrcPair {
@@ -42,4 +42,4 @@ class Crc32cJoin {
   std::array<Known, 16> known_{};
 };
 
-}  // namespace rashpa::link
+}  // namespace rashpa::wire

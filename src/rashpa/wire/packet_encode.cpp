@@ -3,12 +3,12 @@
 #include <cstring>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/roce/opcode.hpp"
-#include "rashpa/link/roce/packet.hpp"
-#include "rashpa/link/roce/packet_icrc.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/opcode.hpp"
+#include "rashpa/wire/packet.hpp"
+#include "rashpa/wire/packet_icrc.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 namespace {
 
@@ -98,8 +98,7 @@ void write_extended(Writer& out, const Packet& packet) {
 // BTH … pad, without the ICRC.
 std::vector<std::byte> transport_of(const Packet& packet) {
   const BthHeader& bth = packet.bth;
-  const std::size_t pad_bytes =
-      packet.pad ? packet.pad->size() : bth.pad_count.value_or(wire::pad_of(packet.payload.size()));
+  const std::size_t pad_bytes = packet.pad ? packet.pad->size() : bth.pad_count.value_or(pad_of(packet.payload.size()));
   const std::uint32_t pad_count = bth.pad_count.value_or(static_cast<std::uint8_t>(pad_bytes));
   Writer out;
   out.u8(bth.opcode);
@@ -139,7 +138,7 @@ std::vector<std::byte> ipv4_bytes(const Ipv4Header& header, std::size_t followin
   out.octets(header.source);
   out.octets(header.destination);
   out.raw(header.options);
-  if (!header.checksum) wire::store_be(&out.bytes_[10], static_cast<std::uint16_t>(~internet_sum(out.bytes_)));
+  if (!header.checksum) store_be(&out.bytes_[10], static_cast<std::uint16_t>(~internet_sum(out.bytes_)));
   return std::move(out.bytes_);
 }
 
@@ -215,7 +214,7 @@ void check_stack(const Packet& packet) {
 std::vector<std::byte> encode(const Packet& packet, const EncodeOptions& options) {
   check_stack(packet);
   const std::vector<std::byte> transport = transport_of(packet);
-  const std::size_t body = transport.size() + wire::kIcrc;
+  const std::size_t body = transport.size() + kIcrc;
   std::vector<std::byte> udp;
   std::vector<std::byte> network;
   NetworkHeader kind = NetworkHeader::grh;
@@ -233,7 +232,7 @@ std::vector<std::byte> encode(const Packet& packet, const EncodeOptions& options
   tail.raw(transport);
   tail.u32(packet.icrc.value ? *packet.icrc.value : __builtin_bswap32(packet_icrc(kind, network, udp, transport)));
   if (packet.udp && !packet.udp->checksum && options.udp_checksum == UdpChecksum::compute) {
-    wire::store_be(&udp[6], udp_checksum(packet, udp, tail.bytes_));
+    store_be(&udp[6], udp_checksum(packet, udp, tail.bytes_));
   }
   Writer out;
   if (packet.ethernet) out.raw(ethernet_bytes(packet));
@@ -244,4 +243,4 @@ std::vector<std::byte> encode(const Packet& packet, const EncodeOptions& options
   return std::move(out.bytes_);
 }
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

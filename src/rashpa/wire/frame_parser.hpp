@@ -7,9 +7,9 @@
 #include <optional>
 #include <span>
 
-#include "rashpa/link/roce/address.hpp"
+#include "rashpa/wire/address.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 /// The bits of an IP header's traffic class that routers mark.
 inline constexpr std::uint8_t kEcnMask = 3;
@@ -46,4 +46,4 @@ struct Frame {
 /// RoCEv1, from the Ethernet header on; bytes behind the GRH's payload length are padding. False as above.
 [[nodiscard]] bool parse_roce1_frame(std::span<std::byte> bytes, Frame& into) noexcept;
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

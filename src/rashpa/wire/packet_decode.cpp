@@ -3,13 +3,13 @@
 #include <cstring>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/roce/icrc.hpp"
-#include "rashpa/link/roce/opcode.hpp"
-#include "rashpa/link/roce/packet.hpp"
-#include "rashpa/link/roce/packet_icrc.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/icrc.hpp"
+#include "rashpa/wire/opcode.hpp"
+#include "rashpa/wire/packet.hpp"
+#include "rashpa/wire/packet_icrc.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 namespace {
 
@@ -57,9 +57,9 @@ class Reader {
 };
 
 std::uint8_t u8(Bytes bytes, std::size_t at) { return static_cast<std::uint8_t>(bytes[at]); }
-std::uint16_t u16(Bytes bytes, std::size_t at) { return wire::load_be<std::uint16_t>(&bytes[at]); }
-std::uint32_t u32(Bytes bytes, std::size_t at) { return wire::load_be<std::uint32_t>(&bytes[at]); }
-std::uint64_t u64(Bytes bytes, std::size_t at) { return wire::load_be<std::uint64_t>(&bytes[at]); }
+std::uint16_t u16(Bytes bytes, std::size_t at) { return load_be<std::uint16_t>(&bytes[at]); }
+std::uint32_t u32(Bytes bytes, std::size_t at) { return load_be<std::uint32_t>(&bytes[at]); }
+std::uint64_t u64(Bytes bytes, std::size_t at) { return load_be<std::uint64_t>(&bytes[at]); }
 std::uint32_t u24(Bytes bytes, std::size_t at) { return u32(bytes, at - 1) & 0xFFFFFFU; }
 
 template <std::size_t N>
@@ -273,18 +273,18 @@ Packet decode(std::span<const std::byte> bytes, Layer start) {
   Front front;
   if (start != Layer::udp_payload) read_network(reader, packet, front, start);
   const Bytes transport = reader.look(reader.left(), "transport");
-  packet.bth = read_bth(reader.take(wire::kBth, "BTH"));
+  packet.bth = read_bth(reader.take(kBth, "BTH"));
   read_extended(reader, packet);
   const std::size_t pad = *packet.bth.pad_count;
-  if (reader.left() < pad + wire::kIcrc) {
+  if (reader.left() < pad + kIcrc) {
     throw ConfigError(fmt::format("packet: padding and ICRC need {} bytes behind the headers, but only {} are there",
-                                  pad + wire::kIcrc, reader.left()));
+                                  pad + kIcrc, reader.left()));
   }
-  packet.payload = copy_of(reader.take(reader.left() - pad - wire::kIcrc, "payload"));
+  packet.payload = copy_of(reader.take(reader.left() - pad - kIcrc, "payload"));
   packet.pad = copy_of(reader.take(pad, "padding"));
-  judge_icrc(packet, front, transport.first(transport.size() - wire::kIcrc), reader.take(wire::kIcrc, "ICRC"));
+  judge_icrc(packet, front, transport.first(transport.size() - kIcrc), reader.take(kIcrc, "ICRC"));
   packet.trailing = copy_of(reader.behind());
   return packet;
 }
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

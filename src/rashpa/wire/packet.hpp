@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 /// Where the bytes start: Ethernet, IPv4/IPv6 header, or the UDP payload (BTH).
 enum class Layer : std::uint8_t { ethernet, ip, udp_payload };
@@ -174,4 +174,4 @@ Packet decode(std::span<const std::byte> bytes, Layer start);
 /// is given, a field does not fit its bits, or the ICRC cannot be computed (no IP header, no value).
 std::vector<std::byte> encode(const Packet& packet, const EncodeOptions& options = {});
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

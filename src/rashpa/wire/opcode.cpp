@@ -1,12 +1,12 @@
-#include "rashpa/link/roce/opcode.hpp"
+#include "rashpa/wire/opcode.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 
-#include "rashpa/link/roce/packet.hpp"
+#include "rashpa/wire/packet.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 namespace {
 
@@ -107,4 +107,4 @@ std::string_view name_of(IcrcVerdict verdict) noexcept {
   return kNames[static_cast<std::uint8_t>(verdict) & 3U];
 }
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

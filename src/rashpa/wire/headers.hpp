@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-namespace rashpa::link::roce::wire {
+namespace rashpa::wire {
 
 inline constexpr std::size_t kBth = 12;
 inline constexpr std::size_t kReth = 16;
@@ -213,4 +213,4 @@ inline bool take_payload(const Bth& bth, std::span<const std::byte> body, std::s
   return pad_of(payload.size()) == bth.pad;
 }
 
-}  // namespace rashpa::link::roce::wire
+}  // namespace rashpa::wire

@@ -1,57 +1,21 @@
-#include "rashpa/link/roce/packet.hpp"
+#include "rashpa/wire/packet.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <map>
-#include <sstream>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/roce/icrc.hpp"
-#include "rashpa/link/roce/ud_responder.hpp"
+#include "rashpa/wire/icrc.hpp"
+#include "rashpa/wire/testing.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-using Record = std::map<std::string, std::string>;
-
-// The golden files are flat: a list of objects of which every member that is a string is taken. No string has an
-// escape.
-std::vector<Record> read_golden(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  const std::string all = text.str();
-  std::vector<Record> records;
-  std::string key;
-  for (std::size_t at = 0; (at = all.find_first_of("{\"", at)) != std::string::npos;) {
-    if (all[at] == '{') {
-      records.emplace_back();
-      ++at;
-      continue;
-    }
-    const std::size_t end = all.find('"', at + 1);
-    const std::string word = all.substr(at + 1, end - at - 1);
-    at = all.find_first_not_of(" \n", end + 1);
-    if (all[at] == ':') {
-      key = word;
-    } else {
-      records.back()[key] = word;
-    }
-  }
-  return records;
-}
-
-Bytes unhex(const std::string& text) {
-  Bytes bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    bytes.push_back(static_cast<std::byte>(std::stoi(text.substr(i, 2), nullptr, 16)));
-  }
-  return bytes;
-}
+using testing::Bytes;
+using testing::read_golden;
+using testing::Record;
+using testing::unhex;
 
 Packet without_computed(Packet packet) {
   packet.icrc = {};
@@ -112,28 +76,6 @@ TEST(Packet, reference_vectors_come_back_byte_for_byte) {
     const Packet packet = decode(unhex(record.at("layer2")), Layer::ethernet);
     EXPECT_EQ(packet.icrc.value, std::stoul(record.at("icrc"), nullptr, 16));
   }
-}
-
-// schema/line_header.md
-TEST(Packet, golden_line_headers_are_taken_by_the_responder_of_ud) {
-  int found = 0;
-  for (const Record& record : read_golden("schema/golden/roce_packets.json")) {
-    const bool line = record.at("name") == "UD line";
-    if (!line && record.at("name") != "UD record") continue;
-    ++found;
-    const Bytes bytes = unhex(record.at("layer2"));
-    const auto transport = std::span(bytes).subspan(14 + (line ? 28 : 48));
-    UdResponder responder(256, 0xCAFE0001, 1 << 20);
-    AcceptedWrite write;
-    ASSERT_EQ(responder.receive(wire::load_bth(transport.data()), transport, write), UdVerdict::accepted);
-    EXPECT_EQ(write.offset, line ? 0x12340U : 0x20000U);
-    EXPECT_EQ(write.payload.size(), line ? 192U : 128U);
-    EXPECT_EQ(write.payload[1], std::byte{10});
-    EXPECT_EQ(write.has_immediate, !line);
-    EXPECT_EQ(wire::header_bytes(static_cast<std::uint8_t>(transport[0])),
-              static_cast<std::size_t>(write.payload.data() - transport.data()));
-  }
-  EXPECT_EQ(found, 2);
 }
 
 Packet small_packet() {
@@ -288,4 +230,4 @@ TEST(Icrc, the_fast_form_equals_the_codec) {
 }
 
 }  // namespace
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

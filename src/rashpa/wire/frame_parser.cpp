@@ -1,11 +1,11 @@
-#include "rashpa/link/roce/frame_parser.hpp"
+#include "rashpa/wire/frame_parser.hpp"
 
 #include <cstring>
 
-#include "rashpa/link/roce/frame_header.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/frame_header.hpp"
+#include "rashpa/wire/headers.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 namespace {
 
@@ -14,7 +14,7 @@ static_assert(kVnet == 10);
 constexpr std::size_t kEthernet = FrameHeader::kEthernet;
 constexpr std::size_t kIpv4 = 20;
 constexpr std::size_t kUdp = 8;
-constexpr std::size_t kLeast = wire::kBth + wire::kIcrc;
+constexpr std::size_t kLeast = kBth + kIcrc;
 
 Address address4(const std::byte* ip, const std::byte* port) noexcept {
   sockaddr_storage storage{};
@@ -56,18 +56,18 @@ bool parse_udp4_frame(std::span<std::byte> bytes, Frame& into) noexcept {
   if (!segment) return false;
   const std::span<std::byte> packet = bytes.subspan(kVnet + kEthernet);
   const std::byte* const ip = packet.data();
-  if (wire::load_be<std::uint16_t>(ip - 2) != 0x0800) return false;
+  if (load_be<std::uint16_t>(ip - 2) != 0x0800) return false;
   constexpr std::byte kVersionAndHeader{0x45};  // no options
   constexpr std::uint16_t kDontFragment = 0x4000;
   if (ip[0] != kVersionAndHeader || ip[9] != std::byte{17}) return false;
-  if (wire::load_be<std::uint16_t>(ip + 6) != kDontFragment) return false;
-  const std::size_t total = wire::load_be<std::uint16_t>(ip + 2);
+  if (load_be<std::uint16_t>(ip + 6) != kDontFragment) return false;
+  const std::size_t total = load_be<std::uint16_t>(ip + 2);
   if (total < kIpv4 + kUdp + kLeast || total > packet.size()) return false;
   const std::byte* const udp = ip + kIpv4;
-  if (wire::load_be<std::uint16_t>(udp + 4) != total - kIpv4) return false;
+  if (load_be<std::uint16_t>(udp + 4) != total - kIpv4) return false;
   into.transport = packet.subspan(kIpv4 + kUdp, total - kIpv4 - kUdp);
   into.segment = *segment;
-  into.identification = wire::load_be<std::uint16_t>(ip + 4);
+  into.identification = load_be<std::uint16_t>(ip + 4);
   into.congestion = (static_cast<std::uint8_t>(ip[1]) & kEcnMask) == kEcnCongestion;
   into.source = address4(ip + 12, udp);
   into.destination = address4(ip + 16, udp + 2);
@@ -77,10 +77,10 @@ bool parse_udp4_frame(std::span<std::byte> bytes, Frame& into) noexcept {
 bool parse_roce1_frame(std::span<std::byte> bytes, Frame& into) noexcept {
   if (bytes.size() < FrameHeader::kBytes + kLeast) return false;
   const std::byte* const grh = bytes.data() + kEthernet;
-  if (wire::load_be<std::uint16_t>(grh - 2) != wire::kRoce1Ethertype) return false;
-  const auto first = wire::load_be<std::uint32_t>(grh);
-  if (first >> 28 != 6 || grh[6] != std::byte{wire::kIbaNextHeader}) return false;
-  const std::size_t length = wire::load_be<std::uint16_t>(grh + 4);
+  if (load_be<std::uint16_t>(grh - 2) != kRoce1Ethertype) return false;
+  const auto first = load_be<std::uint32_t>(grh);
+  if (first >> 28 != 6 || grh[6] != std::byte{kIbaNextHeader}) return false;
+  const std::size_t length = load_be<std::uint16_t>(grh + 4);
   if (length < kLeast || length % 4 != 0 || length > bytes.size() - FrameHeader::kBytes) return false;
   into.transport = bytes.subspan(FrameHeader::kBytes, length);
   into.segment = 0;
@@ -91,4 +91,4 @@ bool parse_roce1_frame(std::span<std::byte> bytes, Frame& into) noexcept {
   return true;
 }
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

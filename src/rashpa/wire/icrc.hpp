@@ -7,11 +7,11 @@
 #include <optional>
 #include <span>
 
-#include "rashpa/link/roce/address.hpp"
-#include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/roce/packet_icrc.hpp"
+#include "rashpa/wire/address.hpp"
+#include "rashpa/wire/framing.hpp"
+#include "rashpa/wire/packet_icrc.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 /// CRC-32 is linear: a change of the 16-bit IPv4 identification changes it by a known linear function of the changed
 /// bits. Given `difference` (computed ^ received) and the number of checksummed bytes behind the identification,
@@ -61,4 +61,4 @@ class IcrcPath {
   std::array<std::uint32_t, kIds> starts_{};
 };
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

@@ -1,4 +1,4 @@
-#include "rashpa/link/roce/address.hpp"
+#include "rashpa/wire/address.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -6,13 +6,11 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/roce/udp_socket.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 Address::Address(const std::string& text, std::uint16_t port) {
   addrinfo hints{};
@@ -54,36 +52,4 @@ std::string Address::text() const {
   return buffer;
 }
 
-namespace {
-UdpSocket connected_to(const Address& destination) {
-  UdpSocket probe(destination.v6());
-  Address target = destination;
-  if (target.port() == 0) target.set_port(9);  // connecting needs a port; nothing is sent
-  if (connect(probe.fd(), target.get(), target.bytes()) != 0) {
-    throw ResourceError(fmt::format("roce: no route to {}: {}; check the address and the network interface",
-                                    destination.text(), errno_text(errno)));
-  }
-  return probe;
-}
-}  // namespace
-
-Address local_towards(const Address& destination) {
-  const UdpSocket probe = connected_to(destination);
-  Address local = probe.local();
-  local.set_port(0);
-  return local;
-}
-
-std::uint32_t path_mtu(const Address& destination) {
-  const UdpSocket probe = connected_to(destination);
-  int mtu = 0;
-  socklen_t size = sizeof mtu;
-  const int failed = destination.v6() ? getsockopt(probe.fd(), IPPROTO_IPV6, IPV6_MTU, &mtu, &size)
-                                      : getsockopt(probe.fd(), IPPROTO_IP, IP_MTU, &mtu, &size);
-  if (failed != 0) {
-    throw ResourceError(fmt::format("roce: cannot ask the MTU towards {}: {}", destination.text(), errno_text(errno)));
-  }
-  return static_cast<std::uint32_t>(mtu);
-}
-
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

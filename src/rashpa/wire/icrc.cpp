@@ -1,12 +1,12 @@
-#include "rashpa/link/roce/icrc.hpp"
+#include "rashpa/wire/icrc.hpp"
 
 #include <cstring>
 
 #include "rashpa/core/checksum.hpp"
-#include "rashpa/link/dual_crc.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/dual_crc.hpp"
+#include "rashpa/wire/headers.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 namespace {
 
@@ -71,16 +71,16 @@ IcrcPath::IcrcPath(const Address& source, const Address& destination, Framing fr
   if (kind_ == NetworkHeader::ipv4) {
     ip[0] = std::byte{0x45};
     ip[1] = std::byte{0xFF};
-    wire::store_be<std::uint16_t>(ip + 6, 0x4000);
+    store_be<std::uint16_t>(ip + 6, 0x4000);
     ip[8] = std::byte{0xFF};
     ip[9] = std::byte{17};
-    wire::store_be<std::uint16_t>(ip + 10, 0xFFFF);
+    store_be<std::uint16_t>(ip + 10, 0xFFFF);
     std::memcpy(ip + 12, from.data(), 4);
     std::memcpy(ip + 16, to.data(), 4);
     header_bytes_ = 8 + 20;
   } else {
-    wire::store_be<std::uint32_t>(ip, 0x6FFFFFFF);
-    ip[6] = std::byte{kind_ == NetworkHeader::grh ? wire::kIbaNextHeader : std::uint8_t{17}};
+    store_be<std::uint32_t>(ip, 0x6FFFFFFF);
+    ip[6] = std::byte{kind_ == NetworkHeader::grh ? kIbaNextHeader : std::uint8_t{17}};
     ip[7] = std::byte{0xFF};
     std::memcpy(ip + 8, from.data(), 16);
     std::memcpy(ip + 24, to.data(), 16);
@@ -88,9 +88,9 @@ IcrcPath::IcrcPath(const Address& source, const Address& destination, Framing fr
   }
   if (kind_ == NetworkHeader::grh) return;
   std::byte* const udp = at + header_bytes_;
-  wire::store_be(udp, source.port());
-  wire::store_be(udp + 2, destination.port());
-  wire::store_be<std::uint16_t>(udp + 6, 0xFFFF);
+  store_be(udp, source.port());
+  store_be(udp + 2, destination.port());
+  store_be<std::uint16_t>(udp + 6, 0xFFFF);
   header_bytes_ += 8;
 }
 
@@ -105,17 +105,17 @@ std::uint32_t IcrcPath::start(std::size_t transport, std::uint16_t id) noexcept 
   const auto udp_bytes = static_cast<std::uint16_t>(transport + 8);
   switch (kind_) {
     case NetworkHeader::ipv4:
-      wire::store_be<std::uint16_t>(ip + 2, static_cast<std::uint16_t>(udp_bytes + 20));
-      wire::store_be<std::uint16_t>(ip + 4, id);
+      store_be<std::uint16_t>(ip + 2, static_cast<std::uint16_t>(udp_bytes + 20));
+      store_be<std::uint16_t>(ip + 4, id);
       break;
     case NetworkHeader::ipv6:
-      wire::store_be<std::uint16_t>(ip + 4, udp_bytes);
+      store_be<std::uint16_t>(ip + 4, udp_bytes);
       break;
     case NetworkHeader::grh:
-      wire::store_be<std::uint16_t>(ip + 4, static_cast<std::uint16_t>(transport));
+      store_be<std::uint16_t>(ip + 4, static_cast<std::uint16_t>(transport));
       break;
   }
-  if (kind_ != NetworkHeader::grh) wire::store_be<std::uint16_t>(header_.data() + header_bytes_ - 4, udp_bytes);
+  if (kind_ != NetworkHeader::grh) store_be<std::uint16_t>(header_.data() + header_bytes_ - 4, udp_bytes);
   const std::uint32_t state = crc32(std::span(header_).first(header_bytes_));
   if (id < kIds) {
     starts_[id] = state;
@@ -127,7 +127,7 @@ std::uint32_t IcrcPath::start(std::size_t transport, std::uint16_t id) noexcept 
 IcrcCheck IcrcPath::check(std::span<std::byte> packet, Identification id) noexcept {
   const std::byte reserved = packet[4];
   packet[4] = std::byte{0xFF};
-  const std::uint32_t computed = crc32(packet.first(packet.size() - wire::kIcrc), start(packet.size(), id.value));
+  const std::uint32_t computed = crc32(packet.first(packet.size() - kIcrc), start(packet.size(), id.value));
   packet[4] = reserved;
   return judge(computed, packet, id);
 }
@@ -141,12 +141,12 @@ IcrcCheck IcrcPath::check(std::span<std::byte> packet, Identification id, std::s
   const CrcPair both = dual_crc(packet.subspan(payload, bytes), {headers, 0});
   payload_crc32c = both.crc32c;
   const std::size_t behind = payload + bytes;
-  const std::size_t pad = packet.size() - wire::kIcrc - behind;
+  const std::size_t pad = packet.size() - kIcrc - behind;
   return judge(pad == 0 ? both.crc32 : crc32(packet.subspan(behind, pad), both.crc32), packet, id);
 }
 
 IcrcCheck IcrcPath::judge(std::uint32_t computed, std::span<const std::byte> packet, Identification id) const noexcept {
-  const std::size_t covered = packet.size() - wire::kIcrc;
+  const std::size_t covered = packet.size() - kIcrc;
   std::uint32_t received = 0;
   std::memcpy(&received, packet.data() + covered, sizeof received);
   if (computed == received) return IcrcCheck::exact;
@@ -158,4 +158,4 @@ IcrcCheck IcrcPath::judge(std::uint32_t computed, std::span<const std::byte> pac
   return (*changed ^ id.value) == 0 ? IcrcCheck::exact : IcrcCheck::modulo_id;
 }
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

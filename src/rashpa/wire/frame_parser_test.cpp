@@ -1,16 +1,16 @@
 /// Frames are made by the codec, which shares no code with the parser.
-#include "rashpa/link/roce/frame_parser.hpp"
+#include "rashpa/wire/frame_parser.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "rashpa/link/roce/frame_header.hpp"
-#include "rashpa/link/roce/gid.hpp"
-#include "rashpa/link/roce/icrc.hpp"
-#include "rashpa/link/roce/packet.hpp"
+#include "rashpa/wire/frame_header.hpp"
+#include "rashpa/wire/gid.hpp"
+#include "rashpa/wire/icrc.hpp"
+#include "rashpa/wire/packet.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 namespace {
 
 constexpr MacAddress kMac{0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
@@ -230,4 +230,4 @@ TEST(Gid, and_mac_address_follow_from_each_other) {
 }
 
 }  // namespace
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 /// Which extended headers follow the BTH, in this order: DETH, RETH or AtomicETH, AETH, AtomicAckETH, ImmDt, IETH.
 struct OpcodeHeaders {
@@ -17,4 +17,4 @@ struct OpcodeHeaders {
 
 OpcodeHeaders headers_of(std::uint8_t opcode) noexcept;
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

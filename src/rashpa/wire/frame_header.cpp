@@ -1,11 +1,11 @@
-#include "rashpa/link/roce/frame_header.hpp"
+#include "rashpa/wire/frame_header.hpp"
 
 #include <cstring>
 
-#include "rashpa/link/roce/gid.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/gid.hpp"
+#include "rashpa/wire/headers.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 FrameHeader::FrameHeader(const Address& source, const Address& destination, Ecn ecn) noexcept {
   const Gid from = source.ip();
@@ -15,10 +15,10 @@ FrameHeader::FrameHeader(const Address& source, const Address& destination, Ecn 
   std::byte* const at = bytes_.data();
   std::memcpy(at, to_mac.data(), to_mac.size());
   std::memcpy(at + 6, from_mac.data(), from_mac.size());
-  wire::store_be<std::uint16_t>(at + 12, wire::kRoce1Ethertype);
+  store_be<std::uint16_t>(at + 12, kRoce1Ethertype);
   std::byte* const grh = at + kEthernet;
-  wire::store_be<std::uint32_t>(grh, 6U << 28 | static_cast<std::uint32_t>(ecn) << 20);
-  grh[6] = std::byte{wire::kIbaNextHeader};
+  store_be<std::uint32_t>(grh, 6U << 28 | static_cast<std::uint32_t>(ecn) << 20);
+  grh[6] = std::byte{kIbaNextHeader};
   grh[7] = std::byte{64};  // hop limit
   std::memcpy(grh + 8, from.data(), from.size());
   std::memcpy(grh + 24, to.data(), to.size());
@@ -26,7 +26,7 @@ FrameHeader::FrameHeader(const Address& source, const Address& destination, Ecn 
 
 void FrameHeader::write(std::byte* at, std::size_t transport) const noexcept {
   std::memcpy(at, bytes_.data(), kBytes);
-  wire::store_be(at + kEthernet + 4, static_cast<std::uint16_t>(transport));
+  store_be(at + kEthernet + 4, static_cast<std::uint16_t>(transport));
 }
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire

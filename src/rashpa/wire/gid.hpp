@@ -6,31 +6,20 @@
 #include <optional>
 #include <string>
 
-#include "rashpa/link/roce/address.hpp"
+#include "rashpa/wire/address.hpp"
 
-namespace rashpa::link::roce {
+namespace rashpa::wire {
 
 using MacAddress = std::array<std::uint8_t, 6>;
 using Gid = std::array<std::uint8_t, 16>;
 
 [[nodiscard]] Gid gid_of(const MacAddress& mac) noexcept;
+[[nodiscard]] std::string text_of(const Gid& gid);
 /// Empty when `gid` is no link-local GID made of the MAC address of a station.
 [[nodiscard]] std::optional<MacAddress> mac_of(const Gid& gid) noexcept;
-
-/// An Ethernet interface of this machine.
-struct Interface {
-  std::string name;
-  int index = 0;
-  MacAddress mac{};
-  std::uint32_t mtu = 0;
-};
-
-/// The interface of this machine that has the GID `text`, written with its scope: fe80::8ec:aff:fe01:203%eth0. Throws
-/// ConfigError that says what to write when it is anything else.
-[[nodiscard]] Interface interface_of(const std::string& text);
 
 /// The GID in `text` as an address without port or scope: a scope names an interface of the machine that wrote it.
 /// Throws ConfigError when no MAC address follows from it.
 [[nodiscard]] Address gid_address(const std::string& text);
 
-}  // namespace rashpa::link::roce
+}  // namespace rashpa::wire
