@@ -11,7 +11,7 @@
 #include "rashpa/core/books.hpp"
 #include "rashpa/dataset/dataset.hpp"
 #include "rashpa/link/factory.hpp"
-#include "rashpa/link/roce/faults.hpp"
+#include "rashpa/link/roce/faults/faults.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/verbs/options.hpp"
 #include "rashpa/transfer/dtp_source.hpp"

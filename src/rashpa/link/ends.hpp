@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "rashpa/link/link.hpp"
-#include "rashpa/link/roce/faults.hpp"
+#include "rashpa/link/roce/faults/faults.hpp"
 #include "rashpa/link/roce/options.hpp"
 
 namespace rashpa::link {

@@ -13,7 +13,7 @@
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/link/arrival_queue.hpp"
 #include "rashpa/link/ends.hpp"
-#include "rashpa/link/roce/faults.hpp"
+#include "rashpa/link/roce/faults/faults.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/verbs/options.hpp"
 #include "rashpa/memory/buffer.hpp"

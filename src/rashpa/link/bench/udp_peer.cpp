@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "rashpa/link/bench/peers.hpp"
-#include "rashpa/link/roce/udp_socket.hpp"
+#include "rashpa/link/roce/sockets/udp_socket.hpp"
 #include "rashpa/link/testing.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 

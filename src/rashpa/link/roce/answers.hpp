@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/roce/acknowledge.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
-#include "rashpa/link/roce/receiver_socket.hpp"
+#include "rashpa/link/roce/sockets/receiver_socket.hpp"
+#include "rashpa/link/roce/transports/acknowledge.hpp"
 
 namespace rashpa::link::roce {
 

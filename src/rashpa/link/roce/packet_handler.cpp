@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "rashpa/link/roce/congestion.hpp"
+#include "rashpa/link/roce/credits/congestion.hpp"
 
 namespace rashpa::link::roce {
 

@@ -10,9 +10,9 @@
 
 #include "rashpa/link/assembly.hpp"
 #include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/roce/rc_responder.hpp"
-#include "rashpa/link/roce/uc_responder.hpp"
-#include "rashpa/link/roce/ud_responder.hpp"
+#include "rashpa/link/roce/transports/rc_responder.hpp"
+#include "rashpa/link/roce/transports/uc_responder.hpp"
+#include "rashpa/link/roce/transports/ud_responder.hpp"
 #include "rashpa/link/told.hpp"
 #include "rashpa/wire/address.hpp"
 #include "rashpa/wire/icrc.hpp"

@@ -8,11 +8,11 @@
 #include "rashpa/link/file_sleep.hpp"
 #include "rashpa/link/queue_output.hpp"
 #include "rashpa/link/roce/answers.hpp"
-#include "rashpa/link/roce/congestion.hpp"
-#include "rashpa/link/roce/credits.hpp"
+#include "rashpa/link/roce/credits/congestion.hpp"
+#include "rashpa/link/roce/credits/credits.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/roce/receiver.hpp"
-#include "rashpa/link/roce/receiver_socket.hpp"
+#include "rashpa/link/roce/sockets/receiver_socket.hpp"
 #include "rashpa/link/threaded_receiver.hpp"
 
 namespace rashpa::link::roce {

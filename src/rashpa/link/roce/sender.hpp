@@ -4,9 +4,9 @@
 #include <string>
 
 #include "rashpa/link/ends.hpp"
-#include "rashpa/link/roce/faults.hpp"
+#include "rashpa/link/roce/faults/faults.hpp"
 #include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/roce/rc_requester.hpp"
+#include "rashpa/link/roce/transports/rc_requester.hpp"
 
 namespace rashpa::link::roce {
 

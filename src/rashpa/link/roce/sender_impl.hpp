@@ -1,12 +1,12 @@
 #pragma once
 /// What is inside a RoceSender: sender_setup.cpp makes it, sender.cpp runs it. Nobody else includes this.
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/roce/fault_injector.hpp"
-#include "rashpa/link/roce/packet_batch.hpp"
-#include "rashpa/link/roce/return_path.hpp"
+#include "rashpa/link/roce/credits/return_path.hpp"
+#include "rashpa/link/roce/faults/fault_injector.hpp"
 #include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/roce/sender_window.hpp"
-#include "rashpa/link/roce/source_socket.hpp"
+#include "rashpa/link/roce/sockets/packet_batch.hpp"
+#include "rashpa/link/roce/sockets/source_socket.hpp"
 
 namespace rashpa::link::roce {
 

@@ -5,7 +5,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/roce/credit_listener.hpp"
+#include "rashpa/link/roce/credits/credit_listener.hpp"
 #include "rashpa/link/roce/sender_impl.hpp"
 
 namespace rashpa::link::roce {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "rashpa/link/roce/credits.hpp"
+#include "rashpa/link/roce/credits/credits.hpp"
 
 namespace rashpa::link::roce {
 
