@@ -28,6 +28,8 @@ CXX: Mapping[str, frozenset[str]] = {
         "receiver": "core memory wire dataset link transfer kernel unit scheduler sink",
     }.items()
 }
+# Says how this processor waits; what else has it does not compile on another kind of processor.
+PAUSE = Path("src/rashpa/core/pause.hpp")
 # Of these folders, only the contract: the headers that lie directly in the folder, not those of one implementation.
 CXX_CONTRACT_ONLY = {("scheduler", "link"), ("scheduler", "unit"), ("transfer", "link")}
 
@@ -79,6 +81,15 @@ def _include_problems(folder: str, included: str) -> Iterator[str]:
         yield f'includes "{included}"; {folder} may use {allowed}'
     elif (folder, target) in CXX_CONTRACT_ONLY and len(parts) > 3:
         yield f'includes "{included}"; {folder} uses the contract of {target} only, not {"/".join(parts[1:3])}'
+
+
+def pause_violations(root: Path) -> Iterator[str]:
+    """Files that spin with an instruction of one kind of processor instead of core's pause_spinning()."""
+    for top in ("src", "tests", "bench"):
+        for path in sorted(p for p in (root / top).rglob("*") if p.suffix in {".hpp", ".cpp", ".cu", ".cuh"}):
+            name = path.relative_to(root)
+            if name != PAUSE and re.search(r"__builtin_ia32_pause|\b_mm_pause\b", path.read_text(encoding="utf-8")):
+                yield f"{name}: spins with an instruction of its own; use pause_spinning() of core/pause.hpp"
 
 
 def python_violations(root: Path) -> Iterator[str]:
@@ -139,7 +150,7 @@ def folder_violations(root: Path) -> Iterator[str]:
 
 def violations(root: Path) -> list[str]:
     """All of them, in the order of the files."""
-    return [*cxx_violations(root), *python_violations(root), *folder_violations(root)]
+    return [*cxx_violations(root), *pause_violations(root), *python_violations(root), *folder_violations(root)]
 
 
 def main() -> int:

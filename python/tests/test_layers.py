@@ -64,6 +64,13 @@ def test_includes_along_the_flow_pass(check: ModuleType, tmp_path: Path) -> None
     assert check.violations(tmp_path) == []
 
 
+def test_a_spinning_wait_of_one_kind_of_processor_is_found(check: ModuleType, tmp_path: Path) -> None:
+    spin = "void f() { __builtin_ia32_pause(); }\n"
+    tree(tmp_path, {"src/rashpa/core/pause.hpp": spin, "tests/net/x.cpp": spin})
+    (found,) = check.violations(tmp_path)
+    assert found.startswith("tests/net/x.cpp: spins")
+
+
 @pytest.mark.parametrize(
     ("name", "line", "says"),
     [

@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "rashpa/core/pause.hpp"
 #include "rashpa/link/bench/peers.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender.hpp"
@@ -71,7 +72,7 @@ Latency pcie_latency(const Load& load, std::uint64_t events) {
       const std::int64_t sent = now_ns();
       sender.post_event(event);
       Arrival arrival;
-      while (!queues.try_pop(arrival)) __builtin_ia32_pause();
+      while (!queues.try_pop(arrival)) pause_spinning();
       const std::int64_t back = now_ns();
       receiver.release(0, k + 1);
       if (k >= kWarmUp) times.add(sent, arrival.last_packet_ns, back);
@@ -90,7 +91,7 @@ Latency flag_latency(const Load& load, std::uint64_t events) {
   std::jthread echo([&] {
     memory::place_this_thread("bench-sink", load.destination_processor);
     for (std::uint32_t k = 1; k <= events + kWarmUp; ++k) {
-      while (words.there.load(std::memory_order_acquire) != k) __builtin_ia32_pause();
+      while (words.there.load(std::memory_order_acquire) != k) pause_spinning();
       words.back.store(now_ns(), std::memory_order_release);
     }
   });
@@ -102,7 +103,7 @@ Latency flag_latency(const Load& load, std::uint64_t events) {
       const std::int64_t sent = now_ns();
       words.there.store(k, std::memory_order_release);
       std::int64_t seen = before;
-      while ((seen = words.back.load(std::memory_order_acquire)) == before) __builtin_ia32_pause();
+      while ((seen = words.back.load(std::memory_order_acquire)) == before) pause_spinning();
       if (k > kWarmUp) times.add(sent, seen, now_ns());
       before = seen;
     }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <thread>
 
+#include "rashpa/core/pause.hpp"
 #include "rashpa/link/bench/image_source.hpp"
 #include "rashpa/link/bench/peers.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
@@ -94,7 +95,7 @@ Result run_shared_memcpy(const Load& load) {
   std::jthread source([&] {
     memory::place_this_thread("bench-source", load.source_processor);
     for (std::uint64_t n = 0; !stop; ++n) {
-      while (n - words.acknowledged.load(std::memory_order_acquire) >= kSlots && !stop) __builtin_ia32_pause();
+      while (n - words.acknowledged.load(std::memory_order_acquire) >= kSlots && !stop) pause_spinning();
       std::memcpy(mapped.data() + n % kSlots * image, frames.data() + n % kFrames * image, image);
       words.written.store(n + 1, std::memory_order_release);
     }

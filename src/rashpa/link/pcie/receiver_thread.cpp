@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/pause.hpp"
 
 namespace rashpa::link::pcie {
 
@@ -75,7 +76,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
     if (busy) {
       idle = 0;
     } else if (config_.poll == roce::Poll::spin || ++idle < kSpins) {
-      __builtin_ia32_pause();
+      pause_spinning();
     } else {
       shared_->receiver.sleep_unless([&] { return news() || stop.load(std::memory_order_seq_cst); }, kLongestSleep);
       idle = 0;

@@ -9,6 +9,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/pause.hpp"
 #include "rashpa/link/stream_copy.hpp"
 
 namespace rashpa::link::pcie {
@@ -99,7 +100,7 @@ void PcieSender::wait_for_credit(std::uint32_t wait_us) noexcept {
     const std::int64_t left = until - now_ns();
     if (left <= 0) return;
     if (config_.poll == roce::Poll::spin || spins < kSpins) {
-      __builtin_ia32_pause();
+      pause_spinning();
     } else {
       constexpr std::chrono::nanoseconds kLongest = std::chrono::milliseconds(100);
       lane_->source.sleep_unless(news, std::min(std::chrono::nanoseconds(left), kLongest));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/pause.hpp"
 
 namespace rashpa::link::roce {
 
@@ -157,7 +158,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
     if (config_.poll == Poll::event && now - last_packet > kSpinNs) {
       sleep_.sleep_unless(socket_.intake().fd(), [&] { return something_changed() || stop.load(); });
     } else {
-      __builtin_ia32_pause();
+      pause_spinning();
     }
   }
 }

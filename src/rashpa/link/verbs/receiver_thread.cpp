@@ -7,6 +7,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/pause.hpp"
 
 namespace rashpa::link::verbs {
 
@@ -156,7 +157,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
       const auto changed = [&] { return something_changed() || stop.load(); };
       if (sleep_.sleep_unless(completions_.file(), changed)) completions_.take_event();
     } else {
-      __builtin_ia32_pause();
+      pause_spinning();
     }
   }
 }

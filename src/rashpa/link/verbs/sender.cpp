@@ -12,6 +12,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/pause.hpp"
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/verbs/byte_window.hpp"
 #include "rashpa/link/verbs/queue_pair.hpp"
@@ -243,7 +244,7 @@ std::size_t VerbsSender::Impl::poll(std::uint32_t wait_us) noexcept {
   // Credits are words in memory that no interrupt announces: a nap, or a spin, between looks.
   while (done_ == 0 && granted() == credits && word(1) == bytes && now_ns() < until) {
     if (config_.poll == roce::Poll::spin) {
-      __builtin_ia32_pause();
+      pause_spinning();
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(kNapUs));
     }
