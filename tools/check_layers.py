@@ -32,6 +32,8 @@ CXX: Mapping[str, frozenset[str]] = {
 PAUSE = Path("src/rashpa/core/pause.hpp")
 # Of these folders, only the contract: the headers that lie directly in the folder, not those of one implementation.
 CXX_CONTRACT_ONLY = {("scheduler", "link"), ("scheduler", "unit"), ("transfer", "link")}
+# Headers that lie directly in these folders are a contract: they include no header of one implementation.
+CXX_CONTRACTS = frozenset({"link"})
 
 # Which packages of rashpa a package imports from, besides itself; `cli | dashboard | cluster → node → control → data`.
 _BELOW_NODE = "control data"
@@ -63,8 +65,12 @@ def cxx_violations(root: Path) -> Iterator[str]:
         if folder not in CXX:
             yield f"{name}: folder {folder} is not in the list of layers; name it in tools/check_layers.py and DESIGN"
             continue
+        contract = folder in CXX_CONTRACTS and path.parent == source / folder and path.suffix == ".hpp"
         for included in _INCLUDE.findall(path.read_text(encoding="utf-8")):
             yield from (f"{name}: {problem}" for problem in _include_problems(folder, included))
+            parts = included.split("/")
+            if contract and parts[:2] == ["rashpa", folder] and len(parts) > 3:
+                yield f'{name}: includes "{included}"; a header of the contract of {folder} knows no implementation'
 
 
 def _include_problems(folder: str, included: str) -> Iterator[str]:

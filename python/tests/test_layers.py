@@ -38,6 +38,7 @@ def test_the_project_itself_has_no_violation(check: ModuleType) -> None:
         ("memory/buffer.cpp", "  # include <rashpa/link/link.hpp>", "memory may use core"),
         ("kernel/csr/csr.cpp", '#include "rashpa/unit/unit.hpp"', "kernel may use core, memory"),
         ("scheduler/scheduler.hpp", '#include "rashpa/link/roce/receiver.hpp"', "the contract of link only"),
+        ("link/link.hpp", '#include "rashpa/link/roce/options.hpp"', "knows no implementation"),
         ("transfer/source.cpp", '#include "../core/books.hpp"', "write the path from src"),
         ("receiver/receiver.cpp", '#include "bindings/bindings.hpp"', "does not know its bindings"),
         ("extras/x.hpp", "", "folder extras is not in the list of layers"),

@@ -13,7 +13,7 @@ namespace rashpa::bindings {
 
 namespace nb = nanobind;
 using namespace nb::literals;
-using link::roce::Endpoint;
+using link::Endpoint;
 using link::roce::Options;
 
 void bind_core(nb::module_& m) {

@@ -58,7 +58,7 @@ Latency latency_of(const Histogram& histogram) {
           static_cast<double>(histogram.percentile_ns(0.99)) * 1e-3, static_cast<double>(histogram.max_ns()) * 1e-3};
 }
 
-nb::dict link_stats(const link::ReceiverStats& s) {
+nb::dict link_stats(const link::Counts& s) {
   nb::dict out;
   out["packets"] = s.packets;
   out["payload_bytes"] = s.payload_bytes;
@@ -150,7 +150,7 @@ nb::object latest(const Receiver& engine, std::size_t buffer) {
 }
 
 void bind_config(nb::module_& m) {
-  nb::class_<DtpConfig>(m, "DestinationDtp")
+  nb::class_<DtpConfig>(m, "ReceiverDtp")
       .def(
           "__init__",
           [](DtpConfig* self, std::uint32_t id, std::uint32_t module, std::uint32_t x, std::uint32_t y,

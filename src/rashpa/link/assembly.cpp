@@ -28,7 +28,7 @@ std::uint64_t bounded(std::uint64_t a, std::uint64_t b, std::uint64_t c) noexcep
 
 }  // namespace
 
-void check(const DestinationDtp& dtp, std::uint64_t region_bytes) {
+void check(const ReceiverDtp& dtp, std::uint64_t region_bytes) {
   const Placement& p = dtp.placement;
   const auto refuse = [&](const std::string& what) {
     throw ConfigError(fmt::format("link: DTP {}: {}", dtp.id, what));
@@ -49,12 +49,9 @@ void check(const DestinationDtp& dtp, std::uint64_t region_bytes) {
     refuse(
         fmt::format("{} records from {} do not fit the region of {} bytes", p.slots, p.records_offset, region_bytes));
   }
-  if (dtp.granularity != 0 && p.line_bytes % dtp.granularity != 0) {
-    refuse(fmt::format("granularity {} does not divide a line of {} bytes", dtp.granularity, p.line_bytes));
-  }
 }
 
-Assembly::Assembly(const DestinationDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
+Assembly::Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
                    NotFree not_free, ReceiverCounters& counters, Sight sight, Verify verify)
     : dtp_(dtp),
       placement_(dtp.placement),

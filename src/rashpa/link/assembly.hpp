@@ -43,7 +43,7 @@ class Assembly {
  public:
   /// `unit`: bytes in which the line map counts. The placement must lie inside `region` (checked: ConfigError).
   /// `verify` is for Sight::events alone: packets are always checked.
-  Assembly(const DestinationDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
+  Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
            NotFree not_free, ReceiverCounters& counters, Sight sight = Sight::packets, Verify verify = Verify::all);
 
   /// What `bytes` bytes at `offset` are: lines of one image, a whole record, or nothing of this DTP.
@@ -68,7 +68,7 @@ class Assembly {
   [[nodiscard]] bool held_up() const noexcept { return held_up_; }
   /// Its place in the receiver's list.
   [[nodiscard]] std::uint32_t list_index() const noexcept { return list_index_; }
-  [[nodiscard]] const DestinationDtp& dtp() const noexcept { return dtp_; }
+  [[nodiscard]] const ReceiverDtp& dtp() const noexcept { return dtp_; }
   /// Images that the source may send: all below.
   [[nodiscard]] std::uint64_t granted() const noexcept { return released_ + placement_.slots; }
 
@@ -91,7 +91,7 @@ class Assembly {
   [[nodiscard]] bool given_up(std::int64_t now) const noexcept;
   [[nodiscard]] Arrival judge(const Image& image, bool event) noexcept;
 
-  DestinationDtp dtp_;
+  ReceiverDtp dtp_;
   Placement placement_;
   std::uint32_t list_index_;
   std::uint32_t unit_;
@@ -117,6 +117,6 @@ class Assembly {
 };
 
 /// Throws ConfigError when the placement of `dtp` is empty, inconsistent or not inside `region_bytes`.
-void check(const DestinationDtp& dtp, std::uint64_t region_bytes);
+void check(const ReceiverDtp& dtp, std::uint64_t region_bytes);
 
 }  // namespace rashpa::link

@@ -18,9 +18,9 @@ namespace rashpa::link::testing {
 using wire::testing::fill;
 
 /// A DTP whose lines lie side by side (pitch = line_bytes + gap) in a region of its own making: pixels, then records.
-inline DestinationDtp small_dtp(std::uint32_t id, std::uint64_t images, std::uint32_t lines, std::uint32_t line_bytes,
-                                std::uint32_t slots, std::uint32_t gap = 0, std::uint64_t base = 0) {
-  DestinationDtp dtp;
+inline ReceiverDtp small_dtp(std::uint32_t id, std::uint64_t images, std::uint32_t lines, std::uint32_t line_bytes,
+                             std::uint32_t slots, std::uint32_t gap = 0, std::uint64_t base = 0) {
+  ReceiverDtp dtp;
   dtp.id = id;
   dtp.images = images;
   dtp.run = 7;
@@ -38,14 +38,14 @@ inline DestinationDtp small_dtp(std::uint32_t id, std::uint64_t images, std::uin
 }
 
 /// First byte behind the DTP's memory.
-inline std::uint64_t end_of(const DestinationDtp& dtp) {
+inline std::uint64_t end_of(const ReceiverDtp& dtp) {
   return dtp.placement.records_offset + std::uint64_t{dtp.placement.slots} * FrameRecord::kBytes;
 }
 
 /// Sends images of one DTP as the transfer folder does, from one payload that changes with the image.
 class Source {
  public:
-  Source(const DestinationDtp& dtp, Sender& sender)
+  Source(const ReceiverDtp& dtp, Sender& sender)
       : dtp_(dtp), sender_(&sender), payload_(dtp.placement.payload_bytes()) {
     fill(payload_, dtp.id + 1);
   }
@@ -110,7 +110,7 @@ class Source {
   }
 
  private:
-  DestinationDtp dtp_;
+  ReceiverDtp dtp_;
   Sender* sender_;
   std::vector<std::byte> payload_;
 };

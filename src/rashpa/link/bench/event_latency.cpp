@@ -42,20 +42,20 @@ struct Times {
 }  // namespace
 
 Latency pcie_latency(const Load& load, std::uint64_t events) {
-  const DestinationDtp dtp = testing::small_dtp(1, events + kWarmUp, 1, 64, kSlots);
+  const ReceiverDtp dtp = testing::small_dtp(1, events + kWarmUp, 1, 64, kSlots);
   const memory::Buffer region(testing::end_of(dtp), memory::MemoryKind::pageable, memory::Sharing::machine);
   ArrivalQueues queues(1, kSlots);
   Doorbell bell;
   pcie::ReceiverConfig config;
   config.region_file = region.shared_file();
-  config.poll = roce::Poll::spin;
+  config.poll = Poll::spin;
   config.first_processor = load.destination_processor;
   pcie::PcieReceiver receiver(config, region.bytes(), {dtp}, queues, bell);
-  const roce::Endpoint destination = receiver.endpoints()[0];
+  const Endpoint destination = receiver.endpoints()[0];
   pcie::PcieSender sender({.memory = pcie::RemoteMemory::open(destination),
                            .destination = destination,
-                           .flow = roce::Flow::credits,
-                           .poll = roce::Poll::spin});
+                           .flow = Flow::credits,
+                           .poll = Poll::spin});
   receiver.start();
   Times times(events);
   std::jthread source([&] {

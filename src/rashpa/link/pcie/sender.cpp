@@ -34,7 +34,7 @@ SenderConfig checked(const SenderConfig& config) {
 PcieSender::PcieSender(const SenderConfig& config)
     : config_(checked(config)),
       region_(config.memory->region()),
-      lane_(&config.memory->lane(config.destination.qpn)),
+      shared_(&config.memory->dtp(config.destination.qpn)),
       thread_(&config.memory->thread_of(config.destination.qpn)) {}
 
 bool PcieSender::inside(std::uint64_t offset, std::uint64_t bytes) const noexcept {
@@ -44,7 +44,7 @@ bool PcieSender::inside(std::uint64_t offset, std::uint64_t bytes) const noexcep
 // Without credits the receiver must see whose slot is written. An exchange: it is out before the streaming stores.
 void PcieSender::begin() noexcept {
   begun_ = true;
-  if (config_.flow == roce::Flow::paced) lane_->begun.exchange(announced_ + 1, std::memory_order_seq_cst);
+  if (config_.flow == Flow::paced) shared_->begun.exchange(announced_ + 1, std::memory_order_seq_cst);
 }
 
 std::size_t PcieSender::post(std::span<const BufferDescriptor> writes) {
@@ -55,17 +55,18 @@ std::size_t PcieSender::post(std::span<const BufferDescriptor> writes) {
     if (copied != 0 && copied + write.bytes > kMostAtOnce) break;
     if (inside(write.destination, write.bytes)) {
       crc_ = stream_copy_crc32c(region_.data() + write.destination, {write.source, write.bytes}, crc_);
-      payload_bytes_.add(write.bytes);
+      counters_.payload_bytes.add(write.bytes);
     } else {
-      send_errors_.add(1);
+      counters_.send_errors.add(1);
       withhold_ = true;
     }
     copied += write.bytes;
     ++taken;
   }
-  messages_.add(taken);
+  counters_.messages.add(taken);
+  counters_.packets.add(taken);
   done_ += taken;
-  if (taken < writes.size()) waits_.add(1);
+  if (taken < writes.size()) counters_.waits.add(1);
   return taken;
 }
 
@@ -75,51 +76,49 @@ bool PcieSender::post_event(const Event& event) {
   begun_ = false;
   announced_ += (event.immediate - (announced_ - 1)) & kIndexMask;
   if (std::exchange(withhold_, false) || !inside(event.destination, FrameRecord::kBytes)) {
-    send_errors_.add(1);
+    counters_.send_errors.add(1);
     return true;
   }
   std::memcpy(region_.data() + event.destination, event.record, FrameRecord::kBytes);
   stream_fence();
   // An exchange, since the receiver's flag must not be read before the word is out; it also releases the record.
-  lane_->lock.exchange(event.immediate, std::memory_order_seq_cst);
+  shared_->lock.exchange(event.immediate, std::memory_order_seq_cst);
   thread_->receiver.wake();
-  messages_.add(1);
-  payload_bytes_.add(FrameRecord::kBytes);
+  counters_.messages.add(1);
+  counters_.packets.add(1);
+  counters_.payload_bytes.add(FrameRecord::kBytes);
   return true;
 }
 
 std::uint64_t PcieSender::granted() const noexcept {
-  if (config_.flow == roce::Flow::paced) return kUnlimited;
-  return told_ = lane_->granted.load(std::memory_order_acquire);
+  if (config_.flow == Flow::paced) return kUnlimited;
+  return told_ = shared_->granted.load(std::memory_order_acquire);
 }
 
 void PcieSender::wait_for_credit(std::uint32_t wait_us) noexcept {
-  const auto news = [this] { return lane_->granted.load(std::memory_order_seq_cst) != told_; };
+  const auto news = [this] { return shared_->granted.load(std::memory_order_seq_cst) != told_; };
   const std::int64_t until = now_ns() + std::int64_t{wait_us} * 1000;
   for (int spins = 0; !news(); ++spins) {
     const std::int64_t left = until - now_ns();
     if (left <= 0) return;
-    if (config_.poll == roce::Poll::spin || spins < kSpins) {
+    if (config_.poll == Poll::spin || spins < kSpins) {
       pause_spinning();
     } else {
       constexpr std::chrono::nanoseconds kLongest = std::chrono::milliseconds(100);
-      lane_->source.sleep_unless(news, std::min(std::chrono::nanoseconds(left), kLongest));
+      shared_->source.sleep_unless(news, std::min(std::chrono::nanoseconds(left), kLongest));
     }
   }
 }
 
 std::size_t PcieSender::poll(std::uint32_t wait_us) {
-  if (done_ == 0 && wait_us != 0 && config_.flow == roce::Flow::credits) wait_for_credit(wait_us);
+  if (done_ == 0 && wait_us != 0 && config_.flow == Flow::credits) wait_for_credit(wait_us);
   return std::exchange(done_, 0);
 }
 
-SenderStats PcieSender::stats() const noexcept {
-  return {.messages = messages_.get(),
-          .packets = messages_.get(),
-          .payload_bytes = payload_bytes_.get(),
-          .waits = waits_.get(),
-          .window_timeouts = 0,
-          .send_errors = send_errors_.get()};
+Counts PcieSender::stats() const {
+  Counts counts;
+  counters_.add_to(counts);
+  return counts;
 }
 
 }  // namespace rashpa::link::pcie

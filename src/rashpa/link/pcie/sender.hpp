@@ -5,17 +5,16 @@
 #include <span>
 
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/ends.hpp"
+#include "rashpa/link/link.hpp"
 #include "rashpa/link/pcie/control_block.hpp"
-#include "rashpa/link/roce/options.hpp"
 
 namespace rashpa::link::pcie {
 
 struct SenderConfig {
   std::shared_ptr<const RemoteMemory> memory;  ///< what `destination` names, opened
-  roce::Endpoint destination;                  ///< from the receiver's endpoints()
-  roce::Flow flow = roce::Flow::credits;
-  roce::Poll poll = roce::Poll::event;  ///< while waiting for credits
+  Endpoint destination;                        ///< from the receiver's endpoints()
+  Flow flow = Flow::credits;
+  Poll poll = Poll::event;  ///< while waiting for credits
 };
 
 /// Source side of one DTP: the DTP's thread is the DMA engine. post() copies with streaming stores straight into the
@@ -23,13 +22,13 @@ struct SenderConfig {
 /// writes the lock word. Everything is done when a call returns; a call copies a few MiB at most.
 ///
 /// A write out of the buffer's bounds is counted in `send_errors` and not done, and the event of its image is withheld.
-class PcieSender final : public SourceLink {
+class PcieSender final : public Sender {
  public:
   /// Throws ConfigError when the destination is not of `memory`.
   explicit PcieSender(const SenderConfig& config);
 
   /// Says to which receiver and DTP it belongs; nothing is written back to it.
-  [[nodiscard]] roce::Endpoint endpoint() const override { return config_.destination; }
+  [[nodiscard]] Endpoint endpoint() const override { return config_.destination; }
 
   std::size_t post(std::span<const BufferDescriptor> writes) override;
   bool post_event(const Event& event) override;
@@ -37,7 +36,7 @@ class PcieSender final : public SourceLink {
   [[nodiscard]] std::size_t pending() const noexcept override { return 0; }
   [[nodiscard]] std::uint64_t granted() const noexcept override;
   [[nodiscard]] std::uint32_t largest_message() const noexcept override { return 1U << 20; }
-  [[nodiscard]] SenderStats stats() const noexcept override;  ///< any thread
+  [[nodiscard]] Counts stats() const override;
   [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return true; }
   [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override { return crc_; }
 
@@ -48,7 +47,7 @@ class PcieSender final : public SourceLink {
 
   SenderConfig config_;
   std::span<std::byte> region_;
-  Lane* lane_;
+  SharedDtp* shared_;
   Thread* thread_;
   std::uint32_t crc_ = 0;           // of the writes since the last event
   std::size_t done_ = 0;            // writes not yet reported
@@ -56,7 +55,7 @@ class PcieSender final : public SourceLink {
   bool begun_ = false;              // the image has a line
   std::uint64_t announced_ = 0;     // images up to the latest event
   mutable std::uint64_t told_ = 0;  // the credits that the caller knows
-  Counter messages_, payload_bytes_, waits_, send_errors_;
+  SenderCounters counters_;
 };
 
 }  // namespace rashpa::link::pcie

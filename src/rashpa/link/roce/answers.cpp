@@ -25,8 +25,8 @@ void Answers::add(AcknowledgementWriter& writer, const Acknowledgement& answer, 
   ++count_;
 }
 
-void Answers::send(const std::vector<DtpPort*>& ports, const ReceiverSocket& socket,
-                   ReceiverCounters& counters) noexcept {
+void Answers::send(const std::vector<PacketDtp*>& ports, const ReceiverSocket& socket,
+                   PacketCounters& counters) noexcept {
   count_ = 0;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (ports[i] == nullptr || !writers_[i]) continue;

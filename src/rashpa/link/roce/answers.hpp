@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rashpa/link/counters.hpp"
+#include "rashpa/link/roce/packet_counters.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/roce/sockets/receiver_socket.hpp"
 #include "rashpa/link/roce/transports/acknowledge.hpp"
@@ -22,7 +23,7 @@ class Answers {
   void connect(std::size_t index, const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
                Framing framing);
   /// What cannot be sent now is as if lost: the source repeats itself.
-  void send(const std::vector<DtpPort*>& ports, const ReceiverSocket& socket, ReceiverCounters& counters) noexcept;
+  void send(const std::vector<PacketDtp*>& ports, const ReceiverSocket& socket, PacketCounters& counters) noexcept;
 
  private:
   static constexpr std::size_t kPerPort = 2;  // a NAK and an acknowledgement

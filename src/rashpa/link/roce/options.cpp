@@ -1,8 +1,5 @@
 #include "rashpa/link/roce/options.hpp"
 
-#include <fmt/format.h>
-
-#include <bit>
 #include <numeric>
 
 #include "rashpa/core/error.hpp"
@@ -11,9 +8,7 @@
 namespace rashpa::link::roce {
 
 void check(const Options& options) {
-  if (!std::has_single_bit(options.pmtu) || options.pmtu < 256 || options.pmtu > 4096) {
-    throw ConfigError(fmt::format("roce: pmtu {} is not allowed; use 256, 512, 1024, 2048 or 4096", options.pmtu));
-  }
+  check_pmtu("roce", options.pmtu);
   if (options.transport == Transport::ud && options.packetisation != Packetisation::only) {
     throw ConfigError("roce: a UD message is one packet; use packetisation only with transport ud");
   }

@@ -1,28 +1,11 @@
 #pragma once
 #include <cstdint>
-#include <string>
 
 #include "rashpa/core/placement.hpp"
+#include "rashpa/link/words.hpp"
 #include "rashpa/wire/framing.hpp"
 
 namespace rashpa::link::roce {
-
-/// The queue pairs' transport. `uc`: Unreliable Connected, what RASHPA uses: a lost packet is lost. `rc`: Reliable
-/// Connected, the link repairs losses itself. `ud`: Unreliable Datagram, SEND with a line header of our own; user space
-/// on both sides.
-enum class Transport : std::uint8_t { uc, rc, ud };
-
-/// How a DTP's bytes become packets. `only`: every packet is a whole message, one lost packet costs one packet.
-/// `first_middle_last`: long messages are cut at the path MTU, as an RNIC does; one lost packet costs the rest of its
-/// message.
-enum class Packetisation : std::uint8_t { only, first_middle_last };
-
-/// `credits`: the receiver grants image slots and acknowledges bytes. `paced`: nothing comes back, the source keeps to
-/// its rate.
-enum class Flow : std::uint8_t { credits, paced };
-
-/// What a receiver thread does while no packet is there: sleep in the kernel, or keep asking.
-enum class Poll : std::uint8_t { event, spin };
 
 /// How the ICRC of received packets is checked; sent packets always carry a correct one.
 /// `full`: nothing but the right value will do. On IPv4 the frames are then read from the network interface
@@ -47,18 +30,6 @@ struct Options {
       1U << 20;  ///< payload in flight per DTP before news is needed; 0: no window. Only with credits; with rc always:
                  ///< what is not acknowledged. Windows of all DTPs of a receiver thread should fit its socket buffer.
   std::uint32_t socket_buffer = 8U << 20;  ///< bytes asked of the kernel for each socket
-};
-
-/// One end of one queue pair.
-struct Endpoint {
-  std::string address;  ///< IPv4 or IPv6 as text; v1: the GID, without a scope
-  std::uint16_t port = 0;
-  std::uint32_t qpn = 0;
-  std::uint32_t rkey = 0;
-  std::uint64_t credit_offset =
-      0;  ///< source only: of the two 64-bit credit words (images granted, payload bytes received)
-  std::uint64_t window_bytes =
-      0;  ///< destination only: payload in flight per DTP that its socket has room for, whatever was asked; 0: not said
 };
 
 /// Throws ConfigError when a member is not allowed.

@@ -14,23 +14,23 @@ bool same(const wire::Address& a, const wire::Address& b) noexcept {
   return a.v6() == b.v6() && a.port() == b.port() && a.ip() == b.ip();
 }
 
-std::uint32_t unit_of(const DestinationDtp& dtp, const Options& options) noexcept {
-  // The check of DestinationDtp comes later; until then a wrong value must only not divide by zero.
+std::uint32_t unit_of(const ReceiverDtp& dtp, const Options& options) noexcept {
+  // The check of ReceiverDtp comes later; until then a wrong value must only not divide by zero.
   if (dtp.placement.line_bytes == 0) return 1;
-  return dtp.granularity != 0 ? dtp.granularity : line_map_unit(dtp.placement, options);
+  return line_map_unit(dtp.placement, options);
 }
 }  // namespace
 
-DtpPort::DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
-                 std::span<std::byte> region, NotFree not_free, ReceiverCounters& counters, std::uint32_t first_psn)
+PacketDtp::PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
+                     std::span<std::byte> region, NotFree not_free, PacketCounters& counters, std::uint32_t first_psn)
     : responder(options.pmtu, rkey, region.size()),
       rc(options.pmtu, rkey, region.size(), first_psn, kReceiverNotReady),
       ud(options.pmtu, rkey, region.size()),
       assembly(dtp, list_index, unit_of(dtp, options), region, not_free, counters,
                options.icrc == IcrcMode::off ? Sight::unchecked_packets : Sight::packets) {}
 
-PacketHandler::PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<DtpPort*> ports,
-                             ReceiverCounters& counters)
+PacketHandler::PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<PacketDtp*> ports,
+                             PacketCounters& counters)
     : options_(options), base_qpn_(base_qpn), ports_(std::move(ports)), counters_(&counters), paths_(kPaths) {
   touched_.reserve(ports_.size());
 }
@@ -87,7 +87,7 @@ void PacketHandler::packet(std::span<std::byte> bytes, wire::Identification id, 
   if (bth.version != 0 || bth.pkey != wire::kPkey) return counters_->malformed.add(1);
   const std::uint32_t number = bth.qpn - base_qpn_;
   if (number >= ports_.size() || ports_[number] == nullptr) return counters_->unknown_qp.add(1);
-  DtpPort& port = *ports_[number];
+  PacketDtp& port = *ports_[number];
   // The UDP source port is entropy for routers and says nothing about who sends.
   if (port.source_known && port.source_ip != datagram.source->ip()) return counters_->wrong_source.add(1);
   if (!port.touched) {
@@ -106,7 +106,7 @@ void PacketHandler::packet(std::span<std::byte> bytes, wire::Identification id, 
   }
 }
 
-bool PacketHandler::respond(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+bool PacketHandler::respond(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
                             AcceptedWrite& write) noexcept {
   switch (options_.transport) {
     case Transport::uc:
@@ -119,7 +119,7 @@ bool PacketHandler::respond(DtpPort& port, const wire::Bth& bth, std::span<const
   return false;
 }
 
-void PacketHandler::count_marks(DtpPort& port, std::byte marks, const Datagram& datagram) noexcept {
+void PacketHandler::count_marks(PacketDtp& port, std::byte marks, const Datagram& datagram) noexcept {
   if ((marks & std::byte{kFecn}) != std::byte{0}) counters_->fecn_packets.add(1);
   if ((marks & std::byte{kBecn}) != std::byte{0}) counters_->becn_packets.add(1);
   if (!datagram.congestion) return;
@@ -127,7 +127,7 @@ void PacketHandler::count_marks(DtpPort& port, std::byte marks, const Datagram& 
   port.congested = congested_ = true;
 }
 
-void PacketHandler::deliver(DtpPort& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc,
+void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc,
                             std::int64_t now, ArrivalOutput& out) noexcept {
   if (write.starts_message) {
     // A message is bound to the image that its first packet meets: what comes after the image was decided is late.
@@ -152,12 +152,12 @@ void PacketHandler::deliver(DtpPort& port, const AcceptedWrite& write, std::opti
   }
 }
 
-void PacketHandler::decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept {
+void PacketHandler::decide(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
   port.apply_to(port.assembly, now, out);
 }
 
 void PacketHandler::decide_touched(std::int64_t now, ArrivalOutput& out) noexcept {
-  for (DtpPort* port : touched_) {
+  for (PacketDtp* port : touched_) {
     port->touched = false;
     decide(*port, now, out);
   }
@@ -165,9 +165,9 @@ void PacketHandler::decide_touched(std::int64_t now, ArrivalOutput& out) noexcep
 }
 
 void PacketHandler::decide_all(std::int64_t now, ArrivalOutput& out) noexcept {
-  for (DtpPort* port : touched_) port->touched = false;
+  for (PacketDtp* port : touched_) port->touched = false;
   touched_.clear();
-  for (DtpPort* port : ports_) {
+  for (PacketDtp* port : ports_) {
     if (port != nullptr) decide(*port, now, out);
   }
 }

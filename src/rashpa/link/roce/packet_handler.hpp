@@ -10,6 +10,7 @@
 
 #include "rashpa/link/assembly.hpp"
 #include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/roce/packet_counters.hpp"
 #include "rashpa/link/roce/transports/rc_responder.hpp"
 #include "rashpa/link/roce/transports/uc_responder.hpp"
 #include "rashpa/link/roce/transports/ud_responder.hpp"
@@ -20,9 +21,9 @@
 namespace rashpa::link::roce {
 
 /// One DTP on the receiving side. Owned by one link thread, but for what it is told.
-struct DtpPort : Told {
-  DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
-          std::span<std::byte> region, NotFree not_free, ReceiverCounters& counters, std::uint32_t first_psn = 0);
+struct PacketDtp : Told {
+  PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
+            std::span<std::byte> region, NotFree not_free, PacketCounters& counters, std::uint32_t first_psn = 0);
 
   UcResponder responder;  // the one of the link's transport is used, the others rest
   RcResponder rc;
@@ -52,8 +53,8 @@ struct Datagram {
 class PacketHandler {
  public:
   /// `ports[i]` serves queue pair `base_qpn` + i; null: not of this thread.
-  PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<DtpPort*> ports,
-                ReceiverCounters& counters);
+  PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<PacketDtp*> ports,
+                PacketCounters& counters);
 
   void handle(const Datagram& datagram, ArrivalOutput& out) noexcept;
   /// True when a packet of some DTP was marked since the last call: its port says `congested`.
@@ -73,21 +74,24 @@ class PacketHandler {
   wire::IcrcPath& path_of(const Datagram& datagram) noexcept;
   void packet(std::span<std::byte> bytes, wire::Identification id, wire::IcrcPath& path, const Datagram& datagram,
               ArrivalOutput& out) noexcept;
-  void count_marks(DtpPort& port, std::byte marks, const Datagram& datagram) noexcept;
+  void count_marks(PacketDtp& port, std::byte marks, const Datagram& datagram) noexcept;
   /// What the transport's responder makes of a packet; true when it is to be delivered.
-  bool respond(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
-  bool respond_uc(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
-  bool respond_rc(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
-  bool respond_ud(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
-  void deliver(DtpPort& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc, std::int64_t now,
+  bool respond(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
+  bool respond_uc(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+                  AcceptedWrite& write) noexcept;
+  bool respond_rc(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+                  AcceptedWrite& write) noexcept;
+  bool respond_ud(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+                  AcceptedWrite& write) noexcept;
+  void deliver(PacketDtp& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc, std::int64_t now,
                ArrivalOutput& out) noexcept;
-  void decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept;
+  void decide(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
 
   Options options_;
   std::uint32_t base_qpn_;
-  std::vector<DtpPort*> ports_;
-  std::vector<DtpPort*> touched_;
-  ReceiverCounters* counters_;
+  std::vector<PacketDtp*> ports_;
+  std::vector<PacketDtp*> touched_;
+  PacketCounters* counters_;
   std::vector<KnownPath> paths_;  // by source port and address, direct mapped
   bool congested_ = false;
 };

@@ -3,7 +3,7 @@
 
 namespace rashpa::link::roce {
 
-bool PacketHandler::respond_uc(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+bool PacketHandler::respond_uc(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
                                AcceptedWrite& write) noexcept {
   switch (port.responder.receive(bth, bytes, write)) {
     case UcVerdict::accepted:
@@ -21,7 +21,7 @@ bool PacketHandler::respond_uc(DtpPort& port, const wire::Bth& bth, std::span<co
   return false;
 }
 
-bool PacketHandler::respond_rc(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+bool PacketHandler::respond_rc(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
                                AcceptedWrite& write) noexcept {
   if (Acknowledgement acknowledgement; read_acknowledgement(bth, bytes, acknowledgement)) {
     port.credit_acknowledged = acknowledgement;
@@ -51,7 +51,7 @@ bool PacketHandler::respond_rc(DtpPort& port, const wire::Bth& bth, std::span<co
   return false;
 }
 
-bool PacketHandler::respond_ud(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+bool PacketHandler::respond_ud(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
                                AcceptedWrite& write) noexcept {
   const std::uint64_t before = port.ud.gaps();
   const UdVerdict verdict = port.ud.receive(bth, bytes, write);

@@ -23,11 +23,11 @@ constexpr std::int64_t kNotificationNs = 10'000'000;
 }  // namespace
 
 std::uint64_t RoceSender::Impl::in_flight() const noexcept {
-  return rc_ ? rc_->unacknowledged_bytes() : window_.in_flight(return_.words());
+  return rc_ ? rc_->unacknowledged_bytes() : window_.in_flight(return_.words().bytes);
 }
 
 bool RoceSender::Impl::window_open(std::uint64_t bytes) const noexcept {
-  if (!rc_) return window_.open(bytes, return_.words());
+  if (!rc_) return window_.open(bytes, return_.words().bytes);
   const std::uint64_t flying = rc_->unacknowledged_bytes();
   return !windowed() || flying == 0 || flying + bytes <= config_.options.window_bytes;
 }
@@ -64,7 +64,7 @@ void RoceSender::Impl::to_batch(const Outgoing& packet, Ends ends, std::uint64_t
     if (line && !again) payload_crc_ = crc;
   }
   if (!line || again) urgent_ = true;
-  packets_.add(1);
+  counters_.packets.add(1);
 }
 
 // Hands over what RC remembers and has to send; false when there is no room for all of it now.
@@ -95,7 +95,7 @@ void RoceSender::Impl::send(Outgoing& packet, Ends ends, std::uint64_t image) no
     to_batch(packet, ends, image, false);
     window_.sent(packet.bytes);
   }
-  payload_bytes_.add(packet.bytes);
+  counters_.payload_bytes.add(packet.bytes);
 }
 
 void RoceSender::Impl::send_line(std::uint32_t bytes) noexcept {
@@ -117,7 +117,7 @@ void RoceSender::Impl::send_line(std::uint32_t bytes) noexcept {
     packet.reth = {offset, config_.destination.rkey, only ? bytes : pending_.bytes};
   }
   send(packet, last ? Ends::write : Ends::nothing, 0);
-  if (only || first) messages_.add(1);
+  if (only || first) counters_.messages.add(1);
 }
 
 // Cuts the write at hand into packets; false when there is no room for all of them now.
@@ -131,7 +131,7 @@ bool RoceSender::Impl::send_pending() noexcept {
     if (in_error()) {
       pending_active_ = false;
       ++done_;
-      send_errors_.add(1);
+      counters_.send_errors.add(1);
       break;
     }
     if (!room_for_new()) {
@@ -158,7 +158,7 @@ std::size_t RoceSender::Impl::post(std::span<const BufferDescriptor> writes) noe
       flush(PacketBatch::Flush::all);
       read_return();
       if (!window_open(write.bytes)) {
-        waits_.add(1);
+        counters_.waits.add(1);
         break;
       }
     }
@@ -178,11 +178,11 @@ std::size_t RoceSender::Impl::post(std::span<const BufferDescriptor> writes) noe
 bool RoceSender::Impl::post_event(const Event& event) noexcept {
   const bool ready = send_pending() && room_for_new();
   if (in_error()) {
-    send_errors_.add(1);
+    counters_.send_errors.add(1);
     return true;
   }
   if (!ready) {
-    waits_.add(1);
+    counters_.waits.add(1);
     return false;
   }
   constexpr auto kBytes = static_cast<std::uint32_t>(FrameRecord::kBytes);
@@ -204,7 +204,7 @@ bool RoceSender::Impl::post_event(const Event& event) noexcept {
   const auto record = injector_ ? decode_frame_record({event.record, FrameRecord::kBytes}) : std::nullopt;
   send(packet, Ends::event, record ? record->index : config_.images);
   payload_crc_ = 0;
-  messages_.add(1);
+  counters_.messages.add(1);
   return true;
 }
 
@@ -220,10 +220,10 @@ bool RoceSender::Impl::flush(PacketBatch::Flush what) noexcept {
     done_ += staged_writes_;
     staged_writes_ = 0;
   } else if (what == PacketBatch::Flush::all) {
-    waits_.add(1);
+    counters_.waits.add(1);
   }
   if (batch_.errors() != refused_) {
-    send_errors_.add(batch_.errors() - refused_);
+    counters_.send_errors.add(batch_.errors() - refused_);
     refused_ = batch_.errors();
   }
   return all;
@@ -237,7 +237,7 @@ bool RoceSender::Impl::read_return() noexcept {
   return_.take(rc_ ? &*rc_ : nullptr, now);
   const CreditWords before = std::exchange(seen_, return_.words());
   if (!rc_) {
-    window_.looked(before, seen_, return_.repeats(), now);
+    window_.looked(seen_.bytes, return_.repeats(), now);
     return seen_.bytes != before.bytes || seen_.images != before.images;
   }
   release();
@@ -251,13 +251,13 @@ void RoceSender::Impl::release() noexcept {
   });
   if (!rc_->in_error() || error_counted_) return;
   error_counted_ = true;
-  send_errors_.add(rc_->lost());
+  counters_.send_errors.add(rc_->lost());
 }
 
 void RoceSender::Impl::look_at_clock() noexcept {
   const std::int64_t now = now_ns();
   if (!rc_) {
-    if (window_.write_off(largest_message_, return_.words(), now)) window_timeouts_.add(1);
+    if (window_.write_off(largest_message_, return_.words().bytes, now)) counters_.window_timeouts.add(1);
     return;
   }
   rc_->tick(now);
@@ -331,29 +331,17 @@ std::optional<std::uint32_t> RoceSender::payload_crc32c() const noexcept {
 }
 std::uint32_t RoceSender::largest_message() const noexcept { return impl_->largest_message_; }
 
-SenderStats RoceSender::stats() const noexcept {
-  SenderStats stats{.messages = impl_->messages_.get(),
-                    .packets = impl_->packets_.get(),
-                    .payload_bytes = impl_->payload_bytes_.get(),
-                    .waits = impl_->waits_.get(),
-                    .window_timeouts = impl_->window_timeouts_.get(),
-                    .send_errors = impl_->send_errors_.get(),
-                    .cnps_received = impl_->return_.cnps()};
-  if (impl_->rc_) {
-    const RcRequester::Counts& rc = impl_->rc_->counts();
-    stats.acks = rc.acks.get();
-    stats.naks = rc.naks.get();
-    stats.rnr_naks = rc.rnr_naks.get();
-    stats.retransmitted_packets = rc.retransmitted.get();
-    stats.retransmission_timeouts = rc.timeouts.get();
-    stats.connection_errors = rc.errors.get();
-  }
-  return stats;
+Counts RoceSender::stats() const {
+  Counts counts;
+  impl_->counters_.add_to(counts);
+  counts.add("cnps_received", impl_->return_.cnps());
+  if (impl_->rc_) impl_->rc_->counts().add_to(counts);
+  return counts;
 }
 
 FaultCounts RoceSender::injected() const noexcept {
   return impl_->injector_ ? impl_->injector_->counts() : FaultCounts{};
 }
-const FateLog* RoceSender::fates() const noexcept { return impl_->injector_ ? &impl_->injector_->log() : nullptr; }
+const Fates* RoceSender::fates() const noexcept { return impl_->injector_ ? &impl_->injector_->log() : nullptr; }
 
 }  // namespace rashpa::link::roce

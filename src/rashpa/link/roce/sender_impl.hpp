@@ -4,7 +4,6 @@
 #include "rashpa/link/roce/credits/return_path.hpp"
 #include "rashpa/link/roce/faults/fault_injector.hpp"
 #include "rashpa/link/roce/sender.hpp"
-#include "rashpa/link/roce/sender_window.hpp"
 #include "rashpa/link/roce/sockets/packet_batch.hpp"
 #include "rashpa/link/roce/sockets/source_socket.hpp"
 
@@ -67,7 +66,7 @@ class RoceSender::Impl {
   std::int64_t last_look_ns_ = 0;  // for notifications, when nothing else can come
   bool error_counted_ = false;
   std::uint64_t refused_ = 0;  // datagrams, at the last look
-  Counter messages_, packets_, payload_bytes_, waits_, window_timeouts_, send_errors_;
+  SenderCounters counters_;
 };
 
 }  // namespace rashpa::link::roce

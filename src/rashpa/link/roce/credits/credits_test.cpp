@@ -108,7 +108,7 @@ TEST(Credits, lost_bytes_leave_the_window_when_the_receiver_repeats_itself) {
     sender.poll(500);
   }
   EXPECT_EQ(taken, writes.size());
-  EXPECT_EQ(sender.stats().window_timeouts, 2U);
+  EXPECT_EQ(sender.stats()["window_timeouts"], 2U);
   receiver.stop();
 }
 
@@ -157,7 +157,7 @@ TEST(Credits, a_silent_receiver_stalls_the_window_only_for_its_timeout) {
   done += sender.poll(0);
   EXPECT_EQ(taken, writes.size());
   EXPECT_EQ(done, writes.size());
-  EXPECT_EQ(sender.stats().window_timeouts, 2U);
+  EXPECT_EQ(sender.stats()["window_timeouts"], 2U);
 }
 
 }  // namespace

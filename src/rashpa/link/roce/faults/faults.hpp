@@ -8,27 +8,9 @@
 
 #include "rashpa/core/books.hpp"
 #include "rashpa/core/random_words.hpp"
-#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/faults.hpp"
 
 namespace rashpa::link::roce {
-
-/// Probabilities per packet; a packet suffers at most one fault, so their sum must not exceed 1.
-struct FaultConfig {
-  std::uint64_t seed = 0;  ///< the same seed and DTP id give the same faults
-  double drop = 0;         ///< never sent
-  double duplicate = 0;    ///< sent twice, one right after the other
-  double reorder = 0;      ///< sent after 1 … 4 later packets of the DTP, never past the next event
-  double corrupt = 0;      ///< one bit flipped after the ICRC was made: where an ICRC check modulo id must find it, or
-                           ///< with `icrc = "off"` in lines or record, where their CRC32C must
-};
-
-/// How often each kind was injected.
-struct FaultCounts {
-  std::uint64_t drop = 0;
-  std::uint64_t duplicate = 0;
-  std::uint64_t reorder = 0;
-  std::uint64_t corrupt = 0;
-};
 
 enum class Fault : std::uint8_t { none, drop, duplicate, reorder, corrupt };
 
@@ -53,7 +35,7 @@ class FaultDice {
 /// Predicts the fate of each image from the packets that really leave, with its own model of the responder's rules. It
 /// shares no code with the receiver: a mistake in one of them shows as a difference of their books. Written by the
 /// DTP's thread alone.
-class FateLog {
+class FateLog final : public Fates {
  public:
   FateLog(std::uint64_t images, std::uint64_t packets_per_image);
 
@@ -72,9 +54,8 @@ class FateLog {
     if (index < images_) fates_[index].store(Completeness::complete, std::memory_order_relaxed);
   }
 
-  [[nodiscard]] std::uint64_t images() const noexcept { return images_; }
-  /// Any thread. `open` while the image has not been sent.
-  [[nodiscard]] Completeness fate(std::uint64_t index) const noexcept {
+  [[nodiscard]] std::uint64_t images() const noexcept override { return images_; }
+  [[nodiscard]] Completeness fate(std::uint64_t index) const noexcept override {
     return fates_[index].load(std::memory_order_relaxed);
   }
 

@@ -29,7 +29,7 @@ bool of_another_vlan(const msghdr& header) noexcept {
   return false;
 }
 
-FrameIntake::FrameIntake(const PacketSocket& socket, const Options& options, ReceiverCounters& counters)
+FrameIntake::FrameIntake(const PacketSocket& socket, const Options& options, PacketCounters& counters)
     : socket_(&socket),
       framing_(options.framing),
       counters_(&counters),

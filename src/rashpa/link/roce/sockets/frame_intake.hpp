@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rashpa/link/counters.hpp"
+#include "rashpa/link/roce/packet_counters.hpp"
 #include "rashpa/link/roce/sockets/intake.hpp"
 #include "rashpa/link/roce/sockets/packet_socket.hpp"
 #include "rashpa/wire/frame_parser.hpp"
@@ -16,7 +17,7 @@ class FrameIntake final : public Intake {
  public:
   /// `socket` outlives the intake. v2: frames with a virtio_net_hdr, merged ones among them; v1: without. Frames that
   /// are no packets are counted in `counters` as malformed.
-  FrameIntake(const PacketSocket& socket, const Options& options, ReceiverCounters& counters);
+  FrameIntake(const PacketSocket& socket, const Options& options, PacketCounters& counters);
 
   [[nodiscard]] int fd() const noexcept override { return socket_->fd(); }
   std::span<Datagram> receive(bool& drained) noexcept override;
@@ -29,7 +30,7 @@ class FrameIntake final : public Intake {
 
   const PacketSocket* socket_;
   Framing framing_;
-  ReceiverCounters* counters_;
+  PacketCounters* counters_;
   std::size_t most_;   // messages there is room for
   std::size_t batch_;  // messages that are asked for: few when they are long
   std::size_t buffer_bytes_;

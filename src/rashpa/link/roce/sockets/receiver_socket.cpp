@@ -19,7 +19,7 @@ void check_mtu(const Interface& interface, const Options& options) {
 }  // namespace
 
 ReceiverSocket::ReceiverSocket(const ReceiverConfig& config, std::uint32_t number, const QpnShare& share,
-                               ReceiverCounters& counters)
+                               PacketCounters& counters)
     : framing_(config.options.framing) {
   const Options& options = config.options;
   if (framing_ == Framing::v1) {

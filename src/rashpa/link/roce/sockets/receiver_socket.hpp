@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 
+#include "rashpa/link/roce/packet_counters.hpp"
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/roce/sockets/frame_intake.hpp"
 #include "rashpa/link/roce/sockets/packet_socket.hpp"
@@ -14,7 +15,7 @@ namespace rashpa::link::roce {
 class ReceiverSocket {
  public:
   /// `share`: the thread's queue pairs. Throws ConfigError or ResourceError.
-  ReceiverSocket(const ReceiverConfig& config, std::uint32_t number, const QpnShare& share, ReceiverCounters& counters);
+  ReceiverSocket(const ReceiverConfig& config, std::uint32_t number, const QpnShare& share, PacketCounters& counters);
   ReceiverSocket(const ReceiverSocket&) = delete;
   ReceiverSocket& operator=(const ReceiverSocket&) = delete;
 

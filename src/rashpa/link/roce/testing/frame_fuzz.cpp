@@ -57,20 +57,20 @@ void fuzz_frame(std::span<std::byte> bytes, const Options& options) {
   check(frame.transport.data() + frame.transport.size() <= bytes.data() + bytes.size());
   check(frame.segment == 0 || frame.segment >= 16);
   constexpr std::uint32_t kQpn = 16;
-  const DestinationDtp dtp = testing::small_dtp(0, 8, 4, 384, 2);
+  const ReceiverDtp dtp = testing::small_dtp(0, 8, 4, 384, 2);
   std::vector<std::byte> region(testing::end_of(dtp));
-  ReceiverCounters counters;
-  DtpPort port(dtp, 0, options, 0, region, NotFree::late, counters);
+  PacketCounters counters;
+  PacketDtp port(dtp, 0, options, 0, region, NotFree::late, counters);
   PacketHandler handler(options, kQpn, {&port}, counters);
   Discard out;
   handler.handle(
       {frame.transport, frame.segment, &frame.source, &frame.destination, 1, frame.identification, frame.congestion},
       out);
-  ReceiverStats stats;
+  Counts stats;
   counters.add_to(stats);
   const std::size_t segment = frame.segment == 0 ? frame.transport.size() : frame.segment;
-  check(stats.packets == (frame.transport.size() + segment - 1) / segment);
-  check(stats.icrc_modulo_id == 0);
+  check(stats["packets"] == (frame.transport.size() + segment - 1) / segment);
+  check(stats["icrc_modulo_id"] == 0);
 }
 
 }  // namespace

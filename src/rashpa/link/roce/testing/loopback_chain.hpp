@@ -22,7 +22,7 @@ struct ChainConfig {
   std::string address = "127.0.0.1";
   Options options{};
   Flow flow = Flow::credits;
-  std::vector<DestinationDtp> dtps;
+  std::vector<ReceiverDtp> dtps;
   std::optional<FaultConfig> faults{};
   std::uint32_t threads = 1;
   Poll poll = Poll::event;
@@ -138,7 +138,7 @@ class Chain {
     }
   }
   void check_pixels(const Arrival& arrival) {
-    const DestinationDtp& dtp = setup_.dtps[arrival.dtp];
+    const ReceiverDtp& dtp = setup_.dtps[arrival.dtp];
     const Placement& p = dtp.placement;
     std::uint32_t crc = 0;
     for (std::uint32_t line = 0; line < p.lines; ++line) {

@@ -75,10 +75,10 @@ void fuzz_receiver(std::span<const std::byte> bytes, unsigned options, Transport
   link.pmtu = 256;
   link.icrc = (options & 1U) != 0 ? IcrcMode::modulo_id : IcrcMode::off;
   link.packetisation = (options & 2U) != 0 ? Packetisation::first_middle_last : Packetisation::only;
-  const DestinationDtp dtp = testing::small_dtp(0, 8, 4, 384, 2, (options & 4U) != 0 ? 0 : 16);
+  const ReceiverDtp dtp = testing::small_dtp(0, 8, 4, 384, 2, (options & 4U) != 0 ? 0 : 16);
   std::vector<std::byte> region(testing::end_of(dtp));
-  ReceiverCounters counters;
-  DtpPort port(dtp, 0, link, 0, region, (options & 8U) != 0 ? NotFree::overrun : NotFree::late, counters);
+  PacketCounters counters;
+  PacketDtp port(dtp, 0, link, 0, region, (options & 8U) != 0 ? NotFree::overrun : NotFree::late, counters);
   PacketHandler handler(link, kQpn, {&port}, counters);
   Discard out;
   const wire::Address from("127.0.0.1", 1);

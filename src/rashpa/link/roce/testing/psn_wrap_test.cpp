@@ -98,7 +98,7 @@ class PsnWrap : public ::testing::TestWithParam<Case> {
   std::vector<std::byte> payload_;
   std::vector<std::byte> record_;
   Options options_;
-  DestinationDtp dtp_;
+  ReceiverDtp dtp_;
   std::uint32_t source_qpn_ = 0;
 };
 
@@ -118,8 +118,8 @@ TEST_P(PsnWrap, what_the_codec_writes_is_taken) {
   const wire::Address from("127.0.0.1", 5000);
   const wire::Address to("127.0.0.1", 6000);
   std::vector<std::byte> region(testing::end_of(dtp_));
-  ReceiverCounters counters;
-  DtpPort port(dtp_, 0, options_, kKey, region, NotFree::late, counters, kFirstPsn);
+  PacketCounters counters;
+  PacketDtp port(dtp_, 0, options_, kKey, region, NotFree::late, counters, kFirstPsn);
   PacketHandler handler(options_, kQpn, {&port}, counters);
   Keep out;
   for (const wire::Packet& made : expected(from, to)) {

@@ -78,10 +78,15 @@ class RcRequester {
   /// Packets that were still unacknowledged when the queue pair came in error.
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
 
-  struct Counts {
-    Counter acks, naks, rnr_naks, retransmitted, timeouts, errors;
+  struct Counters : CounterList {
+    NamedCounter acks{*this, "acks"};                            ///< taken
+    NamedCounter naks{*this, "naks"};                            ///< negative ones: gaps, or refusals
+    NamedCounter rnr_naks{*this, "rnr_naks"};                    ///< times the receiver had no receive posted
+    NamedCounter retransmitted{*this, "retransmitted_packets"};  ///< counted in `packets`, too
+    NamedCounter timeouts{*this, "retransmission_timeouts"};     ///< times nothing was heard for too long
+    NamedCounter errors{*this, "connection_errors"};             ///< 1: given up, nothing is sent any more
   };
-  [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
+  [[nodiscard]] const Counters& counts() const noexcept { return counts_; }
 
  private:
   static constexpr std::uint64_t kNothing = ~std::uint64_t{0};
@@ -122,7 +127,7 @@ class RcRequester {
   bool in_error_ = false;
   std::uint64_t lost_ = 0;
   std::uint64_t lost_from_ = kNothing;  // packets from here on were never acknowledged
-  Counts counts_;
+  Counters counts_;
 };
 
 template <typename EventDone>
