@@ -102,6 +102,11 @@ inline void store_bth(std::byte* at, std::uint8_t opcode, std::uint32_t pad, std
   store_be<std::uint32_t>(at + 8, (psn & kPsnMask) | (ack_request ? 0x80000000U : 0U));
 }
 
+/// Another sequence number for a header that is there.
+inline void store_psn(std::byte* at, std::uint32_t psn) noexcept {
+  store_be<std::uint32_t>(at + 8, (load_be<std::uint32_t>(at + 8) & ~kPsnMask) | (psn & kPsnMask));
+}
+
 struct Reth {
   std::uint64_t address = 0;
   std::uint32_t key = 0;

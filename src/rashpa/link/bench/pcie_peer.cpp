@@ -40,7 +40,7 @@ Result run_pcie(const Load& load, Verify verify) {
   Doorbell bell;
   pcie::ReceiverConfig config;
   config.region_file = region.shared_file();
-  config.verify = verify;
+  config.options.verify = verify;
   config.poll = Poll::spin;
   config.first_processor = load.destination_processor;
   pcie::PcieReceiver receiver(config, region.bytes(), {dtp}, queues, bell);

@@ -30,12 +30,14 @@ void Answers::send(const std::vector<PacketDtp*>& ports, const ReceiverSocket& s
   count_ = 0;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (ports[i] == nullptr || !writers_[i]) continue;
-    if (const auto nak = ports[i]->rc.take_nak()) {
+    RcResponder* const responder = ports[i]->rc();
+    if (responder == nullptr) continue;
+    if (const auto nak = responder->take_nak()) {
       const bool not_ready = (nak->syndrome & syndrome::kind) == syndrome::receiver_not_ready;
       (not_ready ? counters.rnr_naks : counters.naks).add(1);
       add(*writers_[i], *nak, socket);
     }
-    if (const auto acknowledgement = ports[i]->rc.take_acknowledgement()) {
+    if (const auto acknowledgement = responder->take_acknowledgement()) {
       counters.acks.add(1);
       add(*writers_[i], *acknowledgement, socket);
     }

@@ -19,21 +19,27 @@ std::uint32_t unit_of(const ReceiverDtp& dtp, const Options& options) noexcept {
   if (dtp.placement.line_bytes == 0) return 1;
   return line_map_unit(dtp.placement, options);
 }
+
+std::variant<UcResponder, RcResponder, UdResponder> responder_of(const Options& options, std::uint32_t rkey,
+                                                                 std::uint64_t region_bytes, std::uint32_t first_psn) {
+  switch (options.transport) {
+    case Transport::uc:
+      break;
+    case Transport::rc:
+      return RcResponder(options.pmtu, rkey, region_bytes, first_psn, kReceiverNotReady);
+    case Transport::ud:
+      return UdResponder(options.pmtu, rkey, region_bytes);
+  }
+  return UcResponder(options.pmtu, rkey, region_bytes);
+}
+
 }  // namespace
 
 PacketDtp::PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
                      std::span<std::byte> region, NotFree not_free, PacketCounters& counters, std::uint32_t first_psn)
-    : responder(options.pmtu, rkey, region.size()),
-      rc(options.pmtu, rkey, region.size(), first_psn, kReceiverNotReady),
-      ud(options.pmtu, rkey, region.size()),
+    : responder(responder_of(options, rkey, region.size(), first_psn)),
       assembly(dtp, list_index, unit_of(dtp, options), region, not_free, counters,
                options.icrc == IcrcMode::off ? Sight::unchecked_packets : Sight::packets) {}
-
-PacketHandler::PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<PacketDtp*> ports,
-                             PacketCounters& counters)
-    : options_(options), base_qpn_(base_qpn), ports_(std::move(ports)), counters_(&counters), paths_(kPaths) {
-  touched_.reserve(ports_.size());
-}
 
 wire::IcrcPath& PacketHandler::path_of(const Datagram& datagram) noexcept {
   // With v1 there are no ports: sources differ in the end of their GID.
@@ -46,21 +52,7 @@ wire::IcrcPath& PacketHandler::path_of(const Datagram& datagram) noexcept {
   return known.path;
 }
 
-void PacketHandler::handle(const Datagram& datagram, ArrivalOutput& out) noexcept {
-  wire::IcrcPath& path = path_of(datagram);
-  const std::size_t segment = datagram.segment == 0 ? datagram.bytes.size() : datagram.segment;
-  wire::Identification id{datagram.identification.value_or(0), datagram.identification
-                                                                   ? wire::Identification::Is::seen
-                                                                   : wire::Identification::Is::expected};
-  std::size_t at = 0;
-  do {
-    const std::size_t size = std::min(segment, datagram.bytes.size() - at);
-    packet(datagram.bytes.subspan(at, size), id, path, datagram, out);
-    at += size;
-    ++id.value;
-  } while (at < datagram.bytes.size());
-}
-
+template <typename Responder>
 void PacketHandler::packet(std::span<std::byte> bytes, wire::Identification id, wire::IcrcPath& path,
                            const Datagram& datagram, ArrivalOutput& out) noexcept {
   counters_->packets.add(1);
@@ -97,7 +89,7 @@ void PacketHandler::packet(std::span<std::byte> bytes, wire::Identification id, 
   constexpr std::byte kMarks{kFecn | kBecn};
   if (datagram.congestion || (bytes[4] & kMarks) != std::byte{0}) count_marks(port, bytes[4] & kMarks, datagram);
   AcceptedWrite write;
-  const bool accepted = respond(port, bth, bytes, write);
+  const bool accepted = respond(*std::get_if<Responder>(&port.responder), port, bth, bytes, write);
   // What was dropped by the responder has left the network, too: RETH and immediate are counted with it, which does no
   // harm.
   port.received_bytes += accepted ? write.payload.size() : bytes.size() - wire::kBth - wire::kIcrc;
@@ -106,17 +98,42 @@ void PacketHandler::packet(std::span<std::byte> bytes, wire::Identification id, 
   }
 }
 
-bool PacketHandler::respond(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
-                            AcceptedWrite& write) noexcept {
-  switch (options_.transport) {
+template <typename Responder>
+void PacketHandler::handle_by(const Datagram& datagram, ArrivalOutput& out) noexcept {
+  wire::IcrcPath& path = path_of(datagram);
+  const std::size_t segment = datagram.segment == 0 ? datagram.bytes.size() : datagram.segment;
+  wire::Identification id{datagram.identification.value_or(0), datagram.identification
+                                                                   ? wire::Identification::Is::seen
+                                                                   : wire::Identification::Is::expected};
+  std::size_t at = 0;
+  do {
+    const std::size_t size = std::min(segment, datagram.bytes.size() - at);
+    packet<Responder>(datagram.bytes.subspan(at, size), id, path, datagram, out);
+    at += size;
+    ++id.value;
+  } while (at < datagram.bytes.size());
+}
+
+PacketHandler::PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<PacketDtp*> ports,
+                             PacketCounters& counters)
+    : options_(options),
+      handle_(nullptr),
+      base_qpn_(base_qpn),
+      ports_(std::move(ports)),
+      counters_(&counters),
+      paths_(kPaths) {
+  switch (options.transport) {
     case Transport::uc:
-      return respond_uc(port, bth, bytes, write);
+      handle_ = &PacketHandler::handle_by<UcResponder>;
+      break;
     case Transport::rc:
-      return respond_rc(port, bth, bytes, write);
+      handle_ = &PacketHandler::handle_by<RcResponder>;
+      break;
     case Transport::ud:
-      return respond_ud(port, bth, bytes, write);
+      handle_ = &PacketHandler::handle_by<UdResponder>;
+      break;
   }
-  return false;
+  touched_.reserve(ports_.size());
 }
 
 void PacketHandler::count_marks(PacketDtp& port, std::byte marks, const Datagram& datagram) noexcept {

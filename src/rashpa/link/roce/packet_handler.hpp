@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "rashpa/link/assembly.hpp"
@@ -25,10 +26,12 @@ struct PacketDtp : Told {
   PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
             std::span<std::byte> region, NotFree not_free, PacketCounters& counters, std::uint32_t first_psn = 0);
 
-  UcResponder responder;  // the one of the link's transport is used, the others rest
-  RcResponder rc;
-  UdResponder ud;
-  std::optional<Acknowledgement> credit_acknowledged;  // RC: the latest that came, for who writes credits
+  /// RC: null with other transports.
+  [[nodiscard]] RcResponder* rc() noexcept { return std::get_if<RcResponder>(&responder); }
+  [[nodiscard]] UdResponder* ud() noexcept { return std::get_if<UdResponder>(&responder); }
+
+  std::variant<UcResponder, RcResponder, UdResponder> responder;  // of the link's transport
+  std::optional<Acknowledgement> credit_acknowledged;             // RC: the latest that came, for who writes credits
   Assembly assembly;
   Target target;                    // of the open message
   std::uint64_t target_offset = 0;  // destination offset of its first byte
@@ -56,7 +59,7 @@ class PacketHandler {
   PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<PacketDtp*> ports,
                 PacketCounters& counters);
 
-  void handle(const Datagram& datagram, ArrivalOutput& out) noexcept;
+  void handle(const Datagram& datagram, ArrivalOutput& out) noexcept { (this->*handle_)(datagram, out); }
   /// True when a packet of some DTP was marked since the last call: its port says `congested`.
   [[nodiscard]] bool take_congestion() noexcept { return std::exchange(congested_, false); }
   /// Decides on every DTP; to be called regularly, also when no packets come.
@@ -72,22 +75,25 @@ class PacketHandler {
     wire::IcrcPath path;
   };
   wire::IcrcPath& path_of(const Datagram& datagram) noexcept;
+  template <typename Responder>
   void packet(std::span<std::byte> bytes, wire::Identification id, wire::IcrcPath& path, const Datagram& datagram,
               ArrivalOutput& out) noexcept;
   void count_marks(PacketDtp& port, std::byte marks, const Datagram& datagram) noexcept;
+  template <typename Responder>
+  void handle_by(const Datagram& datagram, ArrivalOutput& out) noexcept;
   /// What the transport's responder makes of a packet; true when it is to be delivered.
-  bool respond(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
-  bool respond_uc(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
-                  AcceptedWrite& write) noexcept;
-  bool respond_rc(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
-                  AcceptedWrite& write) noexcept;
-  bool respond_ud(PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
-                  AcceptedWrite& write) noexcept;
+  bool respond(UcResponder& responder, PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+               AcceptedWrite& write) noexcept;
+  bool respond(RcResponder& responder, PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+               AcceptedWrite& write) noexcept;
+  bool respond(UdResponder& responder, PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+               AcceptedWrite& write) noexcept;
   void deliver(PacketDtp& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc, std::int64_t now,
                ArrivalOutput& out) noexcept;
   void decide(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
 
   Options options_;
+  void (PacketHandler::*handle_)(const Datagram&, ArrivalOutput&) noexcept;  // of the transport
   std::uint32_t base_qpn_;
   std::vector<PacketDtp*> ports_;
   std::vector<PacketDtp*> touched_;

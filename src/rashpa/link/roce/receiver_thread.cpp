@@ -53,7 +53,7 @@ void ReceiverThread::connect(std::uint32_t index, const Endpoint& source) {
   const wire::Address from = socket_.answer_from(to);
   ports_[index]->source_known = true;
   ports_[index]->source_ip = to.ip();
-  ports_[index]->ud.connect(source.qpn);
+  if (UdResponder* ud = ports_[index]->ud()) ud->connect(source.qpn);
   const Transport transport = config_.options.transport;
   const Framing framing = config_.options.framing;
   if (transport == Transport::rc) answers_.connect(index, from, to, source.qpn, framing);

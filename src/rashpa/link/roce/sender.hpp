@@ -12,6 +12,7 @@
 namespace rashpa::link::roce {
 
 class CreditListener;
+class PacketSender;
 
 struct SenderConfig {
   /// Of the source socket; a wildcard address picks the one that routes to the destination. v1: the interface's GID
@@ -65,8 +66,7 @@ class RoceSender final : public Sender {
   [[nodiscard]] const Fates* fates() const noexcept override;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<PacketSender> packets_;
 };
 
 }  // namespace rashpa::link::roce

@@ -14,43 +14,45 @@ namespace {
 constexpr std::uint32_t kCreditPmtu = 256;  // far more than a credit has
 }  // namespace
 
+// All but the sequence number, the words and the ICRC stays as it is made here.
 CreditWriter::CreditWriter(const wire::Address& local, const wire::Address& to, const Endpoint& source, Framing framing,
                            Transport transport, std::uint32_t qpn)
-    : transport_(transport), qpn_(qpn), source_(source), to_(to), path_(local, to, framing) {
-  if (framing == Framing::v2) return;
-  const std::size_t extended = transport == Transport::ud ? wire::kDeth + wire::LineHeader::kBytes : wire::kReth;
-  wire::FrameHeader(local, to, wire::FrameHeader::Ecn::none)
-      .write(packet_.data(), wire::kBth + extended + sizeof(CreditWords) + wire::kIcrc);
-  front_ = wire::FrameHeader::kBytes;
+    : acknowledged_(transport == Transport::rc), to_(to), path_(local, to, framing) {
+  const bool ud = transport == Transport::ud;
+  const std::size_t headers = wire::kBth + (ud ? wire::kDeth + wire::LineHeader::kBytes : wire::kReth);
+  const std::size_t packet = headers + sizeof(CreditWords) + wire::kIcrc;
+  if (framing == Framing::v1) {
+    wire::FrameHeader(local, to, wire::FrameHeader::Ecn::none).write(packet_.data(), packet);
+    front_ = wire::FrameHeader::kBytes;
+  }
+  words_at_ = front_ + headers;
+  bytes_ = front_ + packet;
+  std::byte* const start = packet_.data() + front_;
+  std::byte* const extended = start + wire::kBth;
+  if (ud) {
+    wire::store_bth(start, wire::ud_send_only, 0, source.qpn, 0);
+    wire::store_deth(extended, {qkey_of(source.rkey), qpn});
+    wire::store_line_header(extended + wire::kDeth,
+                            {source.credit_offset, sizeof(CreditWords), wire::LineHeader::credit});
+  } else {
+    constexpr std::uint8_t kUcOpcode = wire::write_only;
+    const std::uint8_t opcode = acknowledged_ ? wire::as_rc(kUcOpcode) : kUcOpcode;
+    wire::store_bth(start, opcode, 0, source.qpn, 0, acknowledged_);
+    wire::store_reth(extended, {source.credit_offset, source.rkey, sizeof(CreditWords)});
+  }
 }
 
 std::span<const std::byte> CreditWriter::packet(const CreditWords& words) noexcept {
   std::byte* const start = packet_.data() + front_;
-  std::byte* at = start + wire::kBth;
-  if (transport_ == Transport::ud) {
-    wire::store_bth(start, wire::ud_send_only, 0, source_.qpn, psn_);
-    wire::store_deth(at, {qkey_of(source_.rkey), qpn_});
-    at += wire::kDeth;
-    wire::store_line_header(at, {source_.credit_offset, sizeof words, wire::LineHeader::credit});
-    at += wire::LineHeader::kBytes;
-  } else {
-    const bool rc = transport_ == Transport::rc;
-    constexpr std::uint8_t kUcOpcode = wire::write_only;
-    const std::uint8_t opcode = rc ? wire::as_rc(kUcOpcode) : kUcOpcode;
-    wire::store_bth(start, opcode, 0, source_.qpn, psn_, rc);
-    wire::store_reth(at, {source_.credit_offset, source_.rkey, sizeof words});
-    at += wire::kReth;
-  }
-  std::memcpy(at, &words, sizeof words);
-  at += sizeof words;
-  const auto covered = static_cast<std::size_t>(at - start);
-  const std::size_t transport_bytes = covered + wire::kIcrc;
-  bytes_ = front_ + transport_bytes;
+  wire::store_psn(start, psn_);
+  std::memcpy(packet_.data() + words_at_, &words, sizeof words);
+  const std::size_t transport_bytes = bytes_ - front_;
+  const std::size_t covered = transport_bytes - wire::kIcrc;
   start[4] = std::byte{0xFF};
   const std::uint32_t icrc = crc32({start, covered}, path_.start(transport_bytes, 0));
   start[4] = std::byte{0};
-  std::memcpy(at, &icrc, sizeof icrc);
-  unacknowledged_ = transport_ == Transport::rc;
+  std::memcpy(start + covered, &icrc, sizeof icrc);
+  unacknowledged_ = acknowledged_;
   if (!unacknowledged_) psn_ = (psn_ + 1) & wire::kPsnMask;
   return again();
 }
@@ -70,24 +72,26 @@ CreditReader::CreditReader(const Endpoint& self, const wire::Address& receiver, 
       local_(local),
       port_(port),
       framing_(framing),
-      transport_(transport),
+      accept_(transport == Transport::uc   ? &CreditReader::accept_uc
+              : transport == Transport::rc ? &CreditReader::accept_rc
+                                           : &CreditReader::accept_ud),
+      acknowledges_(transport == Transport::rc),
       path_(receiver, local, framing),
       rc_(kCreditPmtu, self.rkey, self.credit_offset + sizeof words_, 0, 0),
       ud_(kCreditPmtu, self.rkey, self.credit_offset + sizeof words_, wire::LineHeader::credit) {}
 
-bool CreditReader::accept(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept {
-  switch (transport_) {
-    case Transport::uc: {
-      // One packet is one message here, so that a fresh responder knows all that matters.
-      UcResponder responder(kCreditPmtu, self_.rkey, self_.credit_offset + sizeof words_);
-      return bth.opcode == wire::write_only && responder.receive(bth, packet, write) == UcVerdict::accepted;
-    }
-    case Transport::rc:
-      return rc_.receive(bth, packet, write) == RcVerdict::accepted && bth.opcode == wire::as_rc(wire::write_only);
-    case Transport::ud:
-      return ud_.receive(bth, packet, write) == UdVerdict::accepted && !write.has_immediate;
-  }
-  return false;
+bool CreditReader::accept_uc(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept {
+  // One packet is one message here, so that a fresh responder knows all that matters.
+  UcResponder responder(kCreditPmtu, self_.rkey, self_.credit_offset + sizeof words_);
+  return bth.opcode == wire::write_only && responder.receive(bth, packet, write) == UcVerdict::accepted;
+}
+
+bool CreditReader::accept_rc(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept {
+  return rc_.receive(bth, packet, write) == RcVerdict::accepted && bth.opcode == wire::as_rc(wire::write_only);
+}
+
+bool CreditReader::accept_ud(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept {
+  return ud_.receive(bth, packet, write) == UdVerdict::accepted && !write.has_immediate;
 }
 
 std::optional<Acknowledgement> CreditReader::take_answer() noexcept {
@@ -109,9 +113,9 @@ CreditReader::Taken CreditReader::take(std::span<std::byte> packet, const wire::
     cnps_.add(1);
     return Taken::nothing;
   }
-  if (transport_ == Transport::rc && read_acknowledgement(bth, packet, acknowledgement_)) return Taken::acknowledgement;
+  if (acknowledges_ && read_acknowledgement(bth, packet, acknowledgement_)) return Taken::acknowledgement;
   AcceptedWrite write;
-  if (!accept(bth, packet, write)) return Taken::nothing;
+  if (!(this->*accept_)(bth, packet, write)) return Taken::nothing;
   const bool whole = write.offset == self_.credit_offset &&
                      (write.payload.size() == sizeof words_ || write.payload.size() == sizeof words_.images);
   if (!whole) return Taken::nothing;

@@ -47,15 +47,14 @@ class CreditWriter {
   [[nodiscard]] const wire::Address& to() const noexcept { return to_; }
 
  private:
-  Transport transport_;
-  std::uint32_t qpn_;
-  Endpoint source_;
+  bool acknowledged_;  // RC
   wire::Address to_;
   wire::IcrcPath path_;
   std::uint32_t psn_ = 0;
   bool unacknowledged_ = false;
-  std::size_t bytes_ = 0;
   std::size_t front_ = 0;  // bytes of Ethernet header and GRH
+  std::size_t words_at_;   // in the packet, behind its headers
+  std::size_t bytes_;
   std::array<std::byte, wire::FrameHeader::kBytes + kPacket> packet_{};
 };
 
@@ -86,7 +85,11 @@ class CreditReader {
   [[nodiscard]] std::uint64_t cnps() const noexcept { return cnps_.get(); }
 
  private:
-  bool accept(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;
+  /// What the transport accepts; chosen in the constructor.
+  using Accept = bool (CreditReader::*)(const wire::Bth&, std::span<const std::byte>, AcceptedWrite&) noexcept;
+  bool accept_uc(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;
+  bool accept_rc(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;
+  bool accept_ud(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;
 
   std::uint64_t repeats_ = 0;
   Counter cnps_;
@@ -95,7 +98,8 @@ class CreditReader {
   wire::Address local_;
   Port port_;
   Framing framing_;
-  Transport transport_;
+  Accept accept_;
+  bool acknowledges_;  // RC
   wire::IcrcPath path_;
   CreditWords words_;
   RcResponder rc_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
 
 namespace rashpa::link::roce {
@@ -55,7 +56,11 @@ int FaultInjector::take_copy(Item& item, Copy use) noexcept {
   return static_cast<int>(index);
 }
 
-void FaultInjector::line(const Outgoing& packet) noexcept { inject({packet, false, lines_++}, dice_.draw()); }
+std::uint32_t FaultInjector::line(const Outgoing& packet, std::uint32_t crc) noexcept {
+  crc = crc32c({packet.payload, packet.bytes}, crc);
+  inject({packet, false, lines_++}, dice_.draw());
+  return crc;
+}
 
 void FaultInjector::event(const Outgoing& packet, std::uint64_t index) noexcept {
   release_held();

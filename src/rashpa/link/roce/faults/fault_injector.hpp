@@ -9,8 +9,9 @@
 
 namespace rashpa::link::roce {
 
-/// Stands between a sender and its batch: drops, doubles, delays and damages packets, and tells the log what really
-/// leaves. Packets without a fault join the same datagrams as ever. Takes all memory in the constructor.
+/// An outlet (outlet.hpp) that stands between a sender and its batch: drops, doubles, delays and damages packets, and
+/// tells the log what really leaves. Packets without a fault join the same datagrams as ever. Takes all memory in the
+/// constructor.
 ///
 /// With RC every transmission may be hit, repetitions included, and the link repairs it: the log then says `complete`
 /// for every image whose event was acknowledged, which without a broken connection is every image. The counts stay what
@@ -21,9 +22,12 @@ class FaultInjector {
   FaultInjector(const FaultConfig& config, std::uint32_t dtp, std::uint64_t images, std::uint64_t payload_bytes,
                 const Options& options, PacketBatch& batch);
 
+  static constexpr bool kNamesImages = true;  ///< event() needs to know which image it is about
+
   /// One more packet may be given: the batch and the copies have room for the worst that can follow from it.
   [[nodiscard]] bool ready() const noexcept;
-  void line(const Outgoing& packet) noexcept;
+  /// Returns the CRC32C of its payload, as it was given, behind bytes of CRC32C `crc`.
+  std::uint32_t line(const Outgoing& packet, std::uint32_t crc = 0) noexcept;
   /// The event of image `index`; all lines given before belong to that image.
   void event(const Outgoing& packet, std::uint64_t index) noexcept;
   /// RC: the event of image `index` was acknowledged.
@@ -37,6 +41,7 @@ class FaultInjector {
   [[nodiscard]] FaultCounts counts() const noexcept {
     return {dropped_.get(), duplicated_.get(), reordered_.get(), corrupted_.get()};
   }
+  [[nodiscard]] const Fates* fates() const noexcept { return &log_; }
   [[nodiscard]] const FateLog& log() const noexcept { return log_; }
 
  private:

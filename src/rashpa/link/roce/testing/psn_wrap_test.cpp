@@ -131,7 +131,7 @@ TEST_P(PsnWrap, what_the_codec_writes_is_taken) {
   EXPECT_TRUE(std::equal(payload_.begin(), payload_.end(),
                          region.begin() + static_cast<std::ptrdiff_t>(dtp_.placement.image_offset(0))));
   if (rc()) {
-    EXPECT_EQ(port.rc.take_acknowledgement(), (Acknowledgement{2, 0x1F, 2}));
+    EXPECT_EQ(port.rc()->take_acknowledgement(), (Acknowledgement{2, 0x1F, 2}));
   }
 }
 

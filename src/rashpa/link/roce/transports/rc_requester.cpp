@@ -9,10 +9,26 @@ namespace {
 constexpr std::int64_t kTimeoutUnitNs = 4096;
 constexpr std::uint8_t kLongestTimeout = 31;
 constexpr std::uint8_t kForEver = 7;
+// At least so often an acknowledgement is asked for, in packets, and so many times in a window.
+constexpr std::uint32_t kAskEvery = 32;
+constexpr std::uint32_t kAsksPerWindow = 4;
+
+std::uint32_t ask_every(const RcRequester::Peer& peer) noexcept {
+  if (peer.window_bytes == 0) return kAskEvery;
+  const std::uint64_t part = peer.window_bytes / peer.pmtu / kAsksPerWindow;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(part, 1, kAskEvery));
+}
+
 }  // namespace
 
-RcRequester::RcRequester(std::uint32_t first_psn, const RcTimers& timers)
-    : first_psn_(first_psn & wire::kPsnMask), timers_(timers), entries_(kPackets), records_(kEvents) {
+RcRequester::RcRequester(std::uint32_t first_psn, const RcTimers& timers, const Peer& peer)
+    : headers_(peer.rkey),
+      window_bytes_(peer.window_bytes),
+      ask_every_(ask_every(peer)),
+      first_psn_(first_psn & wire::kPsnMask),
+      timers_(timers),
+      entries_(kPackets),
+      records_(kEvents) {
   timers_.timeout = std::min(timers_.timeout, kLongestTimeout);
 }
 

@@ -13,6 +13,7 @@
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/roce/sockets/packet_batch.hpp"
 #include "rashpa/link/roce/transports/acknowledge.hpp"
+#include "rashpa/link/roce/transports/requester.hpp"
 
 namespace rashpa::link::roce {
 
@@ -27,16 +28,36 @@ struct RcTimers {
   std::uint8_t rnr_retries = 7;
 };
 
-/// What a remembered packet ends.
-enum class Ends : std::uint8_t { nothing, write, event };
-
 class RcRequester {
  public:
+  static constexpr bool kReliable = true;
+  /// Whom it writes to, and how much may be unacknowledged; 0: as many packets as can be remembered.
+  struct Peer {
+    std::uint32_t rkey = 0;
+    std::uint64_t window_bytes = 0;
+    std::uint32_t pmtu = 4096;
+  };
   /// Packets that may be unacknowledged; far below the 2^23 that sequence numbers can tell apart.
   static constexpr std::size_t kPackets = 1024;
   static constexpr std::size_t kEvents = 256;
 
-  RcRequester(std::uint32_t first_psn, const RcTimers& timers);
+  RcRequester(std::uint32_t first_psn, const RcTimers& timers, const Peer& peer);
+
+  void line(const Piece& piece, Outgoing& packet) const noexcept {
+    headers_.line(piece, packet);
+    packet.opcode = wire::as_rc(packet.opcode);
+  }
+  void event(const Event& event, Outgoing& packet) const noexcept {
+    headers_.event(event, packet);
+    packet.opcode = wire::as_rc(packet.opcode);
+  }
+  /// True when `bytes` more may be unacknowledged. One message is always allowed when nothing is. Credits say nothing
+  /// of bytes here.
+  [[nodiscard]] bool open(std::uint64_t bytes, std::uint64_t /*known*/) const noexcept {
+    const std::uint64_t flying = unacknowledged_bytes();
+    return window_bytes_ == 0 || flying == 0 || flying + bytes <= window_bytes_;
+  }
+  [[nodiscard]] std::uint64_t in_flight(std::uint64_t /*known*/) const noexcept { return unacknowledged_bytes(); }
 
   [[nodiscard]] bool room() const noexcept {
     return !in_error_ && head_ - released_ < kPackets && events_pushed_ - events_released_ < kEvents;
@@ -45,6 +66,14 @@ class RcRequester {
   [[nodiscard]] std::uint32_t next_psn() const noexcept { return psn_of(head_); }
   /// Remembers a new packet, behind all others; there must be room(). Its psn is set; `image`: of an event.
   void push(const Outgoing& packet, Ends ends, std::uint64_t image = 0) noexcept;
+
+  /// push(), and asks for an acknowledgement where one is due: for an event, for the last write of a batch (`waited`),
+  /// and several times in a window.
+  void push_new(Outgoing& packet, Ends ends, std::uint64_t image, bool waited) noexcept {
+    packet.ack_request = ends == Ends::event || waited || ++since_ask_ >= ask_every_;
+    if (packet.ack_request) since_ask_ = 0;
+    push(packet, ends, image);
+  }
 
   /// The next packet to be handed to the batch; null when there is none now. Earlier ones are `again`.
   struct Next {
@@ -56,8 +85,11 @@ class RcRequester {
   [[nodiscard]] Next next(std::int64_t now) noexcept;
   /// That one went to the batch.
   void handed_over() noexcept;
-  /// The batch is empty: nothing points to payload any more.
-  void batch_empty() noexcept { in_batch_ = kNothing; }
+  /// The batch is empty: nothing points to payload any more. Writes that are done by that: none.
+  std::size_t batch_empty() noexcept {
+    in_batch_ = kNothing;
+    return 0;
+  }
 
   /// What the responder said. Stale and senseless ones change nothing.
   void take(const Acknowledgement& acknowledgement, std::int64_t now) noexcept;
@@ -104,6 +136,10 @@ class RcRequester {
   void retry(std::uint64_t number) noexcept;
   void fail() noexcept;
 
+  WriteHeaders headers_;
+  std::uint64_t window_bytes_;
+  std::uint32_t ask_every_;      // packets: an acknowledgement is asked for at least so often
+  std::uint32_t since_ask_ = 0;  // packets
   std::uint32_t first_psn_;
   RcTimers timers_;
   std::vector<Entry> entries_;

@@ -14,7 +14,7 @@ constexpr std::uint8_t kNak = 0x60;
 class Requester : public ::testing::Test {
  protected:
   void make(std::uint32_t first_psn, RcTimers timers = {.timeout = 4, .retries = 3, .rnr_retries = 7}) {
-    requester_ = std::make_unique<RcRequester>(first_psn, timers);
+    requester_ = std::make_unique<RcRequester>(first_psn, timers, RcRequester::Peer{});
   }
   /// Pushes `count` writes of one packet each and sends them.
   void write(unsigned count) {
