@@ -194,10 +194,13 @@ std::unique_ptr<Sender> Senders::make(const verbs::Options& options, const Sende
   return std::make_unique<verbs::VerbsSender>(config);
 }
 
-std::unique_ptr<Sender> Senders::make(const pcie::Options& /*options*/, const SenderDtp& dtp) {
+std::unique_ptr<Sender> Senders::make(const pcie::Options& options, const SenderDtp& dtp) {
   if (remote_ == nullptr || !remote_->is(dtp.destination)) remote_ = pcie::RemoteMemory::open(dtp.destination);
-  return std::make_unique<pcie::PcieSender>(pcie::SenderConfig{
-      .memory = remote_, .destination = dtp.destination, .flow = options_.flow, .poll = options_.poll});
+  return std::make_unique<pcie::PcieSender>(pcie::SenderConfig{.memory = remote_,
+                                                               .destination = dtp.destination,
+                                                               .flow = options_.flow,
+                                                               .poll = options_.poll,
+                                                               .options = options});
 }
 
 std::string Senders::registration() const {

@@ -154,11 +154,13 @@ TEST_F(PcieLinkTest, a_receiver_that_sleeps_is_woken_by_an_event_and_a_source_by
   receiver_->start();
   Source source(dtp_, *sender_);
   for (std::uint64_t k = 0; k < 400; ++k) {
-    std::this_thread::sleep_for(std::chrono::microseconds(k % 3 == 0 ? 300 : 0));
+    if (k % 3 == 0) {
+      while (!remote_->thread_of(0).receiver.asleep()) std::this_thread::yield();
+    }
     std::jthread consumer;
     if (k >= 2) {
       consumer = std::jthread([&, k] {
-        std::this_thread::sleep_for(std::chrono::microseconds(k % 5 * 50));
+        while (k % 5 == 0 && !dtp().source.asleep()) std::this_thread::yield();
         receiver_->release(0, k - 1);
       });
     }
@@ -167,6 +169,58 @@ TEST_F(PcieLinkTest, a_receiver_that_sleeps_is_woken_by_an_event_and_a_source_by
   }
   receiver_->stop();
   EXPECT_EQ(receiver_->stats()["events"], 400U);
+}
+
+/// Does one thing at a time, and nothing before it is asked whether it is done.
+class SlowEngine final : public Engine {
+ public:
+  explicit SlowEngine(std::span<std::byte> memory) : memory_(memory) {}
+  std::size_t copy(std::span<const BufferDescriptor> writes) noexcept override {
+    if (busy_) return 0;
+    write_ = writes.front();
+    busy_ = true;
+    return 1;
+  }
+  std::size_t take_done() noexcept override {
+    if (!busy_) return 0;
+    std::memcpy(memory_.data() + write_.destination, write_.source, write_.bytes);
+    busy_ = false;
+    return 1;
+  }
+  bool announce(const Event& event, std::atomic<std::uint32_t>& lock) noexcept override {
+    if (busy_) return false;
+    std::memcpy(memory_.data() + event.destination, event.record, FrameRecord::kBytes);
+    lock.exchange(event.immediate);
+    return true;
+  }
+  [[nodiscard]] std::size_t pending() const noexcept override { return busy_ ? 1 : 0; }
+  [[nodiscard]] bool makes_crc32c() const noexcept override { return false; }
+  [[nodiscard]] std::optional<std::uint32_t> crc32c() const noexcept override { return std::nullopt; }
+  void begin_image() noexcept override {}
+
+ private:
+  std::span<std::byte> memory_;
+  BufferDescriptor write_{};
+  bool busy_ = false;
+};
+
+TEST_F(PcieLinkTest, an_engine_may_take_its_time) {
+  make(small_dtp(1, 50, 5, 64, 4, 32));
+  receiver_->start();
+  const Endpoint destination = sender_->endpoint();
+  PcieSender slow({.memory = remote_, .destination = destination}, std::make_unique<SlowEngine>(remote_->region()));
+  EXPECT_FALSE(slow.makes_payload_crc32c());
+  Source source(dtp_, slow);
+  for (std::uint64_t k = 0; k < 50; ++k) {
+    source.send(k, never);
+    const Arrival arrival = next();
+    EXPECT_EQ(arrival.index, k);
+    EXPECT_EQ(arrival.completeness, Completeness::complete);
+    receiver_->release(0, k + 1);
+  }
+  EXPECT_EQ(slow.pending(), 0U);
+  EXPECT_EQ(slow.stats()["payload_bytes"], 50U * (5 * 64 + FrameRecord::kBytes));
+  receiver_->stop();
 }
 
 TEST_F(PcieLinkTest, no_words_of_a_hostile_peer_hang_or_crash_the_receiver) {

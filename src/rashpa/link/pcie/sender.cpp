@@ -4,21 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/pause.hpp"
-#include "rashpa/link/stream_copy.hpp"
 
 namespace rashpa::link::pcie {
 
 namespace {
 
-constexpr std::uint64_t kMostAtOnce =
-    4U << 20;                // bytes that one call copies, so that its caller sees a request to stop
-constexpr int kSpins = 200;  // looks for credits before the thread sleeps: a few microseconds
+constexpr std::uint64_t kMostAtOnce = 4U << 20;  // bytes that one call gives the engine
+constexpr int kSpins = 200;                      // looks for credits before the thread sleeps: a few microseconds
 
 SenderConfig checked(const SenderConfig& config) {
   if (config.memory == nullptr || !config.memory->is(config.destination) ||
@@ -32,10 +29,14 @@ SenderConfig checked(const SenderConfig& config) {
 }  // namespace
 
 PcieSender::PcieSender(const SenderConfig& config)
+    : PcieSender(config, make_engine(config.options.engine, checked(config).memory->region())) {}
+
+PcieSender::PcieSender(const SenderConfig& config, std::unique_ptr<Engine> engine)
     : config_(checked(config)),
       region_(config.memory->region()),
       shared_(&config.memory->dtp(config.destination.qpn)),
-      thread_(&config.memory->thread_of(config.destination.qpn)) {}
+      thread_(&config.memory->thread_of(config.destination.qpn)),
+      engine_(std::move(engine)) {}
 
 bool PcieSender::inside(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   return offset <= region_.size() && bytes <= region_.size() - offset;
@@ -50,39 +51,53 @@ void PcieSender::begin() noexcept {
 std::size_t PcieSender::post(std::span<const BufferDescriptor> writes) {
   if (!begun_) begin();
   std::size_t taken = 0;
-  std::uint64_t copied = 0;
-  for (const BufferDescriptor& write : writes) {
-    if (copied != 0 && copied + write.bytes > kMostAtOnce) break;
-    if (inside(write.destination, write.bytes)) {
-      crc_ = stream_copy_crc32c(region_.data() + write.destination, {write.source, write.bytes}, crc_);
-      counters_.payload_bytes.add(write.bytes);
-    } else {
+  std::uint64_t bytes = 0;
+  while (taken < writes.size()) {
+    if (!inside(writes[taken].destination, writes[taken].bytes)) {
       counters_.send_errors.add(1);
       withhold_ = true;
+      ++refused_;
+      ++taken;
+      continue;
     }
-    copied += write.bytes;
-    ++taken;
+    // As many as lie inside, up to what a call may copy.
+    const std::uint64_t before = bytes;
+    std::size_t end = taken;
+    for (; end < writes.size() && inside(writes[end].destination, writes[end].bytes); ++end) {
+      if (bytes != 0 && bytes + writes[end].bytes > kMostAtOnce) break;
+      bytes += writes[end].bytes;
+    }
+    if (end == taken) break;
+    const std::size_t copied = engine_->copy(writes.subspan(taken, end - taken));
+    const bool all = copied == end - taken && copied != 0;
+    if (all) {
+      counters_.payload_bytes.add(bytes - before);
+    } else {
+      for (const BufferDescriptor& write : writes.subspan(taken, copied)) counters_.payload_bytes.add(write.bytes);
+    }
+    taken += copied;
+    if (!all || (taken < writes.size() && inside(writes[taken].destination, writes[taken].bytes))) break;
   }
   counters_.messages.add(taken);
   counters_.packets.add(taken);
-  done_ += taken;
   if (taken < writes.size()) counters_.waits.add(1);
   return taken;
 }
 
 bool PcieSender::post_event(const Event& event) {
   constexpr std::uint32_t kIndexMask = 0xFFFFFF;
-  crc_ = 0;
-  begun_ = false;
+  const bool withheld = withhold_ || !inside(event.destination, FrameRecord::kBytes);
+  if (!withheld && !engine_->announce(event, shared_->lock)) {
+    counters_.waits.add(1);
+    return false;
+  }
+  engine_->begin_image();
+  withhold_ = begun_ = false;
   announced_ += (event.immediate - (announced_ - 1)) & kIndexMask;
-  if (std::exchange(withhold_, false) || !inside(event.destination, FrameRecord::kBytes)) {
+  if (withheld) {
     counters_.send_errors.add(1);
     return true;
   }
-  std::memcpy(region_.data() + event.destination, event.record, FrameRecord::kBytes);
-  stream_fence();
-  // An exchange, since the receiver's flag must not be read before the word is out; it also releases the record.
-  shared_->lock.exchange(event.immediate, std::memory_order_seq_cst);
   thread_->receiver.wake();
   counters_.messages.add(1);
   counters_.packets.add(1);
@@ -111,8 +126,10 @@ void PcieSender::wait_for_credit(std::uint32_t wait_us) noexcept {
 }
 
 std::size_t PcieSender::poll(std::uint32_t wait_us) {
-  if (done_ == 0 && wait_us != 0 && config_.flow == Flow::credits) wait_for_credit(wait_us);
-  return std::exchange(done_, 0);
+  const std::size_t done = std::exchange(refused_, 0) + engine_->take_done();
+  if (done != 0 || wait_us == 0 || engine_->pending() != 0 || config_.flow != Flow::credits) return done;
+  wait_for_credit(wait_us);
+  return engine_->take_done();
 }
 
 Counts PcieSender::stats() const {
