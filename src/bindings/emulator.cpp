@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -92,10 +93,8 @@ void bind_config(nb::module_& m) {
           "dataset", [](const Config& c) { return std::const_pointer_cast<dataset::Dataset>(c.dataset); },
           [](Config& c, std::shared_ptr<dataset::Dataset> dataset) { c.dataset = std::move(dataset); })
       .def_rw("dtps", &Config::dtps)
-      .def_rw("link", &Config::link)
+      .def_rw("link", &Config::link)  // RoceOptions, VerbsOptions or PcieOptions
       .def_rw("destination_link", &Config::destination_link)
-      .def_rw("roce", &Config::roce)
-      .def_rw("verbs", &Config::verbs)
       .def_rw("bind_address", &Config::bind_address)
       .def_rw("frames", &Config::frames)
       .def_rw("rate_hz", &Config::rate_hz)

@@ -75,8 +75,9 @@ struct ReceiverCounters : CounterList {
   NamedCounter late_packets{*this, "late_packets"};        ///< for an image already decided; the slot was not touched
   NamedCounter overrun_packets{*this, "overrun_packets"};  ///< for a slot that was not free
   NamedCounter refused_key{*this, "refused_key"};          ///< wrong key or out of bounds
-  NamedCounter bad_records{*this, "bad_records"};          ///< event payloads that are no frame record of this run
-  NamedCounter crc_mismatches{*this, "crc_mismatches"};    ///< images whose CRC32C differs from the record's
+  NamedCounter refused_alignment{*this, "refused_alignment"};  ///< good key and place, but not on the line map's units
+  NamedCounter bad_records{*this, "bad_records"};              ///< event payloads that are no frame record of this run
+  NamedCounter crc_mismatches{*this, "crc_mismatches"};        ///< images whose CRC32C differs from the record's
 };
 
 /// What each sender counts.

@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "rashpa/core/placement.hpp"
+#include "rashpa/link/line_map.hpp"
 #include "rashpa/link/words.hpp"
 #include "rashpa/wire/framing.hpp"
 
@@ -30,6 +31,11 @@ struct Options {
       1U << 20;  ///< payload in flight per DTP before news is needed; 0: no window. Only with credits; with rc always:
                  ///< what is not acknowledged. Windows of all DTPs of a receiver thread should fit its socket buffer.
   std::uint32_t socket_buffer = 8U << 20;  ///< bytes asked of the kernel for each socket
+  /// Receiver: bytes in which lines are counted; a packet must start and end on a multiple of them, counted in payload
+  /// from the first line, and they divide a line. 0: what our senders keep to, and from a sender's first packet that
+  /// does not, as little as 64 bytes where the line allows.
+  std::uint32_t unit_bytes = 0;
+  bool records = true;  ///< receiver: events bring frame records; false: packets are all that ever comes
 };
 
 /// Throws ConfigError when a member is not allowed.
@@ -49,5 +55,8 @@ constexpr std::uint32_t v1_mtu(std::uint32_t pmtu) noexcept {
 /// so its unit is then the line; `first_middle_last` cuts merged runs at multiples of packet_payload(). All starts are
 /// sums of multiples of line_bytes and packet_payload(): in general the unit is their greatest common divisor.
 std::uint32_t line_map_unit(const Placement& placement, const Options& options) noexcept;
+/// That, and the finest unit that a foreign sender may make of it: 64 bytes, or 32 … 4 where a line is no multiple of
+/// that; with `unit_bytes` this alone.
+MapUnit map_unit(const Placement& placement, const Options& options) noexcept;
 
 }  // namespace rashpa::link::roce

@@ -14,10 +14,9 @@ bool same(const wire::Address& a, const wire::Address& b) noexcept {
   return a.v6() == b.v6() && a.port() == b.port() && a.ip() == b.ip();
 }
 
-std::uint32_t unit_of(const ReceiverDtp& dtp, const Options& options) noexcept {
-  // The check of ReceiverDtp comes later; until then a wrong value must only not divide by zero.
-  if (dtp.placement.line_bytes == 0) return 1;
-  return line_map_unit(dtp.placement, options);
+Sight sight_of(const Options& options) noexcept {
+  if (!options.records) return Sight::lines;
+  return options.icrc == IcrcMode::off ? Sight::unchecked_packets : Sight::packets;
 }
 
 std::variant<UcResponder, RcResponder, UdResponder> responder_of(const Options& options, std::uint32_t rkey,
@@ -38,8 +37,7 @@ std::variant<UcResponder, RcResponder, UdResponder> responder_of(const Options& 
 PacketDtp::PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
                      std::span<std::byte> region, NotFree not_free, PacketCounters& counters, std::uint32_t first_psn)
     : responder(responder_of(options, rkey, region.size(), first_psn)),
-      assembly(dtp, list_index, unit_of(dtp, options), region, not_free, counters,
-               options.icrc == IcrcMode::off ? Sight::unchecked_packets : Sight::packets) {}
+      assembly(dtp, list_index, map_unit(dtp.placement, options), region, not_free, counters, sight_of(options)) {}
 
 wire::IcrcPath& PacketHandler::path_of(const Datagram& datagram) noexcept {
   // With v1 there are no ports: sources differ in the end of their GID.
@@ -156,17 +154,31 @@ void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::op
     case Target::Kind::lines:
       port.assembly.put_lines(port.target.index, write.offset, port.target.linear + (write.offset - port.target_offset),
                               write.payload, payload_crc, now);
-      if (write.has_immediate) counters_->bad_records.add(1);  // an event that brings no record
+      port.lines_of = port.target.index;
+      if (write.has_immediate) bare_event(port, now, out);
       break;
     case Target::Kind::record:
       if (!write.has_immediate) return counters_->bad_records.add(1);  // a record without its event
-      port.assembly.put_event(write.offset, write.payload, write.immediate, now);
-      decide(port, now, out);
+      if (options_.records) {
+        port.assembly.put_event(write.offset, write.payload, write.immediate, now);
+        decide(port, now, out);
+      } else {
+        port.lines_of = port.target.index;
+        bare_event(port, now, out);
+      }
       break;
     case Target::Kind::refused:
-      if (write.has_immediate) counters_->bad_records.add(1);
+      if (write.has_immediate) bare_event(port, now, out);
       break;
   }
+}
+
+// An event that is no write of a record of ours, as foreign senders make them: it ends the image that its own lines, or
+// those before it, belong to.
+void PacketHandler::bare_event(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
+  if (!port.lines_of) return counters_->bad_records.add(1);
+  port.assembly.put_bare_event(*port.lines_of, now);
+  decide(port, now, out);
 }
 
 void PacketHandler::decide(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {

@@ -33,9 +33,10 @@ struct PacketDtp : Told {
   std::variant<UcResponder, RcResponder, UdResponder> responder;  // of the link's transport
   std::optional<Acknowledgement> credit_acknowledged;             // RC: the latest that came, for who writes credits
   Assembly assembly;
-  Target target;                    // of the open message
-  std::uint64_t target_offset = 0;  // destination offset of its first byte
-  bool source_known = false;        // packets from other IP addresses are refused; of UD, from other queue pairs, too
+  Target target;                          // of the open message
+  std::uint64_t target_offset = 0;        // destination offset of its first byte
+  std::optional<std::uint64_t> lines_of;  // image of the latest lines, for events that name none
+  bool source_known = false;  // packets from other IP addresses are refused; of UD, from other queue pairs, too
   std::array<std::uint8_t, 16> source_ip{};
   std::uint64_t received_bytes = 0;  // payload of every intact packet, duplicates included: what has left the network
   bool touched = false;              // by the batch being handled
@@ -90,6 +91,7 @@ class PacketHandler {
                AcceptedWrite& write) noexcept;
   void deliver(PacketDtp& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc, std::int64_t now,
                ArrivalOutput& out) noexcept;
+  void bare_event(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
   void decide(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
 
   Options options_;

@@ -29,7 +29,9 @@ UcVerdict UcResponder::start(const wire::Bth& bth, std::span<const std::byte> bo
   if (!wire::take_payload(bth, body, wire::kReth + (immediate ? wire::kImmediate : 0), payload))
     return UcVerdict::malformed;
   const wire::Reth reth = wire::load_reth(body.data());
-  if (first ? payload.size() != pmtu_ || reth.length <= pmtu_ : payload.size() != reth.length || reth.length > pmtu_) {
+  if (payload.size() > pmtu_) return UcVerdict::malformed;
+  // A sender behind a smaller MTU cuts its messages into shorter packets; which, its FIRST says.
+  if (first ? payload.empty() || bth.pad != 0 || reth.length <= payload.size() : payload.size() != reth.length) {
     return UcVerdict::malformed;
   }
   // Rule 4: a write of no bytes names no memory.
@@ -41,8 +43,9 @@ UcVerdict UcResponder::start(const wire::Bth& bth, std::span<const std::byte> bo
   if (immediate) out.immediate = wire::load_be<std::uint32_t>(body.data() + wire::kReth);
   if (first) {
     open_ = true;
-    offset_ = reth.address + pmtu_;
-    left_ = reth.length - pmtu_;
+    packet_bytes_ = static_cast<std::uint32_t>(payload.size());
+    offset_ = reth.address + packet_bytes_;
+    left_ = reth.length - packet_bytes_;
     message_bytes_ = reth.length;
   }
   return UcVerdict::accepted;
@@ -59,7 +62,8 @@ UcVerdict UcResponder::go_on(const wire::Bth& bth, std::span<const std::byte> bo
   const bool immediate = bth.opcode == wire::write_last_imm;
   std::span<const std::byte> payload;
   if (!wire::take_payload(bth, body, immediate ? wire::kImmediate : 0, payload) ||
-      (last ? payload.size() != left_ || left_ > pmtu_ : payload.size() != pmtu_ || left_ <= pmtu_)) {
+      (last ? payload.size() != left_ || left_ > packet_bytes_
+            : payload.size() != packet_bytes_ || left_ <= packet_bytes_)) {
     open_ = false;
     return UcVerdict::malformed;
   }

@@ -115,8 +115,14 @@ TEST_F(Responder, an_only_abandons_the_open_message) {
   EXPECT_EQ(middle(3), UcVerdict::sequence_drop);
 }
 
-TEST_F(Responder, first_and_middle_carry_exactly_the_path_mtu) {
-  EXPECT_EQ(give({.opcode = wire::write_first, .length = 3 * kPmtu, .payload = kPmtu - 4}), UcVerdict::malformed);
+TEST_F(Responder, first_and_middle_are_alike_and_no_longer_than_the_path_mtu) {
+  ASSERT_EQ(give({.opcode = wire::write_first, .psn = 7, .length = 2 * kPmtu, .payload = kPmtu - 4}),
+            UcVerdict::accepted);
+  EXPECT_EQ(give({.opcode = wire::write_middle, .psn = 8, .payload = kPmtu - 4}), UcVerdict::accepted);
+  EXPECT_EQ(give({.opcode = wire::write_last, .psn = 9, .payload = 8}), UcVerdict::accepted);
+  ASSERT_EQ(give({.opcode = wire::write_first, .psn = 7, .length = 2 * kPmtu, .payload = kPmtu - 4}),
+            UcVerdict::accepted);
+  EXPECT_EQ(give({.opcode = wire::write_middle, .psn = 8, .payload = kPmtu - 8}), UcVerdict::malformed);
   EXPECT_EQ(give({.opcode = wire::write_first, .length = 3 * kPmtu, .payload = kPmtu + 4}), UcVerdict::malformed);
   EXPECT_EQ(give({.opcode = wire::write_first, .length = kPmtu, .payload = kPmtu}), UcVerdict::malformed);
   ASSERT_EQ(first(1, 3 * kPmtu), UcVerdict::accepted);
