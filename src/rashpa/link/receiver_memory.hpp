@@ -16,8 +16,8 @@ struct ReceiverMemory {
   ReceiverMemory() = default;
   /// Lines and records in one block of host memory: what every link takes.
   template <typename Region>
-    requires std::convertible_to<Region, std::span<std::byte>>
-  ReceiverMemory(Region&& region)  // NOLINT: a region is the plain form of this
+  requires std::convertible_to<Region, std::span<std::byte>> ReceiverMemory(
+      Region&& region)  // NOLINT: a region is the plain form of this
       : records(std::forward<Region>(region)) {
     lines.data = records.data();
     lines.bytes = records.size();
