@@ -15,10 +15,8 @@ namespace rashpa::link {
 struct ReceiverMemory {
   ReceiverMemory() = default;
   /// Lines and records in one block of host memory: what every link takes.
-  template <typename Region>
-  requires std::convertible_to<Region, std::span<std::byte>> ReceiverMemory(
-      Region&& region)  // NOLINT: a region is the plain form of this
-      : records(std::forward<Region>(region)) {
+  template <std::convertible_to<std::span<std::byte>> Region>
+  ReceiverMemory(Region&& region) : records(std::forward<Region>(region)) {  // NOLINT: the plain form of this
     lines.data = records.data();
     lines.bytes = records.size();
   }

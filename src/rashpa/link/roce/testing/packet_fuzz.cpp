@@ -75,6 +75,7 @@ void fuzz_receiver(std::span<const std::byte> bytes, unsigned options, Transport
   link.pmtu = 256;
   link.icrc = (options & 1U) != 0 ? IcrcMode::modulo_id : IcrcMode::off;
   link.packetisation = (options & 2U) != 0 ? Packetisation::first_middle_last : Packetisation::only;
+  link.records = (options & 16U) == 0;
   const ReceiverDtp dtp = testing::small_dtp(0, 8, 4, 384, 2, (options & 4U) != 0 ? 0 : 16);
   std::vector<std::byte> region(testing::end_of(dtp));
   PacketCounters counters;
@@ -202,22 +203,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span bytes(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
   switch (data[0] % 8U) {
     case 0:
-      fuzz_codec(bytes, wire::Layer::ethernet);
+      fuzz_codec(bytes, rashpa::wire::Layer::ethernet);
       break;
     case 1:
-      fuzz_codec(bytes, wire::Layer::ip);
+      fuzz_codec(bytes, rashpa::wire::Layer::ip);
       break;
     case 2:
-      fuzz_codec(bytes, wire::Layer::udp_payload);
+      fuzz_codec(bytes, rashpa::wire::Layer::udp_payload);
       break;
     case 3:
-      fuzz_credits(bytes, static_cast<Transport>((data[0] >> 3) % 3));
+      fuzz_credits(bytes, static_cast<rashpa::link::Transport>((data[0] >> 3) % 3));
       break;
     case 4:
       fuzz_requester(bytes);
       break;
     default:
-      fuzz_receiver(bytes, data[0] >> 3, static_cast<Transport>(data[0] % 8U - 5U));
+      fuzz_receiver(bytes, data[0] >> 3, static_cast<rashpa::link::Transport>(data[0] % 8U - 5U));
       break;
   }
   return 0;
