@@ -126,7 +126,7 @@ nb::object latest(const Receiver& engine, std::size_t buffer) {
 }
 
 void bind_config(nb::module_& m) {
-  nb::class_<DtpConfig>(m, "ReceiverDtp")
+  nb::class_<DtpConfig>(m, "DestinationDtp")
       .def(
           "__init__",
           [](DtpConfig* self, std::uint32_t id, std::uint32_t module, std::uint32_t x, std::uint32_t y,

@@ -1,6 +1,8 @@
 /// The contract of links between two hosts, where only packet sockets can carry it.
 #include "network.hpp"
 #include "rashpa/link/link_contract.hpp"
+#include "rashpa/link/roce/receiver.hpp"
+#include "rashpa/link/roce/sender.hpp"
 
 namespace rashpa::net {
 namespace {

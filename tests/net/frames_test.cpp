@@ -173,7 +173,7 @@ TEST_F(OneFrame, with_bytes_behind_it_is_as_long_as_its_headers_say) {
     wire::Packet padded = target->line();
     padded.trailing.assign(6, std::byte{0x5A});
     wire_.send(wire::encode(padded));
-    EXPECT_EQ(target->after(1).icrc_exact, 1U);
+    EXPECT_EQ(target->after(1)["icrc_exact"], 1U);
   }
 }
 
@@ -182,7 +182,7 @@ TEST_F(OneFrame, of_another_vlan_is_not_ours_but_a_priority_tag_is) {
   wire::Packet priority = target.line();
   priority.vlan = {{.priority = 3, .id = 0}};
   wire_.send(wire::encode(priority));
-  EXPECT_EQ(target.after(1).icrc_exact, 1U);
+  EXPECT_EQ(target.after(1)["icrc_exact"], 1U);
   wire::Packet other = target.line();
   other.vlan = {{.priority = 3, .id = 7}};
   wire_.send(wire::encode(other));
@@ -203,7 +203,7 @@ TEST_F(OneFrame, for_another_queue_pair_or_station_is_left_to_its_owner) {
   other.grh->destination[15] ^= 1;
   wire_.send(wire::encode(other));
   wire_.send(wire::encode(target.line()));
-  EXPECT_EQ(target.after(1).icrc_exact, 1U);
+  EXPECT_EQ(target.after(1)["icrc_exact"], 1U);
 }
 
 TEST(PacketSockets, watch_every_address_of_the_machine_for_a_wildcard) {
