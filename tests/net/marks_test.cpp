@@ -73,7 +73,7 @@ TEST_P(Marks, the_source_hears_of_them_no_more_often_than_every_50_us) {
   for (std::uint32_t i = 0; i < 60; ++i) wire_.send(wire::encode(marked(target.line(i), kCe)));
   while (target.stats()["ce_packets"] < 60 && now_ns() - start < 10'000'000'000) usleep(50);
   const std::int64_t elapsed = now_ns() - start;
-  EXPECT_EQ(target.after(60).ce_packets, 60U);
+  EXPECT_EQ(target.after(60)["ce_packets"], 60U);
   const auto heard = [&] {
     const std::uint64_t sent = target.stats()["cnps_sent"];
     return sent > 0 && source->stats()["cnps_received"] == sent;
