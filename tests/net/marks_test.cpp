@@ -115,7 +115,7 @@ TEST_P(Marks, notifications_reach_the_source_of_an_acquisition) {
   EXPECT_EQ(status.link["ce_packets"], 1U);
   EXPECT_EQ(status.link["refused_key"], 1U);
   EXPECT_EQ(status.link["cnps_sent"], 1U);
-  EXPECT_EQ(chain.emulator->status().dtps[0].link.cnps_received, 1U);
+  EXPECT_EQ(chain.emulator->status().dtps[0].link["cnps_received"], 1U);
   chain::expect_books_equal_the_log(chain);
 }
 
