@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <span>
 
 #include "chain.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"

@@ -1,7 +1,12 @@
 /// Several sinks of one buffer: none is felt by another.
 #include <gtest/gtest.h>
 
-#include <deque>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "chain.hpp"
 #include "checks.hpp"

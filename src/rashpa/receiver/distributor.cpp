@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"

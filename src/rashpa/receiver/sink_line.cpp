@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <utility>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/memory/cpu_set.hpp"

@@ -1,8 +1,10 @@
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
+#include <vector>
 
 #include "rashpa/sink/hdf5_sink.hpp"
 
