@@ -262,7 +262,9 @@ def test_pyfai_finds_shape_pixels_and_mask(output: Output) -> None:
 
 def test_silx_is_asked_for_a_scale_that_masked_pixels_do_not_flatten(output: Output) -> None:
     with h5py.File(output.master) as file:
-        assert json.loads(file["entry/data"].attrs["SILX_style"]) == {"signal_scale_type": "log"}
+        assert file.attrs["default"] == "view"
+        assert json.loads(file["view/data"].attrs["SILX_style"]) == {"signal_scale_type": "log"}
+        assert file["view/data/data"] == file["entry/data/data"]
         nxdata = pytest.importorskip("silx.io.nxdata")
         default = nxdata.get_default(file)
         assert default.signal.shape == (FRAMES, ROWS, WIDTH)

@@ -133,6 +133,21 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
   if (!file.close()) throw FileError("hdf5: cannot complete " + path.string() + ": " + h5::last_error());
 }
 
+/// What viewers show first. Masked pixels hold the smallest value of the type, which would flatten a linear scale, so
+/// that silx is asked for a logarithmic one; in /entry NXmx does not allow that.
+void make_view(hid_t file) {
+  const h5::Handle view = h5::group(file, "view", "NXcollection");
+  h5::text_attribute(view.get(), "default", "data");
+  const h5::Handle data = h5::group(view.get(), "data", "NXdata");
+  h5::text_attribute(data.get(), "signal", "data");
+  h5::texts_attribute(data.get(), "axes", std::vector<std::string>{"frame_number", ".", "."});
+  h5::text_attribute(data.get(), "SILX_style", R"({"signal_scale_type": "log"})");
+  for (const char* name : {"data", "frame_number"}) {
+    const std::string path = std::string("/entry/data/") + name;
+    h5::check(H5Lcreate_soft(path.c_str(), data.get(), name, H5P_DEFAULT, H5P_DEFAULT), std::string("link ") + name);
+  }
+}
+
 }  // namespace
 
 h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
@@ -157,8 +172,7 @@ h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
     h5::text_attribute(data.get(), "signal", "data");
     h5::texts_attribute(data.get(), "axes", std::vector<std::string>{"frame_number", ".", "."});
   }
-  // Masked pixels hold the smallest value of the type, which would flatten a linear scale; silx knows this.
-  h5::text_attribute(data.get(), "SILX_style", R"({"signal_scale_type": "log"})");
+  if (config.form == ImageForm::dense) make_view(file.get());
   write_run_facts(entry.get(), config.metadata, config.buffer);
   h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "flush the master file");
   return file;

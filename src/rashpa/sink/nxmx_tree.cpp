@@ -147,7 +147,7 @@ std::string iso_time(double seconds) {
 
 h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata, const NxmxImages& images) {
   h5::text_attribute(file, "NX_class", "NXroot");
-  h5::text_attribute(file, "default", "entry");
+  h5::text_attribute(file, "default", images.lists ? "entry" : "view");
   h5::text_attribute(file, "creator", "rashpa " + metadata.software_version);
   h5::text_attribute(entry, "default", "data");
   h5::text(entry, "definition", images.lists ? "rashpa_lists" : "NXmx");
