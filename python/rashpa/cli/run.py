@@ -103,6 +103,15 @@ def _complain(errors: Console, text: str) -> None:
 
 def _print_plan(console: Console, plan: Plan) -> None:
     shown = plan.shown_receivers
+    for emulator in plan.emulators:
+        if emulator.shown_name:
+            console.print(
+                f"{emulator.label}: node {emulator.node}, address {emulator.address}, modules {', '.join(map(str, emulator.modules))}, "
+                f"{len(plan.dtps_from(emulator.name))} DTPs",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
     for receiver in plan.receivers:
         if receiver.shown_name:
             console.print(

@@ -155,8 +155,7 @@ def _print_rates(console: Console, outcome: Outcome) -> None:
 
 
 def _print_faults(console: Console, outcome: Outcome) -> None:
-    source = outcome.emulator.source if outcome.emulator else None
-    injected = {name: value for name, value in count_of(source.counts, "injected").items() if value} if source else {}
+    injected = {name: value for name, value in outcome.injected.items() if value}
     if injected:
         console.print(
             f"injected: {', '.join(f'{value:,} {name}' for name, value in injected.items())}", highlight=False

@@ -25,8 +25,8 @@ def resolved_dataset(file: RunFile, source: RunFileSource, node: str) -> AnyData
     return file.dataset.resolved(source.path.resolve().parent) if node == "local" else file.dataset
 
 
-def dataset_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
-    """What is wrong with [dataset], a line each."""
+def dataset_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterator[str]:
+    """What is wrong with [dataset], a line each. `here`: an emulator of this machine reads it, so that its files must be there."""
     spec = file.dataset
     detector = file.detector
     if isinstance(spec, JungfrauSpec | PatternSpec) and spec.modules != len(detector.module):
@@ -44,7 +44,7 @@ def dataset_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
     if shape is not None and shape != wanted:
         described = ["{} × {} pixels {}".format(*one) for one in (shape, wanted)]
         yield f"{source.where(('dataset',))}: the dataset has {described[0]}, [detector] says {described[1]}; make them agree"
-    if file.nodes.emulator == "local":
+    if here:
         absent: dict[str, list[str]] = {}
         for key, path in files_of(resolved_dataset(file, source, "local")):
             if trouble := _trouble_with(path):

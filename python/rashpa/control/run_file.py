@@ -72,7 +72,7 @@ class Detector(Section):
 
 
 class Link(Section):
-    """How bytes travel from the emulator to the receivers."""
+    """How bytes travel from the emulators to the receivers."""
 
     kind: LinkName = Field(
         default="roce",
@@ -138,12 +138,30 @@ class Link(Section):
         return self.destination or self.kind
 
 
+class Emulator(Section):
+    """One of several emulators, each a process of its own; a key that is not given is as [link] and [nodes] say. Without any there is one, named "emulator"."""
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="what messages and reports call it; unique among all nodes"
+    )
+    modules: list[Annotated[int, Field(ge=0, le=255)]] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="those that it plays; when not given, its even share, in order, of those that no emulator names",
+    )
+    node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.emulator')
+    address: str | None = Field(default=None, description="as link.emulator_address")
+    device: str | None = Field(default=None, description="verbs; as link.emulator_device")
+    processor: Processor | None = Field(default=None, description="as link.emulator_processor")
+
+
 class Receiver(Section):
     """One of several receivers; a key that is not given is as [link] and [nodes] say. Without any there is one, named "receiver"."""
 
     name: str = Field(
         pattern=r"^[A-Za-z0-9_.\-]{1,64}$",
-        description="what buffers, messages and reports call it; unique, not emulator",
+        description="what buffers, messages and reports call it; unique among all nodes",
     )
     node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.receiver')
     address: str | None = Field(default=None, description="as link.receiver_address")
@@ -267,7 +285,7 @@ class Faults(Section):
 class Nodes(Section):
     """Which processes take part: "local" starts one for the run, a URL names one that is running."""
 
-    emulator: NodeName = "local"
+    emulator: NodeName = Field(default="local", description="of emulators that do not name their own")
     receiver: NodeName = Field(default="local", description="of receivers that do not name their own")
     token: str | None = Field(
         default=None,
@@ -290,6 +308,7 @@ class RunFile(Section):
     detector: Detector
     dataset: DatasetSpec
     link: Link = Link()
+    emulator: list[Emulator] = []
     receiver: list[Receiver] = []
     buffer: list[Buffer] = Field(min_length=1)
     faults: Faults = Faults()

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from rashpa.control import run_file as toml
 from rashpa.control.dataset_check import dataset_problems
-from rashpa.control.receivers import PlannedReceiver, is_loopback, plan_receivers, receiver_problems
+from rashpa.control.emulators import PlannedEmulator, emulator_problems, idle_problems, plan_emulators
+from rashpa.control.planned_node import PlannedNode, node_problems
+from rashpa.control.receivers import PlannedReceiver, plan_receivers, receiver_problems
 from rashpa.control.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
 
 MAX_DTPS = 256
@@ -85,6 +87,7 @@ class Plan:
 
     file: toml.RunFile
     source: RunFileSource
+    emulators: tuple[PlannedEmulator, ...]
     receivers: tuple[PlannedReceiver, ...]
     buffers: tuple[PlannedBuffer, ...]
 
@@ -100,6 +103,20 @@ class Plan:
     def dtps_of(self, receiver: str) -> tuple[PlannedDtp, ...]:
         """In the order in which the receiver is told of them."""
         return tuple(dtp for buffer in self.buffers_of(receiver) for dtp in buffer.dtps)
+
+    def dtps_from(self, emulator: str) -> tuple[PlannedDtp, ...]:
+        """In the order in which the emulator is told of them."""
+        modules = next(known.modules for known in self.emulators if known.name == emulator)
+        return tuple(dtp for dtp in self.dtps if dtp.module in modules)
+
+    def emulator_of(self, dtp: PlannedDtp) -> str:
+        """The name of the emulator that plays the DTP's module."""
+        return next(known.name for known in self.emulators if dtp.module in known.modules)
+
+    @property
+    def nodes(self) -> tuple[PlannedNode, ...]:
+        """All of them: receivers, then emulators."""
+        return (*self.receivers, *self.emulators)
 
     @property
     def shown_receivers(self) -> dict[str, str]:
@@ -123,7 +140,10 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     problems: list[str] = []
     problems += _module_problems(file, source)
     receivers = plan_receivers(file)
+    emulators = plan_emulators(file)
+    problems += node_problems((*receivers, *emulators), source)
     problems += receiver_problems(file, receivers, source)
+    problems += emulator_problems(file, emulators, source)
     buffers: list[PlannedBuffer] = []
     first_id = 0
     for number, section in enumerate(file.buffer):
@@ -141,12 +161,15 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
             f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … 255; use fewer bands, modules or buffers"
         )
     problems += _run_problems(file, source)
-    problems += _framing_problems(file.link, receivers, source)
+    problems += _framing_problems(file.link, (*emulators, *receivers), source)
     problems += _link_problems(file, source)
-    problems += dataset_problems(file, source)
+    problems += dataset_problems(file, source, any(emulator.node == "local" for emulator in emulators))
+    if not problems:
+        used = frozenset(dtp.module for buffer in buffers for dtp in buffer.dtps)
+        problems += idle_problems(file, emulators, used, source)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
-    return Plan(file, source, receivers, tuple(buffers))
+    return Plan(file, source, emulators, receivers, tuple(buffers))
 
 
 # ---- geometry -------------------------------------------------------------------------------------------------------------------
@@ -319,18 +342,14 @@ def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
                 f"{source.where(('faults', 'dead_modules', number, 'module'))}: module {dead.module} does not exist; "
                 f"modules are 0 … {len(file.detector.module) - 1}"
             )
-    url = file.nodes.emulator
-    if url.startswith("http://") and not is_loopback(url):
-        yield f"{source.where(('nodes', 'emulator'))}: {url}; nodes elsewhere are reached by https:// only"
 
 
-def _framing_problems(link: toml.Link, receivers: Sequence[PlannedReceiver], source: RunFileSource) -> Iterator[str]:
+def _framing_problems(link: toml.Link, nodes: Sequence[PlannedNode], source: RunFileSource) -> Iterator[str]:
     kinds = (link.source_kind, link.destination_kind)
     if link.framing == "v1":
         if kinds != ("roce", "roce"):
             yield f'{source.where(("link", "framing"))}: v1 needs kind "roce" on both sides; use "v2"'
-        ends = [(("link", "emulator_address"), link.emulator_address)]
-        for path, address in [*ends, *((receiver.key("address"), receiver.address) for receiver in receivers)]:
+        for path, address in ((node.key("address"), node.address) for node in nodes):
             if not address.lower().startswith("fe80:") or "%" not in address:
                 yield (
                     f'{source.where(path)}: "{address}" is no link-local GID with its interface; framing v1 needs '

@@ -126,7 +126,7 @@ class SourceDtp:
 
 @dataclass(frozen=True)
 class Source:
-    """Everything an emulator needs. `peer_link`: the receiver's."""
+    """Everything an emulator needs. `emulator`: what the run file calls it. `peer_link`: the receivers'. `modules`: of the whole detector."""
 
     link: str
     peer_link: str
@@ -145,6 +145,7 @@ class Source:
     dataset: Dataset
     faults: Faults
     dtps: tuple[SourceDtp, ...]
+    emulator: str = "emulator"
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Destination:
-    """Everything a receiver needs. `receiver`: what the run file calls it. `modules`, `module_width`, `module_height`: the shape of the calibration. `peer_link`: the emulator's."""
+    """Everything a receiver needs. `receiver`: what the run file calls it. `modules`, `module_width`, `module_height`: the shape of the calibration. `peer_link`: the emulators'."""
 
     receiver: str
     link: str
@@ -374,11 +375,12 @@ class BufferStatus:
 
 @dataclass(frozen=True)
 class SourceStatus:
-    """Of an emulator; counts: group `injected`."""
+    """Of an emulator, under the run file's name for it; counts: group `injected`."""
 
     elapsed_s: float
     counts: tuple[Count, ...] = ()
     dtps: tuple[SourceDtpStatus, ...] = ()
+    emulator: str = "emulator"
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ class NativeSource:
 
     def __init__(self, module: Any, order: telegram.Source, run: int, folders: Folders) -> None:
         self._module = module
+        self._emulator = order.emulator
         self._positions = {str(dtp.id): position for position, dtp in enumerate(order.dtps)}
         with _native_errors(module):
             self._engine = module.Emulator(_emulator_config(module, order, run, folders))
@@ -117,7 +118,7 @@ class NativeSource:
             )
             for dtp in status.dtps
         )
-        return SourceStatus(status.elapsed_s, _counts("injected", self._engine.injected()), dtps)
+        return SourceStatus(status.elapsed_s, _counts("injected", self._engine.injected()), dtps, self._emulator)
 
     def table(self, name: str, key: str) -> Table:
         if name != "fates" or key not in self._positions:

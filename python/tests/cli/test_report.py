@@ -183,3 +183,28 @@ def test_bright_pixels_come_from_the_file_when_it_has_them(tmp_path: Path) -> No
     assert found is not None
     assert found.tolist() == [3, 0, 8]
     assert bright_pixels(tmp_path / "absent.h5") is None
+
+
+def test_several_emulators_have_their_own_rows(tmp_path: Path) -> None:
+    text = RUN.replace(
+        "width = 64\nheight = 32\n", "width = 64\nheight = 32\nmodule = [{ x = 0, y = 0 }, { x = 64, y = 0 }]\n", 1
+    )
+    text = text.replace('kind = "pattern"\n', 'kind = "pattern"\nmodules = 2\n')
+    path = tmp_path / "run.toml"
+    path.write_text(text + '[[emulator]]\nname = "upper"\n[[emulator]]\nname = "lower"\n')
+    roles = {"upper": "emulator", "lower": "emulator", "receiver": "receiver"}
+    nodes = {name: Node(name, role, FakeFactory(role)) for name, role in roles.items()}
+    outcome = run_in_process(load_plan(path), nodes)
+    folder = tmp_path / "report"
+    folder.mkdir()
+    as_json, as_html = write_report(outcome, folder, path)
+    report = json.loads(as_json.read_text(encoding="utf-8"))
+    VALIDATOR.validate(report)
+    assert [(one["name"], one["modules"], one["images_sent"]) for one in report["emulators"]] == [
+        ("upper", [0], 2 * 90 + 30),
+        ("lower", [1], 2 * 90 + 30),
+    ]
+    assert report["injected"]["drop"] == sum(one["injected"]["drop"] for one in report["emulators"]) > 0
+    page = as_html.read_text(encoding="utf-8")
+    assert "<h2>Emulators</h2>" in page
+    assert "<td>lower</td>" in page

@@ -122,7 +122,7 @@ def test_a_reliable_connection_repairs_what_is_dropped(tmp_path: Path) -> None:
     outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", link='transport = "rc"')
     assert outcome.good, outcome.problem
     assert outcome.books.expected == outcome.books.complete == 200 + 40
-    status = outcome.emulator.source if outcome.emulator else None
+    status = outcome.sources.get("emulator")
     assert status is not None
     assert sum(dtp.retransmitted_packets for dtp in status.dtps) > 0
     assert sum(dtp.connection_errors + dtp.send_errors for dtp in status.dtps) == 0
@@ -138,7 +138,7 @@ def test_the_receiver_finds_what_the_emulator_injected(tmp_path: Path) -> None:
     outcome, _ = run_native(tmp_path, FAULTS, frames=1000)
     assert outcome.good, [account.first_unexplained for account in outcome.accounts]
     assert outcome.books.partial > 0
-    source = outcome.emulator.source if outcome.emulator else None
+    source = outcome.sources.get("emulator")
     assert source is not None
     assert all(
         telegram.count_of(source.counts, "injected")[name] for name in ("drop", "duplicate", "reorder", "corrupt")
