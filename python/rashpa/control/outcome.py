@@ -25,7 +25,7 @@ class Rates:
     """From the first packet to the last decision of any receiver."""
 
     elapsed_s: float
-    frames_per_s: float  # of the detector
+    frames_per_s: float  # of the detector, those of which something arrived
     images_per_s: float  # arrived images of all buffers
     payload_gb_per_s: float  # pixels of accepted packets, 10⁹ bytes
 
@@ -64,6 +64,11 @@ class Outcome:
         return total
 
     @property
+    def images_skipped(self) -> int:
+        """Images of DTPs that emulators did not send, because the ring was full or the frame too late."""
+        return sum(dtp.images_skipped for source in self.sources.values() for dtp in source.dtps)
+
+    @property
     def destinations(self) -> dict[str, DestinationStatus]:
         """By receiver, in the order of the plan; those that have counters."""
         statuses = ((receiver.name, self.receivers.get(receiver.name)) for receiver in self.plan.receivers)
@@ -98,10 +103,11 @@ class Outcome:
             return Rates(0.0, 0.0, 0.0, 0.0)
         books = self.books
         every = {buffer.section.name: buffer.section.every for buffer in self.plan.buffers}
-        decided = max((every[buffer.name] * buffer.books.decided for buffer in self.buffers), default=0)
-        frames = min(decided, self.plan.file.run.frames)
+        # what was given up is decided, too, but it never came
+        came = max((every[buffer.name] * buffer.books.arrived for buffer in self.buffers), default=0)
+        frames = min(came, self.plan.file.run.frames)
         payload = self.link_counts.get("payload_bytes", 0)
-        return Rates(elapsed, frames / elapsed, (books.complete + books.partial) / elapsed, payload / elapsed / 1e9)
+        return Rates(elapsed, frames / elapsed, books.arrived / elapsed, payload / elapsed / 1e9)
 
     @property
     def balanced(self) -> bool:

@@ -249,7 +249,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Books:
-    """The integers that must balance (DESIGN.md section 3)."""
+    """The integers that must balance (docs/explanations/books.md)."""
 
     expected: int = 0
     complete: int = 0
@@ -261,17 +261,21 @@ class Books:
     written: int = 0
 
     @property
+    def arrived(self) -> int:
+        """Images of which all or a part has arrived."""
+        return self.complete + self.partial
+
+    @property
     def decided(self) -> int:
         """Images of which it is known what has arrived."""
         return self.complete + self.partial + self.missing
 
     @property
     def balanced(self) -> bool:
-        """All three lines of DESIGN.md section 3; partial images are decided on like complete ones."""
-        arrived = self.complete + self.partial
+        """Expected = arrived + missing, arrived = accepted + vetoed + errored, accepted = written; partial images are decided on like complete ones."""
         return (
-            self.expected == arrived + self.missing
-            and arrived == self.accepted + self.vetoed + self.errored
+            self.expected == self.arrived + self.missing
+            and self.arrived == self.accepted + self.vetoed + self.errored
             and self.accepted == self.written
         )
 
