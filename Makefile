@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 BUILD := build/release
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
+FUZZ_JOBS ?= 1
 FUZZERS ?=
 ATHERIS := 3.0.0
 RUNS ?= 20
@@ -12,6 +13,7 @@ SEED ?= 1
 FIRST ?= 0
 CHAOS_JOBS ?= 1
 PYTEST_ARGS ?=
+export FUZZ_JOBS
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # A clone in another folder finds what this one compiled.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -98,7 +100,7 @@ build/atheris/.installed: $(VENV)/.requirements
 	$(BIN)/python -m pip install --quiet --no-deps --only-binary :all: --target build/atheris atheris==$(ATHERIS)
 	touch $@
 
-fuzz: build build/atheris/.installed  ## every fuzzer, or those of FUZZERS, FUZZ_SECONDS each (600)
+fuzz: build build/atheris/.installed  ## every fuzzer, or those of FUZZERS, FUZZ_SECONDS each (600), FUZZ_JOBS at a time (1)
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	tools/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS) $(BIN)/python $(FUZZERS)

@@ -88,6 +88,13 @@ if(RASHPA_BENCHMARKS)
   find_package(benchmark REQUIRED)
 endif()
 
+include(${CMAKE_CURRENT_LIST_DIR}/precompiled.cmake)
+
+# Tests are compiled once and run once: most of their time goes into the compiler. What they test is optimised.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(RASHPA_TEST_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:-O1>")
+endif()
+
 # rashpa_library(core SOURCES a.cpp DEPS rashpa::x): the static library rashpa_core, alias rashpa::core.
 function(rashpa_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
@@ -95,6 +102,10 @@ function(rashpa_library name)
   add_library(rashpa::${name} ALIAS rashpa_${name})
   target_include_directories(rashpa_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(rashpa_${name} PUBLIC ${arg_DEPS} PRIVATE ${arg_PRIVATE_DEPS})
+  # A precompiled header brings the options that it was made with: -ffp-contract=off of a kernel would be undone.
+  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/rashpa/kernel")
+    rashpa_precompiled(rashpa_${name} library)
+  endif()
 endfunction()
 
 # rashpa_cuda_sources(rashpa_jungfrau jungfrau.cu): adds CUDA files to a target, and RASHPA_HAVE_CUDA=1 to it and to what
@@ -146,6 +157,8 @@ function(rashpa_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
   add_executable(rashpa_${name}_test ${arg_SOURCES})
   target_link_libraries(rashpa_${name}_test PRIVATE ${arg_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_options(rashpa_${name}_test PRIVATE ${RASHPA_TEST_OPTIONS})
+  rashpa_precompiled(rashpa_${name}_test test)
   add_test(NAME ${name} COMMAND rashpa_${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)

@@ -21,17 +21,20 @@ void* take_memory(std::size_t bytes, std::size_t alignment) {
   return memory;
 }
 
+// Not inlined: the compiler would see memory of `new` go to `free`, which is what is meant here.
+[[gnu::noinline]] void give_memory(void* memory) noexcept { std::free(memory); }
+
 }  // namespace
 
 void* operator new(std::size_t bytes) { return take_memory(bytes, alignof(std::max_align_t)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return take_memory(bytes, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { give_memory(memory); }
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept { give_memory(memory); }
+void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept { give_memory(memory); }
 void operator delete(void* memory, std::size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept {
-  std::free(memory);
+  give_memory(memory);
 }
 
 namespace rashpa::unit {

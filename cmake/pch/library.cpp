@@ -1,0 +1,1 @@
+// Nothing but the owner of the libraries' precompiled headers (cmake/precompiled.cmake).

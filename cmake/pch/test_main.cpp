@@ -1,0 +1,2 @@
+// Nothing but the owner of the tests' precompiled headers (cmake/precompiled.cmake).
+int main() { return 0; }
