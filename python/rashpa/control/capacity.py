@@ -7,6 +7,8 @@ from rashpa.control.planned_node import PlannedNode, processor_cautions
 from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.telegram import Capabilities
 
+_TABLE_BYTES = 2  # of an image, at least: what has come of it, and what was decided
+
 
 class CapacityError(ValueError):
     """The run cannot work on these machines; the text says why and proposes what would."""
@@ -117,7 +119,18 @@ def _memory_problems(plan: Plan, group: Sequence[_Node]) -> Iterator[str]:
     buffers = [buffer for node in group for buffer in node.buffers]
     needed = [buffer.section.slots * buffer.width * buffer.height * plan.frame_pixel_bytes for buffer in buffers]
     free = min((node.can.memory_bytes for node in group if node.can.memory_bytes > 0), default=0)
-    if free == 0 or sum(needed) <= free:
+    if free == 0:
+        return
+    tables = sum(buffer.images for buffer in buffers) * _TABLE_BYTES
+    if tables > free:
+        fits = plan.file.run.frames * free // (2 * tables)
+        yield (
+            f"{plan.source.where(('run', 'frames'))}: the tables of all images take {tables / 2**30:,.1f} GiB, "
+            f"{' and '.join(node.name for node in group)} {'has' if len(group) == 1 else 'have together'} {free / 2**30:.1f} GiB free; what fits: "
+            f"frames = {fits}"
+        )
+        return
+    if sum(needed) <= free:
         return
     index = max(range(len(needed)), key=needed.__getitem__)
     largest = buffers[index].section

@@ -150,4 +150,9 @@ class NodeClient:
             what = f"cannot be reached ({error})"
         else:
             what = f"broke the connection ({type(error).__name__})"
-        return NodeError(self.name, f"{self.name} at {self.url} {what} ({name}){self._port_hint()}", "lost", lost=True)
+        hint = self._port_hint() or (
+            '. Start the node there (`rashpa emulator` or `rashpa receiver` prints its URL), or let the run start its own: node = "local"'
+            if isinstance(error, httpx.ConnectError)
+            else ""
+        )
+        return NodeError(self.name, f"{self.name} at {self.url} {what} ({name}){hint}", "lost", lost=True)

@@ -5,13 +5,13 @@ These models check every value on its own; `run_plan` checks what only makes sen
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, Strict, field_validator
 
 from rashpa.control.dataset_spec import DatasetSpec
 from rashpa.control.token import checked_token
 
-Rectangle = tuple[int, int, int, int]  # x, y, width, height in pixels
-Position = tuple[int, int]  # x, y in pixels of the assembled image
+Rectangle = Annotated[tuple[int, int, int, int], Strict(False)]  # x, y, width, height in pixels; TOML has lists
+Position = Annotated[tuple[int, int], Strict(False)]  # x, y in pixels of the assembled image
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 LinkName = Literal["roce", "verbs", "pcie"]
@@ -20,9 +20,9 @@ NodeName = Annotated[str, Field(pattern=r"^(local|https?://.+)$")]
 
 
 class Section(BaseModel):
-    """A table of the run file; keys that are not in the schema are errors."""
+    """A table of the run file; keys that are not in the schema are errors, and so are values of another type."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
 class Run(Section):

@@ -25,7 +25,8 @@ from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.folders import EVERYWHERE, Folders
 from rashpa.node.machine_memory import available_memory_bytes
-from rashpa.node.native_receiver import receiver_config
+from rashpa.node.native_receiver import missing_folders_of, receiver_config
+from rashpa.node.output_files import remove_empty
 
 _PMTUS = (256, 512, 1024, 2048, 4096)
 _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
@@ -58,7 +59,8 @@ def _native_errors(module: Any) -> Iterator[None]:
         raise EngineError("state", str(error)) from None
     except MemoryError:
         raise EngineError(
-            "resource", "not enough memory; use fewer slots, a smaller region, or fewer frames in the dataset"
+            "resource",
+            "not enough memory; use fewer slots, a smaller region, fewer run.frames (each has a row in tables), or fewer frames in the dataset",
         ) from None
     except (module.NativeError, ValueError, TypeError) as error:
         raise EngineError("config", str(error)) from None
@@ -213,11 +215,16 @@ class NativeDestination:
         self._module = module
         self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
-        with _native_errors(module):
-            config = receiver_config(module, order, run, folders)
-            config.roce = roce_options(module, order.roce)
-            config.verbs = verbs_options(module, order.verbs)
-            self._engine = module.Receiver(config)
+        self._new_folders = missing_folders_of(order)
+        try:
+            with _native_errors(module):
+                config = receiver_config(module, order, run, folders)
+                config.roce = roce_options(module, order.roce)
+                config.verbs = verbs_options(module, order.verbs)
+                self._engine = module.Receiver(config)
+        except EngineError:
+            remove_empty(self._new_folders)
+            raise
 
     def configured(self, node: str) -> Configured:
         endpoints = tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints())
@@ -248,6 +255,7 @@ class NativeDestination:
     def abort(self) -> None:
         with _native_errors(self._module):
             self._engine.stop()
+        remove_empty(self._new_folders)
 
     def wait(self, timeout_s: float) -> bool:
         if not self._engine.wait(timeout_s):

@@ -13,7 +13,7 @@ from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
 from rashpa.node.dataset_parts import kernel_of, sink_of, spec_of
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
-from rashpa.node.output_files import prepare_output
+from rashpa.node.output_files import missing_folders, prepare_output
 
 
 def receiver_config(module: Any, order: telegram.Destination, run: int, folders: Folders) -> Any:
@@ -42,6 +42,15 @@ def receiver_config(module: Any, order: telegram.Destination, run: int, folders:
     config.poll = order.poll
     config.first_processor = order.first_processor
     return config
+
+
+def missing_folders_of(order: telegram.Destination) -> list[Path]:
+    """Folders that are made for the output of this order; the deepest first."""
+    sinks = [sink_of(sink) for buffer in order.buffers for sink in buffer.sinks]
+    prefixes = [Path(sink.prefix) for sink in sinks if isinstance(sink, Hdf5Order)]
+    return [
+        folder for prefix in dict.fromkeys(prefix.parent for prefix in prefixes) for folder in missing_folders(prefix)
+    ]
 
 
 def _calibration_of(order: telegram.Destination, folders: Folders) -> list[Maps]:

@@ -25,12 +25,11 @@ RUN = """\
 name = "report"
 frames = 90
 [detector]
-width = 64
-height = 32
+width = 1024
+height = 512
 [dataset]
-kind = "pattern"
-width = 64
-height = 32
+kind = "jungfrau"
+modules = 1
 [link]
 port = 0
 [[buffer]]
@@ -186,10 +185,9 @@ def test_bright_pixels_come_from_the_file_when_it_has_them(tmp_path: Path) -> No
 
 
 def test_several_emulators_have_their_own_rows(tmp_path: Path) -> None:
-    text = RUN.replace(
-        "width = 64\nheight = 32\n", "width = 64\nheight = 32\nmodule = [{ x = 0, y = 0 }, { x = 64, y = 0 }]\n", 1
+    text = RUN.replace("modules = 1", "modules = 2").replace(
+        "height = 512\n", "height = 512\nmodule = [{ x = 0, y = 0 }, { x = 1024, y = 0 }]\n"
     )
-    text = text.replace('kind = "pattern"\n', 'kind = "pattern"\nmodules = 2\n')
     path = tmp_path / "run.toml"
     path.write_text(text + '[[emulator]]\nname = "upper"\n[[emulator]]\nname = "lower"\n')
     roles = {"upper": "emulator", "lower": "emulator", "receiver": "receiver"}

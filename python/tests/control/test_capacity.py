@@ -72,3 +72,19 @@ def test_a_ring_that_a_missing_image_would_overrun_is_cautioned_about(tmp_path: 
     assert cautions(_plan(tmp_path, 1000.0)) == []
     (caution,) = [text for text in cautions(_plan(tmp_path, 1000.0, link='flow = "paced"')) if "buffer[0]" in text]
     assert "40 slots pass in less than deadline_ms (1000)" in caution
+
+
+def test_more_images_than_there_is_memory_for_their_tables_are_the_fault_of_frames(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, 0.0)
+    many = Plan(
+        plan.file.model_copy(update={"run": plan.file.run.model_copy(update={"frames": 10**12})}),
+        plan.source,
+        plan.emulators,
+        plan.receivers,
+        tuple(replace(buffer, images=10**12) for buffer in plan.buffers),
+    )
+    nodes = {"emulator": _node("emulator"), "receiver": _node("receiver", memory_bytes=8 * 2**30)}
+    with pytest.raises(
+        CapacityError, match=r"r\.toml:3: run\.frames: the tables of all images take .* what fits: frames = \d+$"
+    ):
+        check_capacity(many, nodes)

@@ -31,9 +31,11 @@ modules = 5
 BUFFERS = """\
 [[buffer]]
 name = "full"
+sink = [{ kind = "null" }]
 [[buffer]]
 name = "part"
 region = [0, 50, 100, 100]
+sink = [{ kind = "null" }]
 """
 
 
@@ -60,7 +62,9 @@ def told(plan: Plan) -> dict[str, Source]:
 
 
 def test_a_run_file_without_emulators_has_one_that_plays_everything(tmp_path: Path) -> None:
-    link = '[link]\nemulator_address = "::1"\nemulator_processor = 3\nemulator_device = "rxe0"\n'
+    link = (
+        '[link]\nemulator_address = "::1"\nreceiver_address = "::1"\nemulator_processor = 3\nemulator_device = "rxe0"\n'
+    )
     plan = plan_of(tmp_path, link + '[nodes]\nemulator = "https://far:4780"\n' + BUFFERS)
     (one,) = plan.emulators
     assert (one.name, one.label, one.shown_name, one.node) == ("emulator", "emulator", "", "https://far:4780")
@@ -144,7 +148,11 @@ def test_no_name_of_a_node_is_special(tmp_path: Path) -> None:
             "plan.toml:19: emulator[1].name: no module is left for emulator b: the detector has 5",
         ),
         (
-            emulators('name = "a"\n', 'name = "b"\n', buffers='[[buffer]]\nname = "top"\nregion = [0, 0, 9, 9]\n'),
+            emulators(
+                'name = "a"\n',
+                'name = "b"\n',
+                buffers='[[buffer]]\nname = "top"\nregion = [0, 0, 9, 9]\nsink = [{ kind = "null" }]\n',
+            ),
             "plan.toml:18: emulator[1].name: no buffer takes pixels of the modules of emulator b (2, 3, 4); widen a region",
         ),
         (

@@ -46,12 +46,14 @@ name = "slice"
 [[buffer]]
 name = "full"
 slots = 40
+sink = [{{ kind = "null" }}]
 [[buffer]]
 name = "fifth"
 receiver = "slice"
 region = [16, 24, 32, 48]
 every = 5
 deadline_ms = 100
+sink = [{{ kind = "null" }}]
 """
 EMULATORS, RECEIVERS = ("upper", "lower"), ("emulator", "slice")
 

@@ -30,18 +30,18 @@ width = 64
 height = 32
 [[buffer]]
 name = "full"
+sink = [{ kind = "null" }]
 [[buffer]]
 name = "tenth"
 every = 10
+sink = [{ kind = "null" }]
 """
 
 
 def outcome(tmp_path: Path, full: Books, tenth: Books, skipped: int = 0, problem: str = "") -> Outcome:
     path = tmp_path / "run.toml"
     path.write_text(RUN)
-    buffers = tuple(
-        BufferStatus(name, "", "", "", 0, 0, books) for name, books in (("full", full), ("tenth", tenth))
-    )
+    buffers = tuple(BufferStatus(name, "", "", "", 0, 0, books) for name, books in (("full", full), ("tenth", tenth)))
     made = Outcome(load_plan(path), problem=problem)
     made.receivers["receiver"] = Status(
         "receiver", "receiver", "finished", destination=DestinationStatus("receiver", 5.0, "", "", (), buffers)

@@ -53,9 +53,7 @@ def told(plan: Plan) -> list[Destination]:
 
 
 def test_a_run_file_without_receivers_has_one_as_link_and_nodes_say(tmp_path: Path) -> None:
-    link = (
-        '[link]\nport = 5000\nthreads = 2\nreceiver_address = "::1"\nreceiver_processor = 3\nreceiver_device = "rxe0"\n'
-    )
+    link = '[link]\nport = 5000\nthreads = 2\nemulator_address = "::1"\nreceiver_address = "::1"\nreceiver_processor = 3\nreceiver_device = "rxe0"\n'
     nodes = '[nodes]\nreceiver = "https://far:4781"\n'
     plan = plan_of(tmp_path, link + nodes + BUFFERS.replace('receiver = "b"\n', ""))
     (one,) = plan.receivers
@@ -68,7 +66,8 @@ def test_a_run_file_without_receivers_has_one_as_link_and_nodes_say(tmp_path: Pa
 
 def test_a_receiver_is_told_its_own_buffers_with_its_own_values_and_the_links_where_it_has_none(tmp_path: Path) -> None:
     own = 'address = "127.0.0.2"\nport = 6000\nthreads = 3\nprocessor = 5\ndevice = "rxe1"\n'
-    first, second = told(plan_of(tmp_path, TWO + own + BUFFERS))
+    bands = BUFFERS.replace('name = "part"\n', 'name = "part"\nbands = 3\n')
+    first, second = told(plan_of(tmp_path, TWO + own + bands))
     assert (first.receiver, first.bind_address, first.port, first.link_threads) == ("a", "127.0.0.1", 0, 1)
     assert (first.first_processor, first.verbs.device) == (-1, "")
     assert (second.receiver, second.bind_address, second.port, second.link_threads) == ("b", "127.0.0.2", 6000, 3)
@@ -145,14 +144,18 @@ def test_what_receivers_must_not_share_or_lack_is_refused_with_its_place(tmp_pat
     [
         receivers('name = "a"\nport = 5000\nthreads = 4\n', 'name = "b"\nport = 5004\n'),
         receivers('name = "a"\n', 'name = "b"\naddress = "127.0.0.2"\n'),
-        receivers('name = "a"\naddress = "::"\n', 'name = "b"\naddress = "0.0.0.0"\n'),
+        receivers(
+            'name = "a"\naddress = "::"\n',
+            'name = "b"\naddress = "::1"\nport = 5000\n',
+            link='emulator_address = "::1"\n',
+        ),
         receivers('name = "a"\naddress = "0.0.0.0"\n', 'name = "b"\nnode = "https://far:1"\naddress = "10.0.0.1"\n'),
         receivers('name = "a"\n', 'name = "b"\n', link='kind = "pcie"\n'),
         receivers('name = "a"\n', 'name = "b"\n', link='destination = "verbs"\n'),
     ],
 )
 def test_receivers_that_do_not_meet_are_planned(tmp_path: Path, text: str) -> None:
-    assert len(plan_of(tmp_path, text).receivers) == 2
+    assert len(plan_of(tmp_path, text.replace('name = "full"\n', 'name = "full"\nbands = 4\n')).receivers) == 2
 
 
 def test_receivers_of_one_machine_on_the_same_processors_are_cautioned_about(tmp_path: Path) -> None:

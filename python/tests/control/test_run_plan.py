@@ -243,6 +243,7 @@ def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:
         ('[link]\nsource = "pcie"\n', "19: link.source: pcie is memory that both sides map"),
         ('[link]\nkind = "pcie"\ndestination = "verbs"\n', "20: link.destination: pcie is memory"),
         ('[link]\nkind = "pcie"\n[faults]\ncorrupt = 0.1\n', "21: faults.corrupt: pcie has no packets"),
+        ('[link]\nsource = "verbs"\n[faults]\ndrop = 0.1\n', "21: faults.drop: an RNIC injects no faults"),
         (
             '[link]\ntransport = "rc"\nicrc = "off"\n[faults]\ncorrupt = 0.1\n',
             "22: faults.corrupt: with transport rc and icrc off a damaged packet",

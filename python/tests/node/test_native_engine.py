@@ -7,6 +7,7 @@ import pytest
 from rashpa.control import telegram
 from rashpa.control.outcome import Outcome
 from rashpa.control.plan_telegrams import destination_telegram
+from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import load_plan
 from rashpa.node.engine import EngineError
 from rashpa.node.node import Node
@@ -165,6 +166,7 @@ def test_a_data_port_in_use_is_refused_before_anything_starts(tmp_path: Path) ->
 
 
 def test_a_kernel_without_calibration_is_refused(tmp_path: Path) -> None:
-    outcome, _ = run_native(tmp_path, '[[buffer]]\nname = "photons"\n[[buffer.kernel]]\nname = "jungfrau"\n')
-    assert outcome.refused
-    assert "kernel jungfrau needs pedestal and gain, and dataset pattern has none" in outcome.problem
+    with pytest.raises(
+        RunFileError, match=r"run.toml:\d+: buffer\[2\].kernel\[0\].name: kernel jungfrau needs pedestal"
+    ):
+        run_native(tmp_path, '[[buffer]]\nname = "photons"\n[[buffer.kernel]]\nname = "jungfrau"\n')
