@@ -218,6 +218,7 @@ def endless(folder: Path, nodes: str) -> Iterator["subprocess.Popen[str]"]:
         env={**os.environ, "RASHPA_TOKEN": "secret"},
     ) as manager:
         try:
+
             def written() -> bool:
                 return any(path.stat().st_size > 50_000 for path in (folder / "out").glob("*_data_*.h5"))
 

@@ -226,6 +226,11 @@ class NativeDestination:
             remove_empty(self._new_folders)
             raise
 
+    def __del__(self) -> None:
+        # a run that never began: its files go with the engine, and then its folders
+        self.__dict__.pop("_engine", None)
+        remove_empty(self.__dict__.get("_new_folders", []))
+
     def configured(self, node: str) -> Configured:
         endpoints = tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints())
         names = telegram.Placement.__dataclass_fields__
@@ -255,7 +260,6 @@ class NativeDestination:
     def abort(self) -> None:
         with _native_errors(self._module):
             self._engine.stop()
-        remove_empty(self._new_folders)
 
     def wait(self, timeout_s: float) -> bool:
         if not self._engine.wait(timeout_s):

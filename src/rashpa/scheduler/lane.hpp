@@ -54,9 +54,9 @@ struct FirstIncomplete {
   bool ended = false;  ///< nobody gave it up: the run was ended while it was due
 };
 
-/// Consolidates the arrivals of one buffer's DTPs into stacks and hands each to the unit, in order (DESIGN.md 6.5):
-/// when all of them are there, or when the deadline has passed. All calls from the scheduler's thread unless they say
-/// otherwise.
+/// Consolidates the arrivals of one buffer's DTPs into stacks and hands each to the unit, in order
+/// (docs/explanations/threads.md): when all of them are there, or when the deadline has passed. All calls from the
+/// scheduler's thread unless they say otherwise.
 class Lane final : public SlotGuard {
  public:
   /// `unit` and `link` outlive this object. Takes all memory. Throws ConfigError when slots and stack do not fit.
