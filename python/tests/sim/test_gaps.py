@@ -12,7 +12,7 @@ from rashpa.control.run_file_reader import read_run_file
 _native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 GAP = 20
-CENTRE = (511.5, (1024 + GAP) / 2 - 0.5)  # of pixels
+CENTRE = (512.0, (1024 + GAP) / 2)  # column and row of the assembled image, as the scene counts
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
