@@ -153,6 +153,7 @@ def jungfrau_dataset(
     background_photons: float,
     truth: bool = False,
     threads: int = 0,  # 0: one a processor
+    places: Sequence[tuple[int, int]] = (),  # x, y of each module in the assembled image; none: without gaps
 ) -> JungfrauDataset: ...
 def jungfrau_calibration(seed: int, module: int) -> dict[str, NDArray[Any]]:
     """pedestal, gain, noise and mask of a simulated module without its frames, as in JungfrauDataset."""

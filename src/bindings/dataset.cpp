@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
@@ -150,11 +152,22 @@ std::shared_ptr<Dataset> raw_dataset(const std::vector<std::vector<std::string>>
 std::shared_ptr<JungfrauDataset> jungfrau_dataset(std::uint32_t modules, std::uint64_t frames, std::uint64_t seed,
                                                   double energy_kev, double hit_fraction, std::uint32_t dark_every,
                                                   std::uint32_t spots, double background_photons, bool truth,
-                                                  unsigned threads) {
+                                                  unsigned threads,
+                                                  const std::vector<std::pair<std::uint32_t, std::uint32_t>>& places) {
+  JungfrauParameters parameters{modules,
+                                frames,
+                                seed,
+                                energy_kev,
+                                hit_fraction,
+                                dark_every,
+                                spots,
+                                background_photons,
+                                truth ? dataset::Truth::keep : dataset::Truth::drop,
+                                threads,
+                                {}};
+  for (const auto& [x, y] : places) parameters.places.push_back({x, y});
   const nb::gil_scoped_release release;
-  return std::make_shared<JungfrauDataset>(
-      JungfrauParameters{modules, frames, seed, energy_kev, hit_fraction, dark_every, spots, background_photons,
-                         truth ? dataset::Truth::keep : dataset::Truth::drop, threads});
+  return std::make_shared<JungfrauDataset>(parameters);
 }
 
 constexpr std::size_t kHeight = dataset::kJungfrauHeight;
@@ -212,7 +225,8 @@ void bind_jungfrau(nb::module_& m) {
         return copied(kinds.data(), kinds.size(), {kinds.size()}, nb::dtype<std::uint8_t>());
       });
   m.def("jungfrau_dataset", &jungfrau_dataset, nb::kw_only(), "modules"_a, "frames"_a, "seed"_a, "energy_kev"_a,
-        "hit_fraction"_a, "dark_every"_a, "spots"_a, "background_photons"_a, "truth"_a = false, "threads"_a = 0);
+        "hit_fraction"_a, "dark_every"_a, "spots"_a, "background_photons"_a, "truth"_a = false, "threads"_a = 0,
+        "places"_a = std::vector<std::pair<std::uint32_t, std::uint32_t>>{});
   m.def("jungfrau_calibration", &jungfrau_calibration, "seed"_a, "module"_a);
 }
 

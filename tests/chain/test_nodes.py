@@ -4,10 +4,13 @@ import contextlib
 import json
 import os
 import resource
+import shutil
+import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import h5py
@@ -179,3 +182,115 @@ def test_a_person_frees_a_node(tmp_path: Path) -> None:
             )
             assert done.returncode == code
             assert says in done.stdout + done.stderr
+
+
+def ask(url: str, order: str, token: str = "secret") -> tuple[int, str]:
+    """Exit status and output of `rashpa node ORDER URL`."""
+    done = subprocess.run(
+        [*COMMAND, "node", order, url],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "RASHPA_TOKEN": token},
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def wait_until(true: Callable[[], bool], within_s: float = 60.0) -> None:
+    limit = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def endless(folder: Path, nodes: str) -> Iterator["subprocess.Popen[str]"]:
+    """A manager whose run lasts, once images are written."""
+    text = RUN.format(output="out", rate_hz=200.0).replace("frames = 400", "frames = 1000000")
+    (folder / "run.toml").write_text(text + nodes)
+    with subprocess.Popen(
+        [*COMMAND, "run", "run.toml", "-q"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "RASHPA_TOKEN": "secret"},
+    ) as manager:
+        try:
+
+            def written() -> bool:
+                return any(path.stat().st_size > 50_000 for path in (folder / "out").glob("*_data_*.h5"))
+
+            wait_until(lambda: written() or manager.poll() is not None)
+            assert manager.poll() is None
+            yield manager
+        finally:
+            manager.kill()
+
+
+def test_nodes_that_a_killed_manager_has_started_end_by_themselves(tmp_path: Path) -> None:
+    with endless(tmp_path, "") as manager:
+        children = Path(f"/proc/{manager.pid}/task/{manager.pid}/children").read_text().split()
+        assert len(children) == 2
+        manager.send_signal(signal.SIGKILL)
+        manager.wait()
+        wait_until(lambda: not any(Path(f"/proc/{child}").exists() for child in children), 30.0)
+    with h5py.File(tmp_path / "out" / "standing_full_master.h5") as file:
+        assert file["/entry/rashpa/books/written"][()] > 0
+
+
+@pytest.mark.parametrize("order", ["abort", "reset"])
+def test_standing_nodes_of_a_killed_manager_are_looked_at_and_ended_by_a_person(tmp_path: Path, order: str) -> None:
+    lease = ("--lease", "600")  # the nodes would wait for long
+    with (
+        node("receiver", tmp_path, *lease, token="secret") as receiver,
+        node("emulator", tmp_path, *lease, token="secret") as emulator,
+    ):
+        with endless(tmp_path, f'receiver = "{receiver}"\nemulator = "{emulator}"\n') as manager:
+            manager.send_signal(signal.SIGKILL)
+            manager.wait()
+            for url, detail in ((receiver, "buffer full: 1000000 images expected"), (emulator, "DTP 0: ")):
+                code, said = ask(url, "status")
+                assert code == 0, said
+                assert "is running, for run standing of " in said
+                assert detail in said
+                code, said = ask(url, order)
+                assert code == 0, said
+                assert f"now {'finished' if order == 'abort' else 'idle, and free'}" in said
+                code, said = ask(url, "status")
+                assert ("is finished, for run standing of" if order == "abort" else "is idle") in said
+                if order == "abort":
+                    assert "there is nothing to abort" in ask(url, "abort")[1]
+                    assert "now idle, and free" in ask(url, "reset")[1]
+                code, said = ask(url, "log")
+                assert code == 0
+                for words in (
+                    "listens at",
+                    "Claim: the node belongs to run standing",
+                    "Abort, forced",
+                    "Reset, forced",
+                ):
+                    assert words in said
+                assert "secret" not in said
+        with h5py.File(tmp_path / "out" / "standing_full_master.h5") as file:
+            assert file["/entry/rashpa/books/balanced"][()]
+        shutil.rmtree(tmp_path / "out")
+        code, said = run(tmp_path, f'receiver = "{receiver}"\nemulator = "{emulator}"\n', "secret")
+        assert code == 0, said
+
+
+def test_who_has_no_token_learns_nothing_of_a_node(tmp_path: Path) -> None:
+    with node("receiver", tmp_path, token="secret") as url:
+        for order in ("status", "abort", "reset", "log"):
+            code, said = ask(url, order, "wrong")
+            assert code == 1
+            assert f"rashpa node {order}: " in said
+            assert "needs its bearer token" in said
+    code, said = ask(url, "status")
+    assert code == 1
+    assert "cannot be reached" in said
+    assert ask("receiver7", "status") == (
+        2,
+        "rashpa node status: receiver7 is no URL of a node; a node prints its own when it starts, such as http://127.0.0.1:4781\n",
+    )

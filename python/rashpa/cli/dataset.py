@@ -1,5 +1,7 @@
 """`rashpa dataset`: make, describe and look at what an emulator plays."""
 
+import glob
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rashpa.data.dataset_spec import AnyDatasetSpec, JungfrauSpec, PatternSpec, PixelName
+from rashpa.data.dataset_spec import (
+    AnyDatasetSpec,
+    CalibrationSpec,
+    FilesSpec,
+    JungfrauSpec,
+    PatternSpec,
+    PixelName,
+)
 
 if TYPE_CHECKING:
     from rashpa.data.datasets import LoadedDataset
@@ -24,6 +33,14 @@ class Kind(StrEnum):
 
     JUNGFRAU = "jungfrau"
     PATTERN = "pattern"
+    FILES = "files"
+
+
+class GainUnit(StrEnum):
+    """Units of gain maps."""
+
+    ADU_PER_KEV = "adu_per_kev"
+    ADU_PER_PHOTON = "adu_per_photon"
 
 
 class Pixel(StrEnum):
@@ -41,12 +58,20 @@ class Pixel(StrEnum):
 def make(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write; new or empty.")],
     kind: Annotated[
-        Kind, typer.Option(help="JUNGFRAU raw frames of a crystal, or a computed pattern.")
+        Kind, typer.Option(help="JUNGFRAU raw frames of a crystal, a computed pattern, or recorded files.")
     ] = Kind.JUNGFRAU,
     frames: Annotated[int, typer.Option(min=1, help="Different frames; a run repeats them.")] = 60,
-    modules: Annotated[int, typer.Option(min=1, help="Modules of the detector.")] = 2,
+    modules: Annotated[int, typer.Option(min=1, help="Modules of the detector; of files as many as --raw.")] = 2,
     seed: Annotated[int, typer.Option(min=0, help="jungfrau: the same seed makes the same dataset.")] = 1,
-    energy_kev: Annotated[float, typer.Option(help="jungfrau: photon energy.")] = 12.4,
+    energy_kev: Annotated[
+        float, typer.Option(help="Photon energy; of files also that of the photon in adu_per_photon.")
+    ] = 12.4,
+    place: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="X,Y", help="jungfrau: a module's place in the assembled image; once a module. Without: no gaps."
+        ),
+    ] = None,
     hit_fraction: Annotated[
         float, typer.Option(help="jungfrau: share of hits among the frames that are not dark.")
     ] = 0.3,
@@ -55,9 +80,31 @@ def make(
     ] = 10,
     spots: Annotated[int, typer.Option(min=0, help="jungfrau: Bragg spots of a hit.")] = 80,
     background: Annotated[float, typer.Option(help="jungfrau: mean photons a pixel of a hit.")] = 1.0,
-    width: Annotated[int, typer.Option(min=1, help="pattern: pixels of a module.")] = 1024,
-    height: Annotated[int, typer.Option(min=1, help="pattern: pixels of a module.")] = 512,
-    pixel: Annotated[Pixel, typer.Option(help="pattern: pixel type.")] = Pixel.UINT16,
+    width: Annotated[int, typer.Option(min=0, help="pattern, files: pixels of a module; 0: as the files say.")] = 1024,
+    height: Annotated[int, typer.Option(min=0, help="pattern, files: pixels of a module; 0: as the files say.")] = 512,
+    pixel: Annotated[Pixel, typer.Option(help="pattern, files: pixel type.")] = Pixel.UINT16,
+    raw: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILES", help="files: those of a module, a name or a pattern such as 'm0_*.bin'; once a module."
+        ),
+    ] = None,
+    header_bytes: Annotated[int, typer.Option(min=0, help="files: before each frame; 112: SLS receiver.")] = 0,
+    dark_frame: Annotated[
+        list[int] | None, typer.Option(min=0, help="files: a frame without light; repeatable.")
+    ] = None,
+    pedestal: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILES", help="files: ADU of G0, G1, G2, one file or three with commas; once a module."),
+    ] = None,
+    gain: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILES", help="files: like --pedestal, of the unit that --gain-unit says."),
+    ] = None,
+    mask: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="files: NXmx pixel_mask; once a module.")
+    ] = None,
+    gain_unit: Annotated[GainUnit, typer.Option(help="files: of --gain.")] = GainUnit.ADU_PER_KEV,
 ) -> None:
     """Make a dataset folder: frames as .npy, their calibration, and dataset.json, which says what is synthetic and how it was made."""
     with _refusing("make"):
@@ -67,6 +114,29 @@ def make(
         if kind is Kind.PATTERN:
             name: PixelName = pixel.value
             spec = PatternSpec(kind="pattern", modules=modules, frames=frames, width=width, height=height, pixel=name)
+        elif kind is Kind.FILES:
+            if not raw:
+                raise ValueError("--kind files needs --raw FILES, once a module")
+            calibration = None
+            if pedestal or gain:
+                calibration = CalibrationSpec(
+                    pedestal=[_map_of(names) for names in pedestal or []],
+                    gain=[_map_of(names) for names in gain or []],
+                    mask=mask or [],
+                    gain_unit=gain_unit.value,
+                    photon_energy_kev=energy_kev,
+                )
+            spec = FilesSpec(
+                kind="files",
+                files=[_files_of(pattern) for pattern in raw],
+                width=width,
+                height=height,
+                pixel=pixel.value,
+                header_bytes=header_bytes,
+                dark_frames=dark_frame or [],
+                energy_kev=energy_kev,
+                calibration=calibration,
+            )
         else:
             spec = JungfrauSpec(
                 kind="jungfrau",
@@ -78,9 +148,32 @@ def make(
                 dark_every=dark_every,
                 spots=spots,
                 background=background,
+                places=[_place_of(text) for text in place or []],
             )
         make_dataset(spec, folder)
         _print_facts(folder)
+
+
+def _files_of(pattern: str) -> list[str]:
+    """Files in the order of their names, numbers in them as numbers. ValueError when there is none."""
+    found = [name for name in glob.glob(pattern) if Path(name).is_file()]  # noqa: PTH207 (the pattern may be absolute)
+    if not found:
+        raise ValueError(f"--raw {pattern}: there is no such file")
+    return sorted(
+        found, key=lambda name: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
+    )
+
+
+def _map_of(names: str) -> str | list[str]:
+    parts = names.split(",")
+    return names if len(parts) == 1 else parts
+
+
+def _place_of(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,7}),(\d{1,7})", text)
+    if found is None:
+        raise ValueError(f"--place {text}: it is x,y in pixels, such as 0,548")
+    return int(found[1]), int(found[2])
 
 
 @app.command()
@@ -146,7 +239,12 @@ def _text_of(error: Exception) -> str:
     from pydantic import ValidationError
 
     if isinstance(error, ValidationError):
-        return "; ".join(f"--{str(e['loc'][-1]).replace('_', '-')} {e['input']}: {e['msg']}" for e in error.errors())
+        return "; ".join(
+            f"--{str(e['loc'][-1]).replace('_', '-')} {e['input']}: {e['msg']}"
+            if e["loc"]
+            else e["msg"].removeprefix("Value error, ")
+            for e in error.errors()
+        )
     return str(error)
 
 

@@ -57,7 +57,7 @@ def _draw(run: Run, image: int | None, png: Path | None, hits: Path | None) -> N
 
 
 def _refuse(message: str) -> NoReturn:
-    Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {_plain(message)}")
+    Console(stderr=True, soft_wrap=True).print(f"[red]rashpa inspect: {_plain(message)}[/]", highlight=False)
     raise typer.Exit(_BAD_INPUT)
 
 

@@ -63,5 +63,5 @@ def _terminal() -> dict[str, str]:
 
 
 def _refuse(message: str) -> NoReturn:
-    Console(stderr=True, soft_wrap=True).print(f"error: {message}", style="bold red", markup=False, highlight=False)
+    Console(stderr=True, soft_wrap=True).print(f"rashpa inspect: {message}", style="red", markup=False, highlight=False)
     raise typer.Exit(_BAD_INPUT)

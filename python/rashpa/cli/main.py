@@ -8,6 +8,7 @@ import typer
 from rashpa.cli.free import free
 from rashpa.cli.limited import in_limited_process
 from rashpa.cli.node import emulator, receiver
+from rashpa.cli.node_orders import app as node_orders
 from rashpa.cli.run import run
 from rashpa.control.version import software_version
 
@@ -52,6 +53,7 @@ def _mount() -> None:
     app.command()(emulator)
     app.command()(receiver)
     app.command()(free)
+    app.add_typer(node_orders, name="node")
     for name in (*_GROUPS, "inspect", "repair"):
         try:
             part = importlib.import_module(f"rashpa.cli.{name}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rashpa.cli.report_html import html_of
+from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.machine import machine_facts
 from rashpa.control.outcome import Outcome, keeps_of
 from rashpa.control.proof import proof_of
@@ -53,6 +54,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
             "acquisition_s": outcome.acquisition_s,
         },
         "books": _books(outcome.books, outcome.balanced),
+        "emulators": [_emulator(outcome, emulator) for emulator in outcome.plan.emulators],
         "receivers": [_receiver(outcome, receiver) for receiver in outcome.plan.receivers],
         "buffers": [_buffer(outcome, buffer) for buffer in buffers],
         "rates": {
@@ -73,11 +75,10 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
         },
         "proof": {"verify": verify, "of": compared, "crc_mismatches": link.get("crc_mismatches", 0)},
         "memory": ", ".join(dict.fromkeys(status.memory for status in outcome.destinations.values())),
-        "source": _source(outcome.emulator.source if outcome.emulator else None),
+        "source": _source(outcome.sources.values()),
         "notifications": [
             {"node": notice.node, "what": notice.what, "text": notice.text}
-            for status in (outcome.emulator, *outcome.receivers.values())
-            if status is not None
+            for status in (*outcome.emulators.values(), *outcome.receivers.values())
             for notice in status.notifications
         ],
         "software": {name: capabilities.software for name, capabilities in outcome.capabilities.items()},
@@ -160,8 +161,7 @@ def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
 
 
 def _injected(outcome: Outcome) -> dict[str, Any]:
-    source = outcome.emulator.source if outcome.emulator else None
-    counts = count_of(source.counts, "injected") if source else {}
+    counts = outcome.injected
     accounts = outcome.accounts
     return {
         **{name: counts.get(name, 0) for name in (*_FAULTS, *(extra for extra in counts if extra not in _FAULTS))},
@@ -174,7 +174,25 @@ def _injected(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _source(source: SourceStatus | None) -> dict[str, Any]:
-    if source is None:
-        return {"elapsed_s": 0.0, "dtps": []}
-    return {"elapsed_s": source.elapsed_s, "dtps": [dataclasses.asdict(dtp) for dtp in source.dtps]}
+def _source(sources: Iterable[SourceStatus]) -> dict[str, Any]:
+    """Of all emulators together: the longest time, and every DTP."""
+    known = list(sources)
+    dtps = sorted((dtp for source in known for dtp in source.dtps), key=lambda dtp: dtp.id)
+    elapsed_s = max((source.elapsed_s for source in known), default=0.0)
+    return {"elapsed_s": elapsed_s, "dtps": [dataclasses.asdict(dtp) for dtp in dtps]}
+
+
+def _emulator(outcome: Outcome, emulator: PlannedEmulator) -> dict[str, Any]:
+    """One emulator: where it is, what it played, what it did on purpose. `heard`: whether it ever said anything."""
+    source = outcome.sources.get(emulator.name)
+    return {
+        "name": emulator.name,
+        "node": emulator.node,
+        "heard": source is not None,
+        "modules": list(emulator.modules),
+        "dtps": [dtp.id for dtp in outcome.plan.dtps_from(emulator.name)],
+        "elapsed_s": source.elapsed_s if source else 0.0,
+        "images_sent": sum(dtp.images_sent for dtp in source.dtps) if source else 0,
+        "images_skipped": sum(dtp.images_skipped for dtp in source.dtps) if source else 0,
+        "injected": count_of(source.counts, "injected") if source else {},
+    }

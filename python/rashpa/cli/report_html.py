@@ -58,6 +58,7 @@ def html_of(report: dict[str, Any], outcome: Outcome) -> str:
         *(f"<h3>{html.escape(title)}</h3>{div}" for (title, _), div in zip(plots, divs, strict=True)),
         "<h2>Injected faults</h2>",
         _pairs_table(report["injected"]),
+        *_emulators_part(report),
         *_receivers_part(report),
         "<h2>Link</h2>",
         _pairs_table({**report["link"], "proof": f"{report['proof']['of']} ({report['proof']['verify']})"}),
@@ -124,6 +125,26 @@ def _sinks_table(report: dict[str, Any]) -> str:
         for sink in buffer.get("sinks", ())  # reports of before have none
     ]
     return _table(("buffer", "sink", "keeps", "on full", *(name.replace("_", " ") for name in names), "error"), rows)
+
+
+def _emulators_part(report: dict[str, Any]) -> Iterable[str]:
+    """Where the emulators are and what each has sent; nothing for one, of which the rest of the page speaks."""
+    if len(report["emulators"]) == 1:
+        return
+    yield "<h2>Emulators</h2>"
+    rows = [
+        (
+            each["name"],
+            each["node"] if each["heard"] else f"{each['node']}, never heard",
+            each["modules"],
+            each["images_sent"],
+            each["images_skipped"],
+            sum(each["injected"].values()),
+            each["elapsed_s"],
+        )
+        for each in report["emulators"]
+    ]
+    yield _table(("emulator", "node", "modules", "images sent", "skipped", "faults injected", "elapsed s"), rows)
 
 
 def _receivers_part(report: dict[str, Any]) -> Iterable[str]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import os
 import signal
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from rashpa.cli.output_check import folder_trouble, output_problems
 from rashpa.cli.report import REPORT_FILES, write_report
 from rashpa.cli.run_display import RunDisplay, print_outcome
 from rashpa.control.capacity import cautions
@@ -37,10 +37,8 @@ def run(
     """
     errors = Console(stderr=True)
     try:
-        plan = load_plan(file)
+        plan = _checked_plan(file, report)
         token = token_of_environment()
-        if report is not None:
-            _check_report_folder(report, plan.file.run.existing)
     except (RunFileError, TokenError, OSError) as error:
         _complain(errors, str(error))
         raise typer.Exit(BAD_INPUT) from None
@@ -59,14 +57,38 @@ def run(
         raise typer.Exit(FAILED) from None
     if outcome.problem:
         _complain(errors, outcome.problem)
-    if outcome.buffers:
+    if outcome.buffers and not outcome.refused:  # what never began has no books
         print_outcome(console, outcome)
-    for reason in outcome.reasons:
-        _complain(errors, reason)
+        for reason in outcome.reasons:
+            _complain(errors, reason)
     if report is not None and not outcome.refused:
-        for path in write_report(outcome, report, file):
-            console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+        _write_report(outcome, report, file, errors, console)
     raise typer.Exit(exit_code(outcome))
+
+
+def _checked_plan(file: Path, report: Path | None) -> Plan:
+    """RunFileError for all that is wrong without a node."""
+    plan = load_plan(file)
+    problems = list(output_problems(plan))
+    if report is not None and (trouble := folder_trouble(report)):
+        problems.append(f"--report {report}: {trouble}; choose another folder")
+    elif report is not None and plan.file.run.existing != "replace":
+        old = [report / name for name in REPORT_FILES if (report / name).exists()]
+        problems += [f'{one} exists; move it, choose another --report, or set run.existing = "replace"' for one in old[:1]]
+    if problems:
+        raise RunFileError("\n".join(problems))
+    return plan
+
+
+def _write_report(outcome: Outcome, folder: Path, file: Path, errors: Console, console: Console) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = write_report(outcome, folder, file)
+    except OSError as error:
+        _complain(errors, f"the report cannot be written: {error.filename or folder}: {error.strerror}")
+        raise typer.Exit(FAILED) from None
+    for path in paths:
+        console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
 
 
 def exit_code(outcome: Outcome) -> int:
@@ -90,15 +112,6 @@ async def _carry_through(plan: Plan, console: Console, quiet: bool, token: str) 
         return await manager.run()
 
 
-def _check_report_folder(folder: Path, existing: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    old = [folder / name for name in REPORT_FILES if (folder / name).exists()]
-    if old and existing != "replace":
-        raise FileExistsError(f'{old[0]} exists; move it, choose another --report, or set run.existing = "replace"')
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(f"{folder}: no permission to write the report there; choose another --report")
-
-
 def _complain(errors: Console, text: str) -> None:
     for line in text.splitlines():
         errors.print(f"rashpa run: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
@@ -106,6 +119,15 @@ def _complain(errors: Console, text: str) -> None:
 
 def _print_plan(console: Console, plan: Plan) -> None:
     shown = plan.shown_receivers
+    for emulator in plan.emulators:
+        if emulator.shown_name:
+            console.print(
+                f"{emulator.label}: node {emulator.node}, address {emulator.address}, modules {', '.join(map(str, emulator.modules))}, "
+                f"{len(plan.dtps_from(emulator.name))} DTPs",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
     for receiver in plan.receivers:
         if receiver.shown_name:
             console.print(

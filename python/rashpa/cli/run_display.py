@@ -62,14 +62,14 @@ class RunDisplay:
             self._bar.update(self._tasks[name], description=description)
             return
         books = sum((buffer.books for buffer in destination.buffers), Books())
-        decided = books.decided
+        decided, arrived = books.decided, books.arrived
         payload = count_of(destination.counts, "link").get("payload_bytes", 0)
         now = time.monotonic()
-        then, decided_then, payload_then = self._last[name]
-        self._last[name] = (now, decided, payload)
+        then, arrived_then, payload_then = self._last[name]
+        self._last[name] = (now, arrived, payload)
         seconds = max(now - then, 1e-3)
         rates = (
-            f"{(decided - decided_then) / seconds:7.0f} images/s {(payload - payload_then) / seconds / 1e9:5.2f} GB/s"
+            f"{(arrived - arrived_then) / seconds:7.0f} images/s {(payload - payload_then) / seconds / 1e9:5.2f} GB/s"
         )
         lost = (
             f", [red]{books.partial} partial, {books.missing} missing[/red]" if books.partial or books.missing else ""
@@ -172,17 +172,31 @@ def _print_rates(console: Console, outcome: Outcome) -> None:
         f"{rates.payload_gb_per_s:.2f} GB/s of pixels, in {rates.elapsed_s:.2f} s",
         highlight=False,
     )
-    planned = outcome.plan.file.detector.rate_hz
-    if planned > 0 and rates.frames_per_s < 0.9 * planned and not outcome.problem:
-        console.print(
-            f"caution: {planned:g} Hz were planned; this machine kept {rates.frames_per_s:.0f}. Nothing was lost: the emulator waited",
-            style="yellow",
+    if caution := _rate_caution(outcome):
+        console.print(f"caution: {caution}", style="yellow", highlight=False, soft_wrap=True)
+
+
+def _rate_caution(outcome: Outcome) -> str:
+    """What is to be said of a run that was slower than planned; empty when it was not, or did not come to its regular end."""
+    planned, rates, books = outcome.plan.file.detector.rate_hz, outcome.rates, outcome.books
+    if planned <= 0 or rates.frames_per_s >= 0.9 * planned or outcome.problem:
+        return ""
+    came = f"{planned:g} Hz were planned; {rates.frames_per_s:.0f} frames/s came"
+    emulators = f"the emulator{'' if len(outcome.plan.emulators) == 1 else 's'}"
+    lost = ", ".join(
+        f"{count:,} {what}"
+        for count, what in (
+            (books.missing, "images are missing"),
+            (books.partial, "images are partial"),
+            (outcome.images_skipped, f"images of DTPs were skipped by {emulators}"),
         )
+        if count
+    )
+    return f"{came}: {lost}" if lost else f"{came}. Nothing was lost: {emulators} waited"
 
 
 def _print_faults(console: Console, outcome: Outcome) -> None:
-    source = outcome.emulator.source if outcome.emulator else None
-    injected = {name: value for name, value in count_of(source.counts, "injected").items() if value} if source else {}
+    injected = {name: value for name, value in outcome.injected.items() if value}
     if injected:
         console.print(
             f"injected: {', '.join(f'{value:,} {name}' for name, value in injected.items())}", highlight=False

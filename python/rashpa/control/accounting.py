@@ -1,4 +1,4 @@
-"""Compares what the emulator's log says must have happened with what the receiver found, image by image (DESIGN.md sections 3 and 10)."""
+"""Compares what the emulator's log says must have happened with what the receiver found, image by image (docs/explanations/books.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

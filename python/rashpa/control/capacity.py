@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rashpa.control.receivers import PlannedReceiver, processor_cautions
-from rashpa.control.run_plan import Plan, PlannedBuffer
+from rashpa.control.planned_node import PlannedNode, processor_cautions
+from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.telegram import Capabilities
+
+_TABLE_BYTES = 2  # of an image, at least: what has come of it, and what was decided
 
 
 class CapacityError(ValueError):
@@ -14,44 +16,50 @@ class CapacityError(ValueError):
 
 @dataclass(frozen=True)
 class _Node:
-    """One side of the run, or one of the receivers: what it can do, and the buffers whose pixels it sends or takes."""
+    """An emulator or a receiver: what it can do, and the buffers whose pixels it sends or takes, with the DTPs that it has of them."""
 
     can: Capabilities
     name: str
+    machine: str
     link: str
     buffers: tuple[PlannedBuffer, ...]
+    dtps: tuple[PlannedDtp, ...]
+
+    def bytes_per_s(self, plan: Plan, buffer: PlannedBuffer) -> float:
+        """Payload of its DTPs of a buffer at the planned rate."""
+        pixels = sum(dtp.region.width * dtp.region.height for dtp in buffer.dtps if dtp in self.dtps)
+        return pixels * plan.frame_pixel_bytes * plan.file.detector.rate_hz / buffer.section.every
 
 
-def check_capacity(plan: Plan, emulator: Capabilities, receivers: Mapping[str, Capabilities]) -> None:
-    """Raises CapacityError when the run cannot work. `receivers`: by name."""
+def check_capacity(plan: Plan, capabilities: Mapping[str, Capabilities]) -> None:
+    """Raises CapacityError when the run cannot work. `capabilities`: of every node, by name."""
     link = plan.file.link
-    nodes = [_Node(emulator, emulator.node, link.source_kind, plan.buffers)]
+    emulators, receivers = [], []
+    for emulator in plan.emulators:
+        can, dtps = capabilities[emulator.name], plan.dtps_from(emulator.name)
+        buffers = tuple(buffer for buffer in plan.buffers if not set(buffer.dtps).isdisjoint(dtps))
+        emulators.append(_Node(can, _name_of(emulator, can), emulator.machine, link.source_kind, buffers, dtps))
     for receiver in plan.receivers:
-        can = receivers[receiver.name]
-        name = _name_of(receiver, can)
-        nodes.append(_Node(can, name, link.destination_kind, plan.buffers_of(receiver.name)))
+        can, dtps = capabilities[receiver.name], plan.dtps_of(receiver.name)
+        buffers = plan.buffers_of(receiver.name)
+        receivers.append(_Node(can, _name_of(receiver, can), receiver.machine, link.destination_kind, buffers, dtps))
+    nodes = [*emulators, *receivers]
     problems = [problem for node in nodes for problem in _name_problems(plan, node)]
-    problems += [problem for node in nodes[1:] for problem in _pipeline_problems(plan, node)]
+    problems += [problem for node in receivers for problem in _pipeline_problems(plan, node)]
     problems += [problem for node in nodes for problem in _rate_problems(plan, node)]
     machines: dict[str, list[_Node]] = {}
-    for receiver, node in zip(plan.receivers, nodes[1:], strict=True):
-        machines.setdefault(receiver.machine, []).append(node)
+    for node in receivers:
+        machines.setdefault(node.machine, []).append(node)
     problems += [problem for group in machines.values() for problem in _memory_problems(plan, group)]
     if problems:
         raise CapacityError("\n".join(problems))
 
 
-def buffer_bytes_per_s(plan: Plan, buffer: PlannedBuffer) -> float:
-    """Payload that all DTPs of a buffer carry at the planned rate."""
-    pixels = sum(dtp.region.width * dtp.region.height for dtp in buffer.dtps)
-    return pixels * plan.frame_pixel_bytes * plan.file.detector.rate_hz / buffer.section.every
-
-
-def _name_of(receiver: PlannedReceiver, can: Capabilities) -> str:
-    """What messages call a receiver: by the run file's name and, where it differs, the node's."""
-    if not receiver.shown_name or can.node == receiver.label:
+def _name_of(node: PlannedNode, can: Capabilities) -> str:
+    """What messages call a node: by the run file's name and, where it differs, the node's own."""
+    if not node.shown_name or can.node == node.label:
         return can.node
-    return f"{receiver.label} ({can.node})"
+    return f"{node.label} ({can.node})"
 
 
 def _name_problems(plan: Plan, node: _Node) -> Iterator[str]:
@@ -64,9 +72,8 @@ def _name_problems(plan: Plan, node: _Node) -> Iterator[str]:
         yield f"{where}: {node.name} has no pmtu {pmtu}; it has {', '.join(map(str, found.pmtus))}"
     if plan.file.detector.pixel not in node.can.pixels:
         yield f"{plan.source.where(('detector', 'pixel'))}: {node.name} knows {', '.join(node.can.pixels)}"
-    dtps = sum(len(buffer.dtps) for buffer in node.buffers)
-    if dtps > node.can.max_dtps:
-        yield f"{plan.source.where(('buffer',))}: {dtps} DTPs; {node.name} takes {node.can.max_dtps}"
+    if len(node.dtps) > node.can.max_dtps:
+        yield f"{plan.source.where(('buffer',))}: {len(node.dtps)} DTPs; {node.name} takes {node.can.max_dtps}"
 
 
 def _pipeline_problems(plan: Plan, node: _Node) -> Iterator[str]:
@@ -86,12 +93,12 @@ def _pipeline_problems(plan: Plan, node: _Node) -> Iterator[str]:
 
 
 def _rate_problems(plan: Plan, node: _Node) -> Iterator[str]:
-    needed = sum(buffer_bytes_per_s(plan, buffer) for buffer in node.buffers)
+    needed = sum(node.bytes_per_s(plan, buffer) for buffer in node.buffers)
     limit = next((known.bytes_per_s for known in node.can.links if known.name == node.link), 0)
     if limit == 0 or needed <= limit:
         return
-    largest = max(node.buffers, key=lambda buffer: buffer_bytes_per_s(plan, buffer))
-    own = buffer_bytes_per_s(plan, largest)
+    largest = max(node.buffers, key=lambda buffer: node.bytes_per_s(plan, buffer))
+    own = node.bytes_per_s(plan, largest)
     rest = limit - (needed - own)
     rate_that_fits = int(plan.file.detector.rate_hz * limit / needed)
     text = (
@@ -119,7 +126,18 @@ def _memory_problems(plan: Plan, group: Sequence[_Node]) -> Iterator[str]:
     buffers = [buffer for node in group for buffer in node.buffers]
     needed = [_memory_of(plan, buffer) for buffer in buffers]
     free = min((node.can.memory_bytes for node in group if node.can.memory_bytes > 0), default=0)
-    if free == 0 or sum(needed) <= free:
+    if free == 0:
+        return
+    tables = sum(buffer.images for buffer in buffers) * _TABLE_BYTES
+    if tables > free:
+        fits = plan.file.run.frames * free // (2 * tables)
+        yield (
+            f"{plan.source.where(('run', 'frames'))}: the tables of all images take {tables / 2**30:,.1f} GiB, "
+            f"{' and '.join(node.name for node in group)} {'has' if len(group) == 1 else 'have together'} {free / 2**30:.1f} GiB free; what fits: "
+            f"frames = {fits}"
+        )
+        return
+    if sum(needed) <= free:
         return
     index = max(range(len(needed)), key=needed.__getitem__)
     largest = buffers[index].section
@@ -139,7 +157,7 @@ def _memory_problems(plan: Plan, group: Sequence[_Node]) -> Iterator[str]:
 
 def cautions(plan: Plan) -> list[str]:
     """What works, but not when something goes wrong."""
-    texts = list(processor_cautions(plan.receivers, plan.source))
+    texts = list(processor_cautions(plan.nodes, plan.source))
     rate = plan.file.detector.rate_hz
     for number, buffer in enumerate(plan.buffers):
         section = buffer.section

@@ -1,5 +1,6 @@
 """Whether the dataset of a run file is there and fits the detector, as far as that can be said without reading it."""
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,19 +15,25 @@ from rashpa.control.dataset_spec import (
 )
 from rashpa.control.run_file import RunFile
 from rashpa.control.run_file_reader import RunFileSource
-from rashpa.data.regular_file import reason
+from rashpa.data.regular_file import read_regular, reason
 
 _LONGEST_PATH = 200  # of what a message repeats
+_MOST_DESCRIPTION = 64 << 20  # bytes of dataset.json
+_PIXEL_BYTES = {"uint8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "float32": 4}
 JUNGFRAU_SHAPE = (1024, 512, "uint16")
 
 
 def resolved_dataset(file: RunFile, source: RunFileSource, node: str) -> AnyDatasetSpec:
-    """For a node of this machine, relative paths count from the run file's folder; a remote node takes them from where it runs."""
-    return file.dataset.resolved(source.path.resolve().parent) if node == "local" else file.dataset
+    """For a node of this machine, relative paths count from the run file's folder; a remote node takes them from where it runs. Simulated
+    modules lie where the detector has them."""
+    spec = file.dataset
+    if isinstance(spec, JungfrauSpec) and not spec.places and len(file.detector.module) == spec.modules:
+        return spec.model_copy(update={"places": [(module.x, module.y) for module in file.detector.module]})
+    return spec.resolved(source.path.resolve().parent) if node == "local" else spec
 
 
-def dataset_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
-    """What is wrong with [dataset], a line each."""
+def dataset_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterator[str]:
+    """What is wrong with [dataset], a line each. `here`: an emulator of this machine reads it, so that its files must be there."""
     spec = file.dataset
     detector = file.detector
     if isinstance(spec, JungfrauSpec | PatternSpec) and spec.modules != len(detector.module):
@@ -44,14 +51,80 @@ def dataset_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
     if shape is not None and shape != wanted:
         described = ["{} × {} pixels {}".format(*one) for one in (shape, wanted)]
         yield f"{source.where(('dataset',))}: the dataset has {described[0]}, [detector] says {described[1]}; make them agree"
-    if file.nodes.emulator == "local":
-        absent: dict[str, list[str]] = {}
-        for key, path in files_of(resolved_dataset(file, source, "local")):
-            if trouble := _trouble_with(path):
-                absent.setdefault(key, []).append(trouble)
-        for key, troubles in absent.items():
-            more = f" (and {len(troubles) - 1} more)" if len(troubles) > 1 else ""
+    yield from _calibration_problems(file, source)
+    if here:
+        yield from _file_problems(file, source, resolved_dataset(file, source, "local"))
+
+
+def _calibration_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
+    spec = file.dataset
+    if not isinstance(spec, PatternSpec) and not (isinstance(spec, FilesSpec) and spec.calibration is None):
+        return
+    what = "name them in [dataset.calibration]" if isinstance(spec, FilesSpec) else 'take kind = "jungfrau"'
+    for number, buffer in enumerate(file.buffer):
+        for position, kernel in enumerate(buffer.kernel):
+            if kernel.name == "jungfrau":
+                yield (
+                    f"{source.where(('buffer', number, 'kernel', position, 'name'))}: kernel jungfrau needs pedestal and gain, and dataset {spec.kind} "
+                    f"has none; {what}, or leave the kernel out"
+                )
+
+
+def _file_problems(file: RunFile, source: RunFileSource, spec: AnyDatasetSpec) -> Iterator[str]:
+    """Of files that this machine reads: what can be seen without reading frames."""
+    found: dict[str, list[str]] = {}
+    for key, path in files_of(spec):
+        if trouble := _trouble_with(path):
+            found.setdefault(key, []).append(trouble)
+    if not found and isinstance(spec, FilesSpec):
+        found["files"] = list(_size_problems(file, spec))
+    if not found and isinstance(spec, DirectorySpec):
+        found["path"] = list(_description_problems(file, Path(spec.path)))
+    for key, troubles in found.items():
+        more = f" (and {len(troubles) - 1} more)" if len(troubles) > 1 else ""
+        if troubles:
             yield f"{source.where(('dataset', key))}: {troubles[0]}{more}"
+
+
+def _size_problems(file: RunFile, spec: FilesSpec) -> Iterator[str]:
+    """Of headerless files: frames are whole."""
+    detector = file.detector
+    frame = detector.width * detector.height * _PIXEL_BYTES[spec.pixel]
+    for name in (name for names in spec.files for name in names):
+        path = Path(name)
+        if not path.is_file():
+            yield f"{name} is no file; name the files of frames"
+        elif 0 in (spec.width, spec.height) and (
+            spec.format == "bin" or (spec.format == "auto" and path.suffix == ".bin")
+        ):
+            yield f"{name} has no header that says its shape; set width, height and pixel of [dataset], as [detector] has them"
+        elif spec.format == "bin" or (spec.format == "auto" and path.suffix == ".bin"):
+            size = path.stat().st_size
+            if size == 0 or size % (frame + spec.header_bytes):
+                header = f" and a header of {spec.header_bytes}" if spec.header_bytes else ""
+                yield (
+                    f"{name} has {size} bytes, which are no whole frames of {frame} bytes{header} ({detector.width} × {detector.height} pixels "
+                    f"{spec.pixel}); set header_bytes, or width, height and pixel, as the file has them"
+                )
+
+
+def _description_problems(file: RunFile, folder: Path) -> Iterator[str]:
+    """Of a dataset's folder: its description says what [detector] says, and has the calibration that kernels need."""
+    try:
+        said = json.loads(read_regular(folder / "dataset.json", _MOST_DESCRIPTION))
+        shape = [said[name] for name in ("modules", "width", "height", "pixel")]
+        files = [str(name) for name in said["files"]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        yield f"{folder} is no dataset: it has no dataset.json that can be read; make it again with `rashpa dataset make`"
+        return
+    detector = file.detector
+    wanted = [len(detector.module), detector.width, detector.height, detector.pixel]
+    if shape != wanted:
+        described = ["{} modules of {} × {} pixels {}".format(*one) for one in (shape, wanted)]
+        yield f"the dataset has {described[0]}, [detector] says {described[1]}; make them agree"
+    kernels = {kernel.name for buffer in file.buffer for kernel in buffer.kernel}
+    if "jungfrau" in kernels and "module0_pedestal.npy" not in files:
+        yield f"kernel jungfrau needs pedestal and gain, and {folder} has none; take a dataset with calibration, or leave the kernel out"
 
 
 def _shape_of(spec: AnyDatasetSpec) -> tuple[int, int, str] | None:

@@ -1,8 +1,8 @@
 """Carries a run through: plans, configures, starts, watches, and closes the books. Every wait is bounded.
 
-Order of the telegrams: the receivers are configured first (their answers say where the DTPs write), then the emulator; the receivers are armed
-with the emulator's endpoints and started before the emulator. When the emulator is finished, Stop tells the receivers that nothing more will
-come. Receivers get an order at the same time, and all answers are waited for.
+Order of the telegrams: the receivers are configured first (their answers say where the DTPs write), then the emulators; the receivers are armed
+with the emulators' endpoints and started before the emulators. When all emulators are finished, Stop tells the receivers that nothing more will
+come. Nodes of one role get an order at the same time, and all answers are waited for.
 
 Before all that every node is claimed, one after the other and by all managers in the same order: of two that start at once the one that is
 refused holds nothing that the other still needs, and one of them gets all.
@@ -23,12 +23,14 @@ import httpx
 from rashpa.control import telegram
 from rashpa.control.accounting import account_run
 from rashpa.control.capacity import CapacityError, check_capacity
+from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.grant import grant_of
 from rashpa.control.local_node import LocalNode, local_command
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.plan_telegrams import destination_telegram, source_telegram
-from rashpa.control.receivers import EMULATOR, PlannedReceiver
+from rashpa.control.planned_node import PlannedNode
+from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_plan import Plan
 from rashpa.control.stall import StallWatch
 from rashpa.control.telegram import Configured, Endpoint, Placement, Status
@@ -48,7 +50,7 @@ def unobserved(progress: Progress) -> None:
 
 
 class Manager:
-    """One run. Nodes go by name: "emulator", and the receivers' names. `transports`: for tests, nodes in this process in place of URLs."""
+    """One run. Nodes go by the names that they have in the plan. `transports`: for tests, nodes in this process in place of URLs."""
 
     def __init__(
         self,
@@ -59,7 +61,7 @@ class Manager:
         transports: Mapping[str, httpx.AsyncBaseTransport] | None = None,
     ) -> None:
         self._plan = plan
-        self._labels = {**{receiver.name: receiver.label for receiver in plan.receivers}, EMULATOR: EMULATOR}
+        self._labels = {node.name: node.label for node in plan.nodes}
         self._observer = observer
         self._token = plan.file.nodes.token or token
         self._local_token = new_token()  # of the nodes that this manager starts
@@ -120,21 +122,20 @@ class Manager:
         await self._connect()
         for name, client in self._clients.items():
             self._outcome.capabilities[name] = await client.capabilities()
-        check_capacity(self._plan, self._outcome.capabilities[EMULATOR], self._outcome.capabilities)
+        check_capacity(self._plan, self._outcome.capabilities)
         async with self._leases_renewed():
             await self._claim()
             await self._acquire()
 
     async def _acquire(self) -> None:
-        emulator = self._clients[EMULATOR]
         await self._configure()
         self._tell("running")
         self._began = time.monotonic()
-        await self._order_receivers(telegram.Start())
-        await emulator.order(telegram.Start())
+        await self._order_all(self._receiver_names, telegram.Start())
+        await self._order_all(self._emulator_names, telegram.Start())
         stall = StallWatch(self._plan)
-        await self._watch([EMULATOR], "running", stall)
-        await self._order_receivers(telegram.Stop())
+        await self._watch(self._emulator_names, "running", stall)
+        await self._order_all(self._receiver_names, telegram.Stop())
         await self._watch(self._receiver_names, "finishing", stall)
         self._outcome.acquisition_s = time.monotonic() - self._began
         await self._take_books()
@@ -145,14 +146,18 @@ class Manager:
     def _receiver_names(self) -> list[str]:
         return [receiver.name for receiver in self._plan.receivers]
 
-    async def _order_receivers(self, order: telegram.Telegram) -> None:
-        await _all_of(self._clients[name].order(order) for name in self._receiver_names)
+    @property
+    def _emulator_names(self) -> list[str]:
+        return [emulator.name for emulator in self._plan.emulators]
+
+    async def _order_all(self, names: Iterable[str], order: telegram.Telegram) -> None:
+        await _all_of(self._clients[name].order(order) for name in names)
 
     async def _connect(self) -> None:
         nodes = self._plan.file.nodes
-        urls = {**{receiver.name: receiver.node for receiver in self._plan.receivers}, EMULATOR: nodes.emulator}
-        local = [name for name, url in urls.items() if url == "local" and name not in self._transports]
-        await _all_of(self._start_local(name) for name in local)
+        urls = {node.name: node.node for node in self._plan.nodes}
+        local = [node for node in self._plan.nodes if node.node == "local" and node.name not in self._transports]
+        await _all_of(self._start_local(node) for node in local)
         for name, url in urls.items():
             label = self._labels[name]
             if name in self._transports:
@@ -164,15 +169,14 @@ class Manager:
             else:
                 self._clients[name] = NodeClient(label, url, self._token, nodes.authority, owner=self._owner)
 
-    async def _start_local(self, name: str) -> None:
-        role = EMULATOR if name == EMULATOR else "receiver"
-        grant = grant_of(self._plan, role, self._local_token)
-        command = self._command(role, self._labels[name])
-        self._local[name] = await LocalNode.start(self._labels[name], command, grant)
+    async def _start_local(self, node: PlannedNode) -> None:
+        grant = grant_of(self._plan, node.role, self._local_token)
+        self._local[node.name] = await LocalNode.start(node.label, self._command(node.role, node.label), grant)
 
     async def _claim(self) -> None:
+        emulators = self._emulator_names
         for name, client in sorted(
-            self._clients.items(), key=lambda known: (known[0] == EMULATOR, known[1].url, known[0])
+            self._clients.items(), key=lambda known: (known[0] in emulators, known[1].url, known[0])
         ):
             self._claimed.add(name)
             try:
@@ -200,17 +204,25 @@ class Manager:
         for receiver, answer in zip(receivers, answers, strict=True):
             ids = [dtp.id for dtp in self._plan.dtps_of(receiver.name)]
             ends.update(zip(ids, zip(answer.endpoints, answer.placements, strict=True), strict=True))
-        places = [ends[dtp.id] for dtp in self._plan.dtps]
-        self._tell("configuring the emulator (dataset)")
-        order = source_telegram(self._plan, [end for end, _ in places], [placement for _, placement in places])
-        emulator = self._clients[EMULATOR]
-        sources = (await emulator.configure(order)).endpoints
-        _expect_all(EMULATOR, len(sources), len(self._plan.dtps))
+        emulators = self._plan.emulators
+        self._tell(f"configuring the emulator{'' if len(emulators) == 1 else 's'} (dataset)")
+        sources: dict[int, Endpoint] = {}
+        for found in await _all_of(self._configure_emulator(emulator, ends) for emulator in emulators):
+            sources.update(found)
         await _all_of(
             self._clients[name].order(telegram.Arm(tuple(sources[dtp.id] for dtp in self._plan.dtps_of(name))))
             for name in self._receiver_names
         )
-        await emulator.order(telegram.Arm())
+        await self._order_all(self._emulator_names, telegram.Arm())
+
+    async def _configure_emulator(
+        self, emulator: PlannedEmulator, ends: Mapping[int, tuple[Endpoint, Placement]]
+    ) -> dict[int, Endpoint]:
+        """Where its DTPs send from, by id."""
+        answer = await self._clients[emulator.name].configure(source_telegram(self._plan, emulator, ends))
+        ids = [dtp.id for dtp in self._plan.dtps_from(emulator.name)]
+        _expect_all(emulator.label, len(answer.endpoints), len(ids))
+        return dict(zip(ids, answer.endpoints, strict=True))
 
     async def _configure_receiver(self, receiver: PlannedReceiver) -> Configured:
         answer = await self._clients[receiver.name].configure(destination_telegram(self._plan, receiver))
@@ -244,12 +256,12 @@ class Manager:
 
     async def _take_books(self) -> None:
         outcome = self._outcome
-        emulator = self._clients[EMULATOR]
-        outcome.emulator = await emulator.status()
+        for name in self._emulator_names:
+            outcome.emulators[name] = await self._clients[name].status()
         for name in self._receiver_names:
             outcome.receivers[name] = await self._clients[name].status()
         for dtp in self._plan.dtps:
-            outcome.fates[dtp.id] = await emulator.table("fates", dtp=dtp.id)
+            outcome.fates[dtp.id] = await self._clients[self._plan.emulator_of(dtp)].table("fates", dtp=dtp.id)
         for buffer in self._plan.buffers:
             name, receiver = buffer.section.name, self._clients[buffer.receiver]
             outcome.completeness[name] = await receiver.table("completeness", buffer=name)
@@ -269,11 +281,12 @@ class Manager:
         outcome = self._outcome
         if self._began:
             outcome.acquisition_s = time.monotonic() - self._began
-        if lost != EMULATOR:
-            await self._stop_node(EMULATOR)
-        await _all_of(self._stop_node(name) for name in self._receiver_names if name != lost)
-        outcome.emulator = self._last.get(EMULATOR)
-        outcome.receivers = {name: self._last[name] for name in self._receiver_names if name in self._last}
+        for names in (self._emulator_names, self._receiver_names):
+            await _all_of(self._stop_node(name) for name in names if name != lost)
+        outcome.emulators, outcome.receivers = (
+            self._heard_of(self._emulator_names),
+            self._heard_of(self._receiver_names),
+        )
         missing = self._first_missing(lost) if self._began else ""
         outcome.problem = f"{reason}\n{missing}" if missing else reason
 
@@ -324,8 +337,12 @@ class Manager:
 
     def _tell(self, phase: str) -> None:
         elapsed = time.monotonic() - self._began if self._began else 0.0
-        receivers = {name: self._last[name] for name in self._receiver_names if name in self._last}
-        self._observer(Progress(phase, self._plan.file.run.frames, elapsed, self._last.get(EMULATOR), receivers))
+        emulators, receivers = self._heard_of(self._emulator_names), self._heard_of(self._receiver_names)
+        self._observer(Progress(phase, self._plan.file.run.frames, elapsed, emulators, receivers))
+
+    def _heard_of(self, names: Iterable[str]) -> dict[str, Status]:
+        """What nodes said last, by name."""
+        return {name: self._last[name] for name in names if name in self._last}
 
 
 async def _all_of(calls: Iterable[Awaitable[_T]]) -> list[_T]:

@@ -3,7 +3,7 @@
 import dataclasses
 import ssl
 import urllib.parse
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx
 
@@ -12,6 +12,7 @@ from rashpa.control.run_state import TRANSITIONS
 from rashpa.control.telegram import Capabilities, Configure, Configured, Fault, Status, Telegram
 from rashpa.control.telegram_xml import CONTENT_TYPE, TelegramError
 
+_GOOD, _DENIED = 200, 401  # of HTTP
 _QUESTION_S = 5.0
 _GRACE_S = 2.0  # over the node's own deadline, so that its answer can come
 _IDLE_S = 20.0  # how long an unused connection is kept; less than the node keeps it, so that it is never closed under a request
@@ -92,6 +93,25 @@ class NodeClient:
             raise NodeError(self.name, f"{self.name} has no {name} table: {answer.text[:200]}")
         return answer.content
 
+    async def log(self, last: int) -> list[dict[str, Any]]:
+        """The newest entries of the node's log, the oldest first: time, level, text, times."""
+        try:
+            answer = await self._http.get("/log", params={"last": str(last)}, timeout=_QUESTION_S)
+        except httpx.HTTPError as error:
+            raise self._lost(error, "log") from None
+        if answer.status_code == _DENIED:
+            raise NodeError(self.name, f"{self.name} needs its bearer token; set RASHPA_TOKEN", "denied")
+        try:
+            entries = answer.json() if answer.status_code == _GOOD else None
+        except ValueError:
+            entries = None
+        if not isinstance(entries, list):
+            raise NodeError(
+                self.name,
+                f"{self.name} at {self.url} has no log: HTTP {answer.status_code}; is it a rashpa node of this version?",
+            )
+        return entries
+
     async def _ask(self, message: Telegram, expected: type[_T]) -> _T:
         name = type(message).__name__
         deadline_s = TRANSITIONS[name].deadline_s + _GRACE_S if name in TRANSITIONS else _QUESTION_S
@@ -150,4 +170,9 @@ class NodeClient:
             what = f"cannot be reached ({error})"
         else:
             what = f"broke the connection ({type(error).__name__})"
-        return NodeError(self.name, f"{self.name} at {self.url} {what} ({name}){self._port_hint()}", "lost", lost=True)
+        hint = self._port_hint() or (
+            '. Start the node there (`rashpa emulator` or `rashpa receiver` prints its URL), or let the run start its own: node = "local"'
+            if isinstance(error, httpx.ConnectError)
+            else ""
+        )
+        return NodeError(self.name, f"{self.name} at {self.url} {what} ({name}){hint}", "lost", lost=True)

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from rashpa.control import telegram
 from rashpa.control.accounting import BufferAccount
 from rashpa.control.run_plan import Plan
-from rashpa.control.telegram import Books, BufferStatus, Capabilities, DestinationStatus, Status
+from rashpa.control.telegram import Books, BufferStatus, Capabilities, DestinationStatus, SourceStatus, Status
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known of a run while it lasts; `receivers` by name, those that have said something."""
+    """What is known of a run while it lasts; `emulators` and `receivers` by name, those that have said something."""
 
     phase: str
     frames: int
     elapsed_s: float
-    emulator: Status | None = None
+    emulators: Mapping[str, Status] = field(default_factory=dict)
     receivers: Mapping[str, Status] = field(default_factory=dict)
 
 
@@ -25,21 +25,21 @@ class Rates:
     """From the first packet to the last decision of any receiver."""
 
     elapsed_s: float
-    frames_per_s: float  # of the detector
+    frames_per_s: float  # of the detector, those of which something arrived
     images_per_s: float  # arrived images of all buffers
     payload_gb_per_s: float  # pixels of accepted packets, 10⁹ bytes
 
 
 @dataclass
 class Outcome:
-    """What is known at the end. `problem` is empty when the run came to its regular end; `capabilities` by the name of the node, `receivers` by
-    theirs; a receiver that was lost stands there as it was last heard."""
+    """What is known at the end. `problem` is empty when the run came to its regular end; `capabilities`, `emulators` and `receivers` by the
+    name of the node; one that was lost stands there as it was last heard."""
 
     plan: Plan
     problem: str = ""
     interrupted: bool = False
     capabilities: dict[str, Capabilities] = field(default_factory=dict)
-    emulator: Status | None = None
+    emulators: dict[str, Status] = field(default_factory=dict)
     receivers: dict[str, Status] = field(default_factory=dict)
     fates: dict[int, bytes] = field(default_factory=dict)
     completeness: dict[str, bytes] = field(default_factory=dict)
@@ -47,6 +47,26 @@ class Outcome:
     accounts: tuple[BufferAccount, ...] = ()
     acquisition_s: float = 0.0
     refused: bool = False  # before anything was started: the input does not fit the machines
+
+    @property
+    def sources(self) -> dict[str, SourceStatus]:
+        """By emulator, in the order of the plan; those that have counters."""
+        statuses = ((emulator.name, self.emulators.get(emulator.name)) for emulator in self.plan.emulators)
+        return {name: status.source for name, status in statuses if status and status.source}
+
+    @property
+    def injected(self) -> dict[str, int]:
+        """Faults by name, over all emulators."""
+        total: dict[str, int] = {}
+        for status in self.sources.values():
+            for name, value in telegram.count_of(status.counts, "injected").items():
+                total[name] = total.get(name, 0) + value
+        return total
+
+    @property
+    def images_skipped(self) -> int:
+        """Images of DTPs that emulators did not send, because the ring was full or the frame too late."""
+        return sum(dtp.images_skipped for source in self.sources.values() for dtp in source.dtps)
 
     @property
     def destinations(self) -> dict[str, DestinationStatus]:
@@ -83,10 +103,11 @@ class Outcome:
             return Rates(0.0, 0.0, 0.0, 0.0)
         books = self.books
         every = {buffer.section.name: buffer.section.every for buffer in self.plan.buffers}
-        decided = max((every[buffer.name] * buffer.books.decided for buffer in self.buffers), default=0)
-        frames = min(decided, self.plan.file.run.frames)
+        # what was given up is decided, too, but it never came
+        came = max((every[buffer.name] * buffer.books.arrived for buffer in self.buffers), default=0)
+        frames = min(came, self.plan.file.run.frames)
         payload = self.link_counts.get("payload_bytes", 0)
-        return Rates(elapsed, frames / elapsed, (books.complete + books.partial) / elapsed, payload / elapsed / 1e9)
+        return Rates(elapsed, frames / elapsed, books.arrived / elapsed, payload / elapsed / 1e9)
 
     @property
     def balanced(self) -> bool:

@@ -1,11 +1,12 @@
-"""What a plan says to the nodes: the Configure telegrams of receivers and emulator."""
+"""What a plan says to the nodes: the Configure telegrams of receivers and emulators."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from rashpa.control import run_file as toml
 from rashpa.control import telegram
 from rashpa.control.dataset_check import resolved_dataset
+from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_plan import PIXEL_BYTES, Plan, PlannedBuffer, assembled_size
 
@@ -161,13 +162,15 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
 
 
 def source_telegram(
-    plan: Plan, endpoints: Sequence[telegram.Endpoint], placements: Sequence[telegram.Placement]
+    plan: Plan, emulator: PlannedEmulator, ends: Mapping[int, tuple[telegram.Endpoint, telegram.Placement]]
 ) -> telegram.Configure:
-    """What the emulator is told, once the receivers have said where their memory is; endpoints and placements as `plan.dtps`."""
+    """What an emulator is told, once the receivers have said where their memory is: the DTPs of its modules alone. `ends`: by id of a DTP."""
     file = plan.file
-    every = [
-        (buffer.section.every, buffer.section.phase, buffer.images) for buffer in plan.buffers for _ in buffer.dtps
-    ]
+    timing = {
+        dtp.id: (buffer.section.every, buffer.section.phase, buffer.images)
+        for buffer in plan.buffers
+        for dtp in buffer.dtps
+    }
     dtps = tuple(
         telegram.SourceDtp(
             dtp.id,
@@ -176,17 +179,17 @@ def source_telegram(
             dtp.region.y,
             dtp.region.width,
             dtp.region.height,
-            *timing,
-            placement,
-            endpoint,
+            *timing[dtp.id],
+            placement=ends[dtp.id][1],
+            destination=ends[dtp.id][0],
         )
-        for dtp, timing, placement, endpoint in zip(plan.dtps, every, placements, endpoints, strict=True)
+        for dtp in plan.dtps_from(emulator.name)
     )
     faults = file.faults
     source = telegram.Source(
         link=file.link.source_kind,
         peer_link=file.link.destination_kind,
-        bind_address=file.link.emulator_address,
+        bind_address=emulator.address,
         frames=file.run.frames,
         modules=len(file.detector.module),
         width=file.detector.width,
@@ -195,10 +198,10 @@ def source_telegram(
         rate_hz=file.detector.rate_hz,
         flow=file.link.flow,
         on_full=file.link.on_full,
-        first_processor=file.link.emulator_processor,
+        first_processor=emulator.processor,
         roce=_roce(plan),
-        verbs=_verbs(file.link, file.link.emulator_device),
-        dataset=_dataset(plan, file.nodes.emulator),
+        verbs=_verbs(file.link, emulator.device),
+        dataset=_dataset(plan, emulator.node),
         faults=telegram.Faults(
             faults.seed,
             faults.drop,
@@ -210,5 +213,6 @@ def source_telegram(
             tuple(telegram.DeadModule(dead.module, dead.from_frame) for dead in faults.dead_modules),
         ),
         dtps=dtps,
+        emulator=emulator.name,
     )
     return telegram.Configure(file.run.number, file.run.name, source=source)

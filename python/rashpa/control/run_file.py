@@ -5,13 +5,13 @@ These models check every value on its own; `run_plan` checks what only makes sen
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, Strict, field_validator
 
 from rashpa.control.dataset_spec import DatasetSpec
 from rashpa.control.token import checked_token
 
-Rectangle = tuple[int, int, int, int]  # x, y, width, height in pixels
-Position = tuple[int, int]  # x, y in pixels of the assembled image
+Rectangle = Annotated[tuple[int, int, int, int], Strict(False)]  # x, y, width, height in pixels; TOML has lists
+Position = Annotated[tuple[int, int], Strict(False)]  # x, y in pixels of the assembled image
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 LinkName = Literal["roce", "verbs", "pcie"]
@@ -20,9 +20,9 @@ NodeName = Annotated[str, Field(pattern=r"^(local|https?://.+)$")]
 
 
 class Section(BaseModel):
-    """A table of the run file; keys that are not in the schema are errors."""
+    """A table of the run file; keys that are not in the schema are errors, and so are values of another type."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
 class Run(Section):
@@ -72,7 +72,7 @@ class Detector(Section):
 
 
 class Link(Section):
-    """How bytes travel from the emulator to the receivers."""
+    """How bytes travel from the emulators to the receivers."""
 
     kind: LinkName = Field(
         default="roce",
@@ -150,12 +150,30 @@ class Link(Section):
         return self.destination or self.kind
 
 
+class Emulator(Section):
+    """One of several emulators, each a process of its own; a key that is not given is as [link] and [nodes] say. Without any there is one, named "emulator"."""
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="what messages and reports call it; unique among all nodes"
+    )
+    modules: list[Annotated[int, Field(ge=0, le=255)]] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="those that it plays; when not given, its even share, in order, of those that no emulator names",
+    )
+    node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.emulator')
+    address: str | None = Field(default=None, description="as link.emulator_address")
+    device: str | None = Field(default=None, description="verbs; as link.emulator_device")
+    processor: Processor | None = Field(default=None, description="as link.emulator_processor")
+
+
 class Receiver(Section):
     """One of several receivers; a key that is not given is as [link] and [nodes] say. Without any there is one, named "receiver"."""
 
     name: str = Field(
         pattern=r"^[A-Za-z0-9_.\-]{1,64}$",
-        description="what buffers, messages and reports call it; unique, not emulator",
+        description="what buffers, messages and reports call it; unique among all nodes",
     )
     node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.receiver')
     address: str | None = Field(default=None, description="as link.receiver_address")
@@ -295,7 +313,7 @@ class Faults(Section):
 class Nodes(Section):
     """Which processes take part: "local" starts one for the run, a URL names one that is running."""
 
-    emulator: NodeName = "local"
+    emulator: NodeName = Field(default="local", description="of emulators that do not name their own")
     receiver: NodeName = Field(default="local", description="of receivers that do not name their own")
     token: str | None = Field(
         default=None,
@@ -318,6 +336,7 @@ class RunFile(Section):
     detector: Detector
     dataset: DatasetSpec
     link: Link = Link()
+    emulator: list[Emulator] = []
     receiver: list[Receiver] = []
     buffer: list[Buffer] = Field(min_length=1)
     faults: Faults = Faults()

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 
 from rashpa.control.run_file import RunFile
 from rashpa.control.toml_bounds import beyond_bounds
+from rashpa.control.value_errors import said_of_short_list, said_of_value
 from rashpa.data.regular_file import read_regular, reason
 
 KeyPath = tuple[str | int, ...]
@@ -130,7 +131,7 @@ def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
     try:
         raw = tomllib.loads(text)
     except ValueError as error:  # a number of thousands of digits is one, too
-        raise RunFileError(f"{path}: not TOML: {str(error)[:200]}") from None
+        raise RunFileError(_no_toml(path, text, str(error))) from None
     source = RunFileSource(path, text, hashlib.sha256(data).hexdigest())
     try:
         return RunFile.model_validate(raw), source
@@ -140,6 +141,22 @@ def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
         if len(found) > _MOST_PROBLEMS:
             problems.append(f"{path}: and {len(found) - _MOST_PROBLEMS} more of this kind")
         raise RunFileError("\n".join(problems)) from None
+
+
+_TOML_HINTS = {
+    "Cannot declare": "a table stands once in a file; write [[…]] for one of several, or put both together",
+    "Cannot overwrite": "this key is there already; keep one",
+}
+
+
+def _no_toml(path: Path, text: str, said: str) -> str:
+    """What the parser says, with the line in front. At the end of the file it gives none."""
+    what, _, place = said[:200].rpartition(" (at ")
+    found = re.fullmatch(r"line (\d+), column (\d+)\)", place)
+    line, column = (int(found[1]), f", column {found[2]}") if found else (text.rstrip("\n").count("\n") + 1, "")
+    hint = next((f"; {hint}" for begin, hint in _TOML_HINTS.items() if what.startswith(begin)), "")
+    named = re.sub(r"\('(.+?)',?\)", lambda match: f"[{match[1]}]", what.replace("', '", ".")) if what else said[:200]
+    return f"{path}{f':{line}' if what else ''}: not TOML: {named}{column}{hint}"
 
 
 def _short(text: Any) -> str:
@@ -164,6 +181,9 @@ def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
         near = difflib.get_close_matches(_short(location[-1]), known, n=1, cutoff=0.6)
         hint = f'did you mean "{near[0]}"?' if near else f"known here: {', '.join(known)}"
         return f"{source.where(path)}: no such key; {hint}"
+    if item["type"] == "missing" and isinstance(location[-1], int):  # of a list of a fixed length
+        description = _description_at(location[:-1])
+        return f"{source.where(path[:-1])}: {said_of_short_list(len(item['input']), description)}"
     if item["type"] == "missing":
         info = _kind_at(location)
         what = f": {info.description}" if isinstance(info, FieldInfo) and info.description else ""
@@ -176,8 +196,13 @@ def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
         hint = f'did you mean "{near[0]}"?' if near else f"one of {', '.join(choices)}"
         said = f'"{_short(given)}" is not known' if given is not None else "is needed and not there"
         return f"{source.where((*path, tag))}: {said}; {hint}"
-    message = item["msg"].removeprefix("Value error, ")
-    return f"{source.where(path)}: {message[0].lower()}{message[1:]} (it is {_shown(item['input'])})"
+    return f"{source.where(path)}: {said_of_value(item, _shown(item['input']))}"
+
+
+def _description_at(location: KeyPath) -> str:
+    """What the key at pydantic's location means; empty when nothing is said of it."""
+    kind = _kind_at(location)
+    return str(kind.description or "") if isinstance(kind, FieldInfo) else ""
 
 
 def _path_in_file(location: KeyPath, raw: Any, missing_last: bool) -> KeyPath:

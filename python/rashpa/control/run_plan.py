@@ -3,13 +3,16 @@
 Everything that can be wrong without asking a machine is found here, before anything starts; `capacity` asks the machines.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from rashpa.control import run_file as toml
 from rashpa.control.dataset_check import dataset_problems
-from rashpa.control.receivers import PlannedReceiver, is_loopback, plan_receivers, receiver_problems
+from rashpa.control.emulators import PlannedEmulator, emulator_problems, idle_problems, plan_emulators
+from rashpa.control.link_check import link_problems, route_problems
+from rashpa.control.planned_node import PlannedNode, node_problems
+from rashpa.control.receivers import PlannedReceiver, plan_receivers, receiver_problems
 from rashpa.control.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
 
 MAX_DTPS = 256
@@ -85,6 +88,7 @@ class Plan:
 
     file: toml.RunFile
     source: RunFileSource
+    emulators: tuple[PlannedEmulator, ...]
     receivers: tuple[PlannedReceiver, ...]
     buffers: tuple[PlannedBuffer, ...]
 
@@ -100,6 +104,28 @@ class Plan:
     def dtps_of(self, receiver: str) -> tuple[PlannedDtp, ...]:
         """In the order in which the receiver is told of them."""
         return tuple(dtp for buffer in self.buffers_of(receiver) for dtp in buffer.dtps)
+
+    def dtps_from(self, emulator: str) -> tuple[PlannedDtp, ...]:
+        """In the order in which the emulator is told of them."""
+        modules = next(known.modules for known in self.emulators if known.name == emulator)
+        return tuple(dtp for dtp in self.dtps if dtp.module in modules)
+
+    def emulator_of(self, dtp: PlannedDtp) -> str:
+        """The name of the emulator that plays the DTP's module."""
+        return next(known.name for known in self.emulators if dtp.module in known.modules)
+
+    @property
+    def routes(self) -> tuple[tuple[PlannedEmulator, PlannedReceiver], ...]:
+        """Who sends to whom."""
+        ways = {(self.emulator_of(dtp), buffer.receiver) for buffer in self.buffers for dtp in buffer.dtps}
+        return tuple(
+            (one, other) for one in self.emulators for other in self.receivers if (one.name, other.name) in ways
+        )
+
+    @property
+    def nodes(self) -> tuple[PlannedNode, ...]:
+        """All of them: receivers, then emulators."""
+        return (*self.receivers, *self.emulators)
 
     @property
     def shown_receivers(self) -> dict[str, str]:
@@ -123,7 +149,10 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     problems: list[str] = []
     problems += _module_problems(file, source)
     receivers = plan_receivers(file)
+    emulators = plan_emulators(file)
+    problems += node_problems((*receivers, *emulators), source)
     problems += receiver_problems(file, receivers, source)
+    problems += emulator_problems(file, emulators, source)
     buffers: list[PlannedBuffer] = []
     first_id = 0
     for number, section in enumerate(file.buffer):
@@ -141,12 +170,18 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
             f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … 255; use fewer bands, modules or buffers"
         )
     problems += _run_problems(file, source)
-    problems += _framing_problems(file.link, receivers, source)
-    problems += _link_problems(file, source)
-    problems += dataset_problems(file, source)
+    problems += link_problems(file, emulators, receivers, source)
+    problems += dataset_problems(file, source, any(emulator.node == "local" for emulator in emulators))
+    if not problems:
+        used = frozenset(dtp.module for buffer in buffers for dtp in buffer.dtps)
+        problems += idle_problems(file, emulators, used, source)
+    plan = Plan(file, source, emulators, receivers, tuple(buffers))
+    if not problems:
+        counts = {receiver.name: len(plan.dtps_of(receiver.name)) for receiver in receivers}
+        problems += route_problems(receivers, counts, plan.routes, file.link, source)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
-    return Plan(file, source, receivers, tuple(buffers))
+    return plan
 
 
 # ---- geometry -------------------------------------------------------------------------------------------------------------------
@@ -295,23 +330,6 @@ def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, 
             yield f"{source.where((*path, 'kernel', number, 'min_pixels'))}: {kernel.min_pixels} is more than max_pixels ({kernel.max_pixels})"
 
 
-def _link_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    kinds = (file.link.source_kind, file.link.destination_kind)
-    if file.faults.corrupt > 0 and file.link.transport == "rc" and file.link.icrc == "off" and "pcie" not in kinds:
-        yield (
-            f"{source.where(('faults', 'corrupt'))}: with transport rc and icrc off a damaged packet is acknowledged like any other, "
-            "and no log can tell what its image ends with; icrc = modulo_id or full, or corrupt = 0"
-        )
-    if "pcie" not in kinds:
-        return
-    if kinds != ("pcie", "pcie"):
-        key = "source" if file.link.source is not None else "destination"
-        yield f"{source.where(('link', key))}: pcie is memory that both sides map; both are pcie, or neither (here {' → '.join(kinds)})"
-    for name in ("drop", "duplicate", "reorder", "corrupt"):
-        if getattr(file.faults, name) > 0:
-            yield f"{source.where(('faults', name))}: pcie has no packets that faults could hit; 0, or another link"
-
-
 def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
     for number, dead in enumerate(file.faults.dead_modules):
         if dead.module >= len(file.detector.module):
@@ -319,20 +337,3 @@ def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
                 f"{source.where(('faults', 'dead_modules', number, 'module'))}: module {dead.module} does not exist; "
                 f"modules are 0 … {len(file.detector.module) - 1}"
             )
-    url = file.nodes.emulator
-    if url.startswith("http://") and not is_loopback(url):
-        yield f"{source.where(('nodes', 'emulator'))}: {url}; nodes elsewhere are reached by https:// only"
-
-
-def _framing_problems(link: toml.Link, receivers: Sequence[PlannedReceiver], source: RunFileSource) -> Iterator[str]:
-    kinds = (link.source_kind, link.destination_kind)
-    if link.framing == "v1":
-        if kinds != ("roce", "roce"):
-            yield f'{source.where(("link", "framing"))}: v1 needs kind "roce" on both sides; use "v2"'
-        ends = [(("link", "emulator_address"), link.emulator_address)]
-        for path, address in [*ends, *((receiver.key("address"), receiver.address) for receiver in receivers)]:
-            if not address.lower().startswith("fe80:") or "%" not in address:
-                yield (
-                    f'{source.where(path)}: "{address}" is no link-local GID with its interface; framing v1 needs '
-                    "one such as fe80::8ec:aff:fe01:203%eth0 (the EUI-64 form of the MAC address)"
-                )

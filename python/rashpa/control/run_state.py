@@ -1,4 +1,4 @@
-"""The states of a node and the orders that move it between them (DESIGN.md section 7). Every transition has a deadline."""
+"""The states of a node and the orders that move it between them. Every transition has a deadline."""
 
 from dataclasses import dataclass
 from enum import StrEnum

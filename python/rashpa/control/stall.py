@@ -1,10 +1,10 @@
-"""Notices that nothing happens any more, for each receiver on its own: others that go on must not hide one that stands still."""
+"""Notices that nothing happens any more, for each node on its own: others that go on must not hide one that stands still."""
 
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from rashpa.control.receivers import EMULATOR
 from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import Status
 
@@ -23,37 +23,90 @@ class Stalled:
 
 
 class StallWatch:
-    """`stalled` after each look at the nodes. With dead modules the receivers are watched together: nothing may be due at one of them."""
+    """`stalled` after each look at the nodes. A receiver is watched together with what emulators send to it; several emulators each alone, too.
+    With dead modules the receivers are watched together, and emulators are not: nothing may be due at one of them."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         names = [receiver.name for receiver in plan.receivers]
-        self._groups = [names] if plan.file.faults.dead_modules else [[name] for name in names]
+        dead = bool(plan.file.faults.dead_modules)
+        self._groups = [names] if dead else [[name] for name in names]
+        self._alone = [emulator.name for emulator in plan.emulators] if len(plan.emulators) > 1 and not dead else []
         now = time.monotonic()
         self._news: dict[str, object] = {}
-        self._since = {group[0]: now for group in self._groups}
+        self._since = dict.fromkeys([*(group[0] for group in self._groups), *self._alone], now)
 
     def stalled(self, last: Mapping[str, Status], awaited: Collection[str]) -> Stalled | None:
-        """The node to blame, when a group that is not at its end has been without news for too long; `awaited`: nodes the run waits for."""
-        now = time.monotonic()
+        """The node to blame, when somebody who is not at his end has been without news for too long; `awaited`: nodes the run waits for."""
         for group in self._groups:
-            key = group[0]
             news = [self._counters(name, last) for name in group]
-            if news != self._news.get(key) or last[EMULATOR].state == "paused" or self._at_end(group, last, awaited):
-                self._news[key], self._since[key] = news, now
-            elif now - self._since[key] > (patience := self._patience_now_s(group, last)):
-                waiting = [name for name in awaited if name in group and last[name].state != "finished"]
-                alone = len(self._groups) == 1
-                node = waiting[0] if waiting else next(iter(awaited)) if alone else key
-                return Stalled(node, patience)
+            rests = self._paused(group, last) or self._at_end(group, last, awaited)
+            patience = self._patience_now_s(group, last)
+            if self._quiet(group[0], news, rests, patience):
+                return Stalled(self._to_blame(group, last, awaited), patience)
+        for name in self._alone:
+            fed = [receiver.name for receiver in self._plan.receivers if name in self._feeders[receiver.name]]
+            rests = last[name].state != "running" or name not in awaited
+            patience = self._patience_now_s(fed, last)
+            if self._quiet(name, (self._sent_of(name, last, None), last[name].state), rests, patience):
+                return Stalled(name, patience)
         return None
+
+    @cached_property
+    def _feeders(self) -> dict[str, list[str]]:
+        """By receiver, the emulators that send to it."""
+        plan = self._plan
+        senders = {name: {plan.emulator_of(dtp) for dtp in plan.dtps_of(name)} for name in self._receivers}
+        return {name: [each.name for each in plan.emulators if each.name in senders[name]] for name in self._receivers}
+
+    @property
+    def _receivers(self) -> list[str]:
+        return [receiver.name for receiver in self._plan.receivers]
+
+    def _quiet(self, key: str, news: object, rests: bool, patience_s: float) -> bool:
+        """Whether there was nothing new for longer than that."""
+        now = time.monotonic()
+        if news != self._news.get(key) or rests:
+            self._news[key], self._since[key] = news, now
+        return now - self._since[key] > patience_s
+
+    def _to_blame(self, group: Collection[str], last: Mapping[str, Status], awaited: Collection[str]) -> str:
+        waiting = [name for name in awaited if name in group and last[name].state != "finished"]
+        if waiting:
+            return waiting[0]
+        if behind := self._behind(group, last):
+            return behind
+        open_ones = [name for name in awaited if last[name].state != "finished"]
+        return [*open_ones, *awaited][0] if len(self._groups) == 1 else next(iter(group))
+
+    def _behind(self, group: Collection[str], last: Mapping[str, Status]) -> str:
+        """The emulator that has sent fewer images of a buffer of these receivers than another: that one waits at the end of the ring. Empty when
+        all are as far."""
+        for buffer in (buffer for buffer in self._plan.buffers if buffer.receiver in group):
+            sent: dict[str, int] = {}
+            for dtp in buffer.dtps:
+                name = self._plan.emulator_of(dtp)
+                count = sum(map(sum, self._sent_of(name, last, {dtp.id})))
+                sent[name] = min(count, sent.get(name, count))
+            if len(set(sent.values())) > 1:
+                return min(sent, key=sent.__getitem__)
+        return ""
+
+    def _sent_of(self, emulator: str, last: Mapping[str, Status], own: Collection[int] | None) -> list[tuple[int, int]]:
+        """Images sent and skipped, of its DTPs in `own`, or of all."""
+        source = last[emulator].source
+        dtps = source.dtps if source else ()
+        return [(dtp.images_sent, dtp.images_skipped) for dtp in dtps if own is None or dtp.id in own]
+
+    def _paused(self, group: Collection[str], last: Mapping[str, Status]) -> bool:
+        return any(last[name].state == "paused" for receiver in group for name in self._feeders[receiver])
 
     def _counters(self, name: str, last: Mapping[str, Status]) -> object:
         """What changes as long as images are sent, decided or written. Packets are no progress: a link that repeats itself sends them for ever."""
-        source, destination = last[EMULATOR].source, last[name].destination
+        destination = last[name].destination
         own = {dtp.id for dtp in self._plan.dtps_of(name)}
         return (
-            [(dtp.images_sent, dtp.images_skipped) for dtp in source.dtps if dtp.id in own] if source else None,
+            [self._sent_of(emulator, last, own) for emulator in self._feeders[name]],
             [
                 (buffer.books, buffer.bytes_stored, [(dtp.complete, dtp.partial, dtp.missing) for dtp in buffer.dtps])
                 for buffer in destination.buffers
@@ -61,7 +114,7 @@ class StallWatch:
             if destination
             else None,
             last[name].state,
-            last[EMULATOR].state,
+            [last[emulator].state for emulator in self._feeders[name]],
         )
 
     def _at_end(self, group: Collection[str], last: Mapping[str, Status], awaited: Collection[str]) -> bool:
@@ -70,13 +123,14 @@ class StallWatch:
             return False
         if any(name in awaited for name in group):
             return all(last[name].state == "finished" for name in group)
-        return all(self._sent(name, last[EMULATOR]) for name in group)
+        return all(self._sent(name, last) for name in group)
 
-    def _sent(self, name: str, emulator: Status) -> bool:
-        """Whether the emulator is through with all images for a receiver; what was lost of the last ones is decided after Stop."""
+    def _sent(self, name: str, last: Mapping[str, Status]) -> bool:
+        """Whether the emulators are through with all images for a receiver; what was lost of the last ones is decided after Stop."""
         images = {dtp.id: buffer.images for buffer in self._plan.buffers_of(name) for dtp in buffer.dtps}
-        own = [dtp for dtp in emulator.source.dtps if dtp.id in images] if emulator.source else []
-        return bool(own) and all(dtp.images_sent + dtp.images_skipped >= images[dtp.id] for dtp in own)
+        sources = [last[emulator].source for emulator in self._feeders[name]]
+        own = [dtp for source in sources if source for dtp in source.dtps if dtp.id in images]
+        return len(own) == len(images) and all(dtp.images_sent + dtp.images_skipped >= images[dtp.id] for dtp in own)
 
     def _patience_now_s(self, group: Collection[str], last: Mapping[str, Status]) -> float:
         return _STORING_S if any(_storing(last[name]) for name in group) else self._patience_s(group)

@@ -128,7 +128,7 @@ class SourceDtp:
 
 @dataclass(frozen=True)
 class Source:
-    """Everything an emulator needs. `peer_link`: the receiver's."""
+    """Everything an emulator needs. `emulator`: what the run file calls it. `peer_link`: the receivers'. `modules`: of the whole detector."""
 
     link: str
     peer_link: str
@@ -147,6 +147,7 @@ class Source:
     dataset: Dataset
     faults: Faults
     dtps: tuple[SourceDtp, ...]
+    emulator: str = "emulator"
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Destination:
-    """Everything a receiver needs. `receiver`: what the run file calls it. `modules`, `module_width`, `module_height`: the shape of the calibration. `peer_link`: the emulator's."""
+    """Everything a receiver needs. `receiver`: what the run file calls it. `modules`, `module_width`, `module_height`: the shape of the calibration. `peer_link`: the emulators'."""
 
     receiver: str
     link: str
@@ -250,7 +251,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Books:
-    """The integers that must balance (DESIGN.md section 3)."""
+    """The integers that must balance (docs/explanations/books.md)."""
 
     expected: int = 0
     complete: int = 0
@@ -262,17 +263,21 @@ class Books:
     written: int = 0
 
     @property
+    def arrived(self) -> int:
+        """Images of which all or a part has arrived."""
+        return self.complete + self.partial
+
+    @property
     def decided(self) -> int:
         """Images of which it is known what has arrived."""
         return self.complete + self.partial + self.missing
 
     @property
     def balanced(self) -> bool:
-        """All three lines of DESIGN.md section 3; partial images are decided on like complete ones."""
-        arrived = self.complete + self.partial
+        """Expected = arrived + missing, arrived = accepted + vetoed + errored, accepted = written; partial images are decided on like complete ones."""
         return (
-            self.expected == arrived + self.missing
-            and arrived == self.accepted + self.vetoed + self.errored
+            self.expected == self.arrived + self.missing
+            and self.arrived == self.accepted + self.vetoed + self.errored
             and self.accepted == self.written
         )
 
@@ -397,11 +402,12 @@ class BufferStatus:
 
 @dataclass(frozen=True)
 class SourceStatus:
-    """Of an emulator; counts: group `injected`."""
+    """Of an emulator, under the run file's name for it; counts: group `injected`."""
 
     elapsed_s: float
     counts: tuple[Count, ...] = ()
     dtps: tuple[SourceDtpStatus, ...] = ()
+    emulator: str = "emulator"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ class Calibration:
 
 def load_calibration(spec: CalibrationSpec, height: int, width: int) -> list[Calibration]:
     """One Calibration a module. Raises FileError with path and reason."""
-    scale = np.float32(1.0 / spec.photon_energy_kev) if spec.gain_unit == "adu_per_photon" else np.float32(1.0)
     modules = []
     for module, (pedestal, gain) in enumerate(zip(spec.pedestal, spec.gain, strict=True)):
         mask = (
@@ -33,8 +32,16 @@ def load_calibration(spec: CalibrationSpec, height: int, width: int) -> list[Cal
             if spec.mask
             else np.zeros((height, width), np.uint32)
         )
-        modules.append(Calibration(_gains(pedestal, height, width), _gains(gain, height, width) * scale, mask))
+        modules.append(Calibration(_gains(pedestal, height, width), _per_kev(_gains(gain, height, width), spec), mask))
     return modules
+
+
+def _per_kev(gain: NDArray[np.float32], spec: CalibrationSpec) -> NDArray[np.float32]:
+    """ADU/keV: the quotient is made in double and rounded to float32 once."""
+    if spec.gain_unit == "adu_per_kev":
+        return gain
+    with np.errstate(over="ignore", invalid="ignore"):  # not finite: no valid calibration
+        return (gain.astype(np.float64) / spec.photon_energy_kev).astype(np.float32)
 
 
 def _gains(entry: str | Sequence[str], height: int, width: int) -> NDArray[np.float32]:

@@ -4,18 +4,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, model_validator
 
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Side = Annotated[int, Field(ge=1, le=65536)]
+_Pixels = Annotated[int, Field(ge=0, le=2**20)]
+Place = Annotated[tuple[_Pixels, _Pixels], Strict(False)]
 # What the operating system takes as a path.
 FileName = Annotated[str, Field(min_length=1, max_length=4095, pattern=r"^[^\x00]+$")]
 
 
 class _Spec(BaseModel):
-    """Keys that are not in the schema are errors."""
+    """Keys that are not in the schema are errors, and so are values of another type."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
     def resolved(self, base: Path) -> Self:  # noqa: ARG002 (a kind without files has nothing to resolve)
         """The same with every relative path taken from the folder `base`."""
@@ -36,6 +38,17 @@ class JungfrauSpec(_Spec):
     )
     spots: int = Field(default=80, ge=0, le=10000, description="Bragg spots of a hit, on all modules together")
     background: float = Field(default=1.0, ge=0.0, le=1000.0, description="mean photons a pixel of a hit")
+    places: list[Place] = Field(
+        default=[],
+        max_length=64,
+        description="x, y of each module in the assembled image, which the picture is continuous in; as [detector] says when not given",
+    )
+
+    @model_validator(mode="after")
+    def _place_of_every_module(self) -> Self:
+        if self.places and len(self.places) != self.modules:
+            raise ValueError(f"{len(self.places)} places for {self.modules} modules; give one each, or none")
+        return self
 
 
 class PatternSpec(_Spec):

@@ -149,6 +149,7 @@ def _jungfrau(spec: JungfrauSpec) -> LoadedDataset:
         dark_every=spec.dark_every,
         spots=spec.spots,
         background_photons=spec.background,
+        places=spec.places,
     )
     return LoadedDataset(
         dataset=data,

@@ -105,6 +105,7 @@ class RunSummary:
     frame_rate_hz: float | None  # by the frames' own timestamps
     dense_bytes: int  # of the stored images, every pixel
     stored_bytes: int
+    counted: bool = True  # whether a veto counted bright pixels; a file of which nobody knows says 0 of every image
     texts: dict[str, str] = field(default_factory=dict)  # detector, sample, start_time, end_time, proof, labels, …
 
     @property
@@ -114,7 +115,9 @@ class RunSummary:
 
     @property
     def hit_rate(self) -> float | None:
-        """Accepted images over all that were decided on."""
+        """Accepted images over all that were decided on; None where no image was judged by what it shows."""
+        if not self.counted and not set(self.vetoes) - {"dark", "partial"}:
+            return None
         decided = self.books["accepted"] + self.books["vetoed"] + self.books["errored"]
         return self.books["accepted"] / decided if decided else None
 
@@ -233,6 +236,7 @@ class Run:
             frame_rate_hz=self._frame_rate(),
             dense_bytes=len(self) * self.shape[0] * self.shape[1] * self.dtype.itemsize,
             stored_bytes=self._stored_bytes(),
+            counted=bool(self.tables.bright_pixels.any()),
             texts=self._texts(),
         )
 

@@ -49,20 +49,20 @@ def _commit() -> str:
 
 def _source_metrics(source: SourceStatus) -> Iterator[Metric]:
     images = CounterMetricFamily(
-        "rashpa_images_sent", "Images of a DTP that were sent or skipped", labels=["dtp", "state"]
+        "rashpa_images_sent", "Images of a DTP that were sent or skipped", labels=["dtp", "state", "emulator"]
     )
-    sent = CounterMetricFamily("rashpa_bytes_sent", "Payload", labels=["dtp"])
+    sent = CounterMetricFamily("rashpa_bytes_sent", "Payload", labels=["dtp", "emulator"])
     notifications = CounterMetricFamily(
-        "rashpa_congestion_notifications", "Received from the destination", labels=["dtp"]
+        "rashpa_congestion_notifications", "Received from the destination", labels=["dtp", "emulator"]
     )
     for dtp in source.dtps:
-        images.add_metric([str(dtp.id), "sent"], dtp.images_sent)
-        images.add_metric([str(dtp.id), "skipped"], dtp.images_skipped)
-        sent.add_metric([str(dtp.id)], dtp.payload_bytes)
-        notifications.add_metric([str(dtp.id)], dtp.cnps_received)
-    injected = CounterMetricFamily("rashpa_injected", "Faults injected on purpose", labels=["fault"])
+        images.add_metric([str(dtp.id), "sent", source.emulator], dtp.images_sent)
+        images.add_metric([str(dtp.id), "skipped", source.emulator], dtp.images_skipped)
+        sent.add_metric([str(dtp.id), source.emulator], dtp.payload_bytes)
+        notifications.add_metric([str(dtp.id), source.emulator], dtp.cnps_received)
+    injected = CounterMetricFamily("rashpa_injected", "Faults injected on purpose", labels=["fault", "emulator"])
     for name, value in count_of(source.counts, "injected").items():
-        injected.add_metric([name], value)
+        injected.add_metric([name, source.emulator], value)
     yield from (images, sent, notifications, injected)
 
 
@@ -113,8 +113,7 @@ def _destination_metrics(destination: DestinationStatus) -> Iterator[Metric]:
     yield from (of_sinks, queued)
     # the engine keeps percentiles, not buckets; a summary says what is known
     for stage in ("ready", "decision", "written"):
-        name = "rashpa_stack_ready_seconds" if stage == "ready" else f"rashpa_stack_{stage}_seconds"
-        yield _latency_metric(name, stage, destination)
+        yield _latency_metric(f"rashpa_stack_{stage}_seconds", stage, destination)
 
 
 def _add_frames(frames: CounterMetricFamily, buffer: BufferStatus, receiver: str) -> None:

@@ -25,7 +25,8 @@ from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.folders import EVERYWHERE, Folders
 from rashpa.node.machine_memory import available_memory_bytes
-from rashpa.node.native_receiver import receiver_config
+from rashpa.node.native_receiver import missing_folders_of, receiver_config
+from rashpa.node.output_files import remove_empty
 
 _PMTUS = (256, 512, 1024, 2048, 4096)
 _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
@@ -58,7 +59,8 @@ def _native_errors(module: Any) -> Iterator[None]:
         raise EngineError("state", str(error)) from None
     except MemoryError:
         raise EngineError(
-            "resource", "not enough memory; use fewer slots, a smaller region, or fewer frames in the dataset"
+            "resource",
+            "not enough memory; use fewer slots, a smaller region, fewer run.frames (each has a row in tables), or fewer frames in the dataset",
         ) from None
     except (module.NativeError, ValueError, TypeError) as error:
         raise EngineError("config", str(error)) from None
@@ -77,6 +79,7 @@ class NativeSource:
 
     def __init__(self, module: Any, order: telegram.Source, run: int, folders: Folders) -> None:
         self._module = module
+        self._emulator = order.emulator
         self._positions = {str(dtp.id): position for position, dtp in enumerate(order.dtps)}
         with _native_errors(module):
             self._engine = module.Emulator(_emulator_config(module, order, run, folders))
@@ -117,7 +120,7 @@ class NativeSource:
             )
             for dtp in status.dtps
         )
-        return SourceStatus(status.elapsed_s, _counts("injected", self._engine.injected()), dtps)
+        return SourceStatus(status.elapsed_s, _counts("injected", self._engine.injected()), dtps, self._emulator)
 
     def table(self, name: str, key: str) -> Table:
         if name != "fates" or key not in self._positions:
@@ -213,10 +216,20 @@ class NativeDestination:
         self._module = module
         self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
-        with _native_errors(module):
-            config = receiver_config(module, order, run, folders)
-            config.link = link_options(module, order.link, order.roce, order.verbs)
-            self._engine = module.Receiver(config)
+        self._new_folders = missing_folders_of(order)
+        try:
+            with _native_errors(module):
+                config = receiver_config(module, order, run, folders)
+                config.link = link_options(module, order.link, order.roce, order.verbs)
+                self._engine = module.Receiver(config)
+        except EngineError:
+            remove_empty(self._new_folders)
+            raise
+
+    def __del__(self) -> None:
+        # a run that never began: its files go with the engine, and then its folders
+        self.__dict__.pop("_engine", None)
+        remove_empty(self.__dict__.get("_new_folders", []))
 
     def configured(self, node: str) -> Configured:
         endpoints = tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints())

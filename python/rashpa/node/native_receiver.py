@@ -15,7 +15,7 @@ from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
 from rashpa.node.dataset_parts import kernel_of, sink_of, spec_of
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
-from rashpa.node.output_files import prepare_output
+from rashpa.node.output_files import missing_folders, prepare_output
 from rashpa.node.provenance import calibration_facts, pixel_units
 
 
@@ -52,6 +52,15 @@ class _Origin:
 
     proof: str
     calibration: Sequence[tuple[str, str, str]]
+
+
+def missing_folders_of(order: telegram.Destination) -> list[Path]:
+    """Folders that are made for the output of this order; the deepest first."""
+    sinks = [sink_of(sink) for buffer in order.buffers for sink in buffer.sinks]
+    prefixes = [Path(sink.prefix) for sink in sinks if isinstance(sink, Hdf5Order)]
+    return [
+        folder for prefix in dict.fromkeys(prefix.parent for prefix in prefixes) for folder in missing_folders(prefix)
+    ]
 
 
 def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list[Maps], list[tuple[str, str, str]]]:

@@ -12,6 +12,7 @@ from rashpa.control import telegram
 from rashpa.control.run_state import RunState, StateError, Transition, check_transition
 from rashpa.control.telegram import Configure, Fault, Notify, Status, Telegram
 from rashpa.node.engine import Engine, EngineError, EngineFactory, Table
+from rashpa.node.log import NodeLog
 from rashpa.node.ownership import Ownership
 
 _log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ class Node:
     def __init__(self, name: str, role: str, factory: EngineFactory, lease_s: float = 0.0) -> None:
         self.name = name
         self.role = role
+        self.log = NodeLog()
         self._ownership = Ownership(name, lease_s)
         self._lease: asyncio.Task[None] | None = None
         self._factory = factory
@@ -110,14 +112,18 @@ class Node:
                 case _:
                     return self.fault("telegram", f"{type(order).__name__} is an answer; {self.name} takes orders")
         except StateError as error:
-            return self.fault("state", str(error))
+            return self._refused(order, "state", str(error))
         except (OrderError, EngineError) as error:
-            return self.fault(error.code, str(error))
+            return self._refused(order, error.code, str(error))
         except Exception as error:  # noqa: BLE001  the last guard of a server: says it, keeps answering
             _log.exception("%s failed", type(order).__name__)
             return self.fault(
                 "internal", f"{self.name}: {type(order).__name__} failed: {type(error).__name__}: {error}"
             )
+
+    def _refused(self, order: Telegram, code: str, text: str) -> Fault:
+        self.log.warning(f"{type(order).__name__} is refused ({code}): {text}")
+        return self.fault(code, text)
 
     def fault(self, code: str, text: str) -> Fault:
         return Fault(self.name, self._state.value, code, text)
@@ -145,11 +151,14 @@ class Node:
 
     async def _carry_out(self, order: Telegram) -> Telegram:
         name = type(order).__name__
+        forced = isinstance(order, telegram.Abort | telegram.Reset) and order.force
+        whose = f" of {self._ownership.holder}" if self._ownership.owned else ""
         if isinstance(order, telegram.Claim):
             return await self._claim(order)
         transition = check_transition(self.name, self._state, name)
         if isinstance(order, telegram.Reset):
             await self._reset()
+            self.log.info(f"Reset{', forced' if forced else ''}: the node{whose} is idle, and nobody's")
             return self.status()
         if isinstance(order, Configure):
             return await self._configure(order, transition)
@@ -169,6 +178,7 @@ class Node:
         if isinstance(order, telegram.Abort):
             self._message = "aborted"
             await self._end_watch()
+        self.log.info(f"{name}{', forced' if forced else ''}: the node{whose} is {self._state}")
         return self.status()
 
     def _call_of(self, order: Telegram, engine: Engine) -> Callable[[], object]:
@@ -204,6 +214,7 @@ class Node:
                 self._ownership.free()
             raise
         self._state = transition.target
+        self.log.info(f"Configure: run {order.name}, number {order.run}, {_parts_of(order)}")
         return self._engine.configured(self.name)
 
     async def _claim(self, order: telegram.Claim) -> Telegram:
@@ -214,6 +225,7 @@ class Node:
             if self._state is not RunState.idle:  # what an earlier run left
                 await self._reset()
             self._own(order.owner, order.holder)
+            self.log.info(f"Claim: the node belongs to {order.holder}")
         return self.status()
 
     def _own(self, owner: str, holder: str) -> None:
@@ -286,7 +298,7 @@ class Node:
         if not self._ownership.abandoned:  # it was heard while this waited
             return
         text = f"{self._ownership.holder} was not heard for {self._ownership.lease_s:g} s: its run is aborted, the node is free"
-        _log.warning("%s: %s", self.name, text)
+        self.log.warning(text)
         with contextlib.suppress(OrderError):  # the node is then in fault, and says so
             await self._reset()
             self._message = text
@@ -301,8 +313,19 @@ class Node:
     def _enter_fault(self, text: str) -> None:
         self._state = RunState.fault
         self._message = text
+        self.log.error(text)
         self._notify("fault", text)
 
     def _notify(self, what: str, text: str) -> None:
+        if what != "fault":
+            self.log.info(f"{what}: {text}")
         if len(self._notifications) < _MAX_NOTIFICATIONS:
             self._notifications.append(Notify(self.name, what, text[:_MAX_TEXT]))
+
+
+def _parts_of(order: Configure) -> str:
+    """What a node is to do, in words."""
+    if order.source is not None:
+        return f"{len(order.source.dtps)} DTPs over {order.source.link}"
+    buffers = order.destination.buffers if order.destination is not None else ()
+    return f"buffers {', '.join(buffer.name for buffer in buffers)}"

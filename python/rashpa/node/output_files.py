@@ -3,7 +3,9 @@
 Nothing is moved or removed here: the sink writes beside older files and takes their names when the run begins.
 """
 
+import contextlib
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from rashpa.node.engine import EngineError
@@ -15,7 +17,7 @@ def prepare_output(prefix: Path, existing: str) -> None:
     """EngineError when older files are in the way (existing = "refuse") or the folder cannot be."""
     try:
         prefix.parent.mkdir(parents=True, exist_ok=True)
-        old = _files_of(prefix)
+        old = older_files(prefix)
     except OSError as error:
         raise EngineError("file", f"{prefix.parent}: {error.strerror}; choose another run.output") from None
     if old and existing != "replace":
@@ -25,7 +27,20 @@ def prepare_output(prefix: Path, existing: str) -> None:
         )
 
 
-def _files_of(prefix: Path) -> list[Path]:
+def missing_folders(folder: Path) -> list[Path]:
+    """What has to be made so that `folder` is there; the deepest first."""
+    absolute = folder.absolute()
+    return [path for path in (absolute, *absolute.parents) if not path.exists()]
+
+
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Takes away those of a run that never began; whatever has something in it stays."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def older_files(prefix: Path) -> list[Path]:
     """<prefix>_master.h5, <prefix>_master.journal and <prefix>_data_000001.h5 …, by name."""
     found = (path for path in prefix.parent.iterdir() if path.name.startswith(f"{prefix.name}_"))
     rest = ((path, path.name.removeprefix(f"{prefix.name}_")) for path in found)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import resource
 import signal
@@ -126,6 +127,7 @@ async def _serve(
     most: int,
 ) -> None:
     node = Node(name, role, factory, 0.0 if listen.with_parent else listen.lease_s)
+    _log_into(node)
     config = uvicorn.Config(
         NodeApp(node, version, listen.access()).starlette(),
         log_level="error",  # a warning for each stranger's nonsense would fill the disk
@@ -139,6 +141,7 @@ async def _serve(
     host, port = taken.getsockname()[:2]
     url = f"{'https' if listen.certificate else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
     server = _NodeServer(config, json.dumps({"node": name, "role": role, "url": url}), secure, most)
+    node.log.info(f"rashpa {version}: {role} {name} listens at {url}")
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.end)
@@ -147,6 +150,15 @@ async def _serve(
     await server.serve([taken])
     _exit_later(_CLOSE_S)
     await node.close()
+
+
+def _log_into(node: Node) -> None:
+    """What the package logs goes to the node's log, and what is worth it to standard error."""
+    logger = logging.getLogger("rashpa")
+    logger.setLevel(logging.INFO)
+    said = logging.StreamHandler()
+    said.setLevel(logging.WARNING)
+    logger.handlers[:] = [node.log, said]
 
 
 class _NodeServer(uvicorn.Server):

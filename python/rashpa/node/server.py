@@ -1,4 +1,4 @@
-"""The HTTP face of a node: POST /telegram, GET /capabilities, /status, /metrics, /healthz, /preview, /books."""
+"""The HTTP face of a node: POST /telegram, GET /capabilities, /status, /metrics, /healthz, /preview, /books, /log."""
 
 import asyncio
 import dataclasses
@@ -58,6 +58,7 @@ class NodeApp:
                 Route("/metrics", guarded(self._scrape)),
                 Route("/preview", guarded(self._preview)),
                 Route("/books", guarded(self._books)),
+                Route("/log", guarded(self._log)),
                 Route("/healthz", self._health),
             ]
         )
@@ -90,6 +91,7 @@ class NodeApp:
         return _answer(answer)
 
     def _denied(self, error: AccessError) -> Response:
+        self._node.log.warning(f"a request is refused: HTTP {error.status}")  # whatever a stranger sends: one entry
         return _answer(self._node.fault("denied", f"{self._node.name}: {error}"), error.status)
 
     async def _capabilities(self, _: Request) -> Response:
@@ -100,6 +102,13 @@ class NodeApp:
 
     async def _scrape(self, _: Request) -> Response:
         return PlainTextResponse(self._metrics.text(), media_type="text/plain; version=0.0.4")
+
+    async def _log(self, request: Request) -> Response:
+        """The newest entries: /log?last=100."""
+        last = request.query_params.get("last", "100")
+        if not last.isdecimal() or len(last) > 6:
+            return PlainTextResponse("last is a number of entries", 400)
+        return JSONResponse(self._node.log.newest(int(last)))
 
     async def _health(self, _: Request) -> Response:
         state = self._node.state

@@ -1,6 +1,6 @@
 """Engines without compiled code: the whole path manager ↔ HTTP ↔ node can be tested with them.
 
-No pixels travel: the emulator says over one TCP connection a receiver, for every image of a DTP, what would have become of it.
+No pixels travel: an emulator says over one TCP connection a receiver, for every image of a DTP, what would have become of it.
 """
 
 import contextlib
@@ -94,9 +94,8 @@ class FakeSource:
             )
             for dtp in self._order.dtps
         )
-        return SourceStatus(
-            self._elapsed, tuple(Count("injected", name, value) for name, value in self._injected.items()), dtps
-        )
+        injected = tuple(Count("injected", name, value) for name, value in self._injected.items())
+        return SourceStatus(self._elapsed, injected, dtps, self._order.emulator)
 
     def table(self, name: str, key: str) -> Table:
         if name != "fates" or not key.isdigit() or int(key) not in self._fates:
@@ -158,7 +157,7 @@ class FakeDestination:
             raise EngineError(
                 "resource", f"fake: {order.bind_address} port {order.port}: {error.strerror}; take another link.port"
             ) from None
-        self._listener.listen(1)
+        self._listener.listen(16)
         self._listener.settimeout(0.05)
         self._arrived = {dtp.id: np.zeros(buffer.images, np.uint8) for buffer in order.buffers for dtp in buffer.dtps}
         self._stopping = threading.Event()
@@ -208,28 +207,28 @@ class FakeDestination:
             table[table == OPEN] = MISSING
 
     def _receive(self) -> None:
-        with contextlib.suppress(TimeoutError, OSError):
-            connection = self._accept()
-            if connection is not None:
-                with connection:
-                    self._read(connection)
-        while (
-            not self._stopping.is_set()
-            and not self._finishing.wait(0.02)
-            and any((table == OPEN).any() for table in self._arrived.values())
-        ):
-            pass
-        self._close_open()
-
-    def _accept(self) -> socket.socket | None:
-        while not self._stopping.is_set() and not self._finishing.is_set():
+        """Hears every emulator that connects, until all images are decided or nothing more will come."""
+        readers: list[threading.Thread] = []
+        while not self._stopping.is_set():
+            ended = self._finishing.is_set() or not any((table == OPEN).any() for table in self._arrived.values())
             try:
                 connection, _ = self._listener.accept()
             except TimeoutError:
+                if ended:
+                    break
                 continue
+            except OSError:
+                break
+            readers.append(threading.Thread(target=self._hear, args=(connection,), daemon=True))
+            readers[-1].start()
+        for reader in readers:
+            reader.join()
+        self._close_open()
+
+    def _hear(self, connection: socket.socket) -> None:
+        with contextlib.suppress(TimeoutError, OSError), connection:
             connection.settimeout(0.05)
-            return connection
-        return None
+            self._read(connection)
 
     def _read(self, connection: socket.socket) -> None:
         data = b""

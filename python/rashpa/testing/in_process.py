@@ -13,7 +13,7 @@ from rashpa.node.server import NodeApp
 
 
 def transports_of(nodes: Mapping[str, Node]) -> dict[str, httpx.AsyncBaseTransport]:
-    """What a manager talks to them by; `nodes` by the names of the run: "emulator", and the receivers'."""
+    """What a manager talks to them by; `nodes` by the names that they have in the plan."""
     return {name: httpx.ASGITransport(NodeApp(node, "test").starlette()) for name, node in nodes.items()}
 
 

@@ -79,6 +79,7 @@ def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
         dataset=_dataset(),
         faults=t.Faults(1, 0.001, 0.0, 0.0, 1e-05, 0.0, 1000, (t.DeadModule(1, 2000),)),
         dtps=(t.SourceDtp(2, 1, 0, 256, 1024, 256, 1, 0, 2400, placement, end),),
+        emulator="right",
     )
 
 
@@ -131,7 +132,7 @@ def _destination() -> t.Destination:
 
 def _source_status() -> t.SourceStatus:
     dtp = t.SourceDtpStatus(2, 1000, 0, 524288000, 130000, 12, 0, 25000, 3)
-    return t.SourceStatus(10.5, (t.Count("injected", "drop", 3),), (dtp,))
+    return t.SourceStatus(10.5, (t.Count("injected", "drop", 3),), (dtp,), "right")
 
 
 def _destination_status() -> t.DestinationStatus:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 pytest.importorskip("rashpa._native")
 
 from rashpa.cli.dataset import BAD_INPUT, app
+from rashpa.data.datasets import dataset_from_spec, load_directory
 
 MAKE = ["make", "--frames", "4", "--dark-every", "4", "--hit-fraction", "1", "--modules", "1", "--seed", "3"]
 
@@ -83,3 +84,63 @@ def test_bad_input_is_one_line_and_exit_2(folder: Path, tmp_path: Path, argument
     assert why in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert "Traceback" not in result.output
+
+
+M049 = Path(__file__).parents[3].parent / "shared" / "data" / "jungfrau_m049"
+
+
+def test_recorded_files_become_a_folder_with_their_frames_in_order(tmp_path: Path) -> None:
+    frames = np.random.default_rng(1).integers(0, 16000, (11, 2, 4, 6)).astype(np.uint16)
+    for number in range(11):
+        for module in range(2):
+            header = bytes(8)
+            (tmp_path / f"m{module}_{number}.bin").write_bytes(header + frames[number, module].tobytes())
+    maps = np.full((3, 4, 6), 50, np.float32)
+    np.save(tmp_path / "maps.npy", maps)
+    done = CliRunner().invoke(
+        app,
+        [
+            "make", str(tmp_path / "set"), "--kind", "files", "--width", "6", "--height", "4", "--header-bytes", "8",
+            "--raw", str(tmp_path / "m0_*.bin"), "--raw", str(tmp_path / "m1_*.bin"), "--dark-frame", "3",
+            *(word for _ in range(2) for word in ("--pedestal", str(tmp_path / "maps.npy"), "--gain", str(tmp_path / "maps.npy"))),
+            "--gain-unit", "adu_per_photon", "--energy-kev", "12.5",
+        ],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "recorded" in done.output
+    loaded = load_directory(tmp_path / "set")
+    assert (loaded.label, loaded.parameters["kind"], loaded.energy_kev) == ("recorded", "files", 12.5)
+    for number in range(11):
+        assert loaded.kinds[number] == ("dark" if number == 3 else "")
+        for module in range(2):
+            np.testing.assert_array_equal(loaded.dataset.frame(module, number), frames[number, module])
+    assert loaded.calibration[1].gain[2, 3, 5] == np.float32(4.0)
+
+
+def test_what_is_wrong_with_recorded_files_is_said(tmp_path: Path) -> None:
+    for words, says in (
+        (["--kind", "files"], "--kind files needs --raw FILES, once a module"),
+        (["--kind", "files", "--raw", str(tmp_path / "none*")], "none*: there is no such file"),
+        (["--place", "3;4"], "--place 3;4: it is x,y in pixels"),
+        (["--modules", "2", "--place", "3,4"], "1 places for 2 modules"),
+    ):
+        done = CliRunner().invoke(app, ["make", str(tmp_path / "set"), *words])
+        assert done.exit_code == BAD_INPUT
+        assert says in done.output
+    assert not (tmp_path / "set").exists()
+
+
+@pytest.mark.skipif(not M049.is_dir(), reason="needs the recorded frames of ../shared/data/jungfrau_m049")
+def test_a_recorded_module_becomes_a_folder(tmp_path: Path) -> None:
+    pedestal = ",".join(str(next(M049.glob(f"mod5_pedeG{gain}.bin*"))) for gain in range(3))
+    gain = str(M049 / "gain_reconstructed.npz:gain_adu_per_photon")
+    words = ["--kind", "files", "--raw", str(M049 / "mod5_raw*"), "--pedestal", pedestal, "--gain", gain]
+    done = CliRunner().invoke(app, ["make", str(tmp_path / "set"), *words, "--gain-unit", "adu_per_photon"])
+    assert done.exit_code == 0, done.output
+    loaded = load_directory(tmp_path / "set")
+    assert loaded.dataset.frames == 10
+    direct = dataset_from_spec(
+        {"kind": "files", "files": [sorted(map(str, M049.glob("mod5_raw*")))], "width": 1024, "height": 512}, tmp_path
+    )
+    for number in (0, 9):
+        np.testing.assert_array_equal(loaded.dataset.frame(0, number), direct.dataset.frame(0, number))

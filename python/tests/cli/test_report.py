@@ -26,12 +26,11 @@ RUN = """\
 name = "report"
 frames = 90
 [detector]
-width = 64
-height = 32
+width = 1024
+height = 512
 [dataset]
-kind = "pattern"
-width = 64
-height = 32
+kind = "jungfrau"
+modules = 1
 [link]
 port = 0
 [[buffer]]
@@ -225,3 +224,27 @@ def test_what_a_sink_drops_is_shown_and_what_it_loses_is_red(outcome: Outcome) -
     assert lost.reasons[0] == (
         f"buffer full: sink hdf5 lost 3 of {accepted} images; the first: image 7 (frame 7), storage: no space"
     )
+
+
+def test_several_emulators_have_their_own_rows(tmp_path: Path) -> None:
+    text = RUN.replace("modules = 1", "modules = 2").replace(
+        "height = 512\n", "height = 512\nmodule = [{ x = 0, y = 0 }, { x = 1024, y = 0 }]\n"
+    )
+    path = tmp_path / "run.toml"
+    path.write_text(text + '[[emulator]]\nname = "upper"\n[[emulator]]\nname = "lower"\n')
+    roles = {"upper": "emulator", "lower": "emulator", "receiver": "receiver"}
+    nodes = {name: Node(name, role, FakeFactory(role)) for name, role in roles.items()}
+    outcome = run_in_process(load_plan(path), nodes)
+    folder = tmp_path / "report"
+    folder.mkdir()
+    as_json, as_html = write_report(outcome, folder, path)
+    report = json.loads(as_json.read_text(encoding="utf-8"))
+    VALIDATOR.validate(report)
+    assert [(one["name"], one["modules"], one["images_sent"]) for one in report["emulators"]] == [
+        ("upper", [0], 2 * 90 + 30),
+        ("lower", [1], 2 * 90 + 30),
+    ]
+    assert report["injected"]["drop"] == sum(one["injected"]["drop"] for one in report["emulators"]) > 0
+    page = as_html.read_text(encoding="utf-8")
+    assert "<h2>Emulators</h2>" in page
+    assert "<td>lower</td>" in page

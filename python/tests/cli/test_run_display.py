@@ -31,7 +31,7 @@ def progress(decided: int, to_write: int) -> Progress:
     buffer = BufferStatus("full", "", "", "", 0, 0, Books(expected=800, complete=decided), to_write=to_write)
     destination = DestinationStatus("receiver", 1.0, "", "", (), (buffer,))
     return Progress(
-        "finishing", 800, 1.0, None, {"receiver": Status("r", "receiver", "running", destination=destination)}
+        "finishing", 800, 1.0, {}, {"receiver": Status("r", "receiver", "running", destination=destination)}
     )
 
 

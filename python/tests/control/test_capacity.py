@@ -25,7 +25,8 @@ def _node(role: str, bytes_per_s: int = 0, memory_bytes: int = 0) -> Capabilitie
 
 def test_what_fits_is_taken(tmp_path: Path) -> None:
     check_capacity(
-        _plan(tmp_path, 1000.0), _node("emulator", 1_100_000_000), {"receiver": _node("receiver", 1_100_000_000)}
+        _plan(tmp_path, 1000.0),
+        {"emulator": _node("emulator", 1_100_000_000), "receiver": _node("receiver", 1_100_000_000)},
     )
 
 
@@ -34,7 +35,7 @@ def test_a_rate_that_the_link_does_not_carry_is_refused_with_a_slice_a_region_an
 ) -> None:
     plan = _plan(tmp_path, 1000.0)  # 1 MB + 10 kB a frame: 1.01 GB/s
     with pytest.raises(CapacityError) as caught:
-        check_capacity(plan, _node("emulator"), {"receiver": _node("receiver", 400_000_000)})
+        check_capacity(plan, {"emulator": _node("emulator"), "receiver": _node("receiver", 400_000_000)})
     text = str(caught.value)
     assert "detector.rate_hz: the DTPs carry 1.01 GB/s, link roce of receiver 0.40 GB/s" in text
     assert "every = 3 in buffer[0] (full), or a region of 195 rows there, or rate_hz = 396" in text
@@ -43,14 +44,16 @@ def test_a_rate_that_the_link_does_not_carry_is_refused_with_a_slice_a_region_an
 @pytest.mark.parametrize("proposal", ["every = 3", "region = [0, 0, 1000, 195]"])
 def test_what_is_proposed_does_fit(tmp_path: Path, proposal: str) -> None:
     check_capacity(
-        _plan(tmp_path, 1000.0, buffer=proposal), _node("emulator"), {"receiver": _node("receiver", 400_000_000)}
+        _plan(tmp_path, 1000.0, buffer=proposal),
+        {"emulator": _node("emulator"), "receiver": _node("receiver", 400_000_000)},
     )
 
 
 def test_memory_that_is_not_there_is_refused_with_slots_that_fit(tmp_path: Path) -> None:
     with pytest.raises(CapacityError, match=r"buffer\[0\].slots: .*receiver has 0.0 GiB free; what fits: slots = 20"):
         check_capacity(
-            _plan(tmp_path, 0.0), _node("emulator"), {"receiver": _node("receiver", memory_bytes=25_000_000)}
+            _plan(tmp_path, 0.0),
+            {"emulator": _node("emulator"), "receiver": _node("receiver", memory_bytes=25_000_000)},
         )
 
 
@@ -59,7 +62,7 @@ def test_what_a_node_does_not_have_is_named(tmp_path: Path) -> None:
     receiver = _node("receiver")
     poor = replace(receiver, links=(replace(receiver.links[0], pmtus=(1024,)),), sinks=("hdf5",), pixels=("uint8",))
     with pytest.raises(CapacityError) as caught:
-        check_capacity(plan, _node("emulator"), {"receiver": poor})
+        check_capacity(plan, {"emulator": _node("emulator"), "receiver": poor})
     assert "receiver has no pmtu 512; it has 1024" in str(caught.value)
     assert "receiver has no sink null" in str(caught.value)
     assert "detector.pixel: receiver knows uint8" in str(caught.value)
@@ -69,3 +72,19 @@ def test_a_ring_that_a_missing_image_would_overrun_is_cautioned_about(tmp_path: 
     assert cautions(_plan(tmp_path, 1000.0)) == []
     (caution,) = [text for text in cautions(_plan(tmp_path, 1000.0, link='flow = "paced"')) if "buffer[0]" in text]
     assert "40 slots pass in less than deadline_ms (1000)" in caution
+
+
+def test_more_images_than_there_is_memory_for_their_tables_are_the_fault_of_frames(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, 0.0)
+    many = Plan(
+        plan.file.model_copy(update={"run": plan.file.run.model_copy(update={"frames": 10**12})}),
+        plan.source,
+        plan.emulators,
+        plan.receivers,
+        tuple(replace(buffer, images=10**12) for buffer in plan.buffers),
+    )
+    nodes = {"emulator": _node("emulator"), "receiver": _node("receiver", memory_bytes=8 * 2**30)}
+    with pytest.raises(
+        CapacityError, match=r"r\.toml:3: run\.frames: the tables of all images take .* what fits: frames = \d+$"
+    ):
+        check_capacity(many, nodes)

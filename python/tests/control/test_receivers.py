@@ -56,9 +56,7 @@ def told(plan: Plan) -> list[Destination]:
 
 
 def test_a_run_file_without_receivers_has_one_as_link_and_nodes_say(tmp_path: Path) -> None:
-    link = (
-        '[link]\nport = 5000\nthreads = 2\nreceiver_address = "::1"\nreceiver_processor = 3\nreceiver_device = "rxe0"\n'
-    )
+    link = '[link]\nport = 5000\nthreads = 2\nemulator_address = "::1"\nreceiver_address = "::1"\nreceiver_processor = 3\nreceiver_device = "rxe0"\n'
     nodes = '[nodes]\nreceiver = "https://far:4781"\n'
     plan = plan_of(tmp_path, link + nodes + BUFFERS.replace('receiver = "b"\n', ""))
     (one,) = plan.receivers
@@ -71,7 +69,8 @@ def test_a_run_file_without_receivers_has_one_as_link_and_nodes_say(tmp_path: Pa
 
 def test_a_receiver_is_told_its_own_buffers_with_its_own_values_and_the_links_where_it_has_none(tmp_path: Path) -> None:
     own = 'address = "127.0.0.2"\nport = 6000\nthreads = 3\nprocessor = 5\ndevice = "rxe1"\n'
-    first, second = told(plan_of(tmp_path, TWO + own + BUFFERS))
+    bands = BUFFERS.replace('name = "part"\n', 'name = "part"\nbands = 3\n')
+    first, second = told(plan_of(tmp_path, TWO + own + bands))
     assert (first.receiver, first.bind_address, first.port, first.link_threads) == ("a", "127.0.0.1", 0, 1)
     assert (first.first_processor, first.verbs.device) == (-1, "")
     assert (second.receiver, second.bind_address, second.port, second.link_threads) == ("b", "127.0.0.2", 6000, 3)
@@ -84,7 +83,8 @@ def test_the_emulator_is_told_the_destination_of_each_dtp(tmp_path: Path) -> Non
     plan = plan_of(tmp_path, TWO + BUFFERS)
     assert [[dtp.id for dtp in plan.dtps_of(name)] for name in ("a", "b")] == [[0, 2], [1]]
     ends = [Endpoint("127.0.0.1", 7000 + number, number, 1, 0) for number in range(3)]
-    source = source_telegram(plan, ends, [Placement(0, 1, 2, 0, 1, 1, 1, 9)] * 3).source
+    places = {number: (end, Placement(0, 1, 2, 0, 1, 1, 1, 9)) for number, end in enumerate(ends)}
+    source = source_telegram(plan, plan.emulators[0], places).source
     assert source is not None
     assert [(dtp.id, dtp.destination.port) for dtp in source.dtps] == [(0, 7000), (1, 7001), (2, 7002)]
 
@@ -116,7 +116,10 @@ def receivers(*tables: str, link: str = "") -> str:
         (receivers('name = "a"\n', 'name = "b"\naddress = "0.0.0.0"\n'), "receiver b on 0.0.0.0 port 4791"),
         (receivers('name = "a"\n', 'name = "b"\nport = 65535\nthreads = 2\n'), "end at port 65536"),
         (receivers('name = "b"\n', 'name = "b"\n', link="port = 0\n"), "b is the name of an earlier receiver"),
-        (receivers('name = "emulator"\n', 'name = "b"\n', link="port = 0\n"), "emulator is the name of the other side"),
+        (
+            receivers('name = "emulator"\n', 'name = "b"\n', link="port = 0\n"),
+            "emulator is the name of the emulator that no [[emulator]] names",
+        ),
         (receivers('name = "a b"\n', 'name = "b"\n'), "receiver[0].name: string should match pattern"),
         (receivers('name = "a"\nnodes = "local"\n', 'name = "b"\n'), 'no such key; did you mean "node"?'),
         (
@@ -144,14 +147,18 @@ def test_what_receivers_must_not_share_or_lack_is_refused_with_its_place(tmp_pat
     [
         receivers('name = "a"\nport = 5000\nthreads = 4\n', 'name = "b"\nport = 5004\n'),
         receivers('name = "a"\n', 'name = "b"\naddress = "127.0.0.2"\n'),
-        receivers('name = "a"\naddress = "::"\n', 'name = "b"\naddress = "0.0.0.0"\n'),
+        receivers(
+            'name = "a"\naddress = "::"\n',
+            'name = "b"\naddress = "::1"\nport = 5000\n',
+            link='emulator_address = "::1"\n',
+        ),
         receivers('name = "a"\naddress = "0.0.0.0"\n', 'name = "b"\nnode = "https://far:1"\naddress = "10.0.0.1"\n'),
         receivers('name = "a"\n', 'name = "b"\n', link='kind = "pcie"\n'),
         receivers('name = "a"\n', 'name = "b"\n', link='destination = "verbs"\n'),
     ],
 )
 def test_receivers_that_do_not_meet_are_planned(tmp_path: Path, text: str) -> None:
-    assert len(plan_of(tmp_path, text).receivers) == 2
+    assert len(plan_of(tmp_path, text.replace('name = "full"\n', 'name = "full"\nbands = 4\n')).receivers) == 2
 
 
 def test_receivers_of_one_machine_on_the_same_processors_are_cautioned_about(tmp_path: Path) -> None:
@@ -168,23 +175,29 @@ def can(name: str, bytes_per_s: int = 0, memory_bytes: int = 0) -> Capabilities:
 
 def test_each_receiver_is_held_to_what_it_is_sent_itself(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, TWO + BUFFERS)  # 1 GB/s and a little to a, 10 MB/s to b
-    check_capacity(plan, can("emulator"), {"a": can("receiver a", 1_100_000_000), "b": can("receiver b", 11_000_000)})
+    check_capacity(
+        plan, {"emulator": can("emulator"), "a": can("receiver a", 1_100_000_000), "b": can("receiver b", 11_000_000)}
+    )
     with pytest.raises(CapacityError) as caught:
-        check_capacity(plan, can("emulator"), {"a": can("receiver a", 1_100_000_000), "b": can("host7", 5_000_000)})
+        check_capacity(
+            plan, {"emulator": can("emulator"), "a": can("receiver a", 1_100_000_000), "b": can("host7", 5_000_000)}
+        )
     assert "the DTPs carry 0.01 GB/s, link roce of receiver b (host7) 0.01 GB/s" in str(caught.value)
     assert "every = 2 in buffer[1] (part)" in str(caught.value)
     with pytest.raises(CapacityError, match=r"carry 1\.01 GB/s, link roce of emulator 1\.00 GB/s"):
-        check_capacity(plan, can("emulator", 1_005_000_000), {"a": can("receiver a"), "b": can("receiver b")})
+        check_capacity(
+            plan, {"emulator": can("emulator", 1_005_000_000), "a": can("receiver a"), "b": can("receiver b")}
+        )
 
 
 def test_receivers_of_one_machine_share_its_memory(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, TWO + BUFFERS)  # 40 MB and 0.4 MB
     enough = {name: can(f"receiver {name}", memory_bytes=40_420_000) for name in ("a", "b")}
-    check_capacity(plan, can("emulator"), enough)
+    check_capacity(plan, {"emulator": can("emulator"), **enough})
     short = {name: can(f"receiver {name}", memory_bytes=40_200_000) for name in ("a", "b")}
     with pytest.raises(
         CapacityError, match=r"receiver a and receiver b have together 0\.0 GiB free; what fits: slots = 30"
     ):
-        check_capacity(plan, can("emulator"), short)
+        check_capacity(plan, {"emulator": can("emulator"), **short})
     far = plan_of(tmp_path, TWO + 'node = "https://far:1"\n' + BUFFERS)
-    check_capacity(far, can("emulator"), short)
+    check_capacity(far, {"emulator": can("emulator"), **short})

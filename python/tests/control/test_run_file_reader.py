@@ -108,7 +108,7 @@ def test_a_sink_may_drop_and_has_its_own_memory(tmp_path: Path) -> None:
             "[link]\nicrc = true\n\n[dataset]",
             "run.toml:14: link.icrc: input should be 'full', 'modulo_id' or 'off'",
         ),
-        ("frames = 100", "frames = ", "not TOML: Invalid value (at line 3, column 10)"),
+        ("frames = 100", "frames = ", "run.toml:3: not TOML: Invalid value, column 10"),
     ],
 )
 def test_what_is_wrong_is_said_with_file_line_and_key(tmp_path: Path, old: str, new: str, says: str) -> None:

@@ -173,7 +173,14 @@ def test_missing_recordings_are_said_once_with_the_folder_that_is_there(tmp_path
 
 
 @pytest.mark.parametrize(
-    "name", ["01_first_light.toml", "02_faults.toml", "03_recorded_jungfrau.toml", "06_two_receivers.toml"]
+    "name",
+    [
+        "01_first_light.toml",
+        "02_faults.toml",
+        "03_recorded_jungfrau.toml",
+        "06_two_receivers.toml",
+        "07_two_emulators.toml",
+    ],
 )
 def test_the_examples_can_be_planned(name: str) -> None:
     if "recorded" in name and not (EXAMPLES / "../../shared/data/jungfrau_m049").is_dir():
@@ -182,10 +189,10 @@ def test_the_examples_can_be_planned(name: str) -> None:
     order = destination_telegram(plan, plan.receivers[0])
     assert decode(encode(order)) == order
     count = len(plan.dtps)
-    source = source_telegram(
-        plan, [Endpoint("127.0.0.1", 1, 2, 3, 4)] * count, [Placement(0, 1, 2, 0, 1, 1, 1, 9)] * count
-    )
-    assert decode(encode(source)) == source
+    ends = {number: (Endpoint("127.0.0.1", 1, 2, 3, 4), Placement(0, 1, 2, 0, 1, 1, 1, 9)) for number in range(count)}
+    for emulator in plan.emulators:
+        source = source_telegram(plan, emulator, ends)
+        assert decode(encode(source)) == source
 
 
 def test_the_beam_centre_is_that_of_the_buffer(tmp_path: Path) -> None:
@@ -215,9 +222,9 @@ def test_each_side_is_told_its_own_link_and_that_of_the_other(tmp_path: Path) ->
     assert destination is not None
     assert (destination.link, destination.peer_link) == ("verbs", "roce")
     assert (destination.verbs.device, destination.verbs.verify) == ("rxe0", "sampled")
-    ends = [Endpoint("127.0.0.1", 4791, 17, 1, 0)] * len(plan.dtps)
-    places = [Placement(0, 4096, 4, 0, 64, 64, 8, 65536)] * len(plan.dtps)
-    source = source_telegram(plan, ends, places).source
+    place = Placement(0, 4096, 4, 0, 64, 64, 8, 65536)
+    ends = {dtp.id: (Endpoint("127.0.0.1", 4791, 17, 1, 0), place) for dtp in plan.dtps}
+    source = source_telegram(plan, plan.emulators[0], ends).source
     assert source is not None
     assert (source.link, source.peer_link, source.verbs.device) == ("roce", "verbs", "")
 
@@ -240,9 +247,9 @@ def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:
     destination = destination_telegram(plan, plan.receivers[0]).destination
     assert destination is not None
     assert (destination.link, destination.peer_link, destination.verbs.verify) == ("pcie", "pcie", "off")
-    ends = [Endpoint("/proc/4711/fd/12", 0, number, 3735928559, 0) for number in range(len(plan.dtps))]
-    places = [Placement(0, 4096, 4, 0, 64, 64, 8, 65536)] * len(plan.dtps)
-    order = source_telegram(plan, ends, places)
+    place = Placement(0, 4096, 4, 0, 64, 64, 8, 65536)
+    ends = {dtp.id: (Endpoint("/proc/4711/fd/12", 0, dtp.id, 3735928559, 0), place) for dtp in plan.dtps}
+    order = source_telegram(plan, plan.emulators[0], ends)
     assert decode(encode(order)) == order
 
 
@@ -252,6 +259,7 @@ def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:
         ('[link]\nsource = "pcie"\n', "19: link.source: pcie is memory that both sides map"),
         ('[link]\nkind = "pcie"\ndestination = "verbs"\n', "20: link.destination: pcie is memory"),
         ('[link]\nkind = "pcie"\n[faults]\ncorrupt = 0.1\n', "21: faults.corrupt: pcie has no packets"),
+        ('[link]\nsource = "verbs"\n[faults]\ndrop = 0.1\n', "21: faults.drop: an RNIC injects no faults"),
         (
             '[link]\ntransport = "rc"\nicrc = "off"\n[faults]\ncorrupt = 0.1\n',
             "22: faults.corrupt: with transport rc and icrc off a damaged packet",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rashpa.control import stall, telegram
-from rashpa.control.receivers import EMULATOR
+from rashpa.control.emulators import ONLY as EMULATOR
 from rashpa.control.run_plan import Plan, load_plan
 from rashpa.control.stall import StallWatch
 from rashpa.control.telegram import Books, BufferStatus, DestinationStatus, SourceStatus, Status

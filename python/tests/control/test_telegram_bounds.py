@@ -43,6 +43,7 @@ KEYS: dict[tuple[str, str], tuple[type[BaseModel], str]] = {
     ("Destination", "memory"): (toml.Link, "memory"),
     ("Destination", "first_processor"): (toml.Link, "receiver_processor"),
     ("Destination", "receiver"): (toml.Receiver, "name"),
+    ("Source", "emulator"): (toml.Emulator, "name"),
     ("Destination", "module_width"): (toml.Detector, "width"),
     ("Destination", "module_height"): (toml.Detector, "height"),
     **{("Buffer", name): (toml.Buffer, name) for name in toml.Buffer.model_fields},

@@ -76,6 +76,22 @@ def test_three_files_and_a_gain_per_photon_become_adu_per_kev(tmp_path: Path) ->
         load_calibration(spec.model_copy(update={"pedestal": [names[:2]]}), HEIGHT, WIDTH)
 
 
+def test_gain_of_a_photon_becomes_gain_of_a_kev_with_one_rounding(tmp_path: Path) -> None:
+    per_photon = np.random.default_rng(3).uniform(-600, 600, (3, HEIGHT, WIDTH)).astype(np.float32)
+    np.save(tmp_path / "gain.npy", per_photon)
+    np.save(tmp_path / "pedestal.npy", MAPS)
+    spec = CalibrationSpec(
+        pedestal=[str(tmp_path / "pedestal.npy")],
+        gain=[str(tmp_path / "gain.npy")],
+        gain_unit="adu_per_photon",
+        photon_energy_kev=12.4,
+    )
+    (maps,) = load_calibration(spec, HEIGHT, WIDTH)
+    once = np.array([np.float32(float(value) / 12.4) for value in per_photon.flat], np.float32).reshape(maps.gain.shape)
+    np.testing.assert_array_equal(maps.gain, once)
+    assert (once != per_photon * np.float32(1 / 12.4)).any(), "the factor rounded before is not the same"
+
+
 def test_each_row_of_the_decode_table_gives_its_value() -> None:
     pedestal = np.array([1000.0, 13000.0, 14000.0], np.float32)[:, None, None] * np.ones((3, 1, 9), np.float32)
     gain = np.array([40.0, -1.5, -0.1], np.float32)[:, None, None] * np.ones((3, 1, 9), np.float32)

@@ -96,3 +96,13 @@ def test_a_missing_data_file_is_named(tmp_path: Path) -> None:
         np.testing.assert_array_equal(run.image(0), stored_run.pixels(0))
         with pytest.raises(RunFileError, match=r"run_data_000002\.h5"):
             run.image(4)
+
+
+def test_without_a_veto_that_looked_at_images_there_is_no_hit_rate(tmp_path: Path) -> None:
+    master = stored_run.make_run(tmp_path)
+    with h5py.File(master, "r+") as file:
+        group = file["entry/rashpa"]
+        group["bright_pixels"][:] = 0
+        group["veto_reason"][:] = [3 if reason else 0 for reason in group["veto_reason"][:]]  # darks
+    with open_run(master) as run:
+        assert run.summary().hit_rate is None

@@ -7,6 +7,7 @@ import pytest
 from rashpa.control import telegram
 from rashpa.control.outcome import Outcome
 from rashpa.control.plan_telegrams import destination_telegram
+from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import load_plan
 from rashpa.node.engine import EngineError
 from rashpa.node.node import Node
@@ -122,7 +123,7 @@ def test_a_reliable_connection_repairs_what_is_dropped(tmp_path: Path) -> None:
     outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", link='transport = "rc"')
     assert outcome.good, outcome.problem
     assert outcome.books.expected == outcome.books.complete == 200 + 40
-    status = outcome.emulator.source if outcome.emulator else None
+    status = outcome.sources.get("emulator")
     assert status is not None
     assert sum(dtp.retransmitted_packets for dtp in status.dtps) > 0
     assert sum(dtp.connection_errors + dtp.send_errors for dtp in status.dtps) == 0
@@ -138,7 +139,7 @@ def test_the_receiver_finds_what_the_emulator_injected(tmp_path: Path) -> None:
     outcome, _ = run_native(tmp_path, FAULTS, frames=1000)
     assert outcome.good, [account.first_unexplained for account in outcome.accounts]
     assert outcome.books.partial > 0
-    source = outcome.emulator.source if outcome.emulator else None
+    source = outcome.sources.get("emulator")
     assert source is not None
     assert all(
         telegram.count_of(source.counts, "injected")[name] for name in ("drop", "duplicate", "reorder", "corrupt")
@@ -165,8 +166,7 @@ def test_a_data_port_in_use_is_refused_before_anything_starts(tmp_path: Path) ->
 
 
 def test_a_kernel_without_calibration_is_refused(tmp_path: Path) -> None:
-    outcome, _ = run_native(
-        tmp_path, '[[buffer]]\nname = "photons"\nsink = [{ kind = "null" }]\n[[buffer.kernel]]\nname = "jungfrau"\n'
-    )
-    assert outcome.refused
-    assert "kernel jungfrau needs pedestal and gain, and dataset pattern has none" in outcome.problem
+    with pytest.raises(
+        RunFileError, match=r"run.toml:\d+: buffer\[2\].kernel\[0\].name: kernel jungfrau needs pedestal"
+    ):
+        run_native(tmp_path, '[[buffer]]\nname = "photons"\nsink = [{ kind = "null" }]\n[[buffer.kernel]]\nname = "jungfrau"\n')

@@ -7,7 +7,6 @@ import h5py
 import hdf5plugin  # noqa: F401  registers the filter that images need
 import pytest
 
-from rashpa.control import telegram
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import load_plan
 from rashpa.node.node import Node
@@ -155,7 +154,7 @@ def test_fixed_ports_and_an_address_of_its_own(tmp_path: Path) -> None:
 def test_the_books_of_both_equal_the_log_of_packet_faults(tmp_path: Path) -> None:
     outcome, _ = run_native(tmp_path, "port = 0", FAULTS, frames=2000)
     assert outcome.good, [account.first_unexplained for account in outcome.accounts]
-    injected = telegram.count_of(outcome.emulator.source.counts, "injected")  # type: ignore[union-attr]
+    injected = outcome.injected
     assert all(injected[name] for name in ("drop", "duplicate", "reorder", "corrupt", "stall"))
     assert all(account.expected_partial > 0 for account in outcome.accounts)
     for account, buffer in zip(outcome.accounts, outcome.buffers, strict=True):

@@ -3,7 +3,7 @@
 
 namespace rashpa {
 
-/// What became of an image, or of one DTP's part of it (DESIGN.md section 3).
+/// What became of an image, or of one DTP's part of it (docs/explanations/books.md).
 enum class Completeness : std::uint8_t {
   open = 0,      ///< not decided yet
   complete = 1,  ///< every byte is proven to have arrived
@@ -25,8 +25,8 @@ struct Books {
 
   /// expected = complete + partial + missing, for a DTP: nothing is decided on its images alone.
   [[nodiscard]] constexpr bool arrivals_balance() const noexcept { return expected == complete + partial + missing; }
-  /// All three lines of DESIGN.md section 3. Partial images are decided on like complete ones (veto reason `partial`
-  /// where the policy refuses them), so the second line counts them.
+  /// All three lines of docs/explanations/books.md. Partial images are decided on like complete ones (veto reason
+  /// `partial` where the policy refuses them), so the second line counts them.
   [[nodiscard]] constexpr bool balanced() const noexcept {
     return arrivals_balance() && complete + partial == accepted + vetoed + errored && accepted == written;
   }

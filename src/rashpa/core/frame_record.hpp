@@ -7,7 +7,7 @@
 
 namespace rashpa {
 
-/// The event's payload (DESIGN.md 6.2, schema/frame_record.md): what one DTP says of one image, in 128 bytes.
+/// The event's payload (schema/frame_record.md): what one DTP says of one image, in 128 bytes.
 struct FrameRecord {
   static constexpr std::size_t kBytes = 128;
   static constexpr std::uint32_t kMagic = 0x41505352;  // "RSPA" in memory

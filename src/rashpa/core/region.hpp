@@ -3,7 +3,7 @@
 
 namespace rashpa {
 
-/// A rectangle of a module's frame, in pixels (DESIGN.md section 2).
+/// A rectangle of a module's frame, in pixels.
 struct Region {
   std::uint32_t x = 0;
   std::uint32_t y = 0;

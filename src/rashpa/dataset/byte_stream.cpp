@@ -71,7 +71,8 @@ std::size_t ByteStream::read_zstd(std::span<std::byte> out) {
     ZSTD_inBuffer source{packed_.data(), packed_end_, packed_at_};
     const std::size_t rest = ZSTD_decompressStream(context_.get(), &target, &source);
     if (ZSTD_isError(rest) != 0U) {
-      throw FileError(fmt::format("dataset: {}: its zstd data is damaged: {}", path_, ZSTD_getErrorName(rest)));
+      throw FileError(fmt::format("dataset: {}: its zstd data is damaged: {}; copy the file again", path_,
+                                  ZSTD_getErrorName(rest)));
     }
     const bool moved = target.pos > before || source.pos > packed_at_;
     packed_at_ = source.pos;

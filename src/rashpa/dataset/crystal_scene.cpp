@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "rashpa/dataset/jungfrau_calibration.hpp"
 #include "rashpa/dataset/random.hpp"
@@ -54,35 +55,35 @@ struct Candidate {
   std::array<int, 3> hkl;
 };
 
-/// Lines of pixels above a row of modules.
-float top_of(std::uint32_t row) noexcept { return static_cast<float>(row * kJungfrauHeight); }
-
 }  // namespace
 
-CrystalScene::CrystalScene(std::uint32_t modules, double energy_kev, double background_photons)
-    : columns_(modules > 2 ? 2 : 1),
-      width_(static_cast<float>(columns_ * kJungfrauWidth)),
-      height_(top_of((modules + columns_ - 1) / columns_)),
+std::vector<ModulePlace> gapless_places(std::uint32_t modules) {
+  const std::uint32_t columns = modules > 2 ? 2 : 1;
+  std::vector<ModulePlace> places(modules);
+  for (std::uint32_t m = 0; m < modules; ++m) {
+    places[m] = {m % columns * kJungfrauWidth, m / columns * kJungfrauHeight};
+  }
+  return places;
+}
+
+CrystalScene::CrystalScene(std::vector<ModulePlace> places, double energy_kev, double background_photons)
+    : places_(std::move(places)),
+      width_(static_cast<float>(std::ranges::max(places_, {}, &ModulePlace::x).x + kJungfrauWidth)),
+      height_(static_cast<float>(std::ranges::max(places_, {}, &ModulePlace::y).y + kJungfrauHeight)),
       wavelength_(static_cast<float>(kHcKevAngstrom / energy_kev)),
       ring_(kDistancePixels * std::tan(2 * std::asin(std::min(0.7F, wavelength_ / (2 * kWaterAngstrom))))) {
   double sum = 0;
   double samples = 0;
   constexpr std::uint32_t kStep = 8;
-  const auto width = static_cast<std::uint32_t>(width_);
-  const auto height = static_cast<std::uint32_t>(height_);
-  for (std::uint32_t y = kStep / 2; y < height; y += kStep) {
-    for (std::uint32_t x = kStep / 2; x < width; x += kStep, ++samples) {
-      sum += shape(static_cast<float>(x), static_cast<float>(y));
+  for (const ModulePlace& place : places_) {
+    for (std::uint32_t y = kStep / 2; y < kJungfrauHeight; y += kStep) {
+      for (std::uint32_t x = kStep / 2; x < kJungfrauWidth; x += kStep, ++samples) {
+        sum += shape(static_cast<float>(place.x + x), static_cast<float>(place.y + y));
+      }
     }
   }
   scale_ = static_cast<float>(background_photons * samples / sum);
 }
-
-float CrystalScene::module_x(std::uint32_t module) const noexcept {
-  return static_cast<float>(module % columns_ * kJungfrauWidth);
-}
-
-float CrystalScene::module_y(std::uint32_t module) const noexcept { return top_of(module / columns_); }
 
 float CrystalScene::shape(float x, float y) const noexcept {
   const float dx = x - width_ / 2;

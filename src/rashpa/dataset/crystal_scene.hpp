@@ -12,18 +12,27 @@ struct Spot {
   float sigma = 1;  ///< pixels
 };
 
+/// Where the first pixel of a module lies in the assembled image.
+struct ModulePlace {
+  std::uint32_t x = 0;
+  std::uint32_t y = 0;
+};
+
+/// Modules of 1024 × 512 pixels without gaps: one column of them, two columns from three modules on.
+[[nodiscard]] std::vector<ModulePlace> gapless_places(std::uint32_t modules);
+
 /// The synthetic experiment: a crystal of the tetragonal lysozyme cell (79.1, 79.1, 37.9 Å) in a water background, on a
-/// flat detector 100 mm away with 75 µm pixels. Modules of 1024 × 512 pixels without gaps: one column of them, two
-/// columns from three modules on, beam in the middle. Detector coordinates: pixels right and down of the first module's
-/// corner.
+/// flat detector 100 mm away with 75 µm pixels. Modules of 1024 × 512 pixels lie at their places, with whatever gaps
+/// there are between them; the beam goes through the middle of the assembled image, whose pixels the coordinates are.
 class CrystalScene {
  public:
-  CrystalScene(std::uint32_t modules, double energy_kev, double background_photons);
+  /// `places` of at least one module.
+  CrystalScene(std::vector<ModulePlace> places, double energy_kev, double background_photons);
 
-  [[nodiscard]] float module_x(std::uint32_t module) const noexcept;
-  [[nodiscard]] float module_y(std::uint32_t module) const noexcept;
+  [[nodiscard]] float module_x(std::uint32_t module) const noexcept { return static_cast<float>(places_[module].x); }
+  [[nodiscard]] float module_y(std::uint32_t module) const noexcept { return static_cast<float>(places_[module].y); }
   /// Expected background photons of a pixel: falls off with the angle, has water's ring at 3.3 Å, and the beam stop's
-  /// shadow. Its mean over all pixels is the one asked for.
+  /// shadow. Its mean over the pixels of all modules is the one asked for.
   [[nodiscard]] float background(float x, float y) const noexcept { return scale_ * shape(x, y); }
   /// The reflections of a crystal in a random orientation that `seed` and `frame` name: those `count` that lie nearest
   /// to the Ewald sphere and meet the detector.
@@ -31,7 +40,7 @@ class CrystalScene {
 
  private:
   [[nodiscard]] float shape(float x, float y) const noexcept;
-  std::uint32_t columns_;
+  std::vector<ModulePlace> places_;
   float width_;
   float height_;
   float wavelength_;  // Å

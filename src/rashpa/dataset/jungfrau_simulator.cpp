@@ -41,6 +41,11 @@ JungfrauParameters checked(const JungfrauParameters& p) {
   require(p.spots <= 10000, fmt::format("spots = {}; give at most 10000", p.spots));
   require(p.background_photons >= 0 && p.background_photons <= 1000,
           fmt::format("background_photons = {}; give 0 to 1000", p.background_photons));
+  require(p.places.empty() || p.places.size() == p.modules,
+          fmt::format("{} places for {} modules; give one each", p.places.size(), p.modules));
+  constexpr std::uint32_t kFarthest = 1U << 20U;
+  require(std::ranges::all_of(p.places, [](const ModulePlace& at) { return at.x <= kFarthest && at.y <= kFarthest; }),
+          "a place beyond 1048576 pixels; give the module's place in the assembled image");
   return p;
 }
 
@@ -144,7 +149,10 @@ class Maker {
  public:
   Maker(const JungfrauParameters& p, const std::vector<JungfrauModule>& calibration,
         const std::vector<FrameKind>& kinds)
-      : p_(p), calibration_(calibration), kinds_(kinds), scene_(p.modules, p.energy_kev, p.background_photons) {
+      : p_(p),
+        calibration_(calibration),
+        kinds_(kinds),
+        scene_(p.places.empty() ? gapless_places(p.modules) : p.places, p.energy_kev, p.background_photons) {
     spots_.resize(p.frames);
     in_parallel(p.frames, p.threads, [&](std::uint64_t n) {
       if (kinds_[n] == FrameKind::hit) spots_[n] = scene_.spots(p_.seed, n, p_.spots);

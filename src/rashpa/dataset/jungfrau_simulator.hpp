@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "rashpa/dataset/crystal_scene.hpp"
 #include "rashpa/dataset/jungfrau_calibration.hpp"
 #include "rashpa/dataset/memory_dataset.hpp"
 
@@ -21,7 +22,8 @@ struct JungfrauParameters {
   std::uint32_t spots = 80;         ///< Bragg reflections of a hit, on all modules together
   double background_photons = 1.0;  ///< mean a pixel of a hit; a blank has 0.85 of it
   Truth truth = Truth::drop;
-  unsigned threads = 0;  ///< 0: one for each processor. The frames do not depend on it.
+  unsigned threads = 0;             ///< 0: one for each processor. The frames do not depend on it.
+  std::vector<ModulePlace> places;  ///< of all modules in the assembled image; none: gapless_places
 };
 
 /// Synthetic raw frames of a JUNGFRAU detector: 16-bit words with gain code and ADU in all three gains, from a crystal

@@ -135,7 +135,7 @@ TEST(JungfrauSimulator, darks_have_no_photons_and_lie_on_the_pedestal) {
   EXPECT_NEAR(robust_sigma(line), 23.9, 6);
 }
 
-/// Photons as DESIGN.md's table decodes the word, not rounded.
+/// Photons as the table of src/rashpa/kernel/jungfrau/README.md decodes the word, not rounded.
 double decoded(const JungfrauDataset& data, std::uint32_t m, std::uint64_t n, std::size_t at) {
   const std::uint16_t word = word_at(data, m, n, at);
   const std::size_t gain = word >> 14 == 3 ? 2 : word >> 14;
@@ -229,6 +229,29 @@ TEST(JungfrauSimulator, impossible_parameters_are_refused) {
   refused([](auto& p) { p.hit_fraction = 1.01; });
   refused([](auto& p) { p.spots = 100000; });
   refused([](auto& p) { p.background_photons = -1; });
+  refused([](auto& p) { p.places = {{0, 0}, {0, 512}, {0, 1024}}; });
+  refused([](auto& p) { p.places.assign(p.modules, {0, 1U << 21U}); });
+}
+
+TEST(JungfrauSimulator, places_without_gaps_are_those_of_none) {
+  JungfrauParameters p = small();
+  p.frames = 2;
+  const JungfrauDataset none(p);
+  p.places = gapless_places(p.modules);
+  const JungfrauDataset same(p);
+  for (std::uint32_t m = 0; m < p.modules; ++m) {
+    EXPECT_EQ(std::memcmp(none.frame(m, 0), same.frame(m, 0), none.shape().frame_bytes()), 0) << m;
+  }
+}
+
+TEST(CrystalScene, a_gap_hides_a_part_of_the_picture_and_shifts_none) {
+  const CrystalScene scene({{0, 0}, {0, 548}}, 12.4, 1.0);
+  EXPECT_EQ(scene.module_y(1), 548.0F);
+  EXPECT_EQ(scene.background(512, 530), 0.0F) << "the beam stop is in the middle of the assembled image";
+  for (const float r : {40.0F, 200.0F, 480.0F}) {
+    EXPECT_FLOAT_EQ(scene.background(512, 530 - r), scene.background(512, 530 + r));
+    EXPECT_FLOAT_EQ(scene.background(512, 530 - r), scene.background(512 + r, 530));
+  }
 }
 
 TEST(JungfrauSimulator, more_frames_than_memory_are_a_resource_error) {

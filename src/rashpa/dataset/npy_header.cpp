@@ -145,7 +145,10 @@ bool is_npy(std::span<const std::byte> bytes) noexcept {
 }
 
 std::size_t npy_data_offset(std::span<const std::byte, kNpyPrefix> prefix) {
-  if (!is_npy(prefix)) throw FileError("it is no .npy file (its first bytes are not \\x93NUMPY)");
+  if (!is_npy(prefix))
+    throw FileError(
+        "it is no .npy file (its first bytes are not \\x93NUMPY); save it with numpy.save, or say what it is with "
+        "dataset.format");
   const auto major = std::to_integer<unsigned>(prefix[6]);
   const auto minor = std::to_integer<unsigned>(prefix[7]);
   if (major < 1 || major > 3 || minor != 0) {
@@ -162,9 +165,9 @@ std::size_t npy_data_offset(std::span<const std::byte, kNpyPrefix> prefix) {
 }
 
 NpyHeader parse_npy_header(std::span<const std::byte> bytes) {
-  if (bytes.size() < kNpyPrefix) throw FileError("it is too short for a .npy file");
+  if (bytes.size() < kNpyPrefix) throw FileError("it is too short for a .npy file; copy it again");
   const std::size_t end = npy_data_offset(bytes.first<kNpyPrefix>());
-  if (bytes.size() < end) throw FileError("it ends inside its .npy header");
+  if (bytes.size() < end) throw FileError("it ends inside its .npy header; copy it again");
   const std::size_t begin = text_offset(bytes);
   return Parser({reinterpret_cast<const char*>(bytes.data()) + begin, end - begin}).parse();
 }

@@ -167,7 +167,7 @@ TEST_F(RawDataset, a_header_that_promises_more_than_memory_is_refused_before_it_
 TEST_F(RawDataset, a_wrong_request_is_an_error) {
   const std::string path = write("a.bin", frames(0, 2));
   expect_error<ConfigError>({}, {kShape}, "", "no files");
-  expect_error<ConfigError>({{path}}, {}, "a.bin", "give width, height");
+  expect_error<ConfigError>({{path}}, {}, "a.bin", "set width, height");
   expect_error<FileError>({{path}, {write("b.bin", frames(0, 1))}}, {kShape}, "module 1", "same number");
   EXPECT_THROW(raw_format("tar"), ConfigError);
   EXPECT_EQ(raw_format("auto"), RawFormat::automatic);

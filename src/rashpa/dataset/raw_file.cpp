@@ -105,7 +105,7 @@ RawPlan plan_raw(ByteStream& file, RawStorage::Content content, std::uint32_t he
   if (npy) {
     plan = plan_of_npy(file, prefix, shape);
   } else if (shape.width == 0) {
-    throw ConfigError(fmt::format("dataset: {} has no header; give width, height and pixel type", file.path()));
+    throw ConfigError(fmt::format("dataset: {} has no header; set width, height and pixel of [dataset]", file.path()));
   }
   check_shape(shape, 1);
   const std::uint64_t one = plan.header_bytes + shape.frame_bytes();

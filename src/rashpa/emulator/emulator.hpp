@@ -21,8 +21,8 @@ struct SourceDtp {
   link::Endpoint destination;
 };
 
-/// Everything that is injected, seeded and logged (DESIGN.md section 10). Probabilities are per packet; `stall` per
-/// image of a DTP.
+/// Everything that is injected, seeded and logged (docs/explanations/books.md). Probabilities are per packet; `stall`
+/// per image of a DTP.
 struct FaultPlan {
   std::uint64_t seed = 0;
   double drop = 0, duplicate = 0, reorder = 0, corrupt = 0;

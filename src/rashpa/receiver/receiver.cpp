@@ -204,7 +204,8 @@ std::string Receiver::first_incomplete() const {
   if (found == nullptr) return {};
   const scheduler::FirstIncomplete& first = found->first_incomplete();
   return fmt::format("buffer {} image {} (frame {}): DTP {} of module {} {}", found->config().name, first.index,
-                     first.frame, first.dtp, first.module, words_of(first.loss));
+                     first.frame, first.dtp, first.module,
+                     first.ended ? "had not sent it when the run was ended" : words_of(first.loss));
 }
 
 Status Receiver::status() const {

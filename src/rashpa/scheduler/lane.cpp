@@ -76,6 +76,7 @@ void Lane::note_first(std::uint64_t index, std::size_t dtp, link::Loss loss) noe
   first_.dtp = config_.dtps[dtp].id;
   first_.module = config_.dtps[dtp].module;
   first_.loss = loss;
+  first_.ended = abandoned_ && loss == link::Loss::deadline;
   first_.known.store(true, std::memory_order_release);
 }
 
@@ -205,6 +206,7 @@ void Lane::finish(std::int64_t now) noexcept {
 }
 
 void Lane::abandon(std::int64_t now) noexcept {
+  abandoned_ = true;
   while (!done()) {
     const std::uint64_t end = end_of(next_stack_);
     const bool begun = std::any_of(dtps_.begin(), dtps_.end(),

@@ -51,11 +51,12 @@ struct FirstIncomplete {
   std::uint64_t index = 0, frame = 0;
   std::uint32_t dtp = 0, module = 0;
   link::Loss loss = link::Loss::none;
+  bool ended = false;  ///< nobody gave it up: the run was ended while it was due
 };
 
-/// Consolidates the arrivals of one buffer's DTPs into stacks and hands each to the unit, in order (DESIGN.md 6.5):
-/// when all of them are there, or when the deadline has passed. All calls from the scheduler's thread unless they say
-/// otherwise.
+/// Consolidates the arrivals of one buffer's DTPs into stacks and hands each to the unit, in order
+/// (docs/explanations/threads.md): when all of them are there, or when the deadline has passed. All calls from the
+/// scheduler's thread unless they say otherwise.
 class Lane final : public SlotGuard {
  public:
   /// `unit` and `link` outlive this object. Takes all memory. Throws ConfigError when slots and stack do not fit.
@@ -140,6 +141,7 @@ class Lane final : public SlotGuard {
   std::int64_t clock_ns_ = 0;     // when the deadline of the stack in hand began to run; 0: not yet
   bool closing_ = false;          // close() was sent for the stack in hand
   bool finishing_ = false;
+  bool abandoned_ = false;
   bool closed_all_ = false;                 // close() was sent for all images
   std::int64_t heard_ns_ = 0;               // the last arrival that came by itself, or when finishing began
   std::atomic<std::uint64_t> released_{0};  // stacks

@@ -167,6 +167,7 @@ TEST(Lane, an_image_is_partial_when_one_dtp_lost_it_and_missing_when_all_did) {
   ASSERT_TRUE(b.lane.first_incomplete().known);
   EXPECT_EQ(b.lane.first_incomplete().index, 2U);
   EXPECT_EQ(b.lane.first_incomplete().frame, 7U);
+  EXPECT_FALSE(b.lane.first_incomplete().ended);
 }
 
 TEST(Lane, the_deadline_closes_a_stack_of_which_something_has_come_and_not_before) {
@@ -267,6 +268,7 @@ TEST(Lane, abandoning_accounts_for_every_image_that_never_came) {
   EXPECT_EQ(b.lane.completeness().get(99), Completeness::missing);
   EXPECT_EQ(b.lane.first_incomplete().index, 4U);
   EXPECT_EQ(b.lane.first_incomplete().dtp, 11U);
+  EXPECT_TRUE(b.lane.first_incomplete().ended) << "no deadline had passed";
 }
 
 TEST(Lane, a_ring_that_holds_no_two_stacks_is_refused) {

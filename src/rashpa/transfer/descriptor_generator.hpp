@@ -8,7 +8,7 @@
 
 namespace rashpa::transfer {
 
-/// Makes the buffer descriptors of one DTP, image by image, just in time (DESIGN.md 6.1): never more than the batch
+/// Makes the buffer descriptors of one DTP, image by image, just in time: never more than the batch
 /// that is asked for exists. Consecutive lines that are contiguous on both sides are merged into one run of whole
 /// lines, up to `largest_message`; a line longer than that is cut into pieces of `largest_message` bytes.
 class DescriptorGenerator {

@@ -24,7 +24,7 @@ struct Case {
 
 class Descriptors : public testing::TestWithParam<Case> {};
 
-// Copies by descriptors and compares with a plain loop over the formula of DESIGN.md 6.1.
+// Copies by descriptors and compares with a plain loop over the formula of placement.hpp.
 TEST_P(Descriptors, carry_every_pixel_of_the_region_to_its_place_and_nothing_else) {
   const Case& c = GetParam();
   std::vector<std::uint16_t> frame(kWidth * kHeight);

@@ -21,7 +21,7 @@ void load_if_any(Function*& out, const SharedLibrary& library, const char* name,
 // dlsym alone may give a function for the tables of 2005 (IBVERBS_1.0): versions are named.
 Ibverbs load_ibverbs(const char* file) {
   const SharedLibrary library(
-      file, "install libibverbs1 and ibverbs-providers (rdma-core 32 or later), or use link = \"roce\"");
+      file, "install libibverbs1 and ibverbs-providers (rdma-core 32 or later), or set link.kind = \"roce\"");
   Ibverbs table;
   load(table.get_device_list, library, "ibv_get_device_list", "IBVERBS_1.1");
   load(table.free_device_list, library, "ibv_free_device_list", "IBVERBS_1.1");

@@ -80,7 +80,7 @@ std::shared_ptr<Device> Device::open(const std::string& name, const std::string&
   if (list.all().empty()) {
     throw ResourceError(
         "verbs: this machine has no RDMA device; load its driver, or make a software one (rdma link add rxe0 type rxe "
-        "netdev …), or use link = \"roce\"");
+        "netdev …), or set link.kind = \"roce\"");
   }
   throw ResourceError(
       fmt::format("verbs: no {} has a RoCE v2 address {}; found:{}; give the interface that IP, or use one of these",

@@ -1,0 +1,42 @@
+"""Whether what a run writes can be written, as far as this machine can tell before anything starts."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from rashpa.control.run_plan import Plan
+from rashpa.node.output_files import older_files
+
+
+def folder_trouble(folder: Path) -> str:
+    """Why nothing can be written into a folder, which may have to be made; empty when it can."""
+    nearest = folder.absolute()
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        return f"{nearest} is a file, not a folder"
+    return "" if os.access(nearest, os.W_OK | os.X_OK) else f"no permission to write in {nearest}"
+
+
+def output_problems(plan: Plan) -> Iterator[str]:
+    """A line each, of receivers on this machine that the run starts."""
+    run = plan.file.run
+    local = {receiver.name for receiver in plan.receivers if receiver.node == "local"}
+    names = [
+        buffer.section.name
+        for buffer in plan.buffers
+        if buffer.receiver in local and any(sink.kind == "hdf5" for sink in buffer.section.sink)
+    ]
+    if not names:
+        return
+    if trouble := folder_trouble(Path(run.output)):
+        yield f"{plan.source.where(('run', 'output'))}: {trouble}; choose another"
+        return
+    if run.existing == "replace" or not Path(run.output).is_dir():
+        return
+    for name in names:
+        if old := older_files(Path(run.output) / f"{run.name}_{name}"):
+            yield (
+                f"{plan.source.where(('run', 'name'))}: {old[0]} exists; move it, choose another run.name or run.output, or set "
+                'run.existing = "replace"'
+            )

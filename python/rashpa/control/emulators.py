@@ -1,0 +1,110 @@
+"""The emulators of a run file: which modules each plays, and what several of them must not share."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+from rashpa.control import run_file as toml
+from rashpa.control.planned_node import PlannedNode
+from rashpa.control.run_file_reader import KeyPath, RunFileSource
+
+ONLY = "emulator"  # the name of the one emulator of a run file that lists none
+
+
+@dataclass(frozen=True)
+class PlannedEmulator(PlannedNode):
+    """One emulator, with the modules that it plays."""
+
+    modules: tuple[int, ...]
+
+    role: ClassVar[str] = "emulator"
+    places: ClassVar[dict[str, KeyPath]] = {
+        "node": ("nodes", "emulator"),
+        "address": ("link", "emulator_address"),
+        "device": ("link", "emulator_device"),
+        "processor": ("link", "emulator_processor"),
+    }
+
+
+def plan_emulators(file: toml.RunFile) -> tuple[PlannedEmulator, ...]:
+    """In the order of the run file; at least one. Modules that no emulator names go evenly, in order, to those that name none."""
+    defaults = {
+        "node": file.nodes.emulator,
+        "address": file.link.emulator_address,
+        "device": file.link.emulator_device,
+        "processor": file.link.emulator_processor,
+    }
+    count = len(file.detector.module)
+    if not file.emulator:
+        return (PlannedEmulator(ONLY, None, frozenset(), **defaults, modules=tuple(range(count))),)  # type: ignore[arg-type]
+    named = {module for section in file.emulator for module in section.modules or ()}
+    rest = [module for module in range(count) if module not in named]
+    takers = [position for position, section in enumerate(file.emulator) if section.modules is None]
+    found: list[PlannedEmulator] = []
+    for position, section in enumerate(file.emulator):
+        own = {name: value for name, value in section.model_dump(exclude={"name"}).items() if value is not None}
+        if section.modules is None:
+            share = takers.index(position)
+            first, end = (len(rest) * number // len(takers) for number in (share, share + 1))
+            modules = rest[first:end]
+        else:
+            modules = section.modules
+        values = {**defaults, **own, "modules": tuple(modules)}
+        found.append(PlannedEmulator(section.name, position, frozenset(own), **values))
+    return tuple(found)
+
+
+def emulator_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:
+    """What is wrong with the emulators, a line each."""
+    if not file.emulator:
+        return
+    count = len(file.detector.module)
+    owner: dict[int, PlannedEmulator] = {}
+    for emulator in emulators:
+        where = source.where(emulator.key("modules") if "modules" in emulator.given else emulator.own_key("name"))
+        if not emulator.modules:
+            yield (
+                f"{where}: no module is left for {emulator.label}: the detector has {count}; name its modules, give others fewer, or take the "
+                "emulator out"
+            )
+        for module in emulator.modules:
+            if module >= count:
+                yield f"{where}: module {module} does not exist; modules are 0 … {count - 1}"
+            elif module in owner:
+                whose = "twice here" if owner[module] is emulator else f"{owner[module].label}'s, too"
+                yield f"{where}: module {module} is {whose}; a module is played once"
+            else:
+                owner[module] = emulator
+    idle = [module for module in range(count) if module not in owner]
+    if idle:
+        what = f"module{'s' if len(idle) > 1 else ''} {', '.join(map(str, idle))}"
+        yield (
+            f"{source.where(('emulator', len(emulators) - 1, 'modules'))}: no emulator plays {what}; name every module, or leave `modules` out "
+            "of one emulator, which then takes what is left"
+        )
+    if file.link.framing == "v1":
+        yield from _interface_problems(emulators, source)
+
+
+def _interface_problems(emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:
+    """Framing v1 has no ports: what comes back is told apart by queue pair alone, and two processes choose theirs at random."""
+    for one, other in combinations(emulators, 2):
+        if one.address == other.address:
+            yield (
+                f"{source.where(other.own_key('address'))}: {one.label} and {other.label} are both {one.address}; with framing v1 each needs an "
+                "interface of its own"
+            )
+
+
+def idle_problems(
+    file: toml.RunFile, emulators: Sequence[PlannedEmulator], used: frozenset[int], source: RunFileSource
+) -> Iterator[str]:
+    """Emulators of whose modules no buffer takes a pixel; `used`: modules of all DTPs."""
+    for emulator in emulators if file.emulator else ():
+        if emulator.modules and not used.intersection(emulator.modules):
+            modules = ", ".join(map(str, emulator.modules))
+            yield (
+                f"{source.where(emulator.own_key('name'))}: no buffer takes pixels of the modules of {emulator.label} ({modules}); widen a region, "
+                "or take the emulator out"
+            )

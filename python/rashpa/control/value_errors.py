@@ -1,0 +1,38 @@
+"""What is said of a value that its model refuses: in words of the run file, not of the library that found it."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+PATTERNS: Mapping[str, str] = {
+    r"^[A-Za-z0-9_.\-]{1,64}$": "1 to 64 letters, digits, _ . or -",
+    r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$": "a letter, and then at most 31 letters, digits, _ or -",
+    r"^(local|https?://.+)$": '"local", or the URL of a running node such as https://host:4781',
+    r"^[^\x00]+$": "a path, without a byte 0",
+}
+"""What the patterns of the run file mean."""
+_NUMBERS = ("int_type", "int_from_float", "float_type")
+
+
+def said_of_value(item: Mapping[str, Any], shown: str) -> str:
+    """One line without the place. `item`: pydantic's; `shown`: the value, as far as it fits."""
+    kind, context, value = item["type"], item.get("ctx", {}), item["input"]
+    if kind == "string_pattern_mismatch":
+        return f"it is {shown}; it must be {PATTERNS.get(context['pattern'], 'of another form')}"
+    if kind in ("too_long", "too_short") and isinstance(value, list):
+        bound = context.get("max_length") if kind == "too_long" else context.get("min_length")
+        entries = f"{context['actual_length']} {'entry' if context['actual_length'] == 1 else 'entries'}"
+        return f"{entries} given; at {'most' if kind == 'too_long' else 'least'} {bound}"
+    message = item["msg"].removeprefix("Value error, ").replace("valid tuple", "list").replace("valid list", "list")
+    hint = "; write it without quotes" if kind in _NUMBERS and isinstance(value, str) and _is_number(value) else ""
+    return f"{message[0].lower()}{message[1:]} (it is {shown}){hint}"
+
+
+def said_of_short_list(given: int, description: str) -> str:
+    """Of a list that has too few entries for what it is."""
+    what = f": {description}" if description else ""
+    return f"{given} {'entry is' if given == 1 else 'entries are'} given, which is not enough{what}"
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", text.strip()[:40]) is not None

@@ -1,0 +1,110 @@
+import asyncio
+import logging
+from pathlib import Path
+
+import httpx
+import pytest
+
+from rashpa.control import telegram
+from rashpa.control.manager import Manager
+from rashpa.control.run_plan import load_plan
+from rashpa.node.access import Access
+from rashpa.node.log import MOST, NodeLog
+from rashpa.node.node import Node
+from rashpa.node.server import NodeApp
+from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.in_process import transports_of
+
+RUN = """\
+[run]
+name = "logged"
+frames = 20
+[detector]
+width = 64
+height = 32
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+[link]
+port = 0
+[[buffer]]
+name = "full"
+sink = [{ kind = "null" }]
+"""
+
+
+def test_the_newest_entries_are_kept_and_repeated_ones_counted() -> None:
+    log = NodeLog()
+    for number in range(MOST + 10):
+        log.info(f"entry {number}")
+    for _ in range(3):
+        log.warning("again")
+    assert len(log.newest(10**6)) == MOST
+    assert [(entry["text"], entry["times"]) for entry in log.newest(2)] == [(f"entry {MOST + 9}", 1), ("again", 3)]
+    assert log.newest(2)[1]["level"] == "warning"
+    log.error("a\x1b[2Jb\n" + "c" * 1000)
+    (entry,) = log.newest(1)
+    assert entry["text"] == "a[2Jb" + "c" * 495
+
+
+def test_what_the_package_logs_goes_there_with_its_error() -> None:
+    log = NodeLog()
+    logger = logging.getLogger("rashpa.test_log")
+    logger.addHandler(log)
+    logger.propagate = False
+    try:
+        raise ValueError("no such thing")
+    except ValueError:
+        logger.exception("Start failed")
+    assert [(entry["level"], entry["text"]) for entry in log.newest(5)] == [
+        ("error", "Start failed: ValueError: no such thing")
+    ]
+
+
+def test_a_run_stands_in_the_logs_of_its_nodes_and_its_secrets_do_not(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(RUN)
+    nodes = {role: Node(role, role, FakeFactory(role)) for role in ("emulator", "receiver")}
+    manager = Manager(load_plan(path), transports=transports_of(nodes))
+    assert asyncio.run(manager.run()).good
+    for role, parts in (("emulator", "1 DTPs over roce"), ("receiver", "buffers full")):
+        texts = [str(entry["text"]) for entry in nodes[role].log.newest(100)]
+        begins = [text.partition(":")[0] for text in texts]
+        assert begins == ["Claim", "Configure", "Arm", "Start", *begins[4:-1], "Reset"]
+        assert texts[0].startswith("Claim: the node belongs to run logged of ")
+        assert texts[1] == f"Configure: run logged, number 1, {parts}"
+        assert any(text.startswith("finished: after ") for text in texts)
+        assert not any(manager._owner in text for text in texts)
+
+
+def test_a_refused_order_and_an_order_by_force_are_in_the_log() -> None:
+    async def play() -> list[str]:
+        node = Node("r", "receiver", FakeFactory("receiver"))
+        await node.obey(telegram.Claim("run a of bob", owner="secretowner"))
+        await node.obey(telegram.Start())
+        await node.obey(telegram.Reset(force=True))
+        return [str(entry["text"]) for entry in node.log.newest(10)]
+
+    texts = asyncio.run(play())
+    assert texts[1].startswith("Start is refused (state): r belongs to run a of bob")
+    assert texts[2] == "Reset, forced: the node of run a of bob is idle, and nobody's"
+    assert not any("secretowner" in text for text in texts)
+
+
+@pytest.mark.parametrize("token", ["wrong", ""])
+def test_the_log_is_for_those_who_have_the_token_and_says_that_others_came(token: str) -> None:
+    node = Node("r", "receiver", FakeFactory("receiver"))
+
+    async def ask() -> None:
+        app = NodeApp(node, "test", Access("right")).starlette()
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://node") as client:
+            for _ in range(3):
+                headers = {"authorization": f"Bearer {token}"} if token else {}
+                assert (await client.get("/log", headers=headers)).status_code == 401
+            headers = {"authorization": "Bearer right"}
+            (entry,) = (await client.get("/log", headers=headers, params={"last": "5"})).json()
+            assert (entry["text"], entry["times"]) == ("a request is refused: HTTP 401", 3)
+            assert (await client.get("/log?last=many", headers=headers)).status_code == 400
+
+    asyncio.run(ask())
