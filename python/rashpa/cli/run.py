@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from rashpa.cli.output_check import folder_trouble, output_problems
-from rashpa.cli.report import write_report
+from rashpa.cli.report import REPORT_FILES, write_report
 from rashpa.cli.run_display import RunDisplay, print_outcome
 from rashpa.control.capacity import cautions
 from rashpa.control.local_node import local_command
@@ -72,6 +72,9 @@ def _checked_plan(file: Path, report: Path | None) -> Plan:
     problems = list(output_problems(plan))
     if report is not None and (trouble := folder_trouble(report)):
         problems.append(f"--report {report}: {trouble}; choose another folder")
+    elif report is not None and plan.file.run.existing != "replace":
+        old = [report / name for name in REPORT_FILES if (report / name).exists()]
+        problems += [f'{one} exists; move it, choose another --report, or set run.existing = "replace"' for one in old[:1]]
     if problems:
         raise RunFileError("\n".join(problems))
     return plan

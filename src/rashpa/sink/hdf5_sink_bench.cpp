@@ -1,8 +1,10 @@
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
+#include <vector>
 
 #include "rashpa/sink/hdf5_sink.hpp"
 
@@ -26,15 +28,19 @@ void store_photons(benchmark::State& state) {
   Stack stack;
   stack.count = 10;
   stack.images.resize(10);
-  for (StackImage& image : stack.images) image.pixels = reinterpret_cast<const std::byte*>(pixels.data());
+  std::vector<ErrorReason> results(10);
+  for (StackImage& image : stack.images) {
+    image.pixels = reinterpret_cast<const std::byte*>(pixels.data());
+    image.decision = Decision::accepted;
+  }
   {
     Hdf5Sink sink(config);
     for ([[maybe_unused]] auto _ : state) {
-      for (StackImage& image : stack.images) image.decision = Decision::accepted;
-      sink.put(stack);
+      std::fill(results.begin(), results.end(), ErrorReason::none);
+      sink.put(stack, results);
     }
     const SinkStats stats = sink.stats();
-    state.SetBytesProcessed(static_cast<std::int64_t>(stats.bytes_in));
+    state.SetBytesProcessed(static_cast<std::int64_t>(stats.bytes_written));
     state.counters["images_per_s"] =
         benchmark::Counter(static_cast<double>(stats.images_written), benchmark::Counter::kIsRate);
   }
