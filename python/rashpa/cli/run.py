@@ -74,7 +74,9 @@ def _checked_plan(file: Path, report: Path | None) -> Plan:
         problems.append(f"--report {report}: {trouble}; choose another folder")
     elif report is not None and plan.file.run.existing != "replace":
         old = [report / name for name in REPORT_FILES if (report / name).exists()]
-        problems += [f'{one} exists; move it, choose another --report, or set run.existing = "replace"' for one in old[:1]]
+        problems += [
+            f'{one} exists; move it, choose another --report, or set run.existing = "replace"' for one in old[:1]
+        ]
     if problems:
         raise RunFileError("\n".join(problems))
     return plan

@@ -169,4 +169,6 @@ def test_a_kernel_without_calibration_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         RunFileError, match=r"run.toml:\d+: buffer\[2\].kernel\[0\].name: kernel jungfrau needs pedestal"
     ):
-        run_native(tmp_path, '[[buffer]]\nname = "photons"\nsink = [{ kind = "null" }]\n[[buffer.kernel]]\nname = "jungfrau"\n')
+        run_native(
+            tmp_path, '[[buffer]]\nname = "photons"\nsink = [{ kind = "null" }]\n[[buffer.kernel]]\nname = "jungfrau"\n'
+        )
