@@ -120,7 +120,7 @@ def receivers(*tables: str, link: str = "") -> str:
             receivers('name = "emulator"\n', 'name = "b"\n', link="port = 0\n"),
             "emulator is the name of the emulator that no [[emulator]] names",
         ),
-        (receivers('name = "a b"\n', 'name = "b"\n'), "receiver[0].name: string should match pattern"),
+        (receivers('name = "a b"\n', 'name = "b"\n'), 'receiver[0].name: it is "a b"; it must be 1 to 64 letters'),
         (receivers('name = "a"\nnodes = "local"\n', 'name = "b"\n'), 'no such key; did you mean "node"?'),
         (
             receivers('name = "a"\nnode = "https://h:1"\n', 'name = "b"\nnode = "https://h:1/"\n', link="port = 0\n"),

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Puts the figures of bench/results into texts, so that they cannot differ.
+
+A figure stands between two comments: <!--= FILE; WHAT; FORMAT -->6.0<!--/-->. FILE lies in bench/results, WHAT is the name of a row, FORMAT
+says how its value is written (.1f), `%FORMAT` its ratio to a peer in percent.
+
+Usage: docs_figures.py [--check] [FILE…]. With --check nothing is written; exit 1 when a text differs from the results.
+"""
+
+import functools
+import json
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+_FIGURE = re.compile(r"<!--=\s*([^;>]+?)\s*;\s*([^;>]+?)\s*;\s*(%?)([^;>]+?)\s*-->[^<]*<!--/-->")
+
+
+@functools.cache
+def rows(name: str) -> dict[str, tuple[float, float]]:
+    """Value and ratio of each row; of rows of one name the first."""
+    found: dict[str, tuple[float, float]] = {}
+    for row in json.loads((ROOT / "bench" / "results" / name).read_text(encoding="utf-8"))["rows"]:
+        found.setdefault(row["what"], (float(row["value"]), float(row["ratio"])))
+    return found
+
+
+def with_figures(text: str) -> str:
+    """The text with every figure as the results have it. KeyError names a row that is not there."""
+
+    def figure(found: re.Match[str]) -> str:
+        name, what, percent, form = found.groups()
+        value, ratio = rows(name)[what]
+        return f"<!--= {name}; {what}; {percent}{form} -->{format(100 * ratio if percent else value, form)}<!--/-->"
+
+    return _FIGURE.sub(figure, text)
+
+
+def texts() -> list[Path]:
+    """Those that may have figures."""
+    return sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("README.md"), *ROOT.glob("*.md")])
+
+
+def main() -> int:
+    """Exit status."""
+    words = [word for word in sys.argv[1:] if word != "--check"]
+    check = "--check" in sys.argv[1:]
+    stale = 0
+    for path in map(Path, words) if words else texts():
+        before = path.read_text(encoding="utf-8")
+        try:
+            after = with_figures(before)
+        except (KeyError, OSError) as error:
+            print(f"{path}: bench/results has no {error}")
+            stale = 1
+            continue
+        if after == before:
+            continue
+        if check:
+            print(f"{path}: figures differ from bench/results; run tools/docs_figures.py")
+            stale = 1
+        else:
+            path.write_text(after, encoding="utf-8")
+    return stale
+
+
+if __name__ == "__main__":
+    sys.exit(main())
