@@ -25,9 +25,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-cpp test-python test-chaos test-vm device-bundle test-device bench lint tidy asan tsan fuzz reference lock clean distclean help
+.PHONY: build packages demo test test-cpp test-python test-chaos test-vm wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan fuzz reference lock clean distclean help
 
-build: build/.installed  ## the native module, the C++ tests and the command .venv/bin/rashpa
+build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
 build/.packages: packages.txt tools/install_packages.sh
 	@tools/install_packages.sh packages.txt
@@ -41,14 +41,19 @@ $(VENV)/.requirements: requirements.lock | build/.packages
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	touch $@
 
-# One CMake build serves the Python package, the C++ tests and the benchmarks.
-build/.installed: $(VENV)/.requirements build/.packages pyproject.toml python/rashpa/__init__.py $(SOURCES)
+# The native module and the command rashpa: all that a run needs.
+build/.package: $(VENV)/.requirements build/.packages pyproject.toml python/rashpa/__init__.py $(SOURCES)
 	$(BIN)/python -m pip install --verbose --no-build-isolation --no-deps --no-index --editable . \
 	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.RASHPA_TESTS=ON \
 	  --config-settings=cmake.define.RASHPA_BENCHMARKS=ON
 	touch $@
 
-demo: build  ## a JUNGFRAU 1M in software, over RoCEv2 into a receiver: report in out/demo
+# The tests and the benchmarks, in the same build folder.
+build/.installed: build/.package
+	cmake --build $(BUILD)
+	touch $@
+
+demo: build/.package  ## a JUNGFRAU 1M in software, over RoCEv2 into a receiver: report in out/demo
 	$(BIN)/rashpa run examples/01_first_light.toml --report out/demo
 
 test: test-cpp test-python  ## all tests
@@ -73,21 +78,29 @@ device-bundle: build  ## what a GPU machine without network needs: build/device-
 test-device:  ## on a GPU machine: tests, compute-sanitizer, benchmarks of build/device-bundle; results in OUT
 	tools/device_tests.sh build/device-bundle $(or $(OUT),out/device)
 
+wheel: $(VENV)/.requirements build/.packages  ## build/wheel/dist: one that installs and runs without a compiler
+	tools/make_wheel.sh $(BIN)/python
+
+test-wheel: wheel  ## the demo from that wheel in a new virtual environment
+	tools/test_wheel.sh $(BIN)/python
+
 bench: build  ## the benchmarks, results in out/bench
 	mkdir -p out/bench
 	$(BIN)/rashpa bench link --link roce --json out/bench/link.json
 	$(BIN)/rashpa bench link --link pcie --json out/bench/link_pcie.json
 	$(BIN)/rashpa bench kernel jungfrau --json out/bench/jungfrau.json
 
-lint: build  ## format, types and layers; clang-tidy on what changed since LINT_BASE (make tidy: on everything)
+lint: build  ## format, types and layers; includes and clang-tidy of what changed since LINT_BASE (make tidy: of everything)
 	git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/check_layers.py
+	$(BIN)/python tools/check_includes.py --build $(BUILD) --changed
 	$(BIN)/python tools/tidy.py --build $(BUILD) --changed
 
-tidy: build  ## clang-tidy on every C++ file
+tidy: build  ## every C++ file compiled alone, and clang-tidy on it
+	$(BIN)/python tools/check_includes.py --build $(BUILD)
 	$(BIN)/python tools/tidy.py --build $(BUILD)
 
 asan tsan: build/.packages  ## the C++ tests with sanitizers
@@ -104,6 +117,14 @@ fuzz: build build/atheris/.installed  ## every fuzzer, or those of FUZZERS, FUZZ
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	tools/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS) $(BIN)/python $(FUZZERS)
+
+# Not in requirements.lock either: it turns docs/ into pages and is no part of anything.
+build/docs/.installed: $(VENV)/.requirements
+	$(BIN)/python -m pip install --quiet --target build/docs/tools mkdocs==1.6.1 mkdocs-material==9.8.1
+	touch $@
+
+docs: build/docs/.installed mkdocs.yml  ## the documentation as pages in build/docs/site; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=build/docs/tools $(BIN)/python -m mkdocs build --strict --quiet
 
 reference: build  ## docs/reference, after a change of the run file's models or of a command
 	$(BIN)/python tools/make_reference.py

@@ -23,6 +23,8 @@ void* take(std::size_t bytes) {
 
 void* operator new(std::size_t bytes) { return take(bytes); }
 void* operator new[](std::size_t bytes) { return take(bytes); }
+// GoogleTest uses it; a sanitizer has one of its own, whose memory must not come to the operators below.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return take(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }               // NOLINT(cppcoreguidelines-no-malloc)
 void operator delete[](void* memory) noexcept { std::free(memory); }             // NOLINT(cppcoreguidelines-no-malloc)
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }  // NOLINT(cppcoreguidelines-no-malloc)

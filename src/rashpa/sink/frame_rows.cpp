@@ -116,8 +116,10 @@ FrameRows::FrameRows(int journal) : journal_(journal) {
     if (crc32c(rest.first(all - sizeof(crc))) != crc) break;
     rows_.push_back(row);
     lost_.resize(lost_.size() + row.lost_runs);
-    std::memcpy(lost_.data() + lost_.size() - row.lost_runs, rest.data() + sizeof(row),
-                row.lost_runs * sizeof(LostRun));
+    if (row.lost_runs > 0) {
+      std::memcpy(lost_.data() + lost_.size() - row.lost_runs, rest.data() + sizeof(row),
+                  row.lost_runs * sizeof(LostRun));
+    }
     rest = rest.subspan(all);
   }
   end_ = bytes.size() - rest.size();
