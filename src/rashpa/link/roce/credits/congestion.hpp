@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "rashpa/wire/address.hpp"
 #include "rashpa/link/roce/options.hpp"
+#include "rashpa/wire/address.hpp"
 #include "rashpa/wire/frame_header.hpp"
 #include "rashpa/wire/headers.hpp"
 #include "rashpa/wire/icrc.hpp"
