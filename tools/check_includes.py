@@ -66,6 +66,8 @@ def main() -> int:
     headers = {
         path for path in headers if not path.name.endswith("-inl.hpp")
     }  # parts of one source, included once a target
+    if not any(path.is_relative_to(ROOT / "src" / "bindings") for path in commands):  # no native module in this build
+        headers = {path for path in headers if not path.is_relative_to(ROOT / "src" / "bindings")}
     wanted = set(commands) | headers
     if options.changed:
         wanted &= changed("src", "tests", "bench")

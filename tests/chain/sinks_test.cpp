@@ -209,7 +209,8 @@ TEST(Sinks, a_slow_one_that_is_waited_for_loses_nothing) {
   Chain chain(plan);
   ASSERT_TRUE(chain.play(20));
   expect_books_equal_the_log(chain);
-  for (const SinkStatus& sink : chain.receiver->status().buffers[0].sinks) expect_all(sink, plan.frames);
+  const receiver::Status status = chain.receiver->status();
+  for (const SinkStatus& sink : status.buffers[0].sinks) expect_all(sink, plan.frames);
 }
 
 TEST(Sinks, stacks_may_be_written_later_and_come_back_out_of_order) {
@@ -219,7 +220,8 @@ TEST(Sinks, stacks_may_be_written_later_and_come_back_out_of_order) {
   Chain chain(plan);
   ASSERT_TRUE(chain.play(20));
   expect_books_equal_the_log(chain);
-  for (const SinkStatus& sink : chain.receiver->status().buffers[0].sinks) expect_all(sink, plan.frames);
+  const receiver::Status status = chain.receiver->status();
+  for (const SinkStatus& sink : status.buffers[0].sinks) expect_all(sink, plan.frames);
 }
 
 TEST(Sinks, an_aborted_run_ends_beside_a_stopped_sink) {

@@ -157,6 +157,47 @@ TEST_F(Hdf5SinkTest, accepted_images_are_stored_in_order_over_several_files_and_
             std::vector<std::int16_t>(expected.begin() + second, expected.begin() + 2 * second));
 }
 
+TEST_F(Hdf5SinkTest, images_of_a_dropped_stack_have_rows_that_say_so) {
+  Played run(15);
+  Hdf5Sink sink(config(15));
+  for (std::uint64_t n = 0; n < 15; n += 5) {
+    if (n == 5) {
+      std::vector<SkippedImage> skipped;
+      for (std::uint64_t i = 5; i < 10; ++i) {
+        skipped.push_back({.index = i,
+                           .frame_number = run.image(i).frame_number,
+                           .completeness = Completeness::complete,
+                           .decision = Decision::errored,
+                           .error = ErrorReason::dropped});
+      }
+      sink.skip(skipped);
+      continue;
+    }
+    Stack stack;
+    for (std::uint64_t i = n; i < n + 5; ++i) stack.images.push_back(run.image(i));
+    stack.count = 5;
+    put_and_mark(sink, stack);
+  }
+  EXPECT_TRUE(sink.settle().empty());
+  sink.close({});
+  const auto frame = read<std::uint64_t>(master(), "/entry/rashpa/frame_number", H5T_NATIVE_UINT64);
+  const auto decision = read<std::uint8_t>(master(), "/entry/rashpa/decision", H5T_NATIVE_UINT8);
+  const auto error = read<std::uint8_t>(master(), "/entry/rashpa/error_reason", H5T_NATIVE_UINT8);
+  const auto stored = read<std::int64_t>(master(), "/entry/rashpa/stored_index", H5T_NATIVE_INT64);
+  const auto bright = read<std::uint32_t>(master(), "/entry/rashpa/bright_pixels", H5T_NATIVE_UINT32);
+  ASSERT_EQ(decision.size(), 15U);
+  for (std::uint64_t i = 0; i < 15; ++i) {
+    EXPECT_EQ(frame[i], run.image(i).frame_number);
+    const bool dropped = i >= 5 && i < 10;
+    EXPECT_EQ(error[i] == static_cast<std::uint8_t>(ErrorReason::dropped), dropped) << i;
+    EXPECT_FALSE(dropped && stored[i] != -1) << i;
+    const bool kept = decision[i] == static_cast<std::uint8_t>(Decision::accepted);
+    EXPECT_EQ(stored[i] >= 0, kept) << i;
+    const bool unseen = dropped || run.image(i).decision == Decision::none;
+    EXPECT_EQ(bright[i] == UINT32_MAX, unseen) << i;
+  }
+}
+
 TEST_F(Hdf5SinkTest, the_tables_have_a_row_for_every_image_stored_or_not) {
   Played run(2100);  // more rows than a chunk of the tables
   Hdf5Config configuration = config(2100);

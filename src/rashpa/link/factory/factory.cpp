@@ -196,11 +196,13 @@ std::unique_ptr<Sender> Senders::make(const verbs::Options& options, const Sende
 
 std::unique_ptr<Sender> Senders::make(const pcie::Options& options, const SenderDtp& dtp) {
   if (remote_ == nullptr || !remote_->is(dtp.destination)) remote_ = pcie::RemoteMemory::open(dtp.destination);
-  return std::make_unique<pcie::PcieSender>(pcie::SenderConfig{.memory = remote_,
-                                                               .destination = dtp.destination,
-                                                               .flow = options_.flow,
-                                                               .poll = options_.poll,
-                                                               .options = options});
+  const pcie::SenderConfig config{
+      .memory = remote_, .destination = dtp.destination, .flow = options_.flow, .poll = options_.poll};
+  switch (options.engine) {
+    case pcie::EngineKind::cpu:
+      break;
+  }
+  return std::make_unique<pcie::PcieSender>(config);
 }
 
 std::string Senders::registration() const {

@@ -1,7 +1,9 @@
 #pragma once
+#include <cstring>
 #include <utility>
 
 #include "rashpa/link/pcie/engine.hpp"
+#include "rashpa/link/stream_copy.hpp"
 
 namespace rashpa::link::pcie {
 
@@ -17,12 +19,29 @@ class CpuEngine final : public Engine {
   [[nodiscard]] std::size_t pending() const noexcept override { return 0; }
   [[nodiscard]] bool makes_crc32c() const noexcept override { return true; }
   [[nodiscard]] std::optional<std::uint32_t> crc32c() const noexcept override { return crc_; }
-  void begin_image() noexcept override { crc_ = 0; }
+  void drop_image() noexcept override { crc_ = 0; }
 
  private:
   std::span<std::byte> memory_;
   std::uint32_t crc_ = 0;
   std::size_t done_ = 0;
 };
+
+inline std::size_t CpuEngine::copy(std::span<const BufferDescriptor> writes) noexcept {
+  for (const BufferDescriptor& write : writes) {
+    crc_ = stream_copy_crc32c(memory_.data() + write.destination, {write.source, write.bytes}, crc_);
+  }
+  done_ += writes.size();
+  return writes.size();
+}
+
+inline bool CpuEngine::announce(const Event& event, std::atomic<std::uint32_t>& lock) noexcept {
+  std::memcpy(memory_.data() + event.destination, event.record, FrameRecord::kBytes);
+  stream_fence();
+  // An exchange, since the receiver's flag must not be read before the word is out; it also releases the record.
+  lock.exchange(event.immediate, std::memory_order_seq_cst);
+  crc_ = 0;
+  return true;
+}
 
 }  // namespace rashpa::link::pcie

@@ -5,17 +5,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 
 #include "rashpa/link/link.hpp"
-#include "rashpa/link/pcie/options.hpp"
 
 namespace rashpa::link::pcie {
 
-/// Of one DTP; all calls from its thread, none waits and none allocates. What it is given stays where it is until it is
-/// reported done.
+/// Constructed from the memory that it writes into, which outlives it. Of one DTP; all calls from its thread, none
+/// waits and none allocates. What it is given stays where it is until it is reported done.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -24,18 +22,17 @@ class Engine {
   /// Writes that became done since the last call.
   virtual std::size_t take_done() noexcept = 0;
   /// Behind all writes taken: the event's record to its place, and behind that its immediate into `lock`, both seen in
-  /// this order by the receiver. False: no room, ask again. The record is the caller's until the call returns.
+  /// this order by the receiver; the image ends with that. False: no room, ask again. The record is the caller's until
+  /// the call returns.
   virtual bool announce(const Event& event, std::atomic<std::uint32_t>& lock) noexcept = 0;
   /// Writes and events taken and not done.
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
-  /// CRC32C of all writes taken since begin_image(); empty while one of them has not been read, and always where
-  /// makes_crc32c() says no.
+  /// CRC32C of all writes taken since the latest image ended; empty while one of them has not been read, and always
+  /// where makes_crc32c() says no.
   [[nodiscard]] virtual bool makes_crc32c() const noexcept = 0;
   [[nodiscard]] virtual std::optional<std::uint32_t> crc32c() const noexcept = 0;
-  virtual void begin_image() noexcept = 0;
+  /// The image ends without an event.
+  virtual void drop_image() noexcept = 0;
 };
-
-/// The one that the options name. `memory`: what it writes into; it outlives the engine.
-std::unique_ptr<Engine> make_engine(EngineKind kind, std::span<std::byte> memory);
 
 }  // namespace rashpa::link::pcie

@@ -7,6 +7,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
+#include "rashpa/link/pcie/sender-inl.hpp"
 #include "rashpa/link/pcie/sender.hpp"
 #include "rashpa/link/testing.hpp"
 
@@ -196,7 +197,7 @@ class SlowEngine final : public Engine {
   [[nodiscard]] std::size_t pending() const noexcept override { return busy_ ? 1 : 0; }
   [[nodiscard]] bool makes_crc32c() const noexcept override { return false; }
   [[nodiscard]] std::optional<std::uint32_t> crc32c() const noexcept override { return std::nullopt; }
-  void begin_image() noexcept override {}
+  void drop_image() noexcept override {}
 
  private:
   std::span<std::byte> memory_;
@@ -208,7 +209,7 @@ TEST_F(PcieLinkTest, an_engine_may_take_its_time) {
   make(small_dtp(1, 50, 5, 64, 4, 32));
   receiver_->start();
   const Endpoint destination = sender_->endpoint();
-  PcieSender slow({.memory = remote_, .destination = destination}, std::make_unique<SlowEngine>(remote_->region()));
+  SenderWith<SlowEngine> slow({.memory = remote_, .destination = destination});
   EXPECT_FALSE(slow.makes_payload_crc32c());
   Source source(dtp_, slow);
   for (std::uint64_t k = 0; k < 50; ++k) {

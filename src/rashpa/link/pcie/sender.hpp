@@ -7,7 +7,7 @@
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/link/pcie/control_block.hpp"
-#include "rashpa/link/pcie/engine.hpp"
+#include "rashpa/link/pcie/cpu_engine.hpp"
 
 namespace rashpa::link::pcie {
 
@@ -16,19 +16,18 @@ struct SenderConfig {
   Endpoint destination;                        ///< from the receiver's endpoints()
   Flow flow = Flow::credits;
   Poll poll = Poll::event;  ///< while waiting for credits
-  Options options{};
 };
 
-/// Source side of one DTP: an engine (engine.hpp) writes lines straight into the receiver's buffer, then the record,
-/// then the lock word. A call gives the engine a few MiB at most, so that its caller sees a request to stop.
+/// Source side of one DTP: an engine (engine.hpp), whose type is chosen at set-up and costs no call of its own, writes
+/// lines straight into the receiver's buffer, then the record, then the lock word. A call gives the engine a few MiB at
+/// most, so that its caller sees a request to stop.
 ///
 /// A write out of the buffer's bounds is counted in `send_errors` and not done, and the event of its image is withheld.
-class PcieSender final : public Sender {
+template <typename EngineType>
+class SenderWith final : public Sender {
  public:
   /// Throws ConfigError when the destination is not of `memory`.
-  explicit PcieSender(const SenderConfig& config);
-  /// With an engine of the caller's, whose memory is that of `config`.
-  PcieSender(const SenderConfig& config, std::unique_ptr<Engine> engine);
+  explicit SenderWith(const SenderConfig& config);
 
   /// Says to which receiver and DTP it belongs; nothing is written back to it.
   [[nodiscard]] Endpoint endpoint() const override { return config_.destination; }
@@ -36,12 +35,12 @@ class PcieSender final : public Sender {
   std::size_t post(std::span<const BufferDescriptor> writes) override;
   bool post_event(const Event& event) override;
   std::size_t poll(std::uint32_t wait_us) override;
-  [[nodiscard]] std::size_t pending() const noexcept override { return engine_->pending(); }
+  [[nodiscard]] std::size_t pending() const noexcept override { return engine_.pending(); }
   [[nodiscard]] std::uint64_t granted() const noexcept override;
   [[nodiscard]] std::uint32_t largest_message() const noexcept override { return 1U << 20; }
   [[nodiscard]] Counts stats() const override;
-  [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return engine_->makes_crc32c(); }
-  [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override { return engine_->crc32c(); }
+  [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return engine_.makes_crc32c(); }
+  [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override { return engine_.crc32c(); }
 
  private:
   void begin() noexcept;
@@ -52,7 +51,7 @@ class PcieSender final : public Sender {
   std::span<std::byte> region_;
   SharedDtp* shared_;
   Thread* thread_;
-  std::unique_ptr<Engine> engine_;
+  EngineType engine_;
   std::size_t refused_ = 0;         // writes that the engine never saw, not yet reported
   bool withhold_ = false;           // a write of this image was refused
   bool begun_ = false;              // the image has a line
@@ -60,5 +59,8 @@ class PcieSender final : public Sender {
   mutable std::uint64_t told_ = 0;  // the credits that the caller knows
   SenderCounters counters_;
 };
+
+using PcieSender = SenderWith<CpuEngine>;
+extern template class SenderWith<CpuEngine>;
 
 }  // namespace rashpa::link::pcie

@@ -1,0 +1,135 @@
+#pragma once
+/// The bodies of SenderWith, for who has an engine of its own.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/core/pause.hpp"
+#include "rashpa/link/pcie/sender.hpp"
+
+namespace rashpa::link::pcie {
+
+inline constexpr std::uint64_t kMostAtOnce = 4U << 20;  // bytes that one call gives the engine
+inline constexpr int kSenderSpins = 200;  // looks for credits before the thread sleeps: a few microseconds
+
+/// Throws ConfigError when the destination is not of the memory.
+SenderConfig checked(const SenderConfig& config);
+
+template <typename EngineType>
+SenderWith<EngineType>::SenderWith(const SenderConfig& config)
+    : config_(checked(config)),
+      region_(config.memory->region()),
+      shared_(&config.memory->dtp(config.destination.qpn)),
+      thread_(&config.memory->thread_of(config.destination.qpn)),
+      engine_(region_) {}
+
+template <typename EngineType>
+bool SenderWith<EngineType>::inside(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  return offset <= region_.size() && bytes <= region_.size() - offset;
+}
+
+// Without credits the receiver must see whose slot is written. An exchange: it is out before the streaming stores.
+template <typename EngineType>
+void SenderWith<EngineType>::begin() noexcept {
+  begun_ = true;
+  if (config_.flow == Flow::paced) shared_->begun.exchange(announced_ + 1, std::memory_order_seq_cst);
+}
+
+template <typename EngineType>
+std::size_t SenderWith<EngineType>::post(std::span<const BufferDescriptor> writes) {
+  if (!begun_) begin();
+  std::size_t taken = 0;
+  std::uint64_t bytes = 0;
+  while (taken < writes.size()) {
+    if (!inside(writes[taken].destination, writes[taken].bytes)) {
+      counters_.send_errors.add(1);
+      withhold_ = true;
+      ++refused_;
+      ++taken;
+      continue;
+    }
+    // As many as lie inside, up to what a call may copy.
+    const std::uint64_t before = bytes;
+    std::size_t end = taken;
+    do {
+      if (bytes != 0 && bytes + writes[end].bytes > kMostAtOnce) break;
+      bytes += writes[end].bytes;
+      ++end;
+    } while (end < writes.size() && inside(writes[end].destination, writes[end].bytes));
+    if (end == taken) break;
+    const std::size_t copied = engine_.copy(writes.subspan(taken, end - taken));
+    const bool all = copied == end - taken && copied != 0;
+    if (all) {
+      counters_.payload_bytes.add(bytes - before);
+    } else {
+      for (const BufferDescriptor& write : writes.subspan(taken, copied)) counters_.payload_bytes.add(write.bytes);
+    }
+    taken += copied;
+    if (!all || (taken < writes.size() && inside(writes[taken].destination, writes[taken].bytes))) break;
+  }
+  counters_.messages.add(taken);
+  if (taken < writes.size()) counters_.waits.add(1);
+  return taken;
+}
+
+template <typename EngineType>
+bool SenderWith<EngineType>::post_event(const Event& event) {
+  constexpr std::uint32_t kIndexMask = 0xFFFFFF;
+  const bool withheld = withhold_ || !inside(event.destination, FrameRecord::kBytes);
+  if (!withheld && !engine_.announce(event, shared_->lock)) {
+    counters_.waits.add(1);
+    return false;
+  }
+  withhold_ = begun_ = false;
+  announced_ += (event.immediate - (announced_ - 1)) & kIndexMask;
+  if (withheld) {
+    engine_.drop_image();
+    counters_.send_errors.add(1);
+    return true;
+  }
+  thread_->receiver.wake();
+  counters_.messages.add(1);
+  counters_.payload_bytes.add(FrameRecord::kBytes);
+  return true;
+}
+
+template <typename EngineType>
+std::uint64_t SenderWith<EngineType>::granted() const noexcept {
+  if (config_.flow == Flow::paced) return kUnlimited;
+  return told_ = shared_->granted.load(std::memory_order_acquire);
+}
+
+template <typename EngineType>
+void SenderWith<EngineType>::wait_for_credit(std::uint32_t wait_us) noexcept {
+  const auto news = [this] { return shared_->granted.load(std::memory_order_seq_cst) != told_; };
+  const std::int64_t until = now_ns() + std::int64_t{wait_us} * 1000;
+  for (int spins = 0; !news(); ++spins) {
+    const std::int64_t left = until - now_ns();
+    if (left <= 0) return;
+    if (config_.poll == Poll::spin || spins < kSenderSpins) {
+      pause_spinning();
+    } else {
+      constexpr std::chrono::nanoseconds kLongest = std::chrono::milliseconds(100);
+      shared_->source.sleep_unless(news, std::min(std::chrono::nanoseconds(left), kLongest));
+    }
+  }
+}
+
+template <typename EngineType>
+std::size_t SenderWith<EngineType>::poll(std::uint32_t wait_us) {
+  const std::size_t done = std::exchange(refused_, 0) + engine_.take_done();
+  if (done != 0 || wait_us == 0 || engine_.pending() != 0 || config_.flow != Flow::credits) return done;
+  wait_for_credit(wait_us);
+  return engine_.take_done();
+}
+
+template <typename EngineType>
+Counts SenderWith<EngineType>::stats() const {
+  Counts counts;
+  counters_.add_to(counts);
+  counts.add("packets", counters_.messages.get());  // there are none: each message counts as one
+  return counts;
+}
+
+}  // namespace rashpa::link::pcie
