@@ -199,7 +199,10 @@ def test_an_emulator_that_is_killed_is_named_and_the_next_run_works(tmp_path: Pa
     assert report["run"]["problem"].startswith("emulator lower")
     assert all(one["books"]["balanced"] for one in report["receivers"])
     upper, lower = report["emulators"]
-    assert upper["images_sent"] >= lower["images_sent"] > 0, "the lost one as it was last heard"
+    assert upper["images_sent"] > 0
+    assert upper["images_sent"] >= lower["images_sent"], (
+        "the lost one as it was last heard, which may be before its first image"
+    )
     assert not any(Path(f"/proc/{node}").exists() for node in nodes.values()), "no process is left behind"
     code, output, _ = run(write(tmp_path, link=link))
     assert code == 0, output
