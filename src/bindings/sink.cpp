@@ -38,6 +38,7 @@ receiver::SinkFactory factory_of(const SinkSpec& spec) {
             config.buffer = output.buffer;
             config.images = output.images;
             config.slice = output.slice;
+            config.results = output.results;
             config.existing = one.existing;
             config.metadata = one.metadata;
             return std::make_unique<sink::Hdf5Sink>(config);

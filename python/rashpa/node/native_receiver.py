@@ -6,6 +6,7 @@ from typing import Any
 
 from rashpa.control import run_file as toml
 from rashpa.control import telegram
+from rashpa.control.kernels import Kernel, declaration, parameters_of
 from rashpa.control.part_orders import Hdf5Order
 from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
@@ -46,7 +47,8 @@ def receiver_config(module: Any, order: telegram.Destination, run: int, folders:
 
 def _calibration_of(order: telegram.Destination, folders: Folders) -> list[Maps]:
     """The maps of all modules; none when no kernel wants them."""
-    if not any(kernel.name == "jungfrau" for buffer in order.buffers for kernel in buffer.kernels):
+    wanting = [one.name for each in order.buffers for one in each.kernels if declaration(one.name).calibration]
+    if not wanting:
         return []
     from rashpa.data.datasets import calibration_from_spec
 
@@ -56,7 +58,7 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> list[Maps]
     if not found:
         raise EngineError(
             "config",
-            f"kernel jungfrau needs pedestal and gain, and dataset {order.dataset.kind} has none; name them in [dataset.calibration] "
+            f"kernel {wanting[0]} needs pedestal and gain, and dataset {order.dataset.kind} has none; name them in [dataset.calibration] "
             "or leave the kernel out",
         )
     return [Maps(maps.pedestal, maps.gain, maps.mask) for maps in found]
@@ -65,12 +67,14 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> list[Maps]
 def _buffer_config(
     module: Any,
     buffer: telegram.Buffer,
-    kernels: Sequence[toml.Kernel],
+    kernels: Sequence[Kernel],
     sinks: Sequence[Hdf5Order | toml.MemorySink | toml.NullSink],
     calibration: list[Maps],
     proof: str,
 ) -> Any:
-    maps = maps_of_buffer(buffer, calibration) if any(kernel.name == "jungfrau" for kernel in kernels) else None
+    calibrated = any(declaration(kernel.name).calibration for kernel in kernels)
+    maps = maps_of_buffer(buffer, calibration) if calibrated else None
+    native_maps = module.Calibration(maps.pedestal, maps.gain, maps.mask) if maps is not None else None
     config = module.BufferConfig()
     for name in (
         "name",
@@ -93,19 +97,14 @@ def _buffer_config(
     config.dtps = [
         module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
-    config.kernels = [_kernel(module, kernel, maps) for kernel in kernels]
+    config.kernels = [_kernel(module, kernel, native_maps) for kernel in kernels]
     config.sinks = [_sink(module, sink, buffer, maps, proof) for sink in sinks]
     return config
 
 
-def _kernel(module: Any, kernel: toml.Kernel, maps: Maps | None) -> Any:
-    if isinstance(kernel, toml.Jungfrau):
-        if maps is None or kernel.photon_energy_kev is None:
-            raise EngineError("config", "kernel jungfrau: photon_energy_kev: Field required")
-        return module.Jungfrau(kernel.photon_energy_kev, kernel.output, maps.pedestal, maps.gain, maps.mask)
-    if isinstance(kernel, toml.BraggCount):
-        return module.BraggCount(kernel.threshold, kernel.min_pixels, kernel.max_pixels)
-    return module.Csr(kernel.threshold, kernel.capacity)
+def _kernel(module: Any, kernel: Kernel, calibration: Any) -> Any:
+    values = {name: value for name, value in parameters_of(kernel).items() if value is not None}
+    return module.Kernel(kernel.name, values, calibration if declaration(kernel.name).calibration else None)
 
 
 def _sink(

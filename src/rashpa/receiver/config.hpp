@@ -36,6 +36,7 @@ struct Output {
   std::uint32_t stack = 0;
   std::uint64_t images = 0;  ///< expected
   Slice slice{};
+  Results results{};  ///< numbers of every image, reasons of vetoes
 };
 
 /// Makes a sink; called once in the receiver's constructor, so that a file that cannot be written is known before the

@@ -30,12 +30,6 @@ std::string_view words_of(link::Loss loss) noexcept {
   }
 }
 
-bool makes_csr(const unit::Pipeline& pipeline) noexcept {
-  return std::any_of(pipeline.kernels.begin(), pipeline.kernels.end(), [](const unit::KernelConfig& kernel) {
-    return std::holds_alternative<kernel::csr::Config>(kernel);
-  });
-}
-
 }  // namespace
 
 /// Destroyed back to front: the writer's thread ends before the unit and the lane that it uses.
@@ -68,7 +62,10 @@ Receiver::Receiver(Config config)
                              .image_stride = layout_.buffers[b].slot_bytes};
     unit::Choice choice = buffer.unit;
     choice.placement.first_processor = processor < 0 ? -1 : processor + 1;
-    line->unit = unit::make_unit(choice, buffer.pipeline, shape, line->done_bell);
+    unit::Pipeline pipeline = buffer.pipeline;
+    pipeline.delivery = unit::Delivery::list_in_place;  // no sink reads pixels beside a list
+    line->unit = unit::make_unit(choice, pipeline, shape, line->done_bell);
+    const unit::Output& made = line->unit->output();
     scheduler::LaneConfig lane{.name = buffer.name,
                                .pixel = buffer.pixel,
                                .memory = memory_.data(),
@@ -89,11 +86,12 @@ Receiver::Receiver(Config config)
     const Output output{.buffer = buffer.name,
                         .width = buffer.width,
                         .height = buffer.height,
-                        .pixel = line->unit->output(),
-                        .sparse = makes_csr(buffer.pipeline),
+                        .pixel = made.pixel,
+                        .sparse = made.list_capacity != 0,
                         .stack = buffer.stack,
                         .images = buffer.images,
-                        .slice = buffer.slice};
+                        .slice = buffer.slice,
+                        .results = made.results};
     line->writer = std::make_unique<Writer>(buffer, output, *line->lane, *line->unit, line->done_bell, bell_);
     lanes.push_back(line->lane.get());
     lines_.push_back(std::move(line));

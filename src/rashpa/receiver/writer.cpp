@@ -21,7 +21,8 @@ Writer::Writer(const BufferConfig& config, const Output& output, scheduler::Lane
       unit_(unit),
       bell_(bell),
       wake_(wake),
-      decisions_(std::make_unique<std::atomic<std::uint8_t>[]>(output.images)) {
+      decisions_(std::make_unique<std::atomic<std::uint8_t>[]>(output.images)),
+      by_reason_(output.results.reasons.names().size()) {
   for (const SinkFactory& make : config.sinks) sinks_.push_back(make(output));
   if (!output.sparse) {
     preview_.pixels.reserve(static_cast<std::size_t>(output.width) * output.height * pixel_bytes(output.pixel));
@@ -196,9 +197,12 @@ Books Writer::books() const noexcept {
   return books;
 }
 
-std::array<std::uint64_t, 5> Writer::vetoes() const noexcept {
-  std::array<std::uint64_t, 5> all{};
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = by_reason_[i].load(std::memory_order_relaxed);
+std::vector<ReasonCount> Writer::vetoes() const {
+  std::vector<ReasonCount> all;
+  const std::vector<std::string>& names = output_.results.reasons.names();
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    all.push_back({.name = names[i], .images = by_reason_[i].load(std::memory_order_relaxed)});
+  }
   return all;
 }
 

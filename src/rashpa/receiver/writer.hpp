@@ -22,6 +22,12 @@ struct Preview {
   std::vector<std::byte> pixels;  ///< height × width of Output::pixel
 };
 
+/// Images that were vetoed for one reason.
+struct ReasonCount {
+  std::string name;
+  std::uint64_t images = 0;
+};
+
 /// The lowest image that is errored, and why.
 struct FirstErrored {
   std::uint64_t index = 0;
@@ -52,7 +58,7 @@ class Writer {
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
 
   [[nodiscard]] Books books() const noexcept;
-  [[nodiscard]] std::array<std::uint64_t, 5> vetoes() const noexcept;              ///< by VetoReason
+  [[nodiscard]] std::vector<ReasonCount> vetoes() const;
   [[nodiscard]] std::array<std::uint64_t, kErrorReasons> errors() const noexcept;  ///< by ErrorReason
   [[nodiscard]] std::optional<FirstErrored> first_errored() const;
   /// Images of stacks that wait for the sinks, or are with them.
@@ -88,7 +94,7 @@ class Writer {
   std::unique_ptr<std::atomic<std::uint8_t>[]> decisions_;
   std::array<std::atomic<std::uint64_t>, 4> by_completeness_{};
   std::array<std::atomic<std::uint64_t>, 4> by_decision_{};
-  std::array<std::atomic<std::uint64_t>, 5> by_reason_{};
+  std::vector<std::atomic<std::uint64_t>> by_reason_;  // by VetoReason
   std::array<std::atomic<std::uint64_t>, kErrorReasons> by_error_{};
   std::atomic<std::uint64_t> through_{0};  // images that the sinks have had
   Histogram decided_;

@@ -23,6 +23,52 @@ void describe(const h5::Column& column, std::string_view words) {
   h5::text_attribute(column.dataset(), "description", words);
 }
 
+/// The numbers that the pipeline's kernels have found, a column each, and of which images they tell.
+void write_scalars(hid_t group, const FrameRows& rows) {
+  const auto write = [&]<typename T>(const Column& facts, std::size_t number, T (*value)(Scalar)) {
+    h5::Column column = h5::column<T>(group, facts.name.c_str(), kRows);
+    for (std::size_t image = 0; image < rows.size(); ++image) {
+      const T one = value(rows.scalar(image, number));
+      column.append(&one, 1);
+    }
+    column.flush();
+    if (!facts.doc.empty()) describe(column, facts.doc);
+    if (!facts.unit.empty()) h5::text_attribute(column.dataset(), "units", facts.unit);
+  };
+  const std::vector<Column>& columns = rows.header().results.columns;
+  for (std::size_t number = 0; number < columns.size(); ++number) {
+    const Column& facts = columns[number];
+    switch (facts.type) {
+      case Column::Type::u32:
+        write(
+            facts, number, +[](Scalar one) { return static_cast<std::uint32_t>(one.count()); });
+        break;
+      case Column::Type::u64:
+        write(
+            facts, number, +[](Scalar one) { return one.count(); });
+        break;
+      case Column::Type::i64:
+        write(
+            facts, number, +[](Scalar one) { return one.integer(); });
+        break;
+      case Column::Type::f64:
+        write(
+            facts, number, +[](Scalar one) { return one.real(); });
+        break;
+    }
+  }
+  std::vector<std::string> names;
+  for (const Column& column : columns) names.push_back(column.name);
+  h5::texts_attribute(group, "columns", names);
+  h5::Column measured = h5::column<std::uint8_t>(group, "measured", kRows);
+  for (const FrameRow& row : rows.rows()) {
+    const auto value = static_cast<std::uint8_t>(row.measured);
+    measured.append(&value, 1);
+  }
+  measured.flush();
+  describe(measured, "1: kernels have looked at the image; where it is 0, their columns hold 0 and say nothing");
+}
+
 void write_dtps(hid_t parent, std::span<const NxmxDtp> dtps) {
   if (dtps.empty()) return;
   const h5::Handle group = h5::group(parent, "dtps", "NXcollection");
@@ -81,11 +127,9 @@ void write_tables(hid_t entry, const FrameRows& rows, std::span<const std::int64
   explain(table("completeness", &FrameRow::completeness),
           std::vector<std::string>{"open", "complete", "partial", "missing"});
   explain(table("decision", &FrameRow::decision), names_of<Decision>(4));
-  explain(table("veto_reason", &FrameRow::reason), names_of<VetoReason>(5));
+  explain(table("veto_reason", &FrameRow::reason), rows.header().results.reasons.names());
   explain(table("error_reason", &FrameRow::error), names_of<ErrorReason>(kErrorReasons));
-  describe(table("bright_pixels", &FrameRow::bright_pixels), "Pixels at or above the veto's threshold");
-  describe(table("masked_pixels", &FrameRow::masked_pixels), "Pixels without a valid value, lost lines included");
-  table("saturated_pixels", &FrameRow::saturated_pixels);
+  write_scalars(group.get(), rows);
   h5::Column stored = h5::column<std::int64_t>(group.get(), "stored_index", kRows);
   stored.append(stored_index.data(), stored_index.size());
   stored.flush();

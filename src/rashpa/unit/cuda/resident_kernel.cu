@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cuda/atomic>
 
-#include "rashpa/core/decision.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_device.cuh"
 #include "rashpa/unit/cuda/resident.hpp"
 #include "rashpa/unit/cuda/resident_kernel.hpp"
@@ -162,17 +161,36 @@ __device__ void convert(const ResidentTask& task, jungfrau::Counts* set, std::ui
   }
 }
 
+/// What is known of an image of which all pixels are converted.
+struct Outcome {
+  std::uint32_t masked = 0;
+  std::uint32_t saturated = 0;
+  std::uint32_t counted = 0;
+  std::uint8_t verdict = 0;
+  bool accepted = false;
+};
+
 /// Each block comes to the same decisions from the counts; the first warp, an image a lane.
 __device__ Outcome decide(const ResidentTask& task, jungfrau::Counts* set, std::uint32_t work, std::uint32_t i) {
   Outcome outcome{};
   if (i >= task.stack || (work >> i & 1U) == 0) return outcome;
   outcome.masked = OnDevice<std::uint32_t>(set[i].masked).load(::cuda::memory_order_relaxed);
   outcome.saturated = OnDevice<std::uint32_t>(set[i].saturated).load(::cuda::memory_order_relaxed);
-  outcome.bright = OnDevice<std::uint32_t>(set[i].bright).load(::cuda::memory_order_relaxed);
-  const VetoReason reason = task.veto ? kernel::bragg_count::decide(task.config, outcome.bright) : VetoReason::none;
-  outcome.reason = static_cast<std::uint8_t>(reason);
-  outcome.decision = static_cast<std::uint8_t>(reason == VetoReason::none ? Decision::accepted : Decision::vetoed);
+  outcome.counted = OnDevice<std::uint32_t>(set[i].bright).load(::cuda::memory_order_relaxed);
+  outcome.verdict = task.veto ? task.count.verdict(outcome.counted) : 0;
+  outcome.accepted = outcome.verdict == 0;
   return outcome;
+}
+
+__device__ void tell(const ResidentTask& task, std::size_t place, const Outcome& outcome) {
+  DeviceFinding finding{};
+  finding.verdict = outcome.verdict;
+  finding.step = 1;
+  task.host_findings[place] = finding;
+  Scalar* const scalars = task.host_scalars + place * task.columns;
+  scalars[task.first_column] = Scalar::of_count(outcome.masked);
+  scalars[task.first_column + 1] = Scalar::of_count(outcome.saturated);
+  if (task.veto) scalars[task.count_column] = Scalar::of_count(outcome.counted);
 }
 
 __device__ void deliver(const ResidentTask& task, std::uint32_t slot, std::uint32_t accepted) {
@@ -214,11 +232,10 @@ __global__ void __launch_bounds__(kThreads) resident(const ResidentTask task) {
     await_arrivals(*task.state, arrivals);
     if (threadIdx.x < 32) {
       const Outcome outcome = decide(task, set, shared.work, threadIdx.x);
-      const std::uint32_t accepted =
-          __ballot_sync(~0U, outcome.decision == static_cast<std::uint8_t>(Decision::accepted));
+      const std::uint32_t accepted = __ballot_sync(~0U, outcome.accepted);
       if (threadIdx.x == 0) shared.accepted = accepted;
       if (worker() == 0 && threadIdx.x < task.stack) {
-        task.host_outcomes[std::size_t{slot} * task.stack + threadIdx.x] = outcome;
+        tell(task, std::size_t{slot} * task.stack + threadIdx.x, outcome);
         task.counts[(1 - turn) * task.stack + threadIdx.x] = jungfrau::Counts{};
       }
     }
