@@ -27,7 +27,7 @@ SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp'
 
 .PHONY: build packages demo test test-cpp test-python test-chaos test-vm device-bundle test-device bench lint tidy asan tsan fuzz reference lock clean distclean help
 
-build: build/.installed  ## the native module, the C++ tests and the command .venv/bin/rashpa
+build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
 build/.packages: packages.txt tools/install_packages.sh
 	@tools/install_packages.sh packages.txt
@@ -41,14 +41,19 @@ $(VENV)/.requirements: requirements.lock | build/.packages
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	touch $@
 
-# One CMake build serves the Python package, the C++ tests and the benchmarks.
-build/.installed: $(VENV)/.requirements build/.packages pyproject.toml python/rashpa/__init__.py $(SOURCES)
+# The native module and the command rashpa: all that a run needs.
+build/.package: $(VENV)/.requirements build/.packages pyproject.toml python/rashpa/__init__.py $(SOURCES)
 	$(BIN)/python -m pip install --verbose --no-build-isolation --no-deps --no-index --editable . \
 	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.RASHPA_TESTS=ON \
 	  --config-settings=cmake.define.RASHPA_BENCHMARKS=ON
 	touch $@
 
-demo: build  ## a JUNGFRAU 1M in software, over RoCEv2 into a receiver: report in out/demo
+# The tests and the benchmarks, in the same build folder.
+build/.installed: build/.package
+	cmake --build $(BUILD)
+	touch $@
+
+demo: build/.package  ## a JUNGFRAU 1M in software, over RoCEv2 into a receiver: report in out/demo
 	$(BIN)/rashpa run examples/01_first_light.toml --report out/demo
 
 test: test-cpp test-python  ## all tests
@@ -79,15 +84,17 @@ bench: build  ## the benchmarks, results in out/bench
 	$(BIN)/rashpa bench link --link pcie --json out/bench/link_pcie.json
 	$(BIN)/rashpa bench kernel jungfrau --json out/bench/jungfrau.json
 
-lint: build  ## format, types and layers; clang-tidy on what changed since LINT_BASE (make tidy: on everything)
+lint: build  ## format, types and layers; includes and clang-tidy of what changed since LINT_BASE (make tidy: of everything)
 	git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/check_layers.py
+	$(BIN)/python tools/check_includes.py --build $(BUILD) --changed
 	$(BIN)/python tools/tidy.py --build $(BUILD) --changed
 
-tidy: build  ## clang-tidy on every C++ file
+tidy: build  ## every C++ file compiled alone, and clang-tidy on it
+	$(BIN)/python tools/check_includes.py --build $(BUILD)
 	$(BIN)/python tools/tidy.py --build $(BUILD)
 
 asan tsan: build/.packages  ## the C++ tests with sanitizers

@@ -102,7 +102,10 @@ function(rashpa_library name)
   add_library(rashpa::${name} ALIAS rashpa_${name})
   target_include_directories(rashpa_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(rashpa_${name} PUBLIC ${arg_DEPS} PRIVATE ${arg_PRIVATE_DEPS})
-  rashpa_precompiled(rashpa_${name} library)
+  # A precompiled header brings the options that it was made with: -ffp-contract=off of a kernel would be undone.
+  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/rashpa/kernel")
+    rashpa_precompiled(rashpa_${name} library)
+  endif()
 endfunction()
 
 # rashpa_cuda_sources(rashpa_jungfrau jungfrau.cu): adds CUDA files to a target, and RASHPA_HAVE_CUDA=1 to it and to what

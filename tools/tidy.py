@@ -7,35 +7,20 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from compile_commands import ROOT, changed, entries
+
 MOST_CHANGED = 30  # about three minutes; a change of everything is checked by `make tidy`
 # What GCC knows and clang does not is no finding of ours.
 ARGUMENTS = ["--quiet", "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-ignored-optimization-argument"]
 
 
-def compiled(build: Path) -> list[Path]:
-    """The project's own files in the build's compile_commands.json."""
-    entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
-    files = {Path(entry["directory"], entry["file"]).resolve() for entry in entries}
-    return sorted(path for path in files if path.is_relative_to(ROOT / "src") and path.suffix == ".cpp")
-
-
-def changed() -> set[Path]:
-    """Files that differ from LINT_BASE: the commit named there, else the last one; a header stands for the .cpp files beside it."""
-    base = os.environ.get("LINT_BASE") or "HEAD~1"
-    listed = subprocess.run(  # noqa: S603
-        ["git", "diff", "--name-only", "--diff-filter=d", base, "--", "src"],  # noqa: S607
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if listed.returncode:
-        return set()
-    files = {ROOT / name for name in listed.stdout.split()}
+def changed_files() -> set[Path]:
+    """A header stands for the .cpp files beside it."""
+    files = changed("src")
     return (
         files
         | {path.with_suffix(".cpp") for path in files}
@@ -63,9 +48,10 @@ def main() -> int:
     parser.add_argument("--changed", action="store_true", help="only what changed since LINT_BASE (the last commit)")
     parser.add_argument("files", nargs="*", type=Path)
     options = parser.parse_args()
-    files = compiled(options.build)
+    commands = [entry for entry in entries(options.build) if Path(entry["file"]).is_relative_to(ROOT / "src")]
+    files = sorted({Path(entry["file"]) for entry in commands})
     if options.changed:
-        differing = changed()
+        differing = changed_files()
         files = [path for path in files if path in differing]
         if len(files) > MOST_CHANGED:
             print(f"clang-tidy: left out: {len(files)} files changed, more than {MOST_CHANGED}; run `make tidy`")
@@ -74,8 +60,9 @@ def main() -> int:
         wanted = {path.resolve() for path in options.files}
         files = [path for path in files if path in wanted]
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for path, status, text, seconds in pool.map(lambda path: tidy(path, options.build), files):
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        Path(folder, "compile_commands.json").write_text(json.dumps(commands), encoding="utf-8")
+        for path, status, text, seconds in pool.map(lambda path: tidy(path, Path(folder)), files):
             failed += status != 0
             print(f"clang-tidy: {path.relative_to(ROOT)} {'FAILED' if status else 'ok'} {seconds:.0f} s")
             if status:

@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-import rashpa
 from rashpa.control.machine import machine_facts
 
 app = typer.Typer(
@@ -118,7 +117,7 @@ def _rows(program: str, arguments: list[str], json_file: Path | None = None) -> 
     """What the program measured, and its exit status."""
     path = _program(program)
     if path is None:
-        raise _refusal(f"rashpa_{program}_bench is not in this installation; `make` builds it")
+        raise _refusal(f"rashpa_{program}_bench is not here: a wheel has no benchmarks; `make build` in a clone of the repository builds it")
     if json_file is not None and not json_file.resolve().parent.is_dir():
         raise _refusal(f"{json_file}: there is no folder {json_file.resolve().parent}")
     done = subprocess.run([str(path), *arguments], stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
@@ -139,13 +138,9 @@ def _show_and_store(title: str, rows: list[dict[str, Any]], json_file: Path | No
 
 
 def _program(name: str) -> Path | None:
-    """The benchmark's program: in the installed package, or in the build folder of the tree that this runs from."""
-    file = f"rashpa_{name}_bench"
-    for folder in rashpa.__path__:
-        if (Path(folder) / "_bin" / file).is_file():
-            return Path(folder) / "_bin" / file
+    """The benchmark's program in the build folder of the tree that this runs from; a wheel has none."""
     build = Path(__file__).resolve().parents[3] / "build" / "release"
-    return next((path for path in sorted(build.glob(f"**/{file}")) if path.is_file()), None)
+    return next((path for path in sorted(build.glob(f"**/rashpa_{name}_bench")) if path.is_file()), None)
 
 
 def parse_rows(text: str) -> list[dict[str, Any]]:

@@ -188,7 +188,7 @@ def _header(name: str, value: Any) -> dict[str, Any]:
 
 
 def _opcode(name: Any) -> int:
-    number = _native.opcode_of(str(name)) if name is not None else None
+    number = _native.opcode_of(name) if isinstance(name, str) and name.isascii() else None
     if number is None:
         raise PacketError(
             f"packet: bth.opcode is missing and bth.opcode_name is {name!r}; give a number or a name like UC_RDMA_WRITE_ONLY"

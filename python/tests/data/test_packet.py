@@ -174,6 +174,8 @@ def test_a_short_header_says_what_it_needs_and_where() -> None:
         ({"bth": {"opcode": 0x2B, "pns": 1}}, "bth has no field pns"),
         ({"bth": {"opcode": "WRITE"}}, "bth.opcode is 'WRITE'"),
         ({"bth": {"opcode_name": "UC_WRITE"}}, "UC_WRITE"),
+        ({"bth": {"opcode_name": "\ud800"}}, "opcode_name"),
+        ({"bth": {"opcode_name": ["UC_RDMA_WRITE_ONLY"]}}, "opcode_name"),
         ({"bth": {"opcode": 300}}, "bth.opcode must be a whole number of 8 bits"),
         ({"bth": {"opcode": 0x2B, "psn": 1 << 24}}, "psn"),
         ({"bth": 5}, "bth is missing"),

@@ -2,6 +2,7 @@
 /// What a kernel says of itself, in its own folder: parameters, ports, units and cost. Capabilities, checks of a
 /// pipeline, run file, telegrams, reports and reference pages follow from it (schema/kernels.json). Made once, before
 /// the run.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "rashpa/core/stack.hpp"
 #include "rashpa/kernel/calibration_maps.hpp"

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"

@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"

@@ -29,6 +29,10 @@ void* take_memory(std::size_t bytes, std::size_t alignment) {
 }  // namespace
 
 void* operator new(std::size_t bytes) { return take_memory(bytes, alignof(std::max_align_t)); }
+// GoogleTest uses it; a sanitizer has one of its own, whose memory must not come to the operators below.
+void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+  return take_memory(bytes, alignof(std::max_align_t));
+}
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return take_memory(bytes, static_cast<std::size_t>(alignment));
 }

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Compiles headers alone and sources without precompiled headers: every file includes what it uses, and finds it itself."""
+
+import argparse
+import concurrent.futures
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from compile_commands import ROOT, changed, entries
+
+
+def command_for(
+    header: Path, commands: dict[Path, list[str]], directories: dict[Path, str]
+) -> tuple[list[str], str] | None:
+    """How a source near the header is compiled, for the header; None when no source of the build is near."""
+    folder = header.parent
+    while folder != ROOT:
+        near = sorted(path for path in commands if path.parent == folder) or sorted(
+            path for path in commands if path.is_relative_to(folder)
+        )
+        if near:
+            arguments = commands[near[0]]
+            options = arguments[: arguments.index("-o")]
+            return [*options, "-x", "c++", str(header)], directories[near[0]]
+        folder = folder.parent
+    return None
+
+
+def check(command: list[str], directory: str) -> str:
+    """What the compiler finds; empty when it is content."""
+    # A header of which nothing is used alone is no finding.
+    options = ["-fsyntax-only", "-Wno-unused-function", "-Wno-unused-variable", "-Wno-pragma-once-outside-header"]
+    done = subprocess.run(  # noqa: S603
+        [*command, *options, "-w"], cwd=directory, capture_output=True, text=True, check=False
+    )
+    return done.stderr if done.returncode else ""
+
+
+def main() -> int:
+    """Exit status: 1 when a file does not compile."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, required=True, help="folder with compile_commands.json")
+    parser.add_argument("--changed", action="store_true", help="only what changed since LINT_BASE (the last commit)")
+    options = parser.parse_args()
+    built: list[dict[str, Any]] = entries(options.build)
+    commands = {Path(entry["file"]): entry["arguments"] for entry in built}
+    directories = {Path(entry["file"]): str(entry["directory"]) for entry in built}
+    headers = {path for folder in ("src", "tests", "bench") for path in (ROOT / folder).rglob("*.hpp")}
+    headers = {
+        path for path in headers if not path.name.endswith("-inl.hpp")
+    }  # parts of one source, included once a target
+    wanted = set(commands) | headers
+    if options.changed:
+        wanted &= changed("src", "tests", "bench")
+    work = []
+    for path in sorted(wanted):
+        if path in commands:
+            arguments = commands[path]
+            work.append((path, [*arguments[: arguments.index("-o")], "-c", str(path)], directories[path]))
+        elif found := command_for(path, commands, directories):
+            work.append((path, *found))
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        texts = pool.map(lambda one: check(one[1], one[2]), work)
+        for (path, _, _), text in zip(work, texts, strict=True):
+            if text:
+                failed += 1
+                print(f"includes: {path.relative_to(ROOT)} does not compile alone:\n{text}")
+    print(f"includes: {len(work)} files, {failed} that do not compile alone")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
