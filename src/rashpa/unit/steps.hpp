@@ -36,7 +36,7 @@ struct Steps {
   /// What the pass of step `number` is made for.
   [[nodiscard]] kernel::Setup setup(std::size_t number, const Layout& layout, unsigned workers,
                                     std::uint32_t benches) const;
-  /// The passes in words: "jungfrau with count for bragg_count, csr by marks".
+  /// The passes in words: "jungfrau, csr (by marks)".
   [[nodiscard]] std::string words() const;
 };
 

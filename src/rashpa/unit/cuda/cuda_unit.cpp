@@ -66,6 +66,7 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
     : device_(checked_device(choice.device)),
       steps_(steps_of(pipeline, layout)),
       done_bell_(done_bell),
+      asked_(std::size_t{layout.stacks} * layout.stack),
       in_(layout.stacks),
       out_(layout.stacks) {
   const DeviceScope scope(device_);
@@ -109,6 +110,7 @@ void CudaUnit::submit(Stack* stack) noexcept {
   for (std::uint32_t i = 0; i < stack->count; ++i) {
     order.work()[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
   }
+  std::copy_n(order.work(), stack->count, asked_.begin() + std::ptrdiff_t{stack->slot} * work_->stack());
   std::fill(order.work() + stack->count, order.work() + work_->stack(), std::uint8_t{0});
   order.images = stack->count;
   ticket_ = next_ticket(ticket_);
@@ -183,7 +185,8 @@ void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place
 
 void CudaUnit::hand_back(const InFlight& flight, bool finished) noexcept {
   Stack& stack = *flight.stack;
-  const std::uint8_t* const work = work_->order(stack.slot).work();
+  // Not from the order, which a dispatch that ends may have changed.
+  const std::uint8_t* const work = asked_.data() + std::size_t{stack.slot} * work_->stack();
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     if (work[i] != 0) settle(stack.images[i], stack.slot, i, finished);
   }

@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/stack_work.hpp"
@@ -49,6 +50,7 @@ class CudaUnit final : public Unit {
   std::unique_ptr<StackWork> work_;
   std::unique_ptr<Dispatch> dispatch_;
   std::uint32_t ticket_ = 0;
+  std::vector<std::uint8_t> asked_;  // [slot][image]: the device was asked to process it
 
   memory::Ring<InFlight> in_;
   memory::Ring<Stack*> out_;

@@ -14,6 +14,8 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/cpu_set.hpp"
