@@ -10,7 +10,8 @@ namespace rashpa::kernel {
 #define RASHPA_KERNELS(KERNEL) \
   KERNEL(jungfrau)             \
   KERNEL(bragg_count)          \
-  KERNEL(csr)
+  KERNEL(csr)                  \
+  KERNEL(total_counts)
 
 #define RASHPA_DECLARE(name)       \
   namespace name {                 \
