@@ -27,14 +27,26 @@ struct Shared {
   std::uint32_t end;
   std::uint32_t work;
   std::uint32_t accepted;
-  std::uint32_t claimed;  ///< of the block that watches: the last ticket
+  unsigned long long claimed;  ///< of the block that watches: the last ticket; kClosed: there will be no other
 };
+
+constexpr unsigned long long kClosed = 1ULL << 32U;
+
+/// No ticket is claimed from here on; the end is told behind the last that was, so that all blocks agree on it.
+__device__ void close(const ResidentTask& task, unsigned long long& claimed) {
+  const unsigned long long before = atomicOr(&claimed, kClosed);
+  if ((before & kClosed) != 0) return;
+  OnDevice<std::uint32_t> go(task.state->go);
+  while (go.load(::cuda::memory_order_acquire) != static_cast<std::uint32_t>(before)) {
+  }
+  OnDevice<std::uint32_t>(task.state->end).store(1, ::cuda::memory_order_release);
+}
 
 /// The first block only watches: one thread of some of its warps, each with its own copy of the trigger words, asks the
 /// host's memory for the next ticket. A question takes longer than a microsecond over the bus; several that are under
 /// way at different times see the trigger sooner than one would. Whoever sees it first claims the ticket and lets the
 /// other blocks go.
-__device__ void watch(const ResidentTask& task, std::uint32_t& claimed) {
+__device__ void watch(const ResidentTask& task, unsigned long long& claimed) {
   const std::uint32_t watcher = threadIdx.x / 32;
   if (threadIdx.x % 32 != 0 || watcher >= task.watchers) return;
   OnSystem<std::uint32_t> abort(task.control->abort.value);
@@ -45,7 +57,7 @@ __device__ void watch(const ResidentTask& task, std::uint32_t& claimed) {
     const std::uint64_t seen =
         OnSystem<std::uint64_t>(task.triggers[slot].copies[watcher].value).load(::cuda::memory_order_relaxed);
     if (static_cast<std::int32_t>(static_cast<std::uint32_t>(seen) - ticket) >= 0) {
-      if (atomicCAS(&claimed, last, ticket) == last) {
+      if (atomicCAS(&claimed, static_cast<unsigned long long>(last), static_cast<unsigned long long>(ticket)) == last) {
         OnSystem<std::uint32_t>(task.control->seen.value).store(ticket, ::cuda::memory_order_relaxed);
         // What the host wrote before the trigger is seen by everybody who sees `go`.
         ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_system);
@@ -59,8 +71,7 @@ __device__ void watch(const ResidentTask& task, std::uint32_t& claimed) {
       ticket = next_ticket(ticket);
       slot = slot + 1 == task.stacks ? 0 : slot + 1;
     } else if (looks % kLooksAtTrigger == 0 && abort.load(::cuda::memory_order_relaxed) != 0) {
-      OnDevice<std::uint32_t>(task.state->end).store(1, ::cuda::memory_order_release);
-      return;
+      return close(task, claimed);
     }
   }
 }
@@ -70,7 +81,10 @@ __device__ bool await_go(const ResidentTask& task, std::uint32_t ticket) {
   OnDevice<std::uint32_t> go(task.state->go);
   OnDevice<std::uint32_t> end(task.state->end);
   while (static_cast<std::int32_t>(go.load(::cuda::memory_order_acquire) - ticket) < 0) {
-    if (end.load(::cuda::memory_order_relaxed) != 0) return false;
+    // What was let go before the end is done by all blocks.
+    if (end.load(::cuda::memory_order_acquire) != 0) {
+      return static_cast<std::int32_t>(go.load(::cuda::memory_order_acquire) - ticket) >= 0;
+    }
   }
   return true;
 }
