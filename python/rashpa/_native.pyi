@@ -77,12 +77,24 @@ class RoceOptions:
     framing: str  # "v2" | "v1"
     window_bytes: int  # bytes in flight per DTP before news from the receiver is needed; 0: no window
     socket_buffer: int  # bytes asked of the kernel for each socket
+    unit_bytes: int  # receiver: units in which lines are counted; 0: as our senders send, finer when a packet needs it
+    records: bool  # receiver: events bring frame records
     def __init__(self) -> None: ...
 
 class VerbsOptions:
-    """What only the link "verbs" has; `verify` is for "pcie", too."""
+    """How an RNIC is used; both ends of a DTP must agree on transport, pmtu and packetisation."""
 
+    transport: str  # "uc" | "rc"
+    pmtu: int  # 256, 512, 1024, 2048, 4096
+    packetisation: str  # "only" | "first_middle_last"
+    window_bytes: int  # bytes in flight per DTP towards a receiver that acknowledges them; 0: no window
     device: str  # "rxe0"; empty: the one that has the address
+    verify: str  # "all" | "sampled" | "off": images whose CRC32C is compared
+    def __init__(self) -> None: ...
+
+class PcieOptions:
+    """Memory that two processes of one machine share."""
+
     verify: str  # "all" | "sampled" | "off": images whose CRC32C is compared
     def __init__(self) -> None: ...
 
@@ -172,10 +184,8 @@ class SourceDtp:
 class EmulatorConfig:
     dataset: Dataset
     dtps: list[SourceDtp]
-    link: str  # "roce" | "verbs" | "pcie"
+    link: RoceOptions | VerbsOptions | PcieOptions
     destination_link: str  # of the receiver
-    roce: RoceOptions
-    verbs: VerbsOptions
     bind_address: str  # of the source sockets; "127.0.0.1"
     frames: int  # frame numbers 0 … frames-1
     rate_hz: float  # 0: as fast as flow allows
@@ -380,10 +390,8 @@ def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which
 class ReceiverConfig:
     buffers: list[BufferConfig]
     memory: str  # "pageable" | "huge": all buffers lie in one registered block
-    link: str  # "roce" | "verbs" | "pcie"
+    link: RoceOptions | VerbsOptions | PcieOptions
     source_link: str  # of the emulator
-    roce: RoceOptions
-    verbs: VerbsOptions
     bind_address: str
     port: int  # 4791 unless told otherwise; 0: any free one; thread i of the link listens on port + i
     link_threads: int

@@ -58,33 +58,9 @@ Latency latency_of(const Histogram& histogram) {
           static_cast<double>(histogram.percentile_ns(0.99)) * 1e-3, static_cast<double>(histogram.max_ns()) * 1e-3};
 }
 
-nb::dict link_stats(const link::ReceiverStats& s) {
+nb::dict link_counts(const link::Counts& counts) {
   nb::dict out;
-  out["packets"] = s.packets;
-  out["payload_bytes"] = s.payload_bytes;
-  out["events"] = s.events;
-  out["duplicate_packets"] = s.duplicate_packets;
-  out["late_packets"] = s.late_packets;
-  out["overrun_packets"] = s.overrun_packets;
-  out["icrc_exact"] = s.icrc_exact;
-  out["icrc_modulo_id"] = s.icrc_modulo_id;
-  out["icrc_bad"] = s.icrc_bad;
-  out["malformed"] = s.malformed;
-  out["unknown_qp"] = s.unknown_qp;
-  out["wrong_source"] = s.wrong_source;
-  out["refused_key"] = s.refused_key;
-  out["sequence_drops"] = s.sequence_drops;
-  out["bad_records"] = s.bad_records;
-  out["crc_mismatches"] = s.crc_mismatches;
-  out["acks"] = s.acks;
-  out["naks"] = s.naks;
-  out["rnr_naks"] = s.rnr_naks;
-  out["sequence_gaps"] = s.sequence_gaps;
-  out["ce_packets"] = s.ce_packets;
-  out["fecn_packets"] = s.fecn_packets;
-  out["becn_packets"] = s.becn_packets;
-  out["cnps_sent"] = s.cnps_sent;
-  out["overwritten_images"] = s.overwritten_images;
+  for (const auto& [name, value] : counts) out[nb::str(name.data(), name.size())] = value;
   return out;
 }
 
@@ -150,7 +126,7 @@ nb::object latest(const Receiver& engine, std::size_t buffer) {
 }
 
 void bind_config(nb::module_& m) {
-  nb::class_<DtpConfig>(m, "DestinationDtp")
+  nb::class_<DtpConfig>(m, "ReceiverDtp")
       .def(
           "__init__",
           [](DtpConfig* self, std::uint32_t id, std::uint32_t module, std::uint32_t x, std::uint32_t y,
@@ -218,16 +194,10 @@ void bind_config(nb::module_& m) {
           [](ReceiverSpec& s, const std::string& name) { s.config.memory = memory::memory_kind(name); })
       .def_prop_rw(
           "link", [](const ReceiverSpec& s) { return s.config.link; },
-          [](ReceiverSpec& s, std::string v) { s.config.link = std::move(v); })
-      .def_prop_rw(
-          "roce", [](const ReceiverSpec& s) { return s.config.roce; },
-          [](ReceiverSpec& s, const link::roce::Options& v) { s.config.roce = v; })
+          [](ReceiverSpec& s, link::LinkOptions v) { s.config.link = std::move(v); })
       .def_prop_rw(
           "source_link", [](const ReceiverSpec& s) { return s.config.source_link; },
           [](ReceiverSpec& s, std::string v) { s.config.source_link = std::move(v); })
-      .def_prop_rw(
-          "verbs", [](const ReceiverSpec& s) { return s.config.verbs; },
-          [](ReceiverSpec& s, const link::verbs::Options& v) { s.config.verbs = v; })
       .def_prop_rw(
           "bind_address", [](const ReceiverSpec& s) { return s.config.bind_address; },
           [](ReceiverSpec& s, std::string v) { s.config.bind_address = std::move(v); })
@@ -284,7 +254,7 @@ void bind_status(nb::module_& m) {
   nb::class_<receiver::Status>(m, "ReceiverStatus")
       .def_prop_ro("state", [](const receiver::Status& s) { return kReceiverStates.name(s.state); })
       .def_ro("buffers", &receiver::Status::buffers)
-      .def_prop_ro("link", [](const receiver::Status& s) { return link_stats(s.link); })
+      .def_prop_ro("link", [](const receiver::Status& s) { return link_counts(s.link); })
       .def_ro("memory", &receiver::Status::memory)
       .def_ro("elapsed_s", &receiver::Status::elapsed_s)
       .def_ro("first_incomplete", &receiver::Status::first_incomplete);

@@ -42,7 +42,7 @@ TEST(Overwritten, images_are_errored_and_the_books_balance) {
   std::atomic<bool> go_on{false};
   Plan plan;
   plan.link = "pcie";
-  plan.flow = link::roce::Flow::paced;
+  plan.flow = link::Flow::paced;
   plan.rate_hz = 500;  // the link's thread keeps up with that
   plan.frames = 64;
   plan.stack = 4;
@@ -65,7 +65,7 @@ TEST(Overwritten, images_are_errored_and_the_books_balance) {
   EXPECT_EQ(books.accepted, 0U) << "all slots have been written again";
   EXPECT_GT(books.errored, plan.stack) << "the second stack before the sink had it, the first while it had it";
   EXPECT_LE(books.errored, 2 * plan.stack);
-  EXPECT_EQ(status.link.overwritten_images, books.errored);
+  EXPECT_EQ(status.link["overwritten_images"], books.errored);
   EXPECT_EQ(status.buffers[0].errors[static_cast<std::size_t>(ErrorReason::overwritten)], books.errored);
   ASSERT_TRUE(status.buffers[0].first_errored.has_value());
   EXPECT_EQ(status.buffers[0].first_errored->index, 0U);

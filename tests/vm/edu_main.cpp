@@ -116,7 +116,7 @@ class Acquisition {
   }
 
   void make_receiver() {
-    std::vector<link::DestinationDtp> dtps;
+    std::vector<link::ReceiverDtp> dtps;
     std::vector<EduChannel*> channels;
     scheduler::LaneConfig lane{.name = config_.name,
                                .pixel = config_.pixel,
@@ -173,7 +173,7 @@ class Acquisition {
 
   int report() {
     const Books books = writer_->books();
-    const link::ReceiverStats stats = link_->stats();
+    const link::Counts stats = link_->stats();
     const std::uint64_t crossings =
         std::accumulate(senders_.begin(), senders_.end(), 0ULL,
                         [](auto sum, const auto& sender) { return sum + sender->page_crossings(); });
@@ -184,7 +184,7 @@ class Acquisition {
         "\"page_crossings\": {}, \"buffer_bytes\": {}, \"huge_pages\": {}, \"memory\": \"{}\", \"mapping\": \"{}\", "
         "\"ok\": {}}}\n",
         books.expected, books.complete, books.partial, books.missing, books.accepted, books.written, books.balanced(),
-        stats.events, stats.bad_records, stats.crc_mismatches, engine_.transfers(), crossings, memory_.size(),
+        stats["events"], stats["bad_records"], stats["crc_mismatches"], engine_.transfers(), crossings, memory_.size(),
         (memory_.size() + kHugePage - 1) / kHugePage, memory_.granted(), memory_mapping_->how(), ok);
     return ok ? 0 : 1;
   }

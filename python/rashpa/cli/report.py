@@ -34,7 +34,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
     rates = outcome.rates
     link = outcome.link_counts
     buffers = outcome.buffers
-    compared, verify = proof_of(file.link.destination_kind, file.link.verify)
+    compared, verify = proof_of(file.link.destination_kind, file.link.verify, file.link.records)
     return {
         "version": VERSION,
         "made": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),

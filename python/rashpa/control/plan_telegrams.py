@@ -25,6 +25,8 @@ def _roce(plan: Plan) -> telegram.Roce:
         link.framing,
         link.window_bytes,
         link.socket_buffer,
+        link.unit_bytes,
+        link.records,
     )
 
 

@@ -94,6 +94,18 @@ class Link(Section):
     socket_buffer: int = Field(
         default=8 << 20, ge=4096, le=1 << 31, description="bytes asked of the kernel for each socket"
     )
+    unit_bytes: int = Field(
+        default=0,
+        ge=0,
+        le=1 << 20,
+        description="roce, receiver: packets start and end on multiples of it, counted in a DTP's lines; 0: as our sender sends, and as "
+        "little as 64 when a foreign one sends others",
+    )
+    records: bool = Field(
+        default=True,
+        description="roce, receiver: events bring frame records; false: a foreign source whose packets are all that comes, images are "
+        "proven by their lines",
+    )
     threads: int = Field(default=1, ge=1, le=64, description="receiving threads")
     port: int = Field(
         default=4791, ge=0, le=65535, description="UDP port of the first receiving thread; 0: any free one"

@@ -55,6 +55,8 @@ class Roce:
     framing: str = "v2"
     window_bytes: int = 1 << 20
     socket_buffer: int = 8 << 20
+    unit_bytes: int = 0
+    records: bool = True
 
 
 @dataclass(frozen=True)

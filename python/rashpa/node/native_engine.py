@@ -135,10 +135,8 @@ def _emulator_config(module: Any, order: telegram.Source, run: int, folders: Fol
     config = module.EmulatorConfig()
     config.dataset = _dataset_of(order, folders)
     config.dtps = [_source_dtp(module, dtp, run) for dtp in order.dtps]
-    config.link = order.link
+    config.link = link_options(module, order.link, order.roce, order.verbs)
     config.destination_link = order.peer_link
-    config.roce = roce_options(module, order.roce)
-    config.verbs = verbs_options(module, order.verbs)
     config.bind_address = order.bind_address
     config.frames = order.frames
     config.rate_hz = order.rate_hz
@@ -185,19 +183,22 @@ def _source_dtp(module: Any, dtp: telegram.SourceDtp, run: int) -> Any:
     return native_dtp
 
 
-def roce_options(module: Any, roce: telegram.Roce) -> Any:
-    """The native form of the link's options."""
+def link_options(module: Any, kind: str, roce: telegram.Roce, verbs: telegram.Verbs) -> Any:
+    """The native form of what a telegram says of the link that this end has."""
+    if kind == "pcie":
+        options = module.PcieOptions()
+        options.verify = verbs.verify
+        return options
+    if kind == "verbs":
+        options = module.VerbsOptions()
+        for name in ("transport", "pmtu", "packetisation", "window_bytes"):
+            setattr(options, name, getattr(roce, name))
+        for name in telegram.Verbs.__dataclass_fields__:
+            setattr(options, name, getattr(verbs, name))
+        return options
     options = module.RoceOptions()
     for name in telegram.Roce.__dataclass_fields__:
         setattr(options, name, getattr(roce, name))
-    return options
-
-
-def verbs_options(module: Any, verbs: telegram.Verbs) -> Any:
-    """The native form of what the link verbs has besides."""
-    options = module.VerbsOptions()
-    for name in telegram.Verbs.__dataclass_fields__:
-        setattr(options, name, getattr(verbs, name))
     return options
 
 
@@ -214,8 +215,7 @@ class NativeDestination:
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
         with _native_errors(module):
             config = receiver_config(module, order, run, folders)
-            config.roce = roce_options(module, order.roce)
-            config.verbs = verbs_options(module, order.verbs)
+            config.link = link_options(module, order.link, order.roce, order.verbs)
             self._engine = module.Receiver(config)
 
     def configured(self, node: str) -> Configured:

@@ -26,13 +26,12 @@ def receiver_config(module: Any, order: telegram.Destination, run: int, folders:
                 folders.check_write(Path(sink.prefix))
     calibration = _calibration_of(order, folders)
     config = module.ReceiverConfig()
-    proof = "{} ({})".format(*proof_of(order.link, order.verbs.verify))
+    proof = "{} ({})".format(*proof_of(order.link, order.verbs.verify, order.roce.records))
     config.buffers = [
         _buffer_config(module, buffer, kernels, sinks, calibration, proof)
         for buffer, (kernels, sinks) in zip(order.buffers, parts, strict=True)
     ]
     config.memory = order.memory
-    config.link = order.link
     config.source_link = order.peer_link
     config.bind_address = order.bind_address
     config.port = order.port

@@ -219,6 +219,19 @@ def test_each_side_is_told_its_own_link_and_that_of_the_other(tmp_path: Path) ->
     assert (source.link, source.peer_link, source.verbs.device) == ("roce", "verbs", "")
 
 
+def test_what_a_foreign_source_needs_reaches_the_receiver(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, HEAD + "[link]\nunit_bytes = 8\nrecords = false\n" + FULL)
+    order = destination_telegram(plan, plan.receivers[0])
+    assert order.destination is not None
+    assert (order.destination.roce.unit_bytes, order.destination.roce.records) == (8, False)
+    assert decode(encode(order)) == order
+    older = encode(order).replace(b' unit_bytes="8"', b"").replace(b' records="false"', b"")
+    told = decode(older)
+    assert isinstance(told, type(order))
+    assert told.destination is not None
+    assert (told.destination.roce.unit_bytes, told.destination.roce.records) == (0, True)
+
+
 def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, HEAD + '[link]\nkind = "pcie"\nverify = "off"\n' + FULL)
     destination = destination_telegram(plan, plan.receivers[0]).destination

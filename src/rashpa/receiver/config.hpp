@@ -7,8 +7,7 @@
 
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/region.hpp"
-#include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/verbs/options.hpp"
+#include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
 #include "rashpa/sink/sink.hpp"
@@ -62,14 +61,12 @@ struct BufferConfig {
 struct Config {
   std::vector<BufferConfig> buffers;
   memory::MemoryKind memory = memory::MemoryKind::huge;
-  std::string link = "roce";         ///< of this side: roce, verbs or pcie
-  std::string source_link = "roce";  ///< of the other side
-  link::roce::Options roce{};
-  link::verbs::Options verbs{};
+  link::LinkOptions link{};          ///< of this side
+  std::string source_link = "roce";  ///< of the other side: roce, verbs or pcie
   std::string bind_address = "127.0.0.1";
   std::uint16_t port = 4791;  ///< 0: any free one
   std::uint32_t link_threads = 1;
-  link::roce::Flow flow = link::roce::Flow::credits;
+  link::Flow flow = link::Flow::credits;
   std::uint32_t run = 0;
   scheduler::Poll poll = scheduler::Poll::event;
   int first_processor = -1;  ///< link threads, then scheduler, then units; −1: nothing is pinned

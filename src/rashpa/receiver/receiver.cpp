@@ -106,33 +106,29 @@ Receiver::~Receiver() { stop(); }
 
 void Receiver::make_link() {
   if (config_.link_threads == 0) throw ConfigError("receiver: the link needs at least one thread");
-  std::vector<link::DestinationDtp> dtps;
+  std::vector<link::ReceiverDtp> dtps;
   for (const BufferConfig& buffer : config_.buffers) {
     for (const DtpConfig& dtp : buffer.dtps) {
-      link::DestinationDtp destination{};
+      link::ReceiverDtp destination{};
       destination.id = dtp.id;
       destination.images = buffer.images;
       destination.slice = buffer.slice;
       destination.placement = layout_.dtps[dtps.size()];
       destination.run = config_.run;
-      destination.granularity = link::roce::line_map_unit(destination.placement, config_.roce);
       dtps.push_back(destination);
       queues_.add(2 * static_cast<std::size_t>(buffer.slots));
     }
   }
-  const bool spin = config_.poll == scheduler::Poll::spin;
-  const link::DestinationOptions options{.end = {.kind = link::kind_of(config_.link),
-                                                 .peer = link::kind_of(config_.source_link),
-                                                 .address = config_.bind_address,
-                                                 .roce = config_.roce,
-                                                 .verbs = config_.verbs,
-                                                 .flow = config_.flow,
-                                                 .poll = spin ? link::roce::Poll::spin : link::roce::Poll::event},
-                                         .port = config_.port,
-                                         .threads = config_.link_threads,
-                                         .first_processor = config_.first_processor,
-                                         .region_file = memory_.shared_file()};
-  link_ = link::make_destination(options, memory_.bytes(), dtps, queues_, bell_);
+  const link::ReceiverOptions options{.end = {.link = config_.link,
+                                              .peer = link::kind_of(config_.source_link),
+                                              .address = config_.bind_address,
+                                              .flow = config_.flow,
+                                              .poll = config_.poll},
+                                      .port = config_.port,
+                                      .threads = config_.link_threads,
+                                      .first_processor = config_.first_processor,
+                                      .region_file = memory_.shared_file()};
+  link_ = link::make_receiver(options, memory_.bytes(), dtps, queues_, bell_);
   placements_ = layout_.dtps;
   for (Placement& placement : placements_) {
     placement.pixels_offset += link_->base();
@@ -140,9 +136,9 @@ void Receiver::make_link() {
   }
 }
 
-std::vector<link::roce::Endpoint> Receiver::endpoints() const { return link_->endpoints(); }
+std::vector<link::Endpoint> Receiver::endpoints() const { return link_->endpoints(); }
 
-void Receiver::arm(const std::vector<link::roce::Endpoint>& sources) {
+void Receiver::arm(const std::vector<link::Endpoint>& sources) {
   if (state_ != State::configured) throw StateError("receiver: arm is for a configured receiver; reset it first");
   if (sources.size() != layout_.dtps.size()) {
     throw ConfigError(fmt::format("receiver: {} sources for {} DTPs", sources.size(), layout_.dtps.size()));
@@ -221,7 +217,7 @@ Status Receiver::status() const {
     buffer.errors = line->writer->errors();
     buffer.first_errored = line->writer->first_errored();
     buffer.to_write = line->writer->to_write();
-    status.link.overwritten_images += line->lane->overwritten();
+    status.link.add("overwritten_images", line->lane->overwritten());
     for (std::size_t d = 0; d < line->lane->config().dtps.size(); ++d) {
       const scheduler::LaneDtp& dtp = line->lane->config().dtps[d];
       buffer.dtps.push_back({.id = dtp.id,

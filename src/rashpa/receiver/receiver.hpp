@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "rashpa/core/books.hpp"
-#include "rashpa/link/factory.hpp"
-#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/factory/factory.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/receiver/config.hpp"
 #include "rashpa/receiver/memory_layout.hpp"
@@ -48,7 +47,7 @@ struct BufferStatus {
 struct Status {
   State state = State::configured;
   std::vector<BufferStatus> buffers;
-  link::ReceiverStats link{};
+  link::Counts link{};
   std::string memory;            ///< what the machine gave
   std::string registration;      ///< how it was made usable by an RNIC, in words; empty where that is not needed
   double elapsed_s = 0;          ///< first packet → last decision
@@ -66,11 +65,11 @@ class Receiver {
   Receiver& operator=(const Receiver&) = delete;
 
   /// One per DTP: buffers in order, DTPs in order.
-  [[nodiscard]] std::vector<link::roce::Endpoint> endpoints() const;
+  [[nodiscard]] std::vector<link::Endpoint> endpoints() const;
   /// What sources must be told: offsets as the link's device counts them.
   [[nodiscard]] const std::vector<Placement>& placements() const noexcept { return placements_; }
   /// Who the DTPs come from, in the same order. Throws ConfigError when the number differs.
-  void arm(const std::vector<link::roce::Endpoint>& sources);
+  void arm(const std::vector<link::Endpoint>& sources);
   void start();
   /// Nothing more will be sent: open images are closed when their deadline has passed.
   void finish();
@@ -99,7 +98,7 @@ class Receiver {
   memory::Buffer memory_;
   Doorbell bell_;
   link::ArrivalQueues queues_;
-  std::unique_ptr<link::DestinationLink> link_;
+  std::unique_ptr<link::Receiver> link_;
   std::vector<Placement> placements_;
   std::vector<std::unique_ptr<Line>> lines_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;

@@ -9,7 +9,7 @@
 
 namespace rashpa::scheduler {
 
-Lane::Lane(LaneConfig config, unit::Unit& unit, link::ReceiverLink& link)
+Lane::Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link)
     : config_(std::move(config)), unit_(unit), link_(link), dtps_(config_.dtps.size()), completeness_(config_.images) {
   if (config_.stack == 0 || config_.slots % config_.stack != 0 || config_.slots < 2 * config_.stack) {
     throw ConfigError(fmt::format(

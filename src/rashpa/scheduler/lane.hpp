@@ -59,7 +59,7 @@ struct FirstIncomplete {
 class Lane final : public SlotGuard {
  public:
   /// `unit` and `link` outlive this object. Takes all memory. Throws ConfigError when slots and stack do not fit.
-  Lane(LaneConfig config, unit::Unit& unit, link::ReceiverLink& link);
+  Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link);
 
   /// False while the image's stack is still owned by unit or sink: keep the arrival and come again.
   [[nodiscard]] bool can_take(const link::Arrival& arrival) const noexcept;
@@ -124,7 +124,7 @@ class Lane final : public SlotGuard {
 
   LaneConfig config_;
   unit::Unit& unit_;
-  link::ReceiverLink& link_;
+  link::Receiver& link_;
   std::vector<Stack> stacks_;
   std::vector<ImageState> states_;
   std::vector<LostRun> lost_;
