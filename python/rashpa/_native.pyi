@@ -296,6 +296,13 @@ class NxmxCalibration:
     sha256: str
     def __init__(self) -> None: ...
 
+class NxmxKernel:
+    """A step of the pipeline, as it was used."""
+
+    name: str
+    parameters: list[tuple[str, str]]  # name, value as JSON
+    def __init__(self) -> None: ...
+
 class NxmxMetadata:
     """What a file says of the experiment; see src/rashpa/sink/nxmx_metadata.hpp for what an empty member means."""
 
@@ -329,6 +336,14 @@ class NxmxMetadata:
     modules: list[NxmxModule]
     dtps: list[NxmxDtp]
     calibration: list[NxmxCalibration]
+    run_number: int
+    run_name: str
+    run_file: str
+    run_file_sha256: str
+    pixel_units: str
+    bright_counted: bool
+    masked_counted: bool
+    kernels: list[NxmxKernel]
     def __init__(self) -> None: ...
 
 class Hdf5Sink:
@@ -364,6 +379,19 @@ class MemorySink:
 
     def __init__(self, capacity: int) -> None: ...
 
+class SinkConfig:
+    """A sink of a buffer, and how it is fed. "wait": stacks wait in their slots; "drop": `queue` stacks wait in memory of the sink's own."""
+
+    def __init__(self, options: Hdf5Sink | NullSink | MemorySink, on_full: str = "wait", queue: int = 4) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def on_full(self) -> str: ...
+    @property
+    def queue(self) -> int: ...
+
+def sink_names() -> list[str]: ...
+
 class BufferConfig:
     name: str
     width: int
@@ -378,7 +406,7 @@ class BufferConfig:
     keep_darks: bool
     dtps: list[DestinationDtp]
     kernels: list[Jungfrau | BraggCount | Csr]
-    sinks: list[Hdf5Sink | NullSink | MemorySink]
+    sinks: list[SinkConfig]  # at least one
     threads: int
     unit: str  # "cpu" | "cuda"
     trigger: str  # "auto" | "launch" | "graph" | "stream" | "persistent"
@@ -431,13 +459,29 @@ class DtpDestinationStatus:
     lines_missing: int
     losses: dict[str, int]  # lines, event, deadline, overrun, corrupt -> images
 
+class SinkStatus:
+    """accepted = written + dropped + errored + waiting."""
+
+    name: str
+    on_full: str
+    accepted: int
+    written: int
+    dropped: int
+    errored: int
+    waiting: int
+    bytes_written: int
+    bytes_stored: int
+    error: str
+    first: tuple[int, int, str, str] | None  # index, frame number, reason, text
+
 class BufferStatus:
     name: str
     books: Books
     vetoes: dict[str, int]  # reason -> images
-    errors: dict[str, int]  # unit, overwritten, storage -> images
+    errors: dict[str, int]  # unit, overwritten, storage, dropped -> images
     first_errored: tuple[int, int, str, str] | None  # index, frame number, reason, text
-    to_write: int  # images that wait for the sinks, or are with them
+    to_write: int  # images whose slots a sink holds, or the unit
+    sinks: list[SinkStatus]
     dtps: list[DtpDestinationStatus]
     latency: dict[str, Latency]  # ready (last packet -> stack ready), decision, written
     sink_error: str

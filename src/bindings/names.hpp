@@ -58,6 +58,8 @@ inline constexpr Names<link::Transport, 3> kTransports{
     "transport", {{{link::Transport::uc, "uc"}, {link::Transport::rc, "rc"}, {link::Transport::ud, "ud"}}}};
 inline constexpr Names<sink::Existing, 2> kExisting{
     "existing", {{{sink::Existing::refuse, "refuse"}, {sink::Existing::replace, "replace"}}}};
+inline constexpr Names<receiver::OnFull, 2> kSinkOnFull{
+    "on_full of a sink", {{{receiver::OnFull::wait, "wait"}, {receiver::OnFull::drop, "drop"}}}};
 inline constexpr Names<link::Verify, 3> kVerifies{
     "verify", {{{link::Verify::all, "all"}, {link::Verify::sampled, "sampled"}, {link::Verify::off, "off"}}}};
 inline constexpr Names<transfer::OnFull, 2> kOnFull{

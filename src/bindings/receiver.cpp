@@ -14,7 +14,6 @@
 
 #include "bindings.hpp"
 #include "names.hpp"
-#include "sink.hpp"
 #include "tables.hpp"
 
 namespace rashpa::bindings {
@@ -27,10 +26,8 @@ using receiver::Receiver;
 
 namespace {
 
-/// A BufferConfig whose sinks are still descriptions.
 struct BufferSpec {
   receiver::BufferConfig config;
-  std::vector<SinkSpec> sinks;
 };
 
 struct ReceiverSpec {
@@ -39,11 +36,7 @@ struct ReceiverSpec {
 
   [[nodiscard]] Config build() const {
     Config built = config;
-    for (const BufferSpec& spec : buffers) {
-      receiver::BufferConfig buffer = spec.config;
-      for (const SinkSpec& sink : spec.sinks) buffer.sinks.push_back(factory_of(sink));
-      built.buffers.push_back(std::move(buffer));
-    }
+    for (const BufferSpec& spec : buffers) built.buffers.push_back(spec.config);
     return built;
   }
 };
@@ -90,10 +83,10 @@ nb::dict errors_of(const receiver::BufferStatus& status) {
 }
 
 // Index, frame number, reason and text; None when no image is errored.
-std::optional<std::tuple<std::uint64_t, std::uint64_t, std::string, std::string>> first_errored_of(
-    const receiver::BufferStatus& status) {
-  if (!status.first_errored) return std::nullopt;
-  const receiver::FirstErrored& first = *status.first_errored;
+std::optional<std::tuple<std::uint64_t, std::uint64_t, std::string, std::string>> first_of(
+    const std::optional<receiver::FirstErrored>& known) {
+  if (!known) return std::nullopt;
+  const receiver::FirstErrored& first = *known;
   return std::tuple(first.index, first.frame_number, std::string(name_of(first.reason)), first.text);
 }
 
@@ -184,7 +177,9 @@ void bind_config(nb::module_& m) {
           [](BufferSpec& s, std::vector<unit::KernelConfig> kernels) {
             s.config.pipeline.kernels = std::move(kernels);
           })
-      .def_rw("sinks", &BufferSpec::sinks);
+      .def_prop_rw(
+          "sinks", [](const BufferSpec& s) { return s.config.sinks; },
+          [](BufferSpec& s, std::vector<receiver::SinkConfig> sinks) { s.config.sinks = std::move(sinks); });
 
   nb::class_<ReceiverSpec>(m, "ReceiverConfig")
       .def(nb::init<>())
@@ -236,20 +231,33 @@ void bind_status(nb::module_& m) {
       .def_prop_ro("missing", [](const receiver::DtpStatus& s) { return s.counts.missing; })
       .def_prop_ro("lines_missing", [](const receiver::DtpStatus& s) { return s.counts.lines_missing; })
       .def_prop_ro("losses", &losses_of);
+  nb::class_<receiver::SinkStatus>(m, "SinkStatus")
+      .def_ro("name", &receiver::SinkStatus::name)
+      .def_prop_ro("on_full", [](const receiver::SinkStatus& s) { return kSinkOnFull.name(s.on_full); })
+      .def_ro("accepted", &receiver::SinkStatus::accepted)
+      .def_ro("written", &receiver::SinkStatus::written)
+      .def_ro("dropped", &receiver::SinkStatus::dropped)
+      .def_ro("errored", &receiver::SinkStatus::errored)
+      .def_ro("waiting", &receiver::SinkStatus::waiting)
+      .def_ro("bytes_written", &receiver::SinkStatus::bytes_written)
+      .def_ro("bytes_stored", &receiver::SinkStatus::bytes_stored)
+      .def_ro("error", &receiver::SinkStatus::error)
+      .def_prop_ro("first", [](const receiver::SinkStatus& s) { return first_of(s.first); });
   // Latencies point into the receiver: a status keeps it alive (keep_alive below).
   nb::class_<receiver::BufferStatus>(m, "BufferStatus")
       .def_ro("name", &receiver::BufferStatus::name)
       .def_ro("books", &receiver::BufferStatus::books)
       .def_prop_ro("vetoes", &vetoes_of)
       .def_prop_ro("errors", &errors_of)
-      .def_prop_ro("first_errored", &first_errored_of)
+      .def_prop_ro("first_errored", [](const receiver::BufferStatus& s) { return first_of(s.first_errored); })
+      .def_ro("sinks", &receiver::BufferStatus::sinks)
       .def_ro("to_write", &receiver::BufferStatus::to_write)
       .def_ro("dtps", &receiver::BufferStatus::dtps)
       .def_prop_ro("latency", &latencies_of)
       .def_ro("sink_error", &receiver::BufferStatus::sink_error)
       .def_ro("unit", &receiver::BufferStatus::unit)
       .def_ro("unit_error", &receiver::BufferStatus::unit_error)
-      .def_ro("bytes_written", &receiver::BufferStatus::bytes_in)
+      .def_ro("bytes_written", &receiver::BufferStatus::bytes_written)
       .def_ro("bytes_stored", &receiver::BufferStatus::bytes_stored);
   nb::class_<receiver::Status>(m, "ReceiverStatus")
       .def_prop_ro("state", [](const receiver::Status& s) { return kReceiverStates.name(s.state); })

@@ -13,20 +13,22 @@ namespace {
 class SlowSink final : public sink::Sink {
  public:
   explicit SlowSink(const std::atomic<bool>& go_on) : go_on_(&go_on) {}
-  void put(Stack& stack) override {
+  sink::Put put(const Stack& stack, std::span<ErrorReason> results) override {
     go_on_->wait(false);
-    for (StackImage& image : stack.view()) {
-      if (image.decision != Decision::accepted) continue;
-      if (stack.intact(image)) {
+    const auto images = stack.view();
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      if (images[i].decision != Decision::accepted) continue;
+      if (stack.intact(images[i])) {
         ++images_;
       } else {
-        image.fail(ErrorReason::overwritten);
+        results[i] = ErrorReason::overwritten;
       }
     }
+    return sink::Put::done;
   }
   void close(const Books&) override {}
   [[nodiscard]] sink::SinkStats stats() const noexcept override {
-    return {.images_written = images_, .bytes_in = 0, .bytes_written = 0};
+    return {.images_written = images_, .bytes_written = 0, .bytes_stored = 0};
   }
   [[nodiscard]] std::string error() const override { return {}; }
 

@@ -48,6 +48,8 @@ def html_of(report: dict[str, Any], outcome: Outcome) -> str:
         f"</head><body><h1>Run {name}</h1>{verdict}",
         "<h2>The books</h2>",
         _books_table(report),
+        "<h2>Sinks</h2><p>Of each sink: images that it was to keep, and what became of them.</p>",
+        _sinks_table(report),
         "<h2>Latency</h2><p>Of each stage, in microseconds: last packet of a stack → ready → decision → written.</p>",
         _latency_table(report),
         "<h2>Rates</h2>",
@@ -112,6 +114,16 @@ def _books_table(report: dict[str, Any]) -> str:
         rows.append(("all", receiver["name"], *(receiver["books"][name] for name in names)))
     rows.append(("all", "all", *report["books"].values()))
     return _table(("buffer", "receiver", *names), rows)
+
+
+def _sinks_table(report: dict[str, Any]) -> str:
+    names = ("accepted", "written", "dropped", "errored", "waiting", "bytes_written", "bytes_stored")
+    rows = [
+        (buffer["name"], sink["name"], sink["keeps"], sink["on_full"], *(sink[name] for name in names), sink["error"])
+        for buffer in report["buffers"]
+        for sink in buffer.get("sinks", ())  # reports of before have none
+    ]
+    return _table(("buffer", "sink", "keeps", "on full", *(name.replace("_", " ") for name in names), "error"), rows)
 
 
 def _receivers_part(report: dict[str, Any]) -> Iterable[str]:
@@ -223,6 +235,9 @@ def bright_pixels(master: Path) -> NDArray[np.uint32] | None:
     try:
         with h5py.File(master, "r") as file:
             table = file.get("/entry/rashpa/bright_pixels")
-            return None if table is None else np.asarray(table[()], np.uint32)
+            if table is None:
+                return None
+            counts = np.asarray(table[()], np.uint32)
+            return np.where(counts == np.uint32(table.attrs.get("not_counted", 0)), np.uint32(0), counts)
     except (LookupError, OSError, RuntimeError, TypeError, ValueError):  # as h5py says that a file contradicts itself
         return None

@@ -193,23 +193,35 @@ class Csr(Section):
 Kernel = Annotated[Jungfrau | BraggCount | Csr, Field(discriminator="name")]
 
 
-class Hdf5Sink(Section):
-    """NXmx files <output>/<run name>_<buffer>_master.h5 and _data_*.h5."""
+class _Sink(Section):
+    """What all sinks have in common."""
+
+    kind: str
+    on_full: Literal["wait", "drop"] = Field(
+        default="wait",
+        description="when the sink is behind: wait holds the slots; drop gives it copies in memory of its own, and what finds no room there it "
+        "does not get",
+    )
+    queue: int = Field(default=4, ge=1, le=1024, description="drop: stacks in memory of its own")
+
+
+class Hdf5Sink(_Sink):
+    """Files <output>/<run name>_<buffer>_master.h5 and _data_*.h5: NXmx, or lists of pixels."""
 
     kind: Literal["hdf5"]
     images_per_file: int = Field(default=1000, ge=1, le=2**32 - 1)
     threads: int = Field(default=1, ge=1, le=64)
 
 
-class MemorySink(Section):
+class MemorySink(_Sink):
     """Keeps accepted images in memory."""
 
     kind: Literal["memory"]
     capacity: int = Field(default=16, ge=1, le=2**20)
 
 
-class NullSink(Section):
-    """Counts and forgets."""
+class NullSink(_Sink):
+    """Counts and stores nothing."""
 
     kind: Literal["null"]
 
@@ -253,7 +265,11 @@ class Buffer(Section):
     )
     device: int = Field(default=0, ge=0, le=255, description="cuda: number of the device")
     kernel: list[Kernel] = []
-    sink: list[Sink] = Field(default=[NullSink(kind="null")], min_length=1)
+    sink: list[Sink] = Field(
+        min_length=1,
+        max_length=6,
+        description='where accepted images go, at least one; [[buffer.sink]] with kind = "null" counts them and stores nothing',
+    )
 
 
 class DeadModule(Section):

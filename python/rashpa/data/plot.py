@@ -33,7 +33,7 @@ def brightest_image(run: Run) -> int:
     """Place of the stored image with the most bright pixels."""
     stored = run.tables.stored_index
     bright = np.zeros(len(run), dtype=np.int64)
-    bright[stored[stored >= 0]] = run.tables.bright_pixels[stored >= 0]
+    bright[stored[stored >= 0]] = run.tables.counted("bright_pixels")[stored >= 0].clip(min=0)
     return int(bright.argmax())
 
 
@@ -81,15 +81,16 @@ def draw_hits(run: Run, path: Path) -> None:
     axes = figure.add_subplot()
     decided = tables.decision != DECISIONS.index("none")
     outcomes = _outcomes(run)
+    bright = tables.counted("bright_pixels").clip(min=0)  # what was not counted lies on the line of 0
     for outcome, colour in _OUTCOMES.items():
         here = decided & (outcomes == outcome)
         if here.any():
             label = f"{outcome} ({int(here.sum())})"
-            axes.plot(tables.frame_number[here], tables.bright_pixels[here], ".", ms=5, color=colour, label=label)
+            axes.plot(tables.frame_number[here], bright[here], ".", ms=5, color=colour, label=label)
     partial = decided & (tables.completeness == COMPLETENESS.index("partial"))
     if partial.any():
         style: dict[str, Any] = {"ms": 9, "mfc": "none", "mec": "#e69f00", "label": f"partial ({int(partial.sum())})"}
-        axes.plot(tables.frame_number[partial], tables.bright_pixels[partial], "o", **style)
+        axes.plot(tables.frame_number[partial], bright[partial], "o", **style)
     missing = tables.completeness == COMPLETENESS.index("missing")
     if missing.any():
         ticks = np.zeros(int(missing.sum()))

@@ -312,7 +312,14 @@ def _buffer_status(buffer: Any) -> telegram.BufferStatus:
         dtps,
         buffer.to_write,
         telegram.FirstErrored(*buffer.first_errored) if buffer.first_errored else None,
+        tuple(_sink_status(sink) for sink in buffer.sinks),
     )
+
+
+def _sink_status(sink: Any) -> telegram.SinkStatus:
+    names = (name for name in telegram.SinkStatus.__dataclass_fields__ if name != "first")
+    first = telegram.FirstErrored(*sink.first) if sink.first else None
+    return telegram.SinkStatus(**{name: getattr(sink, name) for name in names}, first=first)
 
 
 class NativeFactory:
@@ -335,7 +342,7 @@ class NativeFactory:
             max_dtps=_MAX_DTPS,
             pixels=_PIXELS,
             kernels=("jungfrau", "bragg_count", "csr") if receives else (),
-            sinks=("hdf5", "memory", "null") if receives else (),
+            sinks=tuple(self._module.sink_names()) if receives else (),
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
             links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs", "pcie")),
             units=self._units() if receives else (),

@@ -1,6 +1,8 @@
 """The native configuration of a receiver from its Configure telegram: buffers, pipelines with their calibration, sinks with their metadata."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from rashpa.node.dataset_parts import kernel_of, sink_of, spec_of
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.output_files import prepare_output
+from rashpa.node.provenance import calibration_facts, pixel_units
 
 
 def receiver_config(module: Any, order: telegram.Destination, run: int, folders: Folders) -> Any:
@@ -24,11 +27,11 @@ def receiver_config(module: Any, order: telegram.Destination, run: int, folders:
         for sink in sinks:
             if isinstance(sink, Hdf5Order):
                 folders.check_write(Path(sink.prefix))
-    calibration = _calibration_of(order, folders)
+    calibration, facts = _calibration_of(order, folders)
     config = module.ReceiverConfig()
     proof = "{} ({})".format(*proof_of(order.link, order.verbs.verify, order.roce.records))
     config.buffers = [
-        _buffer_config(module, buffer, kernels, sinks, calibration, proof)
+        _buffer_config(module, buffer, kernels, sinks, calibration, _Origin(proof, facts))
         for buffer, (kernels, sinks) in zip(order.buffers, parts, strict=True)
     ]
     config.memory = order.memory
@@ -43,10 +46,18 @@ def receiver_config(module: Any, order: telegram.Destination, run: int, folders:
     return config
 
 
-def _calibration_of(order: telegram.Destination, folders: Folders) -> list[Maps]:
-    """The maps of all modules; none when no kernel wants them."""
+@dataclass(frozen=True)
+class _Origin:
+    """What a file says of where its pixels come from; `calibration`: kind, file, SHA-256 of each map."""
+
+    proof: str
+    calibration: Sequence[tuple[str, str, str]]
+
+
+def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list[Maps], list[tuple[str, str, str]]]:
+    """The maps of all modules, and where they come from; none when no kernel wants them."""
     if not any(kernel.name == "jungfrau" for buffer in order.buffers for kernel in buffer.kernels):
-        return []
+        return [], []
     from rashpa.data.datasets import calibration_from_spec
 
     spec = spec_of(order.dataset)
@@ -58,7 +69,8 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> list[Maps]
             f"kernel jungfrau needs pedestal and gain, and dataset {order.dataset.kind} has none; name them in [dataset.calibration] "
             "or leave the kernel out",
         )
-    return [Maps(maps.pedestal, maps.gain, maps.mask) for maps in found]
+    used = [Maps(maps.pedestal, maps.gain, maps.mask) for maps in found]
+    return used, calibration_facts(spec.resolved(Path.cwd()), used)
 
 
 def _buffer_config(
@@ -67,7 +79,7 @@ def _buffer_config(
     kernels: Sequence[toml.Kernel],
     sinks: Sequence[Hdf5Order | toml.MemorySink | toml.NullSink],
     calibration: list[Maps],
-    proof: str,
+    origin: _Origin,
 ) -> Any:
     maps = maps_of_buffer(buffer, calibration) if any(kernel.name == "jungfrau" for kernel in kernels) else None
     config = module.BufferConfig()
@@ -93,7 +105,7 @@ def _buffer_config(
         module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
     config.kernels = [_kernel(module, kernel, maps) for kernel in kernels]
-    config.sinks = [_sink(module, sink, buffer, maps, proof) for sink in sinks]
+    config.sinks = [_sink(module, sink, buffer, kernels, maps, origin) for sink in sinks]
     return config
 
 
@@ -111,15 +123,28 @@ def _sink(
     module: Any,
     sink: Hdf5Order | toml.MemorySink | toml.NullSink,
     buffer: telegram.Buffer,
+    kernels: Sequence[toml.Kernel],
     maps: Maps | None,
-    proof: str,
+    origin: _Origin,
+) -> Any:
+    return module.SinkConfig(_sink_options(module, sink, buffer, kernels, maps, origin), sink.on_full, sink.queue)
+
+
+def _sink_options(
+    module: Any,
+    sink: Hdf5Order | toml.MemorySink | toml.NullSink,
+    buffer: telegram.Buffer,
+    kernels: Sequence[toml.Kernel],
+    maps: Maps | None,
+    origin: _Origin,
 ) -> Any:
     if isinstance(sink, toml.NullSink):
         return module.NullSink()
     if isinstance(sink, toml.MemorySink):
         return module.MemorySink(sink.capacity)
     prefix = Path(sink.prefix)
-    metadata = _metadata(module, sink.metadata.model_dump(), buffer, maps, proof)
+    metadata = _metadata(module, sink.metadata.model_dump(), buffer, maps, origin.proof)
+    _add_origin(module, metadata, kernels, origin)
     prepare_output(prefix, sink.existing)
     return module.Hdf5Sink(str(prefix), metadata, sink.images_per_file, sink.threads, sink.existing)
 
@@ -133,6 +158,27 @@ def _metadata(module: Any, values: dict[str, Any], buffer: telegram.Buffer, maps
     metadata.proof = proof
     metadata.pixel_mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
     return metadata
+
+
+def _add_origin(module: Any, metadata: Any, kernels: Sequence[toml.Kernel], origin: _Origin) -> None:
+    names = {kernel.name for kernel in kernels}
+    metadata.bright_counted = "bragg_count" in names
+    metadata.masked_counted = "jungfrau" in names
+    metadata.pixel_units = pixel_units(kernels)
+    steps = []
+    for kernel in kernels:
+        step = module.NxmxKernel()
+        step.name = kernel.name
+        values = kernel.model_dump(mode="json")
+        step.parameters = [(name, json.dumps(value)) for name, value in values.items() if name != "name"]
+        steps.append(step)
+    metadata.kernels = steps
+    maps = []
+    for kind, file, sha256 in origin.calibration if "jungfrau" in names else ():
+        one = module.NxmxCalibration()
+        one.kind, one.file, one.sha256 = kind, file, sha256
+        maps.append(one)
+    metadata.calibration = maps
 
 
 def _filled(part: Any, values: dict[str, Any]) -> Any:

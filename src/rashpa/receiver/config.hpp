@@ -3,6 +3,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "rashpa/core/pixel_type.hpp"
@@ -10,7 +12,7 @@
 #include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
-#include "rashpa/sink/sink.hpp"
+#include "rashpa/sink/factory.hpp"
 #include "rashpa/unit/factory.hpp"
 
 namespace rashpa::receiver {
@@ -25,21 +27,40 @@ struct DtpConfig {
   std::uint32_t height = 0;
 };
 
-/// What comes out of a buffer's pipeline; what a sink must know at construction.
-struct Output {
-  std::string buffer;
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
-  PixelType pixel = PixelType::u16;
-  bool sparse = false;  ///< the pipeline makes CSR
-  std::uint32_t stack = 0;
-  std::uint64_t images = 0;  ///< expected
-  Slice slice{};
-};
+using sink::Output;
 
 /// Makes a sink; called once in the receiver's constructor, so that a file that cannot be written is known before the
 /// run.
 using SinkFactory = std::function<std::unique_ptr<sink::Sink>(const Output&)>;
+
+/// What becomes of a stack for a sink that is behind.
+enum class OnFull : std::uint8_t {
+  wait,  ///< it waits in its slots: in the end the source waits, or finds no free slot
+  drop,  ///< the sink has copies in memory of its own; what finds no room there, this sink does not get
+};
+
+/// One sink of a buffer, and how it is fed.
+struct SinkConfig {
+  SinkConfig() = default;
+  /// A sink of the factory, under its name there.
+  explicit SinkConfig(const sink::Options& options, OnFull full = OnFull::wait, std::uint32_t stacks = 4)
+      : make([options](const Output& output) { return sink::make_sink(options, output); }),
+        name(sink::name_of(options)),
+        on_full(full),
+        queue(stacks) {}
+  template <typename Make>
+  requires std::is_invocable_r_v < std::unique_ptr<sink::Sink>, Make,
+  const Output& > SinkConfig(Make maker)
+      : make(std::move(maker)) {}  // NOLINT(google-explicit-constructor): a sink that is waited for
+
+  SinkFactory make;
+  std::string name = "sink";  ///< in status, messages and reports; made unique in its buffer
+  OnFull on_full = OnFull::wait;
+  std::uint32_t queue = 4;  ///< drop: stacks that the sink's own memory holds, at least 1
+  /// drop: at the end of the run a put() that does not come back is waited for so long, settle() and close() ten times
+  /// as long; then the sink is left behind, and what it had not stored is lost.
+  std::int64_t patience_ns = 30'000'000'000;
+};
 
 /// One RASHPA buffer with all that hangs on it.
 struct BufferConfig {
@@ -54,8 +75,8 @@ struct BufferConfig {
   std::int64_t deadline_ns = 0;
   std::vector<DtpConfig> dtps;
   unit::Pipeline pipeline;
-  std::vector<SinkFactory> sinks;
-  unit::Choice unit{};  ///< the receiver places its threads
+  std::vector<SinkConfig> sinks;  ///< at least one
+  unit::Choice unit{};            ///< the receiver places its threads
 };
 
 struct Config {

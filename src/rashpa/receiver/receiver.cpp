@@ -30,20 +30,24 @@ std::string_view words_of(link::Loss loss) noexcept {
   }
 }
 
-bool makes_csr(const unit::Pipeline& pipeline) noexcept {
-  return std::any_of(pipeline.kernels.begin(), pipeline.kernels.end(), [](const unit::KernelConfig& kernel) {
-    return std::holds_alternative<kernel::csr::Config>(kernel);
-  });
+/// Room for the list of an image of `pixels` pixels; 0 when the pipeline makes no lists.
+std::uint32_t list_capacity(const unit::Pipeline& pipeline, std::size_t pixels) noexcept {
+  for (const unit::KernelConfig& kernel : pipeline.kernels) {
+    if (const auto* csr = std::get_if<kernel::csr::Config>(&kernel)) {
+      return static_cast<std::uint32_t>(kernel::csr::capacity_of(*csr, pixels));
+    }
+  }
+  return 0;
 }
 
 }  // namespace
 
-/// Destroyed back to front: the writer's thread ends before the unit and the lane that it uses.
+/// Destroyed back to front: the distributor's thread ends before the unit and the lane that it uses.
 struct Receiver::Line {
   Doorbell done_bell;
   std::unique_ptr<unit::Unit> unit;
   std::unique_ptr<scheduler::Lane> lane;
-  std::unique_ptr<Writer> writer;
+  std::unique_ptr<Distributor> distributor;
 };
 
 Receiver::Receiver(Config config)
@@ -86,15 +90,17 @@ Receiver::Receiver(Config config)
       ++position;
     }
     line->lane = std::make_unique<scheduler::Lane>(std::move(lane), *line->unit, *link_);
+    const std::uint32_t lists = list_capacity(buffer.pipeline, std::size_t{buffer.width} * buffer.height);
     const Output output{.buffer = buffer.name,
                         .width = buffer.width,
                         .height = buffer.height,
                         .pixel = line->unit->output(),
-                        .sparse = makes_csr(buffer.pipeline),
+                        .sparse = lists > 0,
+                        .list_capacity = lists,
                         .stack = buffer.stack,
                         .images = buffer.images,
                         .slice = buffer.slice};
-    line->writer = std::make_unique<Writer>(buffer, output, *line->lane, *line->unit, line->done_bell, bell_);
+    line->distributor = std::make_unique<Distributor>(buffer, output, *line->lane, *line->unit, line->done_bell, bell_);
     lanes.push_back(line->lane.get());
     lines_.push_back(std::move(line));
   }
@@ -149,8 +155,8 @@ void Receiver::arm(const std::vector<link::Endpoint>& sources) {
 
 void Receiver::start() {
   if (state_ != State::armed) throw StateError("receiver: start is for an armed receiver");
-  for (auto& line : lines_) line->writer->begin();
-  for (std::size_t b = 0; b < lines_.size(); ++b) lines_[b]->writer->start(-1);
+  for (auto& line : lines_) line->distributor->begin();
+  for (std::size_t b = 0; b < lines_.size(); ++b) lines_[b]->distributor->start(-1);
   scheduler_->start();
   link_->start();
   state_ = State::running;
@@ -165,7 +171,7 @@ void Receiver::stop() noexcept {
   link_->stop();
   scheduler_->stop();
   if (before == State::running) {
-    for (auto& line : lines_) line->writer->join();
+    for (auto& line : lines_) line->distributor->join();
   }
   for (auto& line : lines_) line->unit->stop();
   state_ = State::stopped;
@@ -174,7 +180,8 @@ void Receiver::stop() noexcept {
 bool Receiver::wait(double timeout_s) const {
   const std::int64_t until = now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
   for (;;) {
-    const bool done = std::all_of(lines_.begin(), lines_.end(), [](const auto& line) { return line->writer->done(); });
+    const bool done =
+        std::all_of(lines_.begin(), lines_.end(), [](const auto& line) { return line->distributor->done(); });
     if (done || now_ns() >= until) return done;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -212,11 +219,11 @@ Status Receiver::status() const {
   for (const auto& line : lines_) {
     BufferStatus buffer;
     buffer.name = line->lane->config().name;
-    buffer.books = line->writer->books();
-    buffer.vetoes = line->writer->vetoes();
-    buffer.errors = line->writer->errors();
-    buffer.first_errored = line->writer->first_errored();
-    buffer.to_write = line->writer->to_write();
+    buffer.books = line->distributor->books();
+    buffer.vetoes = line->distributor->vetoes();
+    buffer.errors = line->distributor->errors();
+    buffer.first_errored = line->distributor->first_errored();
+    buffer.to_write = line->distributor->to_write();
     status.link.add("overwritten_images", line->lane->overwritten());
     for (std::size_t d = 0; d < line->lane->config().dtps.size(); ++d) {
       const scheduler::LaneDtp& dtp = line->lane->config().dtps[d];
@@ -226,19 +233,20 @@ Status Receiver::status() const {
                              .counts = line->lane->dtp_stats(d)});
     }
     buffer.ready = &line->lane->ready_latency();
-    buffer.decision = &line->writer->decision_latency();
-    buffer.written = &line->writer->written_latency();
-    buffer.sink_error = line->writer->error();
+    buffer.decision = &line->distributor->decision_latency();
+    buffer.written = &line->distributor->written_latency();
+    buffer.sink_error = line->distributor->error();
     buffer.unit = line->unit->how();
     buffer.unit_error = line->unit->error();
-    for (const auto& sink : line->writer->sinks()) {
-      buffer.bytes_in += sink->stats().bytes_in;
-      buffer.bytes_stored += sink->stats().bytes_written;
+    for (const auto& sink : line->distributor->sinks()) {
+      buffer.sinks.push_back(sink->status());
+      buffer.bytes_written += buffer.sinks.back().bytes_written;
+      buffer.bytes_stored += buffer.sinks.back().bytes_stored;
     }
     status.buffers.push_back(std::move(buffer));
     const std::int64_t packet = line->lane->first_packet_ns();
     if (packet != 0) first = first == 0 ? packet : std::min(first, packet);
-    last = std::max(last, line->writer->last_decided_ns());
+    last = std::max(last, line->distributor->last_decided_ns());
   }
   if (first != 0 && last > first) status.elapsed_s = static_cast<double>(last - first) * 1e-9;
   if (status.state == State::running && wait(0)) status.state = State::finished;
@@ -254,15 +262,15 @@ std::vector<Completeness> Receiver::completeness(std::size_t buffer) const {
 
 std::vector<Decision> Receiver::decisions(std::size_t buffer) const {
   const Line& one = line(buffer);
-  std::vector<Decision> all(one.writer->output().images);
-  for (std::uint64_t image = 0; image < all.size(); ++image) all[image] = one.writer->decision(image);
+  std::vector<Decision> all(one.distributor->output().images);
+  for (std::uint64_t image = 0; image < all.size(); ++image) all[image] = one.distributor->decision(image);
   return all;
 }
 
-std::optional<Preview> Receiver::preview(std::size_t buffer) const { return line(buffer).writer->preview(); }
+std::optional<Preview> Receiver::preview(std::size_t buffer) const { return line(buffer).distributor->preview(); }
 
-const Output& Receiver::output(std::size_t buffer) const { return line(buffer).writer->output(); }
+const Output& Receiver::output(std::size_t buffer) const { return line(buffer).distributor->output(); }
 
-const Writer& Receiver::writer(std::size_t buffer) const { return *line(buffer).writer; }
+const Distributor& Receiver::distributor(std::size_t buffer) const { return *line(buffer).distributor; }
 
 }  // namespace rashpa::receiver

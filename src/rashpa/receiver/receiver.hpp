@@ -11,8 +11,8 @@
 #include "rashpa/link/factory/factory.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/receiver/config.hpp"
+#include "rashpa/receiver/distributor.hpp"
 #include "rashpa/receiver/memory_layout.hpp"
-#include "rashpa/receiver/writer.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
 
 namespace rashpa::receiver {
@@ -32,16 +32,17 @@ struct BufferStatus {
   std::array<std::uint64_t, 5> vetoes{};              ///< by VetoReason
   std::array<std::uint64_t, kErrorReasons> errors{};  ///< by ErrorReason
   std::optional<FirstErrored> first_errored{};
-  std::uint64_t to_write = 0;  ///< images that wait for the sinks, or are with them
+  std::uint64_t to_write = 0;  ///< images whose slots a sink holds, or the unit
   std::vector<DtpStatus> dtps;
   const Histogram* ready = nullptr;     ///< last packet → stack ready
   const Histogram* decision = nullptr;  ///< stack ready → decided
-  const Histogram* written = nullptr;   ///< decided → taken by the sinks
-  std::string sink_error;
-  std::string unit;                ///< how it works, in words
-  std::string unit_error;          ///< what made it fail for good
-  std::uint64_t bytes_in = 0;      ///< of written images, before compression
-  std::uint64_t bytes_stored = 0;  ///< after it
+  const Histogram* written = nullptr;   ///< decided → slots given back
+  std::vector<SinkStatus> sinks;
+  std::string sink_error;           ///< the first one of any sink
+  std::string unit;                 ///< how it works, in words
+  std::string unit_error;           ///< what made it fail for good
+  std::uint64_t bytes_written = 0;  ///< over all sinks: of written images, before compression
+  std::uint64_t bytes_stored = 0;   ///< … and what went to storage
 };
 
 struct Status {
@@ -84,11 +85,11 @@ class Receiver {
   [[nodiscard]] std::vector<Decision> decisions(std::size_t buffer) const;
   [[nodiscard]] std::optional<Preview> preview(std::size_t buffer) const;
   [[nodiscard]] const Output& output(std::size_t buffer) const;
-  /// The writer of a buffer, for its sinks.
-  [[nodiscard]] const Writer& writer(std::size_t buffer) const;
+  /// The last thread of a buffer, for its sinks.
+  [[nodiscard]] const Distributor& distributor(std::size_t buffer) const;
 
  private:
-  struct Line;  // one buffer with its lane, unit and writer
+  struct Line;  // one buffer with its lane, unit and distributor
   void make_link();
   [[nodiscard]] std::string first_incomplete() const;
   [[nodiscard]] const Line& line(std::size_t buffer) const;

@@ -247,12 +247,6 @@ void Lane::refuse_overwritten(Stack& stack) noexcept {
   }
 }
 
-void Lane::count_overwritten(const Stack& stack) noexcept {
-  for (const StackImage& image : stack.view()) {
-    if (image.error == ErrorReason::overwritten) overwritten_.fetch_add(1, std::memory_order_relaxed);
-  }
-}
-
 void Lane::release(const Stack& stack) noexcept {
   const std::uint64_t end = end_of(stack.number);
   released_.store(stack.number + 1, std::memory_order_release);

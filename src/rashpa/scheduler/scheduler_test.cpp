@@ -121,7 +121,7 @@ TEST(Lane, what_was_overwritten_while_it_was_processed_is_errored_and_counted) {
   const std::byte other{};
   stack.images[0].pixels = &other;
   EXPECT_TRUE(stack.intact(stack.images[0])) << "the unit had made a copy";
-  b.lane.count_overwritten(stack);
+  b.lane.count_overwritten(2);
   EXPECT_EQ(b.lane.overwritten(), 2U) << "those that were refused";
 }
 

@@ -65,10 +65,16 @@ std::vector<std::byte> read_all(int file) {
   return bytes;
 }
 
+/// Whether the kernels have seen its pixels: darks and refused partial images are vetoed without a look.
+bool was_processed(const StackImage& image) noexcept {
+  if (image.decision == Decision::accepted) return true;
+  return image.decision == Decision::vetoed && image.reason != VetoReason::dark && image.reason != VetoReason::partial;
+}
+
 }  // namespace
 
-FrameRows::FrameRows(int journal, const JournalHeader& header, std::uint64_t reserve)
-    : journal_(journal), header_(header) {
+FrameRows::FrameRows(int journal, const JournalHeader& header, std::uint64_t reserve, Counted counted)
+    : journal_(journal), header_(header), counted_(counted) {
   rows_.reserve(header.images);
   Header first{.images = header.images,
                .every = header.slice.every,
@@ -127,21 +133,34 @@ FrameRows::FrameRows(int journal) : journal_(journal) {
   noted_lost_ = lost_.size();
 }
 
-void FrameRows::append(const StackImage& image, const StoredPlace& stored) {
+void FrameRows::append(const StackImage& image, ErrorReason result, const StoredPlace& stored) {
+  const bool kept = result == ErrorReason::none;
+  const bool processed = was_processed(image);
   rows_.push_back({.index = image.index,
                    .frame_number = image.frame_number,
                    .timestamp_ns = image.timestamp_ns,
                    .stored = stored,
                    .flags = image.flags,
-                   .bright_pixels = image.bright_pixels,
-                   .masked_pixels = image.masked_pixels,
-                   .saturated_pixels = image.saturated_pixels,
+                   .bright_pixels = processed && counted_.bright ? image.bright_pixels : kNotCounted,
+                   .masked_pixels = processed && counted_.masked ? image.masked_pixels : kNotCounted,
+                   .saturated_pixels = processed && counted_.masked ? image.saturated_pixels : kNotCounted,
                    .lost_runs = image.lost_count,
                    .completeness = image.completeness,
-                   .decision = image.decision,
-                   .reason = image.reason,
-                   .error = image.error});
+                   .decision = kept ? image.decision : Decision::errored,
+                   .reason = kept ? image.reason : VetoReason::none,
+                   .error = kept ? image.error : result});
   lost_.insert(lost_.end(), image.lost, image.lost + image.lost_count);
+}
+
+void FrameRows::append(const SkippedImage& image) {
+  FrameRow row;
+  row.index = image.index;
+  row.frame_number = image.frame_number;
+  row.completeness = image.completeness;
+  row.decision = image.decision;
+  row.reason = image.reason;
+  row.error = image.error;
+  rows_.push_back(row);
 }
 
 void FrameRows::add_record(const FrameRow& row, const LostRun* lost) {

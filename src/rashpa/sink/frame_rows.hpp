@@ -10,8 +10,18 @@
 #include "rashpa/core/region.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/sink/hdf5_sink.hpp"
+#include "rashpa/sink/sink.hpp"
 
 namespace rashpa::sink {
+
+/// In a column of counts: nothing was counted.
+inline constexpr std::uint32_t kNotCounted = UINT32_MAX;
+
+/// Which counts of the kernels mean something.
+struct Counted {
+  bool bright = true;
+  bool masked = true;  ///< and saturated
+};
 
 /// Where an image was stored.
 struct StoredPlace {
@@ -28,9 +38,9 @@ struct FrameRow {
   std::uint64_t timestamp_ns = 0;
   StoredPlace stored;
   std::uint32_t flags = 0;
-  std::uint32_t bright_pixels = 0;
-  std::uint32_t masked_pixels = 0;
-  std::uint32_t saturated_pixels = 0;
+  std::uint32_t bright_pixels = kNotCounted;
+  std::uint32_t masked_pixels = kNotCounted;
+  std::uint32_t saturated_pixels = kNotCounted;
   std::uint32_t lost_runs = 0;
   Completeness completeness = Completeness::open;
   Decision decision = Decision::none;
@@ -54,11 +64,14 @@ class FrameRows {
  public:
   /// For a run: takes `journal`, an empty file that outlives this object, writes its header, and takes room for the
   /// rows of all images and `reserve` bytes besides. Throws FileError when there is no room.
-  FrameRows(int journal, const JournalHeader& header, std::uint64_t reserve);
+  FrameRows(int journal, const JournalHeader& header, std::uint64_t reserve, Counted counted = {});
   /// What the journal holds. Throws FileError when it is none.
   explicit FrameRows(int journal);
 
-  void append(const StackImage& image, const StoredPlace& stored);
+  /// `result`: what the sink made of the image; none: nothing went wrong.
+  void append(const StackImage& image, ErrorReason result, const StoredPlace& stored);
+  /// The row of an image that the sink never had.
+  void append(const SkippedImage& image);
   /// Writes the rows appended since the last time to the journal; false when that failed: the next call tries again.
   bool note();
   /// Gives back the reserved room; nothing is taken from what note() has written.
@@ -76,6 +89,7 @@ class FrameRows {
   void add_record(const FrameRow& row, const LostRun* lost);
   int journal_;
   JournalHeader header_;
+  Counted counted_;
   std::vector<FrameRow> rows_;
   std::vector<LostRun> lost_;
   std::vector<std::byte> records_;  // scratch of note()

@@ -1,5 +1,7 @@
 #include "rashpa/sink/frame_tables.hpp"
 
+#include <fmt/format.h>
+
 #include "rashpa/sink/hdf5_column.hpp"
 
 namespace rashpa::sink {
@@ -40,6 +42,16 @@ void write_dtps(hid_t parent, std::span<const NxmxDtp> dtps) {
   member("height", &NxmxDtp::height);
 }
 
+void write_pipeline(hid_t parent, std::span<const NxmxKernel> kernels) {
+  const h5::Handle group = h5::group(parent, "pipeline", "NXcollection");
+  h5::text_attribute(group.get(), "description", "The kernels in order, with their parameters as JSON");
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const h5::Handle one = h5::group(group.get(), fmt::format("{:02}_{}", i + 1, kernels[i].name), "NXcollection");
+    h5::text_attribute(one.get(), "name", kernels[i].name);
+    for (const auto& [name, value] : kernels[i].parameters) h5::text_attribute(one.get(), "parameter_" + name, value);
+  }
+}
+
 void write_calibration(hid_t parent, std::span<const NxmxCalibration> calibration) {
   if (calibration.empty()) return;
   const h5::Handle group = h5::group(parent, "calibration", "NXcollection");
@@ -60,6 +72,12 @@ void write_run_facts(hid_t entry, const NxmxMetadata& metadata, const std::strin
   h5::text_attribute(group.get(), "software_version", metadata.software_version);
   h5::text_attribute(group.get(), "proof", metadata.proof);
   h5::texts_attribute(group.get(), "labels", metadata.labels);
+  h5::attribute<std::uint32_t>(group.get(), "run_number", {&metadata.run_number, 1});
+  h5::text_attribute(group.get(), "run_name", metadata.run_name);
+  h5::text_attribute(group.get(), "run_file", metadata.run_file);
+  h5::text_attribute(group.get(), "run_file_sha256", metadata.run_file_sha256);
+  h5::text_attribute(group.get(), "pixel_units", metadata.pixel_units);
+  write_pipeline(group.get(), metadata.kernels);
   write_dtps(group.get(), metadata.dtps);
   write_calibration(group.get(), metadata.calibration);
 }
@@ -75,17 +93,25 @@ void write_tables(hid_t entry, const FrameRows& rows, std::span<const std::int64
     return column;
   };
   table("frame_number", &FrameRow::frame_number);
-  describe(table("timestamp_ns", &FrameRow::timestamp_ns),
-           "Nanoseconds since 1970-01-01 TAI; 0 when no frame record arrived");
+  {
+    const h5::Column times = table("timestamp_ns", &FrameRow::timestamp_ns);
+    describe(times, "Nanoseconds since 1970-01-01 TAI; 0 when no frame record arrived, or the image was dropped");
+    h5::text_attribute(times.dataset(), "units", "ns");
+  }
   describe(table("flags", &FrameRow::flags), "Frame record bits: 1 dark, 2 laser, 4 last of run");
   explain(table("completeness", &FrameRow::completeness),
           std::vector<std::string>{"open", "complete", "partial", "missing"});
   explain(table("decision", &FrameRow::decision), names_of<Decision>(4));
   explain(table("veto_reason", &FrameRow::reason), names_of<VetoReason>(5));
   explain(table("error_reason", &FrameRow::error), names_of<ErrorReason>(kErrorReasons));
-  describe(table("bright_pixels", &FrameRow::bright_pixels), "Pixels at or above the veto's threshold");
-  describe(table("masked_pixels", &FrameRow::masked_pixels), "Pixels without a valid value, lost lines included");
-  table("saturated_pixels", &FrameRow::saturated_pixels);
+  const auto counts = [&](const char* name, std::uint32_t FrameRow::*field, std::string_view words) {
+    const h5::Column column = table(name, field);
+    describe(column, words);
+    h5::attribute<std::uint32_t>(column.dataset(), "not_counted", {&kNotCounted, 1});
+  };
+  counts("bright_pixels", &FrameRow::bright_pixels, "Pixels at or above the veto's threshold");
+  counts("masked_pixels", &FrameRow::masked_pixels, "Pixels without a valid value, lost lines included");
+  counts("saturated_pixels", &FrameRow::saturated_pixels, "Pixels beyond what the detector can measure");
   h5::Column stored = h5::column<std::int64_t>(group.get(), "stored_index", kRows);
   stored.append(stored_index.data(), stored_index.size());
   stored.flush();
