@@ -14,6 +14,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/pause.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/cpu_set.hpp"
@@ -73,7 +74,7 @@ struct Ring : StackRing {
 
 Stack* take(Unit& unit) {
   Stack* stack = nullptr;
-  while ((stack = unit.take()) == nullptr && unit.error().empty()) __builtin_ia32_pause();
+  while ((stack = unit.take()) == nullptr && unit.error().empty()) pause_spinning();
   if (stack == nullptr) throw ResourceError(unit.error());
   return stack;
 }
