@@ -16,19 +16,24 @@ CXX: Mapping[str, frozenset[str]] = {
     for folder, allowed in {
         "core": "",
         "memory": "core",
+        "wire": "core",
         "dataset": "core memory",
-        "link": "core memory",
+        "link": "core memory wire",
         "kernel": "core memory",
         "transfer": "core memory link",
         "unit": "core memory kernel",
         "sink": "core memory kernel",
         "scheduler": "core memory link unit",
-        "emulator": "core memory dataset link transfer kernel unit scheduler sink",
-        "receiver": "core memory dataset link transfer kernel unit scheduler sink",
+        "emulator": "core memory wire dataset link transfer kernel unit scheduler sink",
+        "receiver": "core memory wire dataset link transfer kernel unit scheduler sink",
     }.items()
 }
+# Says how this processor waits; what else has it does not compile on another kind of processor.
+PAUSE = Path("src/rashpa/core/pause.hpp")
 # Of these folders, only the contract: the headers that lie directly in the folder, not those of one implementation.
 CXX_CONTRACT_ONLY = {("scheduler", "link"), ("scheduler", "unit"), ("transfer", "link")}
+# Headers that lie directly in these folders are a contract: they include no header of one implementation.
+CXX_CONTRACTS = frozenset({"link"})
 
 # Which packages of rashpa a package imports from, besides itself; `cli | dashboard | cluster → node → control → data`.
 _BELOW_NODE = "control data"
@@ -60,8 +65,12 @@ def cxx_violations(root: Path) -> Iterator[str]:
         if folder not in CXX:
             yield f"{name}: folder {folder} is not in the list of layers; name it in tools/check_layers.py and DESIGN"
             continue
+        contract = folder in CXX_CONTRACTS and path.parent == source / folder and path.suffix == ".hpp"
         for included in _INCLUDE.findall(path.read_text(encoding="utf-8")):
             yield from (f"{name}: {problem}" for problem in _include_problems(folder, included))
+            parts = included.split("/")
+            if contract and parts[:2] == ["rashpa", folder] and len(parts) > 3:
+                yield f'{name}: includes "{included}"; a header of the contract of {folder} knows no implementation'
 
 
 def _include_problems(folder: str, included: str) -> Iterator[str]:
@@ -78,6 +87,15 @@ def _include_problems(folder: str, included: str) -> Iterator[str]:
         yield f'includes "{included}"; {folder} may use {allowed}'
     elif (folder, target) in CXX_CONTRACT_ONLY and len(parts) > 3:
         yield f'includes "{included}"; {folder} uses the contract of {target} only, not {"/".join(parts[1:3])}'
+
+
+def pause_violations(root: Path) -> Iterator[str]:
+    """Files that spin with an instruction of one kind of processor instead of core's pause_spinning()."""
+    for top in ("src", "tests", "bench"):
+        for path in sorted(p for p in (root / top).rglob("*") if p.suffix in {".hpp", ".cpp", ".cu", ".cuh"}):
+            name = path.relative_to(root)
+            if name != PAUSE and re.search(r"__builtin_ia32_pause|\b_mm_pause\b", path.read_text(encoding="utf-8")):
+                yield f"{name}: spins with an instruction of its own; use pause_spinning() of core/pause.hpp"
 
 
 def python_violations(root: Path) -> Iterator[str]:
@@ -138,7 +156,7 @@ def folder_violations(root: Path) -> Iterator[str]:
 
 def violations(root: Path) -> list[str]:
     """All of them, in the order of the files."""
-    return [*cxx_violations(root), *python_violations(root), *folder_violations(root)]
+    return [*cxx_violations(root), *pause_violations(root), *python_violations(root), *folder_violations(root)]
 
 
 def main() -> int:

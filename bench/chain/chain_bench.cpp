@@ -88,8 +88,8 @@ receiver::Config config_of(const Arguments& arguments) {
   }
   receiver::Config config;
   config.buffers.push_back(std::move(buffer));
-  config.link = config.source_link = "pcie";
-  config.verbs.verify = arguments.verify;
+  config.link = link::pcie::Options{.verify = arguments.verify};
+  config.source_link = "pcie";
   config.link_threads = arguments.link_threads;
   config.poll = arguments.poll;
   config.run = 1;

@@ -48,7 +48,7 @@ void take(int file, void* data, std::size_t bytes) {
   }
 }
 
-Wire wire_of(const link::roce::Endpoint& endpoint) {
+Wire wire_of(const link::Endpoint& endpoint) {
   Wire wire;
   std::strncpy(wire.address.data(), endpoint.address.c_str(), wire.address.size() - 1);
   wire.port = endpoint.port;
@@ -59,7 +59,7 @@ Wire wire_of(const link::roce::Endpoint& endpoint) {
   return wire;
 }
 
-link::roce::Endpoint endpoint_of(const Wire& wire) {
+link::Endpoint endpoint_of(const Wire& wire) {
   return {wire.address.data(), wire.port, wire.qpn, wire.rkey, wire.credit_offset, wire.window_bytes};
 }
 
@@ -116,7 +116,8 @@ void SourceProcess::live(const Detector& detector) noexcept {
     config.dataset = make_frames(detector.modules);
     config.frames = detector.frames;
     config.rate_hz = detector.rate_hz;
-    config.link = config.destination_link = "pcie";
+    config.link = link::pcie::Options{};
+    config.destination_link = "pcie";
     for (std::uint32_t module = 0; module < detector.modules; ++module) {
       Wire wire;
       take(to_source_, &wire, sizeof wire);
@@ -147,15 +148,15 @@ void SourceProcess::live(const Detector& detector) noexcept {
   _exit(0);
 }
 
-std::vector<link::roce::Endpoint> SourceProcess::connect(const std::vector<link::roce::Endpoint>& destinations,
-                                                         const std::vector<Placement>& placements, std::uint32_t run) {
+std::vector<link::Endpoint> SourceProcess::connect(const std::vector<link::Endpoint>& destinations,
+                                                   const std::vector<Placement>& placements, std::uint32_t run) {
   for (std::size_t i = 0; i < destinations.size(); ++i) {
     Wire wire = wire_of(destinations[i]);
     wire.placement = placements[i];
     wire.run = run;
     give(to_source_, &wire, sizeof wire);
   }
-  std::vector<link::roce::Endpoint> sources;
+  std::vector<link::Endpoint> sources;
   for (std::size_t i = 0; i < destinations.size(); ++i) {
     Wire wire;
     take(from_source_, &wire, sizeof wire);

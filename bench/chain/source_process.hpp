@@ -34,8 +34,8 @@ class SourceProcess {
   SourceProcess& operator=(const SourceProcess&) = delete;
 
   /// Over `link`; one destination and placement per module. Returns when the source is ready, with its endpoints.
-  std::vector<link::roce::Endpoint> connect(const std::vector<link::roce::Endpoint>& destinations,
-                                            const std::vector<Placement>& placements, std::uint32_t run);
+  std::vector<link::Endpoint> connect(const std::vector<link::Endpoint>& destinations,
+                                      const std::vector<Placement>& placements, std::uint32_t run);
   void start();
   /// Until everything has been sent; how long that took, in seconds. Throws ResourceError when the process died.
   double wait();

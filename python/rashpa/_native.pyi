@@ -77,12 +77,24 @@ class RoceOptions:
     framing: str  # "v2" | "v1"
     window_bytes: int  # bytes in flight per DTP before news from the receiver is needed; 0: no window
     socket_buffer: int  # bytes asked of the kernel for each socket
+    unit_bytes: int  # receiver: units in which lines are counted; 0: as our senders send, finer when a packet needs it
+    records: bool  # receiver: events bring frame records
     def __init__(self) -> None: ...
 
 class VerbsOptions:
-    """What only the link "verbs" has; `verify` is for "pcie", too."""
+    """How an RNIC is used; both ends of a DTP must agree on transport, pmtu and packetisation."""
 
+    transport: str  # "uc" | "rc"
+    pmtu: int  # 256, 512, 1024, 2048, 4096
+    packetisation: str  # "only" | "first_middle_last"
+    window_bytes: int  # bytes in flight per DTP towards a receiver that acknowledges them; 0: no window
     device: str  # "rxe0"; empty: the one that has the address
+    verify: str  # "all" | "sampled" | "off": images whose CRC32C is compared
+    def __init__(self) -> None: ...
+
+class PcieOptions:
+    """Memory that two processes of one machine share."""
+
     verify: str  # "all" | "sampled" | "off": images whose CRC32C is compared
     def __init__(self) -> None: ...
 
@@ -172,10 +184,8 @@ class SourceDtp:
 class EmulatorConfig:
     dataset: Dataset
     dtps: list[SourceDtp]
-    link: str  # "roce" | "verbs" | "pcie"
+    link: RoceOptions | VerbsOptions | PcieOptions
     destination_link: str  # of the receiver
-    roce: RoceOptions
-    verbs: VerbsOptions
     bind_address: str  # of the source sockets; "127.0.0.1"
     frames: int  # frame numbers 0 … frames-1
     rate_hz: float  # 0: as fast as flow allows
@@ -280,6 +290,13 @@ class NxmxCalibration:
     sha256: str
     def __init__(self) -> None: ...
 
+class NxmxKernel:
+    """A step of the pipeline, as it was used."""
+
+    name: str
+    parameters: list[tuple[str, str]]  # name, value as JSON
+    def __init__(self) -> None: ...
+
 class NxmxMetadata:
     """What a file says of the experiment; see src/rashpa/sink/nxmx_metadata.hpp for what an empty member means."""
 
@@ -313,6 +330,12 @@ class NxmxMetadata:
     modules: list[NxmxModule]
     dtps: list[NxmxDtp]
     calibration: list[NxmxCalibration]
+    run_number: int
+    run_name: str
+    run_file: str
+    run_file_sha256: str
+    pixel_units: str
+    kernels: list[NxmxKernel]
     def __init__(self) -> None: ...
 
 class Hdf5Sink:
@@ -348,6 +371,19 @@ class MemorySink:
 
     def __init__(self, capacity: int) -> None: ...
 
+class SinkConfig:
+    """A sink of a buffer, and how it is fed. "wait": stacks wait in their slots; "drop": `queue` stacks wait in memory of the sink's own."""
+
+    def __init__(self, options: Hdf5Sink | NullSink | MemorySink, on_full: str = "wait", queue: int = 4) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def on_full(self) -> str: ...
+    @property
+    def queue(self) -> int: ...
+
+def sink_names() -> list[str]: ...
+
 class BufferConfig:
     name: str
     width: int
@@ -362,7 +398,7 @@ class BufferConfig:
     keep_darks: bool
     dtps: list[DestinationDtp]
     kernels: list[Kernel]
-    sinks: list[Hdf5Sink | NullSink | MemorySink]
+    sinks: list[SinkConfig]  # at least one
     threads: int
     unit: str  # "cpu" | "cuda"
     trigger: str  # "auto" | "launch" | "graph" | "stream" | "persistent"
@@ -374,10 +410,8 @@ def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which
 class ReceiverConfig:
     buffers: list[BufferConfig]
     memory: str  # "pageable" | "huge": all buffers lie in one registered block
-    link: str  # "roce" | "verbs" | "pcie"
+    link: RoceOptions | VerbsOptions | PcieOptions
     source_link: str  # of the emulator
-    roce: RoceOptions
-    verbs: VerbsOptions
     bind_address: str
     port: int  # 4791 unless told otherwise; 0: any free one; thread i of the link listens on port + i
     link_threads: int
@@ -417,13 +451,29 @@ class DtpDestinationStatus:
     lines_missing: int
     losses: dict[str, int]  # lines, event, deadline, overrun, corrupt -> images
 
+class SinkStatus:
+    """accepted = written + dropped + errored + waiting."""
+
+    name: str
+    on_full: str
+    accepted: int
+    written: int
+    dropped: int
+    errored: int
+    waiting: int
+    bytes_written: int
+    bytes_stored: int
+    error: str
+    first: tuple[int, int, str, str] | None  # index, frame number, reason, text
+
 class BufferStatus:
     name: str
     books: Books
     vetoes: dict[str, int]  # reason -> images
-    errors: dict[str, int]  # unit, overwritten, storage -> images
+    errors: dict[str, int]  # unit, overwritten, storage, dropped -> images
     first_errored: tuple[int, int, str, str] | None  # index, frame number, reason, text
-    to_write: int  # images that wait for the sinks, or are with them
+    to_write: int  # images whose slots a sink holds, or the unit
+    sinks: list[SinkStatus]
     dtps: list[DtpDestinationStatus]
     latency: dict[str, Latency]  # ready (last packet -> stack ready), decision, written
     sink_error: str

@@ -38,6 +38,7 @@ def test_the_project_itself_has_no_violation(check: ModuleType) -> None:
         ("memory/buffer.cpp", "  # include <rashpa/link/link.hpp>", "memory may use core"),
         ("kernel/csr/csr.cpp", '#include "rashpa/unit/unit.hpp"', "kernel may use core, memory"),
         ("scheduler/scheduler.hpp", '#include "rashpa/link/roce/receiver.hpp"', "the contract of link only"),
+        ("link/link.hpp", '#include "rashpa/link/roce/options.hpp"', "knows no implementation"),
         ("transfer/source.cpp", '#include "../core/books.hpp"', "write the path from src"),
         ("receiver/receiver.cpp", '#include "bindings/bindings.hpp"', "does not know its bindings"),
         ("extras/x.hpp", "", "folder extras is not in the list of layers"),
@@ -62,6 +63,13 @@ def test_includes_along_the_flow_pass(check: ModuleType, tmp_path: Path) -> None
         },
     )
     assert check.violations(tmp_path) == []
+
+
+def test_a_spinning_wait_of_one_kind_of_processor_is_found(check: ModuleType, tmp_path: Path) -> None:
+    spin = "void f() { __builtin_ia32_pause(); }\n"
+    tree(tmp_path, {"src/rashpa/core/pause.hpp": spin, "tests/net/x.cpp": spin})
+    (found,) = check.violations(tmp_path)
+    assert found.startswith("tests/net/x.cpp: spins")
 
 
 @pytest.mark.parametrize(

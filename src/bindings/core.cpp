@@ -1,4 +1,4 @@
-/// Nouns that every part shares: exceptions, Region, Slice, Placement, Books; endpoints and options of the roce link.
+/// Nouns that every part shares: exceptions, Region, Slice, Placement, Books; endpoints and options of links.
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
@@ -7,13 +7,13 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/placement.hpp"
 #include "rashpa/core/region.hpp"
-#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/factory/link_options.hpp"
 
 namespace rashpa::bindings {
 
 namespace nb = nanobind;
 using namespace nb::literals;
-using link::roce::Endpoint;
+using link::Endpoint;
 using link::roce::Options;
 
 void bind_core(nb::module_& m) {
@@ -89,15 +89,32 @@ void bind_core(nb::module_& m) {
           "framing", [](const Options& o) { return kFramings.name(o.framing); },
           [](Options& o, const std::string& name) { o.framing = kFramings.value(name); })
       .def_rw("window_bytes", &Options::window_bytes)
-      .def_rw("socket_buffer", &Options::socket_buffer);
+      .def_rw("socket_buffer", &Options::socket_buffer)
+      .def_rw("unit_bytes", &Options::unit_bytes)
+      .def_rw("records", &Options::records);
 
   using VerbsOptions = link::verbs::Options;
   nb::class_<VerbsOptions>(m, "VerbsOptions")
       .def(nb::init<>())
+      .def_prop_rw(
+          "transport", [](const VerbsOptions& o) { return kTransports.name(o.transport); },
+          [](VerbsOptions& o, const std::string& name) { o.transport = kTransports.value(name); })
+      .def_rw("pmtu", &VerbsOptions::pmtu)
+      .def_prop_rw(
+          "packetisation", [](const VerbsOptions& o) { return kPacketisations.name(o.packetisation); },
+          [](VerbsOptions& o, const std::string& name) { o.packetisation = kPacketisations.value(name); })
+      .def_rw("window_bytes", &VerbsOptions::window_bytes)
       .def_rw("device", &VerbsOptions::device)
       .def_prop_rw(
           "verify", [](const VerbsOptions& o) { return kVerifies.name(o.verify); },
           [](VerbsOptions& o, const std::string& name) { o.verify = kVerifies.value(name); });
+
+  using PcieOptions = link::pcie::Options;
+  nb::class_<PcieOptions>(m, "PcieOptions")
+      .def(nb::init<>())
+      .def_prop_rw(
+          "verify", [](const PcieOptions& o) { return kVerifies.name(o.verify); },
+          [](PcieOptions& o, const std::string& name) { o.verify = kVerifies.value(name); });
 
   nb::class_<Books>(m, "Books")
       .def_ro("expected", &Books::expected)

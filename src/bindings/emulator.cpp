@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -92,10 +93,8 @@ void bind_config(nb::module_& m) {
           "dataset", [](const Config& c) { return std::const_pointer_cast<dataset::Dataset>(c.dataset); },
           [](Config& c, std::shared_ptr<dataset::Dataset> dataset) { c.dataset = std::move(dataset); })
       .def_rw("dtps", &Config::dtps)
-      .def_rw("link", &Config::link)
+      .def_rw("link", &Config::link)  // RoceOptions, VerbsOptions or PcieOptions
       .def_rw("destination_link", &Config::destination_link)
-      .def_rw("roce", &Config::roce)
-      .def_rw("verbs", &Config::verbs)
       .def_rw("bind_address", &Config::bind_address)
       .def_rw("frames", &Config::frames)
       .def_rw("rate_hz", &Config::rate_hz)
@@ -117,19 +116,20 @@ void bind_emulator(nb::module_& m) {
       .def_ro("id", &DtpStatus::id)
       .def_prop_ro("images_sent", [](const DtpStatus& s) { return s.stats.images_sent; })
       .def_prop_ro("images_skipped", [](const DtpStatus& s) { return s.stats.images_skipped; })
-      .def_prop_ro("payload_bytes", [](const DtpStatus& s) { return s.stats.link.payload_bytes; })
-      .def_prop_ro("packets", [](const DtpStatus& s) { return s.stats.link.packets; })
-      .def_prop_ro("waits", [](const DtpStatus& s) { return s.stats.link.waits; })
-      .def_prop_ro("window_timeouts", [](const DtpStatus& s) { return s.stats.link.window_timeouts; })
-      .def_prop_ro("send_errors", [](const DtpStatus& s) { return s.stats.link.send_errors; })
-      .def_prop_ro("acks", [](const DtpStatus& s) { return s.stats.link.acks; })
-      .def_prop_ro("naks", [](const DtpStatus& s) { return s.stats.link.naks; })
-      .def_prop_ro("rnr_naks", [](const DtpStatus& s) { return s.stats.link.rnr_naks; })
-      .def_prop_ro("retransmitted_packets", [](const DtpStatus& s) { return s.stats.link.retransmitted_packets; })
-      .def_prop_ro("retransmission_timeouts", [](const DtpStatus& s) { return s.stats.link.retransmission_timeouts; })
-      .def_prop_ro("connection_errors", [](const DtpStatus& s) { return s.stats.link.connection_errors; })
+      .def_prop_ro("payload_bytes", [](const DtpStatus& s) { return s.stats.link["payload_bytes"]; })
+      .def_prop_ro("packets", [](const DtpStatus& s) { return s.stats.link["packets"]; })
+      .def_prop_ro("waits", [](const DtpStatus& s) { return s.stats.link["waits"]; })
+      .def_prop_ro("window_timeouts", [](const DtpStatus& s) { return s.stats.link["window_timeouts"]; })
+      .def_prop_ro("send_errors", [](const DtpStatus& s) { return s.stats.link["send_errors"]; })
+      .def_prop_ro("acks", [](const DtpStatus& s) { return s.stats.link["acks"]; })
+      .def_prop_ro("naks", [](const DtpStatus& s) { return s.stats.link["naks"]; })
+      .def_prop_ro("rnr_naks", [](const DtpStatus& s) { return s.stats.link["rnr_naks"]; })
+      .def_prop_ro("retransmitted_packets", [](const DtpStatus& s) { return s.stats.link["retransmitted_packets"]; })
+      .def_prop_ro("retransmission_timeouts",
+                   [](const DtpStatus& s) { return s.stats.link["retransmission_timeouts"]; })
+      .def_prop_ro("connection_errors", [](const DtpStatus& s) { return s.stats.link["connection_errors"]; })
       .def_prop_ro("late_ns", [](const DtpStatus& s) { return s.stats.late_ns; })
-      .def_prop_ro("cnps_received", [](const DtpStatus& s) { return s.stats.link.cnps_received; });
+      .def_prop_ro("cnps_received", [](const DtpStatus& s) { return s.stats.link["cnps_received"]; });
 
   nb::class_<EmulatorStatus>(m, "EmulatorStatus")
       .def_ro("state", &EmulatorStatus::state)

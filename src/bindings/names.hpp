@@ -11,8 +11,7 @@
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/emulator/emulator.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
-#include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/verbs/options.hpp"
+#include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/receiver/receiver.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
 #include "rashpa/sink/hdf5_sink.hpp"
@@ -44,22 +43,23 @@ struct Names {
   }
 };
 
-inline constexpr Names<link::roce::Packetisation, 2> kPacketisations{
+inline constexpr Names<link::Packetisation, 2> kPacketisations{
     "packetisation",
-    {{{link::roce::Packetisation::only, "only"}, {link::roce::Packetisation::first_middle_last, "first_middle_last"}}}};
+    {{{link::Packetisation::only, "only"}, {link::Packetisation::first_middle_last, "first_middle_last"}}}};
 inline constexpr Names<link::roce::IcrcMode, 3> kIcrcModes{"icrc",
                                                            {{{link::roce::IcrcMode::full, "full"},
                                                              {link::roce::IcrcMode::modulo_id, "modulo_id"},
                                                              {link::roce::IcrcMode::off, "off"}}}};
 inline constexpr Names<link::roce::Framing, 2> kFramings{
     "framing", {{{link::roce::Framing::v2, "v2"}, {link::roce::Framing::v1, "v1"}}}};
-inline constexpr Names<link::roce::Flow, 2> kFlows{
-    "flow", {{{link::roce::Flow::credits, "credits"}, {link::roce::Flow::paced, "paced"}}}};
-inline constexpr Names<link::roce::Transport, 3> kTransports{
-    "transport",
-    {{{link::roce::Transport::uc, "uc"}, {link::roce::Transport::rc, "rc"}, {link::roce::Transport::ud, "ud"}}}};
+inline constexpr Names<link::Flow, 2> kFlows{"flow",
+                                             {{{link::Flow::credits, "credits"}, {link::Flow::paced, "paced"}}}};
+inline constexpr Names<link::Transport, 3> kTransports{
+    "transport", {{{link::Transport::uc, "uc"}, {link::Transport::rc, "rc"}, {link::Transport::ud, "ud"}}}};
 inline constexpr Names<sink::Existing, 2> kExisting{
     "existing", {{{sink::Existing::refuse, "refuse"}, {sink::Existing::replace, "replace"}}}};
+inline constexpr Names<receiver::OnFull, 2> kSinkOnFull{
+    "on_full of a sink", {{{receiver::OnFull::wait, "wait"}, {receiver::OnFull::drop, "drop"}}}};
 inline constexpr Names<link::Verify, 3> kVerifies{
     "verify", {{{link::Verify::all, "all"}, {link::Verify::sampled, "sampled"}, {link::Verify::off, "off"}}}};
 inline constexpr Names<transfer::OnFull, 2> kOnFull{

@@ -1,6 +1,6 @@
-/// decode_packet and encode_packet: the packet tree of link/roce/packet.hpp as Python dicts. Numbers are int, addresses
+/// decode_packet and encode_packet: the packet tree of wire/packet.hpp as Python dicts. Numbers are int, addresses
 /// and payloads are bytes; rashpa.data.packet makes text of them.
-#include "rashpa/link/roce/packet.hpp"
+#include "rashpa/wire/packet.hpp"
 
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
@@ -19,7 +19,7 @@
 #include "rashpa/core/frame_record.hpp"
 
 namespace nb = nanobind;
-namespace roce = rashpa::link::roce;
+namespace wire = rashpa::wire;
 
 namespace rashpa::bindings {
 namespace {
@@ -28,44 +28,44 @@ template <typename T, typename H>
 concept Is = std::same_as<std::remove_const_t<T>, H>;
 
 // The names of the fields, once, for both directions: f(name, member).
-void each_field(Is<roce::EthernetHeader> auto& h, auto&& f) {
+void each_field(Is<wire::EthernetHeader> auto& h, auto&& f) {
   f("destination", h.destination), f("source", h.source), f("ethertype", h.ethertype);
 }
-void each_field(Is<roce::VlanTag> auto& h, auto&& f) {
+void each_field(Is<wire::VlanTag> auto& h, auto&& f) {
   f("tpid", h.tpid), f("priority", h.priority), f("dei", h.dei), f("id", h.id);
 }
-void each_field(Is<roce::Ipv4Header> auto& h, auto&& f) {
+void each_field(Is<wire::Ipv4Header> auto& h, auto&& f) {
   f("tos", h.tos), f("total_length", h.total_length), f("identification", h.id), f("flags", h.flags);
   f("fragment_offset", h.fragment_offset), f("ttl", h.ttl), f("protocol", h.protocol), f("checksum", h.checksum);
   f("source", h.source), f("destination", h.destination), f("options", h.options);
 }
-void each_field(Is<roce::Ipv6Header> auto& h, auto&& f) {
+void each_field(Is<wire::Ipv6Header> auto& h, auto&& f) {
   f("traffic_class", h.traffic_class), f("flow_label", h.flow_label), f("payload_length", h.payload_length);
   f("next_header", h.next_header), f("hop_limit", h.hop_limit), f("source", h.source), f("destination", h.destination);
 }
-void each_field(Is<roce::GrhHeader> auto& h, auto&& f) {
+void each_field(Is<wire::GrhHeader> auto& h, auto&& f) {
   f("version", h.version), f("traffic_class", h.traffic_class), f("flow_label", h.flow_label);
   f("payload_length", h.payload_length), f("next_header", h.next_header), f("hop_limit", h.hop_limit);
   f("source", h.source), f("destination", h.destination);
 }
-void each_field(Is<roce::UdpHeader> auto& h, auto&& f) {
+void each_field(Is<wire::UdpHeader> auto& h, auto&& f) {
   f("source_port", h.source_port), f("destination_port", h.destination_port), f("length", h.length);
   f("checksum", h.checksum);
 }
-void each_field(Is<roce::BthHeader> auto& h, auto&& f) {
+void each_field(Is<wire::BthHeader> auto& h, auto&& f) {
   f("opcode", h.opcode), f("solicited_event", h.solicited), f("migration_request", h.migration);
   f("pad_count", h.pad_count), f("transport_version", h.version), f("partition_key", h.pkey), f("fecn", h.fecn);
   f("becn", h.becn), f("reserved6", h.reserved6), f("destination_qp", h.destination_qp);
   f("ack_request", h.ack_request), f("reserved7", h.reserved7), f("psn", h.psn);
 }
-void each_field(Is<roce::DethHeader> auto& h, auto&& f) {
+void each_field(Is<wire::DethHeader> auto& h, auto&& f) {
   f("queue_key", h.qkey), f("reserved", h.reserved), f("source_qp", h.source_qp);
 }
-void each_field(Is<roce::RethHeader> auto& h, auto&& f) {
+void each_field(Is<wire::RethHeader> auto& h, auto&& f) {
   f("virtual_address", h.virtual_address), f("remote_key", h.rkey), f("dma_length", h.dma_length);
 }
-void each_field(Is<roce::AethHeader> auto& h, auto&& f) { f("syndrome", h.syndrome), f("msn", h.msn); }
-void each_field(Is<roce::AtomicEthHeader> auto& h, auto&& f) {
+void each_field(Is<wire::AethHeader> auto& h, auto&& f) { f("syndrome", h.syndrome), f("msn", h.msn); }
+void each_field(Is<wire::AtomicEthHeader> auto& h, auto&& f) {
   f("virtual_address", h.virtual_address), f("remote_key", h.rkey), f("swap_or_add", h.swap_or_add);
   f("compare", h.compare);
 }
@@ -121,7 +121,7 @@ nb::object record_of(const std::vector<std::byte>& payload) {
   return out;
 }
 
-nb::dict dict_of_packet(const roce::Packet& packet) {
+nb::dict dict_of_packet(const wire::Packet& packet) {
   nb::dict out;
   put(out, "ethernet", packet.ethernet);
   if (!packet.vlan.empty()) {
@@ -134,7 +134,7 @@ nb::dict dict_of_packet(const roce::Packet& packet) {
   put(out, "grh", packet.grh);
   put(out, "udp", packet.udp);
   nb::dict bth = dict_of(packet.bth);
-  bth["opcode_name"] = roce::opcode_name(packet.bth.opcode);
+  bth["opcode_name"] = wire::opcode_name(packet.bth.opcode);
   out["bth"] = bth;
   put(out, "deth", packet.deth);
   put(out, "reth", packet.reth);
@@ -148,7 +148,7 @@ nb::dict dict_of_packet(const roce::Packet& packet) {
   nb::dict icrc;
   icrc["value"] = to_python(packet.icrc.value);
   icrc["computed"] = to_python(packet.icrc.computed);
-  icrc["verdict"] = std::string(roce::name_of(packet.icrc.verdict));
+  icrc["verdict"] = std::string(wire::name_of(packet.icrc.verdict));
   if (packet.icrc.ip_id) icrc["identification"] = *packet.icrc.ip_id;
   out["icrc"] = icrc;
   if (!packet.trailing.empty()) out["trailing"] = to_python(packet.trailing);
@@ -238,8 +238,8 @@ void read_number(const nb::dict& fields, const char* header, const char* field, 
   from_python(inner[field], fmt::format("{}.{}", header, field), out);
 }
 
-roce::Packet packet_of(const nb::dict& fields) {
-  roce::Packet packet;
+wire::Packet packet_of(const nb::dict& fields) {
+  wire::Packet packet;
   read(fields, "ethernet", packet.ethernet);
   if (has(fields, "vlan")) {
     for (nb::handle tag : nb::borrow<nb::list>(fields["vlan"])) read_header(tag, "vlan", packet.vlan.emplace_back());
@@ -263,10 +263,10 @@ roce::Packet packet_of(const nb::dict& fields) {
   return packet;
 }
 
-roce::Layer layer_of(const std::string& name) {
-  if (name == "ethernet") return roce::Layer::ethernet;
-  if (name == "ip") return roce::Layer::ip;
-  if (name == "udp_payload") return roce::Layer::udp_payload;
+wire::Layer layer_of(const std::string& name) {
+  if (name == "ethernet") return wire::Layer::ethernet;
+  if (name == "ip") return wire::Layer::ip;
+  if (name == "udp_payload") return wire::Layer::udp_payload;
   throw ConfigError(fmt::format("packet: there is no layer {}; it is ethernet, ip or udp_payload", name));
 }
 
@@ -276,19 +276,19 @@ void bind_packet(nb::module_& m) {
   m.def(
       "decode_packet",
       [](const nb::bytes& data, const std::string& layer) {
-        return dict_of_packet(roce::decode({static_cast<const std::byte*>(data.data()), data.size()}, layer_of(layer)));
+        return dict_of_packet(wire::decode({static_cast<const std::byte*>(data.data()), data.size()}, layer_of(layer)));
       },
       nb::arg("data"), nb::arg("layer"));
   m.def(
       "encode_packet",
       [](const nb::dict& fields, bool udp_checksum) {
-        const roce::EncodeOptions options{udp_checksum ? roce::UdpChecksum::compute : roce::UdpChecksum::zero};
-        const std::vector<std::byte> bytes = roce::encode(packet_of(fields), options);
+        const wire::EncodeOptions options{udp_checksum ? wire::UdpChecksum::compute : wire::UdpChecksum::zero};
+        const std::vector<std::byte> bytes = wire::encode(packet_of(fields), options);
         return nb::bytes(bytes.data(), bytes.size());
       },
       nb::arg("fields"), nb::arg("udp_checksum") = false);
   m.def(
-      "opcode_of", [](const std::string& name) -> nb::object { return to_python(roce::opcode_of(name)); },
+      "opcode_of", [](const std::string& name) -> nb::object { return to_python(wire::opcode_of(name)); },
       nb::arg("name"));
 }
 

@@ -15,7 +15,6 @@
 #include "bindings.hpp"
 #include "kernel.hpp"
 #include "names.hpp"
-#include "sink.hpp"
 #include "tables.hpp"
 
 namespace rashpa::bindings {
@@ -28,10 +27,8 @@ using receiver::Receiver;
 
 namespace {
 
-/// A BufferConfig whose sinks are still descriptions.
 struct BufferSpec {
   receiver::BufferConfig config;
-  std::vector<SinkSpec> sinks;
 };
 
 struct ReceiverSpec {
@@ -40,11 +37,7 @@ struct ReceiverSpec {
 
   [[nodiscard]] Config build() const {
     Config built = config;
-    for (const BufferSpec& spec : buffers) {
-      receiver::BufferConfig buffer = spec.config;
-      for (const SinkSpec& sink : spec.sinks) buffer.sinks.push_back(factory_of(sink));
-      built.buffers.push_back(std::move(buffer));
-    }
+    for (const BufferSpec& spec : buffers) built.buffers.push_back(spec.config);
     return built;
   }
 };
@@ -59,33 +52,9 @@ Latency latency_of(const Histogram& histogram) {
           static_cast<double>(histogram.percentile_ns(0.99)) * 1e-3, static_cast<double>(histogram.max_ns()) * 1e-3};
 }
 
-nb::dict link_stats(const link::ReceiverStats& s) {
+nb::dict link_counts(const link::Counts& counts) {
   nb::dict out;
-  out["packets"] = s.packets;
-  out["payload_bytes"] = s.payload_bytes;
-  out["events"] = s.events;
-  out["duplicate_packets"] = s.duplicate_packets;
-  out["late_packets"] = s.late_packets;
-  out["overrun_packets"] = s.overrun_packets;
-  out["icrc_exact"] = s.icrc_exact;
-  out["icrc_modulo_id"] = s.icrc_modulo_id;
-  out["icrc_bad"] = s.icrc_bad;
-  out["malformed"] = s.malformed;
-  out["unknown_qp"] = s.unknown_qp;
-  out["wrong_source"] = s.wrong_source;
-  out["refused_key"] = s.refused_key;
-  out["sequence_drops"] = s.sequence_drops;
-  out["bad_records"] = s.bad_records;
-  out["crc_mismatches"] = s.crc_mismatches;
-  out["acks"] = s.acks;
-  out["naks"] = s.naks;
-  out["rnr_naks"] = s.rnr_naks;
-  out["sequence_gaps"] = s.sequence_gaps;
-  out["ce_packets"] = s.ce_packets;
-  out["fecn_packets"] = s.fecn_packets;
-  out["becn_packets"] = s.becn_packets;
-  out["cnps_sent"] = s.cnps_sent;
-  out["overwritten_images"] = s.overwritten_images;
+  for (const auto& [name, value] : counts) out[nb::str(name.data(), name.size())] = value;
   return out;
 }
 
@@ -112,10 +81,10 @@ nb::dict errors_of(const receiver::BufferStatus& status) {
 }
 
 // Index, frame number, reason and text; None when no image is errored.
-std::optional<std::tuple<std::uint64_t, std::uint64_t, std::string, std::string>> first_errored_of(
-    const receiver::BufferStatus& status) {
-  if (!status.first_errored) return std::nullopt;
-  const receiver::FirstErrored& first = *status.first_errored;
+std::optional<std::tuple<std::uint64_t, std::uint64_t, std::string, std::string>> first_of(
+    const std::optional<receiver::FirstErrored>& known) {
+  if (!known) return std::nullopt;
+  const receiver::FirstErrored& first = *known;
   return std::tuple(first.index, first.frame_number, std::string(name_of(first.reason)), first.text);
 }
 
@@ -148,7 +117,7 @@ nb::object latest(const Receiver& engine, std::size_t buffer) {
 }
 
 void bind_config(nb::module_& m) {
-  nb::class_<DtpConfig>(m, "DestinationDtp")
+  nb::class_<DtpConfig>(m, "ReceiverDtp")
       .def(
           "__init__",
           [](DtpConfig* self, std::uint32_t id, std::uint32_t module, std::uint32_t x, std::uint32_t y,
@@ -212,7 +181,9 @@ void bind_config(nb::module_& m) {
             s.config.pipeline.kernels.clear();
             for (const ConfiguredKernel& kernel : kernels) s.config.pipeline.kernels.emplace_back(kernel.step);
           })
-      .def_rw("sinks", &BufferSpec::sinks);
+      .def_prop_rw(
+          "sinks", [](const BufferSpec& s) { return s.config.sinks; },
+          [](BufferSpec& s, std::vector<receiver::SinkConfig> sinks) { s.config.sinks = std::move(sinks); });
 
   nb::class_<ReceiverSpec>(m, "ReceiverConfig")
       .def(nb::init<>())
@@ -222,16 +193,10 @@ void bind_config(nb::module_& m) {
           [](ReceiverSpec& s, const std::string& name) { s.config.memory = memory::memory_kind(name); })
       .def_prop_rw(
           "link", [](const ReceiverSpec& s) { return s.config.link; },
-          [](ReceiverSpec& s, std::string v) { s.config.link = std::move(v); })
-      .def_prop_rw(
-          "roce", [](const ReceiverSpec& s) { return s.config.roce; },
-          [](ReceiverSpec& s, const link::roce::Options& v) { s.config.roce = v; })
+          [](ReceiverSpec& s, link::LinkOptions v) { s.config.link = std::move(v); })
       .def_prop_rw(
           "source_link", [](const ReceiverSpec& s) { return s.config.source_link; },
           [](ReceiverSpec& s, std::string v) { s.config.source_link = std::move(v); })
-      .def_prop_rw(
-          "verbs", [](const ReceiverSpec& s) { return s.config.verbs; },
-          [](ReceiverSpec& s, const link::verbs::Options& v) { s.config.verbs = v; })
       .def_prop_rw(
           "bind_address", [](const ReceiverSpec& s) { return s.config.bind_address; },
           [](ReceiverSpec& s, std::string v) { s.config.bind_address = std::move(v); })
@@ -270,25 +235,38 @@ void bind_status(nb::module_& m) {
       .def_prop_ro("missing", [](const receiver::DtpStatus& s) { return s.counts.missing; })
       .def_prop_ro("lines_missing", [](const receiver::DtpStatus& s) { return s.counts.lines_missing; })
       .def_prop_ro("losses", &losses_of);
+  nb::class_<receiver::SinkStatus>(m, "SinkStatus")
+      .def_ro("name", &receiver::SinkStatus::name)
+      .def_prop_ro("on_full", [](const receiver::SinkStatus& s) { return kSinkOnFull.name(s.on_full); })
+      .def_ro("accepted", &receiver::SinkStatus::accepted)
+      .def_ro("written", &receiver::SinkStatus::written)
+      .def_ro("dropped", &receiver::SinkStatus::dropped)
+      .def_ro("errored", &receiver::SinkStatus::errored)
+      .def_ro("waiting", &receiver::SinkStatus::waiting)
+      .def_ro("bytes_written", &receiver::SinkStatus::bytes_written)
+      .def_ro("bytes_stored", &receiver::SinkStatus::bytes_stored)
+      .def_ro("error", &receiver::SinkStatus::error)
+      .def_prop_ro("first", [](const receiver::SinkStatus& s) { return first_of(s.first); });
   // Latencies point into the receiver: a status keeps it alive (keep_alive below).
   nb::class_<receiver::BufferStatus>(m, "BufferStatus")
       .def_ro("name", &receiver::BufferStatus::name)
       .def_ro("books", &receiver::BufferStatus::books)
       .def_prop_ro("vetoes", &vetoes_of)
       .def_prop_ro("errors", &errors_of)
-      .def_prop_ro("first_errored", &first_errored_of)
+      .def_prop_ro("first_errored", [](const receiver::BufferStatus& s) { return first_of(s.first_errored); })
+      .def_ro("sinks", &receiver::BufferStatus::sinks)
       .def_ro("to_write", &receiver::BufferStatus::to_write)
       .def_ro("dtps", &receiver::BufferStatus::dtps)
       .def_prop_ro("latency", &latencies_of)
       .def_ro("sink_error", &receiver::BufferStatus::sink_error)
       .def_ro("unit", &receiver::BufferStatus::unit)
       .def_ro("unit_error", &receiver::BufferStatus::unit_error)
-      .def_ro("bytes_written", &receiver::BufferStatus::bytes_in)
+      .def_ro("bytes_written", &receiver::BufferStatus::bytes_written)
       .def_ro("bytes_stored", &receiver::BufferStatus::bytes_stored);
   nb::class_<receiver::Status>(m, "ReceiverStatus")
       .def_prop_ro("state", [](const receiver::Status& s) { return kReceiverStates.name(s.state); })
       .def_ro("buffers", &receiver::Status::buffers)
-      .def_prop_ro("link", [](const receiver::Status& s) { return link_stats(s.link); })
+      .def_prop_ro("link", [](const receiver::Status& s) { return link_counts(s.link); })
       .def_ro("memory", &receiver::Status::memory)
       .def_ro("elapsed_s", &receiver::Status::elapsed_s)
       .def_ro("first_incomplete", &receiver::Status::first_incomplete);

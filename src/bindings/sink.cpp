@@ -1,15 +1,14 @@
 /// Sinks and the metadata that go into their files.
-#include "sink.hpp"
-
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "names.hpp"
-#include "rashpa/sink/hdf5_sink.hpp"
-#include "rashpa/sink/memory_sink.hpp"
-#include "rashpa/sink/null_sink.hpp"
+#include "rashpa/receiver/config.hpp"
+#include "rashpa/sink/factory.hpp"
 #include "rashpa/sink/repair.hpp"
 
 namespace rashpa::bindings {
@@ -20,38 +19,6 @@ using sink::NxmxCalibration;
 using sink::NxmxDtp;
 using sink::NxmxMetadata;
 using sink::NxmxModule;
-
-receiver::SinkFactory factory_of(const SinkSpec& spec) {
-  return std::visit(
-      [](const auto& one) -> receiver::SinkFactory {
-        using Spec = std::decay_t<decltype(one)>;
-        return [one](const receiver::Output& output) -> std::unique_ptr<sink::Sink> {
-          if constexpr (std::is_same_v<Spec, Hdf5Spec>) {
-            sink::Hdf5Config config;
-            config.prefix = one.prefix;
-            config.images_per_file = one.images_per_file;
-            config.threads = one.threads;
-            config.width = output.width;
-            config.height = output.height;
-            config.pixel = output.pixel;
-            config.form = output.sparse ? sink::ImageForm::sparse : sink::ImageForm::dense;
-            config.buffer = output.buffer;
-            config.images = output.images;
-            config.slice = output.slice;
-            config.results = output.results;
-            config.existing = one.existing;
-            config.metadata = one.metadata;
-            return std::make_unique<sink::Hdf5Sink>(config);
-          } else if constexpr (std::is_same_v<Spec, MemorySpec>) {
-            return std::make_unique<sink::MemorySink>(one.capacity, output.width, output.height, output.pixel);
-          } else {
-            return std::make_unique<sink::NullSink>(static_cast<std::uint64_t>(output.width) * output.height *
-                                                    pixel_bytes(output.pixel));
-          }
-        };
-      },
-      spec);
-}
 
 namespace {
 
@@ -76,6 +43,10 @@ void bind_metadata(nb::module_& m) {
       .def_rw("kind", &NxmxCalibration::kind)
       .def_rw("file", &NxmxCalibration::file)
       .def_rw("sha256", &NxmxCalibration::sha256);
+  nb::class_<sink::NxmxKernel>(m, "NxmxKernel")
+      .def(nb::init<>())
+      .def_rw("name", &sink::NxmxKernel::name)
+      .def_rw("parameters", &sink::NxmxKernel::parameters);
   nb::class_<NxmxMetadata>(m, "NxmxMetadata")
       .def(nb::init<>())
       .def_rw("detector_name", &NxmxMetadata::detector_name)
@@ -108,19 +79,26 @@ void bind_metadata(nb::module_& m) {
           })
       .def_rw("modules", &NxmxMetadata::modules)
       .def_rw("dtps", &NxmxMetadata::dtps)
-      .def_rw("calibration", &NxmxMetadata::calibration);
+      .def_rw("calibration", &NxmxMetadata::calibration)
+      .def_rw("run_number", &NxmxMetadata::run_number)
+      .def_rw("run_name", &NxmxMetadata::run_name)
+      .def_rw("run_file", &NxmxMetadata::run_file)
+      .def_rw("run_file_sha256", &NxmxMetadata::run_file_sha256)
+      .def_rw("pixel_units", &NxmxMetadata::pixel_units)
+      .def_rw("kernels", &NxmxMetadata::kernels);
 }
 
 }  // namespace
 
 void bind_sink(nb::module_& m) {
   bind_metadata(m);
-  nb::class_<Hdf5Spec>(m, "Hdf5Sink")
+  nb::class_<sink::Hdf5Options>(m, "Hdf5Sink")
       .def(
           "__init__",
-          [](Hdf5Spec* self, std::string prefix, const NxmxMetadata& metadata, std::uint32_t images_per_file,
+          [](sink::Hdf5Options* self, std::string prefix, const NxmxMetadata& metadata, std::uint32_t images_per_file,
              unsigned threads, const std::string& existing) {
-            new (self) Hdf5Spec{std::move(prefix), metadata, images_per_file, threads, kExisting.value(existing)};
+            new (self)
+                sink::Hdf5Options{std::move(prefix), images_per_file, threads, kExisting.value(existing), metadata};
           },
           "prefix"_a, "metadata"_a, "images_per_file"_a = 1000, "threads"_a = 1, "existing"_a = "refuse");
   nb::class_<sink::Repaired>(m, "Repaired")
@@ -130,10 +108,22 @@ void bind_sink(nb::module_& m) {
       .def_ro("unknown", &sink::Repaired::unknown)
       .def_ro("lost", &sink::Repaired::lost);
   m.def("repair", &sink::repair, "prefix"_a, nb::call_guard<nb::gil_scoped_release>());
-  nb::class_<NullSpec>(m, "NullSink").def(nb::init<>());
-  nb::class_<MemorySpec>(m, "MemorySink")
+  nb::class_<sink::NullOptions>(m, "NullSink").def(nb::init<>());
+  nb::class_<sink::MemoryOptions>(m, "MemorySink")
       .def(
-          "__init__", [](MemorySpec* self, std::uint32_t capacity) { new (self) MemorySpec{capacity}; }, "capacity"_a);
+          "__init__",
+          [](sink::MemoryOptions* self, std::uint32_t capacity) { new (self) sink::MemoryOptions{capacity}; },
+          "capacity"_a);
+  nb::class_<receiver::SinkConfig>(m, "SinkConfig")
+      .def(
+          "__init__",
+          [](receiver::SinkConfig* self, const sink::Options& options, const std::string& on_full,
+             std::uint32_t queue) { new (self) receiver::SinkConfig(options, kSinkOnFull.value(on_full), queue); },
+          "options"_a, "on_full"_a = "wait", "queue"_a = 4)
+      .def_ro("name", &receiver::SinkConfig::name)
+      .def_prop_ro("on_full", [](const receiver::SinkConfig& s) { return kSinkOnFull.name(s.on_full); })
+      .def_ro("queue", &receiver::SinkConfig::queue);
+  m.def("sink_names", &sink::sink_names);
 }
 
 }  // namespace rashpa::bindings

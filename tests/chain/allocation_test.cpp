@@ -59,7 +59,7 @@ TEST_P(AllocationOver, a_million_events_cost_none) {
   ASSERT_TRUE(sent && decided);
   const receiver::Status status = chain.receiver->status();
   EXPECT_EQ(status.buffers[0].books.complete, 500'000U);
-  EXPECT_EQ(status.link.events, 1'000'000U);
+  EXPECT_EQ(status.link["events"], 1'000'000U);
   EXPECT_LT(before, 100'000U) << "most of the run was counted";
   EXPECT_EQ(g_allocations.load(), 0U);
 }
@@ -73,7 +73,7 @@ TEST(Allocation, reliable_connections_and_their_repetitions_cost_none) {
   plan.stack = 64;
   plan.slots = 1024;
   plan.deadline_ms = 20'000;
-  plan.roce.transport = link::roce::Transport::rc;
+  plan.roce.transport = link::Transport::rc;
   plan.roce.window_bytes = 1U << 15;
   plan.faults.drop = 0.001;
   Chain chain(plan);
@@ -87,7 +87,7 @@ TEST(Allocation, reliable_connections_and_their_repetitions_cost_none) {
   g_counting = false;
   ASSERT_TRUE(sent && decided);
   EXPECT_EQ(chain.receiver->status().buffers[0].books.complete, 60'000U);
-  EXPECT_GT(chain.receiver->status().link.naks, 10U) << "there was something to repeat";
+  EXPECT_GT(chain.receiver->status().link["naks"], 10U) << "there was something to repeat";
   EXPECT_EQ(g_allocations.load(), 0U);
 }
 

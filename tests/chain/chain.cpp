@@ -7,6 +7,15 @@
 
 namespace rashpa::chain {
 
+namespace {
+
+link::LinkOptions link_of(const Plan& plan) {
+  if (link::kind_of(plan.link) == link::Kind::roce) return plan.roce;
+  return link::default_options(link::kind_of(plan.link));
+}
+
+}  // namespace
+
 Plan::Plan() {
   roce.pmtu = 1024;
   roce.socket_buffer = 4U << 20;
@@ -38,9 +47,8 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
   receiver::Config config;
   config.buffers.push_back(buffer);
   config.memory = memory::MemoryKind::pageable;
-  config.link = plan.link;
+  config.link = link_of(plan);
   config.source_link = plan.link;
-  config.roce = plan.roce;
   config.bind_address = plan.destination.address;
   config.port = 0;
   config.link_threads = plan.threads;
@@ -50,9 +58,8 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
 
   emulator::Config source;
   source.dataset = dataset::make_pattern({plan.width, plan.height, PixelType::u16}, plan.modules, 8);
-  source.link = plan.link;
+  source.link = link_of(plan);
   source.destination_link = plan.link;
-  source.roce = plan.roce;
   source.bind_address = plan.source.address;
   source.frames = plan.frames;
   source.rate_hz = plan.rate_hz;
@@ -75,7 +82,7 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
     behind.dtps = {source.dtps.back()};
     source.dtps.pop_back();
   }
-  std::vector<link::roce::Endpoint> sources;
+  std::vector<link::Endpoint> sources;
   plan.source.within([&] {
     emulator = std::make_unique<emulator::Emulator>(source);
     sources = emulator->endpoints();

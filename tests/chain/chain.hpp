@@ -36,10 +36,10 @@ struct Plan {
   Place destination{};
   emulator::FaultPlan faults{};
   double rate_hz = 0;
-  link::roce::Flow flow = link::roce::Flow::credits;
-  std::uint32_t threads = 1;                 ///< of the receiver's link
-  bool late = false;                         ///< the last module begins when the others are through
-  std::vector<receiver::SinkFactory> sinks;  ///< none: a NullSink
+  link::Flow flow = link::Flow::credits;
+  std::uint32_t threads = 1;                ///< of the receiver's link
+  bool late = false;                        ///< the last module begins when the others are through
+  std::vector<receiver::SinkConfig> sinks;  ///< none: a NullSink
 
   Plan();
 };

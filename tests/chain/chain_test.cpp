@@ -39,7 +39,7 @@ TEST(Chain, no_time_has_passed_for_a_source_whose_first_frame_is_not_due_yet) {
 struct Kind {
   const char* name;
   double drop, duplicate, reorder, corrupt;
-  link::roce::Packetisation packetisation;
+  link::Packetisation packetisation;
   bool offload;
 };
 
@@ -71,23 +71,23 @@ TEST_P(Faults, the_books_equal_the_log) {
   if (kind.drop > 0 || kind.corrupt > 0) {
     EXPECT_GT(books.partial, 0U);
     EXPECT_NE(chain.receiver->status().first_incomplete, "");
-  } else if (kind.packetisation == link::roce::Packetisation::only) {
+  } else if (kind.packetisation == link::Packetisation::only) {
     EXPECT_EQ(books.complete, 3000U) << "duplicates and changes of order lose nothing";
   }
-  EXPECT_EQ(chain.receiver->status().link.icrc_bad, injected.corrupt);
+  EXPECT_EQ(chain.receiver->status().link["icrc_bad"], injected.corrupt);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, Faults,
-    testing::Values(Kind{"drop", 0.002, 0, 0, 0, link::roce::Packetisation::only, true},
-                    Kind{"duplicate", 0, 0.002, 0, 0, link::roce::Packetisation::only, true},
-                    Kind{"reorder", 0, 0, 0.002, 0, link::roce::Packetisation::only, true},
-                    Kind{"corrupt", 0, 0, 0, 0.002, link::roce::Packetisation::only, true},
-                    Kind{"mixed", 0.001, 0.001, 0.001, 0.001, link::roce::Packetisation::only, true},
-                    Kind{"mixed_plain_sockets", 0.001, 0.001, 0.001, 0.001, link::roce::Packetisation::only, false},
-                    Kind{"mixed_long_messages", 0.001, 0.001, 0.001, 0.001,
-                         link::roce::Packetisation::first_middle_last, true}),
-    [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Kinds, Faults,
+                         testing::Values(Kind{"drop", 0.002, 0, 0, 0, link::Packetisation::only, true},
+                                         Kind{"duplicate", 0, 0.002, 0, 0, link::Packetisation::only, true},
+                                         Kind{"reorder", 0, 0, 0.002, 0, link::Packetisation::only, true},
+                                         Kind{"corrupt", 0, 0, 0, 0.002, link::Packetisation::only, true},
+                                         Kind{"mixed", 0.001, 0.001, 0.001, 0.001, link::Packetisation::only, true},
+                                         Kind{"mixed_plain_sockets", 0.001, 0.001, 0.001, 0.001,
+                                              link::Packetisation::only, false},
+                                         Kind{"mixed_long_messages", 0.001, 0.001, 0.001, 0.001,
+                                              link::Packetisation::first_middle_last, true}),
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Chain, a_module_that_dies_leaves_partial_images_from_its_frame_on) {
   Plan plan;

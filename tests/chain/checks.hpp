@@ -15,14 +15,16 @@ class CheckingSink final : public sink::Sink {
  public:
   CheckingSink(const receiver::Output& output, std::uint32_t module_height)
       : width_(output.width), height_(output.height), module_height_(module_height) {}
-  void put(Stack& stack) override {
+  sink::Put put(const Stack& stack, std::span<ErrorReason> results) override {
+    static_cast<void>(results);
     for (const StackImage& image : stack.view()) {
       if (image.decision == Decision::accepted) check(image);
     }
+    return sink::Put::done;
   }
   void close(const Books&) override {}
   [[nodiscard]] sink::SinkStats stats() const noexcept override {
-    return {.images_written = images_, .bytes_in = 0, .bytes_written = 0};
+    return {.images_written = images_, .bytes_written = 0, .bytes_stored = 0};
   }
   [[nodiscard]] std::string error() const override { return {}; }
 

@@ -16,10 +16,10 @@ enum class Trouble : std::uint8_t { dead, dies, late, stalls };
 struct Way {
   const char* name;
   const char* link = "roce";
-  link::roce::Transport transport = link::roce::Transport::uc;
+  link::Transport transport = link::Transport::uc;
 };
 
-using Case = std::tuple<Way, link::roce::Flow, Trouble>;
+using Case = std::tuple<Way, link::Flow, Trouble>;
 
 class Uneven : public ::testing::TestWithParam<Case> {
  protected:
@@ -66,10 +66,10 @@ TEST_P(Uneven, the_run_ends_and_every_image_of_every_dtp_is_in_the_books) {
   }
   EXPECT_GT(status.buffers[0].dtps[0].counts.complete, 0U);
   const auto& [way, flow, trouble] = GetParam();
-  if (flow == link::roce::Flow::credits && trouble != Trouble::late) expect_books_equal_the_log(chain);
-  if (way.transport == link::roce::Transport::rc) {
+  if (flow == link::Flow::credits && trouble != Trouble::late) expect_books_equal_the_log(chain);
+  if (way.transport == link::Transport::rc) {
     std::uint64_t repeated = 0;
-    for (const auto& dtp : chain.emulator->status().dtps) repeated += dtp.link.retransmitted_packets;
+    for (const auto& dtp : chain.emulator->status().dtps) repeated += dtp.link["retransmitted_packets"];
     EXPECT_LT(static_cast<double>(repeated) / seconds, 100'000) << "receiver-not-ready is paced by its timer";
   }
 }
@@ -77,12 +77,12 @@ TEST_P(Uneven, the_run_ends_and_every_image_of_every_dtp_is_in_the_books) {
 std::string name_of(const ::testing::TestParamInfo<Case>& info) {
   constexpr const char* kTroubles[] = {"dead", "dies", "late", "stalls"};
   const auto& [way, flow, trouble] = info.param;
-  return std::string(way.name) + (flow == link::roce::Flow::paced ? "_paced_" : "_credits_") +
+  return std::string(way.name) + (flow == link::Flow::paced ? "_paced_" : "_credits_") +
          kTroubles[static_cast<std::size_t>(trouble)];
 }
 
-using link::roce::Flow;
-using link::roce::Transport;
+using link::Flow;
+using link::Transport;
 INSTANTIATE_TEST_SUITE_P(Links, Uneven,
                          ::testing::Combine(::testing::Values(Way{"uc"}, Way{"rc", "roce", Transport::rc},
                                                               Way{"ud", "roce", Transport::ud}, Way{"pcie", "pcie"}),

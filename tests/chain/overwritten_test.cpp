@@ -13,20 +13,22 @@ namespace {
 class SlowSink final : public sink::Sink {
  public:
   explicit SlowSink(const std::atomic<bool>& go_on) : go_on_(&go_on) {}
-  void put(Stack& stack) override {
+  sink::Put put(const Stack& stack, std::span<ErrorReason> results) override {
     go_on_->wait(false);
-    for (StackImage& image : stack.view()) {
-      if (image.decision != Decision::accepted) continue;
-      if (stack.intact(image)) {
+    const auto images = stack.view();
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      if (images[i].decision != Decision::accepted) continue;
+      if (stack.intact(images[i])) {
         ++images_;
       } else {
-        image.fail(ErrorReason::overwritten);
+        results[i] = ErrorReason::overwritten;
       }
     }
+    return sink::Put::done;
   }
   void close(const Books&) override {}
   [[nodiscard]] sink::SinkStats stats() const noexcept override {
-    return {.images_written = images_, .bytes_in = 0, .bytes_written = 0};
+    return {.images_written = images_, .bytes_written = 0, .bytes_stored = 0};
   }
   [[nodiscard]] std::string error() const override { return {}; }
 
@@ -42,7 +44,7 @@ TEST(Overwritten, images_are_errored_and_the_books_balance) {
   std::atomic<bool> go_on{false};
   Plan plan;
   plan.link = "pcie";
-  plan.flow = link::roce::Flow::paced;
+  plan.flow = link::Flow::paced;
   plan.rate_hz = 500;  // the link's thread keeps up with that
   plan.frames = 64;
   plan.stack = 4;
@@ -65,7 +67,7 @@ TEST(Overwritten, images_are_errored_and_the_books_balance) {
   EXPECT_EQ(books.accepted, 0U) << "all slots have been written again";
   EXPECT_GT(books.errored, plan.stack) << "the second stack before the sink had it, the first while it had it";
   EXPECT_LE(books.errored, 2 * plan.stack);
-  EXPECT_EQ(status.link.overwritten_images, books.errored);
+  EXPECT_EQ(status.link["overwritten_images"], books.errored);
   EXPECT_EQ(status.buffers[0].errors[static_cast<std::size_t>(ErrorReason::overwritten)], books.errored);
   ASSERT_TRUE(status.buffers[0].first_errored.has_value());
   EXPECT_EQ(status.buffers[0].first_errored->index, 0U);

@@ -72,7 +72,7 @@ TEST(SlowDisk, no_image_that_was_overwritten_is_stored_as_complete) {
     fs::create_directories(folder);
     Plan plan;
     plan.link = "pcie";
-    plan.flow = link::roce::Flow::paced;
+    plan.flow = link::Flow::paced;
     plan.modules = 1;
     plan.width = 128;
     plan.height = 128;

@@ -6,15 +6,15 @@ namespace rashpa::net {
 namespace {
 
 using link::ArrivalQueues;
-using link::DestinationDtp;
 using link::Pair;
+using link::ReceiverDtp;
 
 Pair make(const link::roce::Options& options, const std::string& source, const std::string& destination,
-          const Cable& cable, const memory::Buffer& region, const std::vector<DestinationDtp>& dtps,
-          ArrivalQueues& queues, Doorbell& bell) {
+          const Cable& cable, const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
+          Doorbell& bell) {
   Pair pair;
   std::unique_ptr<link::roce::RoceReceiver> receiver;
-  std::vector<link::roce::Endpoint> sources;
+  std::vector<link::Endpoint> sources;
   cable.two.within([&] {
     link::roce::ReceiverConfig config;
     config.bind_address = destination;
@@ -42,14 +42,14 @@ const Cable& cable() {
   return one;
 }
 
-Pair make_roce1(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+Pair make_roce1(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
                 Doorbell& bell) {
   const Cable& way = cable();
   return make({.pmtu = 1024, .framing = link::roce::Framing::v1}, way.one.gid(), way.two.gid(), way, region, dtps,
               queues, bell);
 }
 
-Pair make_full_icrc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+Pair make_full_icrc(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
                     Doorbell& bell) {
   const Cable& way = cable();
   return make({.pmtu = 1024, .icrc = link::roce::IcrcMode::full}, way.one.ipv4(), way.two.ipv4(), way, region, dtps,

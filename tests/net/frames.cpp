@@ -13,7 +13,7 @@
 #include <type_traits>
 
 #include "rashpa/core/clock.hpp"
-#include "rashpa/link/roce/gid.hpp"
+#include "rashpa/wire/gid.hpp"
 
 namespace rashpa::net {
 
@@ -21,7 +21,7 @@ namespace {
 
 namespace roce = link::roce;
 
-roce::MacAddress mac_of(const Host& host) { return *roce::mac_of(roce::gid_address(host.gid()).ip()); }
+wire::MacAddress mac_of(const Host& host) { return *wire::mac_of(wire::gid_address(host.gid()).ip()); }
 
 template <std::size_t N>
 std::array<std::uint8_t, N> first_of(const std::array<std::uint8_t, 16>& bytes) {
@@ -53,36 +53,36 @@ void FrameSender::send(std::span<const std::byte> frame) const {
 }
 
 Target::Target(const Cable& cable, const roce::Options& options, const std::string& address,
-               const std::function<roce::Endpoint(const roce::Endpoint&)>& make_source)
+               const std::function<link::Endpoint(const link::Endpoint&)>& make_source)
     : framing_(options.framing), source_mac_(mac_of(cable.one)), destination_mac_(mac_of(cable.two)) {
   roce::ReceiverConfig config;
   config.bind_address = address;
   config.options = options;
-  config.flow = roce::Flow::paced;
+  config.flow = link::Flow::paced;
   cable.two.within(
       [&] { receiver_ = std::make_unique<roce::RoceReceiver>(config, region_, std::vector{dtp_}, queues_, bell_); });
   endpoint_ = receiver_->endpoints()[0];
   const bool v6 = address.find(':') != std::string::npos;
   source_address_ = framing_ == roce::Framing::v1 ? cable.one.gid() : v6 ? cable.one.ipv6() : cable.one.ipv4();
   if (make_source) {
-    const roce::Endpoint source = make_source(endpoint_);
+    const link::Endpoint source = make_source(endpoint_);
     receiver_->connect({&source, 1});
   }
   receiver_->start();
 }
 
-roce::Packet Target::line(std::uint32_t number) const {
-  roce::Packet made;
-  made.ethernet = roce::EthernetHeader{destination_mac_, source_mac_, {}};
+wire::Packet Target::line(std::uint32_t number) const {
+  wire::Packet made;
+  made.ethernet = wire::EthernetHeader{destination_mac_, source_mac_, {}};
   const bool v1 = framing_ == roce::Framing::v1;
-  const roce::Address from = v1 ? roce::gid_address(source_address_) : roce::Address(source_address_, 5000);
-  const roce::Address to = v1 ? roce::gid_address(endpoint_.address) : roce::Address(endpoint_.address, endpoint_.port);
+  const wire::Address from = v1 ? wire::gid_address(source_address_) : wire::Address(source_address_, 5000);
+  const wire::Address to = v1 ? wire::gid_address(endpoint_.address) : wire::Address(endpoint_.address, endpoint_.port);
   if (v1) {
     made.grh.emplace();
     made.grh->source = from.ip();
     made.grh->destination = to.ip();
   } else {
-    made.udp = roce::UdpHeader{from.port(), to.port(), {}, {}};
+    made.udp = wire::UdpHeader{from.port(), to.port(), {}, {}};
     if (from.v6()) {
       made.ipv6.emplace();
       made.ipv6->source = from.ip();
@@ -96,24 +96,23 @@ roce::Packet Target::line(std::uint32_t number) const {
   made.bth.opcode = 0x2A;
   made.bth.destination_qp = endpoint_.qpn;
   made.bth.psn = number;
-  made.reth = roce::RethHeader{dtp_.placement.image_offset(0) + number * dtp_.placement.pitch, endpoint_.rkey, {}};
+  made.reth = wire::RethHeader{dtp_.placement.image_offset(0) + number * dtp_.placement.pitch, endpoint_.rkey, {}};
   made.payload.assign(dtp_.placement.line_bytes, static_cast<std::byte>(number));
   return made;
 }
 
-link::ReceiverStats Target::after(std::uint64_t packets) const {
+link::Counts Target::after(std::uint64_t packets) const {
   const std::int64_t end = now_ns() + 10'000'000'000;
-  while (receiver_->stats().packets < packets && now_ns() < end) usleep(200);
+  while (receiver_->stats()["packets"] < packets && now_ns() < end) usleep(200);
   // A packet is counted before what becomes of it is: until nothing has changed for a while.
-  static_assert(std::has_unique_object_representations_v<link::ReceiverStats>);
   constexpr std::int64_t kQuietNs = 100'000'000;
-  link::ReceiverStats known = receiver_->stats();
+  link::Counts known = receiver_->stats();
   for (std::int64_t since = now_ns(); now_ns() - since < kQuietNs && now_ns() < end; usleep(1000)) {
-    const link::ReceiverStats stats = receiver_->stats();
-    if (std::memcmp(&stats, &known, sizeof stats) != 0) since = now_ns();
+    const link::Counts stats = receiver_->stats();
+    if (stats != known) since = now_ns();
     known = stats;
   }
-  EXPECT_EQ(known.packets, packets);
+  EXPECT_EQ(known["packets"], packets);
   return known;
 }
 

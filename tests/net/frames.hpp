@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "network.hpp"
-#include "rashpa/link/roce/gid.hpp"
-#include "rashpa/link/roce/packet.hpp"
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/testing.hpp"
+#include "rashpa/wire/gid.hpp"
+#include "rashpa/wire/packet.hpp"
 
 namespace rashpa::net {
 
@@ -31,29 +31,29 @@ class Target {
  public:
   /// `make_source` is given the target's endpoint and returns where its answers go; none: nowhere.
   Target(const Cable& cable, const link::roce::Options& options, const std::string& address,
-         const std::function<link::roce::Endpoint(const link::roce::Endpoint&)>& make_source = {});
+         const std::function<link::Endpoint(const link::Endpoint&)>& make_source = {});
   ~Target() { receiver_->stop(); }
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
   /// A line of image 0 on the wire from host one to the target, UDP source port 5000; change it as you like.
-  [[nodiscard]] link::roce::Packet line(std::uint32_t number = 0) const;
+  [[nodiscard]] wire::Packet line(std::uint32_t number = 0) const;
   /// The counters once `packets` have come; fails after 10 s.
-  [[nodiscard]] link::ReceiverStats after(std::uint64_t packets) const;
-  [[nodiscard]] link::ReceiverStats stats() const noexcept { return receiver_->stats(); }
-  [[nodiscard]] const link::roce::Endpoint& endpoint() const noexcept { return endpoint_; }
+  [[nodiscard]] link::Counts after(std::uint64_t packets) const;
+  [[nodiscard]] link::Counts stats() const { return receiver_->stats(); }
+  [[nodiscard]] const link::Endpoint& endpoint() const noexcept { return endpoint_; }
 
  private:
   link::roce::Framing framing_;
-  link::roce::MacAddress source_mac_;
-  link::roce::MacAddress destination_mac_;
+  wire::MacAddress source_mac_;
+  wire::MacAddress destination_mac_;
   std::string source_address_;
-  link::DestinationDtp dtp_ = link::testing::small_dtp(1, 100, 64, 256, 4);
+  link::ReceiverDtp dtp_ = link::testing::small_dtp(1, 100, 64, 256, 4);
   std::vector<std::byte> region_ = std::vector<std::byte>(link::testing::end_of(dtp_));
   link::ArrivalQueues queues_{1, 256};
   Doorbell bell_;
   std::unique_ptr<link::roce::RoceReceiver> receiver_;
-  link::roce::Endpoint endpoint_;
+  link::Endpoint endpoint_;
 };
 
 }  // namespace rashpa::net

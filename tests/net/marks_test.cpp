@@ -29,7 +29,7 @@ class Marks : public testing::TestWithParam<Way> {
     return GetParam().v6 ? host.ipv6() : host.ipv4();
   }
   // A packet with that traffic class.
-  static roce::Packet marked(roce::Packet packet, std::uint8_t ecn) {
+  static wire::Packet marked(wire::Packet packet, std::uint8_t ecn) {
     if (packet.ipv4) packet.ipv4->tos = ecn;
     if (packet.ipv6) packet.ipv6->traffic_class = ecn;
     if (packet.grh) packet.grh->traffic_class = ecn;
@@ -45,42 +45,42 @@ TEST_P(Marks, each_marked_packet_is_counted_and_no_other) {
   for (std::uint32_t i = 0; i < 60; ++i) {
     const std::uint8_t ecn = i % 3 == 0 ? kCe : i % 3 == 1 ? kEct0 : 0;
     ce += ecn == kCe ? 1 : 0;
-    roce::Packet packet = marked(target.line(i), ecn);
+    wire::Packet packet = marked(target.line(i), ecn);
     packet.bth.fecn = i < 5 ? 1 : 0;
     packet.bth.becn = i < 7 ? 1 : 0;
-    wire_.send(roce::encode(packet));
+    wire_.send(wire::encode(packet));
   }
-  const link::ReceiverStats stats = target.after(60);
-  EXPECT_EQ(stats.ce_packets, ce);
-  EXPECT_EQ(stats.fecn_packets, 5U);
-  EXPECT_EQ(stats.becn_packets, 7U);
-  EXPECT_EQ(stats.cnps_sent, 0U) << "nobody has said where the source is";
-  EXPECT_EQ(stats.icrc_bad + stats.malformed, 0U);
+  const link::Counts stats = target.after(60);
+  EXPECT_EQ(stats["ce_packets"], ce);
+  EXPECT_EQ(stats["fecn_packets"], 5U);
+  EXPECT_EQ(stats["becn_packets"], 7U);
+  EXPECT_EQ(stats["cnps_sent"], 0U) << "nobody has said where the source is";
+  EXPECT_EQ(stats["icrc_bad"] + stats["malformed"], 0U);
 }
 
 TEST_P(Marks, the_source_hears_of_them_no_more_often_than_every_50_us) {
   std::unique_ptr<roce::RoceSender> source;
-  const Target target(cable_, GetParam().options, address(cable_.two), [&](const roce::Endpoint& destination) {
+  const Target target(cable_, GetParam().options, address(cable_.two), [&](const link::Endpoint& destination) {
     roce::SenderConfig config;
     config.bind_address = address(cable_.one);
     config.options = GetParam().options;
     config.destination = destination;
-    config.flow = roce::Flow::paced;
+    config.flow = link::Flow::paced;
     cable_.one.within([&] { source = std::make_unique<roce::RoceSender>(config); });
     return source->endpoint();
   });
   const std::int64_t start = now_ns();
-  for (std::uint32_t i = 0; i < 60; ++i) wire_.send(roce::encode(marked(target.line(i), kCe)));
-  while (target.stats().ce_packets < 60 && now_ns() - start < 10'000'000'000) usleep(50);
+  for (std::uint32_t i = 0; i < 60; ++i) wire_.send(wire::encode(marked(target.line(i), kCe)));
+  while (target.stats()["ce_packets"] < 60 && now_ns() - start < 10'000'000'000) usleep(50);
   const std::int64_t elapsed = now_ns() - start;
   EXPECT_EQ(target.after(60).ce_packets, 60U);
   const auto heard = [&] {
-    const std::uint64_t sent = target.stats().cnps_sent;
-    return sent > 0 && source->stats().cnps_received == sent;
+    const std::uint64_t sent = target.stats()["cnps_sent"];
+    return sent > 0 && source->stats()["cnps_received"] == sent;
   };
   while (!heard() && now_ns() - start < 10'000'000'000) source->poll(500);
   EXPECT_TRUE(heard());
-  EXPECT_LE(target.stats().cnps_sent, static_cast<std::uint64_t>(elapsed / 50'000 + 1));
+  EXPECT_LE(target.stats()["cnps_sent"], static_cast<std::uint64_t>(elapsed / 50'000 + 1));
 }
 
 TEST_P(Marks, notifications_reach_the_source_of_an_acquisition) {
@@ -92,9 +92,9 @@ TEST_P(Marks, notifications_reach_the_source_of_an_acquisition) {
   plan.modules = 1;
   chain::Chain chain(chain::checked(plan));
   // One packet that a router has marked, as if from the source, with a wrong key so that it changes nothing else.
-  roce::Packet packet;
-  const roce::Endpoint to = chain.receiver->endpoints()[0];
-  const roce::Endpoint from = chain.emulator->endpoints()[0];
+  wire::Packet packet;
+  const link::Endpoint to = chain.receiver->endpoints()[0];
+  const link::Endpoint from = chain.emulator->endpoints()[0];
   {
     const Target other(cable_, GetParam().options, address(cable_.two));
     packet = other.line();
@@ -106,15 +106,15 @@ TEST_P(Marks, notifications_reach_the_source_of_an_acquisition) {
   packet.bth.destination_qp = to.qpn;
   packet.reth->rkey = ~to.rkey;
   chain.receiver->start();
-  wire_.send(roce::encode(marked(packet, kCe)));
+  wire_.send(wire::encode(marked(packet, kCe)));
   chain.emulator->start();
   ASSERT_TRUE(chain.emulator->wait(60));
   chain.receiver->finish();
   ASSERT_TRUE(chain.receiver->wait(60));
   const receiver::Status status = chain.receiver->status();
-  EXPECT_EQ(status.link.ce_packets, 1U);
-  EXPECT_EQ(status.link.refused_key, 1U);
-  EXPECT_EQ(status.link.cnps_sent, 1U);
+  EXPECT_EQ(status.link["ce_packets"], 1U);
+  EXPECT_EQ(status.link["refused_key"], 1U);
+  EXPECT_EQ(status.link["cnps_sent"], 1U);
   EXPECT_EQ(chain.emulator->status().dtps[0].link.cnps_received, 1U);
   chain::expect_books_equal_the_log(chain);
 }

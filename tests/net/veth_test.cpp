@@ -25,9 +25,9 @@ chain::Plan plan_over(const Cable& cable, Family family) {
 struct Way {
   const char* name;
   Family family;
-  link::roce::Packetisation packetisation;
+  link::Packetisation packetisation;
   bool offload;
-  link::roce::Transport transport = link::roce::Transport::uc;
+  link::Transport transport = link::Transport::uc;
 };
 
 class Veth : public testing::TestWithParam<Way> {
@@ -47,8 +47,8 @@ TEST_P(Veth, everything_arrives_where_nothing_is_lost) {
   ASSERT_TRUE(chain.play());
   const receiver::Status status = chain.receiver->status();
   EXPECT_EQ(status.buffers[0].books.complete, 2000U);
-  EXPECT_EQ(status.link.icrc_bad, 0U);
-  EXPECT_EQ(status.link.icrc_exact + status.link.icrc_modulo_id, status.link.packets);
+  EXPECT_EQ(status.link["icrc_bad"], 0U);
+  EXPECT_EQ(status.link["icrc_exact"] + status.link["icrc_modulo_id"], status.link["packets"]);
   chain::expect_books_equal_the_log(chain);
 }
 
@@ -56,7 +56,7 @@ TEST_P(Veth, with_one_percent_of_loss_every_loss_is_repaired_or_in_the_books) {
   chain::Plan lossy = plan();
   lossy.faults.seed = 5;
   lossy.faults.drop = 0.01;
-  const bool repairs = lossy.roce.transport == link::roce::Transport::rc;
+  const bool repairs = lossy.roce.transport == link::Transport::rc;
   if (repairs) lossy.deadline_ms = 5000;
   chain::Chain chain(chain::checked(lossy));
   ASSERT_TRUE(chain.play());
@@ -72,16 +72,15 @@ TEST_P(Veth, with_one_percent_of_loss_every_loss_is_repaired_or_in_the_books) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ways, Veth,
-    testing::Values(Way{"ipv4", Family::v4, link::roce::Packetisation::only, true},
-                    Way{"ipv4_plain_sockets", Family::v4, link::roce::Packetisation::only, false},
-                    Way{"ipv4_long_messages", Family::v4, link::roce::Packetisation::first_middle_last, true},
-                    Way{"ipv6", Family::v6, link::roce::Packetisation::only, true},
-                    Way{"rc_ipv4", Family::v4, link::roce::Packetisation::only, true, link::roce::Transport::rc},
-                    Way{"rc_ipv6_long_messages", Family::v6, link::roce::Packetisation::first_middle_last, true,
-                        link::roce::Transport::rc},
-                    Way{"ud_ipv4", Family::v4, link::roce::Packetisation::only, true, link::roce::Transport::ud},
-                    Way{"ud_ipv6_plain_sockets", Family::v6, link::roce::Packetisation::only, false,
-                        link::roce::Transport::ud}),
+    testing::Values(Way{"ipv4", Family::v4, link::Packetisation::only, true},
+                    Way{"ipv4_plain_sockets", Family::v4, link::Packetisation::only, false},
+                    Way{"ipv4_long_messages", Family::v4, link::Packetisation::first_middle_last, true},
+                    Way{"ipv6", Family::v6, link::Packetisation::only, true},
+                    Way{"rc_ipv4", Family::v4, link::Packetisation::only, true, link::Transport::rc},
+                    Way{"rc_ipv6_long_messages", Family::v6, link::Packetisation::first_middle_last, true,
+                        link::Transport::rc},
+                    Way{"ud_ipv4", Family::v4, link::Packetisation::only, true, link::Transport::ud},
+                    Way{"ud_ipv6_plain_sockets", Family::v6, link::Packetisation::only, false, link::Transport::ud}),
     [](const auto& way) { return way.param.name; });
 
 }  // namespace

@@ -66,16 +66,20 @@ std::size_t EduSender::poll(std::uint32_t wait_us) {
   return std::exchange(done_, 0);
 }
 
-link::SenderStats EduSender::stats() const noexcept {
-  return {.messages = messages_, .packets = messages_, .payload_bytes = bytes_};
+link::Counts EduSender::stats() const {
+  link::Counts counts;
+  counts.add("messages", messages_);
+  counts.add("packets", messages_);
+  counts.add("payload_bytes", bytes_);
+  return counts;
 }
 
-EduReceiver::EduReceiver(std::span<std::byte> region, std::vector<link::DestinationDtp> dtps,
+EduReceiver::EduReceiver(std::span<std::byte> region, std::vector<link::ReceiverDtp> dtps,
                          std::vector<EduChannel*> channels, link::ArrivalQueues& queues, Doorbell& bell)
     : region_(region),
       dtps_(std::move(dtps)),
       channels_(std::move(channels)),
-      lanes_(dtps_.size()),
+      polled_(dtps_.size()),
       queues_(queues),
       bell_(bell) {
   for (std::size_t d = 0; d < dtps_.size(); ++d) {
@@ -92,13 +96,13 @@ void EduReceiver::release(std::uint32_t dtp, std::uint64_t end) noexcept {
   channels_[dtp]->granted = end + dtps_[dtp].placement.slots;
 }
 
-void EduReceiver::close(std::uint32_t dtp, std::uint64_t end) noexcept { lanes_[dtp].closed = end; }
+void EduReceiver::close(std::uint32_t dtp, std::uint64_t end) noexcept { polled_[dtp].closed = end; }
 
 void EduReceiver::run(const std::stop_token& stop) noexcept {
   while (!stop.stop_requested()) {
     bool news = false;
     for (std::uint32_t dtp = 0; dtp < dtps_.size(); ++dtp) {
-      Lane& lane = lanes_[dtp];
+      PolledDtp& lane = polled_[dtp];
       const std::uint64_t events = announced(dtp);
       const std::uint64_t end = std::min(std::max(events, lane.closed.load()), dtps_[dtp].images);
       for (; lane.next < end && queues_[dtp].ready(); ++lane.next) {
@@ -146,12 +150,16 @@ link::Arrival EduReceiver::judge(std::uint32_t dtp, std::uint64_t index, bool ev
   return arrival;
 }
 
-link::ReceiverStats EduReceiver::stats() const noexcept {
-  link::ReceiverStats stats;
-  stats.events = events_;
-  stats.bad_records = bad_records_;
-  stats.crc_mismatches = crc_mismatches_;
-  return stats;
+std::vector<link::Endpoint> EduReceiver::endpoints() const {
+  return std::vector<link::Endpoint>(dtps_.size(), {.address = "edu"});
+}
+
+link::Counts EduReceiver::stats() const {
+  link::Counts counts;
+  counts.add("events", events_);
+  counts.add("bad_records", bad_records_);
+  counts.add("crc_mismatches", crc_mismatches_);
+  return counts;
 }
 
 }  // namespace rashpa::vm

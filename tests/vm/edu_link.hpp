@@ -38,13 +38,14 @@ class EduSender final : public link::Sender {
   /// `frames`: where descriptors' sources lie; `region`: the RASHPA buffer.
   EduSender(EduEngine& engine, EduChannel& channel, Window frames, Window region);
 
+  [[nodiscard]] link::Endpoint endpoint() const override { return {.address = "edu"}; }
   std::size_t post(std::span<const link::BufferDescriptor> writes) override;
   bool post_event(const link::Event& event) override;
   std::size_t poll(std::uint32_t wait_us) override;
   [[nodiscard]] std::size_t pending() const noexcept override { return 0; }
   [[nodiscard]] std::uint64_t granted() const noexcept override { return channel_.granted; }
   [[nodiscard]] std::uint32_t largest_message() const noexcept override { return EduEngine::kLargest; }
-  [[nodiscard]] link::SenderStats stats() const noexcept override;
+  [[nodiscard]] link::Counts stats() const override;
   /// Writes that lay across a boundary of two huge pages.
   [[nodiscard]] std::uint64_t page_crossings() const noexcept { return crossings_; }
 
@@ -61,20 +62,22 @@ class EduSender final : public link::Sender {
 };
 
 /// Destination side: one thread. An image is complete when its record's CRC32C is that of its lines.
-class EduReceiver final : public link::ReceiverLink {
+class EduReceiver final : public link::Receiver {
  public:
-  EduReceiver(std::span<std::byte> region, std::vector<link::DestinationDtp> dtps, std::vector<EduChannel*> channels,
+  EduReceiver(std::span<std::byte> region, std::vector<link::ReceiverDtp> dtps, std::vector<EduChannel*> channels,
               link::ArrivalQueues& queues, Doorbell& bell);
   ~EduReceiver() override { stop(); }
 
+  [[nodiscard]] std::vector<link::Endpoint> endpoints() const override;
+  void connect(std::span<const link::Endpoint> /*senders*/) override {}
   void start() override;
   void release(std::uint32_t dtp, std::uint64_t end) noexcept override;
   void close(std::uint32_t dtp, std::uint64_t end) noexcept override;
   void stop() noexcept override { thread_ = {}; }
-  [[nodiscard]] link::ReceiverStats stats() const noexcept override;
+  [[nodiscard]] link::Counts stats() const override;
 
  private:
-  struct Lane {
+  struct PolledDtp {
     std::uint64_t next = 0;
     std::atomic<std::uint64_t> closed{0};
   };
@@ -83,9 +86,9 @@ class EduReceiver final : public link::ReceiverLink {
   [[nodiscard]] link::Arrival judge(std::uint32_t dtp, std::uint64_t index, bool event) noexcept;
 
   std::span<std::byte> region_;
-  std::vector<link::DestinationDtp> dtps_;
+  std::vector<link::ReceiverDtp> dtps_;
   std::vector<EduChannel*> channels_;
-  std::vector<Lane> lanes_;
+  std::vector<PolledDtp> polled_;
   link::ArrivalQueues& queues_;
   Doorbell& bell_;
   std::atomic<std::uint64_t> events_{0}, bad_records_{0}, crc_mismatches_{0};

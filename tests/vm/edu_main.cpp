@@ -13,8 +13,8 @@
 #include "edu_link.hpp"
 #include "rashpa/core/clock.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
+#include "rashpa/receiver/distributor.hpp"
 #include "rashpa/receiver/memory_layout.hpp"
-#include "rashpa/receiver/writer.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
 #include "rashpa/sink/null_sink.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
@@ -76,7 +76,7 @@ class Acquisition {
   }
 
   int play() {
-    writer_->start(-1);
+    distributor_->start(-1);
     scheduler_->start();
     link_->start();
     std::vector<std::jthread> threads;
@@ -85,12 +85,12 @@ class Acquisition {
       threads.emplace_back([&source, start](const std::stop_token& stop) { source->run(stop, start, tai_ns()); });
     }
     const std::int64_t until = start + static_cast<std::int64_t>(kTimeoutS * 1e9);
-    while (!writer_->done() && now_ns() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    while (!distributor_->done() && now_ns() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     for (auto& thread : threads) thread.request_stop();
     threads.clear();
     link_->stop();
     scheduler_->stop();
-    writer_->join();
+    distributor_->join();
     unit_->stop();
     return report();
   }
@@ -116,7 +116,7 @@ class Acquisition {
   }
 
   void make_receiver() {
-    std::vector<link::DestinationDtp> dtps;
+    std::vector<link::ReceiverDtp> dtps;
     std::vector<EduChannel*> channels;
     scheduler::LaneConfig lane{.name = config_.name,
                                .pixel = config_.pixel,
@@ -147,7 +147,7 @@ class Acquisition {
                                   .pixel = config_.pixel,
                                   .stack = config_.stack,
                                   .images = kImages};
-    writer_ = std::make_unique<receiver::Writer>(config_, output, *lane_, *unit_, done_bell_, bell_);
+    distributor_ = std::make_unique<receiver::Distributor>(config_, output, *lane_, *unit_, done_bell_, bell_);
     scheduler_ =
         std::make_unique<scheduler::Scheduler>(std::vector{lane_.get()}, queues_, bell_, scheduler::Poll::event, -1);
   }
@@ -172,8 +172,8 @@ class Acquisition {
   }
 
   int report() {
-    const Books books = writer_->books();
-    const link::ReceiverStats stats = link_->stats();
+    const Books books = distributor_->books();
+    const link::Counts stats = link_->stats();
     const std::uint64_t crossings =
         std::accumulate(senders_.begin(), senders_.end(), 0ULL,
                         [](auto sum, const auto& sender) { return sum + sender->page_crossings(); });
@@ -184,7 +184,7 @@ class Acquisition {
         "\"page_crossings\": {}, \"buffer_bytes\": {}, \"huge_pages\": {}, \"memory\": \"{}\", \"mapping\": \"{}\", "
         "\"ok\": {}}}\n",
         books.expected, books.complete, books.partial, books.missing, books.accepted, books.written, books.balanced(),
-        stats.events, stats.bad_records, stats.crc_mismatches, engine_.transfers(), crossings, memory_.size(),
+        stats["events"], stats["bad_records"], stats["crc_mismatches"], engine_.transfers(), crossings, memory_.size(),
         (memory_.size() + kHugePage - 1) / kHugePage, memory_.granted(), memory_mapping_->how(), ok);
     return ok ? 0 : 1;
   }
@@ -203,7 +203,7 @@ class Acquisition {
   std::unique_ptr<EduReceiver> link_;
   std::unique_ptr<unit::Unit> unit_;
   std::unique_ptr<scheduler::Lane> lane_;
-  std::unique_ptr<receiver::Writer> writer_;
+  std::unique_ptr<receiver::Distributor> distributor_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::vector<std::unique_ptr<Frames>> frames_;
   std::vector<std::unique_ptr<EduSender>> senders_;

@@ -29,8 +29,13 @@ char letter_of(Completeness state) {
   return kLetters[static_cast<std::size_t>(state) % sizeof kLetters];
 }
 
-link::verbs::Options verbs_options(const Arguments& arguments) {
+link::LinkOptions link_options(const Arguments& arguments) {
+  if (link::kind_of(arguments.link) == link::Kind::roce) return arguments.packets;
   link::verbs::Options out{};
+  out.transport = arguments.packets.transport;
+  out.pmtu = arguments.packets.pmtu;
+  out.packetisation = arguments.packets.packetisation;
+  out.window_bytes = arguments.packets.window_bytes;
   out.device = arguments.device;
   out.verify = arguments.verify;
   return out;
@@ -60,10 +65,8 @@ receiver::Config receiver_config(const Arguments& arguments) {
   receiver::Config config;
   config.buffers.push_back(std::move(buffer));
   config.memory = memory::MemoryKind::pageable;
-  config.link = arguments.link;
+  config.link = link_options(arguments);
   config.source_link = arguments.peer;
-  config.roce = arguments.packets;
-  config.verbs = verbs_options(arguments);
   config.bind_address = arguments.bind;
   config.port = arguments.port;
   config.flow = arguments.flow;
@@ -97,7 +100,7 @@ int destination(const Arguments& arguments) {
   const auto endpoints = receiver.endpoints();
   for (std::size_t d = 0; d < endpoints.size(); ++d) ends.push_back({endpoints[d], receiver.placements()[d]});
   give(arguments.exchanges, ".destination", ends);
-  std::vector<link::roce::Endpoint> sources;
+  std::vector<link::Endpoint> sources;
   for (const ExchangedEnd& end : take(arguments.exchanges, ".source", arguments.timeout_s)) {
     sources.push_back(end.endpoint);
   }
@@ -111,12 +114,12 @@ int destination(const Arguments& arguments) {
   const bool decided = receiver.wait(arguments.timeout_s);
   // The source's fates are written then; and a source on a reliable connection waits for acknowledgements, which nobody
   // would send it (again) any more.
-  if (!arguments.expect_fates.empty() || arguments.packets.transport == link::roce::Transport::rc) {
+  if (!arguments.expect_fates.empty() || arguments.packets.transport == link::Transport::rc) {
     take(arguments.exchanges, ".done", arguments.timeout_s);
   }
   const receiver::Status status = receiver.status();
   const Books& books = status.buffers[0].books;
-  const link::ReceiverStats& link = status.link;
+  const link::Counts& link = status.link;
   const bool ok = decided && as_expected(arguments, receiver, books);
   fmt::print(
       "{{\"role\": \"destination\", \"link\": \"{}\", \"expected\": {}, \"complete\": {}, \"partial\": {}, "
@@ -126,10 +129,10 @@ int destination(const Arguments& arguments) {
       "\"crc_mismatches\": {}, \"memory\": \"{}\", \"registration\": \"{}\", \"first_incomplete\": \"{}\", "
       "\"elapsed_s\": {:.3f}, \"ok\": {}}}\n",
       arguments.link, books.expected, books.complete, books.partial, books.missing, books.accepted, books.vetoed,
-      books.errored, books.written, books.balanced(), link.packets, link.events, link.payload_bytes,
-      link.duplicate_packets, link.late_packets, link.overrun_packets, link.icrc_bad, link.refused_key, link.unknown_qp,
-      link.sequence_drops, link.bad_records, link.crc_mismatches, status.memory, status.registration,
-      status.first_incomplete, status.elapsed_s, ok);
+      books.errored, books.written, books.balanced(), link["packets"], link["events"], link["payload_bytes"],
+      link["duplicate_packets"], link["late_packets"], link["overrun_packets"], link["icrc_bad"], link["refused_key"],
+      link["unknown_qp"], link["sequence_drops"], link["bad_records"], link["crc_mismatches"], status.memory,
+      status.registration, status.first_incomplete, status.elapsed_s, ok);
   receiver.stop();
   return ok ? 0 : 1;
 }
@@ -138,10 +141,8 @@ emulator::Config emulator_config(const Arguments& arguments, std::vector<Exchang
   emulator::Config config;
   config.dataset = dataset::make_pattern({arguments.width, arguments.height, PixelType::u16},
                                          arguments.first_module + arguments.modules, kPattern);
-  config.link = arguments.link;
+  config.link = link_options(arguments);
   config.destination_link = arguments.peer;
-  config.roce = arguments.packets;
-  config.verbs = verbs_options(arguments);
   config.bind_address = arguments.bind;
   config.frames = arguments.frames;
   config.rate_hz = arguments.rate_hz;
@@ -204,17 +205,11 @@ int source(const Arguments& arguments) {
   give(arguments.exchanges, ".done", own);
   std::this_thread::sleep_for(std::chrono::milliseconds(arguments.delay_exit_ms));
   std::uint64_t images = 0;
-  link::SenderStats sum{};
+  link::Counts sum{};
   const emulator::Status status = emulator.status();
   for (const auto& dtp : status.dtps) {
     images += dtp.images_sent;
-    sum.messages += dtp.link.messages;
-    sum.packets += dtp.link.packets;
-    sum.payload_bytes += dtp.link.payload_bytes;
-    sum.send_errors += dtp.link.send_errors;
-    sum.naks += dtp.link.naks;
-    sum.retransmitted_packets += dtp.link.retransmitted_packets;
-    sum.connection_errors += dtp.link.connection_errors;
+    for (const auto& [name, value] : dtp.link) sum.add(name, value);
   }
   const bool ok = sent && images == arguments.frames * arguments.modules;
   fmt::print(
@@ -222,8 +217,8 @@ int source(const Arguments& arguments) {
       "\"payload_bytes\": {}, \"send_errors\": {}, \"naks\": {}, \"retransmitted\": {}, "
       "\"connection_errors\": {}, \"injected_corrupt\": {}, \"registration\": \"{}\", "
       "\"elapsed_s\": {:.3f}, \"ok\": {}}}\n",
-      arguments.link, images, sum.messages, sum.packets, sum.payload_bytes, sum.send_errors, sum.naks,
-      sum.retransmitted_packets, sum.connection_errors, emulator.injected().corrupt, emulator.registration(),
+      arguments.link, images, sum["messages"], sum["packets"], sum["payload_bytes"], sum["send_errors"], sum["naks"],
+      sum["retransmitted_packets"], sum["connection_errors"], emulator.injected().corrupt, emulator.registration(),
       status.elapsed_s, ok);
   emulator.stop();
   return ok ? 0 : 1;

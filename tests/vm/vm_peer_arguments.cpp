@@ -49,9 +49,9 @@ std::map<std::string, std::uint64_t> counts_of(const std::string& text) {
 
 // How a pipeline of packets looks; false when `name` is none of these.
 bool take_link(Arguments& out, const std::string& name, const std::string& value) {
-  using link::roce::Flow;
-  using link::roce::Packetisation;
-  using link::roce::Transport;
+  using link::Flow;
+  using link::Packetisation;
+  using link::Transport;
   if (name == "pmtu") {
     out.packets.pmtu = number_of<std::uint32_t>(name, value);
   } else if (name == "packetisation") {

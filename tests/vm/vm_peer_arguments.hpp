@@ -21,7 +21,7 @@ struct Arguments {
   std::vector<std::string> exchanges;  ///< one per program at the other side
   std::uint16_t port = 4791;
   link::roce::Options packets{};
-  link::roce::Flow flow = link::roce::Flow::credits;
+  link::Flow flow = link::Flow::credits;
   double rate_hz = 0;
   std::uint64_t frames = 100;
   std::uint32_t first_module = 0, modules = 2, width = 256, height = 32, slots = 16, stack = 4;

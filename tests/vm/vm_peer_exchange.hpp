@@ -9,7 +9,7 @@ namespace rashpa::vm {
 
 /// One DTP's end as it goes through a file; the placement is the destination's alone.
 struct ExchangedEnd {
-  link::roce::Endpoint endpoint;
+  link::Endpoint endpoint;
   Placement placement{};
 };
 

@@ -9,12 +9,13 @@ from typing import Any
 
 from rashpa.cli.report_html import html_of
 from rashpa.control.machine import machine_facts
-from rashpa.control.outcome import Outcome
+from rashpa.control.outcome import Outcome, keeps_of
 from rashpa.control.proof import proof_of
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.telegram import Books, BufferStatus, Latency, SourceStatus, count_of
 
 VERSION = 1
+REPORT_FILES = ("report.json", "report.html")
 STAGES = ("ready", "decision", "written")
 _FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")
 
@@ -22,7 +23,7 @@ _FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")
 def write_report(outcome: Outcome, folder: Path, run_file: Path) -> tuple[Path, Path]:
     """Writes both files into `folder`, which exists; returns their paths."""
     report = report_of(outcome, run_file)
-    as_json, as_html = folder / "report.json", folder / "report.html"
+    as_json, as_html = (folder / name for name in REPORT_FILES)
     as_json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     as_html.write_text(html_of(report, outcome), encoding="utf-8")
     return as_json, as_html
@@ -34,7 +35,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
     rates = outcome.rates
     link = outcome.link_counts
     buffers = outcome.buffers
-    compared, verify = proof_of(file.link.destination_kind, file.link.verify)
+    compared, verify = proof_of(file.link.destination_kind, file.link.verify, file.link.records)
     return {
         "version": VERSION,
         "made": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -135,6 +136,10 @@ def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
         "first_errored": dataclasses.asdict(buffer.first_errored) if buffer.first_errored else None,
         "latency_us": worst_latencies(buffer.latencies),
         "file": f"{file.run.output}/{file.run.name}_{buffer.name}_master.h5" if stored else "",
+        "sinks": [
+            {"name": sink.name, "kind": section.kind, "keeps": keeps_of(section.kind), **dataclasses.asdict(sink)}
+            for section, sink in zip(planned.section.sink, buffer.sinks, strict=False)
+        ],
         "bytes_written": buffer.bytes_written,
         "bytes_stored": buffer.bytes_stored,
         "sink_error": buffer.sink_error,

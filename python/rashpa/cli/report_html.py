@@ -49,6 +49,8 @@ def html_of(report: dict[str, Any], outcome: Outcome) -> str:
         f"</head><body><h1>Run {name}</h1>{verdict}",
         "<h2>The books</h2>",
         _books_table(report),
+        "<h2>Sinks</h2><p>Of each sink: images that it was to keep, and what became of them.</p>",
+        _sinks_table(report),
         "<h2>Latency</h2><p>Of each stage, in microseconds: last packet of a stack → ready → decision → written.</p>",
         _latency_table(report),
         "<h2>Rates</h2>",
@@ -113,6 +115,16 @@ def _books_table(report: dict[str, Any]) -> str:
         rows.append(("all", receiver["name"], *(receiver["books"][name] for name in names)))
     rows.append(("all", "all", *report["books"].values()))
     return _table(("buffer", "receiver", *names), rows)
+
+
+def _sinks_table(report: dict[str, Any]) -> str:
+    names = ("accepted", "written", "dropped", "errored", "waiting", "bytes_written", "bytes_stored")
+    rows = [
+        (buffer["name"], sink["name"], sink["keeps"], sink["on_full"], *(sink[name] for name in names), sink["error"])
+        for buffer in report["buffers"]
+        for sink in buffer.get("sinks", ())  # reports of before have none
+    ]
+    return _table(("buffer", "sink", "keeps", "on full", *(name.replace("_", " ") for name in names), "error"), rows)
 
 
 def _receivers_part(report: dict[str, Any]) -> Iterable[str]:
@@ -228,6 +240,11 @@ def column_of(master: Path, name: str) -> NDArray[Any] | None:
     try:
         with h5py.File(master, "r") as file:
             table = file.get(f"/entry/rashpa/{name}")
-            return None if table is None else np.asarray(table[()])
+            if table is None:
+                return None
+            values = np.asarray(table[()])
+            if "not_counted" in table.attrs:
+                values = np.where(values == table.attrs["not_counted"], values.dtype.type(0), values)
+            return values
     except (LookupError, OSError, RuntimeError, TypeError, ValueError):  # as h5py says that a file contradicts itself
         return None

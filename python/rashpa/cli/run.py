@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from rashpa.cli.report import write_report
+from rashpa.cli.report import REPORT_FILES, write_report
 from rashpa.cli.run_display import RunDisplay, print_outcome
 from rashpa.control.capacity import cautions
 from rashpa.control.local_node import local_command
@@ -40,7 +40,7 @@ def run(
         plan = load_plan(file)
         token = token_of_environment()
         if report is not None:
-            _check_report_folder(report)
+            _check_report_folder(report, plan.file.run.existing)
     except (RunFileError, TokenError, OSError) as error:
         _complain(errors, str(error))
         raise typer.Exit(BAD_INPUT) from None
@@ -90,8 +90,11 @@ async def _carry_through(plan: Plan, console: Console, quiet: bool, token: str) 
         return await manager.run()
 
 
-def _check_report_folder(folder: Path) -> None:
+def _check_report_folder(folder: Path, existing: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    old = [folder / name for name in REPORT_FILES if (folder / name).exists()]
+    if old and existing != "replace":
+        raise FileExistsError(f'{old[0]} exists; move it, choose another --report, or set run.existing = "replace"')
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"{folder}: no permission to write the report there; choose another --report")
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from rashpa.control.outcome import Outcome
+from rashpa.control.outcome import Outcome, keeps_of
 from rashpa.control.outcome import Progress as RunProgress
 from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import Books, DestinationStatus, Status, count_of
@@ -119,12 +119,38 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     table.add_section()
     table.add_row("balanced", *("[green]yes[/green]" if books.balanced else "[red]NO[/red]" for _, books in buffers))
     console.print(table)
+    _print_sinks(console, outcome)
     _print_latencies(console, outcome)
     _print_rates(console, outcome)
     _print_faults(console, outcome)
     for buffer in outcome.buffers:
         if buffer.unit_error:
             console.print(f"buffer {buffer.name}: {buffer.unit_error}", style="red", markup=False, soft_wrap=True)
+
+
+def _print_sinks(console: Console, outcome: Outcome) -> None:
+    """The books of each sink, and what it does with images."""
+    table = Table(title="sinks: images", title_justify="left")
+    for column in ("buffer", "sink", "keeps", "accepted", "written", "dropped", "errored"):
+        table.add_column(column, justify="left" if column in {"buffer", "sink", "keeps"} else "right")
+    kinds = {buffer.section.name: [sink.kind for sink in buffer.section.sink] for buffer in outcome.plan.buffers}
+    for buffer in outcome.buffers:
+        for kind, sink in zip(kinds[buffer.name], buffer.sinks, strict=False):
+            counts = (sink.accepted, sink.written, sink.dropped, sink.errored)
+            table.add_row(buffer.name, sink.name, keeps_of(kind), *(f"{count:,}" for count in counts))
+    if table.row_count:
+        console.print(table)
+    for buffer in outcome.buffers:
+        if buffer.sinks and set(kinds[buffer.name]) == {"null"}:
+            text = f"buffer {buffer.name}: nothing was stored; its sink null only counts"
+            console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        for sink in buffer.sinks:
+            if sink.dropped:
+                text = (
+                    f"buffer {buffer.name}: sink {sink.name} was behind and did not get {sink.dropped} of {sink.accepted} images "
+                    '(on_full = "drop")'
+                )
+                console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_latencies(console: Console, outcome: Outcome) -> None:

@@ -107,10 +107,17 @@ def _rate_problems(plan: Plan, node: _Node) -> Iterator[str]:
         yield f"{text}; what fits: rate_hz = {rate_that_fits:g}"
 
 
+def _memory_of(plan: Plan, buffer: PlannedBuffer) -> int:
+    """Its slots, and the copies for sinks that may drop."""
+    section = buffer.section
+    copies = sum(sink.queue for sink in section.sink if sink.on_full == "drop" and sink.kind != "null") * section.stack
+    return (section.slots + copies) * buffer.width * buffer.height * plan.frame_pixel_bytes
+
+
 def _memory_problems(plan: Plan, group: Sequence[_Node]) -> Iterator[str]:
     """Of the receivers on one machine: each says what is free there, and all of them take of it."""
     buffers = [buffer for node in group for buffer in node.buffers]
-    needed = [buffer.section.slots * buffer.width * buffer.height * plan.frame_pixel_bytes for buffer in buffers]
+    needed = [_memory_of(plan, buffer) for buffer in buffers]
     free = min((node.can.memory_bytes for node in group if node.can.memory_bytes > 0), default=0)
     if free == 0 or sum(needed) <= free:
         return

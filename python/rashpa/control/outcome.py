@@ -1,6 +1,6 @@
 """What is known of a run: while it lasts, and at its end."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rashpa.control import telegram
@@ -114,6 +114,22 @@ class Outcome:
         return not self.problem and not self.interrupted and self.balanced and bool(self.accounts) and not self.reasons
 
 
+def keeps_of(kind: str) -> str:
+    """What becomes of images in a sink of this kind, in a word or three."""
+    return {"hdf5": "files", "memory": "memory", "null": "counted, not stored"}.get(kind, kind)
+
+
+def _lost_by_sinks(buffer: BufferStatus) -> Iterator[str]:
+    """Where a buffer has several sinks: which of them lost what. Dropping where the run file allows it is no loss."""
+    if len(buffer.sinks) < 2:
+        return
+    for sink in buffer.sinks:
+        first = sink.first
+        what = f"; the first: image {first.index} (frame {first.frame}), {first.reason}: {first.text}" if first else ""
+        if sink.errored:
+            yield f"buffer {buffer.name}: sink {sink.name} lost {sink.errored} of {sink.accepted} images{what}"
+
+
 def _reasons_of(buffer: BufferStatus) -> list[str]:
     books = buffer.books
     lines = []
@@ -123,6 +139,7 @@ def _reasons_of(buffer: BufferStatus) -> list[str]:
         first = buffer.first_errored
         what = f"; the first: image {first.index} (frame {first.frame}), {first.reason}: {first.text}" if first else ""
         lines.append(f"buffer {buffer.name}: {books.errored} of {books.expected} images errored ({counts}){what}")
+    lines += _lost_by_sinks(buffer)
     if books.accepted > books.written:
         text = f": {buffer.sink_error}" if buffer.sink_error else ""
         lines.append(f"buffer {buffer.name}: {books.accepted - books.written} accepted images are not written{text}")

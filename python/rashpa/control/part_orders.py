@@ -56,6 +56,10 @@ class FileMetadata(Section):
     modules: list[ModulePlace] = Field(max_length=256)
     dtps: list[DtpPlace] = Field(max_length=256)
     receiver: Text
+    run_number: int = Field(default=0, ge=0, le=2**32 - 1)
+    run_name: Text = ""
+    run_file: Text = ""
+    run_file_sha256: str = Field(default="", max_length=64)
 
 
 class Hdf5Order(run_file.Hdf5Sink):

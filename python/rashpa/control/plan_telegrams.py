@@ -28,6 +28,8 @@ def _roce(plan: Plan) -> telegram.Roce:
         link.framing,
         link.window_bytes,
         link.socket_buffer,
+        link.unit_bytes,
+        link.records,
     )
 
 
@@ -62,7 +64,12 @@ def _sink(sink: toml.Sink, plan: Plan, buffer: PlannedBuffer) -> telegram.Sink:
         values["prefix"] = f"{file.run.output}/{file.run.name}_{buffer.section.name}"
         values["existing"] = file.run.existing
         receiver = next(known for known in plan.receivers if known.name == buffer.receiver)
-        values["metadata"] = {**metadata_of(file, buffer), "receiver": receiver.shown_name}
+        values["metadata"] = {
+            **metadata_of(file, buffer),
+            "receiver": receiver.shown_name,
+            "run_file": str(plan.source.path)[-4096:],
+            "run_file_sha256": plan.source.sha256,
+        }
     return telegram.Sink(values.pop("kind"), _parameters(values))
 
 
@@ -74,6 +81,8 @@ def metadata_of(file: toml.RunFile, buffer: PlannedBuffer) -> dict[str, object]:
     center_x = detector.beam_center_x if detector.beam_center_x is not None else width / 2
     center_y = detector.beam_center_y if detector.beam_center_y is not None else height / 2
     return {
+        "run_number": file.run.number,
+        "run_name": file.run.name,
         "detector_name": detector.name,
         "description": detector.description or detector.name,
         "instrument_name": file.run.instrument,

@@ -90,6 +90,18 @@ class Link(Section):
     socket_buffer: int = Field(
         default=8 << 20, ge=4096, le=1 << 31, description="bytes asked of the kernel for each socket"
     )
+    unit_bytes: int = Field(
+        default=0,
+        ge=0,
+        le=1 << 20,
+        description="roce, receiver: packets start and end on multiples of it, counted in a DTP's lines; 0: as our sender sends, and as "
+        "little as 64 when a foreign one sends others",
+    )
+    records: bool = Field(
+        default=True,
+        description="roce, receiver: events bring frame records; false: a foreign source whose packets are all that comes, images are "
+        "proven by their lines",
+    )
     threads: int = Field(default=1, ge=1, le=64, description="receiving threads")
     port: int = Field(
         default=4791, ge=0, le=65535, description="UDP port of the first receiving thread; 0: any free one"
@@ -149,23 +161,35 @@ class Receiver(Section):
     processor: Processor | None = Field(default=None, description="as link.receiver_processor")
 
 
-class Hdf5Sink(Section):
-    """NXmx files <output>/<run name>_<buffer>_master.h5 and _data_*.h5."""
+class _Sink(Section):
+    """What all sinks have in common."""
+
+    kind: str
+    on_full: Literal["wait", "drop"] = Field(
+        default="wait",
+        description="when the sink is behind: wait holds the slots; drop gives it copies in memory of its own, and what finds no room there it "
+        "does not get",
+    )
+    queue: int = Field(default=4, ge=1, le=1024, description="drop: stacks in memory of its own")
+
+
+class Hdf5Sink(_Sink):
+    """Files <output>/<run name>_<buffer>_master.h5 and _data_*.h5: NXmx, or lists of pixels."""
 
     kind: Literal["hdf5"]
     images_per_file: int = Field(default=1000, ge=1, le=2**32 - 1)
     threads: int = Field(default=1, ge=1, le=64)
 
 
-class MemorySink(Section):
+class MemorySink(_Sink):
     """Keeps accepted images in memory."""
 
     kind: Literal["memory"]
     capacity: int = Field(default=16, ge=1, le=2**20)
 
 
-class NullSink(Section):
-    """Counts and forgets."""
+class NullSink(_Sink):
+    """Counts and stores nothing."""
 
     kind: Literal["null"]
 
@@ -209,7 +233,11 @@ class Buffer(Section):
     )
     device: int = Field(default=0, ge=0, le=255, description="cuda: number of the device")
     kernel: list[Kernel] = Field(default=[])
-    sink: list[Sink] = Field(default=[NullSink(kind="null")], min_length=1)
+    sink: list[Sink] = Field(
+        min_length=1,
+        max_length=6,
+        description='where accepted images go, at least one; [[buffer.sink]] with kind = "null" counts them and stores nothing',
+    )
 
 
 class DeadModule(Section):

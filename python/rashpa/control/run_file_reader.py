@@ -1,6 +1,7 @@
 """Reads a run file and says, for everything wrong in it, file, line, key, and what would be right."""
 
 import difflib
+import hashlib
 import json
 import re
 import sys
@@ -85,8 +86,9 @@ class KeyLines:
 class RunFileSource:
     """The file that a RunFile came from, for messages."""
 
-    def __init__(self, path: Path, text: str) -> None:
+    def __init__(self, path: Path, text: str, sha256: str = "") -> None:
         self.path = path
+        self.sha256 = sha256  # of the file's bytes
         self._keys = KeyLines(text)
 
     def where(self, path: KeyPath) -> str:
@@ -129,7 +131,7 @@ def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
         raw = tomllib.loads(text)
     except ValueError as error:  # a number of thousands of digits is one, too
         raise RunFileError(f"{path}: not TOML: {str(error)[:200]}") from None
-    source = RunFileSource(path, text)
+    source = RunFileSource(path, text, hashlib.sha256(data).hexdigest())
     try:
         return RunFile.model_validate(raw), source
     except ValidationError as error:
@@ -163,7 +165,9 @@ def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
         hint = f'did you mean "{near[0]}"?' if near else f"known here: {', '.join(known)}"
         return f"{source.where(path)}: no such key; {hint}"
     if item["type"] == "missing":
-        return f"{source.where(path)}: this key is needed and not there"
+        info = _kind_at(location)
+        what = f": {info.description}" if isinstance(info, FieldInfo) and info.description else ""
+        return f"{source.where(path)}: this key is needed and not there{what}"
     if item["type"].startswith("union_tag"):
         tag = str(item["ctx"]["discriminator"]).strip("'")
         choices = [str(choice) for member in _members(_kind_at(location)) for choice in _tags(member, tag)]

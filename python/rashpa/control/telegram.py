@@ -55,6 +55,8 @@ class Roce:
     framing: str = "v2"
     window_bytes: int = 1 << 20
     socket_buffer: int = 8 << 20
+    unit_bytes: int = 0
+    records: bool = True
 
 
 @dataclass(frozen=True)
@@ -345,7 +347,8 @@ class DestinationDtpStatus:
 
 @dataclass(frozen=True)
 class FirstErrored:
-    """The lowest errored image of a buffer; reason = unit | overwritten | storage, `text`: the first error that was told of."""
+    """The lowest image of a buffer that is errored, or that a sink has not got; reason = unit | overwritten | storage | dropped, `text`: the
+    first error that was told of."""
 
     index: int
     frame: int
@@ -354,9 +357,28 @@ class FirstErrored:
 
 
 @dataclass(frozen=True)
+class SinkStatus:
+    """The books of one sink: accepted = written + dropped + errored + waiting, and nothing waits at the end. `accepted`: images that it was to
+    keep; `first`: the lowest that it has not got; `error`: the first one."""
+
+    name: str
+    on_full: str
+    accepted: int
+    written: int
+    dropped: int
+    errored: int
+    waiting: int
+    bytes_written: int
+    bytes_stored: int
+    error: str
+    first: FirstErrored | None = None
+
+
+@dataclass(frozen=True)
 class BufferStatus:
     """What the receiver counts of one buffer; counts: groups `veto` and `error`, images by reason. `unit`: how it works, in words. `to_write`:
-    images that wait for the sinks, or are with them."""
+    images whose slots a sink holds, or the unit. `bytes_written`: of written images before compression, `bytes_stored`: what went to storage;
+    over all sinks."""
 
     name: str
     sink_error: str
@@ -370,6 +392,7 @@ class BufferStatus:
     dtps: tuple[DestinationDtpStatus, ...] = ()
     to_write: int = 0
     first_errored: FirstErrored | None = None
+    sinks: tuple[SinkStatus, ...] = ()
 
 
 @dataclass(frozen=True)

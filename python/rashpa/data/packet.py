@@ -1,6 +1,6 @@
 """RoCE packets as a tree of headers that JSON holds.
 
-The bytes are read and written by the native codec (src/rashpa/link/roce/packet.hpp); here numbers become addresses and hex, and back.
+The bytes are read and written by the native codec (src/rashpa/wire/packet.hpp); here numbers become addresses and hex, and back.
 """
 
 import ipaddress

@@ -39,10 +39,11 @@ def _further_vetoes(outcomes: NDArray[Any]) -> dict[str, str]:
 def brightest_image(run: Run) -> int:
     """Place of the stored image with the most bright pixels, or the most of what the pipeline has counted last."""
     stored = run.tables.stored_index
-    bright = np.zeros(len(run), dtype=np.float64)
     if run.hit_column is not None:
-        bright[stored[stored >= 0]] = run.tables.scalars[run.hit_column][stored >= 0]
-    return int(bright.argmax())
+        bright = np.zeros(len(run), dtype=np.float64)
+        bright[stored[stored >= 0]] = run.tables.counted(run.hit_column)[stored >= 0].clip(min=0)
+        return int(bright.argmax())
+    return 0
 
 
 def draw_image(run: Run, index: int, path: Path) -> None:
@@ -68,7 +69,7 @@ def draw_image(run: Run, index: int, path: Path) -> None:
     frame = int(run.frame_numbers[index])
     state = COMPLETENESS[run.tables.completeness[row]]
     column = run.hit_column
-    counted = "" if column is None else f", {run.tables.scalars[column][row]:g} {column.replace('_', ' ')}"
+    counted = "" if column is None else f", {run.tables.counted(column)[row]:g} {column.replace('_', ' ')}"
     axes.set_title(
         f"{run.path.name}: image {index}, frame {frame}, {state}{counted}",
         fontsize=10,
@@ -92,16 +93,17 @@ def draw_hits(run: Run, path: Path) -> None:
     decided = tables.decision != DECISIONS.index("none")
     outcomes = _outcomes(run)
     column = run.hit_column
-    counted = tables.scalars[column] if column is not None else np.zeros(len(tables.decision))
+    # What was not counted lies on the line of 0.
+    bright = tables.counted(column).clip(min=0) if column is not None else np.zeros(len(tables.decision), np.int64)
     for outcome, colour in {**_further_vetoes(outcomes), **_OUTCOMES}.items():
         here = decided & (outcomes == outcome)
         if here.any():
             label = f"{outcome} ({int(here.sum())})"
-            axes.plot(tables.frame_number[here], counted[here], ".", ms=5, color=colour, label=label)
+            axes.plot(tables.frame_number[here], bright[here], ".", ms=5, color=colour, label=label)
     partial = decided & (tables.completeness == COMPLETENESS.index("partial"))
     if partial.any():
         style: dict[str, Any] = {"ms": 9, "mfc": "none", "mec": "#e69f00", "label": f"partial ({int(partial.sum())})"}
-        axes.plot(tables.frame_number[partial], counted[partial], "o", **style)
+        axes.plot(tables.frame_number[partial], bright[partial], "o", **style)
     missing = tables.completeness == COMPLETENESS.index("missing")
     if missing.any():
         ticks = np.zeros(int(missing.sum()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ COMPLETENESS = ("open", "complete", "partial", "missing")
 DECISIONS = ("none", "accepted", "vetoed", "errored")
 _OLD_COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")  # of files that do not name them
 VETO_REASONS = ("none", "too_few", "too_many", "dark", "partial")
-ERROR_REASONS = ("none", "unit", "overwritten", "storage")
+ERROR_REASONS = ("none", "unit", "overwritten", "storage", "dropped")
 
 _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
 _PHOTONS_MASKED = np.iinfo(np.int16).min
@@ -51,7 +52,32 @@ class RunTables:
     stored_index: NDArray[np.int64]  # place among the stored images; -1: not stored
     error_reason: NDArray[np.uint8]  # index into ERROR_REASONS; all "none" in files of before it was kept
     scalars: dict[str, NDArray[Any]]  # what the kernels have found, in the order of the pipeline
-    measured: NDArray[np.uint8]  # 1: kernels have looked at the image; where it is 0, its scalars say nothing
+
+    def counted(self, name: str) -> NDArray[Any]:
+        """A number of every image, -1 where nothing was counted: of darks, refused and missing images, and without the kernel that counts."""
+        if name not in self.scalars:
+            return np.full(len(self.decision), -1, np.int64)
+        column = self.scalars[name]
+        if column.dtype.kind == "f":
+            return np.where(np.isnan(column), -1, column)
+        limits = np.iinfo(column.dtype)
+        none = limits.max if column.dtype.kind == "u" else limits.min
+        return np.where(column == none, -1, column.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What a file says of its run; empty in files of before it was kept."""
+
+    run_number: int | None
+    run_name: str
+    run_file: str  # its path, as the manager knew it
+    run_file_sha256: str
+    pixel_units: str  # "photons", "keV"; empty: raw words of the detector
+    kernels: tuple[tuple[str, dict[str, Any]], ...]  # in order: name, parameters
+    calibration: dict[
+        str, tuple[str, str]
+    ]  # "pedestal_0": file, SHA-256 of the file or, where there is none, of the values
 
 
 @dataclass(frozen=True)
@@ -106,13 +132,14 @@ class Run:
         self._entry: h5py.Group = file["entry"]
         self._data: h5py.Group = self._entry["data"]
         self._rashpa: h5py.Group = self._entry["rashpa"]
+        # files of before had the links beside the images
+        self._parts: h5py.Group = self._rashpa.get("data_files", self._data)
         self.form: Literal["dense", "sparse"] = "sparse" if "frame_ptr" in self._data else "dense"
         self.pixel_mask: NDArray[np.uint32] = self._entry["instrument/detector/pixel_mask"][()]
         self.shape: tuple[int, int] = cast("tuple[int, int]", self.pixel_mask.shape)
         self.frame_numbers: NDArray[np.uint64] = self._data["frame_number"][()]
         known = {name: self._rashpa[name][()] for name in RunTables.__dataclass_fields__ if name in self._rashpa}
         known.setdefault("error_reason", np.zeros(len(known["decision"]), np.uint8))
-        known.setdefault("measured", np.ones(len(known["decision"]), np.uint8))
         self.tables = RunTables(**known, scalars=self._scalars())
         names = self._rashpa["veto_reason"].attrs.get("names", ())
         self.veto_reasons: tuple[str, ...] = tuple(_text(name) for name in names) or VETO_REASONS
@@ -225,6 +252,22 @@ class Run:
             texts=self._texts(),
         )
 
+    @property
+    def facts(self) -> RunFacts:
+        """Where the run came from."""
+        attributes = self._rashpa.attrs
+        number = attributes.get("run_number")
+        texts = {
+            name: _text(attributes.get(name, "")) for name in ("run_name", "run_file", "run_file_sha256", "pixel_units")
+        }
+        steps = self._rashpa.get("pipeline", {})
+        kernels = tuple((_text(steps[name].attrs["name"]), _parameters(steps[name])) for name in sorted(steps))
+        maps = self._rashpa.get("calibration", {})
+        calibration = {name: (_text(maps[name]["file"][()]), _text(maps[name]["sha256"][()])) for name in maps}
+        return RunFacts(
+            run_number=None if number is None else int(number), kernels=kernels, calibration=calibration, **texts
+        )
+
     def _reasons(self, decision: str, reasons: NDArray[np.uint8], names: tuple[str, ...]) -> dict[str, int]:
         found, counts = np.unique(reasons[self.tables.decision == DECISIONS.index(decision)], return_counts=True)
         return {_name(names, reason): int(n) for reason, n in zip(found, counts, strict=True)}
@@ -252,13 +295,13 @@ class Run:
             raise RunFileError(f"{self.path}: image of {name} cannot be read: {error}") from error
 
     def _links(self) -> list[str]:
-        return sorted(name for name in self._data if name.startswith("data_"))
+        return sorted(name for name in self._parts if name.startswith("data_"))
 
     def _part(self, name: str) -> h5py.Dataset:
         try:
-            return self._data[name]
+            return self._parts[name]
         except (KeyError, OSError) as error:
-            link = self._data.get(name, getlink=True)
+            link = self._parts.get(name, getlink=True)
             file = self.path.parent / link.filename
             raise RunFileError(f"{file}: this part of {self.path.name} cannot be opened; put it beside it") from error
 
@@ -331,6 +374,12 @@ def _unfinished(path: Path) -> str:
         "its receiver ended before it could complete the file: it was killed, or there was no room; what it has stored is there, "
         f"and `rashpa repair {prefix}` completes the file"
     )
+
+
+def _parameters(step: h5py.Group) -> dict[str, Any]:
+    found = {name.removeprefix("parameter_"): value for name, value in step.attrs.items() if name != "NX_class"}
+    found.pop("name", None)
+    return {name: json.loads(_text(value)) for name, value in found.items()}
 
 
 def _name(names: tuple[str, ...], value: int | np.integer[Any]) -> str:

@@ -99,6 +99,18 @@ def _destination_metrics(destination: DestinationStatus) -> Iterator[Metric]:
             errored.add_metric([reason, buffer.name, destination.receiver], value)
         waiting.add_metric([buffer.name, destination.receiver], buffer.to_write)
     yield from (errored, waiting)
+    of_sinks = CounterMetricFamily(
+        "rashpa_sink_images", "Books of each sink: images by state", labels=["state", "sink", "buffer", "receiver"]
+    )
+    queued = GaugeMetricFamily(
+        "rashpa_sink_images_waiting", "Images that a sink has not settled yet", labels=["sink", "buffer", "receiver"]
+    )
+    for buffer in destination.buffers:
+        for sink in buffer.sinks:
+            for state in ("accepted", "written", "dropped", "errored"):
+                of_sinks.add_metric([state, sink.name, buffer.name, destination.receiver], getattr(sink, state))
+            queued.add_metric([sink.name, buffer.name, destination.receiver], sink.waiting)
+    yield from (of_sinks, queued)
     # the engine keeps percentiles, not buckets; a summary says what is known
     for stage in ("ready", "decision", "written"):
         name = "rashpa_stack_ready_seconds" if stage == "ready" else f"rashpa_stack_{stage}_seconds"

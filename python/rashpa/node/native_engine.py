@@ -136,10 +136,8 @@ def _emulator_config(module: Any, order: telegram.Source, run: int, folders: Fol
     config = module.EmulatorConfig()
     config.dataset = _dataset_of(order, folders)
     config.dtps = [_source_dtp(module, dtp, run) for dtp in order.dtps]
-    config.link = order.link
+    config.link = link_options(module, order.link, order.roce, order.verbs)
     config.destination_link = order.peer_link
-    config.roce = roce_options(module, order.roce)
-    config.verbs = verbs_options(module, order.verbs)
     config.bind_address = order.bind_address
     config.frames = order.frames
     config.rate_hz = order.rate_hz
@@ -186,19 +184,22 @@ def _source_dtp(module: Any, dtp: telegram.SourceDtp, run: int) -> Any:
     return native_dtp
 
 
-def roce_options(module: Any, roce: telegram.Roce) -> Any:
-    """The native form of the link's options."""
+def link_options(module: Any, kind: str, roce: telegram.Roce, verbs: telegram.Verbs) -> Any:
+    """The native form of what a telegram says of the link that this end has."""
+    if kind == "pcie":
+        options = module.PcieOptions()
+        options.verify = verbs.verify
+        return options
+    if kind == "verbs":
+        options = module.VerbsOptions()
+        for name in ("transport", "pmtu", "packetisation", "window_bytes"):
+            setattr(options, name, getattr(roce, name))
+        for name in telegram.Verbs.__dataclass_fields__:
+            setattr(options, name, getattr(verbs, name))
+        return options
     options = module.RoceOptions()
     for name in telegram.Roce.__dataclass_fields__:
         setattr(options, name, getattr(roce, name))
-    return options
-
-
-def verbs_options(module: Any, verbs: telegram.Verbs) -> Any:
-    """The native form of what the link verbs has besides."""
-    options = module.VerbsOptions()
-    for name in telegram.Verbs.__dataclass_fields__:
-        setattr(options, name, getattr(verbs, name))
     return options
 
 
@@ -215,8 +216,7 @@ class NativeDestination:
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
         with _native_errors(module):
             config = receiver_config(module, order, run, folders)
-            config.roce = roce_options(module, order.roce)
-            config.verbs = verbs_options(module, order.verbs)
+            config.link = link_options(module, order.link, order.roce, order.verbs)
             self._engine = module.Receiver(config)
 
     def configured(self, node: str) -> Configured:
@@ -313,7 +313,14 @@ def _buffer_status(buffer: Any) -> telegram.BufferStatus:
         dtps,
         buffer.to_write,
         telegram.FirstErrored(*buffer.first_errored) if buffer.first_errored else None,
+        tuple(_sink_status(sink) for sink in buffer.sinks),
     )
+
+
+def _sink_status(sink: Any) -> telegram.SinkStatus:
+    names = (name for name in telegram.SinkStatus.__dataclass_fields__ if name != "first")
+    first = telegram.FirstErrored(*sink.first) if sink.first else None
+    return telegram.SinkStatus(**{name: getattr(sink, name) for name in names}, first=first)
 
 
 class NativeFactory:
@@ -336,7 +343,7 @@ class NativeFactory:
             max_dtps=_MAX_DTPS,
             pixels=_PIXELS,
             kernels=self._kernels() if receives else (),
-            sinks=("hdf5", "memory", "null") if receives else (),
+            sinks=tuple(self._module.sink_names()) if receives else (),
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
             links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs", "pcie")),
             units=self._units() if receives else (),

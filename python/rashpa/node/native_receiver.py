@@ -1,6 +1,8 @@
 """The native configuration of a receiver from its Configure telegram: buffers, pipelines with their calibration, sinks with their metadata."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from rashpa.node.dataset_parts import kernel_of, sink_of, spec_of
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.output_files import prepare_output
+from rashpa.node.provenance import calibration_facts, pixel_units
 
 
 def receiver_config(module: Any, order: telegram.Destination, run: int, folders: Folders) -> Any:
@@ -25,15 +28,14 @@ def receiver_config(module: Any, order: telegram.Destination, run: int, folders:
         for sink in sinks:
             if isinstance(sink, Hdf5Order):
                 folders.check_write(Path(sink.prefix))
-    calibration = _calibration_of(order, folders)
+    calibration, facts = _calibration_of(order, folders)
     config = module.ReceiverConfig()
-    proof = "{} ({})".format(*proof_of(order.link, order.verbs.verify))
+    proof = "{} ({})".format(*proof_of(order.link, order.verbs.verify, order.roce.records))
     config.buffers = [
-        _buffer_config(module, buffer, kernels, sinks, calibration, proof)
+        _buffer_config(module, buffer, kernels, sinks, calibration, _Origin(proof, facts))
         for buffer, (kernels, sinks) in zip(order.buffers, parts, strict=True)
     ]
     config.memory = order.memory
-    config.link = order.link
     config.source_link = order.peer_link
     config.bind_address = order.bind_address
     config.port = order.port
@@ -45,11 +47,19 @@ def receiver_config(module: Any, order: telegram.Destination, run: int, folders:
     return config
 
 
-def _calibration_of(order: telegram.Destination, folders: Folders) -> list[Maps]:
-    """The maps of all modules; none when no kernel wants them."""
+@dataclass(frozen=True)
+class _Origin:
+    """What a file says of where its pixels come from; `calibration`: kind, file, SHA-256 of each map."""
+
+    proof: str
+    calibration: Sequence[tuple[str, str, str]]
+
+
+def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list[Maps], list[tuple[str, str, str]]]:
+    """The maps of all modules, and where they come from; none when no kernel wants them."""
     wanting = [one.name for each in order.buffers for one in each.kernels if declaration(one.name).calibration]
     if not wanting:
-        return []
+        return [], []
     from rashpa.data.datasets import calibration_from_spec
 
     spec = spec_of(order.dataset)
@@ -61,7 +71,8 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> list[Maps]
             f"kernel {wanting[0]} needs pedestal and gain, and dataset {order.dataset.kind} has none; name them in [dataset.calibration] "
             "or leave the kernel out",
         )
-    return [Maps(maps.pedestal, maps.gain, maps.mask) for maps in found]
+    used = [Maps(maps.pedestal, maps.gain, maps.mask) for maps in found]
+    return used, calibration_facts(spec.resolved(Path.cwd()), used)
 
 
 def _buffer_config(
@@ -70,7 +81,7 @@ def _buffer_config(
     kernels: Sequence[Kernel],
     sinks: Sequence[Hdf5Order | toml.MemorySink | toml.NullSink],
     calibration: list[Maps],
-    proof: str,
+    origin: _Origin,
 ) -> Any:
     calibrated = any(declaration(kernel.name).calibration for kernel in kernels)
     maps = maps_of_buffer(buffer, calibration) if calibrated else None
@@ -98,7 +109,7 @@ def _buffer_config(
         module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
     config.kernels = [_kernel(module, kernel, native_maps) for kernel in kernels]
-    config.sinks = [_sink(module, sink, buffer, maps, proof) for sink in sinks]
+    config.sinks = [_sink(module, sink, buffer, kernels, maps, origin) for sink in sinks]
     return config
 
 
@@ -111,15 +122,28 @@ def _sink(
     module: Any,
     sink: Hdf5Order | toml.MemorySink | toml.NullSink,
     buffer: telegram.Buffer,
+    kernels: Sequence[Kernel],
     maps: Maps | None,
-    proof: str,
+    origin: _Origin,
+) -> Any:
+    return module.SinkConfig(_sink_options(module, sink, buffer, kernels, maps, origin), sink.on_full, sink.queue)
+
+
+def _sink_options(
+    module: Any,
+    sink: Hdf5Order | toml.MemorySink | toml.NullSink,
+    buffer: telegram.Buffer,
+    kernels: Sequence[Kernel],
+    maps: Maps | None,
+    origin: _Origin,
 ) -> Any:
     if isinstance(sink, toml.NullSink):
         return module.NullSink()
     if isinstance(sink, toml.MemorySink):
         return module.MemorySink(sink.capacity)
     prefix = Path(sink.prefix)
-    metadata = _metadata(module, sink.metadata.model_dump(), buffer, maps, proof)
+    metadata = _metadata(module, sink.metadata.model_dump(), buffer, maps, origin.proof)
+    _add_origin(module, metadata, kernels, origin)
     prepare_output(prefix, sink.existing)
     return module.Hdf5Sink(str(prefix), metadata, sink.images_per_file, sink.threads, sink.existing)
 
@@ -133,6 +157,24 @@ def _metadata(module: Any, values: dict[str, Any], buffer: telegram.Buffer, maps
     metadata.proof = proof
     metadata.pixel_mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
     return metadata
+
+
+def _add_origin(module: Any, metadata: Any, kernels: Sequence[Kernel], origin: _Origin) -> None:
+    metadata.pixel_units = pixel_units(kernels)
+    steps = []
+    for kernel in kernels:
+        step = module.NxmxKernel()
+        step.name = kernel.name
+        values = kernel.model_dump(mode="json")
+        step.parameters = [(name, json.dumps(value)) for name, value in values.items() if name != "name"]
+        steps.append(step)
+    metadata.kernels = steps
+    maps = []
+    for kind, file, sha256 in origin.calibration if any(declaration(one.name).calibration for one in kernels) else ():
+        one = module.NxmxCalibration()
+        one.kind, one.file, one.sha256 = kind, file, sha256
+        maps.append(one)
+    metadata.calibration = maps
 
 
 def _filled(part: Any, values: dict[str, Any]) -> Any:

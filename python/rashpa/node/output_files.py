@@ -3,9 +3,12 @@
 Nothing is moved or removed here: the sink writes beside older files and takes their names when the run begins.
 """
 
+import re
 from pathlib import Path
 
 from rashpa.node.engine import EngineError
+
+_OURS = re.compile(r"master\.(h5|journal)|data_[0-9]+\.h5")
 
 
 def prepare_output(prefix: Path, existing: str) -> None:
@@ -23,9 +26,7 @@ def prepare_output(prefix: Path, existing: str) -> None:
 
 
 def _files_of(prefix: Path) -> list[Path]:
-    """<prefix>_master.h5 and <prefix>_data_000001.h5 …, by name."""
-    found = (
-        path for path in prefix.parent.iterdir() if path.name.startswith(f"{prefix.name}_") and path.suffix == ".h5"
-    )
-    rest = ((path, path.name.removeprefix(f"{prefix.name}_").removesuffix(".h5")) for path in found)
-    return sorted(path for path, what in rest if what == "master" or (what.startswith("data_") and what[5:].isdigit()))
+    """<prefix>_master.h5, <prefix>_master.journal and <prefix>_data_000001.h5 …, by name."""
+    found = (path for path in prefix.parent.iterdir() if path.name.startswith(f"{prefix.name}_"))
+    rest = ((path, path.name.removeprefix(f"{prefix.name}_")) for path in found)
+    return sorted(path for path, what in rest if _OURS.fullmatch(what))

@@ -296,6 +296,10 @@ class FakeDestination:
             (Count("veto", "too_few", vetoed),),
             tuple(telegram.Latency(stage, complete, 10.0, 20.0, 30.0) for stage in ("ready", "decision", "written")),
             tuple(dtps),
+            sinks=tuple(
+                telegram.SinkStatus(sink.kind, "wait", accepted, accepted, 0, 0, 0, accepted * 100, accepted * 50, "")
+                for sink in buffer.sinks
+            ),
         )
 
     def table(self, name: str, key: str) -> Table:

@@ -149,6 +149,22 @@ def _destination_status() -> t.DestinationStatus:
         dtps=(dtp,),
         to_write=10,
         first_errored=t.FirstErrored(70, 70, "storage", "No space left on device"),
+        sinks=(
+            t.SinkStatus(
+                name="hdf5",
+                on_full="wait",
+                accepted=600,
+                written=588,
+                dropped=0,
+                errored=2,
+                waiting=10,
+                bytes_written=616562688,
+                bytes_stored=104857600,
+                error="No space left on device",
+                first=t.FirstErrored(70, 70, "storage", "No space left on device"),
+            ),
+            t.SinkStatus("memory", "drop", 600, 580, 20, 0, 0, 608174080, 608174080, ""),
+        ),
     )
     first = "buffer full image 3 (frame 3): DTP 2 module 1 lost 4 lines"
     return t.DestinationStatus(

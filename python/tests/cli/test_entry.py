@@ -23,6 +23,7 @@ height = 32
 port = 0
 [[buffer]]
 name = "full"
+sink = [{ kind = "null" }]
 """
 
 # sends itself an interrupt with the n-th import of the command

@@ -1,6 +1,7 @@
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -15,7 +16,7 @@ from rashpa.cli.run_display import print_outcome
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import load_plan
 from rashpa.control.schemas import schema_path
-from rashpa.control.telegram import Latency
+from rashpa.control.telegram import FirstErrored, Latency, SinkStatus
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process
@@ -35,6 +36,7 @@ height = 32
 port = 0
 [[buffer]]
 name = "full"
+sink = [{ kind = "null" }]
 bands = 2
 slots = 40
 [[buffer.kernel]]
@@ -45,6 +47,7 @@ threshold = 2
 min_pixels = 7
 [[buffer]]
 name = "third"
+sink = [{ kind = "null" }]
 every = 3
 phase = 1
 [faults]
@@ -183,3 +186,42 @@ def test_numbers_of_the_pipeline_come_from_the_file_when_it_has_them(tmp_path: P
     assert found is not None
     assert found.tolist() == [3, 0, 8]
     assert column_of(tmp_path / "absent.h5", "bright_pixels") is None
+
+
+def test_each_sink_has_its_books_and_null_is_called_what_it_is(outcome: Outcome, tmp_path: Path) -> None:
+    as_json, as_html = write_report(outcome, tmp_path, Path("run.toml"))
+    (sink,) = json.loads(as_json.read_text(encoding="utf-8"))["buffers"][0]["sinks"]
+    assert (sink["name"], sink["kind"], sink["keeps"]) == ("null", "null", "counted, not stored")
+    assert sink["accepted"] == sink["written"] == outcome.buffers[0].books.accepted
+    assert "counted, not stored" in as_html.read_text(encoding="utf-8")
+    console = Console(record=True, width=160, file=io.StringIO())
+    print_outcome(console, outcome)
+    shown = console.export_text()
+    assert "counted, not stored" in shown
+    assert "buffer full: nothing was stored; its sink null only counts" in shown
+
+
+def test_what_a_sink_drops_is_shown_and_what_it_loses_is_red(outcome: Outcome) -> None:
+    first = FirstErrored(7, 7, "storage", "no space")
+    accepted = outcome.buffers[0].books.accepted
+    kept = SinkStatus("null", "wait", accepted, accepted, 0, 0, 0, 0, 0, "")
+    dropping = SinkStatus("memory", "drop", accepted, accepted - 4, 4, 0, 0, 0, 0, "", replace(first, reason="dropped"))
+    losing = SinkStatus("hdf5", "wait", accepted, accepted - 3, 0, 3, 0, 0, 0, "no space", first)
+
+    def with_sinks(*sinks: SinkStatus) -> Outcome:
+        status = outcome.receivers["receiver"]
+        assert status.destination is not None
+        buffers = tuple(replace(buffer, sinks=sinks) for buffer in status.destination.buffers)
+        known = replace(status, destination=replace(status.destination, buffers=buffers))
+        return replace(outcome, receivers={"receiver": known})
+
+    dropped = with_sinks(kept, dropping)
+    assert dropped.good
+    console = Console(record=True, width=200, file=io.StringIO())
+    print_outcome(console, dropped)
+    assert f"sink memory was behind and did not get 4 of {accepted} images" in console.export_text()
+    lost = with_sinks(kept, losing)
+    assert not lost.good
+    assert lost.reasons[0] == (
+        f"buffer full: sink hdf5 lost 3 of {accepted} images; the first: image 7 (frame 7), storage: no space"
+    )

@@ -28,6 +28,7 @@ height = 32
 port = 0
 [[buffer]]
 name = "full"
+sink = [{{ kind = "null" }}]
 slots = 40
 """
 
@@ -104,9 +105,11 @@ name = "whole"
 name = "slice"
 [[buffer]]
 name = "full"
+sink = [{ kind = "null" }]
 slots = 40
 [[buffer]]
 name = "third"
+sink = [{ kind = "null" }]
 every = 3
 receiver = "slice"
 """
@@ -133,6 +136,21 @@ def test_a_run_with_two_receivers_exits_with_0_and_shows_both(tmp_path: Path) ->
     assert "0 unexplained" in result.stdout
     report = json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
     assert [one["name"] for one in report["receivers"]] == ["whole", "slice"]
+
+
+@pytest.mark.usefixtures("fake_nodes")
+def test_a_report_of_before_is_in_the_way_unless_it_may_be_replaced(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    report.mkdir()
+    (report / "report.json").write_text("of before")
+    path = run_file(tmp_path)
+    result = CliRunner().invoke(app, ["run", str(path), "--report", str(report)])
+    assert result.exit_code == 2
+    assert "report.json exists; move it" in result.output.replace("\n", " ")
+    assert (report / "report.json").read_text() == "of before"
+    path.write_text(path.read_text().replace("[run]\n", '[run]\nexisting = "replace"\n'))
+    assert CliRunner().invoke(app, ["run", str(path), "--report", str(report)]).exit_code == 0
+    assert json.loads((report / "report.json").read_text(encoding="utf-8"))["run"]["good"]
 
 
 def test_the_report_folder_must_be_possible(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ width = 64
 height = 32
 [[buffer]]
 name = "full"
+sink = [{ kind = "null" }]
 """
 
 

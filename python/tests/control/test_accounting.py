@@ -20,7 +20,7 @@ def test_the_first_image_that_differs_is_named(tmp_path: Path) -> None:
     path = tmp_path / "r.toml"
     path.write_text(
         '[run]\nname = "r"\nframes = 9\n[detector]\nwidth = 8\nheight = 4\n[dataset]\nkind = "pattern"\nwidth = 8\nheight = 4\n'
-        '[[buffer]]\nname = "b"\nbands = 2\nevery = 3\nphase = 1\n'
+        '[[buffer]]\nname = "b"\nsink = [{ kind = "null" }]\nbands = 2\nevery = 3\nphase = 1\n'
     )
     plan = load_plan(path)
     fates = {0: _bytes(COMPLETE, COMPLETE, MISSING), 1: _bytes(COMPLETE, PARTIAL, MISSING)}

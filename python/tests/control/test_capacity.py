@@ -13,8 +13,8 @@ def _plan(tmp_path: Path, rate_hz: float, link: str = "", buffer: str = "") -> P
     path = tmp_path / "r.toml"
     path.write_text(
         f'[run]\nname = "r"\nframes = 100\n[detector]\nwidth = 1000\nheight = 500\nrate_hz = {rate_hz}\n'
-        f'[dataset]\nkind = "pattern"\nwidth = 1000\nheight = 500\n[link]\n{link}\n[[buffer]]\nname = "full"\nslots = 40\n{buffer}\n'
-        '[[buffer]]\nname = "small"\nregion = [0, 0, 100, 50]\n'
+        f'[dataset]\nkind = "pattern"\nwidth = 1000\nheight = 500\n[link]\n{link}\n[[buffer]]\nname = "full"\nsink = [{{ kind = "null" }}]\nslots = 40\n{buffer}\n'
+        '[[buffer]]\nname = "small"\nsink = [{ kind = "null" }]\nregion = [0, 0, 100, 50]\n'
     )
     return load_plan(path)
 

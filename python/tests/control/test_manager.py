@@ -46,10 +46,12 @@ height = 32
 port = {port}
 [[buffer]]
 name = "full"
+sink = [{{ kind = "null" }}]
 bands = 2
 slots = 40
 [[buffer]]
 name = "centre"
+sink = [{{ kind = "null" }}]
 region = [16, 8, 32, 24]
 every = 5
 deadline_ms = 100

@@ -42,9 +42,11 @@ name = "one"
 name = "other"
 [[buffer]]
 name = "full"
+sink = [{{ kind = "null" }}]
 receiver = "one"
 [[buffer]]
 name = "centre"
+sink = [{{ kind = "null" }}]
 receiver = "other"
 region = [8, 8, 16, 8]
 """

@@ -40,16 +40,19 @@ name = "slice"
 port = {port}
 [[buffer]]
 name = "full"
+sink = [{{ kind = "null" }}]
 bands = 2
 slots = 40
 [[buffer]]
 name = "fifth"
+sink = [{{ kind = "null" }}]
 receiver = "slice"
 region = [16, 8, 32, 24]
 every = 5
 deadline_ms = 100
 [[buffer]]
 name = "thin"
+sink = [{{ kind = "null" }}]
 region = [0, 0, 64, 2]
 """
 NAMES = ("whole", "slice")

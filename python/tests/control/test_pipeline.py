@@ -22,6 +22,7 @@ height = 32
 pixel = "{pixel}"
 [[buffer]]
 name = "full"
+sink = [{{ kind = "null" }}]
 """
 JUNGFRAU = '[[buffer.kernel]]\nname = "jungfrau"\n'
 COUNT = '[[buffer.kernel]]\nname = "bragg_count"\nthreshold = 5\nmin_pixels = 3\n'
@@ -65,12 +66,12 @@ def test_photons_of_a_detector_need_no_conversion(tmp_path: Path, pixel: str) ->
 
 def test_what_does_not_fit_is_said_with_file_line_and_key(tmp_path: Path) -> None:
     assert (
-        f"{tmp_path}/run.toml:15: buffer[0].kernel[0]: kernel jungfrau reads uint16, the detector's pixels are uint32"
+        f"{tmp_path}/run.toml:16: buffer[0].kernel[0]: kernel jungfrau reads uint16, the detector's pixels are uint32"
         in refusal(tmp_path, JUNGFRAU, "uint32")
     )
     kev = JUNGFRAU + 'output = "kev"\n'
     assert (
-        "run.toml:18: buffer[0].kernel[1]: kernel bragg_count reads uint8, uint16, uint32, int16, int32, and jungfrau makes float32"
+        "run.toml:19: buffer[0].kernel[1]: kernel bragg_count reads uint8, uint16, uint32, int16, int32, and jungfrau makes float32"
         in refusal(tmp_path, kev + COUNT)
     )
     assert "kernel[1]: bragg_count stands behind csr; put it before" in refusal(tmp_path, CSR + COUNT)

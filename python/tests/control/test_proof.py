@@ -6,6 +6,7 @@ from rashpa.control.proof import proof_of
 @pytest.mark.parametrize("verify", ["all", "sampled", "off"])
 def test_a_link_that_sees_packets_proves_every_image_whatever_verify_says(verify: str) -> None:
     assert proof_of("roce", verify) == ("map of lines and CRC32C of every image", "all")
+    assert proof_of("roce", verify, records=False) == ("map of lines of every image", "off")
 
 
 @pytest.mark.parametrize("link", ["verbs", "pcie"])

@@ -28,12 +28,15 @@ height = 500
 BUFFERS = """\
 [[buffer]]
 name = "full"
+sink = [{ kind = "null" }]
 [[buffer]]
 name = "part"
+sink = [{ kind = "null" }]
 receiver = "b"
 region = [0, 0, 100, 50]
 [[buffer]]
 name = "small"
+sink = [{ kind = "null" }]
 region = [0, 0, 10, 10]
 """
 TWO = '[link]\nport = 0\n[[receiver]]\nname = "a"\n[[receiver]]\nname = "b"\n'
@@ -96,7 +99,7 @@ def receivers(*tables: str, link: str = "") -> str:
         (BUFFERS, "buffer[1].receiver: no receiver is named b; the file lists none: add [[receiver]]"),
         (
             receivers('name = "a"\n', 'name = "c"\n', link="port = 0\n"),
-            "plan.toml:22: buffer[1].receiver: no receiver is named b; there are a, c",
+            "plan.toml:24: buffer[1].receiver: no receiver is named b; there are a, c",
         ),
         (
             receivers('name = "a"\n', 'name = "b"\n', 'name = "c"\n', link="port = 0\n"),

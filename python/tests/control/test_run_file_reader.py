@@ -28,7 +28,7 @@ height = 32
 
 [[buffer]]
 name = "full"
-
+sink = [{ kind = "null" }]
 [[buffer.kernel]]
 name = "jungfrau"
 
@@ -36,9 +36,9 @@ name = "jungfrau"
 name = "bragg_count"
 threshold = 3
 min_pixels = 5
-
 [[buffer]]
 name = "second"
+sink = [{ kind = "null" }]
 slots = 20
 """
 
@@ -54,6 +54,22 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
     assert run_file.run.frames == 100
     assert run_file.buffer[0].kernel[1].name == "bragg_count"
     assert source.where(("buffer", 1, "slots")).endswith("run.toml:31: buffer[1].slots")
+
+
+def test_a_buffer_without_a_sink_is_refused_with_what_to_ask_for(tmp_path: Path) -> None:
+    with pytest.raises(RunFileError) as caught:
+        read_run_file(_file(tmp_path, GOOD.replace('sink = [{ kind = "null" }]\n', "", 1)))
+    assert "run.toml:18: buffer[0].sink: this key is needed and not there" in str(caught.value)
+    assert 'kind = "null" counts them and stores nothing' in str(caught.value)
+
+
+def test_a_sink_may_drop_and_has_its_own_memory(tmp_path: Path) -> None:
+    text = GOOD.replace('{ kind = "null" }', '{ kind = "memory", on_full = "drop", queue = 2 }', 1)
+    run_file, _ = read_run_file(_file(tmp_path, text))
+    assert (run_file.buffer[0].sink[0].on_full, run_file.buffer[0].sink[0].queue) == ("drop", 2)
+    assert run_file.buffer[1].sink[0].on_full == "wait"
+    with pytest.raises(RunFileError, match=r"sink\[0\]\.on_full"):
+        read_run_file(_file(tmp_path, text.replace('"drop"', '"lose"')))
 
 
 @pytest.mark.parametrize(

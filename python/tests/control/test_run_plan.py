@@ -32,6 +32,7 @@ height = 32
 FULL = """\
 [[buffer]]
 name = "full"
+sink = [{ kind = "null" }]
 """
 
 
@@ -53,7 +54,7 @@ def test_modules_lie_where_the_detector_says_and_gaps_stay_empty(tmp_path: Path)
 
 
 def test_a_region_across_modules_becomes_one_dtp_each(tmp_path: Path) -> None:
-    region = '[[buffer]]\nname = "centre"\nregion = [8, 24, 16, 24]\nevery = 5\nphase = 2\n'
+    region = '[[buffer]]\nname = "centre"\nsink = [{ kind = "null" }]\nregion = [8, 24, 16, 24]\nevery = 5\nphase = 2\n'
     full, centre = plan_of(tmp_path, HEAD + FULL + region).buffers
     assert [(dtp.id, dtp.module, str(dtp.region), str(dtp.target)) for dtp in centre.dtps] == [
         (2, 0, "[8, 24, 16, 8]", "[0, 0, 16, 8]"),
@@ -65,7 +66,7 @@ def test_a_region_across_modules_becomes_one_dtp_each(tmp_path: Path) -> None:
 
 
 def test_dtps_may_be_placed_by_hand(tmp_path: Path) -> None:
-    hand = '[[buffer]]\nname = "hand"\n[[buffer.dtp]]\nmodule = 1\nregion = [0, 0, 8, 4]\nplace = [0, 0]\n'
+    hand = '[[buffer]]\nname = "hand"\nsink = [{ kind = "null" }]\n[[buffer.dtp]]\nmodule = 1\nregion = [0, 0, 8, 4]\nplace = [0, 0]\n'
     hand += "[[buffer.dtp]]\nmodule = 0\nregion = [4, 4, 8, 4]\nplace = [8, 2]\n"
     (buffer,) = plan_of(tmp_path, HEAD + hand).buffers
     assert (buffer.width, buffer.height) == (16, 6)
@@ -77,23 +78,25 @@ def test_dtps_may_be_placed_by_hand(tmp_path: Path) -> None:
     [
         (
             FULL + "region = [0, 0, 65, 10]\n",
-            "plan.toml:20: buffer[0].region: [0, 0, 65, 10] is not inside the assembled image [0, 0, 64, 72]",
+            "plan.toml:21: buffer[0].region: [0, 0, 65, 10] is not inside the assembled image [0, 0, 64, 72]",
         ),
         (FULL + "region = [-1, 0, 10, 10]\n", "is not inside the assembled image"),
         (FULL + "region = [0, 33, 64, 4]\n", "covers no module; modules lie at [0, 0, 64, 32], [0, 40, 64, 32]"),
-        (FULL + "bands = 40\n", "plan.toml:20: buffer[0].bands: module 0 has 32 rows"),
-        (FULL + "slots = 25\n", "plan.toml:20: buffer[0].slots: 25 slots; a multiple of the stack (10)"),
+        (FULL + "bands = 40\n", "plan.toml:21: buffer[0].bands: module 0 has 32 rows"),
+        (FULL + "slots = 25\n", "plan.toml:21: buffer[0].slots: 25 slots; a multiple of the stack (10)"),
         (FULL + "slots = 10\n", "at least 2 stacks, for example 20"),
-        (FULL + "phase = 1\n", "plan.toml:20: buffer[0].phase: 1; less than every (1)"),
+        (FULL + "phase = 1\n", "plan.toml:21: buffer[0].phase: 1; less than every (1)"),
         (FULL + "every = 500\nphase = 200\n", "no image of this buffer in 101 frames"),
-        (FULL + FULL, "plan.toml:21: buffer[1].name: full is the name of an earlier buffer"),
+        (FULL + FULL, "plan.toml:22: buffer[1].name: full is the name of an earlier buffer"),
         (
             FULL + '[[buffer.kernel]]\nname = "jungfrau"\n[[buffer.kernel]]\nname = "jungfrau"\n',
             "kernels come once each",
         ),
-        (FULL + '[[buffer.sink]]\nkind = "hdf5"\n[[buffer.sink]]\nkind = "hdf5"\n', "two hdf5 sinks"),
+        (FULL.replace('[{ kind = "null" }]', '[{ kind = "hdf5" }, { kind = "hdf5" }]'), "two hdf5 sinks"),
         (
-            FULL + "bands = 32\n" + "".join(f'[[buffer]]\nname = "b{n}"\nbands = 32\n' for n in range(4)),
+            FULL
+            + "bands = 32\n"
+            + "".join(f'[[buffer]]\nname = "b{n}"\nsink = [{{ kind = "null" }}]\nbands = 32\n' for n in range(4)),
             "320 DTPs, but ids are 0 … 255",
         ),
         (
@@ -102,11 +105,11 @@ def test_dtps_may_be_placed_by_hand(tmp_path: Path) -> None:
         ),
         (
             FULL + '[nodes]\nreceiver = "http://example.org:1"\n',
-            "plan.toml:21: nodes.receiver: http://example.org:1; nodes elsewhere are reached by https",
+            "plan.toml:22: nodes.receiver: http://example.org:1; nodes elsewhere are reached by https",
         ),
         (
             FULL + "[[buffer.dtp]]\nmodule = 2\nregion = [0, 0, 8, 4]\nplace = [0, 0]\n",
-            "plan.toml:21: buffer[0].dtp[0].module: module 2 does not exist",
+            "plan.toml:22: buffer[0].dtp[0].module: module 2 does not exist",
         ),
         (
             FULL + "[[buffer.dtp]]\nmodule = 1\nregion = [60, 0, 8, 4]\nplace = [0, 0]\n",
@@ -118,7 +121,7 @@ def test_dtps_may_be_placed_by_hand(tmp_path: Path) -> None:
         ),
         (
             FULL + '[link]\nframing = "v1"\nemulator_address = "10.0.0.1"\n',
-            'plan.toml:22: link.emulator_address: "10.0.0.1" is no link-local GID with its interface',
+            'plan.toml:23: link.emulator_address: "10.0.0.1" is no link-local GID with its interface',
         ),
         (
             FULL + '[link]\nframing = "v1"\nreceiver_address = "fe80::1"\n',
@@ -216,6 +219,19 @@ def test_each_side_is_told_its_own_link_and_that_of_the_other(tmp_path: Path) ->
     source = source_telegram(plan, ends, places).source
     assert source is not None
     assert (source.link, source.peer_link, source.verbs.device) == ("roce", "verbs", "")
+
+
+def test_what_a_foreign_source_needs_reaches_the_receiver(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, HEAD + "[link]\nunit_bytes = 8\nrecords = false\n" + FULL)
+    order = destination_telegram(plan, plan.receivers[0])
+    assert order.destination is not None
+    assert (order.destination.roce.unit_bytes, order.destination.roce.records) == (8, False)
+    assert decode(encode(order)) == order
+    older = encode(order).replace(b' unit_bytes="8"', b"").replace(b' records="false"', b"")
+    told = decode(older)
+    assert isinstance(told, type(order))
+    assert told.destination is not None
+    assert (told.destination.roce.unit_bytes, told.destination.roce.records) == (0, True)
 
 
 def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ width = 64
 height = 32
 [[buffer]]
 name = "full"
+sink = [{ kind = "null" }]
 deadline_ms = 500
 """
 

@@ -107,7 +107,10 @@ def test_the_largest_run_is_within_the_limits() -> None:
         buffer.dtps[0], counts=tuple(telegram.Count("loss", f"cause{number}", 1) for number in range(10))
     )
     counts = tuple(telegram.Count("veto", f"reason{number}", 1) for number in range(20))
-    buffers = (dataclasses.replace(buffer, dtps=(dtp,), counts=counts, latencies=buffer.latencies * 3),) * 256
+    sinks = (buffer.sinks[0],) * 6  # with the first image that each has lost
+    buffers = (
+        dataclasses.replace(buffer, dtps=(dtp,), counts=counts, latencies=buffer.latencies * 3, sinks=sinks),
+    ) * 256
     notices = tuple(telegram.Notify("r", "fault", "x" * 1000) for _ in range(64))
     destination = dataclasses.replace(sample.destination, buffers=buffers, counts=sample.destination.counts * 100)
     status = dataclasses.replace(sample, destination=destination, notifications=notices)

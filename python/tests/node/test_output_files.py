@@ -27,6 +27,13 @@ def test_older_files_stay_where_they_are(prefix: Path) -> None:
     assert {path.name: path.read_text() for path in prefix.parent.iterdir()} == dict.fromkeys((*NAMES, *OTHERS), "old")
 
 
+def test_a_journal_that_is_left_alone_is_in_the_way_too(tmp_path: Path) -> None:
+    (tmp_path / "run_full_master.journal").write_text("what is left of a run")
+    with pytest.raises(EngineError, match=r"run_full_master\.journal exists"):
+        prepare_output(tmp_path / "run_full", "refuse")
+    prepare_output(tmp_path / "run_full", "replace")
+
+
 def test_other_files_are_in_nobodys_way(tmp_path: Path) -> None:
     for name in OTHERS:
         (tmp_path / name).write_text("")

@@ -28,16 +28,17 @@ enum class ErrorReason : std::uint8_t {
   unit = 1,         ///< the processing unit failed, or was ended before it was done
   overwritten = 2,  ///< a later image was written into its slot before it was stored
   storage = 3,      ///< writing failed, or what was written is not there any more
+  dropped = 4,      ///< the sink's queue was full, and the sink may drop (on_full)
 };
-inline constexpr std::uint8_t kErrorReasons = 4;
+inline constexpr std::uint8_t kErrorReasons = 5;
 
 constexpr std::string_view name_of(Decision decision) noexcept {
   constexpr std::string_view names[] = {"none", "accepted", "vetoed", "errored"};
   return names[static_cast<std::uint8_t>(decision) & 3U];
 }
 constexpr std::string_view name_of(ErrorReason reason) noexcept {
-  constexpr std::string_view names[] = {"none", "unit", "overwritten", "storage"};
-  return names[static_cast<std::uint8_t>(reason) & 3U];
+  constexpr std::string_view names[] = {"none", "unit", "overwritten", "storage", "dropped"};
+  return static_cast<std::uint8_t>(reason) < kErrorReasons ? names[static_cast<std::uint8_t>(reason)] : "unknown";
 }
 
 }  // namespace rashpa

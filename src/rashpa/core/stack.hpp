@@ -1,7 +1,7 @@
 #pragma once
 /// What travels from the scheduler through the unit to the sinks: one stack of images and what is known of each. All of
-/// it is allocated at start; a stack is owned by one thread at a time (scheduler → unit → sink → back) and handed over
-/// in rings.
+/// it is allocated at start. One thread at a time owns a stack (scheduler → unit → distributor) and hands it over in
+/// rings; then all sinks read it, none changes it, and it goes back when the last one is through.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,8 +32,7 @@ struct SparseView {
 /// Most columns that a pipeline has.
 inline constexpr std::size_t kMostColumns = 12;
 
-/// One image of a stack. Inputs are set by the scheduler, results by the unit, `decision` may become `errored` in the
-/// sink.
+/// One image of a stack. Inputs are set by the scheduler, results by the unit.
 struct StackImage {
   // inputs
   std::uint64_t index = 0;         ///< k: counts the images of the buffer's time slice
@@ -85,7 +84,7 @@ struct Stack {
   std::vector<StackImage> images;    ///< sized to k once
   std::int64_t ready_ns = 0;         ///< monotonic: the global event
   std::int64_t decided_ns = 0;       ///< all decisions made
-  std::int64_t written_ns = 0;       ///< the sink has taken it
+  std::int64_t written_ns = 0;       ///< the last sink that needed it is through
   const SlotGuard* guard = nullptr;  ///< null: nothing can be written over these images
 
   [[nodiscard]] std::span<StackImage> view() noexcept { return {images.data(), count}; }

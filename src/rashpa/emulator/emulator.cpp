@@ -42,21 +42,19 @@ void check(const Config& config, const SourceDtp& source) {
 
 // The link is chosen here and nowhere else.
 link::EndOptions end_options(const Config& config) {
-  return {.kind = link::kind_of(config.link),
+  return {.link = config.link,
           .peer = link::kind_of(config.destination_link),
           .address = config.bind_address,
-          .roce = config.roce,
-          .verbs = config.verbs,
           .flow = config.flow};
 }
 
-std::optional<link::roce::FaultConfig> packet_faults(const FaultPlan& plan) {
+std::optional<link::FaultConfig> packet_faults(const FaultPlan& plan) {
   if (!plan.packets()) return std::nullopt;
-  return link::roce::FaultConfig{.seed = plan.seed,
-                                 .drop = plan.drop,
-                                 .duplicate = plan.duplicate,
-                                 .reorder = plan.reorder,
-                                 .corrupt = plan.corrupt};
+  return link::FaultConfig{.seed = plan.seed,
+                           .drop = plan.drop,
+                           .duplicate = plan.duplicate,
+                           .reorder = plan.reorder,
+                           .corrupt = plan.corrupt};
 }
 
 }  // namespace
@@ -64,7 +62,7 @@ std::optional<link::roce::FaultConfig> packet_faults(const FaultPlan& plan) {
 /// One DTP with its link and its thread.
 class Emulator::Player final : public transfer::FrameSource {
  public:
-  Player(const Config& config, const SourceDtp& source, link::SourceLinks& links, int processor)
+  Player(const Config& config, const SourceDtp& source, link::Senders& links, int processor)
       : dataset_(*config.dataset),
         module_(source.dtp.module),
         link_(links.make({.destination = source.destination,
@@ -93,7 +91,7 @@ class Emulator::Player final : public transfer::FrameSource {
   }
   transfer::DtpSource& dtp() noexcept { return dtp_; }
   [[nodiscard]] const transfer::DtpSource& dtp() const noexcept { return dtp_; }
-  [[nodiscard]] const link::SourceLink& link() const noexcept { return *link_; }
+  [[nodiscard]] const link::Sender& link() const noexcept { return *link_; }
 
  private:
   static transfer::DtpSourceConfig dtp_config(const Config& config, const SourceDtp& source, int processor) {
@@ -115,7 +113,7 @@ class Emulator::Player final : public transfer::FrameSource {
 
   const dataset::Dataset& dataset_;
   std::uint32_t module_;
-  std::unique_ptr<link::SourceLink> link_;
+  std::unique_ptr<link::Sender> link_;
   transfer::DtpSource dtp_;
   std::jthread thread_;
 };
@@ -124,8 +122,8 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
   if (config_.dataset == nullptr || config_.dataset->frames() == 0)
     throw ConfigError("emulator: the dataset holds no frame");
   if (config_.dtps.empty()) throw ConfigError("emulator: no DTP is configured");
-  links_ = std::make_unique<link::SourceLinks>(end_options(config_), config_.dataset->memory(),
-                                               packet_faults(config_.faults));
+  links_ =
+      std::make_unique<link::Senders>(end_options(config_), config_.dataset->memory(), packet_faults(config_.faults));
   for (std::size_t i = 0; i < config_.dtps.size(); ++i) {
     check(config_, config_.dtps[i]);
     const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(i);
@@ -135,8 +133,8 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
 
 Emulator::~Emulator() { stop(); }
 
-std::vector<link::roce::Endpoint> Emulator::endpoints() const {
-  std::vector<link::roce::Endpoint> all;
+std::vector<link::Endpoint> Emulator::endpoints() const {
+  std::vector<link::Endpoint> all;
   for (const auto& player : players_) all.push_back(player->link().endpoint());
   return all;
 }
@@ -193,7 +191,7 @@ Status Emulator::status() const {
 Injected Emulator::injected() const {
   Injected sum;
   for (const auto& player : players_) {
-    const link::roce::FaultCounts packets = player->link().injected();
+    const link::FaultCounts packets = player->link().injected();
     const transfer::DtpSourceStats images = player->dtp().stats();
     sum.drop += packets.drop;
     sum.duplicate += packets.duplicate;

@@ -10,10 +10,7 @@
 
 #include "rashpa/core/books.hpp"
 #include "rashpa/dataset/dataset.hpp"
-#include "rashpa/link/factory.hpp"
-#include "rashpa/link/roce/faults.hpp"
-#include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/verbs/options.hpp"
+#include "rashpa/link/factory/factory.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
 
 namespace rashpa::emulator {
@@ -21,7 +18,7 @@ namespace rashpa::emulator {
 /// One DTP of the emulated detector and where it goes.
 struct SourceDtp {
   transfer::Dtp dtp;
-  link::roce::Endpoint destination;
+  link::Endpoint destination;
 };
 
 /// Everything that is injected, seeded and logged (DESIGN.md section 10). Probabilities are per packet; `stall` per
@@ -38,14 +35,12 @@ struct FaultPlan {
 struct Config {
   std::shared_ptr<const dataset::Dataset> dataset;
   std::vector<SourceDtp> dtps;
-  std::string link = "roce";              ///< of this side: roce, verbs or pcie
-  std::string destination_link = "roce";  ///< of the other side
-  link::roce::Options roce{};
-  link::verbs::Options verbs{};
+  link::LinkOptions link{};               ///< of this side
+  std::string destination_link = "roce";  ///< of the other side: roce, verbs or pcie
   std::string bind_address = "127.0.0.1";
   std::uint64_t frames = 0;  ///< frame numbers 0 … frames−1 exist
   double rate_hz = 0;        ///< 0: as fast as flow allows
-  link::roce::Flow flow = link::roce::Flow::credits;
+  link::Flow flow = link::Flow::credits;
   transfer::OnFull on_full = transfer::OnFull::pause;
   FaultPlan faults{};
   int first_processor = -1;
@@ -74,7 +69,7 @@ class Emulator {
   Emulator& operator=(const Emulator&) = delete;
 
   /// One per DTP, in order: where its credits are to be written.
-  [[nodiscard]] std::vector<link::roce::Endpoint> endpoints() const;
+  [[nodiscard]] std::vector<link::Endpoint> endpoints() const;
   /// Starts all DTPs at the same instant. Throws StateError when already started.
   void start();
   void pause(bool paused);
@@ -92,7 +87,7 @@ class Emulator {
  private:
   class Player;
   Config config_;
-  std::unique_ptr<link::SourceLinks> links_;
+  std::unique_ptr<link::Senders> links_;
   std::vector<std::unique_ptr<Player>> players_;
   std::atomic<std::int64_t> start_ns_{0};  ///< 0: not started
   mutable std::atomic<std::int64_t> end_ns_{0};

@@ -28,7 +28,7 @@ std::uint64_t bounded(std::uint64_t a, std::uint64_t b, std::uint64_t c) noexcep
 
 }  // namespace
 
-void check(const DestinationDtp& dtp, std::uint64_t region_bytes) {
+void check(const ReceiverDtp& dtp, std::uint64_t region_bytes) {
   const Placement& p = dtp.placement;
   const auto refuse = [&](const std::string& what) {
     throw ConfigError(fmt::format("link: DTP {}: {}", dtp.id, what));
@@ -49,17 +49,15 @@ void check(const DestinationDtp& dtp, std::uint64_t region_bytes) {
     refuse(
         fmt::format("{} records from {} do not fit the region of {} bytes", p.slots, p.records_offset, region_bytes));
   }
-  if (dtp.granularity != 0 && p.line_bytes % dtp.granularity != 0) {
-    refuse(fmt::format("granularity {} does not divide a line of {} bytes", dtp.granularity, p.line_bytes));
-  }
 }
 
-Assembly::Assembly(const DestinationDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
+Assembly::Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit unit, std::span<std::byte> region,
                    NotFree not_free, ReceiverCounters& counters, Sight sight, Verify verify)
     : dtp_(dtp),
       placement_(dtp.placement),
       list_index_(list_index),
-      unit_(unit),
+      unit_(unit.bytes),
+      finest_(unit.finest),
       region_(region.data()),
       not_free_(not_free),
       sight_(sight),
@@ -69,7 +67,13 @@ Assembly::Assembly(const DestinationDtp& dtp, std::uint32_t list_index, std::uin
   check(dtp, region.size());
   if (placement_.lines == 1) placement_.pitch = placement_.line_bytes;  // one line has no pitch
   images_.resize(placement_.slots);
-  for (Image& image : images_) image.map = LineMap(placement_.lines, placement_.line_bytes / unit_);
+  if (unit_ == 0 || finest_ == 0 || unit_ % finest_ != 0 || placement_.line_bytes % unit_ != 0) {
+    throw ConfigError(fmt::format("link: DTP {}: a unit of {} bytes does not divide a line of {} bytes", dtp.id, unit_,
+                                  placement_.line_bytes));
+  }
+  for (Image& image : images_) {
+    image.map = LineMap(placement_.lines, placement_.line_bytes / unit_, placement_.line_bytes / finest_);
+  }
   overrun_.assign(placement_.slots, kNone);
 }
 
@@ -93,8 +97,6 @@ Target Assembly::locate(std::uint64_t offset, std::uint64_t bytes) const noexcep
         if (line < p.lines && column < p.line_bytes && bytes <= p.line_bytes - column)
           target.kind = Target::Kind::lines;
       }
-      // The map can only mark whole units.
-      if (target.linear % unit_ != 0 || bytes % unit_ != 0) target.kind = Target::Kind::refused;
     }
   }
   if (target.kind == Target::Kind::refused) {
@@ -121,23 +123,44 @@ Assembly::Image& Assembly::open_image(std::uint64_t index) noexcept {
   Image& image = images_[index % placement_.slots];
   if (image.index != index) {
     image.index = index;
-    image.map.clear();
+    image.map.clear(placement_.line_bytes / unit_);
     image.crc_bytes = 0;
     image.crc = 0;
     image.event = false;
+    image.bare = false;
   }
   return image;
+}
+
+// A packet that does not lie on whole units, as only a foreign sender makes them: from now on the maps count in finer
+// ones, if that helps. Maps of images that are decided belong to whoever took them, and stay as they are.
+bool Assembly::refine_for(std::uint64_t linear, std::uint64_t bytes) noexcept {
+  if (unit_ == finest_ || linear % finest_ != 0 || bytes % finest_ != 0) return false;
+  for (Image& image : images_) {
+    if (image.index != kNone && image.index >= next_) image.map.refine(unit_ / finest_);
+  }
+  unit_ = finest_;
+  return true;
 }
 
 void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear,
                          std::span<const std::byte> bytes, std::optional<std::uint32_t> crc,
                          std::int64_t now) noexcept {
   ++packets_;
-  if (index < next_ || index >= granted() || index >= dtp_.images) return count_not_free(index);
+  if (index < next_ || index >= granted() || index >= dtp_.images) {
+    if (sight_ == Sight::lines && not_free_ == NotFree::overrun && index >= granted() && index < dtp_.images) {
+      overrun_[index % placement_.slots] = index;
+    }
+    return count_not_free(index);
+  }
+  if (linear % unit_ != 0 || bytes.size() % unit_ != 0) [[unlikely]] {
+    if (!refine_for(linear, bytes.size())) return counters_->refused_alignment.add(1);
+  }
   Image& image = open_image(index);
   stream_copy(region_ + offset, bytes);  // emit() comes behind a fence
   const std::uint64_t units = bytes.size() / unit_;
   const std::uint64_t fresh = image.map.set(linear / unit_, units);
+  if (sight_ == Sight::lines && !image.event) put_bare_event(index, now);
   if (linear == image.crc_bytes) {
     image.crc = crc ? join_(image.crc, *crc, bytes.size()) : crc32c(bytes, image.crc);
     image.crc_bytes += bytes.size();
@@ -171,30 +194,66 @@ void Assembly::put_event(std::uint64_t offset, std::span<const std::byte> bytes,
     counters_->duplicate_packets.add(1);
     return;
   }
-  const bool open = index < granted();
-  if (!open) {
+  if (index >= granted()) {
+    count_not_free(index);
+    if (not_free_ == NotFree::late) return;
+    overrun_[index % placement_.slots] = index;
+  } else {
+    Image& image = open_image(index);
+    if (image.event && !image.bare) {
+      counters_->duplicate_packets.add(1);
+      return;
+    }
+    if (sight_ != Sight::events) std::memcpy(region_ + offset, bytes.data(), FrameRecord::kBytes);
+    image.event = true;
+    image.bare = false;
+    image.record = *record;
+    image.last_packet_ns = now;
+    counters_->events.add(1);
+    counters_->payload_bytes.add(FrameRecord::kBytes + (sight_ == Sight::events ? payload_bytes_ : 0));
+  }
+  note_event(index, now);
+}
+
+void Assembly::put_bare_event(std::uint64_t index, std::int64_t now) noexcept {
+  if (index < next_ || index >= dtp_.images) return counters_->late_packets.add(1);
+  if (index >= granted()) {
     count_not_free(index);
     if (not_free_ == NotFree::late) return;
     overrun_[index % placement_.slots] = index;
   } else {
     Image& image = open_image(index);
     if (image.event) {
-      counters_->duplicate_packets.add(1);
+      if (sight_ != Sight::lines) counters_->duplicate_packets.add(1);
       return;
     }
-    if (sight_ != Sight::events) std::memcpy(region_ + offset, bytes.data(), FrameRecord::kBytes);
-    image.event = true;
-    image.record = *record;
+    image.event = image.bare = true;
     image.last_packet_ns = now;
-    counters_->events.add(1);
-    counters_->payload_bytes.add(FrameRecord::kBytes + (sight_ == Sight::events ? payload_bytes_ : 0));
+    if (sight_ != Sight::lines) counters_->events.add(1);
   }
-  if (!any_event_ || index > latest_event_) {
-    any_event_ = true;
-    latest_event_ = index;
-    latest_event_packet_ = packets_;
-    latest_event_ns_ = now;
-  }
+  note_event(index, now);
+}
+
+void Assembly::note_event(std::uint64_t index, std::int64_t now) noexcept {
+  if (any_event_ && index <= latest_event_) return;
+  any_event_ = true;
+  latest_event_ = index;
+  latest_event_packet_ = packets_;
+  latest_event_ns_ = now;
+}
+
+// What the event's record would have said, where one came without: all but time, flags and checksum is known.
+FrameRecord Assembly::record_of(const Image& image) const noexcept {
+  if (!image.bare) return image.record;
+  FrameRecord record;
+  record.dtp = dtp_.id;
+  record.frame_number = dtp_.slice.frame(image.index);
+  record.index = image.index;
+  record.slot = static_cast<std::uint32_t>(image.index % placement_.slots);
+  record.lines = placement_.lines;
+  record.payload_bytes = payload_bytes_;
+  record.run = dtp_.run;
+  return record;
 }
 
 std::uint32_t Assembly::payload_crc(const Image& image) const noexcept {
@@ -233,7 +292,7 @@ Arrival Assembly::judge(const Image& image, bool event) noexcept {
     arrival.loss = Loss::event;
     return arrival;
   }
-  arrival.record = image.record;
+  arrival.record = record_of(image);
   arrival.last_packet_ns = image.last_packet_ns;
   arrival.completeness = Completeness::partial;
   const bool lines_lost = sight_ != Sight::events && !image.map.full();
@@ -244,6 +303,10 @@ Arrival Assembly::judge(const Image& image, bool event) noexcept {
     arrival.loss = Loss::lines;
     arrival.lines_missing = image.map.lines_missing();
     arrival.map = &image.map;
+  } else if (image.bare) {
+    arrival.completeness = Completeness::complete;
+    arrival.proof = sight_ == Sight::unchecked_packets ? Proof::none : Proof::lines;
+    arrival.lines_missing = 0;
   } else if (verified(next_) && payload_crc(image) != image.record.payload_crc32c) {
     counters_->crc_mismatches.add(1);
     arrival.loss = Loss::corrupt;
@@ -265,7 +328,9 @@ void Assembly::decide(std::uint64_t closed, std::uint64_t released, std::int64_t
     const bool whole = sight_ == Sight::events || image.map.full();
     const bool overrun = overrun_[next_slot_] == next_;
     const bool passed = !event && !overrun && next_ < passed_;
-    const bool settled = event ? whole || (any_event_ && latest_event_ > next_) : overrun || passed || given_up(now);
+    // Without events an image that has begun is as open as one that nobody has heard of: until it is given up.
+    const bool ended = event && sight_ != Sight::lines;
+    const bool settled = (event && whole) || (ended ? latest_event_ > next_ : overrun || passed || given_up(now));
     if (!settled && !close) break;
     if (event && !out.ready(list_index_)) {
       held_up_ = true;

@@ -1,6 +1,6 @@
 #pragma once
-/// One DTP's images on the destination side, for links that see every write: places lines and records, keeps the map of
-/// what arrived and the running CRC32C, and decides each image exactly once, in order. Used by one link thread.
+/// One DTP's images on the destination side: places lines and records where the link sees them (Sight), keeps the map
+/// of what arrived and the running CRC32C, and decides each image exactly once, in order. Used by one link thread.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/dual_crc.hpp"
 #include "rashpa/link/link.hpp"
+#include "rashpa/wire/dual_crc.hpp"
 
 namespace rashpa::link {
 
@@ -17,9 +17,13 @@ namespace rashpa::link {
 /// receiver.
 enum class NotFree : std::uint8_t { late, overrun };
 
-/// What a link sees of an image: each packet, which it then places itself, checked one by one (ICRC) or not; or its
-/// event only, when an RNIC or another engine has already written lines and record.
-enum class Sight : std::uint8_t { packets, unchecked_packets, events };
+/// What a link sees of an image, and so what can be proven of it.
+enum class Sight : std::uint8_t {
+  packets,            ///< each packet, checked one by one, which the link then places itself; then the event's record
+  unchecked_packets,  ///< the same, but nobody checks a packet: only the record's CRC32C proves lines
+  events,             ///< the event with its record; an RNIC or another engine has already written lines and record
+  lines,  ///< each packet, checked one by one, and nothing else: no event need come, and none brings a record
+};
 
 /// Where decided images go.
 class ArrivalOutput {
@@ -41,9 +45,9 @@ struct Target {
 
 class Assembly {
  public:
-  /// `unit`: bytes in which the line map counts. The placement must lie inside `region` (checked: ConfigError).
+  /// The placement must lie inside `region` (checked: ConfigError).
   /// `verify` is for Sight::events alone: packets are always checked.
-  Assembly(const DestinationDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
+  Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit unit, std::span<std::byte> region,
            NotFree not_free, ReceiverCounters& counters, Sight sight = Sight::packets, Verify verify = Verify::all);
 
   /// What `bytes` bytes at `offset` are: lines of one image, a whole record, or nothing of this DTP.
@@ -56,6 +60,9 @@ class Assembly {
   /// nobody changes it meanwhile.
   void put_event(std::uint64_t offset, std::span<const std::byte> record, std::uint32_t immediate,
                  std::int64_t now) noexcept;
+  /// An event that brings no record, of a sender that has none, about an image that locate() has named: its map of
+  /// lines is all that is known of it. A record that comes after all counts as ever.
+  void put_bare_event(std::uint64_t index, std::int64_t now) noexcept;
   /// The events of all images < `end` have been put, no other comes: known to links that keep them in order. Without
   /// credits, an image whose event had no record left was overwritten.
   void pass_events(std::uint64_t end) noexcept { passed_ = end; }
@@ -68,7 +75,7 @@ class Assembly {
   [[nodiscard]] bool held_up() const noexcept { return held_up_; }
   /// Its place in the receiver's list.
   [[nodiscard]] std::uint32_t list_index() const noexcept { return list_index_; }
-  [[nodiscard]] const DestinationDtp& dtp() const noexcept { return dtp_; }
+  [[nodiscard]] const ReceiverDtp& dtp() const noexcept { return dtp_; }
   /// Images that the source may send: all below.
   [[nodiscard]] std::uint64_t granted() const noexcept { return released_ + placement_.slots; }
 
@@ -79,22 +86,27 @@ class Assembly {
     std::uint64_t crc_bytes = 0;  // payload bytes from 0 that crc covers
     std::uint32_t crc = 0;
     bool event = false;
+    bool bare = false;  // the event brought no record
     FrameRecord record{};
     std::int64_t last_packet_ns = 0;  // of the event, or of a line that came behind it
   };
 
   Image& open_image(std::uint64_t index) noexcept;
   void count_not_free(std::uint64_t index) noexcept;
+  bool refine_for(std::uint64_t linear, std::uint64_t bytes) noexcept;
+  void note_event(std::uint64_t index, std::int64_t now) noexcept;
+  [[nodiscard]] FrameRecord record_of(const Image& image) const noexcept;
   [[nodiscard]] bool valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept;
   [[nodiscard]] std::uint32_t payload_crc(const Image& image) const noexcept;
   [[nodiscard]] bool verified(std::uint64_t index) const noexcept;
   [[nodiscard]] bool given_up(std::int64_t now) const noexcept;
   [[nodiscard]] Arrival judge(const Image& image, bool event) noexcept;
 
-  DestinationDtp dtp_;
+  ReceiverDtp dtp_;
   Placement placement_;
   std::uint32_t list_index_;
-  std::uint32_t unit_;
+  std::uint32_t unit_;    // of the line maps of images that are opened from now on
+  std::uint32_t finest_;  // what it may become
   std::byte* region_;
   NotFree not_free_;
   Sight sight_;
@@ -108,7 +120,7 @@ class Assembly {
   std::uint64_t released_ = 0;
   std::uint64_t passed_ = 0;  // see pass_events()
   bool held_up_ = false;
-  Crc32cJoin join_;
+  wire::Crc32cJoin join_;
   std::uint64_t packets_ = 0;  // seen by this DTP
   bool any_event_ = false;
   std::uint64_t latest_event_ = 0;  // highest image whose event was seen
@@ -117,6 +129,6 @@ class Assembly {
 };
 
 /// Throws ConfigError when the placement of `dtp` is empty, inconsistent or not inside `region_bytes`.
-void check(const DestinationDtp& dtp, std::uint64_t region_bytes);
+void check(const ReceiverDtp& dtp, std::uint64_t region_bytes);
 
 }  // namespace rashpa::link

@@ -1,8 +1,11 @@
 #pragma once
+/// What links count: each registers its own counters by name, and who shows them takes what there is. The names are
+/// those of telegrams, reports and metrics; docs/explanations/links.md says what they mean.
 #include <atomic>
 #include <cstdint>
-
-#include "rashpa/link/link.hpp"
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace rashpa::link {
 
@@ -18,38 +21,74 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-/// ReceiverStats as one link thread counts them.
-struct ReceiverCounters {
-  Counter packets, payload_bytes, events, duplicate_packets, late_packets, overrun_packets, icrc_exact, icrc_modulo_id,
-      icrc_bad, malformed, unknown_qp, wrong_source, refused_key, sequence_drops, bad_records, crc_mismatches,
-      ce_packets, fecn_packets, becn_packets, cnps_sent, acks, naks, rnr_naks, sequence_gaps;
+/// Values by name, as they were when somebody asked. Owned by who asked; one thread. Names are literals.
+class Counts {
+ public:
+  using Named = std::pair<std::string_view, std::uint64_t>;
+  /// Adds to the value of that name; a name that is new comes last.
+  void add(std::string_view name, std::uint64_t value);
+  /// 0 for a name that nobody counts.
+  [[nodiscard]] std::uint64_t operator[](std::string_view name) const noexcept;
+  [[nodiscard]] auto begin() const noexcept { return all_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return all_.end(); }
+  friend bool operator==(const Counts&, const Counts&) = default;
 
-  void add_to(ReceiverStats& sum) const noexcept {
-    sum.packets += packets.get();
-    sum.payload_bytes += payload_bytes.get();
-    sum.events += events.get();
-    sum.duplicate_packets += duplicate_packets.get();
-    sum.late_packets += late_packets.get();
-    sum.overrun_packets += overrun_packets.get();
-    sum.icrc_exact += icrc_exact.get();
-    sum.icrc_modulo_id += icrc_modulo_id.get();
-    sum.icrc_bad += icrc_bad.get();
-    sum.malformed += malformed.get();
-    sum.unknown_qp += unknown_qp.get();
-    sum.wrong_source += wrong_source.get();
-    sum.refused_key += refused_key.get();
-    sum.sequence_drops += sequence_drops.get();
-    sum.bad_records += bad_records.get();
-    sum.crc_mismatches += crc_mismatches.get();
-    sum.acks += acks.get();
-    sum.naks += naks.get();
-    sum.rnr_naks += rnr_naks.get();
-    sum.sequence_gaps += sequence_gaps.get();
-    sum.ce_packets += ce_packets.get();
-    sum.fecn_packets += fecn_packets.get();
-    sum.becn_packets += becn_packets.get();
-    sum.cnps_sent += cnps_sent.get();
+ private:
+  std::vector<Named> all_;
+};
+
+/// The named counters of one thread or one sender: the base of a struct of NamedCounter. Not movable, as its members
+/// know where it is.
+class CounterList {
+ public:
+  CounterList() = default;
+  CounterList(const CounterList&) = delete;
+  CounterList& operator=(const CounterList&) = delete;
+  /// Any thread: adds all values to those in `sum`.
+  void add_to(Counts& sum) const {
+    for (const auto& [name, counter] : counters_) sum.add(name, counter->get());
   }
+
+ protected:
+  ~CounterList() = default;
+
+ private:
+  friend class NamedCounter;
+  std::vector<std::pair<std::string_view, const Counter*>> counters_;
+};
+
+/// A counter that is part of a list for its whole life: `NamedCounter packets{*this, "packets"};`.
+class NamedCounter : public Counter {
+ public:
+  NamedCounter(CounterList& list, std::string_view name) { list.counters_.emplace_back(name, this); }
+  NamedCounter(const NamedCounter&) = delete;
+  NamedCounter& operator=(const NamedCounter&) = delete;
+};
+
+/// What each receiving link counts, one set a thread. A link with more to say derives from it.
+struct ReceiverCounters : CounterList {
+  NamedCounter packets{*this, "packets"};
+  NamedCounter payload_bytes{*this, "payload_bytes"};  ///< accepted; of links that see events: what those announce
+  NamedCounter events{*this, "events"};                ///< accepted
+  NamedCounter duplicate_packets{*this, "duplicate_packets"};  ///< lines that had already arrived, events of images
+                                                               ///< already decided; of rc: packets already executed
+  NamedCounter late_packets{*this, "late_packets"};        ///< for an image already decided; the slot was not touched
+  NamedCounter overrun_packets{*this, "overrun_packets"};  ///< for a slot that was not free
+  NamedCounter refused_key{*this, "refused_key"};          ///< wrong key or out of bounds
+  NamedCounter refused_alignment{*this, "refused_alignment"};  ///< good key and place, but not on the line map's units
+  NamedCounter bad_records{*this, "bad_records"};              ///< event payloads that are no frame record of this run
+  NamedCounter crc_mismatches{*this, "crc_mismatches"};        ///< images whose CRC32C differs from the record's
+};
+
+/// What each sender counts.
+struct SenderCounters : CounterList {
+  NamedCounter messages{*this, "messages"};
+  NamedCounter packets{*this, "packets"};
+  NamedCounter payload_bytes{*this, "payload_bytes"};
+  NamedCounter waits{*this, "waits"};                      ///< times the window or the queue was full
+  NamedCounter window_timeouts{*this, "window_timeouts"};  ///< times the window was reopened without news
+  NamedCounter send_errors{*this, "send_errors"};  ///< writes and events refused for good: lost, as if on the wire; of
+                                                   ///< a connection in error: what it lost and took for nothing
 };
 
 }  // namespace rashpa::link

@@ -31,7 +31,7 @@ bool of_another_image(const Record& record, std::uint64_t index) noexcept {
 
 }  // namespace
 
-bool DtpPort::overwritten(std::uint64_t index) const noexcept {
+bool EventDtp::overwritten(std::uint64_t index) const noexcept {
   if (credits) return false;
   // What was read of the slot was read before this.
   std::atomic_thread_fence(std::memory_order_acquire);
@@ -50,8 +50,8 @@ std::uint64_t extend_index(std::uint32_t immediate, std::uint64_t near) noexcept
   return near >= behind ? near - behind : near + ahead;
 }
 
-void EventHandler::event(DtpPort& port, std::uint32_t immediate, std::int64_t now, ArrivalOutput& out) noexcept {
-  const DestinationDtp& dtp = port.assembly.dtp();
+void EventHandler::event(EventDtp& port, std::uint32_t immediate, std::int64_t now, ArrivalOutput& out) noexcept {
+  const ReceiverDtp& dtp = port.assembly.dtp();
   counters_->packets.add(1);
   const std::uint64_t index = extend_index(immediate, port.assembly.undecided());
   if (immediate >> 24 != dtp.id || index >= dtp.images) return counters_->bad_records.add(1);
@@ -64,8 +64,8 @@ void EventHandler::event(DtpPort& port, std::uint32_t immediate, std::int64_t no
   decide(port, now, out);
 }
 
-void EventHandler::announce(DtpPort& port, std::uint32_t immediate) noexcept {
-  const DestinationDtp& dtp = port.assembly.dtp();
+void EventHandler::announce(EventDtp& port, std::uint32_t immediate) noexcept {
+  const ReceiverDtp& dtp = port.assembly.dtp();
   const std::uint64_t fresh = (immediate - (port.announced - 1)) & kIndexMask;
   if (immediate >> 24 != dtp.id || fresh > dtp.images - port.announced) return counters_->bad_records.add(1);
   port.announced += fresh;
@@ -73,9 +73,9 @@ void EventHandler::announce(DtpPort& port, std::uint32_t immediate) noexcept {
   if (port.announced - port.looked_at > dtp.placement.slots) port.looked_at = port.announced - dtp.placement.slots;
 }
 
-bool EventHandler::next_event(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept {
+bool EventHandler::next_event(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
   if (port.looked_at == port.announced) return false;
-  const DestinationDtp& dtp = port.assembly.dtp();
+  const ReceiverDtp& dtp = port.assembly.dtp();
   const std::uint64_t index = port.looked_at++;
   counters_->packets.add(1);
   decide(port, now, out);  // the latest release must be known before the slot is judged
@@ -90,7 +90,7 @@ bool EventHandler::next_event(DtpPort& port, std::int64_t now, ArrivalOutput& ou
   return true;
 }
 
-void EventHandler::decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept {
+void EventHandler::decide(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
   port.apply_to(port.assembly, now, out);
 }
 

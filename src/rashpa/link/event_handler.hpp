@@ -14,9 +14,9 @@ namespace rashpa::link {
 std::uint64_t extend_index(std::uint32_t immediate, std::uint64_t near) noexcept;
 
 /// One DTP on the receiving side. Owned by one link thread, but for what it is told.
-struct DtpPort : Told {
-  DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, std::span<std::byte> region, NotFree not_free,
-          Verify verify, ReceiverCounters& counters)
+struct EventDtp : Told {
+  EventDtp(const ReceiverDtp& dtp, std::uint32_t list_index, std::span<std::byte> region, NotFree not_free,
+           Verify verify, ReceiverCounters& counters)
       : assembly(dtp, list_index, dtp.placement.line_bytes == 0 ? 1 : dtp.placement.line_bytes, region, not_free,
                  counters, Sight::events, verify),
         memory(region),
@@ -40,14 +40,14 @@ class EventHandler {
   EventHandler(std::span<const std::byte> region, ReceiverCounters& counters) : region_(region), counters_(&counters) {}
 
   /// A write with immediate has completed on the queue pair of `port`: what it and all before it wrote is in memory.
-  void event(DtpPort& port, std::uint32_t immediate, std::int64_t now, ArrivalOutput& out) noexcept;
+  void event(EventDtp& port, std::uint32_t immediate, std::int64_t now, ArrivalOutput& out) noexcept;
   /// The lock word of a link that shares memory holds `immediate` now: the latest event. All images since the one
   /// before are announced by it, in memory or never to come; next_event() takes them one by one.
-  void announce(DtpPort& port, std::uint32_t immediate) noexcept;
+  void announce(EventDtp& port, std::uint32_t immediate) noexcept;
   /// Looks at the next announced image, if there is one. A source may leave images out: they have no record of their
   /// own and count as lost events, or as overruns where the source does not wait for credits.
-  bool next_event(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept;
-  void decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept;
+  bool next_event(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
+  void decide(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
 
  private:
   std::span<const std::byte> region_;

@@ -83,9 +83,9 @@ class EventHandlerTest : public ::testing::Test {
   }
 
   std::vector<std::byte> region_ = std::vector<std::byte>(1024 + kSlots * FrameRecord::kBytes);
-  DestinationDtp dtp_;
+  ReceiverDtp dtp_;
   ReceiverCounters counters_;
-  std::optional<DtpPort> port_;
+  std::optional<EventDtp> port_;
   EventHandler handler_{region_, counters_};
   Emitted out_;
   std::int64_t now_ = 0;

@@ -1,9 +1,20 @@
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
 
 namespace rashpa::link {
+
+/// The bytes in which a line map counts.
+struct MapUnit {
+  MapUnit(std::uint32_t unit, std::uint32_t least) : bytes(unit), finest(least) {}
+  MapUnit(std::uint32_t unit) : MapUnit(unit, unit) {}  // NOLINT: one unit, whatever comes
+  /// What the link's own senders keep to; it divides a line.
+  std::uint32_t bytes;
+  /// Divides `bytes`. The map changes over to it when the first packet comes that keeps to this only: a foreign sender.
+  std::uint32_t finest;
+};
 
 /// Which units of one DTP's image have arrived. A unit is `unit_bytes` of the payload, counted over the lines in order
 /// without the gaps between them; units per line is a whole number. One writer thread; no allocation after
@@ -11,15 +22,29 @@ namespace rashpa::link {
 class LineMap {
  public:
   LineMap() = default;
-  LineMap(std::uint32_t lines, std::uint32_t units_per_line)
-      : words_((static_cast<std::uint64_t>(lines) * units_per_line + 63) / 64, 0),
-        units_(static_cast<std::uint64_t>(lines) * units_per_line),
-        lines_(lines),
-        per_line_(units_per_line) {}
+  /// `most_per_line`, a multiple of `units_per_line`: what refine() may bring it to; 0: it may not.
+  LineMap(std::uint32_t lines, std::uint32_t units_per_line, std::uint32_t most_per_line = 0)
+      : words_(words_of(std::uint64_t{lines} * std::max(units_per_line, most_per_line)), 0), lines_(lines) {
+    set_units(units_per_line);
+  }
 
-  void clear() noexcept {
-    for (auto& word : words_) word = 0;
+  /// Empties the map; from now on a line has so many units, at most those of the constructor.
+  void clear(std::uint32_t units_per_line) noexcept {
+    set_units(units_per_line);
+    for (std::uint64_t i = 0; i < words_of(units_); ++i) words_[i] = 0;
     arrived_ = 0;
+  }
+  /// Each unit becomes `parts` units, arrived or not as the one was.
+  void refine(std::uint32_t parts) noexcept {
+    const std::uint64_t before = units_;
+    set_units(per_line_ * parts);
+    for (std::uint64_t i = words_of(before); i < words_of(units_); ++i) words_[i] = 0;
+    arrived_ = 0;
+    for (std::uint64_t unit = before; unit-- > 0;) {  // from the last: a unit's parts lie behind all units before it
+      const bool there = unit_arrived(unit);
+      words_[unit / 64] &= ~(1ULL << (unit % 64));
+      if (there) set(unit * parts, parts);
+    }
   }
   /// Marks units first … first+count−1 (must lie inside); returns how many of them are new.
   std::uint64_t set(std::uint64_t first, std::uint64_t count) noexcept {
@@ -62,6 +87,11 @@ class LineMap {
   }
 
  private:
+  static constexpr std::uint64_t words_of(std::uint64_t units) noexcept { return (units + 63) / 64; }
+  void set_units(std::uint32_t per_line) noexcept {
+    per_line_ = per_line;
+    units_ = std::uint64_t{lines_} * per_line;
+  }
   std::vector<std::uint64_t> words_;
   std::uint64_t units_ = 0;
   std::uint64_t arrived_ = 0;

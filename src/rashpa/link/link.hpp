@@ -2,20 +2,24 @@
 /// The link contract: how bytes of DTPs travel. It fits links that see every packet (roce), links that only complete
 /// (verbs) and links that write memory and a lock word (pcie); nothing above it knows which one it has.
 ///
-/// Source side: one `Sender` per DTP, used by that DTP's thread alone.
-/// Destination side: one `ReceiverLink` per receiver and link; it owns its threads and writes into the RASHPA buffer.
+/// Its two ends are the sender, one per DTP, used by that DTP's thread alone, and the receiver, one per node and link,
+/// which owns its threads and writes into the RASHPA buffer.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "rashpa/core/books.hpp"
 #include "rashpa/core/frame_record.hpp"
 #include "rashpa/core/placement.hpp"
 #include "rashpa/core/region.hpp"
+#include "rashpa/link/counters.hpp"
+#include "rashpa/link/faults.hpp"
 #include "rashpa/link/line_map.hpp"
+#include "rashpa/link/words.hpp"
 
 namespace rashpa::link {
 
@@ -33,29 +37,13 @@ struct Event {
   std::uint32_t immediate = 0;
 };
 
-/// What a sender counts. Plain numbers: read by other threads through Sender::stats() only.
-struct SenderStats {
-  std::uint64_t messages = 0;
-  std::uint64_t packets = 0;
-  std::uint64_t payload_bytes = 0;
-  std::uint64_t waits = 0;            ///< times the window or the queue was full
-  std::uint64_t window_timeouts = 0;  ///< times the window was reopened without news from the receiver
-  std::uint64_t send_errors = 0;      ///< datagrams the system refused for good: lost, as if on the wire; of a
-                                      ///< connection in error: what it lost and took for nothing
-  std::uint64_t cnps_received = 0;    ///< congestion notifications from the destination; nothing slows down for them
-  // Reliable connections of user space; those of an RNIC say nothing.
-  std::uint64_t acks = 0;                     ///< acknowledgements taken
-  std::uint64_t naks = 0;                     ///< negative ones: gaps, or refusals
-  std::uint64_t rnr_naks = 0;                 ///< times the receiver had no receive posted
-  std::uint64_t retransmitted_packets = 0;    ///< counted in `packets`, too
-  std::uint64_t retransmission_timeouts = 0;  ///< times nothing was heard for too long
-  std::uint64_t connection_errors = 0;        ///< 1: given up, nothing is sent any more
-};
-
-/// Source side of one DTP. All calls from the DTP's thread; none blocks longer than `poll`'s argument; none allocates.
+/// Source side of one DTP. Calls from the DTP's thread unless said otherwise; none blocks longer than `poll`'s
+/// argument; none that is used for each image allocates.
 class Sender {
  public:
   virtual ~Sender() = default;
+  /// Where it is, and where its credits are to be written: for Receiver::connect().
+  [[nodiscard]] virtual Endpoint endpoint() const = 0;
   /// Queues writes, in order; returns how many of them were taken (fewer when the queue or window is full: poll,
   /// repeat). Source memory must stay unchanged until poll() has reported the descriptors done.
   virtual std::size_t post(std::span<const BufferDescriptor> writes) = 0;
@@ -71,12 +59,17 @@ class Sender {
   /// The largest write that makes sense as one descriptor; runs are merged up to this many bytes. In the packetisation
   /// "only" this is the path MTU.
   [[nodiscard]] virtual std::uint32_t largest_message() const noexcept = 0;
-  [[nodiscard]] virtual SenderStats stats() const noexcept = 0;
+  /// Any thread: what it has counted, by name (counters.hpp).
+  [[nodiscard]] virtual Counts stats() const = 0;
   /// True when the link makes the CRC32C of the payload on its way, so that its user need not read all bytes once more.
   [[nodiscard]] virtual bool makes_payload_crc32c() const noexcept { return false; }
   /// CRC32C of all writes posted since the last event, in their order. Empty while one of them has not been read yet
   /// (poll, repeat), and always on links that do not make it.
   [[nodiscard]] virtual std::optional<std::uint32_t> payload_crc32c() const noexcept { return std::nullopt; }
+  /// Any thread: faults injected so far; all 0 where none are asked for, or cannot be.
+  [[nodiscard]] virtual FaultCounts injected() const noexcept { return {}; }
+  /// Any thread: fates by the injector's log; null without one.
+  [[nodiscard]] virtual const Fates* fates() const noexcept { return nullptr; }
 };
 
 inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
@@ -87,10 +80,6 @@ enum class Proof : std::uint8_t {
   lines,  ///< the map of lines is full
   crc,    ///< map (if any) and the record's CRC32C agree
 };
-
-/// Of which images a link that sees no packets compares the CRC32C of the lines in memory with the record's. `sampled`:
-/// one in 16; the others are then complete with Proof::none.
-enum class Verify : std::uint8_t { all, sampled, off };
 
 /// Why a DTP's image is not complete.
 enum class Loss : std::uint8_t {
@@ -118,52 +107,28 @@ struct Arrival {
   std::int64_t last_packet_ns = 0;  ///< monotonic clock, when the deciding packet was taken from the system
 };
 
-/// One DTP as the destination side knows it.
-struct DestinationDtp {
+/// One DTP as its receiver knows it.
+struct ReceiverDtp {
   std::uint32_t id = 0;      ///< 0 … 255, in the immediate's top byte
   std::uint64_t images = 0;  ///< expected in this run
   Slice slice{};             ///< so that the record's frame number can be checked
   Placement placement{};
-  std::uint32_t run = 0;          ///< run number that records must carry
-  std::uint32_t granularity = 0;  ///< bytes, divides line_bytes: the units in which the line map counts; 0: one line
+  std::uint32_t run = 0;  ///< run number that records must carry
 };
 
-/// What a receiving link counts. Bad data is counted and never thrown.
-struct ReceiverStats {
-  std::uint64_t packets = 0;
-  std::uint64_t payload_bytes = 0;  ///< accepted into the buffer; of links that see events alone: what those announce
-  std::uint64_t events = 0;         ///< accepted
-  std::uint64_t duplicate_packets = 0;  ///< lines that had already arrived, events of images already decided; of
-                                        ///< reliable connections: packets already executed
-  std::uint64_t late_packets = 0;       ///< for an image already decided (the slot was not touched)
-  std::uint64_t overrun_packets = 0;    ///< for a slot that was not free
-  std::uint64_t icrc_exact = 0;
-  std::uint64_t icrc_modulo_id = 0;
-  std::uint64_t icrc_bad = 0;
-  std::uint64_t malformed = 0;  ///< not a RoCE packet, wrong length, wrong P_Key or version
-  std::uint64_t unknown_qp = 0;
-  std::uint64_t wrong_source = 0;    ///< not from the connected queue pair's address; UD: nor from its queue pair
-  std::uint64_t refused_key = 0;     ///< wrong key or out of bounds
-  std::uint64_t sequence_drops = 0;  ///< dropped by the responder's state machine
-  std::uint64_t bad_records = 0;     ///< event payloads that are no frame record of this run
-  std::uint64_t crc_mismatches = 0;  ///< images whose CRC32C differs from the record's
-  std::uint64_t ce_packets = 0;      ///< marked by a router: congestion experienced (links that see IP headers)
-  std::uint64_t fecn_packets = 0;    ///< marked in the BTH: forward congestion
-  std::uint64_t becn_packets = 0;    ///< marked in the BTH: backward congestion
-  std::uint64_t cnps_sent = 0;       ///< congestion notifications sent to sources
-  // Reliable connections of user space.
-  std::uint64_t acks = 0;           ///< acknowledgements sent
-  std::uint64_t naks = 0;           ///< negative ones: gaps, or refusals
-  std::uint64_t rnr_naks = 0;       ///< "receiver not ready"
-  std::uint64_t sequence_gaps = 0;  ///< UD: packets missing at the moment a later one came
-  /// Images whose slot was written again before they were released; counted by who asks overwritten().
-  std::uint64_t overwritten_images = 0;
-};
-
-/// Destination side. Calls marked "any thread" are wait-free.
-class ReceiverLink {
+/// Destination side. Order of calls: construct, endpoints() → senders, connect(), start(), … stop(), all from one
+/// thread unless marked "any thread"; those are wait-free.
+class Receiver {
  public:
-  virtual ~ReceiverLink() = default;
+  virtual ~Receiver() = default;
+  /// One per DTP, in order.
+  [[nodiscard]] virtual std::vector<Endpoint> endpoints() const = 0;
+  /// The senders, one per DTP in order; before start(). Throws ConfigError or StateError.
+  virtual void connect(std::span<const Endpoint> senders) = 0;
+  /// What senders must add to every offset; 0 but for an RNIC that cannot register at iova 0.
+  [[nodiscard]] virtual std::uint64_t base() const noexcept { return 0; }
+  /// How the memory was registered, in words; empty when it need not be.
+  [[nodiscard]] virtual std::string registration() const { return {}; }
   /// Starts the link's threads. A link has one queue of arrivals per DTP, given to its constructor (arrival_queue.hpp),
   /// each fed by that DTP's thread only. The link's doorbell is rung after pushes. A full queue holds up its own DTP
   /// and nobody else: the thread goes on with the others and comes back to it when there is room.
@@ -181,7 +146,9 @@ class ReceiverLink {
   }
   /// Ends the threads; no arrival is emitted after it returns. Bounded: at most 100 ms.
   virtual void stop() noexcept = 0;
-  [[nodiscard]] virtual ReceiverStats stats() const noexcept = 0;
+  /// Any thread, though it allocates: what the link has counted, by name (counters.hpp). Bad data is counted and never
+  /// thrown.
+  [[nodiscard]] virtual Counts stats() const = 0;
 };
 
 }  // namespace rashpa::link

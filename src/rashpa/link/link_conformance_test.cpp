@@ -3,11 +3,13 @@
 #include "rashpa/link/link_contract.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender.hpp"
+#include "rashpa/link/roce/receiver.hpp"
+#include "rashpa/link/roce/sender.hpp"
 
 namespace rashpa::link {
 namespace {
 
-Pair make_inproc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+Pair make_inproc(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
                  Doorbell& bell) {
   auto receiver = std::make_unique<InprocReceiver>(region.bytes(), dtps, queues, bell);
   Pair pair;
@@ -16,15 +18,15 @@ Pair make_inproc(const memory::Buffer& region, const std::vector<DestinationDtp>
   return pair;
 }
 
-Pair make_roce(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
-               Doorbell& bell, roce::Packetisation packetisation, roce::Transport transport = roce::Transport::uc) {
+Pair make_roce(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
+               Doorbell& bell, Packetisation packetisation, Transport transport = Transport::uc) {
   roce::ReceiverConfig config;
   config.options.transport = transport;
   config.options.packetisation = packetisation;
   config.options.pmtu = 1024;
   auto receiver = std::make_unique<roce::RoceReceiver>(config, region.bytes(), dtps, queues, bell);
   Pair pair;
-  std::vector<roce::Endpoint> sources;
+  std::vector<Endpoint> sources;
   for (const auto& endpoint : receiver->endpoints()) {
     roce::SenderConfig source;
     source.destination = endpoint;
@@ -37,32 +39,32 @@ Pair make_roce(const memory::Buffer& region, const std::vector<DestinationDtp>& 
   pair.receiver = std::move(receiver);
   return pair;
 }
-Pair make_roce_only(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+Pair make_roce_only(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
                     Doorbell& bell) {
-  return make_roce(region, dtps, queues, bell, roce::Packetisation::only);
+  return make_roce(region, dtps, queues, bell, Packetisation::only);
 }
-Pair make_roce_fml(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+Pair make_roce_fml(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
                    Doorbell& bell) {
-  return make_roce(region, dtps, queues, bell, roce::Packetisation::first_middle_last);
+  return make_roce(region, dtps, queues, bell, Packetisation::first_middle_last);
 }
-Pair make_roce_rc(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+Pair make_roce_rc(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
                   Doorbell& bell) {
-  return make_roce(region, dtps, queues, bell, roce::Packetisation::first_middle_last, roce::Transport::rc);
+  return make_roce(region, dtps, queues, bell, Packetisation::first_middle_last, Transport::rc);
 }
-Pair make_roce_ud(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+Pair make_roce_ud(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
                   Doorbell& bell) {
-  return make_roce(region, dtps, queues, bell, roce::Packetisation::only, roce::Transport::ud);
+  return make_roce(region, dtps, queues, bell, Packetisation::only, Transport::ud);
 }
 
-Pair make_pcie(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
-               Doorbell& bell, roce::Poll poll) {
+Pair make_pcie(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
+               Doorbell& bell, Poll poll) {
   pcie::ReceiverConfig config;
   config.region_file = region.shared_file();
   config.poll = poll;
   auto receiver = std::make_unique<pcie::PcieReceiver>(config, region.bytes(), dtps, queues, bell);
   const auto memory = pcie::RemoteMemory::open(receiver->endpoints()[0]);
   Pair pair;
-  std::vector<roce::Endpoint> sources;
+  std::vector<Endpoint> sources;
   for (const auto& endpoint : receiver->endpoints()) {
     auto sender =
         std::make_unique<pcie::PcieSender>(pcie::SenderConfig{.memory = memory, .destination = endpoint, .poll = poll});
@@ -73,13 +75,13 @@ Pair make_pcie(const memory::Buffer& region, const std::vector<DestinationDtp>& 
   pair.receiver = std::move(receiver);
   return pair;
 }
-Pair make_pcie_event(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+Pair make_pcie_event(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
                      Doorbell& bell) {
-  return make_pcie(region, dtps, queues, bell, roce::Poll::event);
+  return make_pcie(region, dtps, queues, bell, Poll::event);
 }
-Pair make_pcie_spin(const memory::Buffer& region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
+Pair make_pcie_spin(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
                     Doorbell& bell) {
-  return make_pcie(region, dtps, queues, bell, roce::Poll::spin);
+  return make_pcie(region, dtps, queues, bell, Poll::spin);
 }
 
 INSTANTIATE_TEST_SUITE_P(Links, LinkContract,

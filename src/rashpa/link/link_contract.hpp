@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "rashpa/link/roce/receiver.hpp"
-#include "rashpa/link/roce/sender.hpp"
+#include "rashpa/link/arrival_queue.hpp"
 #include "rashpa/link/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
 
@@ -21,17 +20,17 @@ using testing::Source;
 
 /// A receiver with one sender per DTP.
 struct Pair {
-  std::unique_ptr<ReceiverLink> receiver;
+  std::unique_ptr<Receiver> receiver;
   std::vector<std::unique_ptr<Sender>> senders;
 };
 
-using Maker = Pair (*)(const memory::Buffer&, const std::vector<DestinationDtp>&, ArrivalQueues&, Doorbell&);
+using Maker = Pair (*)(const memory::Buffer&, const std::vector<ReceiverDtp>&, ArrivalQueues&, Doorbell&);
 
 class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Maker>> {
  protected:
   static constexpr std::size_t kEntries = 16;  // of each queue, more than twice the slots
 
-  void make(std::vector<DestinationDtp> dtps) {
+  void make(std::vector<ReceiverDtp> dtps) {
     dtps_ = std::move(dtps);
     region_ = memory::Buffer(end_of(dtps_.back()), memory::MemoryKind::pageable, memory::Sharing::machine);
     queues_ = ArrivalQueues(dtps_.size(), kEntries);
@@ -48,16 +47,16 @@ class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Make
       if (now_ns() - start > 20'000'000'000) break;
       bell_.wait(seen, std::chrono::milliseconds(5));
     }
-    const ReceiverStats stats = pair_.receiver->stats();
-    ADD_FAILURE() << "no arrival; packets " << stats.packets << ", bad ICRC " << stats.icrc_bad << ", malformed "
-                  << stats.malformed << ", unknown queue pair " << stats.unknown_qp << ", granted "
+    const Counts stats = pair_.receiver->stats();
+    ADD_FAILURE() << "no arrival; packets " << stats["packets"] << ", bad ICRC " << stats["icrc_bad"] << ", malformed "
+                  << stats["malformed"] << ", unknown queue pair " << stats["unknown_qp"] << ", granted "
                   << pair_.senders[0]->granted();
     return arrival;
   }
   /// Nothing is given up unless the test has failed already.
   static bool failed() { return HasFailure(); }
 
-  std::vector<DestinationDtp> dtps_;
+  std::vector<ReceiverDtp> dtps_;
   memory::Buffer region_;  // what pcie needs is good for all
   ArrivalQueues queues_;
   Doorbell bell_;

@@ -44,11 +44,11 @@ class InOrder final : public ArrivalOutput {
 // Four bytes an order: what happens, and two numbers. Every image is decided once, in order, and all are in the end.
 void fuzz_announcements(Bytes bytes, bool credits) {
   constexpr std::uint64_t kImages = 8;
-  const DestinationDtp dtp = testing::small_dtp(1, kImages, 4, 64, 2);
+  const ReceiverDtp dtp = testing::small_dtp(1, kImages, 4, 64, 2);
   std::array<std::byte, 1024> region{};
   const std::span<std::byte> used = std::span(region).first(testing::end_of(dtp));
   ReceiverCounters counters;
-  DtpPort port(dtp, 0, used, credits ? NotFree::late : NotFree::overrun, Verify::all, counters);
+  EventDtp port(dtp, 0, used, credits ? NotFree::late : NotFree::overrun, Verify::all, counters);
   EventHandler handler(used, counters);
   InOrder out;
   std::int64_t now = 0;
@@ -111,7 +111,7 @@ void fuzz_announcements(Bytes bytes, bool credits) {
 void fuzz_control_block(Bytes bytes) {
   static const memory::Buffer region(4096, memory::MemoryKind::pageable, memory::Sharing::machine);
   static pcie::ControlBlock block(4096, region.shared_file(), 2, 1);
-  static const roce::Endpoint endpoint = block.endpoint(1);
+  static const Endpoint endpoint = block.endpoint(1);
   static const memory::Buffer peer = memory::Buffer::open_shared(endpoint.address);
   static const pcie::Header good = *reinterpret_cast<const pcie::Header*>(peer.data());
   pcie::Header header = good;
@@ -127,7 +127,7 @@ void fuzz_control_block(Bytes bytes) {
     sum = sum + static_cast<std::uint64_t>(remote->region().front()) +
           static_cast<std::uint64_t>(remote->region().back());
     for (std::uint32_t d = 0; d < remote->dtps(); ++d) {
-      sum = sum + remote->lane(d).granted.load() + remote->lane(d).begun.load();
+      sum = sum + remote->dtp(d).granted.load() + remote->dtp(d).begun.load();
       sum = sum + static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(&remote->thread_of(d) + 1)[-1]);
     }
   } catch (const Error&) {

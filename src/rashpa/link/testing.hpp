@@ -11,24 +11,16 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/link/link.hpp"
+#include "rashpa/wire/testing.hpp"
 
 namespace rashpa::link::testing {
 
-/// Pseudo-random bytes of a seed.
-inline void fill(std::span<std::byte> bytes, std::uint64_t seed) {
-  std::uint64_t state = seed * 0x9E3779B97F4A7C15ULL + 1;
-  for (std::byte& byte : bytes) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    byte = static_cast<std::byte>(state >> 32);
-  }
-}
+using wire::testing::fill;
 
 /// A DTP whose lines lie side by side (pitch = line_bytes + gap) in a region of its own making: pixels, then records.
-inline DestinationDtp small_dtp(std::uint32_t id, std::uint64_t images, std::uint32_t lines, std::uint32_t line_bytes,
-                                std::uint32_t slots, std::uint32_t gap = 0, std::uint64_t base = 0) {
-  DestinationDtp dtp;
+inline ReceiverDtp small_dtp(std::uint32_t id, std::uint64_t images, std::uint32_t lines, std::uint32_t line_bytes,
+                             std::uint32_t slots, std::uint32_t gap = 0, std::uint64_t base = 0) {
+  ReceiverDtp dtp;
   dtp.id = id;
   dtp.images = images;
   dtp.run = 7;
@@ -46,14 +38,14 @@ inline DestinationDtp small_dtp(std::uint32_t id, std::uint64_t images, std::uin
 }
 
 /// First byte behind the DTP's memory.
-inline std::uint64_t end_of(const DestinationDtp& dtp) {
+inline std::uint64_t end_of(const ReceiverDtp& dtp) {
   return dtp.placement.records_offset + std::uint64_t{dtp.placement.slots} * FrameRecord::kBytes;
 }
 
 /// Sends images of one DTP as the transfer folder does, from one payload that changes with the image.
 class Source {
  public:
-  Source(const DestinationDtp& dtp, Sender& sender)
+  Source(const ReceiverDtp& dtp, Sender& sender)
       : dtp_(dtp), sender_(&sender), payload_(dtp.placement.payload_bytes()) {
     fill(payload_, dtp.id + 1);
   }
@@ -118,7 +110,7 @@ class Source {
   }
 
  private:
-  DestinationDtp dtp_;
+  ReceiverDtp dtp_;
   Sender* sender_;
   std::vector<std::byte> payload_;
 };

@@ -21,13 +21,12 @@ ThreadedReceiver::ThreadedReceiver(std::string_view link, std::size_t dtps, std:
   if (queues != dtps) {
     throw ConfigError(fmt::format("{}: {} queues of arrivals for {} DTPs; each needs its own", link, queues, dtps));
   }
-  for (std::uint32_t t = 0; t < threads; ++t) counters_.push_back(std::make_unique<ReceiverCounters>());
 }
 
-void ThreadedReceiver::check_sources(std::size_t sources) const {
+void ThreadedReceiver::check_senders(std::size_t senders) const {
   if (!running_.empty()) throw StateError(fmt::format("{}: connect() comes before start()", link_));
-  if (sources != told_.size()) {
-    throw ConfigError(fmt::format("{}: {} sources for {} DTPs", link_, sources, told_.size()));
+  if (senders != told_.size()) {
+    throw ConfigError(fmt::format("{}: {} sources for {} DTPs", link_, senders, told_.size()));
   }
 }
 
@@ -55,9 +54,9 @@ void ThreadedReceiver::close(std::uint32_t dtp, std::uint64_t end) noexcept {
   threads_[dtp % threads_.size()]->wake();
 }
 
-ReceiverStats ThreadedReceiver::stats() const noexcept {
-  ReceiverStats sum;
-  for (const auto& counters : counters_) counters->add_to(sum);
+Counts ThreadedReceiver::stats() const {
+  Counts sum;
+  for (const CounterList* counters : counters_) counters->add_to(sum);
   return sum;
 }
 

@@ -8,7 +8,7 @@
 
 #include "rashpa/link/arrival_queue.hpp"
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/ends.hpp"
+#include "rashpa/link/link.hpp"
 #include "rashpa/link/told.hpp"
 
 namespace rashpa::link {
@@ -28,31 +28,32 @@ void place_receiver_thread(std::string_view link, std::uint32_t number, int firs
 
 /// DTP d is served by thread d mod threads. What is added belongs to the derived class, which says stop() first of all
 /// in its destructor.
-class ThreadedReceiver : public DestinationLink {
+class ThreadedReceiver : public Receiver {
  public:
   void start() final;
   void release(std::uint32_t dtp, std::uint64_t end) noexcept final;
   void close(std::uint32_t dtp, std::uint64_t end) noexcept final;
   void stop() noexcept final;
-  [[nodiscard]] ReceiverStats stats() const noexcept final;
+  [[nodiscard]] Counts stats() const final;
 
  protected:
   /// `link`: for messages. Throws ConfigError unless there are 1 … `dtps` threads and as many queues as DTPs.
   ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t queues);
 
-  /// Of thread `number`, which alone writes them.
-  [[nodiscard]] ReceiverCounters& counters(std::size_t number) noexcept { return *counters_[number]; }
-  /// In order, before start().
+  /// In order, before start(). `counters` are those that the thread alone writes; all outlive the threads.
   void add_dtp(Told& told) { told_.push_back(&told); }
-  void add_thread(LinkThread& thread) { threads_.push_back(&thread); }
-  /// What connect() begins with: throws StateError after start(), ConfigError unless there is one source per DTP.
-  void check_sources(std::size_t sources) const;
+  void add_thread(LinkThread& thread, const CounterList& counters) {
+    threads_.push_back(&thread);
+    counters_.push_back(&counters);
+  }
+  /// What connect() begins with: throws StateError after start(), ConfigError unless there is one sender per DTP.
+  void check_senders(std::size_t senders) const;
 
  private:
   std::string link_;
-  std::vector<std::unique_ptr<ReceiverCounters>> counters_;
   std::vector<Told*> told_;
   std::vector<LinkThread*> threads_;
+  std::vector<const CounterList*> counters_;
   std::atomic<bool> stop_{false};
   std::vector<std::jthread> running_;
 };

@@ -3,15 +3,16 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/region.hpp"
-#include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/verbs/options.hpp"
+#include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
-#include "rashpa/sink/sink.hpp"
+#include "rashpa/sink/factory.hpp"
 #include "rashpa/unit/factory.hpp"
 
 namespace rashpa::receiver {
@@ -26,22 +27,40 @@ struct DtpConfig {
   std::uint32_t height = 0;
 };
 
-/// What comes out of a buffer's pipeline; what a sink must know at construction.
-struct Output {
-  std::string buffer;
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
-  PixelType pixel = PixelType::u16;
-  bool sparse = false;  ///< the pipeline makes CSR
-  std::uint32_t stack = 0;
-  std::uint64_t images = 0;  ///< expected
-  Slice slice{};
-  Results results{};  ///< numbers of every image, reasons of vetoes
-};
+using sink::Output;
 
 /// Makes a sink; called once in the receiver's constructor, so that a file that cannot be written is known before the
 /// run.
 using SinkFactory = std::function<std::unique_ptr<sink::Sink>(const Output&)>;
+
+/// What becomes of a stack for a sink that is behind.
+enum class OnFull : std::uint8_t {
+  wait,  ///< it waits in its slots: in the end the source waits, or finds no free slot
+  drop,  ///< the sink has copies in memory of its own; what finds no room there, this sink does not get
+};
+
+/// One sink of a buffer, and how it is fed.
+struct SinkConfig {
+  SinkConfig() = default;
+  /// A sink of the factory, under its name there.
+  explicit SinkConfig(const sink::Options& options, OnFull full = OnFull::wait, std::uint32_t stacks = 4)
+      : make([options](const Output& output) { return sink::make_sink(options, output); }),
+        name(sink::name_of(options)),
+        on_full(full),
+        queue(stacks) {}
+  template <typename Make>
+  requires std::is_invocable_r_v < std::unique_ptr<sink::Sink>, Make,
+  const Output& > SinkConfig(Make maker)
+      : make(std::move(maker)) {}  // NOLINT(google-explicit-constructor): a sink that is waited for
+
+  SinkFactory make;
+  std::string name = "sink";  ///< in status, messages and reports; made unique in its buffer
+  OnFull on_full = OnFull::wait;
+  std::uint32_t queue = 4;  ///< drop: stacks that the sink's own memory holds, at least 1
+  /// drop: at the end of the run a put() that does not come back is waited for so long, settle() and close() ten times
+  /// as long; then the sink is left behind, and what it had not stored is lost.
+  std::int64_t patience_ns = 30'000'000'000;
+};
 
 /// One RASHPA buffer with all that hangs on it.
 struct BufferConfig {
@@ -56,21 +75,19 @@ struct BufferConfig {
   std::int64_t deadline_ns = 0;
   std::vector<DtpConfig> dtps;
   unit::Pipeline pipeline;
-  std::vector<SinkFactory> sinks;
-  unit::Choice unit{};  ///< the receiver places its threads
+  std::vector<SinkConfig> sinks;  ///< at least one
+  unit::Choice unit{};            ///< the receiver places its threads
 };
 
 struct Config {
   std::vector<BufferConfig> buffers;
   memory::MemoryKind memory = memory::MemoryKind::huge;
-  std::string link = "roce";         ///< of this side: roce, verbs or pcie
-  std::string source_link = "roce";  ///< of the other side
-  link::roce::Options roce{};
-  link::verbs::Options verbs{};
+  link::LinkOptions link{};          ///< of this side
+  std::string source_link = "roce";  ///< of the other side: roce, verbs or pcie
   std::string bind_address = "127.0.0.1";
   std::uint16_t port = 4791;  ///< 0: any free one
   std::uint32_t link_threads = 1;
-  link::roce::Flow flow = link::roce::Flow::credits;
+  link::Flow flow = link::Flow::credits;
   std::uint32_t run = 0;
   scheduler::Poll poll = scheduler::Poll::event;
   int first_processor = -1;  ///< link threads, then scheduler, then units; −1: nothing is pinned

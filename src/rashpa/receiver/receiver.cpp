@@ -32,12 +32,12 @@ std::string_view words_of(link::Loss loss) noexcept {
 
 }  // namespace
 
-/// Destroyed back to front: the writer's thread ends before the unit and the lane that it uses.
+/// Destroyed back to front: the distributor's thread ends before the unit and the lane that it uses.
 struct Receiver::Line {
   Doorbell done_bell;
   std::unique_ptr<unit::Unit> unit;
   std::unique_ptr<scheduler::Lane> lane;
-  std::unique_ptr<Writer> writer;
+  std::unique_ptr<Distributor> distributor;
 };
 
 Receiver::Receiver(Config config)
@@ -88,11 +88,12 @@ Receiver::Receiver(Config config)
                         .height = buffer.height,
                         .pixel = made.pixel,
                         .sparse = made.list_capacity != 0,
+                        .list_capacity = static_cast<std::uint32_t>(made.list_capacity),
                         .stack = buffer.stack,
                         .images = buffer.images,
                         .slice = buffer.slice,
                         .results = made.results};
-    line->writer = std::make_unique<Writer>(buffer, output, *line->lane, *line->unit, line->done_bell, bell_);
+    line->distributor = std::make_unique<Distributor>(buffer, output, *line->lane, *line->unit, line->done_bell, bell_);
     lanes.push_back(line->lane.get());
     lines_.push_back(std::move(line));
   }
@@ -104,33 +105,29 @@ Receiver::~Receiver() { stop(); }
 
 void Receiver::make_link() {
   if (config_.link_threads == 0) throw ConfigError("receiver: the link needs at least one thread");
-  std::vector<link::DestinationDtp> dtps;
+  std::vector<link::ReceiverDtp> dtps;
   for (const BufferConfig& buffer : config_.buffers) {
     for (const DtpConfig& dtp : buffer.dtps) {
-      link::DestinationDtp destination{};
+      link::ReceiverDtp destination{};
       destination.id = dtp.id;
       destination.images = buffer.images;
       destination.slice = buffer.slice;
       destination.placement = layout_.dtps[dtps.size()];
       destination.run = config_.run;
-      destination.granularity = link::roce::line_map_unit(destination.placement, config_.roce);
       dtps.push_back(destination);
       queues_.add(2 * static_cast<std::size_t>(buffer.slots));
     }
   }
-  const bool spin = config_.poll == scheduler::Poll::spin;
-  const link::DestinationOptions options{.end = {.kind = link::kind_of(config_.link),
-                                                 .peer = link::kind_of(config_.source_link),
-                                                 .address = config_.bind_address,
-                                                 .roce = config_.roce,
-                                                 .verbs = config_.verbs,
-                                                 .flow = config_.flow,
-                                                 .poll = spin ? link::roce::Poll::spin : link::roce::Poll::event},
-                                         .port = config_.port,
-                                         .threads = config_.link_threads,
-                                         .first_processor = config_.first_processor,
-                                         .region_file = memory_.shared_file()};
-  link_ = link::make_destination(options, memory_.bytes(), dtps, queues_, bell_);
+  const link::ReceiverOptions options{.end = {.link = config_.link,
+                                              .peer = link::kind_of(config_.source_link),
+                                              .address = config_.bind_address,
+                                              .flow = config_.flow,
+                                              .poll = config_.poll},
+                                      .port = config_.port,
+                                      .threads = config_.link_threads,
+                                      .first_processor = config_.first_processor,
+                                      .region_file = memory_.shared_file()};
+  link_ = link::make_receiver(options, memory_.bytes(), dtps, queues_, bell_);
   placements_ = layout_.dtps;
   for (Placement& placement : placements_) {
     placement.pixels_offset += link_->base();
@@ -138,9 +135,9 @@ void Receiver::make_link() {
   }
 }
 
-std::vector<link::roce::Endpoint> Receiver::endpoints() const { return link_->endpoints(); }
+std::vector<link::Endpoint> Receiver::endpoints() const { return link_->endpoints(); }
 
-void Receiver::arm(const std::vector<link::roce::Endpoint>& sources) {
+void Receiver::arm(const std::vector<link::Endpoint>& sources) {
   if (state_ != State::configured) throw StateError("receiver: arm is for a configured receiver; reset it first");
   if (sources.size() != layout_.dtps.size()) {
     throw ConfigError(fmt::format("receiver: {} sources for {} DTPs", sources.size(), layout_.dtps.size()));
@@ -151,8 +148,8 @@ void Receiver::arm(const std::vector<link::roce::Endpoint>& sources) {
 
 void Receiver::start() {
   if (state_ != State::armed) throw StateError("receiver: start is for an armed receiver");
-  for (auto& line : lines_) line->writer->begin();
-  for (std::size_t b = 0; b < lines_.size(); ++b) lines_[b]->writer->start(-1);
+  for (auto& line : lines_) line->distributor->begin();
+  for (std::size_t b = 0; b < lines_.size(); ++b) lines_[b]->distributor->start(-1);
   scheduler_->start();
   link_->start();
   state_ = State::running;
@@ -167,7 +164,7 @@ void Receiver::stop() noexcept {
   link_->stop();
   scheduler_->stop();
   if (before == State::running) {
-    for (auto& line : lines_) line->writer->join();
+    for (auto& line : lines_) line->distributor->join();
   }
   for (auto& line : lines_) line->unit->stop();
   state_ = State::stopped;
@@ -176,7 +173,8 @@ void Receiver::stop() noexcept {
 bool Receiver::wait(double timeout_s) const {
   const std::int64_t until = now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
   for (;;) {
-    const bool done = std::all_of(lines_.begin(), lines_.end(), [](const auto& line) { return line->writer->done(); });
+    const bool done =
+        std::all_of(lines_.begin(), lines_.end(), [](const auto& line) { return line->distributor->done(); });
     if (done || now_ns() >= until) return done;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -214,12 +212,12 @@ Status Receiver::status() const {
   for (const auto& line : lines_) {
     BufferStatus buffer;
     buffer.name = line->lane->config().name;
-    buffer.books = line->writer->books();
-    buffer.vetoes = line->writer->vetoes();
-    buffer.errors = line->writer->errors();
-    buffer.first_errored = line->writer->first_errored();
-    buffer.to_write = line->writer->to_write();
-    status.link.overwritten_images += line->lane->overwritten();
+    buffer.books = line->distributor->books();
+    buffer.vetoes = line->distributor->vetoes();
+    buffer.errors = line->distributor->errors();
+    buffer.first_errored = line->distributor->first_errored();
+    buffer.to_write = line->distributor->to_write();
+    status.link.add("overwritten_images", line->lane->overwritten());
     for (std::size_t d = 0; d < line->lane->config().dtps.size(); ++d) {
       const scheduler::LaneDtp& dtp = line->lane->config().dtps[d];
       buffer.dtps.push_back({.id = dtp.id,
@@ -228,19 +226,20 @@ Status Receiver::status() const {
                              .counts = line->lane->dtp_stats(d)});
     }
     buffer.ready = &line->lane->ready_latency();
-    buffer.decision = &line->writer->decision_latency();
-    buffer.written = &line->writer->written_latency();
-    buffer.sink_error = line->writer->error();
+    buffer.decision = &line->distributor->decision_latency();
+    buffer.written = &line->distributor->written_latency();
+    buffer.sink_error = line->distributor->error();
     buffer.unit = line->unit->how();
     buffer.unit_error = line->unit->error();
-    for (const auto& sink : line->writer->sinks()) {
-      buffer.bytes_in += sink->stats().bytes_in;
-      buffer.bytes_stored += sink->stats().bytes_written;
+    for (const auto& sink : line->distributor->sinks()) {
+      buffer.sinks.push_back(sink->status());
+      buffer.bytes_written += buffer.sinks.back().bytes_written;
+      buffer.bytes_stored += buffer.sinks.back().bytes_stored;
     }
     status.buffers.push_back(std::move(buffer));
     const std::int64_t packet = line->lane->first_packet_ns();
     if (packet != 0) first = first == 0 ? packet : std::min(first, packet);
-    last = std::max(last, line->writer->last_decided_ns());
+    last = std::max(last, line->distributor->last_decided_ns());
   }
   if (first != 0 && last > first) status.elapsed_s = static_cast<double>(last - first) * 1e-9;
   if (status.state == State::running && wait(0)) status.state = State::finished;
@@ -256,15 +255,15 @@ std::vector<Completeness> Receiver::completeness(std::size_t buffer) const {
 
 std::vector<Decision> Receiver::decisions(std::size_t buffer) const {
   const Line& one = line(buffer);
-  std::vector<Decision> all(one.writer->output().images);
-  for (std::uint64_t image = 0; image < all.size(); ++image) all[image] = one.writer->decision(image);
+  std::vector<Decision> all(one.distributor->output().images);
+  for (std::uint64_t image = 0; image < all.size(); ++image) all[image] = one.distributor->decision(image);
   return all;
 }
 
-std::optional<Preview> Receiver::preview(std::size_t buffer) const { return line(buffer).writer->preview(); }
+std::optional<Preview> Receiver::preview(std::size_t buffer) const { return line(buffer).distributor->preview(); }
 
-const Output& Receiver::output(std::size_t buffer) const { return line(buffer).writer->output(); }
+const Output& Receiver::output(std::size_t buffer) const { return line(buffer).distributor->output(); }
 
-const Writer& Receiver::writer(std::size_t buffer) const { return *line(buffer).writer; }
+const Distributor& Receiver::distributor(std::size_t buffer) const { return *line(buffer).distributor; }
 
 }  // namespace rashpa::receiver

@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "rashpa/core/books.hpp"
-#include "rashpa/link/factory.hpp"
-#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/factory/factory.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/receiver/config.hpp"
+#include "rashpa/receiver/distributor.hpp"
 #include "rashpa/receiver/memory_layout.hpp"
-#include "rashpa/receiver/writer.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
 
 namespace rashpa::receiver {
@@ -33,22 +32,23 @@ struct BufferStatus {
   std::vector<ReasonCount> vetoes;                    ///< every reason that the pipeline knows, also those that count 0
   std::array<std::uint64_t, kErrorReasons> errors{};  ///< by ErrorReason
   std::optional<FirstErrored> first_errored{};
-  std::uint64_t to_write = 0;  ///< images that wait for the sinks, or are with them
+  std::uint64_t to_write = 0;  ///< images whose slots a sink holds, or the unit
   std::vector<DtpStatus> dtps;
   const Histogram* ready = nullptr;     ///< last packet → stack ready
   const Histogram* decision = nullptr;  ///< stack ready → decided
-  const Histogram* written = nullptr;   ///< decided → taken by the sinks
-  std::string sink_error;
-  std::string unit;                ///< how it works, in words
-  std::string unit_error;          ///< what made it fail for good
-  std::uint64_t bytes_in = 0;      ///< of written images, before compression
-  std::uint64_t bytes_stored = 0;  ///< after it
+  const Histogram* written = nullptr;   ///< decided → slots given back
+  std::vector<SinkStatus> sinks;
+  std::string sink_error;           ///< the first one of any sink
+  std::string unit;                 ///< how it works, in words
+  std::string unit_error;           ///< what made it fail for good
+  std::uint64_t bytes_written = 0;  ///< over all sinks: of written images, before compression
+  std::uint64_t bytes_stored = 0;   ///< … and what went to storage
 };
 
 struct Status {
   State state = State::configured;
   std::vector<BufferStatus> buffers;
-  link::ReceiverStats link{};
+  link::Counts link{};
   std::string memory;            ///< what the machine gave
   std::string registration;      ///< how it was made usable by an RNIC, in words; empty where that is not needed
   double elapsed_s = 0;          ///< first packet → last decision
@@ -66,11 +66,11 @@ class Receiver {
   Receiver& operator=(const Receiver&) = delete;
 
   /// One per DTP: buffers in order, DTPs in order.
-  [[nodiscard]] std::vector<link::roce::Endpoint> endpoints() const;
+  [[nodiscard]] std::vector<link::Endpoint> endpoints() const;
   /// What sources must be told: offsets as the link's device counts them.
   [[nodiscard]] const std::vector<Placement>& placements() const noexcept { return placements_; }
   /// Who the DTPs come from, in the same order. Throws ConfigError when the number differs.
-  void arm(const std::vector<link::roce::Endpoint>& sources);
+  void arm(const std::vector<link::Endpoint>& sources);
   void start();
   /// Nothing more will be sent: open images are closed when their deadline has passed.
   void finish();
@@ -85,11 +85,11 @@ class Receiver {
   [[nodiscard]] std::vector<Decision> decisions(std::size_t buffer) const;
   [[nodiscard]] std::optional<Preview> preview(std::size_t buffer) const;
   [[nodiscard]] const Output& output(std::size_t buffer) const;
-  /// The writer of a buffer, for its sinks.
-  [[nodiscard]] const Writer& writer(std::size_t buffer) const;
+  /// The last thread of a buffer, for its sinks.
+  [[nodiscard]] const Distributor& distributor(std::size_t buffer) const;
 
  private:
-  struct Line;  // one buffer with its lane, unit and writer
+  struct Line;  // one buffer with its lane, unit and distributor
   void make_link();
   [[nodiscard]] std::string first_incomplete() const;
   [[nodiscard]] const Line& line(std::size_t buffer) const;
@@ -99,7 +99,7 @@ class Receiver {
   memory::Buffer memory_;
   Doorbell bell_;
   link::ArrivalQueues queues_;
-  std::unique_ptr<link::DestinationLink> link_;
+  std::unique_ptr<link::Receiver> link_;
   std::vector<Placement> placements_;
   std::vector<std::unique_ptr<Line>> lines_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;

@@ -9,7 +9,7 @@
 
 namespace rashpa::scheduler {
 
-Lane::Lane(LaneConfig config, unit::Unit& unit, link::ReceiverLink& link)
+Lane::Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link)
     : config_(std::move(config)), unit_(unit), link_(link), dtps_(config_.dtps.size()), completeness_(config_.images) {
   if (config_.stack == 0 || config_.slots % config_.stack != 0 || config_.slots < 2 * config_.stack) {
     throw ConfigError(fmt::format(
@@ -244,12 +244,6 @@ void Lane::refuse_overwritten(Stack& stack) noexcept {
   for (StackImage& image : stack.view()) {
     const bool decided = image.decision == Decision::accepted || image.decision == Decision::vetoed;
     if (decided && overwritten(image)) image.fail(ErrorReason::overwritten);
-  }
-}
-
-void Lane::count_overwritten(const Stack& stack) noexcept {
-  for (const StackImage& image : stack.view()) {
-    if (image.error == ErrorReason::overwritten) overwritten_.fetch_add(1, std::memory_order_relaxed);
   }
 }
 

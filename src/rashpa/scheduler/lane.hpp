@@ -59,7 +59,7 @@ struct FirstIncomplete {
 class Lane final : public SlotGuard {
  public:
   /// `unit` and `link` outlive this object. Takes all memory. Throws ConfigError when slots and stack do not fit.
-  Lane(LaneConfig config, unit::Unit& unit, link::ReceiverLink& link);
+  Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link);
 
   /// False while the image's stack is still owned by unit or sink: keep the arrival and come again.
   [[nodiscard]] bool can_take(const link::Arrival& arrival) const noexcept;
@@ -77,12 +77,13 @@ class Lane final : public SlotGuard {
   /// The thread that has the stack after the unit: images that were decided on although their slot was overwritten
   /// meanwhile become errored. Sinks that read the slot itself ask again when they have read it (Stack::intact).
   void refuse_overwritten(Stack& stack) noexcept;
-  /// The same thread, after the sinks: counts the images that were refused, here or there.
-  void count_overwritten(const Stack& stack) noexcept;
+  /// Any thread: counts images that were refused, here or by a sink.
+  void count_overwritten(std::uint64_t images) noexcept { overwritten_.fetch_add(images, std::memory_order_relaxed); }
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override;
   /// Any thread: those images so far.
   [[nodiscard]] std::uint64_t overwritten() const noexcept { return overwritten_.load(std::memory_order_relaxed); }
-  /// Any thread: the sink has done with stack `number`; its slots are granted to the sources again.
+  /// Any thread, one at a time and in the order of stacks: no sink needs the stack any more; its slots are granted to
+  /// the sources again.
   void release(const Stack& stack) noexcept;
   /// Any thread: stacks handed to the unit so far, and whether more will come.
   [[nodiscard]] std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
@@ -90,6 +91,7 @@ class Lane final : public SlotGuard {
   void set_closed() noexcept { closed_.store(true, std::memory_order_release); }
 
   [[nodiscard]] const LaneConfig& config() const noexcept { return config_; }
+  [[nodiscard]] std::uint32_t lost_per_image() const noexcept { return lost_per_image_; }  ///< most runs of lost lines
   [[nodiscard]] const CompletenessTable& completeness() const noexcept { return completeness_; }  ///< any thread
   [[nodiscard]] LaneDtpStats dtp_stats(std::size_t dtp) const noexcept;                           ///< any thread
   [[nodiscard]] const Histogram& ready_latency() const noexcept { return ready_; }                ///< any thread
@@ -124,7 +126,7 @@ class Lane final : public SlotGuard {
 
   LaneConfig config_;
   unit::Unit& unit_;
-  link::ReceiverLink& link_;
+  link::Receiver& link_;
   std::vector<Stack> stacks_;
   std::vector<ImageState> states_;
   std::vector<LostRun> lost_;

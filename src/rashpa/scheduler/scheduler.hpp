@@ -7,12 +7,13 @@
 
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/link/arrival_queue.hpp"
+#include "rashpa/link/words.hpp"
 #include "rashpa/scheduler/lane.hpp"
 
 namespace rashpa::scheduler {
 
-/// How the scheduler waits: on a core of its own, or asleep on the doorbell.
-enum class Poll : std::uint8_t { spin, event };
+/// How the scheduler waits: on a core of its own, or asleep on the doorbell. Links wait in the same two ways.
+using link::Poll;
 
 /// The thread that turns arrivals into global events. Owns its thread, nothing else.
 class Scheduler {

@@ -28,13 +28,15 @@ class EchoUnit final : public unit::Unit {
 };
 
 /// Remembers what it is asked.
-class RecordingLink final : public link::ReceiverLink {
+class RecordingLink final : public link::Receiver {
  public:
   void start() override {}
   void release(std::uint32_t dtp, std::uint64_t end) noexcept override { released.at(dtp) = end; }
   void close(std::uint32_t dtp, std::uint64_t end) noexcept override { closed.at(dtp) = end; }
   void stop() noexcept override {}
-  [[nodiscard]] link::ReceiverStats stats() const noexcept override { return {}; }
+  [[nodiscard]] std::vector<link::Endpoint> endpoints() const override { return {}; }
+  void connect(std::span<const link::Endpoint> /*senders*/) override {}
+  [[nodiscard]] link::Counts stats() const override { return {}; }
   [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override {
     return dtp == 1 && std::find(spoilt.begin(), spoilt.end(), index) != spoilt.end();
   }
@@ -122,7 +124,7 @@ TEST(Lane, what_was_overwritten_while_it_was_processed_is_errored_and_counted) {
   const std::byte other{};
   stack.images[0].pixels = &other;
   EXPECT_TRUE(stack.intact(stack.images[0])) << "the unit had made a copy";
-  b.lane.count_overwritten(stack);
+  b.lane.count_overwritten(2);
   EXPECT_EQ(b.lane.overwritten(), 2U) << "those that were refused";
 }
 

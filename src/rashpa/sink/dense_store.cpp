@@ -35,14 +35,15 @@ class DenseStore final : public ImageStore {
     open_part();
   }
 
-  void put(Stack& stack, std::span<StoredPlace> stored, std::string& error) override;
+  void put(const Stack& stack, std::span<StoredPlace> stored, std::span<ErrorReason> results,
+           std::string& error) override;
   void settle(std::string& error) override;
   [[nodiscard]] bool holds(const StoredPlace& image) const override {
     return image.place < parts_[image.file - 1].flushed;
   }
   [[nodiscard]] std::string why_lost(const StoredPlace& image) const override { return parts_[image.file - 1].lost; }
   [[nodiscard]] SinkStats stats() const noexcept override {
-    return {.images_written = written_, .bytes_in = written_ * image_bytes_, .bytes_written = bytes_written_};
+    return {.images_written = written_, .bytes_written = written_ * image_bytes_, .bytes_stored = bytes_stored_};
   }
 
  private:
@@ -66,7 +67,7 @@ class DenseStore final : public ImageStore {
   std::vector<const std::byte*> pixels_;
   std::vector<std::size_t> places_;  // of `pixels_` in the stack
   std::uint64_t written_ = 0;
-  std::uint64_t bytes_written_ = 0;
+  std::uint64_t bytes_stored_ = 0;
 };
 
 void DenseStore::make_data(Part& part) {
@@ -168,14 +169,15 @@ void DenseStore::store(const StackImage& image, std::span<const std::byte> chunk
       throw FileError("hdf5: cannot write an image: " + reason);
     }
     part.count += 1;
-    bytes_written_ += chunk.size();
+    bytes_stored_ += chunk.size();
   } catch (const Error& failure) {
     throw FileError(fmt::format("frame {}: {}; check the space in the folder of {}", image.frame_number, failure.what(),
                                 config_.prefix));
   }
 }
 
-void DenseStore::put(Stack& stack, std::span<StoredPlace> stored, std::string& error) {
+void DenseStore::put(const Stack& stack, std::span<StoredPlace> stored, std::span<ErrorReason> results,
+                     std::string& error) {
   pixels_.clear();
   places_.clear();
   const auto images = stack.view();
@@ -186,22 +188,26 @@ void DenseStore::put(Stack& stack, std::span<StoredPlace> stored, std::string& e
   }
   if (pixels_.empty()) return;
   struct Target {
-    Stack& stack;
+    const Stack& stack;
     std::span<StoredPlace> stored;
+    std::span<ErrorReason> results;
     std::string& error;
-  } target{stack, stored, error};
+  } target{stack, stored, results, error};
   pool_.run(pixels_, [this, &target](std::size_t n, std::span<const std::byte> chunk) {
     const std::size_t i = places_[n];
-    StackImage& image = target.stack.view()[i];
+    const StackImage& image = target.stack.view()[i];
     // The chunk is made: nothing is read of the image any more.
-    if (!target.stack.intact(image)) return image.fail(ErrorReason::overwritten);
+    if (!target.stack.intact(image)) {
+      target.results[i] = ErrorReason::overwritten;
+      return;
+    }
     try {
       store(image, chunk);
       target.stored[i] = {.file = static_cast<std::uint32_t>(parts_.size()),
                           .place = static_cast<std::uint32_t>(parts_.back().count - 1)};
     } catch (const Error& failure) {
       if (target.error.empty()) target.error = failure.what();
-      image.fail(ErrorReason::storage);
+      target.results[i] = ErrorReason::storage;
     }
   });
   flush_parts(error);

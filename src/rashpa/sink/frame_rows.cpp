@@ -72,6 +72,13 @@ std::vector<std::byte> read_all(int file) {
   return bytes;
 }
 
+/// Of a row of version 1, whether kernels have seen its pixels: darks and refused partial images are vetoed without a
+/// look.
+bool was_processed(const FrameRow& row) noexcept {
+  if (row.decision == Decision::none) return false;
+  return row.reason != VetoReason::dark && row.reason != VetoReason::partial;
+}
+
 constexpr std::array<Column::Type, 4> kTypes{Column::Type::u32, Column::Type::u64, Column::Type::i64,
                                              Column::Type::f64};
 
@@ -189,7 +196,7 @@ FrameRows::FrameRows(int journal) : journal_(journal) {
       for (const std::uint32_t value : {row.measured, row.unused[0], row.unused[1]}) {
         scalars_.push_back(Scalar::of_count(value));
       }
-      row.measured = row.decision == Decision::accepted ? 1 : 0;
+      row.measured = was_processed(row) ? 1 : 0;
     }
     rows_.push_back(row);
     scalars_.resize(rows_.size() * columns());
@@ -208,7 +215,8 @@ FrameRows::FrameRows(int journal) : journal_(journal) {
   noted_lost_ = lost_.size();
 }
 
-void FrameRows::append(const StackImage& image, const StoredPlace& stored) {
+void FrameRows::append(const StackImage& image, ErrorReason result, const StoredPlace& stored) {
+  const bool kept = result == ErrorReason::none;
   rows_.push_back({.index = image.index,
                    .frame_number = image.frame_number,
                    .timestamp_ns = image.timestamp_ns,
@@ -217,12 +225,24 @@ void FrameRows::append(const StackImage& image, const StoredPlace& stored) {
                    .measured = image.measured ? 1U : 0U,
                    .lost_runs = image.lost_count,
                    .completeness = image.completeness,
-                   .decision = image.decision,
-                   .reason = image.reason,
-                   .error = image.error});
+                   .decision = kept ? image.decision : Decision::errored,
+                   .reason = kept ? image.reason : VetoReason::none,
+                   .error = kept ? image.error : result});
   scalars_.insert(scalars_.end(), image.scalars.begin(),
                   image.scalars.begin() + static_cast<std::ptrdiff_t>(columns()));
   lost_.insert(lost_.end(), image.lost, image.lost + image.lost_count);
+}
+
+void FrameRows::append(const SkippedImage& image) {
+  FrameRow row;
+  row.index = image.index;
+  row.frame_number = image.frame_number;
+  row.completeness = image.completeness;
+  row.decision = image.decision;
+  row.reason = image.reason;
+  row.error = image.error;
+  rows_.push_back(row);
+  scalars_.resize(rows_.size() * columns());
 }
 
 void FrameRows::add_record(std::size_t image, const LostRun* lost) {

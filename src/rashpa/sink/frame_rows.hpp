@@ -11,6 +11,7 @@
 #include "rashpa/core/results.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/sink/hdf5_sink.hpp"
+#include "rashpa/sink/sink.hpp"
 
 namespace rashpa::sink {
 
@@ -59,7 +60,10 @@ class FrameRows {
   /// What the journal holds. Throws FileError when it is none.
   explicit FrameRows(int journal);
 
-  void append(const StackImage& image, const StoredPlace& stored);
+  /// `result`: what the sink made of the image; none: nothing went wrong.
+  void append(const StackImage& image, ErrorReason result, const StoredPlace& stored);
+  /// The row of an image that the sink never had.
+  void append(const SkippedImage& image);
   /// Writes the rows appended since the last time to the journal; false when that failed: the next call tries again.
   bool note();
   /// Gives back the reserved room; nothing is taken from what note() has written.

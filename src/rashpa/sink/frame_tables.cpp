@@ -1,5 +1,12 @@
 #include "rashpa/sink/frame_tables.hpp"
 
+#include <fmt/format.h>
+
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
 #include "rashpa/sink/hdf5_column.hpp"
 
 namespace rashpa::sink {
@@ -23,50 +30,52 @@ void describe(const h5::Column& column, std::string_view words) {
   h5::text_attribute(column.dataset(), "description", words);
 }
 
-/// The numbers that the pipeline's kernels have found, a column each, and of which images they tell.
+/// What a column holds of images that the kernels have not looked at.
+template <typename T>
+T not_counted() noexcept {
+  if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::quiet_NaN();
+  return std::is_signed_v<T> ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+}
+
+/// A number of every image.
+template <typename T>
+void write_scalars(hid_t group, const FrameRows& rows, std::size_t number, T (*value)(Scalar)) {
+  const Column& facts = rows.header().results.columns[number];
+  const T none = not_counted<T>();
+  h5::Column column = h5::column<T>(group, facts.name, kRows);
+  for (std::size_t image = 0; image < rows.size(); ++image) {
+    const T one = rows.rows()[image].measured != 0 ? value(rows.scalar(image, number)) : none;
+    column.append(&one, 1);
+  }
+  column.flush();
+  if (!facts.doc.empty()) describe(column, facts.doc);
+  if (!facts.unit.empty()) h5::text_attribute(column.dataset(), "units", facts.unit);
+  h5::attribute<T>(column.dataset(), "not_counted", {&none, 1});
+}
+
+/// The numbers that the pipeline's kernels have found, a column each.
 void write_scalars(hid_t group, const FrameRows& rows) {
-  const auto write = [&]<typename T>(const Column& facts, std::size_t number, T (*value)(Scalar)) {
-    h5::Column column = h5::column<T>(group, facts.name.c_str(), kRows);
-    for (std::size_t image = 0; image < rows.size(); ++image) {
-      const T one = value(rows.scalar(image, number));
-      column.append(&one, 1);
-    }
-    column.flush();
-    if (!facts.doc.empty()) describe(column, facts.doc);
-    if (!facts.unit.empty()) h5::text_attribute(column.dataset(), "units", facts.unit);
-  };
-  const std::vector<Column>& columns = rows.header().results.columns;
-  for (std::size_t number = 0; number < columns.size(); ++number) {
-    const Column& facts = columns[number];
-    switch (facts.type) {
+  std::vector<std::string> names;
+  for (const Column& column : rows.header().results.columns) {
+    const std::size_t number = names.size();
+    names.push_back(column.name);
+    switch (column.type) {
       case Column::Type::u32:
-        write(
-            facts, number, +[](Scalar one) { return static_cast<std::uint32_t>(one.count()); });
+        write_scalars<std::uint32_t>(group, rows, number,
+                                     [](Scalar one) { return static_cast<std::uint32_t>(one.count()); });
         break;
       case Column::Type::u64:
-        write(
-            facts, number, +[](Scalar one) { return one.count(); });
+        write_scalars<std::uint64_t>(group, rows, number, [](Scalar one) { return one.count(); });
         break;
       case Column::Type::i64:
-        write(
-            facts, number, +[](Scalar one) { return one.integer(); });
+        write_scalars<std::int64_t>(group, rows, number, [](Scalar one) { return one.integer(); });
         break;
       case Column::Type::f64:
-        write(
-            facts, number, +[](Scalar one) { return one.real(); });
+        write_scalars<double>(group, rows, number, [](Scalar one) { return one.real(); });
         break;
     }
   }
-  std::vector<std::string> names;
-  for (const Column& column : columns) names.push_back(column.name);
   h5::texts_attribute(group, "columns", names);
-  h5::Column measured = h5::column<std::uint8_t>(group, "measured", kRows);
-  for (const FrameRow& row : rows.rows()) {
-    const auto value = static_cast<std::uint8_t>(row.measured);
-    measured.append(&value, 1);
-  }
-  measured.flush();
-  describe(measured, "1: kernels have looked at the image; where it is 0, their columns hold 0 and say nothing");
 }
 
 void write_dtps(hid_t parent, std::span<const NxmxDtp> dtps) {
@@ -84,6 +93,16 @@ void write_dtps(hid_t parent, std::span<const NxmxDtp> dtps) {
   member("y", &NxmxDtp::y);
   member("width", &NxmxDtp::width);
   member("height", &NxmxDtp::height);
+}
+
+void write_pipeline(hid_t parent, std::span<const NxmxKernel> kernels) {
+  const h5::Handle group = h5::group(parent, "pipeline", "NXcollection");
+  h5::text_attribute(group.get(), "description", "The kernels in order, with their parameters as JSON");
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const h5::Handle one = h5::group(group.get(), fmt::format("{:02}_{}", i + 1, kernels[i].name), "NXcollection");
+    h5::text_attribute(one.get(), "name", kernels[i].name);
+    for (const auto& [name, value] : kernels[i].parameters) h5::text_attribute(one.get(), "parameter_" + name, value);
+  }
 }
 
 void write_calibration(hid_t parent, std::span<const NxmxCalibration> calibration) {
@@ -106,6 +125,12 @@ void write_run_facts(hid_t entry, const NxmxMetadata& metadata, const std::strin
   h5::text_attribute(group.get(), "software_version", metadata.software_version);
   h5::text_attribute(group.get(), "proof", metadata.proof);
   h5::texts_attribute(group.get(), "labels", metadata.labels);
+  h5::attribute<std::uint32_t>(group.get(), "run_number", {&metadata.run_number, 1});
+  h5::text_attribute(group.get(), "run_name", metadata.run_name);
+  h5::text_attribute(group.get(), "run_file", metadata.run_file);
+  h5::text_attribute(group.get(), "run_file_sha256", metadata.run_file_sha256);
+  h5::text_attribute(group.get(), "pixel_units", metadata.pixel_units);
+  write_pipeline(group.get(), metadata.kernels);
   write_dtps(group.get(), metadata.dtps);
   write_calibration(group.get(), metadata.calibration);
 }
@@ -121,8 +146,11 @@ void write_tables(hid_t entry, const FrameRows& rows, std::span<const std::int64
     return column;
   };
   table("frame_number", &FrameRow::frame_number);
-  describe(table("timestamp_ns", &FrameRow::timestamp_ns),
-           "Nanoseconds since 1970-01-01 TAI; 0 when no frame record arrived");
+  {
+    const h5::Column times = table("timestamp_ns", &FrameRow::timestamp_ns);
+    describe(times, "Nanoseconds since 1970-01-01 TAI; 0 when no frame record arrived, or the image was dropped");
+    h5::text_attribute(times.dataset(), "units", "ns");
+  }
   describe(table("flags", &FrameRow::flags), "Frame record bits: 1 dark, 2 laser, 4 last of run");
   explain(table("completeness", &FrameRow::completeness),
           std::vector<std::string>{"open", "complete", "partial", "missing"});

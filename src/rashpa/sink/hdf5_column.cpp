@@ -48,7 +48,7 @@ void Column::write_chunk() {
   if (compressor_) bytes = {compressed_.data(), compressor_->compress(chunk_, compressed_)};
   const hsize_t offset = chunks_ * chunk_elements_;
   check(H5Dwrite_chunk(set_.get(), H5P_DEFAULT, 0, &offset, bytes.size(), bytes.data()), "write " + name_);
-  bytes_written_ += bytes.size();
+  bytes_stored_ += bytes.size();
   if (filled_ == chunk_elements_) {
     chunks_ += 1;
     filled_ = 0;

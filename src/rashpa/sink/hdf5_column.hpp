@@ -28,7 +28,7 @@ class Column {
   /// Of those, how many have left this object's memory.
   [[nodiscard]] std::uint64_t stored() const noexcept { return chunks_ * chunk_elements_; }
   [[nodiscard]] hid_t dataset() const noexcept { return set_.get(); }
-  [[nodiscard]] std::uint64_t bytes_written() const noexcept { return bytes_written_; }
+  [[nodiscard]] std::uint64_t bytes_stored() const noexcept { return bytes_stored_; }
 
  private:
   void write_chunk();
@@ -41,7 +41,7 @@ class Column {
   std::vector<std::byte> compressed_;
   std::size_t filled_ = 0;    // elements in chunk_
   std::uint64_t chunks_ = 0;  // full chunks written
-  std::uint64_t bytes_written_ = 0;
+  std::uint64_t bytes_stored_ = 0;
   std::optional<std::uint64_t> limit_;
 };
 

@@ -13,12 +13,12 @@ herr_t keep_innermost(unsigned n, const H5E_error2_t* entry, void* out) {
   return 0;
 }
 
-Handle text_type(std::size_t size) {
+/// UTF-8 of any length: what NeXus asks for, and what its validators read. Strings of a fixed length are none of
+/// theirs.
+Handle text_type() {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "copy a string type");
-  check(H5Tset_size(type.get(), size), "set a string size");
+  check(H5Tset_size(type.get(), H5T_VARIABLE), "set a string size");
   check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set the character set");
-  check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD),
-        "set the string padding");  // no byte is kept for a terminating zero
   return type;
 }
 
@@ -26,15 +26,10 @@ Handle space_of(std::span<const hsize_t> shape) {
   return {H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose, "create a data space"};
 }
 
-std::size_t longest(std::span<const std::string> values) {
-  std::size_t size = 1;
-  for (const auto& value : values) size = std::max(size, value.size());
-  return size;
-}
-
-std::string packed(std::span<const std::string> values, std::size_t size) {
-  std::string out(values.size() * size, '\0');
-  for (std::size_t i = 0; i < values.size(); ++i) values[i].copy(out.data() + i * size, size);
+std::vector<const char*> pointers(std::span<const std::string> values) {
+  std::vector<const char*> out;
+  out.reserve(values.size());
+  for (const std::string& value : values) out.push_back(value.c_str());
   return out;
 }
 
@@ -96,42 +91,57 @@ Handle group(hid_t parent, const std::string& name, std::string_view nx_class) {
 }
 
 void text(hid_t parent, const std::string& name, std::string_view value) {
-  const Handle type = text_type(std::max<std::size_t>(value.size(), 1));
+  const Handle type = text_type();
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "create a data space");
   const Handle set(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
                    H5Dclose, "create " + name);
-  const std::string bytes = value.empty() ? std::string(1, '\0') : std::string(value);
-  check(H5Dwrite(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "write " + name);
+  const std::string copy(value);
+  const char* const bytes = copy.c_str();
+  check(H5Dwrite(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &bytes), "write " + name);
 }
 
 void text_attribute(hid_t object, const std::string& name, std::string_view value) {
-  const Handle type = text_type(std::max<std::size_t>(value.size(), 1));
+  const Handle type = text_type();
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "create a data space");
   const Handle out(H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
                    "create attribute " + name);
-  const std::string bytes = value.empty() ? std::string(1, '\0') : std::string(value);
-  check(H5Awrite(out.get(), type.get(), bytes.data()), "write attribute " + name);
+  const std::string copy(value);
+  const char* const bytes = copy.c_str();
+  check(H5Awrite(out.get(), type.get(), &bytes), "write attribute " + name);
+}
+
+std::string read_text_attribute(hid_t parent, const std::string& object, const std::string& name) {
+  if (H5Aexists_by_name(parent, object.c_str(), name.c_str(), H5P_DEFAULT) <= 0) return {};
+  const Handle from(H5Aopen_by_name(parent, object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                    "open attribute " + name);
+  const Handle stored(H5Aget_type(from.get()), H5Tclose, "look at attribute " + name);
+  if (H5Tis_variable_str(stored.get()) <= 0) return {};
+  const Handle type = text_type();
+  char* bytes = nullptr;
+  check(H5Aread(from.get(), type.get(), &bytes), "read attribute " + name);
+  std::string value(bytes != nullptr ? bytes : "");
+  H5free_memory(bytes);
+  return value;
 }
 
 void texts_attribute(hid_t object, const std::string& name, std::span<const std::string> values) {
   if (values.empty()) return;
-  const Handle type = text_type(longest(values));
+  const Handle type = text_type();
   const hsize_t size = values.size();
   const Handle space = space_of({&size, 1});
   const Handle out(H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
                    "create attribute " + name);
-  check(H5Awrite(out.get(), type.get(), packed(values, longest(values)).data()), "write attribute " + name);
+  check(H5Awrite(out.get(), type.get(), pointers(values).data()), "write attribute " + name);
 }
 
 void texts(hid_t parent, const std::string& name, std::span<const std::string> values) {
-  const Handle type = text_type(longest(values));
+  const Handle type = text_type();
   const hsize_t size = values.size();
   const Handle space = space_of({&size, 1});
   const Handle set(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
                    H5Dclose, "create " + name);
   if (!values.empty()) {
-    check(H5Dwrite(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, packed(values, longest(values)).data()),
-          "write " + name);
+    check(H5Dwrite(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers(values).data()), "write " + name);
   }
 }
 

@@ -121,24 +121,29 @@ Hdf5Sink::~Hdf5Sink() {
 
 void Hdf5Sink::begin() { impl_->files.begin(); }
 
-void Hdf5Sink::put(Stack& stack) {
+Put Hdf5Sink::put(const Stack& stack, std::span<ErrorReason> results) {
   h5::silence();
   const auto images = stack.view();
   impl_->stored.assign(std::max(impl_->stored.size(), images.size()), {});
   std::string error;
   try {
     begin();
-    impl_->store->put(stack, std::span(impl_->stored).first(images.size()), error);
+    impl_->store->put(stack, std::span(impl_->stored).first(images.size()), results, error);
   } catch (const Error& failure) {
     error = failure.what();
-    for (StackImage& image : images) {
-      if (image.decision == Decision::accepted) image.fail(ErrorReason::storage);
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      if (images[i].decision == Decision::accepted) results[i] = ErrorReason::storage;
     }
   }
-  for (std::size_t i = 0; i < images.size(); ++i) impl_->rows.append(images[i], impl_->stored[i]);
+  for (std::size_t i = 0; i < images.size(); ++i) impl_->rows.append(images[i], results[i], impl_->stored[i]);
   if (!impl_->rows.note() && error.empty()) error = "hdf5 sink: the journal of the tables cannot be written";
   if (!error.empty()) impl_->keep_error(error);
   impl_->keep_stats();
+  return Put::done;
+}
+
+void Hdf5Sink::skip(std::span<const SkippedImage> images) {
+  for (const SkippedImage& image : images) impl_->rows.append(image);  // reach the journal with the next stack
 }
 
 std::vector<LostImage> Hdf5Sink::settle() {

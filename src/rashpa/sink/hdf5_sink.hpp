@@ -49,8 +49,8 @@ struct Hdf5Config {
 /// settle(), a loss of power. settle() reads every file anew and takes back what is not there.
 ///
 /// Memory for compression is taken in the constructor; the HDF5 library allocates on its own in put(), and the rows
-/// take 64 bytes an image and 8 for each column. Images that cannot be stored (disk full) become errored; storing is
-/// tried again with the next one.
+/// take 64 bytes an image and 8 for each column. Images that cannot be stored (disk full) are said to be lost; storing
+/// is tried again with the next one.
 class Hdf5Sink final : public Sink {
  public:
   /// Creates the master file and the first data file. Throws ConfigError for a request that makes no sense, FileError
@@ -59,7 +59,8 @@ class Hdf5Sink final : public Sink {
   explicit Hdf5Sink(const Hdf5Config& config);
   ~Hdf5Sink() override;
   void begin() override;
-  void put(Stack& stack) override;
+  Put put(const Stack& stack, std::span<ErrorReason> results) override;
+  void skip(std::span<const SkippedImage> images) override;
   std::vector<LostImage> settle() override;
   void close(const Books& books) override;
   [[nodiscard]] SinkStats stats() const noexcept override;

@@ -26,15 +26,19 @@ void store_photons(benchmark::State& state) {
   Stack stack;
   stack.count = 10;
   stack.images.resize(10);
-  for (StackImage& image : stack.images) image.pixels = reinterpret_cast<const std::byte*>(pixels.data());
+  std::vector<ErrorReason> results(10);
+  for (StackImage& image : stack.images) {
+    image.pixels = reinterpret_cast<const std::byte*>(pixels.data());
+    image.decision = Decision::accepted;
+  }
   {
     Hdf5Sink sink(config);
     for ([[maybe_unused]] auto _ : state) {
-      for (StackImage& image : stack.images) image.decision = Decision::accepted;
-      sink.put(stack);
+      std::fill(results.begin(), results.end(), ErrorReason::none);
+      sink.put(stack, results);
     }
     const SinkStats stats = sink.stats();
-    state.SetBytesProcessed(static_cast<std::int64_t>(stats.bytes_in));
+    state.SetBytesProcessed(static_cast<std::int64_t>(stats.bytes_written));
     state.counters["images_per_s"] =
         benchmark::Counter(static_cast<double>(stats.images_written), benchmark::Counter::kIsRate);
   }

@@ -14,6 +14,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/fill.hpp"
+#include "rashpa/sink/store_images.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -118,7 +119,7 @@ struct Played {
       for (std::uint64_t i = n; i < std::min<std::uint64_t>(n + 5, pixels.size()); ++i)
         stack.images.push_back(image(i));
       stack.count = static_cast<std::uint32_t>(stack.images.size());
-      sink.put(stack);
+      put_and_mark(sink, stack);
       for (const StackImage& one : stack.view()) count(one);
     }
     books.written = sink.stats().images_written;
@@ -153,7 +154,7 @@ TEST_F(Hdf5SinkTest, accepted_images_are_stored_in_order_over_several_files_and_
   EXPECT_EQ(read<std::int16_t>(master(), "/entry/data/data", H5T_NATIVE_INT16), expected);
   EXPECT_EQ(read<std::uint64_t>(master(), "/entry/data/frame_number", H5T_NATIVE_UINT64), frames);
   const std::size_t second = 4 * kPixels;
-  EXPECT_EQ(read<std::int16_t>(master(), "/entry/data/data_000002", H5T_NATIVE_INT16),
+  EXPECT_EQ(read<std::int16_t>(master(), "/entry/rashpa/data_files/data_000002", H5T_NATIVE_INT16),
             std::vector<std::int16_t>(expected.begin() + second, expected.begin() + 2 * second));
 }
 
@@ -207,7 +208,7 @@ TEST_F(Hdf5SinkTest, csr_images_are_stored_by_frame) {
     stack.images.back().sparse = {index.data() + n, value.data() + n, static_cast<std::uint32_t>(150'000 + n)};
   }
   stack.images[1].sparse.count = 0;
-  sink.put(stack);
+  put_and_mark(sink, stack);
   sink.close({});
   EXPECT_EQ(read<std::uint64_t>(master(), "/entry/data/frame_ptr", H5T_NATIVE_UINT64),
             (std::vector<std::uint64_t>{0, 150'000, 150'000}));  // the third image is vetoed
@@ -236,7 +237,7 @@ TEST_F(Hdf5SinkTest, float_images_come_back_bit_for_bit) {
   stack.images.resize(1);
   stack.images[0].decision = Decision::accepted;
   stack.images[0].pixels = reinterpret_cast<const std::byte*>(pixels.data());
-  sink.put(stack);
+  put_and_mark(sink, stack);
   sink.close({});
   const auto back = read<float>(master(), "/entry/data/data", H5T_NATIVE_FLOAT);
   ASSERT_EQ(back.size(), kPixels);
@@ -277,7 +278,7 @@ TEST_F(Hdf5SinkTest, a_full_disk_makes_images_errored_and_storing_goes_on_when_t
     Stack stack;
     for (std::uint64_t n = from; n < to; ++n) stack.images.push_back(run.image(n));
     stack.count = static_cast<std::uint32_t>(stack.images.size());
-    sink.put(stack);
+    put_and_mark(sink, stack);
     for (const StackImage& one : stack.view()) run.count(one);
   };
   put(0, 2);

@@ -16,9 +16,10 @@ namespace rashpa::sink {
 class ImageStore {
  public:
   virtual ~ImageStore() = default;
-  /// Stores the accepted images of the stack in order and says where; makes those that cannot be stored errored, and
-  /// says why in `error` (the first reason only). Does not throw.
-  virtual void put(Stack& stack, std::span<StoredPlace> stored, std::string& error) = 0;
+  /// Stores the accepted images of the stack in order and says where in `stored`, or in `results` that it could not,
+  /// and why in `error` (the first reason only). Does not throw.
+  virtual void put(const Stack& stack, std::span<StoredPlace> stored, std::span<ErrorReason> results,
+                   std::string& error) = 0;
   /// After the last put(): completes the data files, brings them to the disk and looks what is in them. The first
   /// reason in `error`. Does not throw.
   virtual void settle(std::string& error) = 0;

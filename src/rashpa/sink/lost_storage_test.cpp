@@ -14,6 +14,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/sink/hdf5_sink.hpp"
 #include "rashpa/sink/repair.hpp"
+#include "rashpa/sink/store_images.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -113,7 +114,7 @@ class LostStorage : public testing::Test {
         stack.images.back().pixels = reinterpret_cast<const std::byte*>(pixels.back().data());
       }
       stack.count = static_cast<std::uint32_t>(stack.images.size());
-      sink.put(stack);
+      put_and_mark(sink, stack);
       for (const StackImage& one : stack.view()) count(one);
     }
   }
@@ -302,7 +303,7 @@ TEST_F(LostStorage, repair_completes_lists_of_a_killed_process) {
       stack.count = 1;
       stack.images.push_back(image(i));
       stack.images[0].sparse = {index.data(), value.data(), kCount};
-      sink.put(stack);
+      put_and_mark(sink, stack);
     }
   });
   const Repaired done = repair(lists.prefix);
@@ -390,9 +391,12 @@ TEST_F(LostStorage, a_run_that_is_being_written_is_not_replaced) {
   EXPECT_EQ(check_master(10), 8U);
 }
 
-TEST_F(LostStorage, a_journal_without_a_master_is_in_nobodys_way) {
+TEST_F(LostStorage, a_journal_without_a_master_is_replaced_where_that_was_asked_for) {
   std::ofstream(file("master.journal")) << "of a run whose other files were removed";
-  Hdf5Sink sink(config(10));
+  EXPECT_THROW(Hdf5Sink{config(10)}, FileError) << "it may be all that is left of a run";
+  Hdf5Config replacing = config(10);
+  replacing.existing = Existing::replace;
+  Hdf5Sink sink(replacing);
   play(sink, 0, 10);
   settle(sink);
   sink.close(books_);
@@ -418,7 +422,7 @@ TEST_F(LostStorage, an_image_that_was_overwritten_while_it_was_compressed_is_not
   }
   stack.count = 10;
   stack.guard = &guard;
-  sink.put(stack);
+  put_and_mark(sink, stack);
   for (const StackImage& one : stack.view()) {
     count(one);
     EXPECT_EQ(one.error, one.decision == Decision::errored ? ErrorReason::overwritten : ErrorReason::none);

@@ -44,10 +44,12 @@ std::vector<Run> runs_of(const MasterContents& contents) {
   return runs;
 }
 
-/// /entry/data/data: all stored images as one dataset, and a link to each data file.
-void refer_to_dense(hid_t data, const fs::path& prefix, const MasterContents& contents) {
+/// /entry/data/data: all stored images as one dataset. A link to each data file lies in /entry/rashpa/data_files:
+/// beside the dataset, readers that take everything named data… would count each image twice.
+void refer_to_dense(hid_t entry, hid_t data, const fs::path& prefix, const MasterContents& contents) {
   const JournalHeader& run = contents.rows.header();
   const std::vector<Run> runs = runs_of(contents);
+  const h5::Handle files = h5::group(entry, "rashpa/data_files", "NXcollection");
   hsize_t images = 0;
   std::uint32_t linked = 0;
   for (const Run& part : runs) {
@@ -55,7 +57,7 @@ void refer_to_dense(hid_t data, const fs::path& prefix, const MasterContents& co
     if (part.file == linked) continue;
     linked = part.file;
     const std::string link = fmt::format("data_{:06}", part.file);
-    h5::check(H5Lcreate_external(name_of_data(prefix, part.file).c_str(), "/entry/data/data", data, link.c_str(),
+    h5::check(H5Lcreate_external(name_of_data(prefix, part.file).c_str(), "/entry/data/data", files.get(), link.c_str(),
                                  H5P_DEFAULT, H5P_DEFAULT),
               "link " + link);
   }
@@ -81,6 +83,10 @@ void refer_to_dense(hid_t data, const fs::path& prefix, const MasterContents& co
   const h5::Handle set(
       H5Dcreate2(data, "data", h5::native_of(run.pixel), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
       H5Dclose, "create the virtual dataset");
+  h5::text_attribute(set.get(), "interpretation", "image");
+  if (const std::string units = h5::read_text_attribute(entry, "rashpa", "pixel_units"); !units.empty()) {
+    h5::text_attribute(set.get(), "units", units);
+  }
 }
 
 /// /entry/data/{index, intensity}: links; frame_ptr here, where it covers what is stored.
@@ -118,7 +124,7 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
     }
     frames.flush();
     contents.rows.header().form == ImageForm::sparse ? refer_to_sparse(data.get(), prefix, contents)
-                                                     : refer_to_dense(data.get(), prefix, contents);
+                                                     : refer_to_dense(entry.get(), data.get(), prefix, contents);
     finish_nxmx_tree(entry.get(), detector.get(), contents.books.expected,
                      contents.books.complete + contents.books.partial, stored_in(contents));
     write_books(entry.get(), contents.books, contents.unknown);
@@ -136,7 +142,12 @@ h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
   h5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose,
                   "create " + path.string());
   const h5::Handle entry = h5::group(file.get(), "entry", "NXentry");
-  write_nxmx_tree(file.get(), entry.get(), config.metadata, {config.width, config.height, config.pixel, config.images});
+  write_nxmx_tree(file.get(), entry.get(), config.metadata,
+                  {.width = config.width,
+                   .height = config.height,
+                   .pixel = config.pixel,
+                   .expected = config.images,
+                   .lists = config.form == ImageForm::sparse});
   const h5::Handle data = h5::group(entry.get(), "data", "NXdata");
   if (config.form == ImageForm::sparse) {
     h5::text_attribute(data.get(), "signal", "intensity");
@@ -146,6 +157,8 @@ h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
     h5::text_attribute(data.get(), "signal", "data");
     h5::texts_attribute(data.get(), "axes", std::vector<std::string>{"frame_number", ".", "."});
   }
+  // Masked pixels hold the smallest value of the type, which would flatten a linear scale; silx knows this.
+  h5::text_attribute(data.get(), "SILX_style", R"({"signal_scale_type": "log"})");
   write_run_facts(entry.get(), config.metadata, config.buffer);
   h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "flush the master file");
   return file;

@@ -44,28 +44,31 @@ bool MemorySink::keep(const StackImage& image) {
   return true;
 }
 
-void MemorySink::put(Stack& stack) {
+Put MemorySink::put(const Stack& stack, std::span<ErrorReason> results) {
   const std::lock_guard lock(mutex_);
-  for (StackImage& image : stack.view()) {
-    if (image.decision != Decision::accepted) continue;
-    const bool kept = keep(image);
-    if (!stack.intact(image)) {
-      image.fail(ErrorReason::overwritten);
+  const auto images = stack.view();
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    if (images[i].decision != Decision::accepted) continue;
+    const bool kept = keep(images[i]);
+    if (!stack.intact(images[i])) {
+      results[i] = ErrorReason::overwritten;
     } else if (kept) {
       written_ += 1;
     } else {
-      image.fail(ErrorReason::storage);
+      results[i] = ErrorReason::storage;
       if (error_.empty()) {
-        error_ = "memory sink: frame " + std::to_string(image.frame_number) +
+        error_ = "memory sink: frame " + std::to_string(images[i].frame_number) +
                  " has no pixels of the sink's type; give the sink the output type of the pipeline";
       }
     }
   }
+  return Put::done;
 }
 
 SinkStats MemorySink::stats() const noexcept {
   const std::lock_guard lock(mutex_);
-  return {.images_written = written_, .bytes_in = written_ * image_bytes_, .bytes_written = written_ * image_bytes_};
+  return {
+      .images_written = written_, .bytes_written = written_ * image_bytes_, .bytes_stored = written_ * image_bytes_};
 }
 
 std::string MemorySink::error() const {

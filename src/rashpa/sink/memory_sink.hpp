@@ -19,7 +19,7 @@ class MemorySink final : public Sink {
  public:
   /// Throws ConfigError when the images are empty or none is kept, ResourceError when the memory is not there.
   MemorySink(std::uint32_t capacity, std::uint32_t width, std::uint32_t height, PixelType pixel);
-  void put(Stack& stack) override;
+  Put put(const Stack& stack, std::span<ErrorReason> results) override;
   void close(const Books&) override {}
   [[nodiscard]] SinkStats stats() const noexcept override;
   [[nodiscard]] std::string error() const override;

@@ -2,22 +2,24 @@
 
 namespace rashpa::sink {
 
-void NullSink::put(Stack& stack) {
+Put NullSink::put(const Stack& stack, std::span<ErrorReason> results) {
   std::uint64_t accepted = 0;
-  for (StackImage& image : stack.view()) {
-    if (image.decision != Decision::accepted) continue;
-    if (stack.intact(image)) {
+  const auto images = stack.view();
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    if (images[i].decision != Decision::accepted) continue;
+    if (stack.intact(images[i])) {
       ++accepted;
     } else {
-      image.fail(ErrorReason::overwritten);
+      results[i] = ErrorReason::overwritten;
     }
   }
   written_.fetch_add(accepted, std::memory_order_relaxed);
+  return Put::done;
 }
 
 SinkStats NullSink::stats() const noexcept {
   const std::uint64_t written = written_.load(std::memory_order_relaxed);
-  return {.images_written = written, .bytes_in = written * image_bytes_, .bytes_written = 0};
+  return {.images_written = written, .bytes_written = written * image_bytes_, .bytes_stored = 0};
 }
 
 }  // namespace rashpa::sink

@@ -5,12 +5,13 @@
 
 namespace rashpa::sink {
 
-/// Counts accepted images and drops them: what a benchmark of everything before the sink needs.
+/// Counts accepted images and stores none: what a benchmark of everything before the sink needs.
 class NullSink final : public Sink {
  public:
-  /// `image_bytes`: of one dense image, for SinkStats::bytes_in.
+  /// `image_bytes`: of one dense image, for SinkStats::bytes_written.
   explicit NullSink(std::uint64_t image_bytes) : image_bytes_(image_bytes) {}
-  void put(Stack& stack) override;
+  [[nodiscard]] bool is_prompt() const noexcept override { return true; }
+  Put put(const Stack& stack, std::span<ErrorReason> results) override;
   void close(const Books&) override {}
   [[nodiscard]] SinkStats stats() const noexcept override;
   [[nodiscard]] std::string error() const override { return {}; }

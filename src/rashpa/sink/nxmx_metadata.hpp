@@ -26,11 +26,17 @@ struct NxmxDtp {
   std::uint32_t height = 0;
 };
 
-/// A calibration file that went into the pixels.
+/// A calibration map that went into the pixels.
 struct NxmxCalibration {
-  std::string kind;  ///< "pedestal", "gain", "mask", …
-  std::string file;
-  std::string sha256;
+  std::string kind;    ///< "pedestal_0": what, of which module
+  std::string file;    ///< where it came from
+  std::string sha256;  ///< of the file; of the values where they were computed
+};
+
+/// A step of the pipeline, as it was used.
+struct NxmxKernel {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< name, value as JSON
 };
 
 /// Fields of NXmx (conventions.md) and of /entry/rashpa. A text left empty becomes "unknown" where NXmx requires the
@@ -63,6 +69,12 @@ struct NxmxMetadata {
   std::vector<NxmxModule> modules;        ///< empty: one module, the whole image
   std::vector<NxmxDtp> dtps;
   std::vector<NxmxCalibration> calibration;
+  std::uint32_t run_number = 0;
+  std::string run_name;
+  std::string run_file;         ///< its path, as the manager knew it
+  std::string run_file_sha256;  ///< empty: not known
+  std::string pixel_units;      ///< "photons", "keV"; empty: raw words of the detector
+  std::vector<NxmxKernel> kernels;
 };
 
 }  // namespace rashpa::sink

@@ -84,6 +84,25 @@ void write_value_range(hid_t detector, const NxmxMetadata& metadata, PixelType p
   }
 }
 
+/// What pyFAI's NexusDetector looks for under names of its own. Pixels at `dummy` are no measurement.
+void write_for_pyfai(hid_t detector, const NxmxMetadata& metadata, const NxmxImages& images) {
+  const std::array<std::uint32_t, 2> shape{images.height, images.width};
+  h5::array<std::uint32_t>(detector, "shape", shape);
+  h5::array<std::uint32_t>(detector, "max_shape", shape);
+  const std::array<double, 2> pitch{metadata.pixel_size_m, metadata.pixel_size_m};
+  h5::text_attribute(h5::array<double>(detector, "pixel_size", pitch).get(), "units", "m");
+  h5::check(H5Lcreate_hard(detector, "pixel_mask", detector, "mask", H5P_DEFAULT, H5P_DEFAULT), "name the mask");
+  const auto dummy = [&](double value) {
+    h5::scalar<double>(detector, "dummy", value);
+    h5::scalar<double>(detector, "delta_dummy", 0.5);
+  };
+  if (images.pixel == PixelType::i16) dummy(kMaskedPhotons);
+  if (images.pixel == PixelType::i32) dummy(INT32_MIN);
+  if (images.pixel == PixelType::u8) dummy(UINT8_MAX);
+  if (images.pixel == PixelType::u16) dummy(kLostRaw);
+  if (images.pixel == PixelType::u32) dummy(UINT32_MAX);
+}
+
 void write_detector(hid_t detector, const NxmxMetadata& metadata, const NxmxImages& images) {
   h5::text(detector, "description", known(metadata.description));
   h5::text(detector, "type", known(metadata.detector_name));
@@ -101,6 +120,7 @@ void write_detector(hid_t detector, const NxmxMetadata& metadata, const NxmxImag
   h5::scalar<std::uint32_t>(detector, "bit_depth_image", 8 * pixel_bytes(images.pixel));
   write_value_range(detector, metadata, images.pixel);
   write_pixel_mask(detector, metadata, images);
+  write_for_pyfai(detector, metadata, images);
   const h5::Handle transformations = h5::group(detector, "transformations", "NXtransformations");
   axis(h5::scalar(transformations.get(), "translation", metadata.distance_m, "m"), {0, 0, 1}, {0, 0, 0}, ".");
   if (metadata.modules.empty()) {
@@ -130,7 +150,7 @@ h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata
   h5::text_attribute(file, "default", "entry");
   h5::text_attribute(file, "creator", "rashpa " + metadata.software_version);
   h5::text_attribute(entry, "default", "data");
-  h5::text(entry, "definition", "NXmx");
+  h5::text(entry, "definition", images.lists ? "rashpa_lists" : "NXmx");
   {
     const h5::Handle definition(H5Dopen2(entry, "definition", H5P_DEFAULT), H5Dclose, "open definition");
     h5::text_attribute(definition.get(), "version", "1.0");

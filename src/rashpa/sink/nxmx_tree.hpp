@@ -13,6 +13,7 @@ struct NxmxImages {
   std::uint32_t height = 0;
   PixelType pixel = PixelType::u16;
   std::uint64_t expected = 0;
+  bool lists = false;  ///< no images, but lists of pixels: no NXmx
 };
 
 /// The part of /entry that is known before the first image: everything but data, tables and end time. Returns the

@@ -131,7 +131,9 @@ void OutputFiles::refuse_what_is_there() const {
   if (existing_ == Existing::replace) return;
   std::vector<fs::path> old = data_files(prefix_);
   std::sort(old.begin(), old.end());
-  if (fs::exists(master_path(prefix_))) old.insert(old.begin(), master_path(prefix_));
+  for (const fs::path& path : {journal_path(prefix_), master_path(prefix_)}) {
+    if (fs::exists(path)) old.insert(old.begin(), path);
+  }
   if (!old.empty()) throw FileError("hdf5 sink: " + old[0].string() + " exists; remove it or change the prefix");
 }
 

@@ -37,17 +37,17 @@ std::uint16_t first_pixel(const MemorySnapshot& snapshot, std::size_t image) {
 TEST(NullSink, accepted_images_are_counted_and_others_are_not) {
   NullSink sink(12);
   Fixture stack(0, 10);
-  sink.put(stack.stack);
+  put_and_mark(sink, stack.stack);
   EXPECT_EQ(sink.stats().images_written, 7U);
-  EXPECT_EQ(sink.stats().bytes_in, 84U);
+  EXPECT_EQ(sink.stats().bytes_written, 84U);
 }
 
 TEST(MemorySink, the_latest_accepted_images_are_kept_oldest_first) {
   MemorySink sink(4, 3, 2, PixelType::u16);
   Fixture first(0, 4), second(4, 6);
-  sink.put(first.stack);
+  put_and_mark(sink, first.stack);
   EXPECT_EQ(sink.snapshot().frame_numbers, (std::vector<std::uint64_t>{0, 1, 3}));
-  sink.put(second.stack);
+  put_and_mark(sink, second.stack);
   const MemorySnapshot snapshot = sink.snapshot();
   EXPECT_EQ(snapshot.frame_numbers, (std::vector<std::uint64_t>{4, 6, 7, 9}));
   ASSERT_EQ(snapshot.pixels.size(), 48U);
@@ -61,7 +61,7 @@ TEST(MemorySink, csr_images_are_expanded) {
   const std::uint32_t index[] = {1, 5};
   const std::int16_t value[] = {7, -3};
   one.stack.images[0].sparse = {index, value, 2};
-  sink.put(one.stack);
+  put_and_mark(sink, one.stack);
   std::array<std::int16_t, 6> image{};
   const MemorySnapshot snapshot = sink.snapshot();
   std::memcpy(image.data(), snapshot.pixels.data(), 12);
@@ -74,7 +74,7 @@ TEST(MemorySink, an_image_that_does_not_fit_is_errored_with_a_reason) {
   const std::uint32_t outside = 6;
   const std::int16_t value = 1;
   stack.stack.images[0].sparse = {&outside, &value, 1};
-  sink.put(stack.stack);
+  put_and_mark(sink, stack.stack);
   EXPECT_EQ(stack.stack.images[0].decision, Decision::errored);
   EXPECT_EQ(stack.stack.images[1].decision, Decision::accepted);
   EXPECT_NE(sink.error().find("frame 0"), std::string::npos);

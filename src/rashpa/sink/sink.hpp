@@ -1,11 +1,13 @@
 #pragma once
-/// The sink contract: where results go.
+/// The sink contract: where results go. docs/how-to/add_a_sink.md shows how one is made.
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "rashpa/core/books.hpp"
+#include "rashpa/core/doorbell.hpp"
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/stack.hpp"
 
@@ -13,8 +15,8 @@ namespace rashpa::sink {
 
 struct SinkStats {
   std::uint64_t images_written = 0;  ///< accepted images that are where they should be and can be read, see the sink
-  std::uint64_t bytes_in = 0;        ///< uncompressed bytes of written images
-  std::uint64_t bytes_written = 0;   ///< bytes that went to storage
+  std::uint64_t bytes_written = 0;   ///< bytes of those images, before compression
+  std::uint64_t bytes_stored = 0;    ///< bytes that went to storage
 };
 
 /// An image that put() has taken and that is not stored after all.
@@ -24,23 +26,56 @@ struct LostImage {
   std::string reason;
 };
 
-/// One thread calls put(), settle() and close(), in this order; stats() and error() from any thread. put() may block on
-/// storage; the ring behind it takes the wait.
+/// What is known of an image that was never handed to the sink, because its queue was full.
+struct SkippedImage {
+  std::uint64_t index = 0;
+  std::uint64_t frame_number = 0;
+  Completeness completeness = Completeness::open;
+  Decision decision = Decision::none;  ///< an image that the sink should have kept: errored
+  VetoReason reason = VetoReason::none;
+  ErrorReason error = ErrorReason::none;
+};
+
+/// Whether a sink still reads the stack that put() gave it.
+enum class Put : std::uint8_t {
+  done,   ///< no: the stack may go back
+  later,  ///< yes: it comes back from take()
+};
+
+/// Every sink has a thread of its own, which makes all calls but those that say otherwise, in the order
+/// connect, begin, { skip, put, take }, settle, close. What a sink does or waits for there is felt by no other sink.
+/// Nothing here throws but the constructor, begin() and close().
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// The run begins: outputs take their names, and the places of older ones. Throws FileError. Idempotent; the first
-  /// put() does it where nobody has.
+  /// True when put() is always done at once and never waits for anything. Such a sink needs no thread: the distributor
+  /// calls it.
+  [[nodiscard]] virtual bool is_prompt() const noexcept { return false; }
+  /// For sinks that answer Put::later: `bell` is to be rung whenever take() has something. It outlives the sink.
+  virtual void connect(Doorbell& bell) { static_cast<void>(bell); }
+  /// The run begins: outputs take their names, and the places of older ones. Throws FileError. Idempotent; called by
+  /// the thread that starts the run.
   virtual void begin() {}
-  /// Takes every image of the stack in order, so that its tables are complete; pixels of accepted images only. An image
-  /// that cannot be written becomes Decision::errored (never an exception); the reason is in error(). So does one that
-  /// was overwritten while it was read: Stack::intact() is asked after the last read.
-  virtual void put(Stack& stack) = 0;
-  /// After the last put(): brings to the disk what was stored, looks whether it is there, and says what is not, in
-  /// order of images. It does not count as written any more.
+  /// Stores the accepted images of the stack and, where the sink keeps tables, a row for each image; stacks come in
+  /// order. Nobody changes the stack while the sink has it, but a source without flow control may write over an image
+  /// that lies in its slot: Stack::intact() is asked after the last read of each image.
+  ///
+  /// `results` has one value for each image of the stack, none at first, and lives as long as the sink has the stack.
+  /// The sink sets it for accepted images that it could not keep: storage, with the reason in error(), or overwritten.
+  /// An exception is a fault of the sink: none of the stack's images counts as kept.
+  virtual Put put(const Stack& stack, std::span<ErrorReason> results) = 0;
+  /// A stack that put() answered `later` for and that the sink has done with, in any order; null when there is none.
+  virtual const Stack* take() noexcept { return nullptr; }
+  /// Images of stacks that were dropped, in order, between the put() before and the one after. Only for sinks that keep
+  /// a row for each image.
+  virtual void skip(std::span<const SkippedImage> images) { static_cast<void>(images); }
+  /// After the last put(), when all stacks are back: brings to the disk what was stored, looks whether it is there, and
+  /// says what is not, in order of images. It does not count as written any more.
   virtual std::vector<LostImage> settle() { return {}; }
-  /// Completes the output: tables, links, end time. Throws FileError when that fails. Idempotent.
+  /// Completes the output: tables, links, end time. `books`: of this sink; what it lost is errored. Throws FileError
+  /// when that fails. Idempotent.
   virtual void close(const Books& books) = 0;
+  /// Any thread.
   [[nodiscard]] virtual SinkStats stats() const noexcept = 0;
   /// The first error of this sink, empty when there was none. Any thread.
   [[nodiscard]] virtual std::string error() const = 0;

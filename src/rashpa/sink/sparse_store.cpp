@@ -30,7 +30,8 @@ class SparseStore final : public ImageStore {
     }
   }
 
-  void put(Stack& stack, std::span<StoredPlace> stored, std::string& error) override {
+  void put(const Stack& stack, std::span<StoredPlace> stored, std::span<ErrorReason> results,
+           std::string& error) override {
     const auto images = stack.view();
     for (std::size_t i = 0; i < images.size(); ++i) {
       if (images[i].decision != Decision::accepted) continue;
@@ -38,7 +39,7 @@ class SparseStore final : public ImageStore {
         stored[i] = {.file = 1, .place = static_cast<std::uint32_t>(ends_.size()), .end = elements_};
         ends_.push_back(elements_);
       } else {
-        images[i].fail(ErrorReason::storage);
+        results[i] = ErrorReason::storage;
       }
     }
     flush(error);
@@ -48,10 +49,10 @@ class SparseStore final : public ImageStore {
   [[nodiscard]] bool holds(const StoredPlace& image) const override { return image.place < written_; }
   [[nodiscard]] std::string why_lost(const StoredPlace&) const override { return lost_; }
   [[nodiscard]] SinkStats stats() const noexcept override {
-    return {
-        .images_written = written_,
-        .bytes_in = (written_ == 0 ? 0 : ends_[written_ - 1]) * (sizeof(std::uint32_t) + pixel_bytes(config_.pixel)),
-        .bytes_written = bytes_written_};
+    const std::size_t element = sizeof(std::uint32_t) + pixel_bytes(config_.pixel);
+    return {.images_written = written_,
+            .bytes_written = (written_ == 0 ? 0 : ends_[written_ - 1]) * element,
+            .bytes_stored = bytes_stored_};
   }
 
  private:
@@ -89,7 +90,7 @@ class SparseStore final : public ImageStore {
   }
 
   void flush(std::string& error) {
-    bytes_written_ = index_->bytes_written() + intensity_->bytes_written();
+    bytes_stored_ = index_->bytes_stored() + intensity_->bytes_stored();
     if (!file_->is_at(files_.data(1))) {
       broken_ = true;
       lost_ = files_.data(1).string() + " was removed or replaced while the run went on";
@@ -131,7 +132,7 @@ class SparseStore final : public ImageStore {
   std::uint64_t elements_ = 0;
   std::uint64_t flushed_ = 0;  // elements
   std::uint64_t written_ = 0;  // images
-  std::uint64_t bytes_written_ = 0;
+  std::uint64_t bytes_stored_ = 0;
   bool broken_ = false;
   std::string lost_;
 };
@@ -149,7 +150,7 @@ void SparseStore::settle(std::string& error) {
   } catch (const Error& failure) {
     if (why.empty()) why = failure.what();
   }
-  bytes_written_ = index_->bytes_written() + intensity_->bytes_written();
+  bytes_stored_ = index_->bytes_stored() + intensity_->bytes_stored();
   index_.reset();
   intensity_.reset();
   if (!file_->flush() && why.empty()) why = "hdf5: cannot complete " + path.string() + ": " + h5::last_error();

@@ -1,6 +1,8 @@
 #include "rashpa/sink/store_images.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "rashpa/core/error.hpp"
 
@@ -30,6 +32,17 @@ void count(Books& books, const StackImage& image) {
 
 }  // namespace
 
+void put_and_mark(Sink& sink, Stack& stack) {
+  std::vector<ErrorReason> results(stack.count);
+  if (sink.put(stack, results) == Put::later) {
+    while (sink.take() == nullptr) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  const auto images = stack.view();
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    if (images[i].decision == Decision::accepted && results[i] != ErrorReason::none) images[i].fail(results[i]);
+  }
+}
+
 Books store_images(Sink& sink, const ImageArray& images, std::uint32_t stack) {
   const std::size_t size = images.frame_numbers.size();
   if (images.completeness.size() != size || images.decisions.size() != size || images.reasons.size() != size ||
@@ -43,7 +56,7 @@ Books store_images(Sink& sink, const ImageArray& images, std::uint32_t stack) {
   for (std::size_t first = 0; first < size; first += stack) {
     work.count = static_cast<std::uint32_t>(std::min<std::size_t>(stack, size - first));
     for (std::uint32_t i = 0; i < work.count; ++i) work.images[i] = describe(images, first + i);
-    sink.put(work);
+    put_and_mark(sink, work);
     for (const StackImage& image : work.view()) count(books, image);
     work.number += 1;
   }

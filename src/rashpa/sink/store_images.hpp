@@ -15,6 +15,9 @@ struct ImageArray {
   std::span<const VetoReason> reasons;
 };
 
+/// Puts one stack, waits until the sink is through with it, and makes its images that the sink could not keep errored.
+void put_and_mark(Sink& sink, Stack& stack);
+
 /// Puts the images into `sink` in stacks of at most `stack` and closes it; the books of what came of them. Stores what
 /// was processed elsewhere (scripts, tests) with the tables of a run. Throws ConfigError when the spans differ in
 /// length, FileError as close().

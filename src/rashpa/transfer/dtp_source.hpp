@@ -65,7 +65,7 @@ struct DtpSourceStats {
   std::uint64_t images_dead = 0;     ///< withheld by the fault "dead module"
   std::uint64_t stalls = 0;
   std::int64_t late_ns = 0;  ///< worst lag behind the planned rate
-  link::SenderStats link{};
+  link::Counts link{};
 };
 
 /// Plays one DTP: paces, waits for credits, makes descriptors while the previous batch is in flight, sends the event.

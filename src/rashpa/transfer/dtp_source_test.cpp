@@ -62,7 +62,8 @@ class CopySender final : public link::Sender {
   [[nodiscard]] std::size_t pending() const noexcept override { return queued_; }
   [[nodiscard]] std::uint64_t granted() const noexcept override { return grant.load(); }
   [[nodiscard]] std::uint32_t largest_message() const noexcept override { return 64; }
-  [[nodiscard]] link::SenderStats stats() const noexcept override { return {}; }
+  [[nodiscard]] link::Endpoint endpoint() const override { return {}; }
+  [[nodiscard]] link::Counts stats() const override { return {}; }
 
   std::vector<std::byte> memory;
   std::vector<FrameRecord> records;

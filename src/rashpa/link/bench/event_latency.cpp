@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "rashpa/core/pause.hpp"
 #include "rashpa/link/bench/peers.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender.hpp"
@@ -41,20 +42,20 @@ struct Times {
 }  // namespace
 
 Latency pcie_latency(const Load& load, std::uint64_t events) {
-  const DestinationDtp dtp = testing::small_dtp(1, events + kWarmUp, 1, 64, kSlots);
+  const ReceiverDtp dtp = testing::small_dtp(1, events + kWarmUp, 1, 64, kSlots);
   const memory::Buffer region(testing::end_of(dtp), memory::MemoryKind::pageable, memory::Sharing::machine);
   ArrivalQueues queues(1, kSlots);
   Doorbell bell;
   pcie::ReceiverConfig config;
   config.region_file = region.shared_file();
-  config.poll = roce::Poll::spin;
+  config.poll = Poll::spin;
   config.first_processor = load.destination_processor;
   pcie::PcieReceiver receiver(config, region.bytes(), {dtp}, queues, bell);
-  const roce::Endpoint destination = receiver.endpoints()[0];
+  const Endpoint destination = receiver.endpoints()[0];
   pcie::PcieSender sender({.memory = pcie::RemoteMemory::open(destination),
                            .destination = destination,
-                           .flow = roce::Flow::credits,
-                           .poll = roce::Poll::spin});
+                           .flow = Flow::credits,
+                           .poll = Poll::spin});
   receiver.start();
   Times times(events);
   std::jthread source([&] {
@@ -71,7 +72,7 @@ Latency pcie_latency(const Load& load, std::uint64_t events) {
       const std::int64_t sent = now_ns();
       sender.post_event(event);
       Arrival arrival;
-      while (!queues.try_pop(arrival)) __builtin_ia32_pause();
+      while (!queues.try_pop(arrival)) pause_spinning();
       const std::int64_t back = now_ns();
       receiver.release(0, k + 1);
       if (k >= kWarmUp) times.add(sent, arrival.last_packet_ns, back);
@@ -90,7 +91,7 @@ Latency flag_latency(const Load& load, std::uint64_t events) {
   std::jthread echo([&] {
     memory::place_this_thread("bench-sink", load.destination_processor);
     for (std::uint32_t k = 1; k <= events + kWarmUp; ++k) {
-      while (words.there.load(std::memory_order_acquire) != k) __builtin_ia32_pause();
+      while (words.there.load(std::memory_order_acquire) != k) pause_spinning();
       words.back.store(now_ns(), std::memory_order_release);
     }
   });
@@ -102,7 +103,7 @@ Latency flag_latency(const Load& load, std::uint64_t events) {
       const std::int64_t sent = now_ns();
       words.there.store(k, std::memory_order_release);
       std::int64_t seen = before;
-      while ((seen = words.back.load(std::memory_order_acquire)) == before) __builtin_ia32_pause();
+      while ((seen = words.back.load(std::memory_order_acquire)) == before) pause_spinning();
       if (k > kWarmUp) times.add(sent, seen, now_ns());
       before = seen;
     }

@@ -8,7 +8,7 @@
 
 namespace rashpa::link::bench {
 
-void send_images(const Load& load, const DestinationDtp& dtp, Sender& sender, const memory::Buffer& frames,
+void send_images(const Load& load, const ReceiverDtp& dtp, Sender& sender, const memory::Buffer& frames,
                  const std::atomic<bool>& stop) {
   memory::place_this_thread("bench-source", load.source_processor);
   const Placement& p = dtp.placement;

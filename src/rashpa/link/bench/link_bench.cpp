@@ -53,10 +53,10 @@ struct Arguments {
   std::uint64_t events = 200'000;
 };
 
-roce::Transport transport_of(const std::string& name) {
-  if (name == "uc") return roce::Transport::uc;
-  if (name == "rc") return roce::Transport::rc;
-  if (name == "ud") return roce::Transport::ud;
+Transport transport_of(const std::string& name) {
+  if (name == "uc") return Transport::uc;
+  if (name == "rc") return Transport::rc;
+  if (name == "ud") return Transport::ud;
   throw ConfigError("link_bench: --transport is uc, rc or ud, not " + name);
 }
 
@@ -81,8 +81,7 @@ Arguments parse(int count, char** values) {
     } else if (name == "--window") {
       arguments.load.roce.window_bytes = std::stoul(value);
     } else if (name == "--packetisation") {
-      arguments.load.roce.packetisation =
-          value == "only" ? roce::Packetisation::only : roce::Packetisation::first_middle_last;
+      arguments.load.roce.packetisation = value == "only" ? Packetisation::only : Packetisation::first_middle_last;
     } else if (name == "--transport") {
       arguments.load.roce.transport = transport_of(value);
     } else if (name == "--icrc") {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <thread>
 
+#include "rashpa/core/pause.hpp"
 #include "rashpa/link/bench/image_source.hpp"
 #include "rashpa/link/bench/peers.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
@@ -18,8 +19,8 @@ constexpr std::uint32_t kImageBytes = 1U << 20;
 constexpr std::uint32_t kSlots = 128;  // with their records: larger than the caches, as a RASHPA buffer is
 constexpr std::uint32_t kFrames = 64;  // different images in the source's memory
 
-DestinationDtp dtp_of(const Load& load) {
-  DestinationDtp dtp =
+ReceiverDtp dtp_of(const Load& load) {
+  ReceiverDtp dtp =
       testing::small_dtp(1, ~0ULL >> 1, std::max(kImageBytes / load.line_bytes, 1U), load.line_bytes, kSlots);
   dtp.placement.slot_bytes = dtp.placement.payload_bytes();
   dtp.placement.records_offset = dtp.placement.slot_bytes * kSlots;
@@ -29,7 +30,7 @@ DestinationDtp dtp_of(const Load& load) {
 }  // namespace
 
 Result run_pcie(const Load& load, Verify verify) {
-  const DestinationDtp dtp = dtp_of(load);
+  const ReceiverDtp dtp = dtp_of(load);
   const std::uint64_t image = dtp.placement.payload_bytes();
   const memory::Buffer region(testing::end_of(dtp), memory::MemoryKind::huge, memory::Sharing::machine);
   const memory::Buffer frames(image * kFrames, memory::MemoryKind::huge);
@@ -39,15 +40,15 @@ Result run_pcie(const Load& load, Verify verify) {
   Doorbell bell;
   pcie::ReceiverConfig config;
   config.region_file = region.shared_file();
-  config.verify = verify;
-  config.poll = roce::Poll::spin;
+  config.options.verify = verify;
+  config.poll = Poll::spin;
   config.first_processor = load.destination_processor;
   pcie::PcieReceiver receiver(config, region.bytes(), {dtp}, queues, bell);
-  const roce::Endpoint destination = receiver.endpoints()[0];
+  const Endpoint destination = receiver.endpoints()[0];
   pcie::PcieSender sender({.memory = pcie::RemoteMemory::open(destination),
                            .destination = destination,
-                           .flow = roce::Flow::credits,
-                           .poll = roce::Poll::spin});
+                           .flow = Flow::credits,
+                           .poll = Poll::spin});
   receiver.start();
 
   std::atomic<bool> stop{false};
@@ -73,14 +74,14 @@ Result run_pcie(const Load& load, Verify verify) {
   if (complete != 0) {
     result.gigabits_per_s = static_cast<double>(complete * image) * 8 / static_cast<double>(last - start);
   }
-  const ReceiverStats stats = receiver.stats();
-  result.lost += stats.bad_records + stats.overrun_packets + sender.stats().send_errors;
+  const Counts stats = receiver.stats();
+  result.lost += stats["bad_records"] + stats["overrun_packets"] + sender.stats()["send_errors"];
   result.note = "memory " + std::string(region.granted());
   return result;
 }
 
 Result run_shared_memcpy(const Load& load) {
-  const DestinationDtp dtp = dtp_of(load);
+  const ReceiverDtp dtp = dtp_of(load);
   const std::uint64_t image = dtp.placement.payload_bytes();
   const memory::Buffer region(testing::end_of(dtp), memory::MemoryKind::huge, memory::Sharing::machine);
   const memory::Buffer mapped = memory::Buffer::open_shared(region.shared_path());
@@ -94,7 +95,7 @@ Result run_shared_memcpy(const Load& load) {
   std::jthread source([&] {
     memory::place_this_thread("bench-source", load.source_processor);
     for (std::uint64_t n = 0; !stop; ++n) {
-      while (n - words.acknowledged.load(std::memory_order_acquire) >= kSlots && !stop) __builtin_ia32_pause();
+      while (n - words.acknowledged.load(std::memory_order_acquire) >= kSlots && !stop) pause_spinning();
       std::memcpy(mapped.data() + n % kSlots * image, frames.data() + n % kFrames * image, image);
       words.written.store(n + 1, std::memory_order_release);
     }

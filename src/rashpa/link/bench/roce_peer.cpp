@@ -20,7 +20,7 @@ constexpr std::uint32_t kFrames = 8;  // different images in the source's memory
 
 Result run_roce(const Load& load) {
   const std::uint32_t lines = std::max(kImageBytes / load.line_bytes, 1U);
-  DestinationDtp dtp = testing::small_dtp(1, ~0ULL >> 1, lines, load.line_bytes, kSlots);
+  ReceiverDtp dtp = testing::small_dtp(1, ~0ULL >> 1, lines, load.line_bytes, kSlots);
   dtp.placement.slot_bytes = dtp.placement.payload_bytes();
   dtp.placement.records_offset = dtp.placement.slot_bytes * kSlots;
   const memory::Buffer region(testing::end_of(dtp), memory::MemoryKind::huge);
@@ -37,7 +37,7 @@ Result run_roce(const Load& load) {
   source.destination = receiver.endpoints()[0];
   source.options = load.roce;
   roce::RoceSender sender(source);
-  const roce::Endpoint back = sender.endpoint();
+  const Endpoint back = sender.endpoint();
   receiver.connect(std::span(&back, 1));
   receiver.start();
 
@@ -69,15 +69,15 @@ Result run_roce(const Load& load) {
       static_cast<double>(complete * dtp.placement.payload_bytes()) * 8 / static_cast<double>(last - start);
   stop = true;
   thread.join();
-  const ReceiverStats stats = receiver.stats();
-  result.lost += stats.icrc_bad;
+  const Counts stats = receiver.stats();
+  result.lost += stats["icrc_bad"];
   // Reliable connections repair these; the rate shows what it cost.
-  if (load.roce.transport != roce::Transport::rc) result.lost += stats.sequence_drops + stats.duplicate_packets;
-  const SenderStats sender_stats = sender.stats();
-  result.note = "window timeouts " + std::to_string(sender_stats.window_timeouts) + ", waits " +
-                std::to_string(sender_stats.waits) + ", repeated " +
-                std::to_string(sender_stats.retransmitted_packets) + ", icrc exact " +
-                std::to_string(stats.icrc_exact) + " of " + std::to_string(stats.packets);
+  if (load.roce.transport != Transport::rc) result.lost += stats["sequence_drops"] + stats["duplicate_packets"];
+  const Counts sender_stats = sender.stats();
+  result.note = "window timeouts " + std::to_string(sender_stats["window_timeouts"]) + ", waits " +
+                std::to_string(sender_stats["waits"]) + ", repeated " +
+                std::to_string(sender_stats["retransmitted_packets"]) + ", icrc exact " +
+                std::to_string(stats["icrc_exact"]) + " of " + std::to_string(stats["packets"]);
   receiver.stop();
   return result;
 }

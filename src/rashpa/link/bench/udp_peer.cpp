@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "rashpa/link/bench/peers.hpp"
-#include "rashpa/link/roce/udp_socket.hpp"
+#include "rashpa/link/roce/sockets/udp_socket.hpp"
 #include "rashpa/link/testing.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
@@ -34,12 +34,12 @@ struct Batch {
 Result run_udp(const Load& load) {
   roce::UdpSocket in(false);
   in.set_buffers(load.roce.socket_buffer);
-  in.bind(roce::Address("127.0.0.1", 0));
-  roce::Address to = in.local();
+  in.bind(wire::Address("127.0.0.1", 0));
+  wire::Address to = in.local();
   roce::UdpSocket out(false);
   out.set_buffers(load.roce.socket_buffer);
-  out.bind(roce::Address("127.0.0.1", 0));
-  roce::Address back = out.local();
+  out.bind(wire::Address("127.0.0.1", 0));
+  wire::Address back = out.local();
   std::atomic<std::uint64_t> sent{0};
   std::atomic<bool> stop{false};
   std::jthread source([&] {

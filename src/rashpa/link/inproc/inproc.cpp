@@ -1,5 +1,7 @@
 #include "rashpa/link/inproc/inproc.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -23,12 +25,13 @@ constexpr std::size_t kQueue = 256;
 constexpr auto kSleep = std::chrono::milliseconds(1);
 
 // Runs are whole lines, or pieces of a line that is longer than the largest message.
-std::uint32_t unit_of(const DestinationDtp& dtp) noexcept {
+std::uint32_t unit_of(const ReceiverDtp& dtp) noexcept {
   if (dtp.placement.line_bytes == 0) return 1;  // refused by Assembly
-  if (dtp.granularity != 0) return dtp.granularity;
   const std::uint32_t line = dtp.placement.line_bytes;
   return line <= kLargestMessage ? line : std::gcd(line, kLargestMessage);
 }
+
+Endpoint endpoint_of(std::uint32_t dtp) { return {.address = "inproc", .qpn = dtp}; }
 
 // What a sender has queued: a write, or an event with its record.
 struct Item {
@@ -41,11 +44,11 @@ struct Item {
 }  // namespace
 
 struct InprocReceiver::Channel {
-  Channel(const DestinationDtp& dtp, std::uint32_t list_index, std::span<std::byte> region, InprocFlow flow,
+  Channel(const ReceiverDtp& dtp, std::uint32_t list_index, std::span<std::byte> region, Flow flow,
           ReceiverCounters& counters)
-      : assembly(dtp, list_index, unit_of(dtp), region, flow == InprocFlow::credits ? NotFree::late : NotFree::overrun,
+      : assembly(dtp, list_index, unit_of(dtp), region, flow == Flow::credits ? NotFree::late : NotFree::overrun,
                  counters),
-        granted(flow == InprocFlow::credits ? dtp.placement.slots : kUnlimited) {}
+        granted(flow == Flow::credits ? dtp.placement.slots : kUnlimited) {}
 
   memory::Ring<Item> queue{kQueue};
   Assembly assembly;
@@ -60,14 +63,15 @@ namespace {
 
 class InprocSender final : public Sender {
  public:
-  explicit InprocSender(InprocReceiver::Channel& channel) : channel_(&channel) {}
+  InprocSender(InprocReceiver::Channel& channel, std::uint32_t dtp) : channel_(&channel), dtp_(dtp) {}
+
+  [[nodiscard]] Endpoint endpoint() const override { return endpoint_of(dtp_); }
 
   std::size_t post(std::span<const BufferDescriptor> writes) override {
     std::size_t taken = 0;
     for (const BufferDescriptor& write : writes) {
       if (!push({write, false, 0, {}})) break;
-      messages_.add(1);
-      payload_bytes_.add(write.bytes);
+      count(write.bytes);
       ++taken;
     }
     if (taken != 0) channel_->work->ring();
@@ -78,8 +82,7 @@ class InprocSender final : public Sender {
     Item item{{nullptr, event.destination, 0}, true, event.immediate, {}};
     std::memcpy(item.record.data(), event.record, item.record.size());
     if (!push(item)) return false;
-    messages_.add(1);
-    payload_bytes_.add(item.record.size());
+    count(item.record.size());
     channel_->work->ring();
     return true;
   }
@@ -101,28 +104,36 @@ class InprocSender final : public Sender {
     return channel_->granted.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::uint32_t largest_message() const noexcept override { return kLargestMessage; }
-  [[nodiscard]] SenderStats stats() const noexcept override {
-    return {messages_.get(), messages_.get(), payload_bytes_.get(), waits_.get(), 0, 0};
+  [[nodiscard]] Counts stats() const override {
+    Counts counts;
+    counters_.add_to(counts);
+    return counts;
   }
 
  private:
   bool push(const Item& item) noexcept {
     if (channel_->queue.try_push(item) == memory::Push::done) return true;
-    waits_.add(1);
+    counters_.waits.add(1);
     return false;
+  }
+  void count(std::uint64_t bytes) noexcept {
+    counters_.messages.add(1);
+    counters_.packets.add(1);
+    counters_.payload_bytes.add(bytes);
   }
 
   InprocReceiver::Channel* channel_;
+  std::uint32_t dtp_;
   std::uint64_t reported_ = 0;
-  Counter messages_, payload_bytes_, waits_;
+  SenderCounters counters_;
 };
 
 }  // namespace
 
 class InprocReceiver::Impl {
  public:
-  Impl(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell,
-       InprocFlow flow)
+  Impl(std::span<std::byte> region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell,
+       Flow flow)
       : region_(region), flow_(flow), output_(queues, bell) {
     if (dtps.empty()) throw ConfigError("inproc: a receiver needs at least one DTP");
     for (std::uint32_t d = 0; d < dtps.size(); ++d) {
@@ -151,7 +162,7 @@ class InprocReceiver::Impl {
 
   void decide(Channel& channel, std::int64_t now) noexcept {
     channel.told.apply_to(channel.assembly, now, output_);
-    if (flow_ == InprocFlow::paced) return;
+    if (flow_ == Flow::paced) return;
     if (channel.granted.load(std::memory_order_relaxed) == channel.assembly.granted()) return;
     channel.granted.store(channel.assembly.granted(), std::memory_order_release);
     channel.progress.ring();
@@ -175,7 +186,7 @@ class InprocReceiver::Impl {
   }
 
   std::span<std::byte> region_;
-  InprocFlow flow_;
+  Flow flow_;
   QueueOutput output_;
   Doorbell work_;
   ReceiverCounters counters_;
@@ -184,13 +195,26 @@ class InprocReceiver::Impl {
   std::jthread thread_;
 };
 
-InprocReceiver::InprocReceiver(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps,
-                               ArrivalQueues& queues, Doorbell& bell, InprocFlow flow)
-    : impl_(std::make_unique<Impl>(region, dtps, queues, bell, flow)) {}
+InprocReceiver::InprocReceiver(const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps,
+                               ArrivalQueues& queues, Doorbell& bell, Flow flow)
+    : impl_(std::make_unique<Impl>(host_block("inproc", memory), dtps, queues, bell, flow)) {}
 InprocReceiver::~InprocReceiver() { stop(); }
 
+std::vector<Endpoint> InprocReceiver::endpoints() const {
+  std::vector<Endpoint> all;
+  for (std::uint32_t d = 0; d < impl_->channels_.size(); ++d) all.push_back(endpoint_of(d));
+  return all;
+}
+
+void InprocReceiver::connect(std::span<const Endpoint> senders) {
+  if (impl_->thread_.joinable()) throw StateError("inproc: connect() comes before start()");
+  if (senders.size() != impl_->channels_.size()) {
+    throw ConfigError(fmt::format("inproc: {} sources for {} DTPs", senders.size(), impl_->channels_.size()));
+  }
+}
+
 std::unique_ptr<Sender> InprocReceiver::make_sender(std::uint32_t dtp) {
-  return std::make_unique<InprocSender>(*impl_->channels_.at(dtp));
+  return std::make_unique<InprocSender>(*impl_->channels_.at(dtp), dtp);
 }
 
 void InprocReceiver::start() {
@@ -215,8 +239,8 @@ void InprocReceiver::stop() noexcept {
   if (impl_->thread_.joinable()) impl_->thread_.join();
 }
 
-ReceiverStats InprocReceiver::stats() const noexcept {
-  ReceiverStats sum;
+Counts InprocReceiver::stats() const {
+  Counts sum;
   impl_->counters_.add_to(sum);
   return sum;
 }

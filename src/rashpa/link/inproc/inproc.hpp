@@ -7,30 +7,30 @@
 
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/link/arrival_queue.hpp"
+#include "rashpa/link/receiver_memory.hpp"
 
 namespace rashpa::link {
 
-/// `credits`: images are granted as slots are released; `paced`: all are granted, what finds no free slot is an
-/// overrun.
-enum class InprocFlow : std::uint8_t { credits, paced };
-
 /// Destination side, one thread.
-class InprocReceiver final : public ReceiverLink {
+class InprocReceiver final : public Receiver {
  public:
-  /// The region, the queues and the bell must outlive the link. Throws ConfigError when a placement does not fit the
-  /// region.
-  InprocReceiver(std::span<std::byte> region, const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues,
-                 Doorbell& bell, InprocFlow flow = InprocFlow::credits);
+  /// The memory (host, one block), the queues and the bell must outlive the link. Throws ConfigError when a placement
+  /// does not fit the memory.
+  InprocReceiver(const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
+                 Doorbell& bell, Flow flow = Flow::credits);
   ~InprocReceiver() override;
 
   /// The source side of DTP `dtp` (index into the list); once each. Must not outlive the link.
   [[nodiscard]] std::unique_ptr<Sender> make_sender(std::uint32_t dtp);
 
+  [[nodiscard]] std::vector<Endpoint> endpoints() const override;
+  /// Nothing to do: a sender knows its receiver.
+  void connect(std::span<const Endpoint> senders) override;
   void start() override;
   void release(std::uint32_t dtp, std::uint64_t end) noexcept override;
   void close(std::uint32_t dtp, std::uint64_t end) noexcept override;
   void stop() noexcept override;
-  [[nodiscard]] ReceiverStats stats() const noexcept override;
+  [[nodiscard]] Counts stats() const override;
 
   struct Channel;
 

@@ -13,8 +13,8 @@ namespace rashpa::link::pcie {
 
 namespace {
 
-std::size_t lanes_at() noexcept { return sizeof(Header); }
-std::size_t threads_at(std::size_t dtps) noexcept { return lanes_at() + dtps * sizeof(Lane); }
+std::size_t dtps_at() noexcept { return sizeof(Header); }
+std::size_t threads_at(std::size_t dtps) noexcept { return dtps_at() + dtps * sizeof(SharedDtp); }
 std::size_t block_bytes(std::size_t dtps, std::size_t threads) noexcept {
   return threads_at(dtps) + threads * sizeof(Thread);
 }
@@ -37,9 +37,9 @@ ControlBlock::ControlBlock(std::uint64_t region_bytes, int region_file, std::uin
     : memory_((check(region_bytes, region_file), block_bytes(dtps, threads)), memory::MemoryKind::pageable,
               memory::Sharing::machine),
       key_(std::random_device{}()),
-      lanes_(reinterpret_cast<Lane*>(memory_.data() + lanes_at())),
+      dtps_(reinterpret_cast<SharedDtp*>(memory_.data() + dtps_at())),
       threads_(reinterpret_cast<Thread*>(memory_.data() + threads_at(dtps))) {
-  for (std::uint32_t d = 0; d < dtps; ++d) new (lanes_ + d) Lane;
+  for (std::uint32_t d = 0; d < dtps; ++d) new (dtps_ + d) SharedDtp;
   for (std::uint32_t t = 0; t < threads; ++t) new (threads_ + t) Thread;
   Header header{};
   header.key = key_;
@@ -50,19 +50,19 @@ ControlBlock::ControlBlock(std::uint64_t region_bytes, int region_file, std::uin
   new (memory_.data()) Header(header);
 }
 
-roce::Endpoint ControlBlock::endpoint(std::uint32_t dtp) const {
-  roce::Endpoint endpoint;
+Endpoint ControlBlock::endpoint(std::uint32_t dtp) const {
+  Endpoint endpoint;
   endpoint.address = memory_.shared_path();
   endpoint.qpn = dtp;
   endpoint.rkey = key_;
   return endpoint;
 }
 
-std::shared_ptr<const RemoteMemory> RemoteMemory::open(const roce::Endpoint& endpoint) {
+std::shared_ptr<const RemoteMemory> RemoteMemory::open(const Endpoint& endpoint) {
   return std::shared_ptr<const RemoteMemory>(new RemoteMemory(endpoint));
 }
 
-RemoteMemory::RemoteMemory(const roce::Endpoint& endpoint)
+RemoteMemory::RemoteMemory(const Endpoint& endpoint)
     : address_(endpoint.address), control_(memory::Buffer::open_shared(endpoint.address)) {
   const auto refuse = [&](const std::string& what) {
     throw ConfigError(fmt::format("pcie: {} {}", endpoint.address, what));
@@ -85,7 +85,7 @@ RemoteMemory::RemoteMemory(const roce::Endpoint& endpoint)
   if (header_.region_bytes == 0 || header_.region_bytes > region_.size()) {
     refuse(fmt::format("says {} bytes of RASHPA buffer, but there are {}", header_.region_bytes, region_.size()));
   }
-  lanes_ = reinterpret_cast<Lane*>(control_.data() + lanes_at());
+  dtps_ = reinterpret_cast<SharedDtp*>(control_.data() + dtps_at());
   threads_ = reinterpret_cast<Thread*>(control_.data() + threads_at(header_.dtps));
 }
 

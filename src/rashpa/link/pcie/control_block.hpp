@@ -13,7 +13,7 @@
 #include <string>
 
 #include "rashpa/link/pcie/sleep_word.hpp"
-#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/words.hpp"
 #include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::link::pcie {
@@ -34,7 +34,7 @@ struct alignas(64) Header {
 };
 
 /// One DTP. What one side writes often shares no cache line with what the other writes often.
-struct Lane {
+struct SharedDtp {
   /// The immediate of the latest event, (DTP id << 24) | (index mod 2^24); at first that of the image before the first.
   alignas(64) std::atomic<std::uint32_t> lock{0};
   /// Images granted: index k may be sent while k < granted.
@@ -56,15 +56,15 @@ class ControlBlock {
   /// file is not that large, ResourceError.
   ControlBlock(std::uint64_t region_bytes, int region_file, std::uint32_t dtps, std::uint32_t threads);
 
-  [[nodiscard]] Lane& lane(std::size_t dtp) noexcept { return lanes_[dtp]; }
+  [[nodiscard]] SharedDtp& dtp(std::size_t dtp) noexcept { return dtps_[dtp]; }
   [[nodiscard]] Thread& thread(std::size_t number) noexcept { return threads_[number]; }
   /// What a source must be told of DTP number `dtp`.
-  [[nodiscard]] roce::Endpoint endpoint(std::uint32_t dtp) const;
+  [[nodiscard]] Endpoint endpoint(std::uint32_t dtp) const;
 
  private:
   memory::Buffer memory_;
   std::uint32_t key_ = 0;
-  Lane* lanes_ = nullptr;
+  SharedDtp* dtps_ = nullptr;
   Thread* threads_ = nullptr;
 };
 
@@ -74,23 +74,23 @@ class RemoteMemory {
  public:
   /// Opens what an endpoint names, which may come from anywhere. Throws ConfigError when it is not what a receiver of
   /// this version offers under that key, ResourceError when it cannot be opened.
-  static std::shared_ptr<const RemoteMemory> open(const roce::Endpoint& endpoint);
+  static std::shared_ptr<const RemoteMemory> open(const Endpoint& endpoint);
 
   [[nodiscard]] std::uint32_t dtps() const noexcept { return header_.dtps; }
-  [[nodiscard]] Lane& lane(std::uint32_t dtp) const noexcept { return lanes_[dtp]; }
+  [[nodiscard]] SharedDtp& dtp(std::uint32_t dtp) const noexcept { return dtps_[dtp]; }
   [[nodiscard]] Thread& thread_of(std::uint32_t dtp) const noexcept { return threads_[dtp % header_.threads]; }
   [[nodiscard]] std::span<std::byte> region() const noexcept { return {region_.data(), header_.region_bytes}; }
-  [[nodiscard]] bool is(const roce::Endpoint& endpoint) const noexcept {
+  [[nodiscard]] bool is(const Endpoint& endpoint) const noexcept {
     return endpoint.address == address_ && endpoint.rkey == header_.key;
   }
 
  private:
-  explicit RemoteMemory(const roce::Endpoint& endpoint);
+  explicit RemoteMemory(const Endpoint& endpoint);
   std::string address_;
   memory::Buffer control_;
   memory::Buffer region_;
   Header header_{};
-  Lane* lanes_ = nullptr;
+  SharedDtp* dtps_ = nullptr;
   Thread* threads_ = nullptr;
 };
 

@@ -17,7 +17,7 @@ class ControlBlockTest : public ::testing::Test {
  protected:
   memory::Buffer region_{kRegion, memory::MemoryKind::pageable, memory::Sharing::machine};
   ControlBlock block_{kRegion, region_.shared_file(), 3, 2};
-  roce::Endpoint endpoint_ = block_.endpoint(2);
+  Endpoint endpoint_ = block_.endpoint(2);
 
   /// What opening says after `change` was made to the header.
   std::string refusal(const std::function<void(Header&)>& change) {
@@ -40,10 +40,10 @@ TEST_F(ControlBlockTest, both_sides_see_the_same_words_and_the_same_region) {
   const auto remote = RemoteMemory::open(endpoint_);
   EXPECT_EQ(remote->dtps(), 3U);
   EXPECT_EQ(remote->region().size(), kRegion);
-  block_.lane(2).granted = 17;
-  EXPECT_EQ(remote->lane(2).granted.load(), 17U);
-  remote->lane(1).lock = 5;
-  EXPECT_EQ(block_.lane(1).lock.load(), 5U);
+  block_.dtp(2).granted = 17;
+  EXPECT_EQ(remote->dtp(2).granted.load(), 17U);
+  remote->dtp(1).lock = 5;
+  EXPECT_EQ(block_.dtp(1).lock.load(), 5U);
   remote->region()[kRegion - 1] = std::byte{9};
   EXPECT_EQ(region_.data()[kRegion - 1], std::byte{9});
   EXPECT_TRUE(remote->is(endpoint_));
@@ -89,7 +89,7 @@ TEST_F(ControlBlockTest, a_buffer_that_others_cannot_map_is_refused) {
 TEST_F(ControlBlockTest, a_sender_takes_only_a_dtp_of_the_memory_that_was_opened) {
   const auto remote = RemoteMemory::open(endpoint_);
   EXPECT_NO_THROW(PcieSender({.memory = remote, .destination = endpoint_}));
-  roce::Endpoint other = endpoint_;
+  Endpoint other = endpoint_;
   other.qpn = 3;
   EXPECT_THROW(PcieSender({.memory = remote, .destination = other}), ConfigError);
   other = endpoint_;

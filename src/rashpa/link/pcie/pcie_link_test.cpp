@@ -18,7 +18,7 @@ using testing::Source;
 
 class PcieLinkTest : public ::testing::Test {
  protected:
-  void make(const DestinationDtp& dtp, ReceiverConfig config = {}) {
+  void make(const ReceiverDtp& dtp, ReceiverConfig config = {}) {
     dtp_ = dtp;
     region_ = memory::Buffer(testing::end_of(dtp), memory::MemoryKind::pageable, memory::Sharing::machine);
     config.region_file = region_.shared_file();
@@ -39,10 +39,10 @@ class PcieLinkTest : public ::testing::Test {
     }
     return arrival;
   }
-  Lane& lane() { return remote_->lane(0); }
+  SharedDtp& dtp() { return remote_->dtp(0); }
   static bool never() { return false; }
 
-  DestinationDtp dtp_;
+  ReceiverDtp dtp_;
   memory::Buffer region_;
   ArrivalQueues queues_{1, 1024};
   Doorbell bell_;
@@ -71,7 +71,7 @@ TEST_F(PcieLinkTest, the_link_makes_the_checksum_of_lines_with_gaps_in_the_copy)
 }
 
 TEST_F(PcieLinkTest, without_credits_an_image_is_overwritten_from_the_first_line_of_a_later_one) {
-  make(small_dtp(4, 100, 3, 64, 4), {.flow = roce::Flow::paced});
+  make(small_dtp(4, 100, 3, 64, 4), {.flow = Flow::paced});
   receiver_->start();
   Source source(dtp_, *sender_);
   for (std::uint64_t index = 0; index < 4; ++index) {
@@ -107,13 +107,13 @@ TEST_F(PcieLinkTest, writes_out_of_bounds_are_not_done_and_their_image_is_not_an
   EXPECT_EQ(sender_->poll(0), 4U);
   Source source(dtp_, *sender_);
   source.send(0, never);  // its event belongs to the refused writes
-  EXPECT_EQ(sender_->stats().send_errors, 5U);
+  EXPECT_EQ(sender_->stats()["send_errors"], 5U);
   source.send(1, never);
   EXPECT_EQ(next().loss, Loss::event);
   EXPECT_EQ(next().completeness, Completeness::complete);
   const std::array<std::byte, FrameRecord::kBytes> record{};
   EXPECT_TRUE(sender_->post_event({record.data(), testing::end_of(dtp_) - 127, 0}));
-  EXPECT_EQ(sender_->stats().send_errors, 6U);
+  EXPECT_EQ(sender_->stats()["send_errors"], 6U);
   receiver_->stop();
 }
 
@@ -131,7 +131,7 @@ TEST_F(PcieLinkTest, a_call_copies_a_bounded_amount) {
 }
 
 TEST_F(PcieLinkTest, without_credits_a_source_that_is_too_fast_makes_counted_overruns) {
-  make(small_dtp(2, 100, 1, 512, 4), {.flow = roce::Flow::paced});
+  make(small_dtp(2, 100, 1, 512, 4), {.flow = Flow::paced});
   Source source(dtp_, *sender_);
   EXPECT_EQ(sender_->granted(), kUnlimited);
   for (std::uint64_t k = 0; k < 20; ++k) source.send(k, never);  // the receiver does not run yet
@@ -142,7 +142,7 @@ TEST_F(PcieLinkTest, without_credits_a_source_that_is_too_fast_makes_counted_ove
     EXPECT_EQ(arrival.completeness, Completeness::missing) << "each was overwritten, or found its slot not free";
     EXPECT_EQ(arrival.loss, Loss::overrun) << k;
   }
-  EXPECT_EQ(receiver_->stats().overrun_packets, 20U);
+  EXPECT_EQ(receiver_->stats()["overrun_packets"], 20U);
   receiver_->release(0, 20);
   source.send(20, never);
   EXPECT_EQ(next().completeness, Completeness::complete) << "the link goes on";
@@ -154,11 +154,13 @@ TEST_F(PcieLinkTest, a_receiver_that_sleeps_is_woken_by_an_event_and_a_source_by
   receiver_->start();
   Source source(dtp_, *sender_);
   for (std::uint64_t k = 0; k < 400; ++k) {
-    std::this_thread::sleep_for(std::chrono::microseconds(k % 3 == 0 ? 300 : 0));
+    if (k % 3 == 0) {
+      while (!remote_->thread_of(0).receiver.asleep()) std::this_thread::yield();
+    }
     std::jthread consumer;
     if (k >= 2) {
       consumer = std::jthread([&, k] {
-        std::this_thread::sleep_for(std::chrono::microseconds(k % 5 * 50));
+        while (k % 5 == 0 && !dtp().source.asleep()) std::this_thread::yield();
         receiver_->release(0, k - 1);
       });
     }
@@ -166,7 +168,59 @@ TEST_F(PcieLinkTest, a_receiver_that_sleeps_is_woken_by_an_event_and_a_source_by
     EXPECT_EQ(next().index, k);
   }
   receiver_->stop();
-  EXPECT_EQ(receiver_->stats().events, 400U);
+  EXPECT_EQ(receiver_->stats()["events"], 400U);
+}
+
+/// Does one thing at a time, and nothing before it is asked whether it is done.
+class SlowEngine final : public Engine {
+ public:
+  explicit SlowEngine(std::span<std::byte> memory) : memory_(memory) {}
+  std::size_t copy(std::span<const BufferDescriptor> writes) noexcept override {
+    if (busy_) return 0;
+    write_ = writes.front();
+    busy_ = true;
+    return 1;
+  }
+  std::size_t take_done() noexcept override {
+    if (!busy_) return 0;
+    std::memcpy(memory_.data() + write_.destination, write_.source, write_.bytes);
+    busy_ = false;
+    return 1;
+  }
+  bool announce(const Event& event, std::atomic<std::uint32_t>& lock) noexcept override {
+    if (busy_) return false;
+    std::memcpy(memory_.data() + event.destination, event.record, FrameRecord::kBytes);
+    lock.exchange(event.immediate);
+    return true;
+  }
+  [[nodiscard]] std::size_t pending() const noexcept override { return busy_ ? 1 : 0; }
+  [[nodiscard]] bool makes_crc32c() const noexcept override { return false; }
+  [[nodiscard]] std::optional<std::uint32_t> crc32c() const noexcept override { return std::nullopt; }
+  void begin_image() noexcept override {}
+
+ private:
+  std::span<std::byte> memory_;
+  BufferDescriptor write_{};
+  bool busy_ = false;
+};
+
+TEST_F(PcieLinkTest, an_engine_may_take_its_time) {
+  make(small_dtp(1, 50, 5, 64, 4, 32));
+  receiver_->start();
+  const Endpoint destination = sender_->endpoint();
+  PcieSender slow({.memory = remote_, .destination = destination}, std::make_unique<SlowEngine>(remote_->region()));
+  EXPECT_FALSE(slow.makes_payload_crc32c());
+  Source source(dtp_, slow);
+  for (std::uint64_t k = 0; k < 50; ++k) {
+    source.send(k, never);
+    const Arrival arrival = next();
+    EXPECT_EQ(arrival.index, k);
+    EXPECT_EQ(arrival.completeness, Completeness::complete);
+    receiver_->release(0, k + 1);
+  }
+  EXPECT_EQ(slow.pending(), 0U);
+  EXPECT_EQ(slow.stats()["payload_bytes"], 50U * (5 * 64 + FrameRecord::kBytes));
+  receiver_->stop();
 }
 
 TEST_F(PcieLinkTest, no_words_of_a_hostile_peer_hang_or_crash_the_receiver) {
@@ -190,27 +244,27 @@ TEST_F(PcieLinkTest, no_words_of_a_hostile_peer_hang_or_crash_the_receiver) {
   const std::int64_t until = now_ns() + 300'000'000;
   while (now_ns() < until) {
     const std::uint64_t value = random();
-    lane().lock = (value & 1U) != 0 ? static_cast<std::uint32_t>(value >> 32) : immediate_of(3, (value >> 32) % 64);
-    lane().granted = random();
+    dtp().lock = (value & 1U) != 0 ? static_cast<std::uint32_t>(value >> 32) : immediate_of(3, (value >> 32) % 64);
+    dtp().granted = random();
     if ((value & 6U) == 0) remote_->thread_of(0).receiver.wake();
     testing::fill(remote_->region().first(dtp_.placement.records_offset), value);
     for (std::size_t i = 0; i < 16; ++i) records[random() % records.size()] = static_cast<std::byte>(random() >> 56);
     // Whoever shares the words may also write the flags.
     reinterpret_cast<std::atomic<std::uint32_t>&>(remote_->thread_of(0).receiver) =
         static_cast<std::uint32_t>(random() >> 62);
-    reinterpret_cast<std::atomic<std::uint32_t>&>(lane().source) = static_cast<std::uint32_t>(random() >> 62);
+    reinterpret_cast<std::atomic<std::uint32_t>&>(dtp().source) = static_cast<std::uint32_t>(random() >> 62);
   }
   const std::int64_t start = now_ns();
   receiver_->stop();
   EXPECT_LT(now_ns() - start, 100'000'000);
   stop = true;
   consumer.join();
-  EXPECT_GT(receiver_->stats().bad_records, 0U);
+  EXPECT_GT(receiver_->stats()["bad_records"], 0U);
 }
 
 TEST_F(PcieLinkTest, sources_of_another_receiver_are_refused) {
   make(small_dtp(1, 5, 1, 64, 2));
-  roce::Endpoint source = sender_->endpoint();
+  Endpoint source = sender_->endpoint();
   EXPECT_NO_THROW(receiver_->connect({&source, 1}));
   source.rkey ^= 1U;
   EXPECT_THROW(receiver_->connect({&source, 1}), ConfigError);

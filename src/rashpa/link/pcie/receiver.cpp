@@ -21,55 +21,59 @@ struct PcieReceiver::Impl {
       : control(region_bytes, config.region_file, checked(dtps), config.threads) {}
 
   ControlBlock control;
-  std::vector<std::unique_ptr<DtpPort>> ports;
+  std::vector<std::unique_ptr<ReceiverCounters>> counters;
+  std::vector<std::unique_ptr<EventDtp>> ports;
   std::vector<std::unique_ptr<ReceiverThread>> threads;
 };
 
-PcieReceiver::PcieReceiver(const ReceiverConfig& config, std::span<std::byte> region,
-                           const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
+PcieReceiver::PcieReceiver(const ReceiverConfig& config, const ReceiverMemory& memory,
+                           const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
     : ThreadedReceiver("pcie", dtps.size(), config.threads, queues.size()),
-      impl_(std::make_unique<Impl>(config, region.size(), dtps.size())) {
-  const NotFree not_free = config.flow == roce::Flow::credits ? NotFree::late : NotFree::overrun;
+      impl_(std::make_unique<Impl>(config, host_block("pcie", memory).size(), dtps.size())) {
+  const std::span<std::byte> region = memory.records;
+  const NotFree not_free = config.flow == Flow::credits ? NotFree::late : NotFree::overrun;
+  auto& counters = impl_->counters;
+  for (std::uint32_t t = 0; t < config.threads; ++t) counters.push_back(std::make_unique<ReceiverCounters>());
   auto& ports = impl_->ports;
   for (std::uint32_t d = 0; d < dtps.size(); ++d) {
     ports.push_back(
-        std::make_unique<DtpPort>(dtps[d], d, region, not_free, config.verify, counters(d % config.threads)));
+        std::make_unique<EventDtp>(dtps[d], d, region, not_free, config.options.verify, *counters[d % config.threads]));
     add_dtp(*ports.back());
   }
   for (std::uint32_t t = 0; t < config.threads; ++t) {
     std::vector<PolledDtp> own;
     for (std::size_t d = t; d < ports.size(); d += config.threads) {
-      own.push_back({.port = ports[d].get(), .lane = &impl_->control.lane(d)});
+      own.push_back({.port = ports[d].get(), .shared = &impl_->control.dtp(d)});
     }
     impl_->threads.push_back(std::make_unique<ReceiverThread>(config, t, region, std::move(own),
-                                                              impl_->control.thread(t), queues, bell, counters(t)));
-    add_thread(*impl_->threads.back());
+                                                              impl_->control.thread(t), queues, bell, *counters[t]));
+    add_thread(*impl_->threads.back(), *counters[t]);
   }
 }
 
 PcieReceiver::~PcieReceiver() { stop(); }
 
-std::vector<roce::Endpoint> PcieReceiver::endpoints() const {
-  std::vector<roce::Endpoint> endpoints;
+std::vector<Endpoint> PcieReceiver::endpoints() const {
+  std::vector<Endpoint> endpoints;
   for (std::uint32_t d = 0; d < impl_->ports.size(); ++d) endpoints.push_back(impl_->control.endpoint(d));
   return endpoints;
 }
 
 bool PcieReceiver::overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept {
-  const DtpPort& port = *impl_->ports[dtp];
+  const EventDtp& port = *impl_->ports[dtp];
   if (port.overwritten(index)) return true;
   // Images begun: the one that comes to the same slot is among them.
-  const std::uint64_t begun = impl_->control.lane(dtp).begun.load(std::memory_order_acquire);
+  const std::uint64_t begun = impl_->control.dtp(dtp).begun.load(std::memory_order_acquire);
   return !port.credits && begun > index + port.assembly.dtp().placement.slots;
 }
 
-void PcieReceiver::connect(std::span<const roce::Endpoint> sources) {
-  check_sources(sources.size());
-  for (std::uint32_t d = 0; d < sources.size(); ++d) {
-    const roce::Endpoint own = impl_->control.endpoint(d);
-    if (sources[d].address != own.address || sources[d].qpn != own.qpn || sources[d].rkey != own.rkey) {
+void PcieReceiver::connect(std::span<const Endpoint> senders) {
+  check_senders(senders.size());
+  for (std::uint32_t d = 0; d < senders.size(); ++d) {
+    const Endpoint own = impl_->control.endpoint(d);
+    if (senders[d].address != own.address || senders[d].qpn != own.qpn || senders[d].rkey != own.rkey) {
       throw ConfigError(fmt::format("pcie: source {} writes to DTP {} of {}, not to DTP {} of this receiver, {}", d,
-                                    sources[d].qpn, sources[d].address, d, own.address));
+                                    senders[d].qpn, senders[d].address, d, own.address));
     }
   }
 }

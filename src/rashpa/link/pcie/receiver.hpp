@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
-#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/pcie/options.hpp"
+#include "rashpa/link/receiver_memory.hpp"
 #include "rashpa/link/threaded_receiver.hpp"
 
 namespace rashpa::link::pcie {
@@ -13,30 +14,30 @@ namespace rashpa::link::pcie {
 struct ReceiverConfig {
   int region_file = -1;       ///< memory::Buffer::shared_file() of the RASHPA buffer
   std::uint32_t threads = 1;  ///< DTP d is served by thread d mod threads
-  Verify verify = Verify::all;
-  roce::Flow flow = roce::Flow::credits;
-  roce::Poll poll = roce::Poll::event;
+  Options options{};
+  Flow flow = Flow::credits;
+  Poll poll = Poll::event;
   int first_processor = -1;  ///< thread i is bound to processor first_processor + i; −1: unbound
 };
 
 /// Destination side: sources write straight into the shared RASHPA buffer and then to the lock word of their DTP, which
 /// a thread of this link polls. The link sees events alone: what it knows of the lines is the record's CRC32C
-/// (`verify`).
+/// (`options.verify`).
 ///
 /// Memory cannot refuse a write. With flow = paced a source that is too fast overwrites images that are still being
 /// processed: the later image is an overrun when its event comes, the earlier one is found by overwritten() from the
 /// moment at which the source begins with the later one.
 class PcieReceiver final : public ThreadedReceiver {
  public:
-  /// `region` is the beginning of `config.region_file`; placements must lie inside it. One queue per DTP. The region,
-  /// the queues and the bell must outlive the link. Throws ConfigError or ResourceError.
-  PcieReceiver(const ReceiverConfig& config, std::span<std::byte> region, const std::vector<DestinationDtp>& dtps,
+  /// `memory` is one block of host memory, the beginning of `config.region_file`; placements must lie inside it. One
+  /// queue per DTP. The memory, the queues and the bell must outlive the link. Throws ConfigError or ResourceError.
+  PcieReceiver(const ReceiverConfig& config, const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps,
                ArrivalQueues& queues, Doorbell& bell);
   ~PcieReceiver() override;
 
-  [[nodiscard]] std::vector<roce::Endpoint> endpoints() const override;
+  [[nodiscard]] std::vector<Endpoint> endpoints() const override;
   /// Nothing is sent to the sources: it is only checked that each has opened this receiver's memory.
-  void connect(std::span<const roce::Endpoint> sources) override;
+  void connect(std::span<const Endpoint> senders) override;
   [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override;
 
  private:

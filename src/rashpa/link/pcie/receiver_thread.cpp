@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/pause.hpp"
 
 namespace rashpa::link::pcie {
 
@@ -27,22 +28,22 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
       handler_(region, counters) {
   for (PolledDtp& dtp : dtps_) {
     dtp.seen = immediate_of(dtp.port->assembly.dtp().id, ~std::uint64_t{0});
-    dtp.lane->lock.store(dtp.seen, std::memory_order_release);
+    dtp.shared->lock.store(dtp.seen, std::memory_order_release);
     grant(dtp);
   }
 }
 
 void ReceiverThread::grant(PolledDtp& dtp) noexcept {
   const std::uint64_t granted = dtp.port->assembly.granted();
-  if (config_.flow == roce::Flow::paced || granted == dtp.granted) return;
+  if (config_.flow == Flow::paced || granted == dtp.granted) return;
   dtp.granted = granted;
-  dtp.lane->granted.exchange(granted, std::memory_order_seq_cst);  // before the source's flag is read
-  dtp.lane->source.wake();
+  dtp.shared->granted.exchange(granted, std::memory_order_seq_cst);  // before the source's flag is read
+  dtp.shared->source.wake();
 }
 
 bool ReceiverThread::serve(PolledDtp& dtp) noexcept {
   // Acquire: what the source wrote before the word is there.
-  const std::uint32_t word = dtp.lane->lock.load(std::memory_order_acquire);
+  const std::uint32_t word = dtp.shared->lock.load(std::memory_order_acquire);
   if (word != dtp.seen) {
     dtp.seen = word;
     handler_.announce(*dtp.port, word);
@@ -60,7 +61,7 @@ bool ReceiverThread::serve(PolledDtp& dtp) noexcept {
 
 bool ReceiverThread::news() noexcept {
   return std::any_of(dtps_.begin(), dtps_.end(), [this](const PolledDtp& dtp) {
-    return dtp.lane->lock.load(std::memory_order_seq_cst) != dtp.seen ||
+    return dtp.shared->lock.load(std::memory_order_seq_cst) != dtp.seen ||
            dtp.port->news_for(dtp.port->assembly, output_);
   });
 }
@@ -74,8 +75,8 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
     output_.ring();
     if (busy) {
       idle = 0;
-    } else if (config_.poll == roce::Poll::spin || ++idle < kSpins) {
-      __builtin_ia32_pause();
+    } else if (config_.poll == Poll::spin || ++idle < kSpins) {
+      pause_spinning();
     } else {
       shared_->receiver.sleep_unless([&] { return news() || stop.load(std::memory_order_seq_cst); }, kLongestSleep);
       idle = 0;

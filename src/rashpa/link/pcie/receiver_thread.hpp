@@ -14,8 +14,8 @@ namespace rashpa::link::pcie {
 
 /// One DTP as its receiving thread has it.
 struct PolledDtp {
-  DtpPort* port = nullptr;
-  Lane* lane = nullptr;
+  EventDtp* port = nullptr;
+  SharedDtp* shared = nullptr;
   std::uint32_t seen = 0;     ///< the lock word's last value
   std::uint64_t granted = 0;  ///< written last
 };

@@ -4,20 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/stream_copy.hpp"
+#include "rashpa/core/pause.hpp"
 
 namespace rashpa::link::pcie {
 
 namespace {
 
-constexpr std::uint64_t kMostAtOnce =
-    4U << 20;                // bytes that one call copies, so that its caller sees a request to stop
-constexpr int kSpins = 200;  // looks for credits before the thread sleeps: a few microseconds
+constexpr std::uint64_t kMostAtOnce = 4U << 20;  // bytes that one call gives the engine
+constexpr int kSpins = 200;                      // looks for credits before the thread sleeps: a few microseconds
 
 SenderConfig checked(const SenderConfig& config) {
   if (config.memory == nullptr || !config.memory->is(config.destination) ||
@@ -31,10 +29,14 @@ SenderConfig checked(const SenderConfig& config) {
 }  // namespace
 
 PcieSender::PcieSender(const SenderConfig& config)
+    : PcieSender(config, make_engine(config.options.engine, checked(config).memory->region())) {}
+
+PcieSender::PcieSender(const SenderConfig& config, std::unique_ptr<Engine> engine)
     : config_(checked(config)),
       region_(config.memory->region()),
-      lane_(&config.memory->lane(config.destination.qpn)),
-      thread_(&config.memory->thread_of(config.destination.qpn)) {}
+      shared_(&config.memory->dtp(config.destination.qpn)),
+      thread_(&config.memory->thread_of(config.destination.qpn)),
+      engine_(std::move(engine)) {}
 
 bool PcieSender::inside(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   return offset <= region_.size() && bytes <= region_.size() - offset;
@@ -43,82 +45,97 @@ bool PcieSender::inside(std::uint64_t offset, std::uint64_t bytes) const noexcep
 // Without credits the receiver must see whose slot is written. An exchange: it is out before the streaming stores.
 void PcieSender::begin() noexcept {
   begun_ = true;
-  if (config_.flow == roce::Flow::paced) lane_->begun.exchange(announced_ + 1, std::memory_order_seq_cst);
+  if (config_.flow == Flow::paced) shared_->begun.exchange(announced_ + 1, std::memory_order_seq_cst);
 }
 
 std::size_t PcieSender::post(std::span<const BufferDescriptor> writes) {
   if (!begun_) begin();
   std::size_t taken = 0;
-  std::uint64_t copied = 0;
-  for (const BufferDescriptor& write : writes) {
-    if (copied != 0 && copied + write.bytes > kMostAtOnce) break;
-    if (inside(write.destination, write.bytes)) {
-      crc_ = stream_copy_crc32c(region_.data() + write.destination, {write.source, write.bytes}, crc_);
-      payload_bytes_.add(write.bytes);
-    } else {
-      send_errors_.add(1);
+  std::uint64_t bytes = 0;
+  while (taken < writes.size()) {
+    if (!inside(writes[taken].destination, writes[taken].bytes)) {
+      counters_.send_errors.add(1);
       withhold_ = true;
+      ++refused_;
+      ++taken;
+      continue;
     }
-    copied += write.bytes;
-    ++taken;
+    // As many as lie inside, up to what a call may copy.
+    const std::uint64_t before = bytes;
+    std::size_t end = taken;
+    for (; end < writes.size() && inside(writes[end].destination, writes[end].bytes); ++end) {
+      if (bytes != 0 && bytes + writes[end].bytes > kMostAtOnce) break;
+      bytes += writes[end].bytes;
+    }
+    if (end == taken) break;
+    const std::size_t copied = engine_->copy(writes.subspan(taken, end - taken));
+    const bool all = copied == end - taken && copied != 0;
+    if (all) {
+      counters_.payload_bytes.add(bytes - before);
+    } else {
+      for (const BufferDescriptor& write : writes.subspan(taken, copied)) counters_.payload_bytes.add(write.bytes);
+    }
+    taken += copied;
+    if (!all || (taken < writes.size() && inside(writes[taken].destination, writes[taken].bytes))) break;
   }
-  messages_.add(taken);
-  done_ += taken;
-  if (taken < writes.size()) waits_.add(1);
+  counters_.messages.add(taken);
+  counters_.packets.add(taken);
+  if (taken < writes.size()) counters_.waits.add(1);
   return taken;
 }
 
 bool PcieSender::post_event(const Event& event) {
   constexpr std::uint32_t kIndexMask = 0xFFFFFF;
-  crc_ = 0;
-  begun_ = false;
+  const bool withheld = withhold_ || !inside(event.destination, FrameRecord::kBytes);
+  if (!withheld && !engine_->announce(event, shared_->lock)) {
+    counters_.waits.add(1);
+    return false;
+  }
+  engine_->begin_image();
+  withhold_ = begun_ = false;
   announced_ += (event.immediate - (announced_ - 1)) & kIndexMask;
-  if (std::exchange(withhold_, false) || !inside(event.destination, FrameRecord::kBytes)) {
-    send_errors_.add(1);
+  if (withheld) {
+    counters_.send_errors.add(1);
     return true;
   }
-  std::memcpy(region_.data() + event.destination, event.record, FrameRecord::kBytes);
-  stream_fence();
-  // An exchange, since the receiver's flag must not be read before the word is out; it also releases the record.
-  lane_->lock.exchange(event.immediate, std::memory_order_seq_cst);
   thread_->receiver.wake();
-  messages_.add(1);
-  payload_bytes_.add(FrameRecord::kBytes);
+  counters_.messages.add(1);
+  counters_.packets.add(1);
+  counters_.payload_bytes.add(FrameRecord::kBytes);
   return true;
 }
 
 std::uint64_t PcieSender::granted() const noexcept {
-  if (config_.flow == roce::Flow::paced) return kUnlimited;
-  return told_ = lane_->granted.load(std::memory_order_acquire);
+  if (config_.flow == Flow::paced) return kUnlimited;
+  return told_ = shared_->granted.load(std::memory_order_acquire);
 }
 
 void PcieSender::wait_for_credit(std::uint32_t wait_us) noexcept {
-  const auto news = [this] { return lane_->granted.load(std::memory_order_seq_cst) != told_; };
+  const auto news = [this] { return shared_->granted.load(std::memory_order_seq_cst) != told_; };
   const std::int64_t until = now_ns() + std::int64_t{wait_us} * 1000;
   for (int spins = 0; !news(); ++spins) {
     const std::int64_t left = until - now_ns();
     if (left <= 0) return;
-    if (config_.poll == roce::Poll::spin || spins < kSpins) {
-      __builtin_ia32_pause();
+    if (config_.poll == Poll::spin || spins < kSpins) {
+      pause_spinning();
     } else {
       constexpr std::chrono::nanoseconds kLongest = std::chrono::milliseconds(100);
-      lane_->source.sleep_unless(news, std::min(std::chrono::nanoseconds(left), kLongest));
+      shared_->source.sleep_unless(news, std::min(std::chrono::nanoseconds(left), kLongest));
     }
   }
 }
 
 std::size_t PcieSender::poll(std::uint32_t wait_us) {
-  if (done_ == 0 && wait_us != 0 && config_.flow == roce::Flow::credits) wait_for_credit(wait_us);
-  return std::exchange(done_, 0);
+  const std::size_t done = std::exchange(refused_, 0) + engine_->take_done();
+  if (done != 0 || wait_us == 0 || engine_->pending() != 0 || config_.flow != Flow::credits) return done;
+  wait_for_credit(wait_us);
+  return engine_->take_done();
 }
 
-SenderStats PcieSender::stats() const noexcept {
-  return {.messages = messages_.get(),
-          .packets = messages_.get(),
-          .payload_bytes = payload_bytes_.get(),
-          .waits = waits_.get(),
-          .window_timeouts = 0,
-          .send_errors = send_errors_.get()};
+Counts PcieSender::stats() const {
+  Counts counts;
+  counters_.add_to(counts);
+  return counts;
 }
 
 }  // namespace rashpa::link::pcie

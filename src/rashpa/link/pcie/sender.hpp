@@ -5,41 +5,43 @@
 #include <span>
 
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/ends.hpp"
+#include "rashpa/link/link.hpp"
 #include "rashpa/link/pcie/control_block.hpp"
-#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/pcie/engine.hpp"
 
 namespace rashpa::link::pcie {
 
 struct SenderConfig {
   std::shared_ptr<const RemoteMemory> memory;  ///< what `destination` names, opened
-  roce::Endpoint destination;                  ///< from the receiver's endpoints()
-  roce::Flow flow = roce::Flow::credits;
-  roce::Poll poll = roce::Poll::event;  ///< while waiting for credits
+  Endpoint destination;                        ///< from the receiver's endpoints()
+  Flow flow = Flow::credits;
+  Poll poll = Poll::event;  ///< while waiting for credits
+  Options options{};
 };
 
-/// Source side of one DTP: the DTP's thread is the DMA engine. post() copies with streaming stores straight into the
-/// receiver's buffer and makes the CRC32C in the same pass; post_event() writes the record, orders all that, and then
-/// writes the lock word. Everything is done when a call returns; a call copies a few MiB at most.
+/// Source side of one DTP: an engine (engine.hpp) writes lines straight into the receiver's buffer, then the record,
+/// then the lock word. A call gives the engine a few MiB at most, so that its caller sees a request to stop.
 ///
 /// A write out of the buffer's bounds is counted in `send_errors` and not done, and the event of its image is withheld.
-class PcieSender final : public SourceLink {
+class PcieSender final : public Sender {
  public:
   /// Throws ConfigError when the destination is not of `memory`.
   explicit PcieSender(const SenderConfig& config);
+  /// With an engine of the caller's, whose memory is that of `config`.
+  PcieSender(const SenderConfig& config, std::unique_ptr<Engine> engine);
 
   /// Says to which receiver and DTP it belongs; nothing is written back to it.
-  [[nodiscard]] roce::Endpoint endpoint() const override { return config_.destination; }
+  [[nodiscard]] Endpoint endpoint() const override { return config_.destination; }
 
   std::size_t post(std::span<const BufferDescriptor> writes) override;
   bool post_event(const Event& event) override;
   std::size_t poll(std::uint32_t wait_us) override;
-  [[nodiscard]] std::size_t pending() const noexcept override { return 0; }
+  [[nodiscard]] std::size_t pending() const noexcept override { return engine_->pending(); }
   [[nodiscard]] std::uint64_t granted() const noexcept override;
   [[nodiscard]] std::uint32_t largest_message() const noexcept override { return 1U << 20; }
-  [[nodiscard]] SenderStats stats() const noexcept override;  ///< any thread
-  [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return true; }
-  [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override { return crc_; }
+  [[nodiscard]] Counts stats() const override;
+  [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return engine_->makes_crc32c(); }
+  [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override { return engine_->crc32c(); }
 
  private:
   void begin() noexcept;
@@ -48,15 +50,15 @@ class PcieSender final : public SourceLink {
 
   SenderConfig config_;
   std::span<std::byte> region_;
-  Lane* lane_;
+  SharedDtp* shared_;
   Thread* thread_;
-  std::uint32_t crc_ = 0;           // of the writes since the last event
-  std::size_t done_ = 0;            // writes not yet reported
+  std::unique_ptr<Engine> engine_;
+  std::size_t refused_ = 0;         // writes that the engine never saw, not yet reported
   bool withhold_ = false;           // a write of this image was refused
   bool begun_ = false;              // the image has a line
   std::uint64_t announced_ = 0;     // images up to the latest event
   mutable std::uint64_t told_ = 0;  // the credits that the caller knows
-  Counter messages_, payload_bytes_, waits_, send_errors_;
+  SenderCounters counters_;
 };
 
 }  // namespace rashpa::link::pcie

@@ -27,6 +27,8 @@ class SleepWord {
     }
     asleep_.store(0, std::memory_order_relaxed);
   }
+  /// Anybody, for tests: its owner sleeps, or is about to.
+  [[nodiscard]] bool asleep() const noexcept { return asleep_.load(std::memory_order_seq_cst) != 0; }
   /// Anybody, after news.
   void wake() noexcept {
     if (asleep_.load(std::memory_order_seq_cst) == 0) return;

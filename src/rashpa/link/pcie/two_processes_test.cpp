@@ -18,7 +18,7 @@ using testing::small_dtp;
 using testing::Source;
 
 /// The child plays all images of both DTPs in turn. Ends with 0 when all were sent.
-[[noreturn]] void play(const std::vector<DestinationDtp>& dtps, const std::vector<roce::Endpoint>& endpoints) {
+[[noreturn]] void play(const std::vector<ReceiverDtp>& dtps, const std::vector<Endpoint>& endpoints) {
   int code = 1;
   try {
     const auto memory = RemoteMemory::open(endpoints[0]);
@@ -78,7 +78,7 @@ class TwoProcesses : public ::testing::Test {
     }
   }
 
-  std::vector<DestinationDtp> dtps_;
+  std::vector<ReceiverDtp> dtps_;
   memory::Buffer region_;
   ArrivalQueues queues_{2, 64};
   Doorbell bell_;

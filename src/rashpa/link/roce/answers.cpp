@@ -7,7 +7,7 @@ namespace rashpa::link::roce {
 Answers::Answers(std::size_t ports)
     : writers_(ports), packets_(kPerPort * ports), pieces_(kPerPort * ports), messages_(kPerPort * ports) {}
 
-void Answers::connect(std::size_t index, const Address& local, const Address& source, std::uint32_t qpn,
+void Answers::connect(std::size_t index, const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
                       Framing framing) {
   writers_[index].emplace(local, source, qpn, framing);
 }
@@ -25,17 +25,19 @@ void Answers::add(AcknowledgementWriter& writer, const Acknowledgement& answer, 
   ++count_;
 }
 
-void Answers::send(const std::vector<DtpPort*>& ports, const ReceiverSocket& socket,
-                   ReceiverCounters& counters) noexcept {
+void Answers::send(const std::vector<PacketDtp*>& ports, const ReceiverSocket& socket,
+                   PacketCounters& counters) noexcept {
   count_ = 0;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (ports[i] == nullptr || !writers_[i]) continue;
-    if (const auto nak = ports[i]->rc.take_nak()) {
+    RcResponder* const responder = ports[i]->rc();
+    if (responder == nullptr) continue;
+    if (const auto nak = responder->take_nak()) {
       const bool not_ready = (nak->syndrome & syndrome::kind) == syndrome::receiver_not_ready;
       (not_ready ? counters.rnr_naks : counters.naks).add(1);
       add(*writers_[i], *nak, socket);
     }
-    if (const auto acknowledgement = ports[i]->rc.take_acknowledgement()) {
+    if (const auto acknowledgement = responder->take_acknowledgement()) {
       counters.acks.add(1);
       add(*writers_[i], *acknowledgement, socket);
     }

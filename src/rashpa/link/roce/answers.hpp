@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/roce/acknowledge.hpp"
+#include "rashpa/link/roce/packet_counters.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
-#include "rashpa/link/roce/receiver_socket.hpp"
+#include "rashpa/link/roce/sockets/receiver_socket.hpp"
+#include "rashpa/link/roce/transports/acknowledge.hpp"
 
 namespace rashpa::link::roce {
 
@@ -19,9 +20,10 @@ class Answers {
  public:
   explicit Answers(std::size_t ports);
   /// Before use: answers of port `index` go from `local` to queue pair `qpn` at `source`.
-  void connect(std::size_t index, const Address& local, const Address& source, std::uint32_t qpn, Framing framing);
+  void connect(std::size_t index, const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
+               Framing framing);
   /// What cannot be sent now is as if lost: the source repeats itself.
-  void send(const std::vector<DtpPort*>& ports, const ReceiverSocket& socket, ReceiverCounters& counters) noexcept;
+  void send(const std::vector<PacketDtp*>& ports, const ReceiverSocket& socket, PacketCounters& counters) noexcept;
 
  private:
   static constexpr std::size_t kPerPort = 2;  // a NAK and an acknowledgement

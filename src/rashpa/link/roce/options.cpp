@@ -1,21 +1,20 @@
 #include "rashpa/link/roce/options.hpp"
 
-#include <fmt/format.h>
-
-#include <bit>
 #include <numeric>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/roce/wire.hpp"
+#include "rashpa/wire/headers.hpp"
 
 namespace rashpa::link::roce {
 
 void check(const Options& options) {
-  if (!std::has_single_bit(options.pmtu) || options.pmtu < 256 || options.pmtu > 4096) {
-    throw ConfigError(fmt::format("roce: pmtu {} is not allowed; use 256, 512, 1024, 2048 or 4096", options.pmtu));
-  }
+  check_pmtu("roce", options.pmtu);
   if (options.transport == Transport::ud && options.packetisation != Packetisation::only) {
     throw ConfigError("roce: a UD message is one packet; use packetisation only with transport ud");
+  }
+  if (!options.records && options.icrc == IcrcMode::off) {
+    throw ConfigError(
+        "roce: without frame records the packets are all that proves an image; use icrc modulo_id or full, not off");
   }
 }
 
@@ -30,6 +29,17 @@ std::uint32_t line_map_unit(const Placement& placement, const Options& options) 
   const std::uint32_t payload = packet_payload(options);
   if (!merged && placement.line_bytes <= payload) return placement.line_bytes;
   return std::gcd(placement.line_bytes, payload);
+}
+
+MapUnit map_unit(const Placement& placement, const Options& options) noexcept {
+  // The check of the placement comes later; until then a wrong value must only not divide by zero.
+  if (placement.line_bytes == 0) return 1;
+  if (options.unit_bytes != 0) return options.unit_bytes;
+  constexpr std::uint32_t kCacheLine = 64;
+  constexpr std::uint32_t kWorthAMap = 4;  // below, the map would need more than a hundredth of the image's memory
+  const std::uint32_t own = line_map_unit(placement, options);
+  const std::uint32_t finest = std::gcd(own, kCacheLine);
+  return {own, finest < kWorthAMap ? own : finest};
 }
 
 }  // namespace rashpa::link::roce

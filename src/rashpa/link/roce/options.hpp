@@ -1,27 +1,12 @@
 #pragma once
 #include <cstdint>
-#include <string>
 
 #include "rashpa/core/placement.hpp"
+#include "rashpa/link/line_map.hpp"
+#include "rashpa/link/words.hpp"
+#include "rashpa/wire/framing.hpp"
 
 namespace rashpa::link::roce {
-
-/// The queue pairs' transport. `uc`: Unreliable Connected, what RASHPA uses: a lost packet is lost. `rc`: Reliable
-/// Connected, the link repairs losses itself. `ud`: Unreliable Datagram, SEND with a line header of our own; user space
-/// on both sides.
-enum class Transport : std::uint8_t { uc, rc, ud };
-
-/// How a DTP's bytes become packets. `only`: every packet is a whole message, one lost packet costs one packet.
-/// `first_middle_last`: long messages are cut at the path MTU, as an RNIC does; one lost packet costs the rest of its
-/// message.
-enum class Packetisation : std::uint8_t { only, first_middle_last };
-
-/// `credits`: the receiver grants image slots and acknowledges bytes. `paced`: nothing comes back, the source keeps to
-/// its rate.
-enum class Flow : std::uint8_t { credits, paced };
-
-/// What a receiver thread does while no packet is there: sleep in the kernel, or keep asking.
-enum class Poll : std::uint8_t { event, spin };
 
 /// How the ICRC of received packets is checked; sent packets always carry a correct one.
 /// `full`: nothing but the right value will do. On IPv4 the frames are then read from the network interface
@@ -30,9 +15,7 @@ enum class Poll : std::uint8_t { event, spin };
 /// IPv6, which has none, the check is exact. `off`: not at all.
 enum class IcrcMode : std::uint8_t { full, modulo_id, off };
 
-/// What stands in front of the BTH. `v2`: IP and UDP. `v1`: Ethernet with ethertype 0x8915 and the global route header;
-/// both ends are on one Ethernet, addresses are link-local GIDs (gid.hpp), sockets are AF_PACKET (CAP_NET_RAW).
-enum class Framing : std::uint8_t { v2, v1 };
+using wire::Framing;
 
 /// How packets are made and checked. Both ends of a DTP must agree on `transport`, `pmtu`, `packetisation` and
 /// `framing`.
@@ -48,18 +31,11 @@ struct Options {
       1U << 20;  ///< payload in flight per DTP before news is needed; 0: no window. Only with credits; with rc always:
                  ///< what is not acknowledged. Windows of all DTPs of a receiver thread should fit its socket buffer.
   std::uint32_t socket_buffer = 8U << 20;  ///< bytes asked of the kernel for each socket
-};
-
-/// One end of one queue pair.
-struct Endpoint {
-  std::string address;  ///< IPv4 or IPv6 as text; v1: the GID, without a scope
-  std::uint16_t port = 0;
-  std::uint32_t qpn = 0;
-  std::uint32_t rkey = 0;
-  std::uint64_t credit_offset =
-      0;  ///< source only: of the two 64-bit credit words (images granted, payload bytes received)
-  std::uint64_t window_bytes =
-      0;  ///< destination only: payload in flight per DTP that its socket has room for, whatever was asked; 0: not said
+  /// Receiver: bytes in which lines are counted; a packet must start and end on a multiple of them, counted in payload
+  /// from the first line, and they divide a line. 0: what our senders keep to, and from a sender's first packet that
+  /// does not, as little as 64 bytes where the line allows.
+  std::uint32_t unit_bytes = 0;
+  bool records = true;  ///< receiver: events bring frame records; false: packets are all that ever comes
 };
 
 /// Throws ConfigError when a member is not allowed.
@@ -79,5 +55,8 @@ constexpr std::uint32_t v1_mtu(std::uint32_t pmtu) noexcept {
 /// so its unit is then the line; `first_middle_last` cuts merged runs at multiples of packet_payload(). All starts are
 /// sums of multiples of line_bytes and packet_payload(): in general the unit is their greatest common divisor.
 std::uint32_t line_map_unit(const Placement& placement, const Options& options) noexcept;
+/// That, and the finest unit that a foreign sender may make of it: 64 bytes, or 32 … 4 where a line is no multiple of
+/// that; with `unit_bytes` this alone.
+MapUnit map_unit(const Placement& placement, const Options& options) noexcept;
 
 }  // namespace rashpa::link::roce

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "rashpa/link/roce/congestion.hpp"
+#include "rashpa/link/roce/credits/congestion.hpp"
 
 namespace rashpa::link::roce {
 
@@ -10,58 +10,49 @@ namespace {
 constexpr std::size_t kPaths = 256;
 constexpr std::uint8_t kReceiverNotReady = 12;  // 0.64 ms, as our queue pairs of verbs say
 
-bool same(const Address& a, const Address& b) noexcept {
+bool same(const wire::Address& a, const wire::Address& b) noexcept {
   return a.v6() == b.v6() && a.port() == b.port() && a.ip() == b.ip();
 }
 
-std::uint32_t unit_of(const DestinationDtp& dtp, const Options& options) noexcept {
-  // The check of DestinationDtp comes later; until then a wrong value must only not divide by zero.
-  if (dtp.placement.line_bytes == 0) return 1;
-  return dtp.granularity != 0 ? dtp.granularity : line_map_unit(dtp.placement, options);
+Sight sight_of(const Options& options) noexcept {
+  if (!options.records) return Sight::lines;
+  return options.icrc == IcrcMode::off ? Sight::unchecked_packets : Sight::packets;
 }
+
+std::variant<UcResponder, RcResponder, UdResponder> responder_of(const Options& options, std::uint32_t rkey,
+                                                                 std::uint64_t region_bytes, std::uint32_t first_psn) {
+  switch (options.transport) {
+    case Transport::uc:
+      break;
+    case Transport::rc:
+      return RcResponder(options.pmtu, rkey, region_bytes, first_psn, kReceiverNotReady);
+    case Transport::ud:
+      return UdResponder(options.pmtu, rkey, region_bytes);
+  }
+  return UcResponder(options.pmtu, rkey, region_bytes);
+}
+
 }  // namespace
 
-DtpPort::DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
-                 std::span<std::byte> region, NotFree not_free, ReceiverCounters& counters, std::uint32_t first_psn)
-    : responder(options.pmtu, rkey, region.size()),
-      rc(options.pmtu, rkey, region.size(), first_psn, kReceiverNotReady),
-      ud(options.pmtu, rkey, region.size()),
-      assembly(dtp, list_index, unit_of(dtp, options), region, not_free, counters,
-               options.icrc == IcrcMode::off ? Sight::unchecked_packets : Sight::packets) {}
+PacketDtp::PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
+                     std::span<std::byte> region, NotFree not_free, PacketCounters& counters, std::uint32_t first_psn)
+    : responder(responder_of(options, rkey, region.size(), first_psn)),
+      assembly(dtp, list_index, map_unit(dtp.placement, options), region, not_free, counters, sight_of(options)) {}
 
-PacketHandler::PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<DtpPort*> ports,
-                             ReceiverCounters& counters)
-    : options_(options), base_qpn_(base_qpn), ports_(std::move(ports)), counters_(&counters), paths_(kPaths) {
-  touched_.reserve(ports_.size());
-}
-
-IcrcPath& PacketHandler::path_of(const Datagram& datagram) noexcept {
+wire::IcrcPath& PacketHandler::path_of(const Datagram& datagram) noexcept {
   // With v1 there are no ports: sources differ in the end of their GID.
-  const Address& source = *datagram.source;
+  const wire::Address& source = *datagram.source;
   KnownPath& known = paths_[(options_.framing == Framing::v1 ? source.ip().back() : source.port()) % kPaths];
   if (!known.valid || !same(known.source, *datagram.source) || !same(known.destination, *datagram.destination)) {
     known = {*datagram.source, *datagram.destination, true,
-             IcrcPath(*datagram.source, *datagram.destination, options_.framing)};
+             wire::IcrcPath(*datagram.source, *datagram.destination, options_.framing)};
   }
   return known.path;
 }
 
-void PacketHandler::handle(const Datagram& datagram, ArrivalOutput& out) noexcept {
-  IcrcPath& path = path_of(datagram);
-  const std::size_t segment = datagram.segment == 0 ? datagram.bytes.size() : datagram.segment;
-  Identification id{datagram.identification.value_or(0),
-                    datagram.identification ? Identification::Is::seen : Identification::Is::expected};
-  std::size_t at = 0;
-  do {
-    const std::size_t size = std::min(segment, datagram.bytes.size() - at);
-    packet(datagram.bytes.subspan(at, size), id, path, datagram, out);
-    at += size;
-    ++id.value;
-  } while (at < datagram.bytes.size());
-}
-
-void PacketHandler::packet(std::span<std::byte> bytes, Identification id, IcrcPath& path, const Datagram& datagram,
-                           ArrivalOutput& out) noexcept {
+template <typename Responder>
+void PacketHandler::packet(std::span<std::byte> bytes, wire::Identification id, wire::IcrcPath& path,
+                           const Datagram& datagram, ArrivalOutput& out) noexcept {
   counters_->packets.add(1);
   if (bytes.size() < wire::kBth + wire::kIcrc) return counters_->malformed.add(1);
   const wire::Bth bth = wire::load_bth(bytes.data());
@@ -72,21 +63,21 @@ void PacketHandler::packet(std::span<std::byte> bytes, Identification id, IcrcPa
   if (check_icrc) {
     const std::size_t payload = bytes.size() - headers - bth.pad - wire::kIcrc;
     switch (has_payload ? path.check(bytes, id, headers, payload, payload_crc) : path.check(bytes, id)) {
-      case IcrcCheck::exact:
+      case wire::IcrcCheck::exact:
         counters_->icrc_exact.add(1);
         break;
-      case IcrcCheck::modulo_id:
+      case wire::IcrcCheck::modulo_id:
         if (options_.icrc == IcrcMode::full) return counters_->icrc_bad.add(1);
         counters_->icrc_modulo_id.add(1);
         break;
-      case IcrcCheck::bad:
+      case wire::IcrcCheck::bad:
         return counters_->icrc_bad.add(1);
     }
   }
   if (bth.version != 0 || bth.pkey != wire::kPkey) return counters_->malformed.add(1);
   const std::uint32_t number = bth.qpn - base_qpn_;
   if (number >= ports_.size() || ports_[number] == nullptr) return counters_->unknown_qp.add(1);
-  DtpPort& port = *ports_[number];
+  PacketDtp& port = *ports_[number];
   // The UDP source port is entropy for routers and says nothing about who sends.
   if (port.source_known && port.source_ip != datagram.source->ip()) return counters_->wrong_source.add(1);
   if (!port.touched) {
@@ -96,7 +87,7 @@ void PacketHandler::packet(std::span<std::byte> bytes, Identification id, IcrcPa
   constexpr std::byte kMarks{kFecn | kBecn};
   if (datagram.congestion || (bytes[4] & kMarks) != std::byte{0}) count_marks(port, bytes[4] & kMarks, datagram);
   AcceptedWrite write;
-  const bool accepted = respond(port, bth, bytes, write);
+  const bool accepted = respond(*std::get_if<Responder>(&port.responder), port, bth, bytes, write);
   // What was dropped by the responder has left the network, too: RETH and immediate are counted with it, which does no
   // harm.
   port.received_bytes += accepted ? write.payload.size() : bytes.size() - wire::kBth - wire::kIcrc;
@@ -105,20 +96,45 @@ void PacketHandler::packet(std::span<std::byte> bytes, Identification id, IcrcPa
   }
 }
 
-bool PacketHandler::respond(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes,
-                            AcceptedWrite& write) noexcept {
-  switch (options_.transport) {
-    case Transport::uc:
-      return respond_uc(port, bth, bytes, write);
-    case Transport::rc:
-      return respond_rc(port, bth, bytes, write);
-    case Transport::ud:
-      return respond_ud(port, bth, bytes, write);
-  }
-  return false;
+template <typename Responder>
+void PacketHandler::handle_by(const Datagram& datagram, ArrivalOutput& out) noexcept {
+  wire::IcrcPath& path = path_of(datagram);
+  const std::size_t segment = datagram.segment == 0 ? datagram.bytes.size() : datagram.segment;
+  wire::Identification id{datagram.identification.value_or(0), datagram.identification
+                                                                   ? wire::Identification::Is::seen
+                                                                   : wire::Identification::Is::expected};
+  std::size_t at = 0;
+  do {
+    const std::size_t size = std::min(segment, datagram.bytes.size() - at);
+    packet<Responder>(datagram.bytes.subspan(at, size), id, path, datagram, out);
+    at += size;
+    ++id.value;
+  } while (at < datagram.bytes.size());
 }
 
-void PacketHandler::count_marks(DtpPort& port, std::byte marks, const Datagram& datagram) noexcept {
+PacketHandler::PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<PacketDtp*> ports,
+                             PacketCounters& counters)
+    : options_(options),
+      handle_(nullptr),
+      base_qpn_(base_qpn),
+      ports_(std::move(ports)),
+      counters_(&counters),
+      paths_(kPaths) {
+  switch (options.transport) {
+    case Transport::uc:
+      handle_ = &PacketHandler::handle_by<UcResponder>;
+      break;
+    case Transport::rc:
+      handle_ = &PacketHandler::handle_by<RcResponder>;
+      break;
+    case Transport::ud:
+      handle_ = &PacketHandler::handle_by<UdResponder>;
+      break;
+  }
+  touched_.reserve(ports_.size());
+}
+
+void PacketHandler::count_marks(PacketDtp& port, std::byte marks, const Datagram& datagram) noexcept {
   if ((marks & std::byte{kFecn}) != std::byte{0}) counters_->fecn_packets.add(1);
   if ((marks & std::byte{kBecn}) != std::byte{0}) counters_->becn_packets.add(1);
   if (!datagram.congestion) return;
@@ -126,7 +142,7 @@ void PacketHandler::count_marks(DtpPort& port, std::byte marks, const Datagram& 
   port.congested = congested_ = true;
 }
 
-void PacketHandler::deliver(DtpPort& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc,
+void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc,
                             std::int64_t now, ArrivalOutput& out) noexcept {
   if (write.starts_message) {
     // A message is bound to the image that its first packet meets: what comes after the image was decided is late.
@@ -138,25 +154,39 @@ void PacketHandler::deliver(DtpPort& port, const AcceptedWrite& write, std::opti
     case Target::Kind::lines:
       port.assembly.put_lines(port.target.index, write.offset, port.target.linear + (write.offset - port.target_offset),
                               write.payload, payload_crc, now);
-      if (write.has_immediate) counters_->bad_records.add(1);  // an event that brings no record
+      port.lines_of = port.target.index;
+      if (write.has_immediate) bare_event(port, now, out);
       break;
     case Target::Kind::record:
       if (!write.has_immediate) return counters_->bad_records.add(1);  // a record without its event
-      port.assembly.put_event(write.offset, write.payload, write.immediate, now);
-      decide(port, now, out);
+      if (options_.records) {
+        port.assembly.put_event(write.offset, write.payload, write.immediate, now);
+        decide(port, now, out);
+      } else {
+        port.lines_of = port.target.index;
+        bare_event(port, now, out);
+      }
       break;
     case Target::Kind::refused:
-      if (write.has_immediate) counters_->bad_records.add(1);
+      if (write.has_immediate) bare_event(port, now, out);
       break;
   }
 }
 
-void PacketHandler::decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept {
+// An event that is no write of a record of ours, as foreign senders make them: it ends the image that its own lines, or
+// those before it, belong to.
+void PacketHandler::bare_event(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
+  if (!port.lines_of) return counters_->bad_records.add(1);
+  port.assembly.put_bare_event(*port.lines_of, now);
+  decide(port, now, out);
+}
+
+void PacketHandler::decide(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
   port.apply_to(port.assembly, now, out);
 }
 
 void PacketHandler::decide_touched(std::int64_t now, ArrivalOutput& out) noexcept {
-  for (DtpPort* port : touched_) {
+  for (PacketDtp* port : touched_) {
     port->touched = false;
     decide(*port, now, out);
   }
@@ -164,9 +194,9 @@ void PacketHandler::decide_touched(std::int64_t now, ArrivalOutput& out) noexcep
 }
 
 void PacketHandler::decide_all(std::int64_t now, ArrivalOutput& out) noexcept {
-  for (DtpPort* port : touched_) port->touched = false;
+  for (PacketDtp* port : touched_) port->touched = false;
   touched_.clear();
-  for (DtpPort* port : ports_) {
+  for (PacketDtp* port : ports_) {
     if (port != nullptr) decide(*port, now, out);
   }
 }

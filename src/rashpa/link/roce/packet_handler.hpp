@@ -6,32 +6,37 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "rashpa/link/assembly.hpp"
-#include "rashpa/link/roce/address.hpp"
-#include "rashpa/link/roce/icrc.hpp"
 #include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/roce/rc_responder.hpp"
-#include "rashpa/link/roce/uc_responder.hpp"
-#include "rashpa/link/roce/ud_responder.hpp"
+#include "rashpa/link/roce/packet_counters.hpp"
+#include "rashpa/link/roce/transports/rc_responder.hpp"
+#include "rashpa/link/roce/transports/uc_responder.hpp"
+#include "rashpa/link/roce/transports/ud_responder.hpp"
 #include "rashpa/link/told.hpp"
+#include "rashpa/wire/address.hpp"
+#include "rashpa/wire/icrc.hpp"
 
 namespace rashpa::link::roce {
 
 /// One DTP on the receiving side. Owned by one link thread, but for what it is told.
-struct DtpPort : Told {
-  DtpPort(const DestinationDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
-          std::span<std::byte> region, NotFree not_free, ReceiverCounters& counters, std::uint32_t first_psn = 0);
+struct PacketDtp : Told {
+  PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
+            std::span<std::byte> region, NotFree not_free, PacketCounters& counters, std::uint32_t first_psn = 0);
 
-  UcResponder responder;  // the one of the link's transport is used, the others rest
-  RcResponder rc;
-  UdResponder ud;
-  std::optional<Acknowledgement> credit_acknowledged;  // RC: the latest that came, for who writes credits
+  /// RC: null with other transports.
+  [[nodiscard]] RcResponder* rc() noexcept { return std::get_if<RcResponder>(&responder); }
+  [[nodiscard]] UdResponder* ud() noexcept { return std::get_if<UdResponder>(&responder); }
+
+  std::variant<UcResponder, RcResponder, UdResponder> responder;  // of the link's transport
+  std::optional<Acknowledgement> credit_acknowledged;             // RC: the latest that came, for who writes credits
   Assembly assembly;
-  Target target;                    // of the open message
-  std::uint64_t target_offset = 0;  // destination offset of its first byte
-  bool source_known = false;        // packets from other IP addresses are refused; of UD, from other queue pairs, too
+  Target target;                          // of the open message
+  std::uint64_t target_offset = 0;        // destination offset of its first byte
+  std::optional<std::uint64_t> lines_of;  // image of the latest lines, for events that name none
+  bool source_known = false;  // packets from other IP addresses are refused; of UD, from other queue pairs, too
   std::array<std::uint8_t, 16> source_ip{};
   std::uint64_t received_bytes = 0;  // payload of every intact packet, duplicates included: what has left the network
   bool touched = false;              // by the batch being handled
@@ -42,8 +47,8 @@ struct DtpPort : Told {
 struct Datagram {
   std::span<std::byte> bytes;
   std::size_t segment = 0;
-  const Address* source = nullptr;
-  const Address* destination = nullptr;
+  const wire::Address* source = nullptr;
+  const wire::Address* destination = nullptr;
   std::int64_t now = 0;
   std::optional<std::uint16_t> identification{};  ///< IPv4, where it was seen: of the first packet, then one more each
   bool congestion = false;                        ///< marked by a router, all its packets
@@ -52,10 +57,10 @@ struct Datagram {
 class PacketHandler {
  public:
   /// `ports[i]` serves queue pair `base_qpn` + i; null: not of this thread.
-  PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<DtpPort*> ports,
-                ReceiverCounters& counters);
+  PacketHandler(const Options& options, std::uint32_t base_qpn, std::vector<PacketDtp*> ports,
+                PacketCounters& counters);
 
-  void handle(const Datagram& datagram, ArrivalOutput& out) noexcept;
+  void handle(const Datagram& datagram, ArrivalOutput& out) noexcept { (this->*handle_)(datagram, out); }
   /// True when a packet of some DTP was marked since the last call: its port says `congested`.
   [[nodiscard]] bool take_congestion() noexcept { return std::exchange(congested_, false); }
   /// Decides on every DTP; to be called regularly, also when no packets come.
@@ -65,29 +70,36 @@ class PacketHandler {
 
  private:
   struct KnownPath {
-    Address source;
-    Address destination;
+    wire::Address source;
+    wire::Address destination;
     bool valid = false;
-    IcrcPath path;
+    wire::IcrcPath path;
   };
-  IcrcPath& path_of(const Datagram& datagram) noexcept;
-  void packet(std::span<std::byte> bytes, Identification id, IcrcPath& path, const Datagram& datagram,
+  wire::IcrcPath& path_of(const Datagram& datagram) noexcept;
+  template <typename Responder>
+  void packet(std::span<std::byte> bytes, wire::Identification id, wire::IcrcPath& path, const Datagram& datagram,
               ArrivalOutput& out) noexcept;
-  void count_marks(DtpPort& port, std::byte marks, const Datagram& datagram) noexcept;
+  void count_marks(PacketDtp& port, std::byte marks, const Datagram& datagram) noexcept;
+  template <typename Responder>
+  void handle_by(const Datagram& datagram, ArrivalOutput& out) noexcept;
   /// What the transport's responder makes of a packet; true when it is to be delivered.
-  bool respond(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
-  bool respond_uc(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
-  bool respond_rc(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
-  bool respond_ud(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes, AcceptedWrite& write) noexcept;
-  void deliver(DtpPort& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc, std::int64_t now,
+  bool respond(UcResponder& responder, PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+               AcceptedWrite& write) noexcept;
+  bool respond(RcResponder& responder, PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+               AcceptedWrite& write) noexcept;
+  bool respond(UdResponder& responder, PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
+               AcceptedWrite& write) noexcept;
+  void deliver(PacketDtp& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc, std::int64_t now,
                ArrivalOutput& out) noexcept;
-  void decide(DtpPort& port, std::int64_t now, ArrivalOutput& out) noexcept;
+  void bare_event(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
+  void decide(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
 
   Options options_;
+  void (PacketHandler::*handle_)(const Datagram&, ArrivalOutput&) noexcept;  // of the transport
   std::uint32_t base_qpn_;
-  std::vector<DtpPort*> ports_;
-  std::vector<DtpPort*> touched_;
-  ReceiverCounters* counters_;
+  std::vector<PacketDtp*> ports_;
+  std::vector<PacketDtp*> touched_;
+  PacketCounters* counters_;
   std::vector<KnownPath> paths_;  // by source port and address, direct mapped
   bool congested_ = false;
 };

@@ -3,9 +3,9 @@
 
 namespace rashpa::link::roce {
 
-bool PacketHandler::respond_uc(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes,
-                               AcceptedWrite& write) noexcept {
-  switch (port.responder.receive(bth, bytes, write)) {
+bool PacketHandler::respond(UcResponder& responder, PacketDtp& /*port*/, const wire::Bth& bth,
+                            std::span<const std::byte> bytes, AcceptedWrite& write) noexcept {
+  switch (responder.receive(bth, bytes, write)) {
     case UcVerdict::accepted:
       return true;
     case UcVerdict::malformed:
@@ -21,15 +21,15 @@ bool PacketHandler::respond_uc(DtpPort& port, const wire::Bth& bth, std::span<co
   return false;
 }
 
-bool PacketHandler::respond_rc(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes,
-                               AcceptedWrite& write) noexcept {
+bool PacketHandler::respond(RcResponder& responder, PacketDtp& port, const wire::Bth& bth,
+                            std::span<const std::byte> bytes, AcceptedWrite& write) noexcept {
   if (Acknowledgement acknowledgement; read_acknowledgement(bth, bytes, acknowledgement)) {
     port.credit_acknowledged = acknowledgement;
     return false;
   }
   // As an RNIC has it: twice the slots are posted at the start, and one more for each image released.
-  port.rc.set_receives(port.assembly.granted() + port.assembly.dtp().placement.slots);
-  switch (port.rc.receive(bth, bytes, write)) {
+  responder.set_receives(port.assembly.granted() + port.assembly.dtp().placement.slots);
+  switch (responder.receive(bth, bytes, write)) {
     case RcVerdict::accepted:
       return true;
     case RcVerdict::malformed:
@@ -51,11 +51,11 @@ bool PacketHandler::respond_rc(DtpPort& port, const wire::Bth& bth, std::span<co
   return false;
 }
 
-bool PacketHandler::respond_ud(DtpPort& port, const wire::Bth& bth, std::span<const std::byte> bytes,
-                               AcceptedWrite& write) noexcept {
-  const std::uint64_t before = port.ud.gaps();
-  const UdVerdict verdict = port.ud.receive(bth, bytes, write);
-  if (port.ud.gaps() != before) counters_->sequence_gaps.add(port.ud.gaps() - before);
+bool PacketHandler::respond(UdResponder& responder, PacketDtp& /*port*/, const wire::Bth& bth,
+                            std::span<const std::byte> bytes, AcceptedWrite& write) noexcept {
+  const std::uint64_t before = responder.gaps();
+  const UdVerdict verdict = responder.receive(bth, bytes, write);
+  if (responder.gaps() != before) counters_->sequence_gaps.add(responder.gaps() - before);
   switch (verdict) {
     case UdVerdict::accepted:
       return true;

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "rashpa/link/roce/packet.hpp"
 #include "rashpa/link/testing.hpp"
+#include "rashpa/wire/packet.hpp"
 
 namespace rashpa::link::roce {
 namespace {
@@ -26,39 +26,39 @@ class Handler : public ::testing::Test, public ArrivalOutput {
     options.packetisation = packetisation;
     dtp = testing::small_dtp(9, images, 4, 256, 3, 64);
     region.assign(testing::end_of(dtp) + 64, std::byte{0xEE});
-    port = std::make_unique<DtpPort>(dtp, 0, options, kKey, region, not_free, counters);
-    handler = std::make_unique<PacketHandler>(options, kQpn, std::vector<DtpPort*>{port.get()}, counters);
+    port = std::make_unique<PacketDtp>(dtp, 0, options, kKey, region, not_free, counters);
+    handler = std::make_unique<PacketHandler>(options, kQpn, std::vector<PacketDtp*>{port.get()}, counters);
     source = std::make_unique<testing::Source>(dtp, nobody);
   }
 
-  Packet packet(std::uint8_t opcode, std::uint64_t address, std::span<const std::byte> payload) {
-    Packet made;
+  wire::Packet packet(std::uint8_t opcode, std::uint64_t address, std::span<const std::byte> payload) {
+    wire::Packet made;
     made.ipv4.emplace();
     made.ipv4->source = made.ipv4->destination = {127, 0, 0, 1};
-    made.udp = UdpHeader{5000, 6000, {}, {}};
+    made.udp = wire::UdpHeader{5000, 6000, {}, {}};
     made.bth.opcode = opcode;
     made.bth.destination_qp = kQpn;
     made.bth.psn = psn++;
-    made.reth = RethHeader{address, kKey, {}};
+    made.reth = wire::RethHeader{address, kKey, {}};
     made.payload.assign(payload.begin(), payload.end());
     return made;
   }
   void give_bytes(std::vector<std::byte> ip) {
-    const Address from("127.0.0.1", 5000);
-    const Address to("127.0.0.1", 6000);
+    const wire::Address from("127.0.0.1", 5000);
+    const wire::Address to("127.0.0.1", 6000);
     handler->handle({std::span(ip).subspan(28), 0, &from, &to, ++now}, *this);
     handler->decide_touched(now, *this);
   }
-  void give(const Packet& made) { give_bytes(encode(made)); }
+  void give(const wire::Packet& made) { give_bytes(encode(made)); }
   void line(std::uint64_t index, std::uint32_t number) {
     source->prepare(index);
     const Placement& p = dtp.placement;
     give(packet(0x2A, p.image_offset(index) + number * p.pitch, source->payload().subspan(number * 256, 256)));
   }
-  Packet event_packet(const FrameRecord& record) {
+  wire::Packet event_packet(const FrameRecord& record) {
     std::array<std::byte, FrameRecord::kBytes> bytes{};
     encode(record, bytes);
-    Packet made = packet(0x2B, dtp.placement.record_offset(record.index), bytes);
+    wire::Packet made = packet(0x2B, dtp.placement.record_offset(record.index), bytes);
     made.immediate = immediate_of(dtp.id, record.index);
     return made;
   }
@@ -70,28 +70,29 @@ class Handler : public ::testing::Test, public ArrivalOutput {
     for (std::uint32_t i = 0; i < 4; ++i) line(index, i);
     event(index);
   }
-  ReceiverStats stats() const {
-    ReceiverStats sum;
+  Counts stats() const {
+    Counts sum;
     counters.add_to(sum);
     return sum;
   }
 
   class Nobody final : public Sender {
    public:
+    [[nodiscard]] Endpoint endpoint() const override { return {}; }
     std::size_t post(std::span<const BufferDescriptor>) override { return 0; }
     bool post_event(const Event&) override { return false; }
     std::size_t poll(std::uint32_t) override { return 0; }
     [[nodiscard]] std::size_t pending() const noexcept override { return 0; }
     [[nodiscard]] std::uint64_t granted() const noexcept override { return 0; }
     [[nodiscard]] std::uint32_t largest_message() const noexcept override { return 256; }
-    [[nodiscard]] SenderStats stats() const noexcept override { return {}; }
+    [[nodiscard]] Counts stats() const override { return {}; }
   } nobody;
 
   Options options;
-  DestinationDtp dtp;
+  ReceiverDtp dtp;
   std::vector<std::byte> region;
-  ReceiverCounters counters;
-  std::unique_ptr<DtpPort> port;
+  PacketCounters counters;
+  std::unique_ptr<PacketDtp> port;
   std::unique_ptr<PacketHandler> handler;
   std::unique_ptr<testing::Source> source;
   std::vector<Arrival> arrivals;
@@ -191,7 +192,7 @@ TEST_F(Handler, close_decides_everything_below_its_end) {
   EXPECT_EQ(arrivals[1].loss, Loss::deadline);
   event(1);
   EXPECT_EQ(arrivals.size(), 3U);
-  EXPECT_EQ(stats().duplicate_packets, 1U) << "an event of an image already decided";
+  EXPECT_EQ(stats()["duplicate_packets"], 1U) << "an event of an image already decided";
 }
 
 TEST_F(Handler, late_lines_of_a_decided_image_do_not_touch_memory) {
@@ -202,7 +203,7 @@ TEST_F(Handler, late_lines_of_a_decided_image_do_not_touch_memory) {
   line(4, 1);  // the slot of image 1, which is not released
   line(3, 1);
   EXPECT_TRUE(region == before);
-  EXPECT_EQ(stats().late_packets, 2U);
+  EXPECT_EQ(stats()["late_packets"], 2U);
   port->released = 1;
   handler->decide_all(++now, *this);
   line(3, 0);
@@ -215,7 +216,7 @@ TEST_F(Handler, without_credits_a_full_ring_is_an_overrun) {
   ASSERT_EQ(arrivals.size(), 5U);
   EXPECT_EQ(arrivals[3].completeness, Completeness::missing);
   EXPECT_EQ(arrivals[3].loss, Loss::overrun);
-  EXPECT_EQ(stats().overrun_packets, 10U);
+  EXPECT_EQ(stats()["overrun_packets"], 10U);
   port->released = 5;
   handler->decide_all(++now, *this);
   image(5);
@@ -233,7 +234,7 @@ TEST_F(Handler, duplicates_are_counted_and_do_no_harm) {
   event(0);
   ASSERT_EQ(arrivals.size(), 1U);
   EXPECT_EQ(arrivals[0].completeness, Completeness::complete);
-  EXPECT_EQ(stats().duplicate_packets, 3U);
+  EXPECT_EQ(stats()["duplicate_packets"], 3U);
 }
 
 TEST_F(Handler, wrong_pixels_fail_the_record_s_checksum) {
@@ -247,7 +248,7 @@ TEST_F(Handler, wrong_pixels_fail_the_record_s_checksum) {
   EXPECT_EQ(arrivals[0].completeness, Completeness::partial);
   EXPECT_EQ(arrivals[0].loss, Loss::corrupt);
   EXPECT_EQ(arrivals[0].lines_missing, 4U);
-  EXPECT_EQ(stats().crc_mismatches, 1U);
+  EXPECT_EQ(stats()["crc_mismatches"], 1U);
 }
 
 TEST_F(Handler, packets_with_a_wrong_key_place_or_form_are_counted_and_dropped) {
@@ -255,7 +256,7 @@ TEST_F(Handler, packets_with_a_wrong_key_place_or_form_are_counted_and_dropped) 
   const auto before = region;
   const std::vector<std::byte> bytes(256, std::byte{1});
   const Placement& p = dtp.placement;
-  Packet bad = packet(0x2A, p.image_offset(0), bytes);
+  wire::Packet bad = packet(0x2A, p.image_offset(0), bytes);
   bad.reth->rkey = kKey + 1;
   give(bad);
   give(packet(0x2A, region.size() - 100, bytes));
@@ -263,52 +264,53 @@ TEST_F(Handler, packets_with_a_wrong_key_place_or_form_are_counted_and_dropped) 
   give(packet(0x2A, p.image_offset(0) - 4, bytes));                  // before the first line
   give(packet(0x2A, p.image_offset(0), std::span(bytes).first(8)));  // no whole unit
   give(packet(0x2A, p.records_offset + 1, std::span(bytes).first(128)));
-  EXPECT_EQ(stats().refused_key, 6U);
+  EXPECT_EQ(stats()["refused_key"], 5U);
+  EXPECT_EQ(stats()["refused_alignment"], 1U);
   bad = packet(0x2A, p.image_offset(0), bytes);
   bad.bth.destination_qp = kQpn + 1;
   give(bad);
-  EXPECT_EQ(stats().unknown_qp, 1U);
+  EXPECT_EQ(stats()["unknown_qp"], 1U);
   bad = packet(0x2A, p.image_offset(0), bytes);
   bad.bth.pkey = 0x7FFF;
   give(bad);
   bad = packet(0x2A, p.image_offset(0), bytes);
   bad.bth.version = 1;
   give(bad);
-  EXPECT_EQ(stats().malformed, 2U);
+  EXPECT_EQ(stats()["malformed"], 2U);
   bad = packet(0x2A, p.image_offset(0), bytes);
   bad.icrc.value = 0x12345678;
   give(bad);
-  EXPECT_EQ(stats().icrc_bad, 1U);
+  EXPECT_EQ(stats()["icrc_bad"], 1U);
   port->source_known = true;
   port->source_ip = {10, 0, 0, 1};
   line(0, 0);
-  EXPECT_EQ(stats().unknown_qp, 1U);
-  EXPECT_EQ(stats().wrong_source, 1U);
+  EXPECT_EQ(stats()["unknown_qp"], 1U);
+  EXPECT_EQ(stats()["wrong_source"], 1U);
   EXPECT_TRUE(region == before);
-  EXPECT_EQ(stats().payload_bytes, 0U);
+  EXPECT_EQ(stats()["payload_bytes"], 0U);
 }
 
 TEST_F(Handler, only_the_connected_source_is_taken_from_whatever_port_it_sends) {
   make();
   port->source_known = true;
-  port->source_ip = Address("127.0.0.1", 0).ip();
+  port->source_ip = wire::Address("127.0.0.1", 0).ip();
   const auto from = [&](const char* address, std::uint16_t udp_port) {
-    Packet made = packet(0x2A, dtp.placement.image_offset(0), source->payload().first(256));
+    wire::Packet made = packet(0x2A, dtp.placement.image_offset(0), source->payload().first(256));
     made.ipv4->source = {127, 0, 0, static_cast<std::uint8_t>(address[8] - '0')};
     made.udp->source_port = udp_port;
     std::vector<std::byte> bytes = encode(made);
-    const Address sender(address, udp_port);
-    const Address to("127.0.0.1", 6000);
+    const wire::Address sender(address, udp_port);
+    const wire::Address to("127.0.0.1", 6000);
     handler->handle({std::span(bytes).subspan(28), 0, &sender, &to, ++now}, *this);
   };
   from("127.0.0.2", 5000);
-  EXPECT_EQ(stats().wrong_source, 1U);
-  EXPECT_EQ(stats().payload_bytes, 0U);
+  EXPECT_EQ(stats()["wrong_source"], 1U);
+  EXPECT_EQ(stats()["payload_bytes"], 0U);
   from("127.0.0.1", 5000);
   from("127.0.0.1", 50001);  // routers spread flows by it: an RNIC may change it at any packet
-  EXPECT_EQ(stats().wrong_source, 1U);
-  EXPECT_EQ(stats().payload_bytes, 512U);
-  EXPECT_EQ(stats().icrc_bad, 0U);
+  EXPECT_EQ(stats()["wrong_source"], 1U);
+  EXPECT_EQ(stats()["payload_bytes"], 512U);
+  EXPECT_EQ(stats()["icrc_bad"], 0U);
 }
 
 TEST_F(Handler, without_an_icrc_check_the_lines_of_a_partial_image_are_not_trusted) {
@@ -322,7 +324,7 @@ TEST_F(Handler, without_an_icrc_check_the_lines_of_a_partial_image_are_not_trust
   EXPECT_EQ(arrivals[0].loss, Loss::corrupt);
   EXPECT_EQ(arrivals[0].lines_missing, 4U);
   EXPECT_EQ(arrivals[0].map, nullptr);
-  EXPECT_EQ(stats().crc_mismatches, 0U) << "nothing was compared";
+  EXPECT_EQ(stats()["crc_mismatches"], 0U) << "nothing was compared";
   EXPECT_EQ(arrivals[1].completeness, Completeness::complete);
 }
 
@@ -341,11 +343,11 @@ TEST_F(Handler, only_records_of_this_run_and_dtp_are_events) {
   wrong([](FrameRecord& r) { r.payload_bytes += 1; });
   wrong([](FrameRecord& r) { r.slot = 1; });
   wrong([](FrameRecord& r) { r.index = 100; });
-  Packet packet = event_packet(source->record(0));
+  wire::Packet packet = event_packet(source->record(0));
   packet.immediate = 5;
   give(packet);
-  EXPECT_EQ(stats().bad_records, 8U);
-  EXPECT_EQ(stats().events, 0U);
+  EXPECT_EQ(stats()["bad_records"], 8U);
+  EXPECT_EQ(stats()["events"], 0U);
   EXPECT_TRUE(arrivals.empty());
 }
 
@@ -354,7 +356,7 @@ TEST_F(Handler, reserved_and_migration_bits_are_ignored) {
   for (std::uint32_t i = 0; i < 4; ++i) {
     source->prepare(0);
     const Placement& p = dtp.placement;
-    Packet made = packet(0x2A, p.image_offset(0) + i * p.pitch, source->payload().subspan(i * 256, 256));
+    wire::Packet made = packet(0x2A, p.image_offset(0) + i * p.pitch, source->payload().subspan(i * 256, 256));
     made.bth.migration = 1;
     made.bth.becn = 1;
     made.bth.reserved6 = 0x3F;
@@ -368,11 +370,11 @@ TEST_F(Handler, reserved_and_migration_bits_are_ignored) {
 TEST_F(Handler, an_unknown_identification_is_checked_modulo_id) {
   make();
   source->prepare(0);
-  Packet made = packet(0x2A, dtp.placement.image_offset(0), source->payload().first(256));
+  wire::Packet made = packet(0x2A, dtp.placement.image_offset(0), source->payload().first(256));
   made.ipv4->id = 0xBEEF;
   give(made);
-  EXPECT_EQ(stats().icrc_modulo_id, 1U);
-  EXPECT_EQ(stats().icrc_exact, 0U);
+  EXPECT_EQ(stats()["icrc_modulo_id"], 1U);
+  EXPECT_EQ(stats()["icrc_exact"], 0U);
 }
 
 TEST_F(Handler, the_middle_of_a_message_that_outlived_its_image_is_late) {
@@ -380,10 +382,10 @@ TEST_F(Handler, the_middle_of_a_message_that_outlived_its_image_is_late) {
   // Lines are not contiguous here, so that a message is a single line of this DTP: make it two packets long.
   dtp = testing::small_dtp(9, 100, 4, 512, 3);
   region.assign(testing::end_of(dtp), std::byte{0xEE});
-  port = std::make_unique<DtpPort>(dtp, 0, options, kKey, region, NotFree::late, counters);
-  handler = std::make_unique<PacketHandler>(options, kQpn, std::vector<DtpPort*>{port.get()}, counters);
+  port = std::make_unique<PacketDtp>(dtp, 0, options, kKey, region, NotFree::late, counters);
+  handler = std::make_unique<PacketHandler>(options, kQpn, std::vector<PacketDtp*>{port.get()}, counters);
   const std::vector<std::byte> bytes(256, std::byte{1});
-  Packet first = packet(0x26, dtp.placement.image_offset(0), bytes);
+  wire::Packet first = packet(0x26, dtp.placement.image_offset(0), bytes);
   first.reth->dma_length = 512;
   give(first);
   port->closed = 1;
@@ -391,10 +393,10 @@ TEST_F(Handler, the_middle_of_a_message_that_outlived_its_image_is_late) {
   handler->decide_all(++now, *this);
   handler->decide_all(++now, *this);
   const auto before = region;
-  Packet last = packet(0x28, 0, bytes);
+  wire::Packet last = packet(0x28, 0, bytes);
   last.reth.reset();
   give(last);
-  EXPECT_EQ(stats().late_packets, 1U);
+  EXPECT_EQ(stats()["late_packets"], 1U);
   EXPECT_TRUE(region == before) << "it must not be taken for image 3, which has the same slot";
 }
 

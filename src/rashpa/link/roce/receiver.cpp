@@ -12,16 +12,18 @@ namespace rashpa::link::roce {
 struct RoceReceiver::Impl {
   ReceiverThread& thread_of(std::size_t dtp) noexcept { return *threads[dtp % threads.size()]; }
 
+  std::vector<std::unique_ptr<PacketCounters>> counters;
   std::uint32_t rkey = 0;
   std::uint32_t base_qpn = 0;
-  std::vector<std::unique_ptr<DtpPort>> ports;
+  std::vector<std::unique_ptr<PacketDtp>> ports;
   std::vector<std::unique_ptr<ReceiverThread>> threads;
 };
 
-RoceReceiver::RoceReceiver(const ReceiverConfig& config, std::span<std::byte> region,
-                           const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
+RoceReceiver::RoceReceiver(const ReceiverConfig& config, const ReceiverMemory& memory,
+                           const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
     : ThreadedReceiver("roce", dtps.size(), config.threads, queues.size()), impl_(std::make_unique<Impl>()) {
   check(config.options);
+  const std::span<std::byte> region = host_block("roce", memory);
   if (config.port != 0 && config.port + config.threads > 65536) {
     throw ConfigError(fmt::format("roce: {} threads from port {} go beyond 65535", config.threads, config.port));
   }
@@ -29,18 +31,20 @@ RoceReceiver::RoceReceiver(const ReceiverConfig& config, std::span<std::byte> re
   impl_->rkey = random();
   impl_->base_qpn = wire::kFirstQpn + random() % (1U << 23);
   const NotFree not_free = config.flow == Flow::credits ? NotFree::late : NotFree::overrun;
+  auto& counters = impl_->counters;
+  for (std::uint32_t t = 0; t < config.threads; ++t) counters.push_back(std::make_unique<PacketCounters>());
   auto& ports = impl_->ports;
   for (std::uint32_t d = 0; d < dtps.size(); ++d) {
-    ports.push_back(std::make_unique<DtpPort>(dtps[d], d, config.options, impl_->rkey, region, not_free,
-                                              counters(d % config.threads), config.first_psn));
+    ports.push_back(std::make_unique<PacketDtp>(dtps[d], d, config.options, impl_->rkey, region, not_free,
+                                                *counters[d % config.threads], config.first_psn));
     add_dtp(*ports.back());
   }
   for (std::uint32_t t = 0; t < config.threads; ++t) {
-    std::vector<DtpPort*> own(ports.size(), nullptr);
+    std::vector<PacketDtp*> own(ports.size(), nullptr);
     for (std::size_t d = t; d < ports.size(); d += config.threads) own[d] = ports[d].get();
     impl_->threads.push_back(
-        std::make_unique<ReceiverThread>(config, t, impl_->base_qpn, std::move(own), queues, bell, counters(t)));
-    add_thread(*impl_->threads.back());
+        std::make_unique<ReceiverThread>(config, t, impl_->base_qpn, std::move(own), queues, bell, *counters[t]));
+    add_thread(*impl_->threads.back(), *counters[t]);
   }
 }
 
@@ -56,9 +60,9 @@ std::vector<Endpoint> RoceReceiver::endpoints() const {
   return endpoints;
 }
 
-void RoceReceiver::connect(std::span<const Endpoint> sources) {
-  check_sources(sources.size());
-  for (std::uint32_t d = 0; d < sources.size(); ++d) impl_->thread_of(d).connect(d, sources[d]);
+void RoceReceiver::connect(std::span<const Endpoint> senders) {
+  check_senders(senders.size());
+  for (std::uint32_t d = 0; d < senders.size(); ++d) impl_->thread_of(d).connect(d, senders[d]);
 }
 
 }  // namespace rashpa::link::roce

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/receiver_memory.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/threaded_receiver.hpp"
 
@@ -25,15 +26,16 @@ struct ReceiverConfig {
 /// region.
 class RoceReceiver final : public ThreadedReceiver {
  public:
-  /// `region` is registered at iova 0 under a random key; placements must lie inside it. One queue per DTP. The
-  /// region, the queues and the bell must outlive the link. Throws ConfigError, or ResourceError when a port is in use.
-  RoceReceiver(const ReceiverConfig& config, std::span<std::byte> region, const std::vector<DestinationDtp>& dtps,
+  /// `memory`, one block of the host's, is registered at iova 0 under a random key; placements must lie inside it. One
+  /// queue per DTP. The memory, the queues and the bell must outlive the link. Throws ConfigError, or ResourceError
+  /// when a port is in use.
+  RoceReceiver(const ReceiverConfig& config, const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps,
                ArrivalQueues& queues, Doorbell& bell);
   ~RoceReceiver() override;
 
   [[nodiscard]] std::vector<Endpoint> endpoints() const override;
   /// Needed for credits; packets from other addresses are then refused.
-  void connect(std::span<const Endpoint> sources) override;
+  void connect(std::span<const Endpoint> senders) override;
 
  private:
   struct Impl;

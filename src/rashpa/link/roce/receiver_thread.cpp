@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/pause.hpp"
 
 namespace rashpa::link::roce {
 
@@ -22,8 +23,8 @@ QpnShare share_of(const ReceiverConfig& config, std::uint32_t number, std::uint3
 }  // namespace
 
 ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::uint32_t base_qpn,
-                               std::vector<DtpPort*> ports, ArrivalQueues& queues, Doorbell& bell,
-                               ReceiverCounters& counters)
+                               std::vector<PacketDtp*> ports, ArrivalQueues& queues, Doorbell& bell,
+                               PacketCounters& counters)
     : config_(config),
       number_(number),
       ports_(std::move(ports)),
@@ -43,16 +44,16 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
 std::uint64_t ReceiverThread::window_bytes() const noexcept {
   // The kernel counts its own overhead with the payload, and a window may be sent twice when its first news is lost.
   constexpr std::uint64_t kShare = 4;
-  const auto dtps = std::count_if(ports_.begin(), ports_.end(), [](const DtpPort* port) { return port != nullptr; });
+  const auto dtps = std::count_if(ports_.begin(), ports_.end(), [](const PacketDtp* port) { return port != nullptr; });
   return socket_.receive_buffer() / kShare / static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(dtps, 1));
 }
 
 void ReceiverThread::connect(std::uint32_t index, const Endpoint& source) {
-  const Address to = socket_.address_of(source);
-  const Address from = socket_.answer_from(to);
+  const wire::Address to = socket_.address_of(source);
+  const wire::Address from = socket_.answer_from(to);
   ports_[index]->source_known = true;
   ports_[index]->source_ip = to.ip();
-  ports_[index]->ud.connect(source.qpn);
+  if (UdResponder* ud = ports_[index]->ud()) ud->connect(source.qpn);
   const Transport transport = config_.options.transport;
   const Framing framing = config_.options.framing;
   if (transport == Transport::rc) answers_.connect(index, from, to, source.qpn, framing);
@@ -86,7 +87,7 @@ void ReceiverThread::answer_congestion(std::int64_t now) noexcept {
 // quarter of the window has come. Unchanged words are repeated from time to time, but only when the socket is empty: a
 // source that hears the same again knows that nothing of what it sent is still on its way. With RC the acknowledgements
 // open the window, so that only images matter; one packet is on its way, and repeated until it is acknowledged.
-std::span<const std::byte> ReceiverThread::due_credit(DtpPort& port, CreditState& credit, bool drained,
+std::span<const std::byte> ReceiverThread::due_credit(PacketDtp& port, CreditState& credit, bool drained,
                                                       std::int64_t now) const noexcept {
   const bool rc = config_.options.transport == Transport::rc;
   if (rc && port.credit_acknowledged) {
@@ -129,7 +130,7 @@ void ReceiverThread::send_credits(bool drained, std::int64_t now) noexcept {
 }
 
 bool ReceiverThread::something_changed() noexcept {
-  return std::any_of(ports_.begin(), ports_.end(), [this](const DtpPort* port) {
+  return std::any_of(ports_.begin(), ports_.end(), [this](const PacketDtp* port) {
     return port != nullptr && port->news_for(port->assembly, output_);
   });
 }
@@ -157,7 +158,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
     if (config_.poll == Poll::event && now - last_packet > kSpinNs) {
       sleep_.sleep_unless(socket_.intake().fd(), [&] { return something_changed() || stop.load(); });
     } else {
-      __builtin_ia32_pause();
+      pause_spinning();
     }
   }
 }

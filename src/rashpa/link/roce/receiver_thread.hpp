@@ -8,11 +8,12 @@
 #include "rashpa/link/file_sleep.hpp"
 #include "rashpa/link/queue_output.hpp"
 #include "rashpa/link/roce/answers.hpp"
-#include "rashpa/link/roce/congestion.hpp"
-#include "rashpa/link/roce/credits.hpp"
+#include "rashpa/link/roce/credits/congestion.hpp"
+#include "rashpa/link/roce/credits/credits.hpp"
+#include "rashpa/link/roce/packet_counters.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/roce/receiver.hpp"
-#include "rashpa/link/roce/receiver_socket.hpp"
+#include "rashpa/link/roce/sockets/receiver_socket.hpp"
 #include "rashpa/link/threaded_receiver.hpp"
 
 namespace rashpa::link::roce {
@@ -23,12 +24,12 @@ class ReceiverThread final : public LinkThread {
   /// `ports[i]` serves queue pair base_qpn + i; null when another thread has it. Throws ResourceError when the port is
   /// in use.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, std::uint32_t base_qpn,
-                 std::vector<DtpPort*> ports, ArrivalQueues& queues, Doorbell& bell, ReceiverCounters& counters);
+                 std::vector<PacketDtp*> ports, ArrivalQueues& queues, Doorbell& bell, PacketCounters& counters);
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
   /// Where its packets come in.
-  [[nodiscard]] const Address& local() const noexcept { return socket_.local(); }
+  [[nodiscard]] const wire::Address& local() const noexcept { return socket_.local(); }
   /// Payload that each DTP may have in flight so that all of them fit the socket's buffer, as far as the kernel granted
   /// it.
   [[nodiscard]] std::uint64_t window_bytes() const noexcept;
@@ -47,15 +48,15 @@ class ReceiverThread final : public LinkThread {
   void handle(std::span<Datagram> datagrams, std::int64_t now) noexcept;
   void answer_congestion(std::int64_t now) noexcept;
   void send_credits(bool drained, std::int64_t now) noexcept;
-  [[nodiscard]] std::span<const std::byte> due_credit(DtpPort& port, CreditState& credit, bool drained,
+  [[nodiscard]] std::span<const std::byte> due_credit(PacketDtp& port, CreditState& credit, bool drained,
                                                       std::int64_t now) const noexcept;
   [[nodiscard]] bool something_changed() noexcept;
 
   ReceiverConfig config_;
   std::uint32_t number_;
-  std::vector<DtpPort*> ports_;
+  std::vector<PacketDtp*> ports_;
   QueueOutput output_;
-  ReceiverCounters* counters_;
+  PacketCounters* counters_;
   ReceiverSocket socket_;
   PacketHandler handler_;
   std::uint32_t base_qpn_;

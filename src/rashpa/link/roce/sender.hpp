@@ -3,14 +3,16 @@
 #include <optional>
 #include <string>
 
-#include "rashpa/link/ends.hpp"
-#include "rashpa/link/roce/faults.hpp"
+#include "rashpa/link/link.hpp"
+#include "rashpa/link/roce/faults/faults.hpp"
 #include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/roce/rc_requester.hpp"
+#include "rashpa/link/roce/transports/rc_requester.hpp"
+#include "rashpa/link/sender_window.hpp"
 
 namespace rashpa::link::roce {
 
 class CreditListener;
+class PacketSender;
 
 struct SenderConfig {
   /// Of the source socket; a wildcard address picks the one that routes to the destination. v1: the interface's GID
@@ -24,7 +26,7 @@ struct SenderConfig {
   std::uint64_t payload_bytes = 0;  ///< of one image; sizes the fault model
   /// Without any word for so long, the bytes in flight are taken as lost. A receiver that is alive tells sooner: it
   /// repeats its credits when its socket is empty. So long a silence means that the receiver's thread does not run.
-  std::uint32_t window_timeout_us = 500'000;
+  std::uint32_t window_timeout_us = SenderWindow::kSilenceUs;
   /// Towards an RNIC: where its credits come in, shared by all DTPs of this address. Null: they come to the sender's
   /// own socket, as a user-space receiver's do.
   std::shared_ptr<CreditListener> credits{};
@@ -43,7 +45,7 @@ struct SenderConfig {
 /// used up its retries, or was refused, is in error: nothing is sent any more, writes are taken and reported done at
 /// once, every image is granted, so that the source comes to its end, and all that did not arrive is counted as
 /// send_errors.
-class RoceSender final : public SourceLink {
+class RoceSender final : public Sender {
  public:
   explicit RoceSender(const SenderConfig& config);
   ~RoceSender() override;
@@ -58,14 +60,13 @@ class RoceSender final : public SourceLink {
   [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return true; }
   [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override;
   [[nodiscard]] std::uint32_t largest_message() const noexcept override;
-  [[nodiscard]] SenderStats stats() const noexcept override;  ///< any thread
+  [[nodiscard]] Counts stats() const override;
 
   [[nodiscard]] FaultCounts injected() const noexcept override;
-  [[nodiscard]] const FateLog* fates() const noexcept override;
+  [[nodiscard]] const Fates* fates() const noexcept override;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<PacketSender> packets_;
 };
 
 }  // namespace rashpa::link::roce

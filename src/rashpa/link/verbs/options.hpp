@@ -2,17 +2,24 @@
 #include <cstdint>
 #include <string>
 
-#include "rashpa/link/link.hpp"
+#include "rashpa/link/words.hpp"
 
 namespace rashpa::link::verbs {
 
-/// What only this link has; packets are described by roce::Options (`transport`, `pmtu`, `packetisation`,
-/// `window_bytes`).
+/// How an RNIC is used. Both ends of a DTP must agree on `transport`, `pmtu` and `packetisation`.
 struct Options {
-  std::string device;               ///< "mlx5_0", "rxe0"; empty: the one that has the address
-  Verify verify = Verify::all;      ///< an RNIC shows no packet: the CRC32C is the only proof
-  std::uint32_t send_depth = 256;   ///< writes in flight per DTP
-  std::uint32_t signal_every = 16;  ///< one completion for so many writes; the event always has one
+  Transport transport = Transport::uc;  ///< uc or rc
+  std::uint32_t pmtu = 4096;            ///< 256, 512, 1024, 2048 or 4096 payload bytes a packet
+  Packetisation packetisation = Packetisation::only;
+  std::uint64_t window_bytes = 1U << 20;  ///< payload in flight per DTP before news is needed, towards a receiver that
+                                          ///< acknowledges bytes; 0: no window
+  std::string device;                     ///< "mlx5_0", "rxe0"; empty: the one that has the address
+  Verify verify = Verify::all;            ///< an RNIC shows no packet: the CRC32C is the only proof
+  std::uint32_t send_depth = 256;         ///< writes in flight per DTP
+  std::uint32_t signal_every = 16;        ///< one completion for so many writes; the event always has one
 };
+
+/// Throws ConfigError when a member is not allowed.
+void check(const Options& options);
 
 }  // namespace rashpa::link::verbs

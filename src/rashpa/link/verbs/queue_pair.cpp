@@ -80,7 +80,7 @@ QueuePair::QueuePair(std::shared_ptr<Device> device, const CompletionQueue& queu
   }
   ibv_qp_init_attr attributes{};
   attributes.send_cq = attributes.recv_cq = queue.get();
-  attributes.qp_type = config.transport == roce::Transport::uc ? IBV_QPT_UC : IBV_QPT_RC;
+  attributes.qp_type = config.transport == Transport::uc ? IBV_QPT_UC : IBV_QPT_RC;
   attributes.cap.max_send_wr = config.send_depth;
   attributes.cap.max_recv_wr = config.receive_depth;
   attributes.cap.max_send_sge = attributes.cap.max_recv_sge = 1;
@@ -88,7 +88,7 @@ QueuePair::QueuePair(std::shared_ptr<Device> device, const CompletionQueue& queu
   pair_ = device_->calls().create_qp(device_->domain(), &attributes);
   if (pair_ == nullptr) {
     throw ResourceError(fmt::format("verbs: {}: no queue pair: {}; does it offer {}?", device_->name(),
-                                    errno_text(errno), config.transport == roce::Transport::uc ? "UC" : "RC"));
+                                    errno_text(errno), config.transport == Transport::uc ? "UC" : "RC"));
   }
   ibv_qp_attr init{};
   init.qp_state = IBV_QPS_INIT;
@@ -118,7 +118,7 @@ void QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* state) {
 }
 
 void QueuePair::connect(const std::string& peer, std::uint32_t peer_qpn) {
-  const bool reliable = config_.transport == roce::Transport::rc;
+  const bool reliable = config_.transport == Transport::rc;
   ibv_qp_attr receive{};
   receive.qp_state = IBV_QPS_RTR;
   receive.path_mtu = mtu_code(config_.pmtu);

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/verbs/device.hpp"
+#include "rashpa/link/words.hpp"
 
 namespace rashpa::link::verbs {
 
@@ -36,7 +36,7 @@ class CompletionQueue {
 };
 
 struct QueuePairConfig {
-  roce::Transport transport = roce::Transport::uc;  ///< uc or rc
+  Transport transport = Transport::uc;  ///< uc or rc
   std::uint32_t pmtu = 1024;
   std::uint32_t send_depth = 16;
   std::uint32_t receive_depth = 1;

@@ -9,42 +9,43 @@ struct VerbsReceiver::Impl {
   ReceiverThread& thread_of(std::size_t dtp) noexcept { return *threads[dtp % threads.size()]; }
   [[nodiscard]] std::size_t position_of(std::size_t dtp) const noexcept { return dtp / threads.size(); }
 
+  std::vector<std::unique_ptr<VerbsCounters>> counters;
   std::shared_ptr<Device> device;
   std::unique_ptr<Registration> region;
-  std::vector<std::unique_ptr<DtpPort>> ports;
+  std::vector<std::unique_ptr<EventDtp>> ports;
   std::vector<std::unique_ptr<ReceiverThread>> threads;  // queue pairs: they go before the registration
 };
 
-VerbsReceiver::VerbsReceiver(const ReceiverConfig& config, std::span<std::byte> region,
-                             const std::vector<DestinationDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
+VerbsReceiver::VerbsReceiver(const ReceiverConfig& config, const ReceiverMemory& memory,
+                             const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
     : ThreadedReceiver("verbs", dtps.size(), config.threads, queues.size()), impl_(std::make_unique<Impl>()) {
-  if (config.transport == roce::Transport::ud) {
-    throw ConfigError("verbs: transport ud has no RDMA WRITE; use uc or rc");
-  }
+  check(config.options);
+  const std::span<std::byte> region = host_block("verbs", memory);
+  for (std::uint32_t t = 0; t < config.threads; ++t) impl_->counters.push_back(std::make_unique<VerbsCounters>());
   impl_->device = Device::open(config.options.device, config.address);
   const memory::DmaBlock block{.data = region.data(), .bytes = region.size()};
   impl_->region = impl_->device->register_first({&block, 1}, memory::DmaAccess::write);
-  const NotFree not_free = config.flow == roce::Flow::credits ? NotFree::late : NotFree::overrun;
+  const NotFree not_free = config.flow == Flow::credits ? NotFree::late : NotFree::overrun;
   auto& ports = impl_->ports;
   for (std::uint32_t d = 0; d < dtps.size(); ++d) {
-    ports.push_back(
-        std::make_unique<DtpPort>(dtps[d], d, region, not_free, config.options.verify, counters(d % config.threads)));
+    ports.push_back(std::make_unique<EventDtp>(dtps[d], d, region, not_free, config.options.verify,
+                                               *impl_->counters[d % config.threads]));
     add_dtp(*ports.back());
   }
   for (std::uint32_t t = 0; t < config.threads; ++t) {
-    std::vector<DtpPort*> own;
+    std::vector<EventDtp*> own;
     for (std::size_t d = t; d < ports.size(); d += config.threads) own.push_back(ports[d].get());
     impl_->threads.push_back(
-        std::make_unique<ReceiverThread>(config, t, impl_->device, region, own, queues, bell, counters(t)));
-    add_thread(*impl_->threads.back());
+        std::make_unique<ReceiverThread>(config, t, impl_->device, region, own, queues, bell, *impl_->counters[t]));
+    add_thread(*impl_->threads.back(), *impl_->counters[t]);
   }
 }
 
 VerbsReceiver::~VerbsReceiver() { stop(); }
 
-std::vector<roce::Endpoint> VerbsReceiver::endpoints() const {
+std::vector<Endpoint> VerbsReceiver::endpoints() const {
   constexpr std::uint16_t kRocePort = 4791;
-  std::vector<roce::Endpoint> endpoints;
+  std::vector<Endpoint> endpoints;
   for (std::size_t d = 0; d < impl_->ports.size(); ++d) {
     endpoints.push_back({impl_->device->address(), kRocePort, impl_->thread_of(d).number_of(impl_->position_of(d)),
                          impl_->region->rkey(), 0});
@@ -59,9 +60,9 @@ bool VerbsReceiver::overwritten(std::uint32_t dtp, std::uint64_t index) const no
   return impl_->ports[dtp]->overwritten(index);
 }
 
-void VerbsReceiver::connect(std::span<const roce::Endpoint> sources) {
-  check_sources(sources.size());
-  for (std::size_t d = 0; d < sources.size(); ++d) impl_->thread_of(d).connect(impl_->position_of(d), sources[d]);
+void VerbsReceiver::connect(std::span<const Endpoint> senders) {
+  check_senders(senders.size());
+  for (std::size_t d = 0; d < senders.size(); ++d) impl_->thread_of(d).connect(impl_->position_of(d), senders[d]);
 }
 
 }  // namespace rashpa::link::verbs

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
-#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/receiver_memory.hpp"
 #include "rashpa/link/threaded_receiver.hpp"
 #include "rashpa/link/verbs/options.hpp"
 #include "rashpa/memory/address_translation.hpp"
@@ -15,11 +15,9 @@ namespace rashpa::link::verbs {
 struct ReceiverConfig {
   std::string address;        ///< IP address of the RNIC's interface: no wildcard
   std::uint32_t threads = 1;  ///< DTP d is served by thread d mod threads
-  std::uint32_t pmtu = 1024;
-  roce::Transport transport = roce::Transport::uc;  ///< uc or rc
   Options options{};
-  roce::Flow flow = roce::Flow::credits;
-  roce::Poll poll = roce::Poll::event;
+  Flow flow = Flow::credits;
+  Poll poll = Poll::event;
   int first_processor = -1;  ///< thread i is bound to processor first_processor + i; −1: unbound
 };
 
@@ -31,16 +29,16 @@ struct ReceiverConfig {
 /// by overwritten() when the later one's record has come before its release, and not while only lines have.
 class VerbsReceiver final : public ThreadedReceiver {
  public:
-  /// Registers `region` (host memory); placements must lie inside it. One queue per DTP. The region, the rings and
-  /// the bell must outlive the link. Throws ConfigError, or ResourceError when library, device or memory is not to be
-  /// had.
-  VerbsReceiver(const ReceiverConfig& config, std::span<std::byte> region, const std::vector<DestinationDtp>& dtps,
+  /// Registers `memory`, one block of the host's; placements must lie inside it. One queue per DTP. The memory, the
+  /// queues and the bell must outlive the link. Throws ConfigError, or ResourceError when library, device or memory is
+  /// not to be had.
+  VerbsReceiver(const ReceiverConfig& config, const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps,
                 ArrivalQueues& queues, Doorbell& bell);
   ~VerbsReceiver() override;
 
-  [[nodiscard]] std::vector<roce::Endpoint> endpoints() const override;
+  [[nodiscard]] std::vector<Endpoint> endpoints() const override;
   /// Packets from elsewhere are then refused by the RNIC.
-  void connect(std::span<const roce::Endpoint> sources) override;
+  void connect(std::span<const Endpoint> senders) override;
   /// What the RNIC calls the region's byte 0: 0, or its virtual address where iova 0 is not to be had.
   [[nodiscard]] std::uint64_t base() const noexcept override;
   [[nodiscard]] std::string registration() const override;

@@ -7,6 +7,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/pause.hpp"
 
 namespace rashpa::link::verbs {
 
@@ -19,11 +20,11 @@ constexpr std::int64_t kCreditNs = 2'000'000;  // credits are repeated so often,
 
 // Events are never more than the slots in flight; twice that, so that one is always there while others are posted
 // again.
-std::uint32_t receives_of(const DtpPort& port) { return 2 * port.assembly.dtp().placement.slots; }
+std::uint32_t receives_of(const EventDtp& port) { return 2 * port.assembly.dtp().placement.slots; }
 
-std::uint32_t entries_of(const std::vector<DtpPort*>& ports) {
+std::uint32_t entries_of(const std::vector<EventDtp*>& ports) {
   std::uint32_t entries = 0;
-  for (const DtpPort* port : ports) entries += receives_of(*port) + kCreditDepth;
+  for (const EventDtp* port : ports) entries += receives_of(*port) + kCreditDepth;
   return entries;
 }
 
@@ -31,53 +32,52 @@ std::uint32_t entries_of(const std::vector<DtpPort*>& ports) {
 
 ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t number,
                                const std::shared_ptr<Device>& device, std::span<std::byte> region,
-                               const std::vector<DtpPort*>& ports, ArrivalQueues& queues, Doorbell& bell,
-                               ReceiverCounters& counters)
+                               const std::vector<EventDtp*>& ports, ArrivalQueues& queues, Doorbell& bell,
+                               VerbsCounters& counters)
     : config_(config),
       number_(number),
       output_(queues, bell, number, config.threads),
       counters_(&counters),
       handler_(region, counters),
-      completions_(
-          device, entries_of(ports),
-          config.poll == roce::Poll::event ? CompletionQueue::Channel::events : CompletionQueue::Channel::none),
+      completions_(device, entries_of(ports),
+                   config.poll == Poll::event ? CompletionQueue::Channel::events : CompletionQueue::Channel::none),
       sleep_("verbs") {
-  for (DtpPort* port : ports) {
-    const QueuePairConfig pair{.transport = config.transport,
-                               .pmtu = config.pmtu,
+  for (EventDtp* port : ports) {
+    const QueuePairConfig pair{.transport = config.options.transport,
+                               .pmtu = config.options.pmtu,
                                .send_depth = kCreditDepth,
                                .receive_depth = receives_of(*port),
-                               .inline_bytes = sizeof Lane::words};
-    lanes_.push_back(std::make_unique<Lane>(device, completions_, pair, *port));
-    if (!lanes_.back()->pair.post_receives(pair.receive_depth)) {
+                               .inline_bytes = sizeof ConnectedDtp::words};
+    dtps_.push_back(std::make_unique<ConnectedDtp>(device, completions_, pair, *port));
+    if (!dtps_.back()->pair.post_receives(pair.receive_depth)) {
       throw ResourceError(fmt::format(
           "verbs: {} takes no receives without memory, which immediates need; use another device", device->name()));
     }
   }
 }
 
-void ReceiverThread::connect(std::size_t position, const roce::Endpoint& source) {
-  Lane& lane = *lanes_[position];
-  lane.pair.connect(source.address, source.qpn);
-  lane.source = source;
+void ReceiverThread::connect(std::size_t position, const Endpoint& source) {
+  ConnectedDtp& dtp = *dtps_[position];
+  dtp.pair.connect(source.address, source.qpn);
+  dtp.source = source;
 }
 
-ReceiverThread::Lane* ReceiverThread::lane_of(std::uint32_t qpn) noexcept {
-  for (auto& lane : lanes_) {
-    if (lane->pair.number() == qpn) return lane.get();
+ReceiverThread::ConnectedDtp* ReceiverThread::dtp_of(std::uint32_t qpn) noexcept {
+  for (auto& dtp : dtps_) {
+    if (dtp->pair.number() == qpn) return dtp.get();
   }
   return nullptr;
 }
 
 void ReceiverThread::complete(const ibv_wc& completion, std::int64_t now) noexcept {
-  Lane* lane = lane_of(completion.qp_num);
-  if (lane == nullptr) return counters_->unknown_qp.add(1);
+  ConnectedDtp* dtp = dtp_of(completion.qp_num);
+  if (dtp == nullptr) return counters_->unknown_qp.add(1);
   if (completion.wr_id == kCredit) {
-    --lane->in_flight;
+    --dtp->in_flight;
     return;
   }
   if (completion.status == IBV_WC_WR_FLUSH_ERR) return;  // the queue pair ends
-  lane->pair.post_receives(1);                           // before processing: the next event finds one
+  dtp->pair.post_receives(1);                            // before processing: the next event finds one
   switch (completion.status) {
     case IBV_WC_SUCCESS:
       break;
@@ -91,7 +91,7 @@ void ReceiverThread::complete(const ibv_wc& completion, std::int64_t now) noexce
   if (completion.opcode != IBV_WC_RECV_RDMA_WITH_IMM || (completion.wc_flags & IBV_WC_WITH_IMM) == 0) {
     return counters_->malformed.add(1);
   }
-  handler_.event(*lane->port, __builtin_bswap32(completion.imm_data), now, output_);
+  handler_.event(*dtp->port, __builtin_bswap32(completion.imm_data), now, output_);
 }
 
 int ReceiverThread::take(std::int64_t now) noexcept {
@@ -102,37 +102,37 @@ int ReceiverThread::take(std::int64_t now) noexcept {
 }
 
 void ReceiverThread::decide_all(std::int64_t now) noexcept {
-  for (auto& lane : lanes_) handler_.decide(*lane->port, now, output_);
+  for (auto& dtp : dtps_) handler_.decide(*dtp->port, now, output_);
 }
 
 void ReceiverThread::write_credits(std::int64_t now) noexcept {
-  if (config_.flow != roce::Flow::credits) return;
-  for (auto& lane : lanes_) {
-    if (!lane->source || lane->in_flight == kCreditDepth) continue;
-    const std::uint64_t granted = lane->port->assembly.granted();
-    const std::uint64_t bytes = lane->port->received_bytes;
-    const bool news = granted != lane->words[0] || bytes != lane->words[1];
-    if (!news && now - lane->sent_ns < kCreditNs) continue;
-    lane->words[0] = granted;
-    lane->words[1] = bytes;
-    lane->sent_ns = now;
-    ibv_sge piece{reinterpret_cast<std::uint64_t>(lane->words), sizeof lane->words, 0};
+  if (config_.flow != Flow::credits) return;
+  for (auto& dtp : dtps_) {
+    if (!dtp->source || dtp->in_flight == kCreditDepth) continue;
+    const std::uint64_t granted = dtp->port->assembly.granted();
+    const std::uint64_t bytes = dtp->port->received_bytes;
+    const bool news = granted != dtp->words[0] || bytes != dtp->words[1];
+    if (!news && now - dtp->sent_ns < kCreditNs) continue;
+    dtp->words[0] = granted;
+    dtp->words[1] = bytes;
+    dtp->sent_ns = now;
+    ibv_sge piece{reinterpret_cast<std::uint64_t>(dtp->words), sizeof dtp->words, 0};
     ibv_send_wr request{};
     request.wr_id = kCredit;
     request.sg_list = &piece;
     request.num_sge = 1;
     request.opcode = IBV_WR_RDMA_WRITE;
     request.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
-    request.wr.rdma.remote_addr = lane->source->credit_offset;
-    request.wr.rdma.rkey = lane->source->rkey;
+    request.wr.rdma.remote_addr = dtp->source->credit_offset;
+    request.wr.rdma.rkey = dtp->source->rkey;
     ibv_send_wr* refused = nullptr;
-    if (lane->pair.post_send(request, refused) == 0) ++lane->in_flight;  // else it is repeated soon
+    if (dtp->pair.post_send(request, refused) == 0) ++dtp->in_flight;  // else it is repeated soon
   }
 }
 
 bool ReceiverThread::something_changed() noexcept {
-  return std::any_of(lanes_.begin(), lanes_.end(),
-                     [this](const auto& lane) { return lane->port->news_for(lane->port->assembly, output_); });
+  return std::any_of(dtps_.begin(), dtps_.end(),
+                     [this](const auto& dtp) { return dtp->port->news_for(dtp->port->assembly, output_); });
 }
 
 void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
@@ -141,7 +141,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
   while (!stop.load(std::memory_order_relaxed)) {
     const std::int64_t now = now_ns();
     int count = take(now);
-    if (count == 0 && config_.poll == roce::Poll::event) {
+    if (count == 0 && config_.poll == Poll::event) {
       completions_.arm();
       count = take(now);  // what came before it was armed
     }
@@ -152,11 +152,11 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
     write_credits(now);
     output_.ring();
     if (count > 0) continue;
-    if (config_.poll == roce::Poll::event) {
+    if (config_.poll == Poll::event) {
       const auto changed = [&] { return something_changed() || stop.load(); };
       if (sleep_.sleep_unless(completions_.file(), changed)) completions_.take_event();
     } else {
-      __builtin_ia32_pause();
+      pause_spinning();
     }
   }
 }

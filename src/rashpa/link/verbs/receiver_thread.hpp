@@ -14,30 +14,37 @@
 
 namespace rashpa::link::verbs {
 
+/// What an RNIC's completions say besides.
+struct VerbsCounters : ReceiverCounters {
+  NamedCounter malformed{*this, "malformed"};    ///< completions of another kind than a write with immediate
+  NamedCounter unknown_qp{*this, "unknown_qp"};  ///< of a queue pair that is not ours
+};
+
 /// One thread of a VerbsReceiver: its completion queue, its DTPs with their queue pairs.
 class ReceiverThread final : public LinkThread {
  public:
   /// `ports`: the DTPs of this thread. Throws ResourceError.
   ReceiverThread(const ReceiverConfig& config, std::uint32_t number, const std::shared_ptr<Device>& device,
-                 std::span<std::byte> region, const std::vector<DtpPort*>& ports, ArrivalQueues& queues, Doorbell& bell,
-                 ReceiverCounters& counters);
+                 std::span<std::byte> region, const std::vector<EventDtp*>& ports, ArrivalQueues& queues,
+                 Doorbell& bell, VerbsCounters& counters);
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
   /// Queue pair number of the thread's DTP `position`.
-  [[nodiscard]] std::uint32_t number_of(std::size_t position) const { return lanes_[position]->pair.number(); }
+  [[nodiscard]] std::uint32_t number_of(std::size_t position) const { return dtps_[position]->pair.number(); }
   /// Before run(): the DTP's source; credits go there.
-  void connect(std::size_t position, const roce::Endpoint& source);
+  void connect(std::size_t position, const Endpoint& source);
   void run(const std::atomic<bool>& stop) noexcept override;
   void wake() noexcept override { sleep_.wake(); }
 
  private:
-  struct Lane {
-    Lane(std::shared_ptr<Device> device, const CompletionQueue& queue, const QueuePairConfig& config, DtpPort& dtp)
+  struct ConnectedDtp {
+    ConnectedDtp(std::shared_ptr<Device> device, const CompletionQueue& queue, const QueuePairConfig& config,
+                 EventDtp& dtp)
         : pair(std::move(device), queue, config), port(&dtp) {}
     QueuePair pair;
-    DtpPort* port;
-    std::optional<roce::Endpoint> source;
+    EventDtp* port;
+    std::optional<Endpoint> source;
     std::uint64_t words[2] = {0, 0};  // sent last: images granted, payload bytes received
     std::int64_t sent_ns = 0;
     std::uint32_t in_flight = 0;  // credits
@@ -46,16 +53,16 @@ class ReceiverThread final : public LinkThread {
   void complete(const ibv_wc& completion, std::int64_t now) noexcept;
   void decide_all(std::int64_t now) noexcept;
   void write_credits(std::int64_t now) noexcept;
-  [[nodiscard]] Lane* lane_of(std::uint32_t qpn) noexcept;
+  [[nodiscard]] ConnectedDtp* dtp_of(std::uint32_t qpn) noexcept;
   [[nodiscard]] bool something_changed() noexcept;
 
   ReceiverConfig config_;
   std::uint32_t number_;
   QueueOutput output_;
-  ReceiverCounters* counters_;
+  VerbsCounters* counters_;
   EventHandler handler_;
   CompletionQueue completions_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<ConnectedDtp>> dtps_;
   FileSleep sleep_;
 };
 

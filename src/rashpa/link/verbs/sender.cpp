@@ -12,8 +12,8 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/pause.hpp"
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/verbs/byte_window.hpp"
 #include "rashpa/link/verbs/queue_pair.hpp"
 #include "rashpa/link/verbs/send_order.hpp"
 #include "rashpa/memory/buffer.hpp"
@@ -28,16 +28,9 @@ constexpr std::size_t kRecordsOffset = 4096;    // in our own registered memory,
 constexpr std::uint32_t kLongestMessage = 256;  // packets
 constexpr std::int64_t kNapUs = 20;
 
-void check(const SenderConfig& config) {
-  roce::check(config.packets);
-  if (config.packets.transport == roce::Transport::ud) {
-    throw ConfigError("verbs: transport ud has no RDMA WRITE; use uc or rc");
-  }
-  const Options& options = config.options;
-  if (options.signal_every == 0 || options.send_depth < 2 * options.signal_every) {
-    throw ConfigError(fmt::format("verbs: DTP {}: send_depth {} must hold two of signal_every {} or more", config.dtp,
-                                  options.send_depth, options.signal_every));
-  }
+SenderConfig checked(const SenderConfig& config) {
+  check(config.options);
+  return config;
 }
 
 memory::DmaBlock whole(const memory::Buffer& buffer) { return {.data = buffer.data(), .bytes = buffer.size()}; }
@@ -63,9 +56,7 @@ class VerbsSender::Impl {
     return std::atomic_ref(reinterpret_cast<std::uint64_t*>(own_memory_.data())[number])
         .load(std::memory_order_acquire);
   }
-  [[nodiscard]] std::uint64_t granted() const noexcept {
-    return config_.flow == roce::Flow::credits ? word(0) : kUnlimited;
-  }
+  [[nodiscard]] std::uint64_t granted() const noexcept { return config_.flow == Flow::credits ? word(0) : kUnlimited; }
 
   SenderConfig config_;
   std::shared_ptr<Device> device_;
@@ -74,13 +65,13 @@ class VerbsSender::Impl {
   CompletionQueue completions_;
   QueuePair pair_;
   SendOrder order_;
-  ByteWindow window_;
+  SenderWindow window_;
   std::uint32_t largest_message_ = 0;
   std::size_t done_ = 0;  // writes complete, not yet reported
   std::uint64_t events_posted_ = 0;
   std::uint64_t events_completed_ = 0;
   const Registration* block_ = nullptr;  // the one used last
-  Counter messages_, packets_, payload_bytes_, waits_, window_timeouts_, send_errors_;
+  SenderCounters counters_;
 
  private:
   [[nodiscard]] const Registration* block_of(const std::byte* data, std::size_t bytes) noexcept;
@@ -89,24 +80,23 @@ class VerbsSender::Impl {
 };
 
 VerbsSender::Impl::Impl(const SenderConfig& config)
-    : config_((check(config), config)),
+    : config_(checked(config)),
       device_(config.memory.device),
       own_memory_(kRecordsOffset + kRecords * FrameRecord::kBytes, memory::MemoryKind::pageable),
       own_(device_->register_first(std::array{whole(own_memory_)}, memory::DmaAccess::write)),
       completions_(device_, config.options.send_depth, CompletionQueue::Channel::none),
       pair_(device_, completions_,
-            {.transport = config.packets.transport,
-             .pmtu = config.packets.pmtu,
+            {.transport = config.options.transport,
+             .pmtu = config.options.pmtu,
              .send_depth = config.options.send_depth,
              .receive_depth = 1,
              .inline_bytes = 0}),
       order_(config.options.send_depth, config.options.signal_every),
-      window_(config.flow == roce::Flow::credits ? config.packets.window_bytes : 0, config.window_timeout_us,
-              now_ns()) {
-  const std::uint64_t window = config.flow == roce::Flow::credits ? config.packets.window_bytes : 0;
-  largest_message_ = config.packets.pmtu;
-  if (config.packets.packetisation == roce::Packetisation::first_middle_last) {
-    const std::uint64_t fits = window != 0 ? window / 4 / config.packets.pmtu : kLongestMessage;
+      window_(config.flow == Flow::credits ? config.options.window_bytes : 0, config.window_timeout_us, now_ns()) {
+  const std::uint64_t window = config.flow == Flow::credits ? config.options.window_bytes : 0;
+  largest_message_ = config.options.pmtu;
+  if (config.options.packetisation == Packetisation::first_middle_last) {
+    const std::uint64_t fits = window != 0 ? window / 4 / config.options.pmtu : kLongestMessage;
     largest_message_ *= static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fits, 1, kLongestMessage));
     largest_message_ = std::min(largest_message_, device_->largest_message());
   }
@@ -130,7 +120,7 @@ std::size_t VerbsSender::Impl::chain(std::span<const BufferDescriptor> writes) n
   for (const BufferDescriptor& write : writes) {
     const Registration* block = block_of(write.source, write.bytes);
     if (block == nullptr && count == 0) {  // not of the registered frames: lost, as if on the wire
-      send_errors_.add(1);
+      counters_.send_errors.add(1);
       ++done_;
       return 1;
     }
@@ -156,16 +146,16 @@ std::size_t VerbsSender::Impl::chain(std::span<const BufferDescriptor> writes) n
   order_.take_back(count - posted);
   std::size_t taken = posted;
   if (code != 0 && code != ENOMEM) {  // the queue pair is broken: what it refuses is lost, as if on the wire
-    send_errors_.add(count - posted);
+    counters_.send_errors.add(count - posted);
     done_ += count - posted;
     taken = count;
   }
   for (std::size_t i = 0; i < taken; ++i) {
     window_.sent(writes[i].bytes);
-    payload_bytes_.add(writes[i].bytes);
-    packets_.add((writes[i].bytes + config_.packets.pmtu - 1) / config_.packets.pmtu);
+    counters_.payload_bytes.add(writes[i].bytes);
+    counters_.packets.add((writes[i].bytes + config_.options.pmtu - 1) / config_.options.pmtu);
   }
-  messages_.add(taken);
+  counters_.messages.add(taken);
   return taken;
 }
 
@@ -176,7 +166,7 @@ std::size_t VerbsSender::Impl::post(std::span<const BufferDescriptor> writes) no
     const std::size_t room = std::min<std::size_t>({order_.room(), kChain, writes.size() - taken});
     const std::size_t posted = room != 0 ? chain(writes.subspan(taken, room)) : 0;
     if (posted == 0) {
-      waits_.add(1);
+      counters_.waits.add(1);
       break;
     }
     taken += posted;
@@ -187,7 +177,7 @@ std::size_t VerbsSender::Impl::post(std::span<const BufferDescriptor> writes) no
 bool VerbsSender::Impl::post_event(const Event& event) noexcept {
   if (order_.room() == 0 || events_posted_ - events_completed_ == kRecords) reap();
   if (order_.room() == 0 || events_posted_ - events_completed_ == kRecords) {
-    waits_.add(1);
+    counters_.waits.add(1);
     return false;
   }
   std::byte* record = own_memory_.data() + kRecordsOffset + (events_posted_ % kRecords) * FrameRecord::kBytes;
@@ -207,17 +197,17 @@ bool VerbsSender::Impl::post_event(const Event& event) noexcept {
   if (code != 0) {
     order_.take_back(1);
     if (code == ENOMEM) {
-      waits_.add(1);
+      counters_.waits.add(1);
       return false;
     }
-    send_errors_.add(1);
+    counters_.send_errors.add(1);
   } else {
     ++events_posted_;
   }
   window_.sent(FrameRecord::kBytes);
-  messages_.add(1);
-  packets_.add(1);
-  payload_bytes_.add(FrameRecord::kBytes);
+  counters_.messages.add(1);
+  counters_.packets.add(1);
+  counters_.payload_bytes.add(FrameRecord::kBytes);
   return true;
 }
 
@@ -227,7 +217,7 @@ void VerbsSender::Impl::reap() noexcept {
   do {
     count = completions_.poll(completions);
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-      if (completions[i].status != IBV_WC_SUCCESS) send_errors_.add(1);
+      if (completions[i].status != IBV_WC_SUCCESS) counters_.send_errors.add(1);
       const SendOrder::Completed completed = order_.complete(completions[i].wr_id);
       done_ += completed.writes;
       events_completed_ += completed.events;
@@ -242,21 +232,23 @@ std::size_t VerbsSender::Impl::poll(std::uint32_t wait_us) noexcept {
   const std::int64_t until = now_ns() + std::int64_t{wait_us} * 1000;
   // Credits are words in memory that no interrupt announces: a nap, or a spin, between looks.
   while (done_ == 0 && granted() == credits && word(1) == bytes && now_ns() < until) {
-    if (config_.poll == roce::Poll::spin) {
-      __builtin_ia32_pause();
+    if (config_.poll == Poll::spin) {
+      pause_spinning();
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(kNapUs));
     }
     reap();
   }
-  if (window_.look(word(1), now_ns())) window_timeouts_.add(1);
+  const std::int64_t now = now_ns();
+  window_.looked(word(1), 0, now);
+  if (window_.write_off(largest_message_, word(1), now)) counters_.window_timeouts.add(1);
   return std::exchange(done_, 0);
 }
 
 VerbsSender::VerbsSender(const SenderConfig& config) : impl_(std::make_unique<Impl>(config)) {}
 VerbsSender::~VerbsSender() = default;
 
-roce::Endpoint VerbsSender::endpoint() const {
+Endpoint VerbsSender::endpoint() const {
   constexpr std::uint16_t kRocePort = 4791;
   return {impl_->device_->address(), kRocePort, impl_->pair_.number(), impl_->own_->rkey(),
           impl_->own_->device_address()};
@@ -268,9 +260,10 @@ std::size_t VerbsSender::pending() const noexcept { return impl_->order_.in_flig
 std::uint64_t VerbsSender::granted() const noexcept { return impl_->granted(); }
 std::uint32_t VerbsSender::largest_message() const noexcept { return impl_->largest_message_; }
 
-SenderStats VerbsSender::stats() const noexcept {
-  return {impl_->messages_.get(), impl_->packets_.get(),         impl_->payload_bytes_.get(),
-          impl_->waits_.get(),    impl_->window_timeouts_.get(), impl_->send_errors_.get()};
+Counts VerbsSender::stats() const {
+  Counts counts;
+  impl_->counters_.add_to(counts);
+  return counts;
 }
 
 }  // namespace rashpa::link::verbs

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/link/ends.hpp"
-#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/link.hpp"
+#include "rashpa/link/sender_window.hpp"
 #include "rashpa/link/verbs/device.hpp"
 #include "rashpa/link/verbs/options.hpp"
 
@@ -22,25 +22,25 @@ SourceMemory register_sources(const std::string& device, const std::string& addr
 
 struct SenderConfig {
   SourceMemory memory;
-  roce::Endpoint destination;  ///< from the receiver's endpoints()
-  roce::Options
-      packets{};  ///< transport, pmtu, packetisation, window_bytes (0 towards an RNIC: it acknowledges images only)
-  Options options{};
-  roce::Flow flow = roce::Flow::credits;
-  roce::Poll poll = roce::Poll::event;
-  std::uint32_t dtp = 0;                   ///< DTP id
-  std::uint32_t window_timeout_us = 4000;  ///< without news for so long, the bytes in flight are taken as lost
+  Endpoint destination;  ///< from the receiver's endpoints()
+  Options options{};     ///< window_bytes 0 towards an RNIC: it acknowledges images only
+  Flow flow = Flow::credits;
+  Poll poll = Poll::event;
+  std::uint32_t dtp = 0;  ///< DTP id
+  /// Without news for so long, the bytes in flight are taken as lost. Credits are words in memory: whether one was
+  /// repeated nobody can see.
+  std::uint32_t window_timeout_us = SenderWindow::kSilenceUs;
 };
 
 /// Source side of one DTP: RDMA WRITE by an RNIC from registered memory, its own queue pair. Takes all memory in the
 /// constructor; throws ConfigError or ResourceError there and nowhere else. Completions come late and in order: poll()
 /// reports writes done `options.signal_every` at a time, and all of them when the event's completion comes.
-class VerbsSender final : public SourceLink {
+class VerbsSender final : public Sender {
  public:
   explicit VerbsSender(const SenderConfig& config);
   ~VerbsSender() override;
 
-  [[nodiscard]] roce::Endpoint endpoint() const override;
+  [[nodiscard]] Endpoint endpoint() const override;
 
   std::size_t post(std::span<const BufferDescriptor> writes) override;
   bool post_event(const Event& event) override;
@@ -48,7 +48,7 @@ class VerbsSender final : public SourceLink {
   [[nodiscard]] std::size_t pending() const noexcept override;
   [[nodiscard]] std::uint64_t granted() const noexcept override;
   [[nodiscard]] std::uint32_t largest_message() const noexcept override;
-  [[nodiscard]] SenderStats stats() const noexcept override;  ///< any thread
+  [[nodiscard]] Counts stats() const override;
 
  private:
   class Impl;

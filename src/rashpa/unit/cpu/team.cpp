@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "rashpa/core/pause.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::unit {
@@ -13,12 +14,6 @@ constexpr std::uint64_t kTaskMask = (1U << kTaskBits) - 1;
 
 constexpr std::uint64_t tasks_of(std::uint64_t ticket) noexcept { return (ticket >> kTaskBits) & kTaskMask; }
 constexpr std::uint64_t next_of(std::uint64_t ticket) noexcept { return ticket & kTaskMask; }
-
-void relax() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 
@@ -74,7 +69,7 @@ void Team::sleep_until_published() noexcept {
   const std::uint32_t seen = bell_.count();
   for (int spin = 0; spin < kSpins; ++spin) {
     if (work_waits()) return;
-    relax();
+    pause_spinning();
   }
   if (work_waits() || stopping_.load(std::memory_order_acquire)) return;
   bell_.wait(seen, std::chrono::milliseconds(100));

@@ -8,6 +8,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/pause.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::unit::cuda {
@@ -144,7 +145,7 @@ bool CudaUnit::wait_for(const InFlight& flight, const std::stop_token& ending) n
     if (work_->done(flight.stack->slot) == flight.ticket) return true;
     const std::int64_t now = now_ns();
     if (now - start < kSpinNs) {
-      __builtin_ia32_pause();
+      pause_spinning();
       continue;
     }
     // After stop() the device is idle: what has not come by then does not come.
@@ -207,7 +208,7 @@ void CudaUnit::run(const std::stop_token& ending, int processor) noexcept {
     } else if (ending.stop_requested()) {
       return;
     } else if (now_ns() - busy < kSpinNs) {
-      __builtin_ia32_pause();
+      pause_spinning();
     } else {
       submitted_.wait(seen, std::chrono::milliseconds(100));
     }

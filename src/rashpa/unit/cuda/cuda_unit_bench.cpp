@@ -14,6 +14,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/pause.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
@@ -75,7 +76,7 @@ struct Ring : StackRing {
 
 Stack* take(Unit& unit) {
   Stack* stack = nullptr;
-  while ((stack = unit.take()) == nullptr && unit.error().empty()) __builtin_ia32_pause();
+  while ((stack = unit.take()) == nullptr && unit.error().empty()) pause_spinning();
   if (stack == nullptr) throw ResourceError(unit.error());
   return stack;
 }

@@ -1,0 +1,217 @@
+#include "rashpa/link/factory/factory.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/link/pcie/receiver.hpp"
+#include "rashpa/link/pcie/sender.hpp"
+#include "rashpa/link/roce/credits/credit_listener.hpp"
+#include "rashpa/link/roce/receiver.hpp"
+#include "rashpa/link/roce/sender.hpp"
+#include "rashpa/link/roce/sockets/route.hpp"
+#include "rashpa/link/verbs/receiver.hpp"
+#include "rashpa/link/verbs/sender.hpp"
+
+namespace rashpa::link {
+
+namespace {
+
+constexpr std::uint16_t kRocePort = 4791;
+constexpr std::array<std::pair<Kind, std::string_view>, 3> kKinds{
+    {{Kind::roce, "roce"}, {Kind::verbs, "verbs"}, {Kind::pcie, "pcie"}}};
+static_assert(kKinds.size() == std::variant_size_v<LinkOptions>);
+static_assert(
+    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::verbs), LinkOptions>, verbs::Options>);
+static_assert(
+    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::pcie), LinkOptions>, pcie::Options>);
+
+// A wildcard becomes the address from which packets to `destination` leave.
+std::string source_address(const EndOptions& options, const Endpoint& destination) {
+  const wire::Address address(options.address, 0);
+  if (!address.wildcard()) return options.address;
+  return roce::local_towards(wire::Address(destination.address, destination.port)).text();
+}
+
+// What two kinds cannot have in common.
+void check(const EndOptions& options) {
+  const Kind kind = kind_of(options.link);
+  if ((kind == Kind::pcie) != (options.peer == Kind::pcie)) {
+    throw ConfigError(fmt::format("link: pcie is memory that both sides map, but one side has {}; choose pcie for both",
+                                  name_of(kind == Kind::pcie ? options.peer : kind)));
+  }
+  if (const auto* verbs = std::get_if<verbs::Options>(&options.link)) {
+    if (verbs->transport == Transport::ud) {
+      throw ConfigError("link: transport ud needs the link roce on both sides; use transport uc or rc with verbs");
+    }
+    verbs::check(*verbs);
+  }
+  const auto* roce = std::get_if<roce::Options>(&options.link);
+  if (roce == nullptr || options.peer == Kind::roce) return;
+  if (roce->transport == Transport::ud) {
+    throw ConfigError("link: transport ud needs the link roce on both sides; use transport uc or rc with verbs");
+  }
+  if (roce->framing == roce::Framing::v1) {
+    throw ConfigError("link: framing v1 needs the link roce on both sides; use framing v2");
+  }
+}
+
+std::unique_ptr<Receiver> make(const pcie::Options& link, const ReceiverOptions& options, const ReceiverMemory& memory,
+                               const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell) {
+  const pcie::ReceiverConfig config{.region_file = options.region_file,
+                                    .threads = options.threads,
+                                    .options = link,
+                                    .flow = options.end.flow,
+                                    .poll = options.end.poll,
+                                    .first_processor = options.first_processor};
+  return std::make_unique<pcie::PcieReceiver>(config, memory, dtps, queues, bell);
+}
+
+std::unique_ptr<Receiver> make(const verbs::Options& link, const ReceiverOptions& options, const ReceiverMemory& memory,
+                               const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell) {
+  const verbs::ReceiverConfig config{.address = options.end.address,
+                                     .threads = options.threads,
+                                     .options = link,
+                                     .flow = options.end.flow,
+                                     .poll = options.end.poll,
+                                     .first_processor = options.first_processor};
+  return std::make_unique<verbs::VerbsReceiver>(config, memory, dtps, queues, bell);
+}
+
+std::unique_ptr<Receiver> make(const roce::Options& link, const ReceiverOptions& options, const ReceiverMemory& memory,
+                               const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell) {
+  if (options.end.peer == Kind::verbs && (options.port != kRocePort || options.threads != 1)) {
+    throw ConfigError(
+        fmt::format("link: an RNIC sends to UDP port {} and no other; use that port and link_threads = 1, not port {} "
+                    "and {} threads",
+                    kRocePort, options.port, options.threads));
+  }
+  const roce::ReceiverConfig config{.bind_address = options.end.address,
+                                    .port = options.port,
+                                    .threads = options.threads,
+                                    .options = link,
+                                    .flow = options.end.flow,
+                                    .poll = options.end.poll,
+                                    .first_processor = options.first_processor};
+  return std::make_unique<roce::RoceReceiver>(config, memory, dtps, queues, bell);
+}
+
+}  // namespace
+
+Kind kind_of(std::string_view name) {
+  for (const auto& [kind, text] : kKinds) {
+    if (text == name) return kind;
+  }
+  throw ConfigError(fmt::format("link: no kind '{}'; choose roce, verbs or pcie", name));
+}
+
+std::string_view name_of(Kind kind) noexcept {
+  for (const auto& [known, name] : kKinds) {
+    if (known == kind) return name;
+  }
+  return "unknown";
+}
+
+LinkOptions default_options(Kind kind) {
+  switch (kind) {
+    case Kind::roce:
+      break;
+    case Kind::verbs:
+      return verbs::Options{};
+    case Kind::pcie:
+      return pcie::Options{};
+  }
+  return roce::Options{};
+}
+
+memory::Sharing sharing_of(Kind kind) noexcept {
+  return kind == Kind::pcie ? memory::Sharing::machine : memory::Sharing::process;
+}
+
+Senders::Senders(const EndOptions& options, std::span<const std::byte> frames, std::optional<FaultConfig> faults)
+    : options_(options), frames_(frames), faults_(faults) {
+  check(options);
+  const Kind kind = kind_of(options.link);
+  if (kind == Kind::verbs && faults) {
+    throw ConfigError("link: an RNIC injects no packet faults; use link roce on the source side, or no faults");
+  }
+  if (kind == Kind::pcie && faults) {
+    throw ConfigError("link: pcie has no packets that faults could hit; use link roce, or no packet faults");
+  }
+  // Bytes are acknowledged by user-space receivers, and by rc to user-space senders. Elsewhere a window of them would
+  // only wait for its timeout.
+  if (auto* roce = std::get_if<roce::Options>(&options_.link)) {
+    if (roce->transport != Transport::rc && options.peer == Kind::verbs) roce->window_bytes = 0;
+  }
+  if (auto* verbs = std::get_if<verbs::Options>(&options_.link)) {
+    if (verbs->transport == Transport::rc || options.peer == Kind::verbs) verbs->window_bytes = 0;
+  }
+}
+
+Senders::~Senders() = default;
+
+std::unique_ptr<Sender> Senders::make(const SenderDtp& dtp) {
+  return std::visit([&](const auto& link) { return make(link, dtp); }, options_.link);
+}
+
+std::unique_ptr<Sender> Senders::make(const roce::Options& options, const SenderDtp& dtp) {
+  const bool listens = options_.flow == Flow::credits || options.transport == Transport::rc;
+  roce::SenderConfig config{};
+  if (options_.peer == Kind::verbs && listens) {
+    const std::string address = source_address(options_, dtp.destination);
+    std::shared_ptr<roce::CreditListener>& credits = credits_[address];
+    if (credits == nullptr) credits = std::make_shared<roce::CreditListener>(address, kRocePort);
+    config.credits = credits;
+  }
+  config.bind_address = options_.address;
+  config.destination = dtp.destination;
+  config.options = options;
+  config.flow = options_.flow;
+  config.dtp = dtp.id;
+  config.images = dtp.images;
+  config.payload_bytes = dtp.payload_bytes;
+  config.faults = faults_;
+  return std::make_unique<roce::RoceSender>(config);
+}
+
+std::unique_ptr<Sender> Senders::make(const verbs::Options& options, const SenderDtp& dtp) {
+  const std::string address = source_address(options_, dtp.destination);
+  std::unique_ptr<verbs::SourceMemory>& memory = memory_[address];
+  if (memory == nullptr) {
+    // The device only reads: the block's type has no way to say so.
+    const memory::DmaBlock block{.data = const_cast<std::byte*>(frames_.data()), .bytes = frames_.size()};  // NOLINT
+    memory = std::make_unique<verbs::SourceMemory>(verbs::register_sources(options.device, address, {&block, 1}));
+  }
+  verbs::SenderConfig config{};
+  config.memory = *memory;
+  config.destination = dtp.destination;
+  config.options = options;
+  config.flow = options_.flow;
+  config.poll = options_.poll;
+  config.dtp = dtp.id;
+  return std::make_unique<verbs::VerbsSender>(config);
+}
+
+std::unique_ptr<Sender> Senders::make(const pcie::Options& options, const SenderDtp& dtp) {
+  if (remote_ == nullptr || !remote_->is(dtp.destination)) remote_ = pcie::RemoteMemory::open(dtp.destination);
+  return std::make_unique<pcie::PcieSender>(pcie::SenderConfig{.memory = remote_,
+                                                               .destination = dtp.destination,
+                                                               .flow = options_.flow,
+                                                               .poll = options_.poll,
+                                                               .options = options});
+}
+
+std::string Senders::registration() const {
+  return memory_.empty() ? std::string{} : memory_.begin()->second->blocks.front()->how();
+}
+
+std::unique_ptr<Receiver> make_receiver(const ReceiverOptions& options, const ReceiverMemory& memory,
+                                        const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell) {
+  check(options.end);
+  return std::visit([&](const auto& link) { return make(link, options, memory, dtps, queues, bell); },
+                    options.end.link);
+}
+
+}  // namespace rashpa::link

@@ -1,0 +1,85 @@
+#pragma once
+/// Makes the two ends of DTPs, each side by its own options: `roce` and `verbs` speak the same packets; `pcie` speaks
+/// only with itself.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/doorbell.hpp"
+#include "rashpa/link/arrival_queue.hpp"
+#include "rashpa/link/factory/link_options.hpp"
+#include "rashpa/link/link.hpp"
+#include "rashpa/link/receiver_memory.hpp"
+
+namespace rashpa::link {
+
+namespace pcie {
+class RemoteMemory;
+}  // namespace pcie
+namespace roce {
+class CreditListener;
+}  // namespace roce
+namespace verbs {
+struct SourceMemory;
+}  // namespace verbs
+
+/// What both ends of all DTPs of a node have in common.
+struct EndOptions {
+  LinkOptions link{};      ///< of this end
+  Kind peer = Kind::roce;  ///< of the other end
+  std::string address{};   ///< of this end; verbs: one that an RNIC has, as a sender also a wildcard; pcie: unused
+  Flow flow = Flow::credits;
+  Poll poll = Poll::event;
+};
+
+/// One DTP as its sender must know it.
+struct SenderDtp {
+  Endpoint destination;
+  std::uint32_t id = 0;
+  std::uint64_t images = 0;
+  std::uint64_t payload_bytes = 0;
+};
+
+/// Makes the senders of one emulator: those of one local address share the device, the registered frames and the socket
+/// for credits, those to one receiver its mapped memory. Set-up thread only.
+class Senders {
+ public:
+  /// `frames`: all source memory; it outlives the senders. Throws ConfigError or ResourceError.
+  Senders(const EndOptions& options, std::span<const std::byte> frames, std::optional<FaultConfig> faults);
+  ~Senders();
+
+  [[nodiscard]] std::unique_ptr<Sender> make(const SenderDtp& dtp);
+  /// How the frames were registered, in words; empty when they need not be.
+  [[nodiscard]] std::string registration() const;
+
+ private:
+  [[nodiscard]] std::unique_ptr<Sender> make(const roce::Options& options, const SenderDtp& dtp);
+  [[nodiscard]] std::unique_ptr<Sender> make(const verbs::Options& options, const SenderDtp& dtp);
+  [[nodiscard]] std::unique_ptr<Sender> make(const pcie::Options& options, const SenderDtp& dtp);
+  EndOptions options_;
+  std::span<const std::byte> frames_;
+  std::optional<FaultConfig> faults_;
+  // By address of this end: with a wildcard, receivers behind different interfaces are reached from different ones.
+  std::map<std::string, std::shared_ptr<roce::CreditListener>> credits_;
+  std::map<std::string, std::unique_ptr<verbs::SourceMemory>> memory_;
+  std::shared_ptr<const pcie::RemoteMemory> remote_;
+};
+
+struct ReceiverOptions {
+  EndOptions end;
+  std::uint16_t port = 4791;  ///< roce: thread i listens on port + i; 0: any free ones
+  std::uint32_t threads = 1;
+  int first_processor = -1;
+  int region_file = -1;  ///< pcie: memory::Buffer::shared_file() of the memory
+};
+
+/// As RoceReceiver, VerbsReceiver and PcieReceiver: the memory, the queues and the bell outlive the link. Throws
+/// ConfigError, also when the link cannot write to memory of that kind, or ResourceError.
+std::unique_ptr<Receiver> make_receiver(const ReceiverOptions& options, const ReceiverMemory& memory,
+                                        const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell);
+
+}  // namespace rashpa::link

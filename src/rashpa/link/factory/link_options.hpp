@@ -1,0 +1,31 @@
+#pragma once
+/// Which link an end has, by the type of its options. A new link adds its options here and its two makers in
+/// factory.cpp (docs/how-to/add_a_link.md).
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "rashpa/link/pcie/options.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/verbs/options.hpp"
+#include "rashpa/memory/buffer.hpp"
+
+namespace rashpa::link {
+
+/// `roce`: RoCE in user space. `verbs`: an RNIC or the kernel's Soft-RoCE. `pcie`: memory that both processes map.
+using LinkOptions = std::variant<roce::Options, verbs::Options, pcie::Options>;
+
+/// In the order of LinkOptions.
+enum class Kind : std::uint8_t { roce, verbs, pcie };
+
+[[nodiscard]] constexpr Kind kind_of(const LinkOptions& options) noexcept { return static_cast<Kind>(options.index()); }
+/// Throws ConfigError that lists the kinds when `name` is none of them.
+Kind kind_of(std::string_view name);
+std::string_view name_of(Kind kind) noexcept;
+/// A link of that kind as it is when nothing is chosen.
+LinkOptions default_options(Kind kind);
+
+/// Who must be able to map the RASHPA buffer of a receiver with this link.
+[[nodiscard]] memory::Sharing sharing_of(Kind kind) noexcept;
+
+}  // namespace rashpa::link

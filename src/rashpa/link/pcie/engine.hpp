@@ -1,0 +1,41 @@
+#pragma once
+/// What moves a sender's bytes into the receiver's memory, behind one seam: the processor today (cpu_engine.hpp), copy
+/// engines of a GPU and a simulated card later. The sender checks bounds and credits; an engine moves bytes, and keeps
+/// the order that the receiver relies on: all lines, then the record, then the lock word.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "rashpa/link/link.hpp"
+#include "rashpa/link/pcie/options.hpp"
+
+namespace rashpa::link::pcie {
+
+/// Of one DTP; all calls from its thread, none waits and none allocates. What it is given stays where it is until it is
+/// reported done.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  /// Takes writes in order, all of them inside the memory; returns how many. Fewer: ask again after take_done().
+  virtual std::size_t copy(std::span<const BufferDescriptor> writes) noexcept = 0;
+  /// Writes that became done since the last call.
+  virtual std::size_t take_done() noexcept = 0;
+  /// Behind all writes taken: the event's record to its place, and behind that its immediate into `lock`, both seen in
+  /// this order by the receiver. False: no room, ask again. The record is the caller's until the call returns.
+  virtual bool announce(const Event& event, std::atomic<std::uint32_t>& lock) noexcept = 0;
+  /// Writes and events taken and not done.
+  [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
+  /// CRC32C of all writes taken since begin_image(); empty while one of them has not been read, and always where
+  /// makes_crc32c() says no.
+  [[nodiscard]] virtual bool makes_crc32c() const noexcept = 0;
+  [[nodiscard]] virtual std::optional<std::uint32_t> crc32c() const noexcept = 0;
+  virtual void begin_image() noexcept = 0;
+};
+
+/// The one that the options name. `memory`: what it writes into; it outlives the engine.
+std::unique_ptr<Engine> make_engine(EngineKind kind, std::span<std::byte> memory);
+
+}  // namespace rashpa::link::pcie

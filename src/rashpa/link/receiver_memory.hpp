@@ -1,0 +1,39 @@
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "rashpa/memory/address_translation.hpp"
+
+namespace rashpa::link {
+
+/// The memory that a receiver's link writes into. Lines may lie in an accelerator's memory; records always lie in the
+/// host's, because the link's thread reads them. Offsets of a placement count from the first byte of the block that
+/// they belong to; usually both are one block. Whoever made the memory keeps it alive longer than the link.
+struct ReceiverMemory {
+  ReceiverMemory() = default;
+  /// Lines and records in one block of host memory: what every link takes.
+  template <typename Region>
+  requires std::convertible_to<Region, std::span<std::byte>> ReceiverMemory(
+      Region&& region)  // NOLINT: a region is the plain form of this
+      : records(std::forward<Region>(region)) {
+    lines.data = records.data();
+    lines.bytes = records.size();
+  }
+  ReceiverMemory(const memory::DmaBlock& pixels, std::span<std::byte> host) : lines(pixels), records(host) {}
+
+  [[nodiscard]] bool one_block() const noexcept {
+    return !lines.accelerator && lines.data == records.data() && lines.bytes == records.size();
+  }
+
+  memory::DmaBlock lines;
+  std::span<std::byte> records;
+};
+
+/// The one block of host memory, for links that know no other: throws ConfigError that begins with `link` and says
+/// what to choose when the memory is not of that kind.
+std::span<std::byte> host_block(std::string_view link, const ReceiverMemory& memory);
+
+}  // namespace rashpa::link

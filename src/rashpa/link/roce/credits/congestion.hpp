@@ -1,0 +1,46 @@
+#pragma once
+/// Congestion notifications: a router marks packets on a full way (ECN), the destination answers with a CNP to the
+/// source's queue pair, the source counts them. This link has its window and its pace and does not slow down.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "rashpa/wire/address.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/wire/frame_header.hpp"
+#include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/icrc.hpp"
+
+namespace rashpa::link::roce {
+
+/// In byte 4 of the BTH.
+inline constexpr std::uint8_t kFecn = 0x80;
+inline constexpr std::uint8_t kBecn = 0x40;
+
+/// True when `packet` (BTH … ICRC, which has been checked) is a congestion notification.
+[[nodiscard]] bool is_congestion_notification(std::span<const std::byte> packet) noexcept;
+
+/// Makes the notifications of one queue pair, at most one per 50 µs, as RNICs do. Used by one thread.
+class CongestionNotifier {
+ public:
+  static constexpr std::size_t kPacket = wire::kBth + 16 + wire::kIcrc;
+  static constexpr std::int64_t kQuietNs = 50'000;
+
+  /// To queue pair `qpn` at `source`, from `local`.
+  CongestionNotifier(const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
+                     Framing framing) noexcept;
+
+  /// The bytes to be sent for a mark seen at `now`, with v1 the whole frame; empty when the last one is too near.
+  [[nodiscard]] std::span<const std::byte> packet(std::int64_t now) noexcept;
+  [[nodiscard]] const wire::Address& to() const noexcept { return to_; }
+
+ private:
+  wire::Address to_;
+  std::array<std::byte, wire::FrameHeader::kBytes + kPacket> packet_{};
+  std::size_t front_ = 0;
+  std::int64_t sent_ns_ = 0;
+  bool any_ = false;
+};
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,110 @@
+#pragma once
+/// Flow control of one DTP: two 64-bit little-endian words in the source's memory, images granted and payload bytes
+/// received, which the receiver writes on the DTP's queue pair: RDMA WRITE ONLY, with UD a SEND. Both only grow, so a
+/// lost or late packet does no harm.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "rashpa/link/counters.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/roce/transports/acknowledge.hpp"
+#include "rashpa/link/roce/transports/rc_responder.hpp"
+#include "rashpa/link/roce/transports/uc_responder.hpp"
+#include "rashpa/link/roce/transports/ud_responder.hpp"
+#include "rashpa/wire/address.hpp"
+#include "rashpa/wire/frame_header.hpp"
+#include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/icrc.hpp"
+
+namespace rashpa::link::roce {
+
+struct CreditWords {
+  std::uint64_t images = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Receiver side: makes the packets. Used by the link thread. With RC one packet at a time is on its way: the next has
+/// its turn when the source has acknowledged that one.
+class CreditWriter {
+ public:
+  static constexpr std::size_t kPacket =
+      wire::kBth + wire::kDeth + wire::LineHeader::kBytes + sizeof(CreditWords) + wire::kIcrc;
+  /// Packets go from `local` (no wildcard) and our queue pair `qpn` to queue pair and key of `source` at address `to`.
+  CreditWriter(const wire::Address& local, const wire::Address& to, const Endpoint& source,
+               Framing framing = Framing::v2, Transport transport = Transport::uc, std::uint32_t qpn = 0);
+
+  /// The next packet with these words, with v1 the whole frame; valid until the next call. With RC only when nothing is
+  /// unacknowledged.
+  [[nodiscard]] std::span<const std::byte> packet(const CreditWords& words) noexcept;
+  /// RC: the packet that is on its way; it may be sent again as it is.
+  [[nodiscard]] std::span<const std::byte> again() const noexcept { return std::span(packet_).first(bytes_); }
+  [[nodiscard]] bool unacknowledged() const noexcept { return unacknowledged_; }
+  /// RC: what the source said.
+  void take(const Acknowledgement& acknowledgement) noexcept;
+  [[nodiscard]] const wire::Address& to() const noexcept { return to_; }
+
+ private:
+  bool acknowledged_;  // RC
+  wire::Address to_;
+  wire::IcrcPath path_;
+  std::uint32_t psn_ = 0;
+  bool unacknowledged_ = false;
+  std::size_t front_ = 0;  // bytes of Ethernet header and GRH
+  std::size_t words_at_;   // in the packet, behind its headers
+  std::size_t bytes_;
+  std::array<std::byte, wire::FrameHeader::kBytes + kPacket> packet_{};
+};
+
+/// Source side: accepts packets of 8 (images) or 16 bytes to the words' place, with the right queue pair, key and ICRC;
+/// and with RC the acknowledgements of what the source has sent.
+class CreditReader {
+ public:
+  /// From which UDP port credits may come: user space writes from the port it listens on, an RNIC from ports of its
+  /// own.
+  enum class Port : std::uint8_t { same, any };
+  enum class Taken : std::uint8_t { nothing, credit, acknowledgement };
+  /// `self`: what the receiver was told to write to; packets come from `receiver` to `local`.
+  CreditReader(const Endpoint& self, const wire::Address& receiver, const wire::Address& local, Port port = Port::same,
+               Framing framing = Framing::v2, Transport transport = Transport::uc);
+  /// UD: credits come from queue pair `qpn` and from no other.
+  void connect(std::uint32_t qpn) noexcept { ud_.connect(qpn); }
+
+  /// Takes one datagram (BTH … ICRC); nothing when it is not for us.
+  Taken take(std::span<std::byte> packet, const wire::Address& from) noexcept;
+  [[nodiscard]] const CreditWords& words() const noexcept { return words_; }
+  /// Credits taken that said nothing new: the receiver repeats itself only when its socket is empty.
+  [[nodiscard]] std::uint64_t repeats() const noexcept { return repeats_; }
+  /// What take() has found when it says `acknowledgement`.
+  [[nodiscard]] const Acknowledgement& acknowledgement() const noexcept { return acknowledgement_; }
+  /// RC: what is to be answered to the credits taken since the last call.
+  [[nodiscard]] std::optional<Acknowledgement> take_answer() noexcept;
+  /// Congestion notifications to our queue pair. Any thread.
+  [[nodiscard]] std::uint64_t cnps() const noexcept { return cnps_.get(); }
+
+ private:
+  /// What the transport accepts; chosen in the constructor.
+  using Accept = bool (CreditReader::*)(const wire::Bth&, std::span<const std::byte>, AcceptedWrite&) noexcept;
+  bool accept_uc(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;
+  bool accept_rc(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;
+  bool accept_ud(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;
+
+  std::uint64_t repeats_ = 0;
+  Counter cnps_;
+  Endpoint self_;
+  wire::Address receiver_;
+  wire::Address local_;
+  Port port_;
+  Framing framing_;
+  Accept accept_;
+  bool acknowledges_;  // RC
+  wire::IcrcPath path_;
+  CreditWords words_;
+  RcResponder rc_;
+  UdResponder ud_;
+  Acknowledgement acknowledgement_;
+};
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "rashpa/link/roce/credits/credits.hpp"
+#include "rashpa/link/roce/sockets/source_socket.hpp"
+#include "rashpa/link/roce/transports/rc_requester.hpp"
+
+namespace rashpa::link::roce {
+
+class CreditListener;
+
+/// What comes back to one sender, from its own socket or from the listener that all senders of an address share:
+/// credits, which it answers where the transport wants it, and acknowledgements. Used by the DTP's thread.
+class ReturnPath {
+ public:
+  /// `self`: what the receiver is told to write to. `listener` null: all comes to `socket`, which must outlive this.
+  ReturnPath(const SourceSocket& socket, const Endpoint& self, const Endpoint& receiver, const Options& options,
+             std::shared_ptr<CreditListener> listener);
+
+  /// Takes what has come without waiting. Acknowledgements go to `requester`; null: none are expected.
+  void take(RcRequester* requester, std::int64_t now) noexcept;
+  [[nodiscard]] CreditWords words() const noexcept;
+  [[nodiscard]] std::uint64_t repeats() const noexcept { return reader_.repeats(); }
+  /// Congestion notifications so far. Any thread.
+  [[nodiscard]] std::uint64_t cnps() const noexcept;
+  /// Readable when something has come.
+  [[nodiscard]] int fd() const noexcept;
+  [[nodiscard]] bool shared() const noexcept { return listener_ != nullptr; }
+
+ private:
+  void take_own(RcRequester* requester, std::int64_t now) noexcept;
+  const SourceSocket* socket_;
+  bool named_;  // messages carry the address they go to
+  CreditReader reader_;
+  std::optional<AcknowledgementWriter> answers_;
+  std::shared_ptr<CreditListener> listener_;
+  std::size_t number_ = 0;  // at the listener
+};
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+
+#include "rashpa/link/faults.hpp"
+#include "rashpa/link/roce/sockets/packet_batch.hpp"
+
+namespace rashpa::link::roce {
+
+/// Where a sender gives its packets: straight into the batch. FaultInjector is the other outlet, which stands between.
+/// Used by the DTP's thread.
+class PlainOutlet {
+ public:
+  static constexpr bool kNamesImages = false;  ///< event() needs to know which image it is about
+  explicit PlainOutlet(PacketBatch& batch) noexcept : batch_(&batch) {}
+
+  /// One more packet may be given.
+  [[nodiscard]] bool ready() const noexcept { return batch_->room() > 0; }
+  /// Returns the CRC32C of its payload behind bytes of CRC32C `crc`.
+  std::uint32_t line(const Outgoing& packet, std::uint32_t crc) noexcept { return batch_->append(packet, crc); }
+  void event(const Outgoing& packet, std::uint64_t /*image*/) noexcept { batch_->append(packet); }
+  void event_acknowledged(std::uint64_t /*image*/) noexcept {}
+  void batch_sent() noexcept {}
+  [[nodiscard]] std::size_t held() const noexcept { return 0; }
+  void release_held() noexcept {}
+  [[nodiscard]] FaultCounts counts() const noexcept { return {}; }
+  [[nodiscard]] const Fates* fates() const noexcept { return nullptr; }
+
+ private:
+  PacketBatch* batch_;
+};
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,41 @@
+#pragma once
+#include <sys/socket.h>
+
+#include <array>
+#include <vector>
+
+#include "rashpa/link/roce/sockets/intake.hpp"
+#include "rashpa/link/roce/sockets/udp_socket.hpp"
+
+namespace rashpa::link::roce {
+
+/// By recvmmsg from a UDP socket, with UDP_GRO where it is wanted and there.
+class UdpIntake final : public Intake {
+ public:
+  /// `socket` is bound and outlives the intake.
+  UdpIntake(UdpSocket& socket, const Options& options);
+
+  [[nodiscard]] int fd() const noexcept override { return socket_->fd(); }
+  std::span<Datagram> receive(bool& drained) noexcept override;
+
+ private:
+  struct Control {
+    alignas(cmsghdr) std::array<std::byte, 128> bytes;
+  };
+  void read_control(msghdr& header, std::size_t at) noexcept;
+
+  UdpSocket* socket_;
+  wire::Address local_;
+  bool wildcard_;
+  std::size_t batch_;
+  std::size_t buffer_bytes_;
+  std::vector<std::byte> buffers_;
+  std::vector<wire::Address> sources_;
+  std::vector<wire::Address> destinations_;  // a wildcard address has many
+  std::vector<iovec> pieces_;
+  std::vector<Control> controls_;
+  std::vector<mmsghdr> messages_;
+  std::vector<Datagram> datagrams_;
+};
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,73 @@
+#pragma once
+/// The responder of one Reliable Connected queue pair for RDMA WRITE, as the specification has it (volume 1, 9.7): what
+/// it executes, and what it answers. Like UcResponder it knows no images and no memory. Used by one thread.
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "rashpa/link/roce/transports/accepted_write.hpp"
+#include "rashpa/link/roce/transports/acknowledge.hpp"
+#include "rashpa/wire/headers.hpp"
+
+namespace rashpa::link::roce {
+
+enum class RcVerdict : std::uint8_t {
+  accepted,
+  malformed,  ///< no RC request: dropped, no answer
+  duplicate,  ///< executed before: acknowledged again, not executed
+  ahead,      ///< a packet before it is missing: dropped; one NAK until the missing one comes
+  not_ready,  ///< its immediate finds no receive: RNR NAK
+  invalid,    ///< not a WRITE, out of its message's order, or of a wrong length: NAK, and the queue pair is in error
+  refused,    ///< wrong key or out of bounds: NAK, and the queue pair is in error
+  dropped,    ///< the queue pair is in error
+};
+
+class RcResponder {
+ public:
+  static constexpr std::uint64_t kReady = std::numeric_limits<std::uint64_t>::max();
+  /// `first_psn`: what the first request carries. `rnr_timer`: the code that RNR NAKs carry.
+  RcResponder(std::uint32_t pmtu, std::uint32_t rkey, std::uint64_t region_bytes, std::uint32_t first_psn,
+              std::uint8_t rnr_timer) noexcept
+      : pmtu_(pmtu), rkey_(rkey), region_bytes_(region_bytes), rnr_timer_(rnr_timer), expected_psn_(first_psn) {}
+
+  /// `packet` is BTH … ICRC with a checked ICRC, P_Key, TVer and queue pair.
+  RcVerdict receive(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& out) noexcept;
+
+  /// Receives posted since the start; each immediate takes one.
+  void set_receives(std::uint64_t posted) noexcept { receives_ = posted; }
+
+  /// The answers since the last call, to be sent in this order: a NAK first, as it was due first; then one
+  /// acknowledgement for all that was asked for.
+  [[nodiscard]] std::optional<Acknowledgement> take_nak() noexcept;
+  [[nodiscard]] std::optional<Acknowledgement> take_acknowledgement() noexcept;
+
+  [[nodiscard]] bool in_error() const noexcept { return in_error_; }
+  [[nodiscard]] std::uint32_t expected_psn() const noexcept { return expected_psn_; }
+
+ private:
+  RcVerdict execute(const wire::Bth& bth, std::span<const std::byte> body, AcceptedWrite& out) noexcept;
+  RcVerdict start(const wire::Bth& bth, std::span<const std::byte> body, AcceptedWrite& out) noexcept;
+  RcVerdict go_on(const wire::Bth& bth, std::span<const std::byte> body, AcceptedWrite& out) noexcept;
+  void negative(std::uint8_t syndrome) noexcept;
+  RcVerdict fail(RcVerdict verdict, std::uint8_t syndrome) noexcept;
+
+  std::uint32_t pmtu_;
+  std::uint32_t rkey_;
+  std::uint64_t region_bytes_;
+  std::uint8_t rnr_timer_;
+  std::uint32_t expected_psn_;
+  std::uint32_t msn_ = 0;
+  std::uint64_t receives_ = kReady;
+  std::uint64_t received_ = 0;  // immediates: receives taken
+  bool waiting_ = false;        // a NAK says what is expected; nothing else is answered until it comes
+  bool in_error_ = false;
+  bool open_ = false;         // a message was started and not ended
+  std::uint64_t offset_ = 0;  // of the open message's next byte
+  std::uint64_t left_ = 0;    // its bytes still to come
+  std::uint64_t message_bytes_ = 0;
+  bool acknowledge_ = false;
+  std::optional<Acknowledgement> nak_;
+};
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,74 @@
+#pragma once
+/// What the requesters of all transports share. A sender has one requester, of a type chosen at set-up: it makes the
+/// headers of packets, and knows how much may fly. Used by the DTP's thread alone.
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "rashpa/link/link.hpp"
+#include "rashpa/link/roce/sockets/packet_batch.hpp"
+#include "rashpa/link/sender_window.hpp"
+#include "rashpa/wire/headers.hpp"
+
+namespace rashpa::link::roce {
+
+/// What a packet ends.
+enum class Ends : std::uint8_t { nothing, write, event };
+
+/// The part of a write that becomes one packet.
+struct Piece {
+  const std::byte* payload = nullptr;
+  std::uint64_t destination = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t message_bytes = 0;  ///< of the whole write
+  bool first = false;
+  bool last = false;
+};
+
+/// RDMA WRITE with one key: the headers of UC.
+class WriteHeaders {
+ public:
+  explicit WriteHeaders(std::uint32_t rkey) noexcept : rkey_(rkey) {}
+
+  void line(const Piece& piece, Outgoing& packet) const noexcept {
+    constexpr std::uint8_t kOpcodes[2][2] = {{wire::write_middle, wire::write_last},
+                                             {wire::write_first, wire::write_only}};
+    packet.opcode = kOpcodes[piece.first ? 1 : 0][piece.last ? 1 : 0];
+    packet.has_reth = piece.first;
+    packet.reth = {piece.destination, rkey_, piece.message_bytes};
+  }
+  void event(const Event& event, Outgoing& packet) const noexcept {
+    packet.opcode = wire::write_only_imm;
+    packet.has_reth = true;
+    packet.reth = {event.destination, rkey_, static_cast<std::uint32_t>(FrameRecord::kBytes)};
+  }
+
+ private:
+  std::uint32_t rkey_;
+};
+
+/// Transports whose packets nobody acknowledges one by one: a write is done when the kernel has taken its packets, and
+/// the window of bytes is opened by the receiver's credits.
+class Unacknowledged {
+ public:
+  static constexpr bool kReliable = false;
+  /// As SenderWindow.
+  Unacknowledged(std::uint64_t window_bytes, std::uint32_t silence_us, std::int64_t now) noexcept
+      : window_(window_bytes, silence_us, now) {}
+
+  [[nodiscard]] SenderWindow& window() noexcept { return window_; }
+  [[nodiscard]] bool open(std::uint64_t bytes, std::uint64_t known) const noexcept {
+    return window_.open(bytes, known);
+  }
+  [[nodiscard]] std::uint64_t in_flight(std::uint64_t known) const noexcept { return window_.in_flight(known); }
+  /// A write is wholly in the batch.
+  void staged() noexcept { ++staged_; }
+  /// The batch is empty: writes that are done by that.
+  [[nodiscard]] std::size_t batch_empty() noexcept { return std::exchange(staged_, 0); }
+
+ private:
+  SenderWindow window_;
+  std::size_t staged_ = 0;
+};
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,19 @@
+#pragma once
+#include "rashpa/link/roce/transports/requester.hpp"
+
+namespace rashpa::link::roce {
+
+/// Unreliable Connected: RDMA WRITE, and nothing is asked for.
+class UcRequester final : public Unacknowledged {
+ public:
+  UcRequester(std::uint32_t rkey, std::uint64_t window_bytes, std::uint32_t silence_us, std::int64_t now) noexcept
+      : Unacknowledged(window_bytes, silence_us, now), headers_(rkey) {}
+
+  void line(const Piece& piece, Outgoing& packet) const noexcept { headers_.line(piece, packet); }
+  void event(const Event& event, Outgoing& packet) const noexcept { headers_.event(event, packet); }
+
+ private:
+  WriteHeaders headers_;
+};
+
+}  // namespace rashpa::link::roce

@@ -1,0 +1,69 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+namespace rashpa::link {
+
+/// Payload in flight of one sender whose packets are not acknowledged one by one. It is opened by the byte word of the
+/// credits, by what the receiver's repetitions say about lost bytes where a link can see them, and after a long silence
+/// (decision 0004). Used by the DTP's thread.
+class SenderWindow {
+ public:
+  /// So long a silence means that the receiver's thread does not run: one that does repeats its credits sooner.
+  static constexpr std::uint32_t kSilenceUs = 500'000;
+
+  /// `bytes` 0: always open. `silence_us`: after so long without news the bytes in flight are taken as lost.
+  SenderWindow(std::uint64_t bytes, std::uint32_t silence_us, std::int64_t now) noexcept
+      : bytes_(bytes), silence_ns_(std::int64_t{silence_us} * 1000), last_news_ns_(now) {}
+
+  /// `known`: payload bytes that the receiver says have come, here and below.
+  [[nodiscard]] std::uint64_t in_flight(std::uint64_t known) const noexcept {
+    const std::uint64_t gone = written_off_ + known;
+    return sent_ > gone ? sent_ - gone : 0;
+  }
+  /// One message is always allowed when nothing flies.
+  [[nodiscard]] bool open(std::uint64_t more, std::uint64_t known) const noexcept {
+    if (bytes_ == 0) return true;
+    const std::uint64_t flying = in_flight(known);
+    return flying == 0 || flying + more <= bytes_;
+  }
+  void sent(std::uint64_t bytes) noexcept { sent_ += bytes; }
+  /// Packets have left: what was repeated before says nothing of them.
+  void flushed() noexcept { quiet_looks_ = 0; }
+  /// The words were looked at. `repeats`: credits so far that said nothing new; always 0 where nobody can see them.
+  void looked(std::uint64_t known, std::uint64_t repeats, std::int64_t now) noexcept {
+    if (repeats != repeats_) ++quiet_looks_;
+    repeats_ = repeats;
+    if (known == known_) return;
+    known_ = known;
+    last_news_ns_ = now;
+    quiet_looks_ = 0;
+    // What was taken for lost came after all (or came twice): forget the part that the words now explain.
+    written_off_ = known >= sent_ ? 0 : std::min(written_off_, sent_ - known);
+  }
+  /// Bytes in flight are lost when the receiver, its socket empty, has repeated itself since the last packet left; the
+  /// first such look may find repetitions from before, hence three. Or when it has been silent for very long. True when
+  /// that opened a window that was closed to `message` bytes.
+  bool write_off(std::uint64_t message, std::uint64_t known, std::int64_t now) noexcept {
+    if (bytes_ == 0 || in_flight(known) == 0) return false;
+    if (quiet_looks_ < kQuietLooks && now - last_news_ns_ < silence_ns_) return false;
+    const bool closed = !open(message, known);
+    written_off_ = sent_ > known ? sent_ - known : 0;
+    last_news_ns_ = now;
+    quiet_looks_ = 0;
+    return closed;
+  }
+
+ private:
+  static constexpr unsigned kQuietLooks = 3;
+  std::uint64_t bytes_;
+  std::int64_t silence_ns_;
+  std::int64_t last_news_ns_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t known_ = 0;        // at the last look
+  std::uint64_t written_off_ = 0;  // bytes taken as lost
+  std::uint64_t repeats_ = 0;      // at the last look
+  unsigned quiet_looks_ = 0;       // since the last packet or news that found the receiver repeating itself
+};
+
+}  // namespace rashpa::link

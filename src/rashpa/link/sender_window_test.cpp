@@ -1,0 +1,65 @@
+#include "rashpa/link/sender_window.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rashpa::link {
+namespace {
+
+constexpr std::uint32_t kSilenceUs = 1000;
+constexpr std::int64_t kSilenceNs = 1'000'000;
+
+TEST(SenderWindow, a_window_of_zero_is_always_open) {
+  SenderWindow window(0, kSilenceUs, 0);
+  window.sent(1'000'000'000);
+  EXPECT_TRUE(window.open(1, 0));
+  EXPECT_FALSE(window.write_off(1, 0, 1'000'000'000));
+}
+
+TEST(SenderWindow, it_closes_when_full_and_opens_as_bytes_are_acknowledged) {
+  SenderWindow window(100, kSilenceUs, 0);
+  window.sent(60);
+  EXPECT_TRUE(window.open(40, 0));
+  EXPECT_FALSE(window.open(41, 0));
+  EXPECT_TRUE(window.open(41, 1));
+}
+
+TEST(SenderWindow, one_message_larger_than_the_window_goes_when_nothing_flies) {
+  SenderWindow window(100, kSilenceUs, 0);
+  EXPECT_TRUE(window.open(500, 0));
+  window.sent(500);
+  EXPECT_FALSE(window.open(1, 0));
+  EXPECT_TRUE(window.open(500, 500));
+}
+
+TEST(SenderWindow, bytes_nobody_speaks_of_are_written_off_after_the_silence_and_once_only) {
+  SenderWindow window(100, kSilenceUs, 0);
+  window.sent(100);
+  EXPECT_FALSE(window.write_off(1, 0, kSilenceNs - 1));
+  EXPECT_FALSE(window.open(1, 0));
+  EXPECT_TRUE(window.write_off(1, 0, kSilenceNs));
+  EXPECT_TRUE(window.open(100, 0));
+  window.sent(100);
+  // All come after all: what was written off must not hold the window open any longer.
+  window.looked(200, 0, kSilenceNs + 1);
+  window.sent(100);
+  EXPECT_FALSE(window.open(1, 200));
+}
+
+TEST(SenderWindow, three_repetitions_behind_the_last_packet_mean_that_its_bytes_are_lost) {
+  SenderWindow window(100, kSilenceUs, 0);
+  window.looked(0, 5, 1);  // repetitions from before
+  window.sent(100);
+  window.flushed();
+  for (std::uint64_t repeats = 6; repeats < 8; ++repeats) {
+    window.looked(0, repeats, 2);
+    EXPECT_FALSE(window.write_off(1, 0, 3));
+  }
+  window.looked(0, 8, 4);
+  EXPECT_TRUE(window.write_off(1, 0, 5));
+  EXPECT_TRUE(window.open(100, 0));
+}
+
+TEST(SenderWindow, links_wait_half_a_second_as_decision_0004_says) { EXPECT_EQ(SenderWindow::kSilenceUs, 500'000U); }
+
+}  // namespace
+}  // namespace rashpa::link

@@ -1,0 +1,129 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/histogram.hpp"
+#include "rashpa/receiver/config.hpp"
+#include "rashpa/receiver/sink_line.hpp"
+#include "rashpa/scheduler/lane.hpp"
+
+namespace rashpa::receiver {
+
+/// Images that were vetoed for one reason.
+struct ReasonCount {
+  std::string name;
+  std::uint64_t images = 0;
+};
+
+/// One accepted image, copied for a preview.
+struct Preview {
+  std::uint64_t frame_number = 0;
+  std::vector<std::byte> pixels;  ///< height × width of Output::pixel
+};
+
+/// The last thread of a buffer: takes decided stacks from the unit, keeps the books of decisions, and hands each stack
+/// to the lines of all sinks. Slots go back when the last line that holds them is through. Status calls from any
+/// thread.
+///
+/// An image is errored in these books when a sink lost it, whatever others made of it, or when every sink dropped it.
+/// One that a sink dropped and another has is accepted. Each line keeps the books of its own sink besides.
+class Distributor final : private LineOwner {
+ public:
+  /// Makes the sinks (throws what they throw; ConfigError when there is none). All references outlive this object.
+  /// `wake` is rung after slots were given back.
+  Distributor(const BufferConfig& config, const Output& output, scheduler::Lane& lane, unit::Unit& unit, Doorbell& bell,
+              Doorbell& wake);
+  ~Distributor();
+  Distributor(const Distributor&) = delete;
+  Distributor& operator=(const Distributor&) = delete;
+
+  /// The run begins: the sinks take their places. Throws what they throw.
+  void begin();
+  void start(int processor);
+  /// Returns when the lane is closed and every sink has completed its output, or was left behind.
+  void join() noexcept;
+  /// Every sink is through, or was left behind.
+  [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
+
+  [[nodiscard]] Books books() const noexcept;
+  [[nodiscard]] std::vector<ReasonCount> vetoes() const;
+  [[nodiscard]] std::array<std::uint64_t, kErrorReasons> errors() const noexcept;  ///< by ErrorReason
+  [[nodiscard]] std::optional<FirstErrored> first_errored() const;
+  /// Images of stacks that are with the unit, or whose slots are held for a sink.
+  [[nodiscard]] std::uint64_t to_write() const noexcept;
+  [[nodiscard]] Decision decision(std::uint64_t image) const noexcept;
+  [[nodiscard]] const Histogram& decision_latency() const noexcept { return decided_ns_; }
+  /// From the decision until the slots went back.
+  [[nodiscard]] const Histogram& written_latency() const noexcept { return written_ns_; }
+  [[nodiscard]] std::int64_t last_decided_ns() const noexcept {
+    return last_decided_ns_.load(std::memory_order_relaxed);
+  }
+  /// The first error of a sink.
+  [[nodiscard]] std::string error() const;
+  [[nodiscard]] const std::vector<std::shared_ptr<SinkLine>>& sinks() const noexcept { return lines_; }
+  [[nodiscard]] const Output& output() const noexcept { return output_; }
+  /// The latest copy, and asks for a fresh one. Empty before the first accepted image or when the pipeline has no dense
+  /// output.
+  [[nodiscard]] std::optional<Preview> preview() const;
+
+ private:
+  struct Slot {
+    Stack* stack = nullptr;
+    std::atomic<std::uint32_t> holders{0};  // lines that wait, and this object's thread
+    bool through = false;                   // guarded by release_lock_
+  };
+
+  void run(int processor);
+  void distribute(Stack& stack);
+  void count(const StackImage& image);
+  void note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text);
+  void keep_preview(const Stack& stack);
+  void let_go(const Stack& stack) noexcept;
+  void finish_lines() noexcept;
+
+  void through(const Stack& stack) noexcept override { let_go(stack); }
+  void lost(std::string_view name, std::uint64_t index, std::uint64_t frame, ErrorReason reason,
+            const std::string& text) noexcept override;
+  [[nodiscard]] sink::SkippedImage skipped(std::uint64_t index) const noexcept override;
+  [[nodiscard]] Books decided() const noexcept override;
+
+  Output output_;
+  scheduler::Lane& lane_;
+  unit::Unit& unit_;
+  Doorbell& bell_;
+  Doorbell& wake_;
+  std::uint32_t holding_ = 0;  // lines that wait
+  std::unique_ptr<Slot[]> slots_;
+  std::uint32_t stacks_;
+  std::mutex release_lock_;
+  std::uint64_t released_ = 0;  // stacks
+  std::unique_ptr<std::atomic<std::uint16_t>[]> decisions_;
+  std::array<std::atomic<std::uint64_t>, 4> by_completeness_{};
+  std::array<std::atomic<std::uint64_t>, 4> by_decision_{};  // as the sinks were offered them
+  std::vector<std::atomic<std::uint64_t>> by_reason_;        // by VetoReason
+  std::array<std::atomic<std::uint64_t>, kErrorReasons> by_error_{};
+  std::atomic<std::uint64_t> lost_{0};     // accepted, and errored after all
+  std::atomic<std::uint64_t> through_{0};  // images whose slots went back
+  Histogram decided_ns_;
+  Histogram written_ns_;
+  std::atomic<std::int64_t> last_decided_ns_{0};
+  mutable std::atomic<bool> preview_wanted_{true};
+  mutable std::mutex preview_lock_;  // taken only when a preview was asked for
+  Preview preview_;
+  mutable std::mutex error_lock_;
+  std::optional<FirstErrored> first_errored_;
+  std::atomic<bool> done_{false};
+  std::vector<std::shared_ptr<SinkLine>> lines_;
+  std::jthread thread_;
+};
+
+}  // namespace rashpa::receiver

@@ -1,0 +1,304 @@
+#include "rashpa/receiver/sink_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/memory/cpu_set.hpp"
+
+namespace rashpa::receiver {
+namespace {
+
+constexpr std::chrono::milliseconds kLongestSleep{50};  // nobody waits for that: who has something rings
+
+std::uint64_t accepted_in(const Stack& stack) noexcept {
+  const auto images = stack.view();
+  return static_cast<std::uint64_t>(std::count_if(
+      images.begin(), images.end(), [](const StackImage& image) { return image.decision == Decision::accepted; }));
+}
+
+}  // namespace
+
+SinkLine::SinkLine(SinkConfig config, const Output& output, std::uint32_t stacks, std::uint32_t lost_runs,
+                   LineOwner& owner)
+    : config_(std::move(config)),
+      stack_images_(output.stack),
+      images_(output.images),
+      sink_(config_.make(output)),
+      queue_(std::max(stacks, config_.queue)),
+      skipped_(output.stack),
+      owner_(&owner) {
+  if (config_.on_full == OnFull::drop && !sink_->is_prompt()) {
+    if (config_.queue == 0) throw ConfigError(fmt::format("sink {}: queue must be at least 1", config_.name));
+    copies_ = std::make_unique<StackCopies>(output, config_.queue, lost_runs);
+    in_use_ = std::make_unique<std::atomic<bool>[]>(config_.queue);
+  }
+  results_.resize(std::size_t{copies_ ? config_.queue : stacks} * stack_images_);
+  sink_->connect(bell_);
+}
+
+SinkLine::~SinkLine() = default;
+
+void SinkLine::start(int processor) {
+  if (sink_->is_prompt()) return;
+  thread_ = std::thread([self = shared_from_this(), processor] { self->run(processor); });
+}
+
+bool SinkLine::offer(const Stack& stack) noexcept {
+  const std::uint64_t accepted = accepted_in(stack);
+  offered_.fetch_add(accepted, std::memory_order_release);
+  if (!copies_) {
+    if (sink_->is_prompt()) {
+      hand(stack);
+    } else {
+      queue_.try_push(&stack);  // has room for all stacks of the ring
+      bell_.ring();
+    }
+    return true;
+  }
+  const Stack* copy = copies_->take(stack);
+  const auto images = stack.view();
+  if (copy == nullptr) {
+    dropped_.fetch_add(accepted, std::memory_order_release);
+    const auto first = std::find_if(images.begin(), images.end(),
+                                    [](const StackImage& image) { return image.decision == Decision::accepted; });
+    if (first != images.end()) {
+      note_first(first->index, first->frame_number, ErrorReason::dropped, "the queue of the sink was full");
+    }
+    return false;
+  }
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const StackImage& copied = copy->images[i];
+    if (images[i].decision == Decision::accepted && copied.decision == Decision::errored) {
+      lose(copied.index, copied.frame_number, copied.error, "it was written over while it was copied");
+    }
+  }
+  in_use_[copy->slot].store(true, std::memory_order_release);
+  queue_.try_push(copy);
+  bell_.ring();
+  return true;
+}
+
+void SinkLine::close(std::uint64_t stacks) noexcept {
+  stacks_.store(stacks, std::memory_order_relaxed);
+  closed_.store(true, std::memory_order_release);
+  bell_.ring();
+}
+
+void SinkLine::run(int processor) {
+  memory::place_this_thread("sink", processor);
+  while (!left_.load(std::memory_order_relaxed)) {
+    const std::uint32_t seen = bell_.count();
+    const bool closed = closed_.load(std::memory_order_acquire);
+    take_back();
+    const Stack* stack = nullptr;
+    if (queue_.try_pop(stack)) {
+      skip_to(stack->number);
+      hand(*stack);
+      continue;
+    }
+    if (closed && with_sink_ == 0) return complete();
+    bell_.wait(seen, kLongestSleep);
+  }
+}
+
+void SinkLine::hand(const Stack& stack) noexcept {
+  next_stack_ = stack.number + 1;
+  const std::span<ErrorReason> results = results_of(stack);
+  std::fill(results.begin(), results.end(), ErrorReason::none);
+  sink::Put answer = sink::Put::done;
+  try {
+    answer = sink_->put(stack, results);
+  } catch (const std::exception& failure) {  // a fault of the sink, which promised not to
+    std::fill(results.begin(), results.end(), ErrorReason::storage);
+    const std::lock_guard lock(lock_);
+    if (close_error_.empty()) close_error_ = failure.what();
+  }
+  alive();
+  if (answer == sink::Put::later) {
+    ++with_sink_;
+  } else {
+    finish_stack(stack);
+  }
+}
+
+void SinkLine::take_back() noexcept {
+  while (const Stack* stack = sink_->take()) {
+    --with_sink_;
+    alive();
+    finish_stack(*stack);
+  }
+}
+
+void SinkLine::finish_stack(const Stack& stack) noexcept {
+  const std::span<const ErrorReason> results = results_of(stack);
+  const auto images = stack.view();
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    if (results[i] == ErrorReason::none || images[i].decision != Decision::accepted) continue;
+    lose(images[i].index, images[i].frame_number, results[i],
+         results[i] == ErrorReason::overwritten ? "a later image was written into its slot before it was stored"
+                                                : error());
+  }
+  if (copies_) {
+    in_use_[stack.slot].store(false, std::memory_order_release);
+    copies_->give_back(stack.slot);
+  } else {
+    owner_->through(stack);
+  }
+}
+
+// Images of stacks that were dropped.
+void SinkLine::skip_to(std::uint64_t stack) noexcept {
+  for (; next_stack_ < stack; ++next_stack_) {
+    const std::uint64_t first = next_stack_ * stack_images_;
+    const std::uint64_t end = std::min(first + stack_images_, images_);
+    {
+      const std::lock_guard lock(owner_lock_);
+      if (owner_ == nullptr) return;
+      for (std::uint64_t image = first; image < end; ++image) skipped_[image - first] = owner_->skipped(image);
+    }
+    sink_->skip(std::span(skipped_).first(end - first));
+    alive();
+  }
+}
+
+void SinkLine::complete() noexcept {
+  skip_to(stacks_.load(std::memory_order_relaxed));
+  completing_.store(true, std::memory_order_relaxed);
+  try {
+    for (const sink::LostImage& lost : sink_->settle()) {
+      lose(lost.index, lost.frame_number, ErrorReason::storage, lost.reason);
+    }
+    alive();
+    Books decided;
+    {
+      const std::lock_guard lock(owner_lock_);
+      if (owner_ == nullptr) return;
+      decided = owner_->decided();
+    }
+    sink_->close(books(decided));
+  } catch (const std::exception& failure) {
+    const std::lock_guard lock(lock_);
+    if (close_error_.empty()) close_error_ = failure.what();
+  }
+  done_.store(true, std::memory_order_release);
+}
+
+// What this sink has lost is errored, in its books.
+Books SinkLine::books(const Books& decided) const noexcept {
+  Books books = decided;
+  const std::uint64_t lost = errored() + dropped_.load(std::memory_order_relaxed);
+  books.accepted -= std::min(books.accepted, lost);
+  books.errored += lost;
+  books.written = stats().images_written;
+  return books;
+}
+
+void SinkLine::watch(std::int64_t now) noexcept {
+  if (done()) return;
+  if (sink_->is_prompt()) return complete();
+  if (!copies_) return;  // its stacks lie in the slots: nothing but its return ends the run
+  const std::uint64_t steps = steps_.load(std::memory_order_relaxed);
+  if (steps_since_ == 0 || steps != steps_seen_) {
+    steps_seen_ = steps;
+    steps_since_ = now;
+    return;
+  }
+  const std::int64_t patience = config_.patience_ns * (completing_.load(std::memory_order_relaxed) ? 10 : 1);
+  if (now - steps_since_ > patience) leave_behind();
+}
+
+void SinkLine::leave_behind() noexcept {
+  const std::string text = fmt::format(
+      "it did not come back for {:.1f} s at the end of the run and was left behind",
+      static_cast<double>(config_.patience_ns) * 1e-9 * (completing_.load(std::memory_order_relaxed) ? 10 : 1));
+  {
+    const std::lock_guard lock(lock_);
+    last_stats_ = sink_->stats();
+    if (close_error_.empty()) close_error_ = text;
+  }
+  const std::lock_guard lock(owner_lock_);
+  left_.store(true, std::memory_order_relaxed);
+  for (std::uint32_t slot = 0; slot < copies_->stacks(); ++slot) {
+    if (!in_use_[slot].load(std::memory_order_acquire)) continue;
+    for (const StackImage& image : copies_->copy(slot).view()) {
+      if (image.decision == Decision::accepted) count_lost(image.index, image.frame_number, ErrorReason::storage, text);
+    }
+  }
+  owner_ = nullptr;
+  done_.store(true, std::memory_order_release);
+}
+
+void SinkLine::join() noexcept {
+  if (!thread_.joinable()) return;
+  left_.load(std::memory_order_relaxed) ? thread_.detach() : thread_.join();
+}
+
+void SinkLine::lose(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) noexcept {
+  const std::lock_guard lock(owner_lock_);
+  if (owner_ != nullptr) count_lost(index, frame, reason, text);
+}
+
+void SinkLine::count_lost(std::uint64_t index, std::uint64_t frame, ErrorReason reason,
+                          const std::string& text) noexcept {
+  owner_->lost(config_.name, index, frame, reason, text);
+  errored_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_release);
+  note_first(index, frame, reason, text);
+}
+
+void SinkLine::note_first(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) {
+  const std::lock_guard lock(lock_);
+  if (first_ && first_->index <= index) return;
+  first_ = FirstErrored{.index = index, .frame_number = frame, .reason = reason, .text = text};
+}
+
+std::uint64_t SinkLine::errored() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& one : errored_) sum += one.load(std::memory_order_acquire);
+  return sum;
+}
+
+sink::SinkStats SinkLine::stats() const noexcept {
+  {
+    const std::lock_guard lock(lock_);
+    if (last_stats_) return *last_stats_;
+  }
+  return sink_->stats();
+}
+
+std::uint64_t SinkLine::unsettled() const noexcept {
+  // In this order, so that an image on its way is counted as waiting rather than not at all.
+  const std::uint64_t settled = stats().images_written + errored() + dropped_.load(std::memory_order_acquire);
+  const std::uint64_t offered = offered_.load(std::memory_order_acquire);
+  return offered - std::min(offered, settled);
+}
+
+SinkStatus SinkLine::status() const {
+  SinkStatus status;
+  const sink::SinkStats stats = this->stats();
+  status.name = config_.name;
+  status.on_full = config_.on_full;
+  status.written = stats.images_written;
+  status.bytes_written = stats.bytes_written;
+  status.bytes_stored = stats.bytes_stored;
+  status.errored = errored();
+  status.dropped = dropped_.load(std::memory_order_acquire);
+  status.accepted = offered_.load(std::memory_order_acquire);
+  const std::uint64_t settled = status.written + status.errored + status.dropped;
+  status.waiting = status.accepted - std::min(status.accepted, settled);
+  status.error = error();
+  status.left_behind = left_.load(std::memory_order_relaxed);
+  const std::lock_guard lock(lock_);
+  status.first = first_;
+  return status;
+}
+
+std::string SinkLine::error() const {
+  if (std::string first = sink_->error(); !first.empty()) return first;
+  const std::lock_guard lock(lock_);
+  return close_error_;
+}
+
+}  // namespace rashpa::receiver

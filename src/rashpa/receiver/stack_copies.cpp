@@ -1,0 +1,64 @@
+#include "rashpa/receiver/stack_copies.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rashpa::receiver {
+
+StackCopies::StackCopies(const sink::Output& output, std::uint32_t stacks, std::uint32_t lost_runs)
+    : pixel_bytes_(output.sparse ? 0 : output.image_bytes()),
+      list_capacity_(output.sparse ? output.list_capacity : 0),
+      lost_runs_(lost_runs),
+      pixels_(std::max<std::size_t>(1, pixel_bytes_ * output.stack * stacks), memory::MemoryKind::pageable),
+      copies_(stacks),
+      free_(stacks) {
+  const std::size_t images = std::size_t{output.stack} * stacks;
+  index_.resize(images * list_capacity_);
+  value_bytes_ = pixel_bytes(output.pixel);
+  value_.resize(images * list_capacity_ * value_bytes_);
+  lost_.resize(images * lost_runs_);
+  for (std::uint32_t slot = 0; slot < stacks; ++slot) {
+    copies_[slot].slot = slot;
+    copies_[slot].images.resize(output.stack);
+    free_.try_push(&copies_[slot]);
+  }
+}
+
+Stack* StackCopies::take(const Stack& stack) noexcept {
+  Stack* copy = nullptr;
+  if (!free_.try_pop(copy)) return nullptr;
+  copy->number = stack.number;
+  copy->count = stack.count;
+  copy->ready_ns = stack.ready_ns;
+  copy->decided_ns = stack.decided_ns;
+  for (std::uint32_t i = 0; i < stack.count; ++i) {
+    copy_image(stack, stack.images[i], copy->images[i], std::size_t{copy->slot} * copy->images.size() + i);
+  }
+  return copy;
+}
+
+void StackCopies::copy_image(const Stack& stack, const StackImage& from, StackImage& to, std::size_t place) noexcept {
+  to = from;
+  to.raw = nullptr;
+  to.pixels = nullptr;
+  to.sparse = {};
+  to.lost = lost_.data() + place * lost_runs_;
+  to.lost_count = std::min(from.lost_count, static_cast<std::uint32_t>(lost_runs_));
+  std::copy_n(from.lost, to.lost_count, to.lost);
+  if (from.decision != Decision::accepted) return;
+  if (list_capacity_ > 0) {
+    if (from.sparse.index == nullptr || from.sparse.count > list_capacity_) return to.fail(ErrorReason::storage);
+    std::copy_n(from.sparse.index, from.sparse.count, index_.data() + place * list_capacity_);
+    std::byte* values = value_.data() + place * list_capacity_ * value_bytes_;
+    std::memcpy(values, from.sparse.value, from.sparse.count * value_bytes_);
+    to.sparse = {index_.data() + place * list_capacity_, values, from.sparse.count};
+  } else {
+    const std::byte* source = from.pixels != nullptr ? from.pixels : from.raw;
+    std::byte* target = pixels_.data() + place * pixel_bytes_;
+    std::memcpy(target, source, pixel_bytes_);
+    to.pixels = target;
+  }
+  if (!stack.intact(from)) to.fail(ErrorReason::overwritten);
+}
+
+}  // namespace rashpa::receiver

@@ -1,0 +1,45 @@
+#pragma once
+/// Which sinks there are, and how one is made from its name.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "rashpa/sink/hdf5_sink.hpp"
+#include "rashpa/sink/nxmx_metadata.hpp"
+#include "rashpa/sink/output.hpp"
+#include "rashpa/sink/sink.hpp"
+
+namespace rashpa::sink {
+
+/// "hdf5": NXmx files, or lists of pixels.
+struct Hdf5Options {
+  std::string prefix;
+  std::uint32_t images_per_file = 1000;
+  unsigned threads = 1;
+  Existing existing = Existing::refuse;
+  NxmxMetadata metadata{};
+};
+
+/// "memory": the latest accepted images.
+struct MemoryOptions {
+  std::uint32_t capacity = 16;  ///< images
+};
+
+/// "null": counts and stores nothing.
+struct NullOptions {};
+
+/// One alternative a sink: this line, its name and its maker in factory.cpp add one.
+using Options = std::variant<Hdf5Options, MemoryOptions, NullOptions>;
+
+/// "hdf5", "memory", …
+[[nodiscard]] std::vector<std::string> sink_names();
+[[nodiscard]] std::string_view name_of(const Options& options) noexcept;
+/// The options of the sink of that name, as they are when nothing is said. Throws ConfigError that lists the names.
+[[nodiscard]] Options options_of(std::string_view name);
+/// Throws what the sink's constructor throws.
+[[nodiscard]] std::unique_ptr<Sink> make_sink(const Options& options, const Output& output);
+
+}  // namespace rashpa::sink

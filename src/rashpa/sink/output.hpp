@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "rashpa/core/pixel_type.hpp"
+#include "rashpa/core/region.hpp"
+#include "rashpa/core/results.hpp"
+
+namespace rashpa::sink {
+
+/// What comes out of a buffer's pipeline: what a sink must know when it is made.
+struct Output {
+  std::string buffer;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  PixelType pixel = PixelType::u16;
+  bool sparse = false;              ///< the pipeline makes CSR
+  std::uint32_t list_capacity = 0;  ///< most pixels in the list of an image; 0 when there are no lists
+  std::uint32_t stack = 0;
+  std::uint64_t images = 0;  ///< expected
+  Slice slice{};
+  Results results{};  ///< numbers of every image, reasons of vetoes
+
+  [[nodiscard]] std::uint64_t image_bytes() const noexcept {  ///< of a dense image
+    return std::uint64_t{width} * height * pixel_bytes(pixel);
+  }
+};
+
+}  // namespace rashpa::sink

@@ -1,0 +1,29 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "rashpa/wire/address.hpp"
+
+namespace rashpa::wire {
+
+/// What stands in front of the BTH with RoCEv1: the Ethernet header and the global route header.
+class FrameHeader {
+ public:
+  static constexpr std::size_t kEthernet = 14;
+  static constexpr std::size_t kGrh = 40;
+  static constexpr std::size_t kBytes = kEthernet + kGrh;
+  /// What the traffic class says of congestion: nothing, or that marks are understood.
+  enum class Ecn : std::uint8_t { none = 0, capable = 2 };
+
+  /// From one GID to another, as gid_address() makes them.
+  FrameHeader(const Address& source, const Address& destination, Ecn ecn) noexcept;
+
+  /// Writes kBytes for a packet of `transport` bytes (BTH … ICRC).
+  void write(std::byte* at, std::size_t transport) const noexcept;
+
+ private:
+  std::array<std::byte, kBytes> bytes_{};
+};
+
+}  // namespace rashpa::wire
