@@ -25,7 +25,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-cpp test-python test-chaos test-vm device-bundle test-device bench lint tidy asan tsan fuzz reference lock clean distclean help
+.PHONY: build packages demo test test-cpp test-python test-chaos test-vm wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan fuzz reference lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -78,6 +78,12 @@ device-bundle: build  ## what a GPU machine without network needs: build/device-
 test-device:  ## on a GPU machine: tests, compute-sanitizer, benchmarks of build/device-bundle; results in OUT
 	tools/device_tests.sh build/device-bundle $(or $(OUT),out/device)
 
+wheel: $(VENV)/.requirements build/.packages  ## build/wheel/dist: one that installs and runs without a compiler
+	tools/make_wheel.sh $(BIN)/python
+
+test-wheel: wheel  ## the demo from that wheel in a new virtual environment
+	tools/test_wheel.sh $(BIN)/python
+
 bench: build  ## the benchmarks, results in out/bench
 	mkdir -p out/bench
 	$(BIN)/rashpa bench link --link roce --json out/bench/link.json
@@ -111,6 +117,14 @@ fuzz: build build/atheris/.installed  ## every fuzzer, or those of FUZZERS, FUZZ
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	tools/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS) $(BIN)/python $(FUZZERS)
+
+# Not in requirements.lock either: it turns docs/ into pages and is no part of anything.
+build/docs/.installed: $(VENV)/.requirements
+	$(BIN)/python -m pip install --quiet --target build/docs/tools mkdocs==1.6.1 mkdocs-material==9.8.1
+	touch $@
+
+docs: build/docs/.installed mkdocs.yml  ## the documentation as pages in build/docs/site; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=build/docs/tools $(BIN)/python -m mkdocs build --strict --quiet
 
 reference: build  ## docs/reference, after a change of the run file's models or of a command
 	$(BIN)/python tools/make_reference.py

@@ -6,6 +6,8 @@ import concurrent.futures
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,21 @@ def command_for(
         if near:
             arguments = commands[near[0]]
             options = arguments[: arguments.index("-o")]
-            return [*options, "-x", "c++", str(header)], directories[near[0]]
+            return [*options, *folders_of(commands.values()), "-x", "c++", str(header)], directories[near[0]]
         folder = folder.parent
     return None
+
+
+def folders_of(commands: Iterable[list[str]]) -> list[str]:
+    """Where any source of the build looks for headers: the one that is near may be of another target than who uses the header."""
+    found: dict[str, None] = {}
+    for arguments in commands:
+        for argument, following in pairwise(arguments):
+            if argument == "-isystem":
+                found[f"-isystem{following}"] = None
+            elif argument.startswith("-I"):
+                found[argument] = None
+    return list(found)
 
 
 def check(command: list[str], directory: str) -> str:
