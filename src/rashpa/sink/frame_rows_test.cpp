@@ -46,7 +46,7 @@ TEST(FrameRows, numbers_and_reasons_are_read_again_as_they_were_noted) {
       image.scalars[2] = Scalar::of_real(0.5);
       image.lost = &lost;
       image.lost_count = 1;
-      rows.append(image, {});
+      rows.append(image, ErrorReason::none, {});
     }
     ASSERT_TRUE(rows.note());
     rows.give_back_reserve();
