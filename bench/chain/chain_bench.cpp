@@ -8,6 +8,7 @@
 #include <string>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/receiver/receiver.hpp"
 #include "rashpa/sink/null_sink.hpp"

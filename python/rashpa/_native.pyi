@@ -245,28 +245,22 @@ class DestinationDtp:
     height: int
     def __init__(self, id: int, module: int, x: int, y: int, width: int, height: int) -> None: ...
 
-class Jungfrau:
-    """Kernel `jungfrau`. Calibration in image layout of the buffer: pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32
-    [height][width] (NXmx pixel_mask bits, not 0: no valid calibration)."""
+class Calibration:
+    """Maps in image layout of the buffer: pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32 [height][width] (NXmx
+    pixel_mask bits, not 0: no valid calibration)."""
+
+    def __init__(self, pedestal: NDArray[np.float32], gain: NDArray[np.float32], mask: NDArray[np.uint32]) -> None: ...
+
+class Kernel:
+    """A kernel of the registry with its parameters, as kernels_json() declares them. ConfigError names the parameter that is wrong."""
 
     def __init__(
-        self,
-        photon_energy_kev: float,
-        output: str,  # "photons" (int16) | "kev" (float32)
-        pedestal: NDArray[np.float32],
-        gain: NDArray[np.float32],
-        mask: NDArray[np.uint32],
+        self, name: str, parameters: dict[str, bool | int | float | str], calibration: Calibration | None = None
     ) -> None: ...
+    @property
+    def name(self) -> str: ...
 
-class BraggCount:
-    """Kernel `bragg_count`: pixels with photons >= threshold are bright; kept when min_pixels <= bright <= max_pixels."""
-
-    def __init__(self, threshold: int, min_pixels: int, max_pixels: int) -> None: ...
-
-class Csr:
-    """Kernel `csr`: pixels with photons >= threshold as index and value; capacity is the fraction of pixels there is room for."""
-
-    def __init__(self, threshold: int, capacity: float) -> None: ...
+def kernels_json() -> str: ...  # what schema/kernels.json holds
 
 class NxmxModule:
     """Where one module lies in the assembled image, pixels."""
@@ -342,8 +336,6 @@ class NxmxMetadata:
     run_file: str
     run_file_sha256: str
     pixel_units: str
-    bright_counted: bool
-    masked_counted: bool
     kernels: list[NxmxKernel]
     def __init__(self) -> None: ...
 
@@ -406,7 +398,7 @@ class BufferConfig:
     partial: str  # "keep" | "veto"
     keep_darks: bool
     dtps: list[DestinationDtp]
-    kernels: list[Jungfrau | BraggCount | Csr]
+    kernels: list[Kernel]
     sinks: list[SinkConfig]  # at least one
     threads: int
     unit: str  # "cpu" | "cuda"

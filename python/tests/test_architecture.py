@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -45,6 +47,13 @@ def test_no_file_names_a_path_of_one_machine() -> None:
         path for pattern in ("*.md", "docs/**/*.md", "examples/*", "tools/*", ".ci/*") for path in ROOT.glob(pattern)
     ]
     assert [str(path) for path in texts if path.is_file() and f"{ROOT}/" in path.read_text(encoding="utf-8")] == []
+
+
+def test_the_declarations_of_the_kernels_are_up_to_date() -> None:
+    pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    command = [sys.executable, str(ROOT / "tools" / "make_kernels.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_reference_of_run_file_and_commands_is_up_to_date() -> None:

@@ -1,12 +1,14 @@
-/// Kernels of a pipeline, as Python configures them.
+/// Kernels of a pipeline, as Python configures them: by name, with named values.
+#include "kernel.hpp"
+
+#include <fmt/core.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
-#include "names.hpp"
-#include "rashpa/kernel/bragg_count/bragg_count.hpp"
-#include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/kernel/registry.hpp"
 
 namespace rashpa::bindings {
 
@@ -17,54 +19,69 @@ namespace {
 
 using Maps = nb::ndarray<const float, nb::shape<3, -1, -1>, nb::c_contig, nb::device::cpu>;
 using Mask = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using kernel::CalibrationMaps;
 
-kernel::jungfrau::Config jungfrau_config(double energy_kev, const std::string& output, const Maps& pedestal,
-                                         const Maps& gain, const Mask& mask) {
+struct Calibration {
+  std::shared_ptr<const CalibrationMaps> maps;
+};
+
+std::shared_ptr<const CalibrationMaps> maps_of(const Maps& pedestal, const Maps& gain, const Mask& mask) {
   const std::size_t height = mask.shape(0);
   const std::size_t width = mask.shape(1);
   for (const Maps* maps : {&pedestal, &gain}) {
     if (maps->shape(1) != height || maps->shape(2) != width) {
-      throw ConfigError(
-          fmt::format("kernel jungfrau: pedestal and gain must be [3][{}][{}] like the mask, got [3][{}][{}]", height,
-                      width, maps->shape(1), maps->shape(2)));
+      throw ConfigError(fmt::format("calibration: pedestal and gain must be [3][{}][{}] like the mask, got [3][{}][{}]",
+                                    height, width, maps->shape(1), maps->shape(2)));
     }
   }
-  kernel::jungfrau::Config config;
-  config.photon_energy_kev = energy_kev;
-  config.output = kOutputs.value(output);
-  config.calibration.width = static_cast<std::uint32_t>(width);
-  config.calibration.height = static_cast<std::uint32_t>(height);
-  config.calibration.pedestal.assign(pedestal.data(), pedestal.data() + pedestal.size());
-  config.calibration.gain.assign(gain.data(), gain.data() + gain.size());
-  config.calibration.mask.assign(mask.data(), mask.data() + mask.size());
-  return config;
+  auto found = std::make_shared<CalibrationMaps>();
+  found->width = static_cast<std::uint32_t>(width);
+  found->height = static_cast<std::uint32_t>(height);
+  found->pedestal.assign(pedestal.data(), pedestal.data() + pedestal.size());
+  found->gain.assign(gain.data(), gain.data() + gain.size());
+  found->mask.assign(mask.data(), mask.data() + mask.size());
+  return found;
+}
+
+NamedValues values_of(const std::string& name, const nb::dict& parameters) {
+  NamedValues values;
+  for (const auto& [key, value] : parameters) {
+    const std::string named = nb::cast<std::string>(key);
+    if (nb::isinstance<nb::bool_>(value)) {
+      values.push_back({named, nb::cast<bool>(value)});
+    } else if (nb::isinstance<nb::int_>(value)) {
+      values.push_back({named, nb::cast<std::int64_t>(value)});
+    } else if (nb::isinstance<nb::float_>(value)) {
+      values.push_back({named, nb::cast<double>(value)});
+    } else if (nb::isinstance<nb::str>(value)) {
+      values.push_back({named, nb::cast<std::string>(value)});
+    } else {
+      throw ConfigError(fmt::format("kernel {}: {}: is no number, text or truth value", name, named));
+    }
+  }
+  return values;
 }
 
 }  // namespace
 
 void bind_kernel(nb::module_& m) {
-  nb::class_<kernel::jungfrau::Config>(m, "Jungfrau")
+  nb::class_<Calibration>(m, "Calibration")
       .def(
           "__init__",
-          [](kernel::jungfrau::Config* self, double energy_kev, const std::string& output, const Maps& pedestal,
-             const Maps& gain, const Mask& mask) {
-            new (self) kernel::jungfrau::Config(jungfrau_config(energy_kev, output, pedestal, gain, mask));
+          [](Calibration* self, const Maps& pedestal, const Maps& gain, const Mask& mask) {
+            new (self) Calibration{maps_of(pedestal, gain, mask)};
           },
-          "photon_energy_kev"_a, "output"_a, "pedestal"_a, "gain"_a, "mask"_a);
-  nb::class_<kernel::bragg_count::Config>(m, "BraggCount")
+          "pedestal"_a, "gain"_a, "mask"_a);
+  nb::class_<ConfiguredKernel>(m, "Kernel")
       .def(
           "__init__",
-          [](kernel::bragg_count::Config* self, std::int16_t threshold, std::uint32_t min_pixels,
-             std::uint32_t max_pixels) {
-            new (self) kernel::bragg_count::Config{threshold, min_pixels, max_pixels};
+          [](ConfiguredKernel* self, const std::string& name, const nb::dict& parameters, const Calibration* maps) {
+            const kernel::Given given{.calibration = maps != nullptr ? maps->maps : nullptr};
+            new (self) ConfiguredKernel{kernel::kernel_named(name).make(values_of(name, parameters), given)};
           },
-          "threshold"_a, "min_pixels"_a, "max_pixels"_a);
-  nb::class_<kernel::csr::Config>(m, "Csr").def(
-      "__init__",
-      [](kernel::csr::Config* self, std::int16_t threshold, double capacity) {
-        new (self) kernel::csr::Config{threshold, capacity};
-      },
-      "threshold"_a, "capacity"_a);
+          "name"_a, "parameters"_a, "calibration"_a.none() = nb::none())
+      .def_prop_ro("name", [](const ConfiguredKernel& self) { return self.step->declaration().name; });
+  m.def("kernels_json", &kernel::kernels_json);
 }
 
 }  // namespace rashpa::bindings

@@ -68,9 +68,6 @@ inline constexpr Names<scheduler::Poll, 2> kPolls{
     "poll", {{{scheduler::Poll::spin, "spin"}, {scheduler::Poll::event, "event"}}}};
 inline constexpr Names<unit::PartialPolicy, 2> kPartial{
     "partial", {{{unit::PartialPolicy::keep, "keep"}, {unit::PartialPolicy::veto, "veto"}}}};
-inline constexpr Names<kernel::jungfrau::Output, 2> kOutputs{
-    "output of the kernel jungfrau",
-    {{{kernel::jungfrau::Output::photons, "photons"}, {kernel::jungfrau::Output::kev, "kev"}}}};
 inline constexpr Names<PixelType, 6> kPixels{"pixel type",
                                              {{{PixelType::u8, "uint8"},
                                                {PixelType::u16, "uint16"},

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "bindings.hpp"
+#include "kernel.hpp"
 #include "names.hpp"
 #include "tables.hpp"
 
@@ -66,10 +67,7 @@ nb::dict losses_of(const receiver::DtpStatus& status) {
 
 nb::dict vetoes_of(const receiver::BufferStatus& status) {
   nb::dict out;
-  for (std::uint8_t i = 1; i < 5; ++i) {
-    const std::string_view name = name_of(static_cast<VetoReason>(i));
-    out[nb::str(name.data(), name.size())] = status.vetoes[i];
-  }
+  for (const receiver::ReasonCount& reason : status.vetoes) out[nb::str(reason.name.c_str())] = reason.images;
   return out;
 }
 
@@ -173,9 +171,15 @@ void bind_config(nb::module_& m) {
           "keep_darks", [](const BufferSpec& s) { return s.config.pipeline.keep_darks; },
           [](BufferSpec& s, bool keep) { s.config.pipeline.keep_darks = keep; })
       .def_prop_rw(
-          "kernels", [](const BufferSpec& s) { return s.config.pipeline.kernels; },
-          [](BufferSpec& s, std::vector<unit::KernelConfig> kernels) {
-            s.config.pipeline.kernels = std::move(kernels);
+          "kernels",
+          [](const BufferSpec& s) {
+            std::vector<ConfiguredKernel> kernels;
+            for (const kernel::StepOf& step : s.config.pipeline.kernels) kernels.push_back({step.shared()});
+            return kernels;
+          },
+          [](BufferSpec& s, const std::vector<ConfiguredKernel>& kernels) {
+            s.config.pipeline.kernels.clear();
+            for (const ConfiguredKernel& kernel : kernels) s.config.pipeline.kernels.emplace_back(kernel.step);
           })
       .def_prop_rw(
           "sinks", [](const BufferSpec& s) { return s.config.sinks; },

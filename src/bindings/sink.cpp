@@ -85,8 +85,6 @@ void bind_metadata(nb::module_& m) {
       .def_rw("run_file", &NxmxMetadata::run_file)
       .def_rw("run_file_sha256", &NxmxMetadata::run_file_sha256)
       .def_rw("pixel_units", &NxmxMetadata::pixel_units)
-      .def_rw("bright_counted", &NxmxMetadata::bright_counted)
-      .def_rw("masked_counted", &NxmxMetadata::masked_counted)
       .def_rw("kernels", &NxmxMetadata::kernels);
 }
 

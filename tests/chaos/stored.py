@@ -19,11 +19,9 @@ TABLES = (
     "completeness",
     "decision",
     "veto_reason",
-    "bright_pixels",
-    "masked_pixels",
-    "saturated_pixels",
     "stored_index",
 )
+COUNTS = ("bright_pixels", "masked_pixels", "saturated_pixels")  # there when a kernel of the pipeline counts them
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,8 @@ def _loose(folder: Path, buffer: str) -> tuple[Array | None, str]:
 
 def _read_master(file: Any, folder: Path, buffer: str, loose: Array | None) -> Stored:
     data, own = file["/entry/data"], file["/entry/rashpa"]
-    tables = {name: own[name][()] for name in TABLES}
+    names = (*TABLES, *(name for name in COUNTS if name in own))
+    tables = {name: own[name][()] for name in names}
     sparse = None
     if "frame_ptr" in data:
         sparse = (data["index"][()], data["intensity"][()], data["frame_ptr"][()])

@@ -9,6 +9,7 @@ from rashpa.cli.free import free
 from rashpa.cli.limited import in_limited_process
 from rashpa.cli.node import emulator, receiver
 from rashpa.cli.node_orders import app as node_orders
+from rashpa.cli.plan import plan
 from rashpa.cli.run import run
 from rashpa.control.version import software_version
 
@@ -50,6 +51,7 @@ def _without_native(name: str, error: ImportError) -> None:
 
 def _mount() -> None:
     app.command()(run)
+    app.command()(plan)
     app.command()(emulator)
     app.command()(receiver)
     app.command()(free)

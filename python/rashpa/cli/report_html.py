@@ -14,6 +14,7 @@ from bokeh.resources import INLINE
 from numpy.typing import NDArray
 
 from rashpa.control.accounting import DECISION_NAMES, STATE_NAMES
+from rashpa.control.kernels import declaration, parameters_of
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import PlannedBuffer
 
@@ -191,10 +192,15 @@ def _plots_of(buffer: PlannedBuffer, report: dict[str, Any], outcome: Outcome) -
             plots.append((f"{shown}: {title}", _share_plot(buffer, table, states)))
     file = next((entry["file"] for entry in report["buffers"] if entry["name"] == name), "")
     node = next(known.node for known in outcome.plan.receivers if known.name == buffer.receiver)
-    bright = bright_pixels(Path(file)) if file and node == "local" else None
-    counted = any(kernel.name == "bragg_count" for kernel in buffer.section.kernel)
-    if counted and bright is not None and bright.size:
-        plots.append((f"{shown}: hit curve", _hit_plot(buffer, bright)))
+    for kernel in buffer.section.kernel if file and node == "local" else ():
+        ports = {port.port: port for port in declaration(kernel.name).makes}
+        if not {"scalars", "verdict"} <= ports.keys():
+            continue
+        column = ports["scalars"].columns[0].name
+        values = column_of(Path(file), column)
+        if values is not None and values.size:
+            limits = {name: parameters_of(kernel)[name] for name in ports["verdict"].limits}
+            plots.append((f"{shown}: hit curve", _hit_plot(buffer, column, values, limits)))
     return plots
 
 
@@ -228,37 +234,38 @@ def _share_plot(buffer: PlannedBuffer, table: NDArray[np.uint8], states: Sequenc
     return plot
 
 
-def _hit_plot(buffer: PlannedBuffer, bright: NDArray[np.uint32]) -> Any:
-    """Pixels at or above the veto's threshold; of each bin the largest, so that no hit vanishes."""
-    edges = np.unique(np.linspace(0, bright.size, min(4 * _BINS, bright.size) + 1).astype(np.int64))
+def _hit_plot(buffer: PlannedBuffer, column: str, values: NDArray[Any], limits: dict[str, Any]) -> Any:
+    """What a verdict compares with `limits`; of each bin the largest value, so that no hit vanishes."""
+    edges = np.unique(np.linspace(0, values.size, min(4 * _BINS, values.size) + 1).astype(np.int64))
     frames = (buffer.section.phase + edges[:-1] * buffer.section.every).astype(np.float64)
     plot = figure(
         height=220,
         sizing_mode="stretch_width",
         x_axis_label="frame number",
-        y_axis_label="bright pixels",
+        y_axis_label=column.replace("_", " "),
         tools="pan,wheel_zoom,reset,save",
     )
     plot.vbar(
         x=frames,
-        top=np.maximum.reduceat(bright, edges[:-1]),
+        top=np.maximum.reduceat(values, edges[:-1]),
         width=np.diff(edges) * buffer.section.every,
         color=_COLOURS["accepted"],
     )
-    veto = next((kernel for kernel in buffer.section.kernel if kernel.name == "bragg_count"), None)
-    if veto is not None:
-        plot.hspan(y=[veto.min_pixels], line_color=_COLOURS["missing"], line_dash="dashed", legend_label="min_pixels")
+    for name, value in limits.items():
+        plot.hspan(y=[value], line_color=_COLOURS["missing"], line_dash="dashed", legend_label=name)
     return plot
 
 
-def bright_pixels(master: Path) -> NDArray[np.uint32] | None:
-    """The file's table of bright pixels, a row an image; None when there is no such file or table."""
+def column_of(master: Path, name: str) -> NDArray[Any] | None:
+    """The file's table of one of the pipeline's numbers, a row an image; None when there is no such file or table."""
     try:
         with h5py.File(master, "r") as file:
-            table = file.get("/entry/rashpa/bright_pixels")
+            table = file.get(f"/entry/rashpa/{name}")
             if table is None:
                 return None
-            counts = np.asarray(table[()], np.uint32)
-            return np.where(counts == np.uint32(table.attrs.get("not_counted", 0)), np.uint32(0), counts)
+            values = np.asarray(table[()])
+            if "not_counted" in table.attrs:
+                values = np.where(values == table.attrs["not_counted"], values.dtype.type(0), values)
+            return values
     except (LookupError, OSError, RuntimeError, TypeError, ValueError):  # as h5py says that a file contradicts itself
         return None

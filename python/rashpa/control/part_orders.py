@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from rashpa.control import run_file
-from rashpa.control.run_file import Section
+from rashpa.control.kernels import Kernel
+from rashpa.control.section import Section
 
 Text = Annotated[str, Field(max_length=4096)]
 Pixels = Annotated[int, Field(ge=0, le=2**21)]
@@ -72,4 +73,4 @@ class Hdf5Order(run_file.Hdf5Sink):
 SinkOrder: TypeAdapter[Hdf5Order | run_file.MemorySink | run_file.NullSink] = TypeAdapter(
     Annotated[Hdf5Order | run_file.MemorySink | run_file.NullSink, Field(discriminator="kind")]
 )
-KernelOrder: TypeAdapter[run_file.Kernel] = TypeAdapter(run_file.Kernel)
+KernelOrder: TypeAdapter[Kernel] = TypeAdapter(Kernel)

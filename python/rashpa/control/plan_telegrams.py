@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from rashpa.control import run_file as toml
 from rashpa.control import telegram
 from rashpa.control.dataset_check import resolved_dataset
 from rashpa.control.emulators import PlannedEmulator
+from rashpa.control.kernels import Kernel, declaration, parameters_of
+from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.receivers import PlannedReceiver
-from rashpa.control.run_plan import PIXEL_BYTES, Plan, PlannedBuffer, assembled_size
+from rashpa.control.run_plan import Plan, PlannedBuffer, assembled_size
 
 HC_KEV_ANGSTROM = 12.398419843320026  # Planck's constant times the speed of light, exact in the SI of 2019
 SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
@@ -44,11 +47,15 @@ def _dataset(plan: Plan, node: str) -> telegram.Dataset:
     return telegram.Dataset(values.pop("kind"), _parameters(values))
 
 
-def _kernel(kernel: toml.Kernel, detector: toml.Detector) -> telegram.Kernel:
-    values = kernel.model_dump(mode="json")
-    if isinstance(kernel, toml.Jungfrau) and kernel.photon_energy_kev is None:
-        values["photon_energy_kev"] = detector.energy_kev
-    return telegram.Kernel(values.pop("name"), _parameters(values))
+def _kernel(kernel: Kernel, file: toml.RunFile) -> telegram.Kernel:
+    values: dict[str, object] = parameters_of(kernel)
+    for parameter in declaration(kernel.name).parameters:
+        if values[parameter.name] is None and parameter.taken_from:
+            found: Any = file
+            for key in parameter.taken_from.split("."):
+                found = getattr(found, key)
+            values[parameter.name] = found
+    return telegram.Kernel(kernel.name, _parameters(values))
 
 
 def _sink(sink: toml.Sink, plan: Plan, buffer: PlannedBuffer) -> telegram.Sink:
@@ -134,7 +141,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
                 )
                 for dtp in buffer.dtps
             ),
-            kernels=tuple(_kernel(kernel, file.detector) for kernel in buffer.section.kernel),
+            kernels=tuple(_kernel(kernel, file) for kernel in buffer.section.kernel),
             sinks=tuple(_sink(sink, plan, buffer) for sink in buffer.section.sink),
         )
         for buffer in plan.buffers_of(receiver.name)

@@ -5,9 +5,11 @@ These models check every value on its own; `run_plan` checks what only makes sen
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, field_validator
+from pydantic import Field, Strict, field_validator
 
 from rashpa.control.dataset_spec import DatasetSpec
+from rashpa.control.kernels import Kernel
+from rashpa.control.section import Section
 from rashpa.control.token import checked_token
 
 Rectangle = Annotated[tuple[int, int, int, int], Strict(False)]  # x, y, width, height in pixels; TOML has lists
@@ -17,12 +19,6 @@ Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 LinkName = Literal["roce", "verbs", "pcie"]
 Processor = Annotated[int, Field(ge=-1, le=65535)]
 NodeName = Annotated[str, Field(pattern=r"^(local|https?://.+)$")]
-
-
-class Section(BaseModel):
-    """A table of the run file; keys that are not in the schema are errors, and so are values of another type."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
 class Run(Section):
@@ -183,34 +179,6 @@ class Receiver(Section):
     processor: Processor | None = Field(default=None, description="as link.receiver_processor")
 
 
-class Jungfrau(Section):
-    """Kernel `jungfrau`: raw words to photons (int16) or keV (float32)."""
-
-    name: Literal["jungfrau"]
-    output: Literal["photons", "kev"] = "photons"
-    photon_energy_kev: float | None = Field(default=None, gt=0.0, description="that of the detector when not given")
-
-
-class BraggCount(Section):
-    """Kernel `bragg_count`: keeps an image when min_pixels <= pixels at or above threshold <= max_pixels."""
-
-    name: Literal["bragg_count"]
-    threshold: int = Field(ge=1, le=32766, description="photons")
-    min_pixels: int = Field(ge=0)
-    max_pixels: int = Field(default=2**32 - 1, ge=0, le=2**32 - 1)
-
-
-class Csr(Section):
-    """Kernel `csr`: pixels at or above the threshold as index and value."""
-
-    name: Literal["csr"]
-    threshold: int = Field(default=1, ge=1, le=32766, description="photons")
-    capacity: float = Field(default=0.1, gt=0.0, le=1.0, description="fraction of the pixels there is room for")
-
-
-Kernel = Annotated[Jungfrau | BraggCount | Csr, Field(discriminator="name")]
-
-
 class _Sink(Section):
     """What all sinks have in common."""
 
@@ -277,12 +245,12 @@ class Buffer(Section):
     partial: Literal["keep", "veto"] = "keep"
     keep_darks: bool = False
     threads: int = Field(default=1, ge=1, le=256, description="of the unit cpu")
-    unit: Literal["cpu", "cuda"] = Field(default="cpu", description="what runs the kernels; cuda needs jungfrau")
+    unit: Literal["cpu", "cuda"] = Field(default="cpu", description="what runs the kernels")
     trigger: Literal["auto", "launch", "graph", "stream", "persistent"] = Field(
         default="auto", description="cuda: how a stack is started; auto: the fastest that fits"
     )
     device: int = Field(default=0, ge=0, le=255, description="cuda: number of the device")
-    kernel: list[Kernel] = []
+    kernel: list[Kernel] = Field(default=[])
     sink: list[Sink] = Field(
         min_length=1,
         max_length=6,
@@ -307,7 +275,7 @@ class Faults(Section):
     corrupt: Probability = 0.0
     stall: Probability = 0.0
     stall_us: int = Field(default=1000, ge=0, le=60_000_000)
-    dead_modules: list[DeadModule] = []
+    dead_modules: list[DeadModule] = Field(default=[])
 
 
 class Nodes(Section):
@@ -336,8 +304,8 @@ class RunFile(Section):
     detector: Detector
     dataset: DatasetSpec
     link: Link = Link()
-    emulator: list[Emulator] = []
-    receiver: list[Receiver] = []
+    emulator: list[Emulator] = Field(default=[])
+    receiver: list[Receiver] = Field(default=[])
     buffer: list[Buffer] = Field(min_length=1)
     faults: Faults = Faults()
     nodes: Nodes = Nodes()

@@ -7,16 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rashpa.control import pipeline
 from rashpa.control import run_file as toml
 from rashpa.control.dataset_check import dataset_problems
 from rashpa.control.emulators import PlannedEmulator, emulator_problems, idle_problems, plan_emulators
+from rashpa.control.kernels import declaration
 from rashpa.control.link_check import link_problems, route_problems
+from rashpa.control.pipeline import PIXEL_BYTES, usable_units
 from rashpa.control.planned_node import PlannedNode, node_problems
 from rashpa.control.receivers import PlannedReceiver, plan_receivers, receiver_problems
 from rashpa.control.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
 
 MAX_DTPS = 256
-PIXEL_BYTES = {"uint8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "float32": 4}
 
 
 @dataclass(frozen=True)
@@ -315,19 +317,16 @@ def _buffer_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, so
 
 
 def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    order = ["jungfrau", "bragg_count", "csr"]
-    names = [kernel.name for kernel in section.kernel]
-    where = source.where((*path, "kernel"))
-    if [order.index(name) for name in names] != sorted({order.index(name) for name in names}):
-        yield f"{where}: {', '.join(names)}; kernels come once each, in the order {', '.join(order)}"
-    first = section.kernel[0] if section.kernel else None
-    if first is not None and not (isinstance(first, toml.Jungfrau) and (first.output == "photons" or len(names) == 1)):
-        yield f'{where}: bragg_count and csr need photons; begin with jungfrau, output = "photons"'
-    if isinstance(first, toml.Jungfrau) and file.detector.pixel != "uint16":
-        yield f"{source.where(('detector', 'pixel'))}: {file.detector.pixel}; kernel jungfrau reads uint16"
-    for number, kernel in enumerate(section.kernel):
-        if isinstance(kernel, toml.BraggCount) and kernel.min_pixels > kernel.max_pixels:
-            yield f"{source.where((*path, 'kernel', number, 'min_pixels'))}: {kernel.min_pixels} is more than max_pixels ({kernel.max_pixels})"
+    for problem in pipeline.problems_of(section.kernel, file.detector.pixel):
+        yield f"{source.where((*path, *problem.path))}: {problem.text}"
+    first = next((declaration(kernel.name) for kernel in section.kernel), None)
+    if first is not None and not first.calibration and file.dataset.kind == "jungfrau":
+        yield (
+            f"{source.where((*path, 'kernel'))}: {first.name} needs photons, and the dataset's pixels are raw words of a JUNGFRAU; "
+            "begin with jungfrau"
+        )
+    if section.kernel and section.unit not in (usable := usable_units(section.kernel)):
+        yield f"{source.where((*path, 'unit'))}: {section.unit} has no version of every kernel; {' or '.join(usable) or 'none'} has"
 
 
 def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:

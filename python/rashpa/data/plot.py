@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from rashpa.data.reader import COMPLETENESS, DECISIONS, VETO_REASONS, Run
+from rashpa.data.reader import COMPLETENESS, DECISIONS, Run
 
 _DPI = 100
 _LARGEST = 1100  # pixels of the longer side of the picture of an image
@@ -29,12 +29,21 @@ _OUTCOMES = {
 }
 
 
+def _further_vetoes(outcomes: NDArray[Any]) -> dict[str, str]:
+    """Colours for the reasons that only some pipelines have."""
+    shades = ("#8c6d31", "#637939", "#7b4173", "#3182bd")
+    further = sorted(str(name) for name in np.unique(outcomes) if name.startswith("vetoed: ") and name not in _OUTCOMES)
+    return {name: shades[number % len(shades)] for number, name in enumerate(further)}
+
+
 def brightest_image(run: Run) -> int:
-    """Place of the stored image with the most bright pixels."""
+    """Place of the stored image with the most bright pixels, or the most of what the pipeline has counted last."""
     stored = run.tables.stored_index
-    bright = np.zeros(len(run), dtype=np.int64)
-    bright[stored[stored >= 0]] = run.tables.counted("bright_pixels")[stored >= 0].clip(min=0)
-    return int(bright.argmax())
+    if run.hit_column is not None:
+        bright = np.zeros(len(run), dtype=np.float64)
+        bright[stored[stored >= 0]] = run.tables.counted(run.hit_column)[stored >= 0].clip(min=0)
+        return int(bright.argmax())
+    return 0
 
 
 def draw_image(run: Run, index: int, path: Path) -> None:
@@ -59,8 +68,10 @@ def draw_image(run: Run, index: int, path: Path) -> None:
     figure.colorbar(shown, ax=axes, label=unit, extend="both", shrink=0.8)
     frame = int(run.frame_numbers[index])
     state = COMPLETENESS[run.tables.completeness[row]]
+    column = run.hit_column
+    counted = "" if column is None else f", {run.tables.counted(column)[row]:g} {column.replace('_', ' ')}"
     axes.set_title(
-        f"{run.path.name}: image {index}, frame {frame}, {state}, {int(run.tables.bright_pixels[row])} bright pixels",
+        f"{run.path.name}: image {index}, frame {frame}, {state}{counted}",
         fontsize=10,
         loc="left",
     )
@@ -74,15 +85,17 @@ def draw_image(run: Run, index: int, path: Path) -> None:
 
 
 def draw_hits(run: Run, path: Path) -> None:
-    """Bright pixels against frame number, coloured by what became of each image; missing ones are marked on the axis."""
+    """Bright pixels (or what the pipeline has counted last) against frame number, coloured by what became of each image; missing ones are marked on the axis."""
     tables = run.tables
     figure = Figure(figsize=(11, 5), dpi=_DPI, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     decided = tables.decision != DECISIONS.index("none")
     outcomes = _outcomes(run)
-    bright = tables.counted("bright_pixels").clip(min=0)  # what was not counted lies on the line of 0
-    for outcome, colour in _OUTCOMES.items():
+    column = run.hit_column
+    # What was not counted lies on the line of 0.
+    bright = tables.counted(column).clip(min=0) if column is not None else np.zeros(len(tables.decision), np.int64)
+    for outcome, colour in {**_further_vetoes(outcomes), **_OUTCOMES}.items():
         here = decided & (outcomes == outcome)
         if here.any():
             label = f"{outcome} ({int(here.sum())})"
@@ -100,7 +113,7 @@ def draw_hits(run: Run, path: Path) -> None:
     axes.set_ylim(bottom=-1.5)  # images without a bright pixel lie on a visible line
     axes.set_yticks([tick for tick in axes.get_yticks() if tick >= 0])
     axes.set_xlabel("frame number")
-    axes.set_ylabel("bright pixels")
+    axes.set_ylabel((column or "").replace("_", " "))
     axes.grid(visible=True, color="#e5e8eb")
     axes.set_axisbelow(True)
     books = run.books
@@ -162,7 +175,7 @@ def _colours() -> Any:
 
 def _outcomes(run: Run) -> NDArray[np.str_]:
     """The key into _OUTCOMES of each image."""
-    reasons = np.array([f"vetoed: {name.replace('_', ' ')}" for name in VETO_REASONS])
+    reasons = np.array([f"vetoed: {name.replace('_', ' ')}" for name in run.veto_reasons])
     names = np.array(DECISIONS)[np.minimum(run.tables.decision, len(DECISIONS) - 1)]
-    known = reasons[np.minimum(run.tables.veto_reason, len(VETO_REASONS) - 1)]
+    known = reasons[np.minimum(run.tables.veto_reason, len(reasons) - 1)]
     return np.asarray(np.where(names == "vetoed", known, names))

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 COMPLETENESS = ("open", "complete", "partial", "missing")
 DECISIONS = ("none", "accepted", "vetoed", "errored")
+_OLD_COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")  # of files that do not name them
 VETO_REASONS = ("none", "too_few", "too_many", "dark", "partial")
 ERROR_REASONS = ("none", "unit", "overwritten", "storage", "dropped")
 
 _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
 _PHOTONS_MASKED = np.iinfo(np.int16).min
-NOT_COUNTED = 2**32 - 1  # in a column of counts: nothing was counted; files of before have 0 there
 _GAP_OR_BAD = 0xFFFF  # NXmx: a pixel with one of these pixel_mask bits holds no measurement
 
 
@@ -48,17 +48,21 @@ class RunTables:
     flags: NDArray[np.uint32]
     completeness: NDArray[np.uint8]  # index into COMPLETENESS
     decision: NDArray[np.uint8]  # index into DECISIONS
-    veto_reason: NDArray[np.uint8]  # index into VETO_REASONS
-    bright_pixels: NDArray[np.uint32]
-    masked_pixels: NDArray[np.uint32]
-    saturated_pixels: NDArray[np.uint32]
+    veto_reason: NDArray[np.uint8]  # index into Run.veto_reasons
     stored_index: NDArray[np.int64]  # place among the stored images; -1: not stored
     error_reason: NDArray[np.uint8]  # index into ERROR_REASONS; all "none" in files of before it was kept
+    scalars: dict[str, NDArray[Any]]  # what the kernels have found, in the order of the pipeline
 
-    def counted(self, name: Literal["bright_pixels", "masked_pixels", "saturated_pixels"]) -> NDArray[np.int64]:
-        """A column of counts, -1 where nothing was counted: of darks, refused and missing images, and without the kernel that counts."""
-        column: NDArray[np.uint32] = getattr(self, name)
-        return np.where(column == NOT_COUNTED, -1, column.astype(np.int64))
+    def counted(self, name: str) -> NDArray[Any]:
+        """A number of every image, -1 where nothing was counted: of darks, refused and missing images, and without the kernel that counts."""
+        if name not in self.scalars:
+            return np.full(len(self.decision), -1, np.int64)
+        column = self.scalars[name]
+        if column.dtype.kind == "f":
+            return np.where(np.isnan(column), -1, column)
+        limits = np.iinfo(column.dtype)
+        none = limits.max if column.dtype.kind == "u" else limits.min
+        return np.where(column == none, -1, column.astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -139,10 +143,22 @@ class Run:
         self.frame_numbers: NDArray[np.uint64] = self._data["frame_number"][()]
         known = {name: self._rashpa[name][()] for name in RunTables.__dataclass_fields__ if name in self._rashpa}
         known.setdefault("error_reason", np.zeros(len(known["decision"]), np.uint8))
-        self.tables = RunTables(**known)
+        self.tables = RunTables(**known, scalars=self._scalars())
+        names = self._rashpa["veto_reason"].attrs.get("names", ())
+        self.veto_reasons: tuple[str, ...] = tuple(_text(name) for name in names) or VETO_REASONS
         self.books: dict[str, int] = {name: int(self._rashpa["books"][name][()]) for name in _BOOKS}
         self._lost_ptr: NDArray[np.uint64] = self._rashpa["lost_runs/ptr"][()]
         self._frame_ptr: NDArray[np.uint64] | None = self._data["frame_ptr"][()] if self.form == "sparse" else None
+
+    def _scalars(self) -> dict[str, NDArray[Any]]:
+        columns = self._rashpa.attrs.get("columns", _OLD_COLUMNS)
+        names = [_text(name) for name in columns]
+        return {name: self._rashpa[name][()] for name in names if name in self._rashpa}
+
+    @property
+    def hit_column(self) -> str | None:
+        """The number that a hit curve shows: the last one of the pipeline, which is the verdict's where there is one."""
+        return next(reversed(self.tables.scalars), None)
 
     def __enter__(self) -> Self:
         return self
@@ -228,7 +244,7 @@ class Run:
             dtype=self.dtype.name,
             books=self.books,
             balanced=bool(self._rashpa["books/balanced"][()]),
-            vetoes=self._reasons("vetoed", self.tables.veto_reason, VETO_REASONS),
+            vetoes=self._reasons("vetoed", self.tables.veto_reason, self.veto_reasons),
             errors=self._reasons("errored", self.tables.error_reason, ERROR_REASONS),
             unknown=int(self._rashpa["books/unknown"][()]) if "unknown" in self._rashpa["books"] else 0,
             incomplete=len(missing_rows),

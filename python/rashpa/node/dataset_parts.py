@@ -9,13 +9,14 @@ from pydantic import TypeAdapter, ValidationError
 from rashpa.control import run_file as toml
 from rashpa.control import telegram
 from rashpa.control.dataset_spec import AnyDatasetSpec, parse_dataset_spec
+from rashpa.control.kernels import Kernel
 from rashpa.control.part_orders import Hdf5Order, KernelOrder, SinkOrder
 from rashpa.node.engine import EngineError
 
 _T = TypeVar("_T")
 
 
-def kernel_of(kernel: telegram.Kernel) -> toml.Kernel:
+def kernel_of(kernel: telegram.Kernel) -> Kernel:
     """EngineError names what is wrong with it."""
     return _checked(f"kernel {kernel.name}", KernelOrder, {"name": kernel.name}, kernel.parameters)
 

@@ -12,6 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from rashpa.control import telegram
+from rashpa.control.kernels import parse_declarations
 from rashpa.control.telegram import (
     Capabilities,
     Configure,
@@ -354,12 +355,15 @@ class NativeFactory:
             memory_bytes=available_memory_bytes(),
             max_dtps=_MAX_DTPS,
             pixels=_PIXELS,
-            kernels=("jungfrau", "bragg_count", "csr") if receives else (),
+            kernels=self._kernels() if receives else (),
             sinks=tuple(self._module.sink_names()) if receives else (),
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
             links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs", "pcie")),
             units=self._units() if receives else (),
         )
+
+    def _kernels(self) -> tuple[str, ...]:
+        return tuple(kernel.name for kernel in parse_declarations(self._module.kernels_json()))
 
     def _units(self) -> tuple[telegram.Unit, ...]:
         return tuple(telegram.Unit(name, usable, what) for name, usable, what in self._module.available_units())

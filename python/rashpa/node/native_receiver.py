@@ -8,6 +8,7 @@ from typing import Any
 
 from rashpa.control import run_file as toml
 from rashpa.control import telegram
+from rashpa.control.kernels import Kernel, declaration, parameters_of
 from rashpa.control.part_orders import Hdf5Order
 from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
@@ -65,7 +66,8 @@ def missing_folders_of(order: telegram.Destination) -> list[Path]:
 
 def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list[Maps], list[tuple[str, str, str]]]:
     """The maps of all modules, and where they come from; none when no kernel wants them."""
-    if not any(kernel.name == "jungfrau" for buffer in order.buffers for kernel in buffer.kernels):
+    wanting = [one.name for each in order.buffers for one in each.kernels if declaration(one.name).calibration]
+    if not wanting:
         return [], []
     from rashpa.data.datasets import calibration_from_spec
 
@@ -75,7 +77,7 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list
     if not found:
         raise EngineError(
             "config",
-            f"kernel jungfrau needs pedestal and gain, and dataset {order.dataset.kind} has none; name them in [dataset.calibration] "
+            f"kernel {wanting[0]} needs pedestal and gain, and dataset {order.dataset.kind} has none; name them in [dataset.calibration] "
             "or leave the kernel out",
         )
     used = [Maps(maps.pedestal, maps.gain, maps.mask) for maps in found]
@@ -85,12 +87,14 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list
 def _buffer_config(
     module: Any,
     buffer: telegram.Buffer,
-    kernels: Sequence[toml.Kernel],
+    kernels: Sequence[Kernel],
     sinks: Sequence[Hdf5Order | toml.MemorySink | toml.NullSink],
     calibration: list[Maps],
     origin: _Origin,
 ) -> Any:
-    maps = maps_of_buffer(buffer, calibration) if any(kernel.name == "jungfrau" for kernel in kernels) else None
+    calibrated = any(declaration(kernel.name).calibration for kernel in kernels)
+    maps = maps_of_buffer(buffer, calibration) if calibrated else None
+    native_maps = module.Calibration(maps.pedestal, maps.gain, maps.mask) if maps is not None else None
     config = module.BufferConfig()
     for name in (
         "name",
@@ -113,26 +117,21 @@ def _buffer_config(
     config.dtps = [
         module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
-    config.kernels = [_kernel(module, kernel, maps) for kernel in kernels]
+    config.kernels = [_kernel(module, kernel, native_maps) for kernel in kernels]
     config.sinks = [_sink(module, sink, buffer, kernels, maps, origin) for sink in sinks]
     return config
 
 
-def _kernel(module: Any, kernel: toml.Kernel, maps: Maps | None) -> Any:
-    if isinstance(kernel, toml.Jungfrau):
-        if maps is None or kernel.photon_energy_kev is None:
-            raise EngineError("config", "kernel jungfrau: photon_energy_kev: Field required")
-        return module.Jungfrau(kernel.photon_energy_kev, kernel.output, maps.pedestal, maps.gain, maps.mask)
-    if isinstance(kernel, toml.BraggCount):
-        return module.BraggCount(kernel.threshold, kernel.min_pixels, kernel.max_pixels)
-    return module.Csr(kernel.threshold, kernel.capacity)
+def _kernel(module: Any, kernel: Kernel, calibration: Any) -> Any:
+    values = {name: value for name, value in parameters_of(kernel).items() if value is not None}
+    return module.Kernel(kernel.name, values, calibration if declaration(kernel.name).calibration else None)
 
 
 def _sink(
     module: Any,
     sink: Hdf5Order | toml.MemorySink | toml.NullSink,
     buffer: telegram.Buffer,
-    kernels: Sequence[toml.Kernel],
+    kernels: Sequence[Kernel],
     maps: Maps | None,
     origin: _Origin,
 ) -> Any:
@@ -143,7 +142,7 @@ def _sink_options(
     module: Any,
     sink: Hdf5Order | toml.MemorySink | toml.NullSink,
     buffer: telegram.Buffer,
-    kernels: Sequence[toml.Kernel],
+    kernels: Sequence[Kernel],
     maps: Maps | None,
     origin: _Origin,
 ) -> Any:
@@ -169,10 +168,7 @@ def _metadata(module: Any, values: dict[str, Any], buffer: telegram.Buffer, maps
     return metadata
 
 
-def _add_origin(module: Any, metadata: Any, kernels: Sequence[toml.Kernel], origin: _Origin) -> None:
-    names = {kernel.name for kernel in kernels}
-    metadata.bright_counted = "bragg_count" in names
-    metadata.masked_counted = "jungfrau" in names
+def _add_origin(module: Any, metadata: Any, kernels: Sequence[Kernel], origin: _Origin) -> None:
     metadata.pixel_units = pixel_units(kernels)
     steps = []
     for kernel in kernels:
@@ -183,7 +179,7 @@ def _add_origin(module: Any, metadata: Any, kernels: Sequence[toml.Kernel], orig
         steps.append(step)
     metadata.kernels = steps
     maps = []
-    for kind, file, sha256 in origin.calibration if "jungfrau" in names else ():
+    for kind, file, sha256 in origin.calibration if any(declaration(one.name).calibration for one in kernels) else ():
         one = module.NxmxCalibration()
         one.kind, one.file, one.sha256 = kind, file, sha256
         maps.append(one)

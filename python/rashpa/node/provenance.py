@@ -7,8 +7,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from rashpa.control import run_file as toml
 from rashpa.control.dataset_spec import AnyDatasetSpec
+from rashpa.control.kernels import Kernel
+from rashpa.control.pipeline import leaves
 from rashpa.data.dataset_spec import DirectorySpec, FilesSpec
 from rashpa.data.regular_file import open_regular
 from rashpa.node.calibration import Maps
@@ -30,12 +31,14 @@ def calibration_facts(spec: AnyDatasetSpec, maps: Sequence[Maps]) -> list[tuple[
     return facts
 
 
-def pixel_units(kernels: Sequence[toml.Kernel]) -> str:
+def pixel_units(kernels: Sequence[Kernel]) -> str:
     """What a pixel's value means; empty for raw words of the detector."""
+    if not kernels:
+        return ""
+    left = ""
     for kernel in kernels:
-        if isinstance(kernel, toml.Jungfrau):
-            return {"photons": "photons", "kev": "keV"}[kernel.output]
-    return ""
+        left = leaves(kernel, left)
+    return "keV" if left == "float32" else "photons"
 
 
 def _files_of(spec: AnyDatasetSpec, kind: str, module: int) -> Iterator[str]:

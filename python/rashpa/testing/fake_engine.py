@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.control import telegram
+from rashpa.control.kernels import declarations
 from rashpa.control.telegram import (
     Capabilities,
     Configure,
@@ -324,7 +325,7 @@ class FakeFactory:
     def capabilities(self, node: str) -> Capabilities:
         links = (Link("roce", self._bytes_per_s, (256, 512, 1024, 2048, 4096)),)
         pixels = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
-        kernels, sinks = ("jungfrau", "bragg_count", "csr"), ("hdf5", "memory", "null")
+        kernels, sinks = tuple(declarations()), ("hdf5", "memory", "null")
         return Capabilities(
             node,
             self._role,

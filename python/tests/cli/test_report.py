@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 
 from rashpa.cli.report import report_of, worst_latencies, write_report
-from rashpa.cli.report_html import bright_pixels, shares
+from rashpa.cli.report_html import column_of, shares
 from rashpa.cli.run_display import print_outcome
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import load_plan
@@ -178,13 +178,13 @@ def test_the_worst_buffer_counts_in_the_summary_of_latencies() -> None:
     assert worst["written"]["count"] == 0
 
 
-def test_bright_pixels_come_from_the_file_when_it_has_them(tmp_path: Path) -> None:
+def test_numbers_of_the_pipeline_come_from_the_file_when_it_has_them(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a_master.h5", "w") as file:
         file["/entry/rashpa/bright_pixels"] = np.array([3, 0, 8], np.uint32)
-    found = bright_pixels(tmp_path / "a_master.h5")
+    found = column_of(tmp_path / "a_master.h5", "bright_pixels")
     assert found is not None
     assert found.tolist() == [3, 0, 8]
-    assert bright_pixels(tmp_path / "absent.h5") is None
+    assert column_of(tmp_path / "absent.h5", "bright_pixels") is None
 
 
 def test_each_sink_has_its_books_and_null_is_called_what_it_is(outcome: Outcome, tmp_path: Path) -> None:

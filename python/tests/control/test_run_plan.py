@@ -88,7 +88,6 @@ def test_dtps_may_be_placed_by_hand(tmp_path: Path) -> None:
         (FULL + "phase = 1\n", "plan.toml:21: buffer[0].phase: 1; less than every (1)"),
         (FULL + "every = 500\nphase = 200\n", "no image of this buffer in 101 frames"),
         (FULL + FULL, "plan.toml:22: buffer[1].name: full is the name of an earlier buffer"),
-        (FULL + '[[buffer.kernel]]\nname = "csr"\n', "bragg_count and csr need photons"),
         (
             FULL + '[[buffer.kernel]]\nname = "jungfrau"\n[[buffer.kernel]]\nname = "jungfrau"\n',
             "kernels come once each",

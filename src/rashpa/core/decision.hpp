@@ -12,13 +12,14 @@ enum class Decision : std::uint8_t {
   errored = 3,   ///< it should have, but could not be: ErrorReason
 };
 
-/// Why an image is not kept.
+/// Why an image is not kept: its number among the reasons of the pipeline (VetoReasons in core/results.hpp). dark
+/// and partial are the unit's own; the others are named by the verdicts of the pipeline's steps.
 enum class VetoReason : std::uint8_t {
   none = 0,
-  too_few = 1,   ///< fewer bright pixels than asked for
-  too_many = 2,  ///< more bright pixels than allowed
-  dark = 3,      ///< a dark frame (flag of the frame record), not wanted in the output
-  partial = 4,   ///< lines are missing and the policy refuses such images
+  too_few = 1,  ///< numbers that files have had from the beginning; the name is all that they say
+  too_many = 2,
+  dark = 3,     ///< a dark frame (flag of the frame record), not wanted in the output
+  partial = 4,  ///< lines are missing and the policy refuses such images
 };
 
 /// Why an image that should have been kept is not.
@@ -34,10 +35,6 @@ inline constexpr std::uint8_t kErrorReasons = 5;
 constexpr std::string_view name_of(Decision decision) noexcept {
   constexpr std::string_view names[] = {"none", "accepted", "vetoed", "errored"};
   return names[static_cast<std::uint8_t>(decision) & 3U];
-}
-constexpr std::string_view name_of(VetoReason reason) noexcept {
-  constexpr std::string_view names[] = {"none", "too_few", "too_many", "dark", "partial"};
-  return static_cast<std::uint8_t>(reason) < 5 ? names[static_cast<std::uint8_t>(reason)] : "unknown";
 }
 constexpr std::string_view name_of(ErrorReason reason) noexcept {
   constexpr std::string_view names[] = {"none", "unit", "overwritten", "storage", "dropped"};

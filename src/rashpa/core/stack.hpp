@@ -2,6 +2,7 @@
 /// What travels from the scheduler through the unit to the sinks: one stack of images and what is known of each. All of
 /// it is allocated at start. One thread at a time owns a stack (scheduler → unit → distributor) and hands it over in
 /// rings; then all sinks read it, none changes it, and it goes back when the last one is through.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,6 +10,7 @@
 
 #include "rashpa/core/books.hpp"
 #include "rashpa/core/decision.hpp"
+#include "rashpa/core/results.hpp"
 
 namespace rashpa {
 
@@ -23,9 +25,12 @@ struct LostRun {
 /// One non-zero pixel list, CSR by image: index = row · width + column in the assembled image.
 struct SparseView {
   const std::uint32_t* index = nullptr;
-  const std::int16_t* value = nullptr;  ///< photons
+  const void* value = nullptr;  ///< photons, of the unit's output type
   std::uint32_t count = 0;
 };
+
+/// Most columns that a pipeline has.
+inline constexpr std::size_t kMostColumns = 12;
 
 /// One image of a stack. Inputs are set by the scheduler, results by the unit.
 struct StackImage {
@@ -45,9 +50,8 @@ struct StackImage {
   Decision decision = Decision::none;
   VetoReason reason = VetoReason::none;
   ErrorReason error = ErrorReason::none;
-  std::uint32_t bright_pixels = 0;     ///< pixels at or above the veto's threshold
-  std::uint32_t masked_pixels = 0;     ///< without a valid value, calibration and loss included
-  std::uint32_t saturated_pixels = 0;  ///< overflow of the detector
+  bool measured = false;                       ///< the pipeline has looked at its pixels
+  std::array<Scalar, kMostColumns> scalars{};  ///< by column of the unit's results; 0 of steps that it did not reach
   const std::byte* pixels = nullptr;  ///< height × width of the pipeline's output type, row-major; valid when accepted
   SparseView sparse{};                ///< when the pipeline makes CSR
 

@@ -103,7 +103,7 @@ class Bench {
     entries_ = 0;
     for (std::size_t i = 0; i < raw_pointers_.size(); ++i) {
       const std::size_t at = i * (pixels_ + csr::kSlack);
-      entries_ += csr::compact_marked(static_cast<const std::int16_t*>(out_pointers_[i]), mark_pointers_[i], pixels_,
+      entries_ += csr::compact_marked(out_pointers_[i], {PixelType::i16, Masked::minimum}, mark_pointers_[i], pixels_,
                                       {index_.data() + at, value_.data() + at, pixels_});
     }
   }

@@ -42,7 +42,8 @@ Distributor::Distributor(const BufferConfig& config, const Output& output, sched
       bell_(bell),
       wake_(wake),
       stacks_(config.slots / config.stack),
-      decisions_(std::make_unique<std::atomic<std::uint16_t>[]>(output.images)) {
+      decisions_(std::make_unique<std::atomic<std::uint16_t>[]>(output.images)),
+      by_reason_(output.results.reasons.names().size()) {
   if (config.sinks.empty()) {
     throw ConfigError(fmt::format("buffer '{}' has no sink; a null sink counts and stores nothing", config.name));
   }
@@ -274,9 +275,12 @@ Books Distributor::books() const noexcept {
   return books;
 }
 
-std::array<std::uint64_t, 5> Distributor::vetoes() const noexcept {
-  std::array<std::uint64_t, 5> all{};
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = by_reason_[i].load(std::memory_order_relaxed);
+std::vector<ReasonCount> Distributor::vetoes() const {
+  std::vector<ReasonCount> all;
+  const std::vector<std::string>& names = output_.results.reasons.names();
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    all.push_back({.name = names[i], .images = by_reason_[i].load(std::memory_order_relaxed)});
+  }
   return all;
 }
 

@@ -18,6 +18,12 @@
 
 namespace rashpa::receiver {
 
+/// Images that were vetoed for one reason.
+struct ReasonCount {
+  std::string name;
+  std::uint64_t images = 0;
+};
+
 /// One accepted image, copied for a preview.
 struct Preview {
   std::uint64_t frame_number = 0;
@@ -49,7 +55,7 @@ class Distributor final : private LineOwner {
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
 
   [[nodiscard]] Books books() const noexcept;
-  [[nodiscard]] std::array<std::uint64_t, 5> vetoes() const noexcept;              ///< by VetoReason
+  [[nodiscard]] std::vector<ReasonCount> vetoes() const;
   [[nodiscard]] std::array<std::uint64_t, kErrorReasons> errors() const noexcept;  ///< by ErrorReason
   [[nodiscard]] std::optional<FirstErrored> first_errored() const;
   /// Images of stacks that are with the unit, or whose slots are held for a sink.
@@ -103,7 +109,7 @@ class Distributor final : private LineOwner {
   std::unique_ptr<std::atomic<std::uint16_t>[]> decisions_;
   std::array<std::atomic<std::uint64_t>, 4> by_completeness_{};
   std::array<std::atomic<std::uint64_t>, 4> by_decision_{};  // as the sinks were offered them
-  std::array<std::atomic<std::uint64_t>, 5> by_reason_{};
+  std::vector<std::atomic<std::uint64_t>> by_reason_;        // by VetoReason
   std::array<std::atomic<std::uint64_t>, kErrorReasons> by_error_{};
   std::atomic<std::uint64_t> lost_{0};     // accepted, and errored after all
   std::atomic<std::uint64_t> through_{0};  // images whose slots went back

@@ -30,16 +30,6 @@ std::string_view words_of(link::Loss loss) noexcept {
   }
 }
 
-/// Room for the list of an image of `pixels` pixels; 0 when the pipeline makes no lists.
-std::uint32_t list_capacity(const unit::Pipeline& pipeline, std::size_t pixels) noexcept {
-  for (const unit::KernelConfig& kernel : pipeline.kernels) {
-    if (const auto* csr = std::get_if<kernel::csr::Config>(&kernel)) {
-      return static_cast<std::uint32_t>(kernel::csr::capacity_of(*csr, pixels));
-    }
-  }
-  return 0;
-}
-
 }  // namespace
 
 /// Destroyed back to front: the distributor's thread ends before the unit and the lane that it uses.
@@ -72,7 +62,10 @@ Receiver::Receiver(Config config)
                              .image_stride = layout_.buffers[b].slot_bytes};
     unit::Choice choice = buffer.unit;
     choice.placement.first_processor = processor < 0 ? -1 : processor + 1;
-    line->unit = unit::make_unit(choice, buffer.pipeline, shape, line->done_bell);
+    unit::Pipeline pipeline = buffer.pipeline;
+    pipeline.delivery = unit::Delivery::list_in_place;  // no sink reads pixels beside a list
+    line->unit = unit::make_unit(choice, pipeline, shape, line->done_bell);
+    const unit::Output& made = line->unit->output();
     scheduler::LaneConfig lane{.name = buffer.name,
                                .pixel = buffer.pixel,
                                .memory = memory_.data(),
@@ -90,16 +83,16 @@ Receiver::Receiver(Config config)
       ++position;
     }
     line->lane = std::make_unique<scheduler::Lane>(std::move(lane), *line->unit, *link_);
-    const std::uint32_t lists = list_capacity(buffer.pipeline, std::size_t{buffer.width} * buffer.height);
     const Output output{.buffer = buffer.name,
                         .width = buffer.width,
                         .height = buffer.height,
-                        .pixel = line->unit->output(),
-                        .sparse = lists > 0,
-                        .list_capacity = lists,
+                        .pixel = made.pixel,
+                        .sparse = made.list_capacity != 0,
+                        .list_capacity = static_cast<std::uint32_t>(made.list_capacity),
                         .stack = buffer.stack,
                         .images = buffer.images,
-                        .slice = buffer.slice};
+                        .slice = buffer.slice,
+                        .results = made.results};
     line->distributor = std::make_unique<Distributor>(buffer, output, *line->lane, *line->unit, line->done_bell, bell_);
     lanes.push_back(line->lane.get());
     lines_.push_back(std::move(line));

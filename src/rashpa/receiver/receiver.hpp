@@ -29,7 +29,7 @@ struct DtpStatus {
 struct BufferStatus {
   std::string name;
   Books books;
-  std::array<std::uint64_t, 5> vetoes{};              ///< by VetoReason
+  std::vector<ReasonCount> vetoes;                    ///< every reason that the pipeline knows, also those that count 0
   std::array<std::uint64_t, kErrorReasons> errors{};  ///< by ErrorReason
   std::optional<FirstErrored> first_errored{};
   std::uint64_t to_write = 0;  ///< images whose slots a sink holds, or the unit

@@ -329,7 +329,7 @@ TEST(StackCopies, facts_lists_and_lost_lines_are_copied_and_what_was_overwritten
   EXPECT_NE(first.lost, &run);
   ASSERT_EQ(first.sparse.count, 3U);
   EXPECT_EQ(first.sparse.index[2], 5U);
-  EXPECT_EQ(first.sparse.value[2], 9);
+  EXPECT_EQ(static_cast<const std::int16_t*>(first.sparse.value)[2], 9);
   EXPECT_EQ(copy->images[1].error, ErrorReason::storage) << "longer than there is room for";
   copies.give_back(copy->slot);
   EXPECT_NE(copies.take(stack), nullptr);

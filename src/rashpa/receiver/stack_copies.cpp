@@ -14,7 +14,8 @@ StackCopies::StackCopies(const sink::Output& output, std::uint32_t stacks, std::
       free_(stacks) {
   const std::size_t images = std::size_t{output.stack} * stacks;
   index_.resize(images * list_capacity_);
-  value_.resize(images * list_capacity_);
+  value_bytes_ = pixel_bytes(output.pixel);
+  value_.resize(images * list_capacity_ * value_bytes_);
   lost_.resize(images * lost_runs_);
   for (std::uint32_t slot = 0; slot < stacks; ++slot) {
     copies_[slot].slot = slot;
@@ -48,8 +49,9 @@ void StackCopies::copy_image(const Stack& stack, const StackImage& from, StackIm
   if (list_capacity_ > 0) {
     if (from.sparse.index == nullptr || from.sparse.count > list_capacity_) return to.fail(ErrorReason::storage);
     std::copy_n(from.sparse.index, from.sparse.count, index_.data() + place * list_capacity_);
-    std::copy_n(from.sparse.value, from.sparse.count, value_.data() + place * list_capacity_);
-    to.sparse = {index_.data() + place * list_capacity_, value_.data() + place * list_capacity_, from.sparse.count};
+    std::byte* values = value_.data() + place * list_capacity_ * value_bytes_;
+    std::memcpy(values, from.sparse.value, from.sparse.count * value_bytes_);
+    to.sparse = {index_.data() + place * list_capacity_, values, from.sparse.count};
   } else {
     const std::byte* source = from.pixels != nullptr ? from.pixels : from.raw;
     std::byte* target = pixels_.data() + place * pixel_bytes_;

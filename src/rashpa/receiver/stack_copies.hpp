@@ -33,7 +33,8 @@ class StackCopies {
   std::size_t lost_runs_ = 0;
   memory::Buffer pixels_;
   std::vector<std::uint32_t> index_;
-  std::vector<std::int16_t> value_;
+  std::vector<std::byte> value_;
+  std::size_t value_bytes_ = 0;  // of one
   std::vector<LostRun> lost_;
   std::vector<Stack> copies_;
   memory::Ring<Stack*> free_;

@@ -19,9 +19,12 @@ class EchoUnit final : public unit::Unit {
   void submit(Stack* stack) noexcept override { stacks.push_back(stack); }
   Stack* take() noexcept override { return nullptr; }
   void stop() noexcept override {}
-  [[nodiscard]] PixelType output() const noexcept override { return PixelType::u16; }
+  [[nodiscard]] const unit::Output& output() const noexcept override { return output_; }
   [[nodiscard]] std::string how() const override { return "test"; }
   std::vector<Stack*> stacks;
+
+ private:
+  unit::Output output_;
 };
 
 /// Remembers what it is asked.

@@ -27,6 +27,7 @@ std::unique_ptr<Sink> make(const Hdf5Options& options, const Output& output) {
                                                .buffer = output.buffer,
                                                .images = output.images,
                                                .slice = output.slice,
+                                               .results = output.results,
                                                .metadata = options.metadata});
 }
 

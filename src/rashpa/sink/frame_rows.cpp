@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <span>
@@ -22,12 +24,17 @@ struct Header {
   std::uint64_t images = 0, every = 1, phase = 0;
   std::uint32_t width = 0, height = 0;
   std::uint32_t pixel = 0, form = 0;
-  std::uint32_t version = 1;
+  std::uint32_t version = 2;  // 1: three columns that all pipelines had, in the row itself
   std::uint32_t crc = 0;
 };
 static_assert(std::is_trivially_copyable_v<FrameRow> && sizeof(FrameRow) == 64);
 static_assert(std::is_trivially_copyable_v<LostRun> && sizeof(LostRun) == 12);
-constexpr std::size_t kRecordBytes = sizeof(FrameRow) + sizeof(std::uint32_t);  // without its lost runs
+static_assert(std::is_trivially_copyable_v<Scalar> && sizeof(Scalar) == 8);
+
+/// Bytes of a record without its lost runs.
+constexpr std::size_t record_bytes(std::size_t columns) noexcept {
+  return sizeof(FrameRow) + columns * sizeof(Scalar) + sizeof(std::uint32_t);
+}
 
 template <typename T>
 std::span<const std::byte> bytes_of(const T& value) {
@@ -65,17 +72,72 @@ std::vector<std::byte> read_all(int file) {
   return bytes;
 }
 
-/// Whether the kernels have seen its pixels: darks and refused partial images are vetoed without a look.
-bool was_processed(const StackImage& image) noexcept {
-  if (image.decision == Decision::accepted) return true;
-  return image.decision == Decision::vetoed && image.reason != VetoReason::dark && image.reason != VetoReason::partial;
+/// Of a row of version 1, whether kernels have seen its pixels: darks and refused partial images are vetoed without a
+/// look.
+bool was_processed(const FrameRow& row) noexcept {
+  if (row.decision == Decision::none) return false;
+  return row.reason != VetoReason::dark && row.reason != VetoReason::partial;
+}
+
+constexpr std::array<Column::Type, 4> kTypes{Column::Type::u32, Column::Type::u64, Column::Type::i64,
+                                             Column::Type::f64};
+
+/// Columns and reasons as lines, behind the header: so many bytes, the text, its checksum.
+std::vector<std::byte> block_of(const Results& results) {
+  std::string text;
+  for (const Column& column : results.columns) {
+    text += fmt::format("column\t{}\t{}\t{}\t{}\n", column.name, name_of(column.type), column.unit, column.doc);
+  }
+  for (const std::string& reason : results.reasons.names()) text += fmt::format("reason\t{}\n", reason);
+  const auto bytes = static_cast<std::uint32_t>(text.size());
+  const std::uint32_t crc = crc32c(std::as_bytes(std::span(text)));
+  std::vector<std::byte> block(sizeof(bytes) + text.size() + sizeof(crc));
+  std::memcpy(block.data(), &bytes, sizeof(bytes));
+  std::memcpy(block.data() + sizeof(bytes), text.data(), text.size());
+  std::memcpy(block.data() + sizeof(bytes) + text.size(), &crc, sizeof(crc));
+  return block;
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(at, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// What block_of() wrote; takes it from the front of `rest`. False when it is damaged.
+bool read_block(std::span<const std::byte>& rest, Results& results) {
+  std::uint32_t bytes = 0;
+  std::uint32_t crc = 0;
+  if (rest.size() < sizeof(bytes)) return false;
+  std::memcpy(&bytes, rest.data(), sizeof(bytes));
+  if (rest.size() - sizeof(bytes) < std::uint64_t{bytes} + sizeof(crc)) return false;
+  const auto text = rest.subspan(sizeof(bytes), bytes);
+  std::memcpy(&crc, text.data() + bytes, sizeof(crc));
+  if (crc != crc32c(text)) return false;
+  rest = rest.subspan(sizeof(bytes) + bytes + sizeof(crc));
+  for (const std::string& line : split(std::string(reinterpret_cast<const char*>(text.data()), bytes), '\n')) {
+    const std::vector<std::string> parts = split(line, '\t');
+    if (parts.front() == "reason" && parts.size() == 2) results.reasons.add(parts[1]);
+    if (parts.front() != "column" || parts.size() != 5) continue;
+    const auto type =
+        std::find_if(kTypes.begin(), kTypes.end(), [&](Column::Type one) { return name_of(one) == parts[2]; });
+    if (type == kTypes.end() || results.columns.size() == kMostColumns) return false;
+    results.columns.push_back({parts[1], *type, parts[3], parts[4]});
+  }
+  return true;
 }
 
 }  // namespace
 
-FrameRows::FrameRows(int journal, const JournalHeader& header, std::uint64_t reserve, Counted counted)
-    : journal_(journal), header_(header), counted_(counted) {
+FrameRows::FrameRows(int journal, const JournalHeader& header, std::uint64_t reserve)
+    : journal_(journal), header_(header) {
   rows_.reserve(header.images);
+  scalars_.reserve(header.images * columns());
+  const std::vector<std::byte> block = block_of(header.results);
   Header first{.images = header.images,
                .every = header.slice.every,
                .phase = header.slice.phase,
@@ -84,10 +146,10 @@ FrameRows::FrameRows(int journal, const JournalHeader& header, std::uint64_t res
                .pixel = static_cast<std::uint32_t>(header.pixel),
                .form = static_cast<std::uint32_t>(header.form)};
   first.crc = crc_of(first);
-  end_ = sizeof(first);
-  const std::uint64_t room = end_ + header.images * kRecordBytes + reserve;
+  end_ = sizeof(first) + block.size();
+  const std::uint64_t room = end_ + header.images * record_bytes(columns()) + reserve;
   const int code = ::posix_fallocate(journal_, 0, static_cast<off_t>(room));
-  if (code != 0 || !write_all(journal_, bytes_of(first), 0)) {
+  if (code != 0 || !write_all(journal_, bytes_of(first), 0) || !write_all(journal_, block, sizeof(first))) {
     throw FileError(fmt::format(
         "hdf5 sink: no room for the tables of {} images, {:.1f} MB: {}; free some space or choose another folder",
         header.images, static_cast<double>(room) * 1e-6, errno_text(code != 0 ? code : errno)));
@@ -100,8 +162,16 @@ FrameRows::FrameRows(int journal) : journal_(journal) {
   Header first;
   const Header expected;
   if (rest.size() >= sizeof(first)) std::memcpy(&first, rest.data(), sizeof(first));
-  if (rest.size() < sizeof(first) || first.magic != expected.magic || first.crc != crc_of(first) ||
-      first.version != expected.version) {
+  bool known = rest.size() >= sizeof(first) && first.magic == expected.magic && first.crc == crc_of(first) &&
+               (first.version == 1 || first.version == expected.version);
+  if (known) rest = rest.subspan(sizeof(first));
+  Results results;
+  if (known && first.version == 1) {
+    results.columns = {{"bright_pixels"}, {"masked_pixels"}, {"saturated_pixels"}};
+  } else if (known) {
+    known = read_block(rest, results);
+  }
+  if (!known) {
     throw FileError("journal: its beginning is not what a run of this version writes; nothing can be taken from it");
   }
   header_ = {.images = first.images,
@@ -109,21 +179,33 @@ FrameRows::FrameRows(int journal) : journal_(journal) {
              .width = first.width,
              .height = first.height,
              .pixel = static_cast<PixelType>(first.pixel),
-             .form = static_cast<ImageForm>(first.form)};
-  rest = rest.subspan(sizeof(first));
-  while (rest.size() >= kRecordBytes && rows_.size() < header_.images) {
+             .form = static_cast<ImageForm>(first.form),
+             .results = std::move(results)};
+  const std::size_t scalars = first.version == 1 ? 0 : columns();  // behind the row
+  const std::size_t fixed = record_bytes(scalars);
+  while (rest.size() >= fixed && rows_.size() < header_.images) {
     FrameRow row;
     std::memcpy(&row, rest.data(), sizeof(row));
-    const std::uint64_t all = kRecordBytes + std::uint64_t{row.lost_runs} * sizeof(LostRun);
+    const std::uint64_t all = fixed + std::uint64_t{row.lost_runs} * sizeof(LostRun);
     if (rest.size() < all) break;
     std::uint32_t crc = 0;
     std::memcpy(&crc, rest.data() + all - sizeof(crc), sizeof(crc));
     // All zeros are no record: their checksum is not 0.
     if (crc32c(rest.first(all - sizeof(crc))) != crc) break;
+    if (first.version == 1) {
+      for (const std::uint32_t value : {row.measured, row.unused[0], row.unused[1]}) {
+        scalars_.push_back(Scalar::of_count(value));
+      }
+      row.measured = was_processed(row) ? 1 : 0;
+    }
     rows_.push_back(row);
+    scalars_.resize(rows_.size() * columns());
+    if (scalars != 0) {
+      std::memcpy(scalars_.data() + scalars_.size() - scalars, rest.data() + sizeof(row), scalars * sizeof(Scalar));
+    }
     lost_.resize(lost_.size() + row.lost_runs);
-    if (row.lost_runs > 0) {
-      std::memcpy(lost_.data() + lost_.size() - row.lost_runs, rest.data() + sizeof(row),
+    if (row.lost_runs != 0) {
+      std::memcpy(lost_.data() + lost_.size() - row.lost_runs, rest.data() + sizeof(row) + scalars * sizeof(Scalar),
                   row.lost_runs * sizeof(LostRun));
     }
     rest = rest.subspan(all);
@@ -135,20 +217,19 @@ FrameRows::FrameRows(int journal) : journal_(journal) {
 
 void FrameRows::append(const StackImage& image, ErrorReason result, const StoredPlace& stored) {
   const bool kept = result == ErrorReason::none;
-  const bool processed = was_processed(image);
   rows_.push_back({.index = image.index,
                    .frame_number = image.frame_number,
                    .timestamp_ns = image.timestamp_ns,
                    .stored = stored,
                    .flags = image.flags,
-                   .bright_pixels = processed && counted_.bright ? image.bright_pixels : kNotCounted,
-                   .masked_pixels = processed && counted_.masked ? image.masked_pixels : kNotCounted,
-                   .saturated_pixels = processed && counted_.masked ? image.saturated_pixels : kNotCounted,
+                   .measured = image.measured ? 1U : 0U,
                    .lost_runs = image.lost_count,
                    .completeness = image.completeness,
                    .decision = kept ? image.decision : Decision::errored,
                    .reason = kept ? image.reason : VetoReason::none,
                    .error = kept ? image.error : result});
+  scalars_.insert(scalars_.end(), image.scalars.begin(),
+                  image.scalars.begin() + static_cast<std::ptrdiff_t>(columns()));
   lost_.insert(lost_.end(), image.lost, image.lost + image.lost_count);
 }
 
@@ -161,23 +242,31 @@ void FrameRows::append(const SkippedImage& image) {
   row.reason = image.reason;
   row.error = image.error;
   rows_.push_back(row);
+  scalars_.resize(rows_.size() * columns());
 }
 
-void FrameRows::add_record(const FrameRow& row, const LostRun* lost) {
+void FrameRows::add_record(std::size_t image, const LostRun* lost) {
   const std::size_t at = records_.size();
+  const FrameRow& row = rows_[image];
+  const std::size_t scalar_bytes = columns() * sizeof(Scalar);
   const std::size_t lost_bytes = row.lost_runs * sizeof(LostRun);
-  records_.resize(at + kRecordBytes + lost_bytes);
-  std::memcpy(records_.data() + at, &row, sizeof(row));
-  if (lost_bytes > 0) std::memcpy(records_.data() + at + sizeof(row), lost, lost_bytes);
-  const std::uint32_t crc = crc32c(std::span(records_).subspan(at, sizeof(row) + lost_bytes));
-  std::memcpy(records_.data() + records_.size() - sizeof(crc), &crc, sizeof(crc));
+  records_.resize(at + record_bytes(columns()) + lost_bytes);
+  std::byte* to = records_.data() + at;
+  std::memcpy(to, &row, sizeof(row));
+  to += sizeof(row);
+  if (scalar_bytes > 0) std::memcpy(to, scalars_.data() + image * columns(), scalar_bytes);
+  to += scalar_bytes;
+  if (lost_bytes > 0) std::memcpy(to, lost, lost_bytes);
+  to += lost_bytes;
+  const std::uint32_t crc = crc32c(std::span(records_).subspan(at, sizeof(row) + scalar_bytes + lost_bytes));
+  std::memcpy(to, &crc, sizeof(crc));
 }
 
 bool FrameRows::note() {
   records_.clear();
   std::size_t lost = noted_lost_;
   for (std::size_t i = noted_; i < rows_.size(); ++i) {
-    add_record(rows_[i], lost_.data() + lost);
+    add_record(i, lost_.data() + lost);
     lost += rows_[i].lost_runs;
   }
   if (!write_all(journal_, records_, end_)) return false;
@@ -199,6 +288,7 @@ void FrameRows::fill_up() {
     row.frame_number = header_.slice.frame(row.index);
     rows_.push_back(row);
   }
+  scalars_.resize(rows_.size() * columns());
 }
 
 }  // namespace rashpa::sink

@@ -8,20 +8,12 @@
 #include "rashpa/core/books.hpp"
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/region.hpp"
+#include "rashpa/core/results.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/sink/hdf5_sink.hpp"
 #include "rashpa/sink/sink.hpp"
 
 namespace rashpa::sink {
-
-/// In a column of counts: nothing was counted.
-inline constexpr std::uint32_t kNotCounted = UINT32_MAX;
-
-/// Which counts of the kernels mean something.
-struct Counted {
-  bool bright = true;
-  bool masked = true;  ///< and saturated
-};
 
 /// Where an image was stored.
 struct StoredPlace {
@@ -31,16 +23,15 @@ struct StoredPlace {
   friend bool operator==(const StoredPlace&, const StoredPlace&) = default;
 };
 
-/// What the tables say of one image, but for its lost lines.
+/// What the tables say of one image, but for its numbers and lost lines.
 struct FrameRow {
   std::uint64_t index = 0;
   std::uint64_t frame_number = 0;
   std::uint64_t timestamp_ns = 0;
   StoredPlace stored;
   std::uint32_t flags = 0;
-  std::uint32_t bright_pixels = kNotCounted;
-  std::uint32_t masked_pixels = kNotCounted;
-  std::uint32_t saturated_pixels = kNotCounted;
+  std::uint32_t measured = 0;  ///< 1: the pipeline has looked at its pixels
+  std::uint32_t unused[2] = {};
   std::uint32_t lost_runs = 0;
   Completeness completeness = Completeness::open;
   Decision decision = Decision::none;
@@ -56,6 +47,7 @@ struct JournalHeader {
   std::uint32_t height = 0;
   PixelType pixel = PixelType::u16;
   ImageForm form = ImageForm::dense;
+  Results results{};  ///< columns of the images' numbers, reasons of vetoes
 };
 
 /// The rows of a run, one an image and in order of images, in memory and in a journal on disk: fixed records with a
@@ -64,7 +56,7 @@ class FrameRows {
  public:
   /// For a run: takes `journal`, an empty file that outlives this object, writes its header, and takes room for the
   /// rows of all images and `reserve` bytes besides. Throws FileError when there is no room.
-  FrameRows(int journal, const JournalHeader& header, std::uint64_t reserve, Counted counted = {});
+  FrameRows(int journal, const JournalHeader& header, std::uint64_t reserve);
   /// What the journal holds. Throws FileError when it is none.
   explicit FrameRows(int journal);
 
@@ -81,16 +73,20 @@ class FrameRows {
   [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
   [[nodiscard]] FrameRow& row(std::size_t image) noexcept { return rows_[image]; }
   [[nodiscard]] const std::vector<FrameRow>& rows() const noexcept { return rows_; }
+  [[nodiscard]] Scalar scalar(std::size_t image, std::size_t column) const noexcept {
+    return scalars_[image * columns() + column];
+  }
   [[nodiscard]] const std::vector<LostRun>& lost() const noexcept { return lost_; }  ///< of all rows, in order
   /// Makes rows of images of which nothing is known: open, undecided, with the frame numbers that they must have.
   void fill_up();
 
  private:
-  void add_record(const FrameRow& row, const LostRun* lost);
+  void add_record(std::size_t image, const LostRun* lost);
+  [[nodiscard]] std::size_t columns() const noexcept { return header_.results.columns.size(); }
   int journal_;
   JournalHeader header_;
-  Counted counted_;
   std::vector<FrameRow> rows_;
+  std::vector<Scalar> scalars_;  // [row][column]
   std::vector<LostRun> lost_;
   std::vector<std::byte> records_;  // scratch of note()
   std::size_t noted_ = 0;           // rows in the journal …

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
 #include "rashpa/sink/hdf5_column.hpp"
 
 namespace rashpa::sink {
@@ -23,6 +28,54 @@ std::vector<std::string> names_of(std::uint8_t count) {
 
 void describe(const h5::Column& column, std::string_view words) {
   h5::text_attribute(column.dataset(), "description", words);
+}
+
+/// What a column holds of images that the kernels have not looked at.
+template <typename T>
+T not_counted() noexcept {
+  if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::quiet_NaN();
+  return std::is_signed_v<T> ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+}
+
+/// A number of every image.
+template <typename T>
+void write_scalars(hid_t group, const FrameRows& rows, std::size_t number, T (*value)(Scalar)) {
+  const Column& facts = rows.header().results.columns[number];
+  const T none = not_counted<T>();
+  h5::Column column = h5::column<T>(group, facts.name, kRows);
+  for (std::size_t image = 0; image < rows.size(); ++image) {
+    const T one = rows.rows()[image].measured != 0 ? value(rows.scalar(image, number)) : none;
+    column.append(&one, 1);
+  }
+  column.flush();
+  if (!facts.doc.empty()) describe(column, facts.doc);
+  if (!facts.unit.empty()) h5::text_attribute(column.dataset(), "units", facts.unit);
+  h5::attribute<T>(column.dataset(), "not_counted", {&none, 1});
+}
+
+/// The numbers that the pipeline's kernels have found, a column each.
+void write_scalars(hid_t group, const FrameRows& rows) {
+  std::vector<std::string> names;
+  for (const Column& column : rows.header().results.columns) {
+    const std::size_t number = names.size();
+    names.push_back(column.name);
+    switch (column.type) {
+      case Column::Type::u32:
+        write_scalars<std::uint32_t>(group, rows, number,
+                                     [](Scalar one) { return static_cast<std::uint32_t>(one.count()); });
+        break;
+      case Column::Type::u64:
+        write_scalars<std::uint64_t>(group, rows, number, [](Scalar one) { return one.count(); });
+        break;
+      case Column::Type::i64:
+        write_scalars<std::int64_t>(group, rows, number, [](Scalar one) { return one.integer(); });
+        break;
+      case Column::Type::f64:
+        write_scalars<double>(group, rows, number, [](Scalar one) { return one.real(); });
+        break;
+    }
+  }
+  h5::texts_attribute(group, "columns", names);
 }
 
 void write_dtps(hid_t parent, std::span<const NxmxDtp> dtps) {
@@ -102,16 +155,9 @@ void write_tables(hid_t entry, const FrameRows& rows, std::span<const std::int64
   explain(table("completeness", &FrameRow::completeness),
           std::vector<std::string>{"open", "complete", "partial", "missing"});
   explain(table("decision", &FrameRow::decision), names_of<Decision>(4));
-  explain(table("veto_reason", &FrameRow::reason), names_of<VetoReason>(5));
+  explain(table("veto_reason", &FrameRow::reason), rows.header().results.reasons.names());
   explain(table("error_reason", &FrameRow::error), names_of<ErrorReason>(kErrorReasons));
-  const auto counts = [&](const char* name, std::uint32_t FrameRow::*field, std::string_view words) {
-    const h5::Column column = table(name, field);
-    describe(column, words);
-    h5::attribute<std::uint32_t>(column.dataset(), "not_counted", {&kNotCounted, 1});
-  };
-  counts("bright_pixels", &FrameRow::bright_pixels, "Pixels at or above the veto's threshold");
-  counts("masked_pixels", &FrameRow::masked_pixels, "Pixels without a valid value, lost lines included");
-  counts("saturated_pixels", &FrameRow::saturated_pixels, "Pixels beyond what the detector can measure");
+  write_scalars(group.get(), rows);
   h5::Column stored = h5::column<std::int64_t>(group.get(), "stored_index", kRows);
   stored.append(stored_index.data(), stored_index.size());
   stored.flush();

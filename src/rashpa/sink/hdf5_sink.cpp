@@ -28,8 +28,8 @@ void check_request(const Hdf5Config& config) {
     refuse("an image of 4 GiB or more does not fit an HDF5 chunk");
   if (config.images_per_file == 0) refuse("images_per_file must be at least 1");
   if (config.threads == 0) refuse("threads must be at least 1");
-  if (config.form == ImageForm::sparse && config.pixel != PixelType::i16)
-    refuse("CSR images hold photons, pixel type int16");
+  if (config.form == ImageForm::sparse && config.pixel == PixelType::f32)
+    refuse("CSR images hold photons, of an integer type");
   if (!config.metadata.pixel_mask.empty() && config.metadata.pixel_mask.size() != pixels) {
     refuse(fmt::format("pixel_mask has {} values for an image of {} × {}", config.metadata.pixel_mask.size(),
                        config.height, config.width));
@@ -42,7 +42,8 @@ std::uint64_t reserve_for(const Hdf5Config& config) {
   constexpr std::uint64_t kImage = 72, kFile = 2048, kFixed = 1U << 20, kChunks = 4U << 20;
   const std::uint64_t files = config.images / config.images_per_file + 1;
   const std::uint64_t mask = config.metadata.pixel_mask.size() * sizeof(std::uint32_t);
-  return config.images * kImage + files * kFile + kFixed + mask + (config.form == ImageForm::sparse ? kChunks : 0);
+  const std::uint64_t row = kImage + config.results.columns.size() * sizeof(Scalar);
+  return config.images * row + files * kFile + kFixed + mask + (config.form == ImageForm::sparse ? kChunks : 0);
 }
 
 h5::Handle first_master(const Hdf5Config& config, const OutputFiles& files) {
@@ -61,8 +62,9 @@ struct Hdf5Sink::Impl {
               .width = config.width,
               .height = config.height,
               .pixel = config.pixel,
-              .form = config.form},
-             reserve_for(config), {.bright = config.metadata.bright_counted, .masked = config.metadata.masked_counted}),
+              .form = config.form,
+              .results = config.results},
+             reserve_for(config)),
         master(first_master(config, files)),
         store(config.form == ImageForm::sparse ? make_sparse_store(config, files) : make_dense_store(config, files)) {}
 

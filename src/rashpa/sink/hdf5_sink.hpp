@@ -3,6 +3,7 @@
 #include <string>
 
 #include "rashpa/core/region.hpp"
+#include "rashpa/core/results.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/sink.hpp"
 
@@ -27,11 +28,12 @@ struct Hdf5Config {
   unsigned threads = 1;  ///< that compress, besides the thread that calls put()
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  PixelType pixel = PixelType::u16;  ///< of StackImage::pixels: u16 raw, i16 photons, f32 keV; i16 when sparse
+  PixelType pixel = PixelType::u16;  ///< of StackImage::pixels, or of the values of lists
   ImageForm form = ImageForm::dense;
   std::string buffer;        ///< name of the RASHPA buffer
   std::uint64_t images = 0;  ///< expected in the run
   Slice slice{};             ///< gives images their frame numbers
+  Results results{};         ///< columns of StackImage::scalars, reasons of vetoes
   NxmxMetadata metadata;
 };
 
@@ -47,8 +49,8 @@ struct Hdf5Config {
 /// settle(), a loss of power. settle() reads every file anew and takes back what is not there.
 ///
 /// Memory for compression is taken in the constructor; the HDF5 library allocates on its own in put(), and the rows
-/// take 64 bytes an image. Images that cannot be stored (disk full) are said to be lost; storing is tried again with
-/// the next one.
+/// take 64 bytes an image and 8 for each column. Images that cannot be stored (disk full) are said to be lost; storing
+/// is tried again with the next one.
 class Hdf5Sink final : public Sink {
  public:
   /// Creates the master file and the first data file. Throws ConfigError for a request that makes no sense, FileError

@@ -95,7 +95,8 @@ struct Played {
     out.frame_number = 100 + 3 * n;
     out.timestamp_ns = 5000 + n;
     out.pixels = reinterpret_cast<const std::byte*>(pixels[n].data());
-    out.bright_pixels = static_cast<std::uint32_t>(n);
+    out.scalars[0] = Scalar::of_count(n);
+    out.measured = true;
     out.completeness = Completeness::complete;
     out.decision = Decision::accepted;
     if (n % 7 == 2) {

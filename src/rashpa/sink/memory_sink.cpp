@@ -28,11 +28,12 @@ bool MemorySink::keep(const StackImage& image) {
   const std::byte* dense = image.pixels != nullptr ? image.pixels : image.raw;
   if (image.sparse.index != nullptr) {
     const std::uint64_t size = static_cast<std::uint64_t>(width_) * height_;
-    if (pixel_ != PixelType::i16) return false;
+    const std::size_t bytes = pixel_bytes(pixel_);
     std::memset(target, 0, image_bytes_);
     for (std::uint32_t i = 0; i < image.sparse.count; ++i) {
       if (image.sparse.index[i] >= size) return false;
-      std::memcpy(target + std::size_t{image.sparse.index[i]} * 2, image.sparse.value + i, 2);
+      std::memcpy(target + image.sparse.index[i] * bytes, static_cast<const std::byte*>(image.sparse.value) + i * bytes,
+                  bytes);
     }
   } else if (dense != nullptr) {
     std::memcpy(target, dense, image_bytes_);

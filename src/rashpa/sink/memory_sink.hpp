@@ -14,7 +14,7 @@ struct MemorySnapshot {
 };
 
 /// Keeps the latest `capacity` accepted images in memory taken at construction; every accepted image counts as written.
-/// CSR images are expanded (pixels not listed are 0), so the pixel type of a sparse pipeline is i16.
+/// CSR images are expanded (pixels not listed are 0).
 class MemorySink final : public Sink {
  public:
   /// Throws ConfigError when the images are empty or none is kept, ResourceError when the memory is not there.

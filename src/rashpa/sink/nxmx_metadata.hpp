@@ -74,8 +74,6 @@ struct NxmxMetadata {
   std::string run_file;         ///< its path, as the manager knew it
   std::string run_file_sha256;  ///< empty: not known
   std::string pixel_units;      ///< "photons", "keV"; empty: raw words of the detector
-  bool bright_counted = true;   ///< the pipeline counts bright pixels …
-  bool masked_counted = true;   ///< … and masked and saturated ones
   std::vector<NxmxKernel> kernels;
 };
 

@@ -4,6 +4,7 @@
 
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/region.hpp"
+#include "rashpa/core/results.hpp"
 
 namespace rashpa::sink {
 
@@ -18,6 +19,7 @@ struct Output {
   std::uint32_t stack = 0;
   std::uint64_t images = 0;  ///< expected
   Slice slice{};
+  Results results{};  ///< numbers of every image, reasons of vetoes
 
   [[nodiscard]] std::uint64_t image_bytes() const noexcept {  ///< of a dense image
     return std::uint64_t{width} * height * pixel_bytes(pixel);

@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1}
                                << 18;  // elements: large enough to compress well, small enough to read one image
-constexpr std::uint64_t kElementBytes = 6;
 
 /// <prefix>_data_000001.h5 with /entry/data/{index, intensity}, the elements of all images one after the other. They
 /// reach the file in chunks, so that the latest images wait for others, or for settle(), to be written.
@@ -50,8 +49,9 @@ class SparseStore final : public ImageStore {
   [[nodiscard]] bool holds(const StoredPlace& image) const override { return image.place < written_; }
   [[nodiscard]] std::string why_lost(const StoredPlace&) const override { return lost_; }
   [[nodiscard]] SinkStats stats() const noexcept override {
+    const std::size_t element = sizeof(std::uint32_t) + pixel_bytes(config_.pixel);
     return {.images_written = written_,
-            .bytes_written = (written_ == 0 ? 0 : ends_[written_ - 1]) * kElementBytes,
+            .bytes_written = (written_ == 0 ? 0 : ends_[written_ - 1]) * element,
             .bytes_stored = bytes_stored_};
   }
 
@@ -60,9 +60,27 @@ class SparseStore final : public ImageStore {
     const h5::Handle entry = h5::group(file_->get(), "entry", "NXentry");
     const h5::Handle data = h5::group(entry.get(), "data", "NXdata");
     index_.emplace(h5::column<std::uint32_t>(data.get(), "index", kChunk, h5::Storage::bitshuffle_lz4));
-    intensity_.emplace(h5::column<std::int16_t>(data.get(), "intensity", kChunk, h5::Storage::bitshuffle_lz4));
+    intensity_.emplace(value_column(data.get()));
     h5::text_attribute(index_->dataset(), "description", "row * width + column");
     h5::text_attribute(intensity_->dataset(), "units", "photons");
+  }
+
+  h5::Column value_column(hid_t data) const {
+    const auto column = [&]<typename T>(T) {
+      return h5::column<T>(data, "intensity", kChunk, h5::Storage::bitshuffle_lz4);
+    };
+    switch (config_.pixel) {
+      case PixelType::u8:
+        return column(std::uint8_t{});
+      case PixelType::u16:
+        return column(std::uint16_t{});
+      case PixelType::u32:
+        return column(std::uint32_t{});
+      case PixelType::i32:
+        return column(std::int32_t{});
+      default:
+        return column(std::int16_t{});
+    }
   }
 
   /// Images whose elements all are among the first `elements` are there.

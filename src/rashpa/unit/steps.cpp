@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "rashpa/core/error.hpp"
@@ -11,9 +12,9 @@ namespace rashpa::unit {
 
 namespace {
 
-namespace jungfrau = kernel::jungfrau;
-namespace bragg_count = kernel::bragg_count;
-namespace csr = kernel::csr;
+using kernel::Declaration;
+using kernel::Port;
+using kernel::Tap;
 
 void check(const Layout& layout) {
   if (layout.width == 0 || layout.height == 0 || layout.stack == 0 || layout.stacks == 0) {
@@ -27,71 +28,141 @@ void check(const Layout& layout) {
   }
 }
 
-void add(const jungfrau::Config& config, const Layout& layout, Steps& steps) {
-  if (steps.conversion) throw ConfigError("unit: jungfrau is twice in the pipeline; leave one");
-  if (layout.input != PixelType::u16) {
-    throw ConfigError(
-        fmt::format("unit: jungfrau needs uint16 pixels, the buffer has {}; set the buffer's pixel to uint16",
-                    pixel_name(layout.input)));
-  }
-  const auto& calibration = config.calibration;
-  if (calibration.width != layout.width || calibration.height != layout.height) {
-    throw ConfigError(
-        fmt::format("unit: jungfrau's calibration is {} × {} pixels, the buffer's image {} × {}; they must be equal",
-                    calibration.width, calibration.height, layout.width, layout.height));
-  }
-  steps.conversion = &config;
-  steps.converts = true;
-  steps.output = config.output == jungfrau::Output::photons ? PixelType::i16 : PixelType::f32;
+std::string names_of(const std::vector<PixelType>& types) {
+  std::string text;
+  for (const PixelType type : types) text += fmt::format("{}{}", text.empty() ? "" : ", ", pixel_name(type));
+  return text;
 }
 
-void need_photons(const char* kernel, const Steps& steps) {
-  if (!steps.conversion) {
-    throw ConfigError(fmt::format("unit: {} needs photons: put jungfrau before it in the pipeline", kernel));
+void check_pixels(const Declaration& declaration, PixelType given, const std::string& maker) {
+  const auto& taken = declaration.takes.pixels;
+  if (std::find(taken.begin(), taken.end(), given) != taken.end()) return;
+  const std::string advice = maker.empty() ? "set the buffer's pixel, or put a kernel before it that makes them"
+                                           : fmt::format("change what {} makes, or the order", maker);
+  throw ConfigError(fmt::format("unit: {} needs {} pixels, {} {}; {}", declaration.name, names_of(taken),
+                                maker.empty() ? "the buffer has" : maker + " makes", pixel_name(given), advice));
+}
+
+/// Columns and reasons of a step, behind those of the steps before it.
+void add_results(const Declaration& declaration, PlannedStep& step, Results& results) {
+  step.first_column = results.columns.size();
+  if (const Port* scalars = declaration.made(Port::Kind::scalars)) {
+    for (const Column& column : scalars->columns) {
+      if (results.column(column.name) != results.columns.size()) {
+        throw ConfigError(fmt::format("unit: {} makes the column {}, which a kernel before it makes, too; leave one",
+                                      declaration.name, column.name));
+      }
+      results.columns.push_back(column);
+    }
   }
-  if (steps.output != PixelType::i16) {
-    throw ConfigError(
-        fmt::format("unit: {} counts photons, but jungfrau makes keV; set its output to photons", kernel));
+  if (results.columns.size() > kMostColumns) {
+    throw ConfigError(fmt::format("unit: the pipeline's kernels make {} numbers an image, {} at most",
+                                  results.columns.size(), kMostColumns));
+  }
+  if (const Port* verdict = declaration.made(Port::Kind::verdict)) {
+    for (const std::string& reason : verdict->reasons) step.reasons.push_back(results.reasons.add(reason));
   }
 }
 
-void add(const bragg_count::Config& config, const Layout& /*layout*/, Steps& steps) {
-  if (steps.veto) throw ConfigError("unit: bragg_count is twice in the pipeline; leave one");
-  if (steps.compaction) throw ConfigError("unit: bragg_count stands behind csr; put it before");
-  need_photons("bragg_count", steps);
-  bragg_count::check(config);
-  steps.veto = config;
-  steps.taps.count = true;
-  steps.taps.bright_threshold = config.threshold;
-}
-
-void add(const csr::Config& config, const Layout& /*layout*/, Steps& steps) {
-  if (steps.compaction) throw ConfigError("unit: csr is twice in the pipeline; leave one");
-  need_photons("csr", steps);
-  csr::check(config);
-  steps.compaction = config;
-  steps.taps.mark = true;
-  steps.taps.mark_threshold = config.threshold;
+/// Lets steps ride on the one that made their pixels, as far as that one offers it and nobody else does.
+void fuse(Steps& steps) {
+  PlannedStep* maker = nullptr;
+  for (PlannedStep& step : steps.steps) {
+    if (maker != nullptr) {
+      const Declaration& offered = maker->step->declaration();
+      const auto count = step.step->count_tap();
+      const auto mark = step.step->mark_tap();
+      if (count && !maker->count_at && offered.offers_tap(Tap::count) &&
+          step.step->declaration().rides_on(Tap::count)) {
+        step.rides = count;
+        maker->count_at = count->threshold;
+      } else if (mark && !maker->mark_at && offered.offers_tap(Tap::mark) &&
+                 step.step->declaration().rides_on(Tap::mark)) {
+        step.marked = true;
+        maker->mark_at = mark;
+        steps.marks = true;
+      }
+    }
+    if (step.makes_pixels) maker = &step;
+  }
 }
 
 }  // namespace
 
 Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
   check(layout);
+  const kernel::Shape shape{layout.width, layout.height};
   Steps steps;
   steps.partial = pipeline.partial;
   steps.keep_darks = pipeline.keep_darks;
-  steps.output = layout.input;
-  for (const KernelConfig& kernel : pipeline.kernels) {
-    std::visit([&](const auto& config) { add(config, layout, steps); }, kernel);
+  steps.last_maker = pipeline.kernels.size();
+  kernel::PixelFormat format = kernel::delivered(layout.input);
+  std::string maker;
+  std::string lister;
+  for (const kernel::StepOf& step : pipeline.kernels) {
+    const Declaration& declaration = step->declaration();
+    for (const PlannedStep& earlier : steps.steps) {
+      if (&earlier.step->declaration() == &declaration || earlier.step->declaration().name == declaration.name) {
+        throw ConfigError(fmt::format("unit: {} is twice in the pipeline; leave one", declaration.name));
+      }
+    }
+    check_pixels(declaration, format.type, maker);
+    PlannedStep planned{.step = step, .in = format, .out = step->fit(shape, format)};
+    planned.makes_pixels = declaration.made(Port::Kind::pixels) != nullptr;
+    planned.makes_list = declaration.made(Port::Kind::list) != nullptr;
+    const bool vetoes = declaration.made(Port::Kind::verdict) != nullptr;
+    if (!lister.empty() && (vetoes || planned.makes_pixels || planned.makes_list)) {
+      throw ConfigError(fmt::format("unit: {} stands behind {}; put it before", declaration.name, lister));
+    }
+    if (planned.makes_list) {
+      lister = declaration.name;
+      steps.output.list_capacity = step->list_capacity(shape);
+    }
+    add_results(declaration, planned, steps.output.results);
+    if (planned.makes_pixels) {
+      steps.last_maker = steps.steps.size();
+      maker = declaration.name;
+    }
+    if (planned.makes_pixels || vetoes) steps.decided = steps.steps.size() + 1;
+    format = planned.out;
+    steps.steps.push_back(std::move(planned));
   }
+  steps.output.pixel = format.type;
+  steps.output.pixels = lister.empty() || pipeline.delivery == Delivery::everything;
+  if (pipeline.passes == Passes::fused) fuse(steps);
   return steps;
+}
+
+kernel::Setup Steps::setup(std::size_t number, const Layout& layout, unsigned workers, std::uint32_t benches) const {
+  const PlannedStep& step = steps[number];
+  return {.shape = {layout.width, layout.height},
+          .in = step.in,
+          .stack = layout.stack,
+          .places = layout.stack * layout.stacks,
+          .workers = workers,
+          .benches = benches,
+          .count_at = step.count_at,
+          .mark_at = step.mark_at,
+          .marked = step.marked};
+}
+
+std::string Steps::words() const {
+  std::string text;
+  for (const PlannedStep& step : steps) {
+    const std::string& name = step.step->declaration().name;
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name,
+                        step.rides    ? " (counted on the way)"
+                        : step.marked ? " (by marks)"
+                                      : "");
+  }
+  return text.empty() ? "no kernels" : text;
 }
 
 bool settle_without_work(const Steps& steps, bool stopping, StackImage& image) noexcept {
   image.decision = Decision::none;
   image.reason = VetoReason::none;
-  image.bright_pixels = image.masked_pixels = image.saturated_pixels = 0;
+  image.measured = false;
+  image.scalars = {};
   image.pixels = nullptr;
   image.sparse = {};
   const bool arrived = image.completeness == Completeness::complete || image.completeness == Completeness::partial;
@@ -104,7 +175,7 @@ bool settle_without_work(const Steps& steps, bool stopping, StackImage& image) n
   } else if (image.completeness == Completeness::partial && steps.partial == PartialPolicy::veto) {
     image.decision = Decision::vetoed;
     image.reason = VetoReason::partial;
-  } else if (!steps.converts) {
+  } else if (steps.steps.empty()) {
     image.decision = Decision::accepted;
     image.pixels = image.raw;
   } else {

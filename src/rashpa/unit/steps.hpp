@@ -1,20 +1,43 @@
 #pragma once
+#include <cstddef>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "rashpa/unit/unit.hpp"
 
 namespace rashpa::unit {
 
+/// One step of a pipeline that has been checked, and how it is done.
+struct PlannedStep {
+  kernel::StepOf step;
+  kernel::PixelFormat in{};   ///< the pixels that it sees
+  kernel::PixelFormat out{};  ///< the pixels that those behind it see
+  bool makes_pixels = false;
+  bool makes_list = false;
+  std::optional<kernel::CountTap> rides{};  ///< the pass that made the pixels has counted: no pass of its own
+  bool marked = false;                      ///< that pass has left marks: its own pass reads those
+  std::optional<std::int32_t> count_at{};   ///< it counts on its way, for a step behind it
+  std::optional<std::int32_t> mark_at{};    ///< it leaves marks, for a step behind it
+  std::size_t first_column = 0;             ///< of StackImage::scalars
+  std::vector<VetoReason> reasons{};        ///< of its verdicts 1, 2, …
+};
+
 /// A pipeline that has been checked against a layout, in the form that units use; the same for all of them.
 struct Steps {
-  const kernel::jungfrau::Config* conversion = nullptr;  ///< of the pipeline that was given: valid as long as that
-  bool converts = false;                                 ///< stays when the pipeline is gone
-  std::optional<kernel::bragg_count::Config> veto;
-  std::optional<kernel::csr::Config> compaction;
-  kernel::jungfrau::Taps taps{};  ///< what the conversion counts and marks for the steps behind it
+  std::vector<PlannedStep> steps;
+  std::size_t decided = 0;  ///< steps from this one on veto nothing
   PartialPolicy partial = PartialPolicy::keep;
   bool keep_darks = false;
-  PixelType output = PixelType::u16;
+  bool marks = false;          ///< a step leaves marks
+  std::size_t last_maker = 0;  ///< step that makes the pixels of the output; steps.size(): none does
+  Output output{};
+
+  /// What the pass of step `number` is made for.
+  [[nodiscard]] kernel::Setup setup(std::size_t number, const Layout& layout, unsigned workers,
+                                    std::uint32_t benches) const;
+  /// The passes in words: "jungfrau, csr (by marks)".
+  [[nodiscard]] std::string words() const;
 };
 
 /// Throws ConfigError that names the kernel and what would be right.

@@ -1,31 +1,39 @@
 #pragma once
-/// The processing unit contract (DESIGN.md 6.6): a pipeline of kernels, prepared once, run on stacks of images.
+/// The processing unit contract: a pipeline of kernels, prepared once, run on stacks of images.
 #include <cstdint>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/core/pixel_type.hpp"
+#include "rashpa/core/results.hpp"
 #include "rashpa/core/stack.hpp"
-#include "rashpa/kernel/bragg_count/bragg_count.hpp"
-#include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/kernel/step.hpp"
 #include "rashpa/memory/ring.hpp"
 
 namespace rashpa::unit {
 
-/// One step of a pipeline. Order: [jungfrau] [bragg_count] [csr]; bragg_count and csr need jungfrau's photons before
-/// them.
-using KernelConfig = std::variant<kernel::jungfrau::Config, kernel::bragg_count::Config, kernel::csr::Config>;
-
 /// What becomes of images of which lines are missing.
 enum class PartialPolicy : std::uint8_t { keep, veto };
 
+/// What of an accepted image leaves the unit.
+enum class Delivery : std::uint8_t {
+  everything,     ///< its pixels, and its list when the pipeline makes one
+  list_in_place,  ///< the list in place of the pixels, when the pipeline makes one
+};
+
+/// How steps are put into passes.
+enum class Passes : std::uint8_t {
+  fused,     ///< a step that can ride on the pass of the one before it does
+  separate,  ///< each step reads the pixels for itself: the same results, slower
+};
+
 struct Pipeline {
-  std::vector<KernelConfig> kernels;  ///< empty: raw images go to the sink as they are
+  std::vector<kernel::StepOf> kernels;  ///< in order; empty: raw images go to the sink as they are
   PartialPolicy partial = PartialPolicy::keep;
   bool keep_darks = false;  ///< dark frames are vetoed (reason dark) unless set
+  Delivery delivery = Delivery::everything;
+  Passes passes = Passes::fused;
 };
 
 /// The images that a unit will be given.
@@ -47,8 +55,16 @@ struct Placement {
   int first_processor = -1;  ///< pins thread i to first_processor + i; −1: unpinned
 };
 
+/// What comes out of a unit, known when it is made.
+struct Output {
+  PixelType pixel = PixelType::u16;  ///< of StackImage::pixels and of the values of lists
+  bool pixels = true;                ///< accepted images have pixels
+  std::size_t list_capacity = 0;     ///< most entries of an image's list; 0: there are no lists
+  Results results{};                 ///< columns of StackImage::scalars, reasons of vetoes
+};
+
 /// All memory is taken when a unit is made (factory.hpp). `submit` from one thread, `take` from one thread. Nothing
-/// allocates after construction. Results come back in the order of submission.
+/// allocates after construction. Results come back in the order of submission, the same from every unit.
 class Unit {
  public:
   virtual ~Unit() = default;
@@ -59,8 +75,7 @@ class Unit {
   /// Ends the threads; stacks not finished are given back undecided as `errored`. Bounded by one stack's processing
   /// time.
   virtual void stop() noexcept = 0;
-  /// The pixel type of StackImage::pixels.
-  [[nodiscard]] virtual PixelType output() const noexcept = 0;
+  [[nodiscard]] virtual const Output& output() const noexcept = 0;
   /// How it works, in words, for the log and the report: "2 threads", "graph on NVIDIA H200, because …".
   [[nodiscard]] virtual std::string how() const = 0;
   /// What made it fail for good; empty while it works. From then on everything submitted comes back errored. Any

@@ -17,11 +17,13 @@ std::vector<std::int16_t> image(std::size_t pixels) {
   return photons;
 }
 
+constexpr PixelFormat kPhotons{PixelType::i16, Masked::minimum};
+
 /// Argument: pixels.
 template <auto kCount>
 void count_image(benchmark::State& state) {
   const auto photons = image(static_cast<std::size_t>(state.range(0)));
-  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(kCount(photons.data(), photons.size(), 10));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(kCount(photons.data(), kPhotons, photons.size(), 10));
   state.SetBytesProcessed(state.iterations() * state.range(0) * 2);
 }
 BENCHMARK(count_image<count>)->Arg(8192)->Arg(1 << 19)->Arg(1 << 24);

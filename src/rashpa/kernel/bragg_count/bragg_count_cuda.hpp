@@ -1,17 +1,30 @@
 #pragma once
-/// The Bragg veto on CUDA devices, for pipelines where the conversion does not count on its way.
+/// The Bragg veto on CUDA devices, for pipelines where nothing counts on its way.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/device_pass.hpp"
 
 namespace rashpa::kernel::bragg_count::cuda {
 
-/// bright[i] += bright pixels of image i, at photons + i · stride (aligned to 16 bytes), for `count` images.
-/// Asynchronous in the stream.
-cudaError_t count(const std::int16_t* photons, std::size_t stride, std::uint32_t pixels, std::uint32_t count,
-                  std::int16_t threshold, std::uint32_t* bright, cudaStream_t stream) noexcept;
+/// Images at regular distances in device memory. Image i is counted when `work` is null or work[i] is not 0.
+struct Batch {
+  const void* images = nullptr;  ///< aligned to 16 bytes
+  PixelFormat format{};
+  std::size_t stride = 0;  ///< pixels from one image to the next, a multiple of 16 bytes
+  std::uint32_t pixels = 0;
+  const std::uint8_t* work = nullptr;
+  std::uint32_t count = 0;
+};
+
+/// bright[i] += bright pixels of image i. Asynchronous in the stream.
+cudaError_t count(const Batch& batch, std::int32_t threshold, std::uint32_t* bright, cudaStream_t stream) noexcept;
+
+/// The step on the current device.
+std::unique_ptr<kernel::cuda::DevicePass> make_pass(const CountTap& tap, const Setup& setup);
 
 }  // namespace rashpa::kernel::bragg_count::cuda

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
-#include "rashpa/core/fill.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/photons.hpp"
 
 // Highway compiles this file once for each instruction set (foreach_target) and chooses at run time.
 #undef HWY_TARGET_INCLUDE
@@ -14,27 +16,43 @@ namespace rashpa::kernel::bragg_count {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Each lane counts in 16 bits: emptied before it can overflow.
-constexpr std::size_t kVectorsAtOnce = 32'000;
+/// Each lane counts in the pixels' own bits: emptied before it can overflow.
+template <typename T>
+constexpr std::size_t kVectorsAtOnce = static_cast<std::size_t>(std::numeric_limits<T>::max() - 5) / 4 * 4;
 
-std::uint32_t count_impl(const std::int16_t* HWY_RESTRICT photons, std::size_t pixels, std::int16_t threshold) {
-  const hn::ScalableTag<std::int16_t> d;
+/// Pixels from `least` to `most`, which is the largest value of signed pixels.
+template <typename T>
+std::uint32_t count_typed(const T* HWY_RESTRICT image, std::size_t pixels, T least, T most) {
+  const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto below = hn::Set(d, static_cast<std::int16_t>(threshold - 1));
+  const auto low = hn::Set(d, least);
+  const auto width = hn::Set(d, static_cast<T>(most - least + 1));  // of unsigned pixels, below their largest value
+  const auto below = hn::Set(d, static_cast<T>(least - 1));
   std::uint32_t bright = 0;
   std::size_t i = 0;
   while (i + lanes <= pixels) {
-    const std::size_t end = std::min(pixels, i + kVectorsAtOnce * lanes);
+    const std::size_t end = std::min(pixels, i + kVectorsAtOnce<T> * lanes);
     auto counted = hn::Zero(d);
     for (; i + lanes <= end; i += lanes) {
-      counted = hn::Sub(counted, hn::VecFromMask(d, hn::Gt(hn::LoadU(d, photons + i), below)));
+      const auto values = hn::LoadU(d, image + i);
+      if constexpr (std::is_signed_v<T>) {
+        counted = hn::Sub(counted, hn::VecFromMask(d, hn::Gt(values, below)));
+      } else {
+        counted = hn::Sub(counted, hn::VecFromMask(d, hn::Gt(width, hn::Sub(values, low))));
+      }
     }
-    HWY_ALIGN std::int16_t lane[hn::MaxLanes(d)];
+    HWY_ALIGN T lane[hn::MaxLanes(d)];
     hn::Store(counted, d, lane);
     for (std::size_t l = 0; l < lanes; ++l) bright += static_cast<std::uint32_t>(lane[l]);
   }
-  for (; i < pixels; ++i) bright += photons[i] >= threshold ? 1 : 0;
+  for (; i < pixels; ++i) bright += image[i] >= least && image[i] <= most ? 1 : 0;
   return bright;
+}
+
+std::uint32_t count_impl(const void* image, PixelType type, std::size_t pixels, std::int64_t least, std::int64_t most) {
+  return with_type(type, [&]<typename T>(T) {
+    return count_typed<T>(static_cast<const T*>(image), pixels, static_cast<T>(least), static_cast<T>(most));
+  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -46,9 +64,10 @@ namespace rashpa::kernel::bragg_count {
 
 HWY_EXPORT(count_impl);
 
-std::uint32_t count(const std::int16_t* photons, std::size_t pixels, std::int16_t threshold) noexcept {
-  const std::int16_t above_masked = std::max<std::int16_t>(threshold, kMaskedPhotons + 1);
-  return HWY_DYNAMIC_DISPATCH(count_impl)(photons, pixels, above_masked);
+std::uint32_t count(const void* image, PixelFormat format, std::size_t pixels, std::int32_t threshold) noexcept {
+  const PhotonRange range = from_threshold(format, threshold);
+  if (range.least > range.most) return 0;
+  return HWY_DYNAMIC_DISPATCH(count_impl)(image, format.type, pixels, range.least, range.most);
 }
 
 }  // namespace rashpa::kernel::bragg_count

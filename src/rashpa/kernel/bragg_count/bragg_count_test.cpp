@@ -8,9 +8,12 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/fill.hpp"
+#include "rashpa/kernel/photons.hpp"
 
 namespace rashpa::kernel::bragg_count {
 namespace {
+
+constexpr PixelFormat kPhotons{PixelType::i16, Masked::minimum};
 
 /// Calls `check` with every backend: the reference and every instruction set of this machine.
 template <class Check>
@@ -44,7 +47,8 @@ const Case kCases[] = {
 TEST(BraggCount, cases_hold_on_every_backend) {
   for_each_backend([](const char* backend, auto count_with) {
     for (const Case& c : kCases) {
-      EXPECT_EQ(count_with(c.photons.data(), c.photons.size(), c.threshold), c.bright) << backend << ": " << c.what;
+      EXPECT_EQ(count_with(c.photons.data(), kPhotons, c.photons.size(), c.threshold), c.bright)
+          << backend << ": " << c.what;
     }
   });
 }
@@ -56,19 +60,52 @@ TEST(BraggCount, random_images_count_as_the_reference_does) {
     for (auto& p : photons) p = static_cast<std::int16_t>(random() % 8 == 0 ? random() : random() % 16);
     const std::size_t pixels = random() % photons.size();
     const auto threshold = static_cast<std::int16_t>(round == 0 ? INT16_MIN : random());
-    const std::uint32_t truth = count_reference(photons.data(), pixels, threshold);
+    const std::uint32_t truth = count_reference(photons.data(), kPhotons, pixels, threshold);
     for_each_backend([&](const char* backend, auto count_with) {
-      EXPECT_EQ(count_with(photons.data(), pixels, threshold), truth) << backend;
+      EXPECT_EQ(count_with(photons.data(), kPhotons, pixels, threshold), truth) << backend;
+    });
+  }
+}
+
+/// Detectors that deliver photons: what is masked never counts, whatever the type.
+TEST(BraggCount, images_of_every_integer_type_count_as_the_reference_does) {
+  std::mt19937 random(4);
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      const PixelFormat format = delivered(type);
+      const T masked = std::is_signed_v<T> ? static_cast<T>(-1) : std::numeric_limits<T>::max();
+      const T largest = static_cast<T>(photon_range(format).most);
+      const std::vector<T> known{0, 1, masked, largest, 7, masked, 6};
+      for_each_backend([&](const char* backend, auto count_with) {
+        EXPECT_EQ(count_with(known.data(), format, known.size(), 1), 4U) << backend;
+        EXPECT_EQ(count_with(known.data(), format, known.size(), 7), 2U) << backend;
+      });
+      std::vector<T> image(100'003);  // more than 8-bit counters hold
+      for (auto& pixel : image) pixel = static_cast<T>(random() % 4 == 0 ? random() : random() % 16);
+      for (const std::int32_t threshold : {1, 3, 100, 127, 254, 255, 65535, 1 << 30}) {
+        const std::uint32_t truth = count_reference(image.data(), format, image.size(), threshold);
+        for_each_backend([&](const char* backend, auto count_with) {
+          EXPECT_EQ(count_with(image.data(), format, image.size(), threshold), truth) << backend << threshold;
+        });
+      }
     });
   }
 }
 
 TEST(BraggCount, images_between_the_limits_are_kept) {
-  const Config config{5, 10, 20};
-  EXPECT_EQ(decide(config, 9), VetoReason::too_few);
-  EXPECT_EQ(decide(config, 10), VetoReason::none);
-  EXPECT_EQ(decide(config, 20), VetoReason::none);
-  EXPECT_EQ(decide(config, 21), VetoReason::too_many);
+  const CountTap tap = *step_of(Config{5, 10, 20})->count_tap();
+  EXPECT_EQ(tap.threshold, 5);
+  EXPECT_EQ(tap.verdict(9), 1);
+  EXPECT_EQ(tap.verdict(10), 0);
+  EXPECT_EQ(tap.verdict(20), 0);
+  EXPECT_EQ(tap.verdict(21), 2);
+}
+
+TEST(BraggCount, a_threshold_that_no_pixel_reaches_is_refused) {
+  const auto step = step_of(Config{255, 0, 10});
+  EXPECT_NO_THROW(static_cast<void>(step->fit({8, 8}, delivered(PixelType::u16))));
+  EXPECT_THROW(static_cast<void>(step->fit({8, 8}, delivered(PixelType::u8))), ConfigError);
 }
 
 TEST(BraggCount, limits_that_keep_nothing_are_refused) {

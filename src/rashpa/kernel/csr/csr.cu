@@ -1,8 +1,8 @@
 #include <cuda/atomic>
 #include <type_traits>
 
-#include "rashpa/core/fill.hpp"
 #include "rashpa/kernel/csr/csr_cuda.hpp"
+#include "rashpa/kernel/photons.cuh"
 
 namespace rashpa::kernel::csr::cuda {
 
@@ -20,11 +20,17 @@ constexpr unsigned kRound = 4096;  // entries of a tile that are put in order in
 constexpr std::uint64_t kOwn = std::uint64_t{1} << 32U;
 constexpr std::uint64_t kUpTo = std::uint64_t{2} << 32U;
 
+template <typename T>
 struct FromMarks {
+  using Pixel = T;
   static constexpr unsigned kWords = 4;  // of 64 pixels, of a thread
+  static constexpr unsigned kBytes = 1;  // of shared memory for masks
 };
+template <typename T>
 struct FromPhotons {
+  using Pixel = T;
   static constexpr unsigned kWords = 1;
+  static constexpr unsigned kBytes = kThreads * 8;
 };
 template <class Source>
 constexpr std::uint32_t kTilePixels = kThreads* Source::kWords * 64;  // up to 65536, which 16 bits count
@@ -61,26 +67,23 @@ __device__ std::uint32_t look_back(std::uint64_t* published, std::uint32_t tile)
 }
 
 /// The masks of a thread: bit b of word w is pixel first + 64 · w + b.
-__device__ __forceinline__ void find(FromMarks, const Batch& batch, std::size_t image, std::uint32_t tile_first, int,
-                                     std::uint64_t (&masks)[FromMarks::kWords], std::uint8_t*) {
-  const std::uint32_t first = tile_first / 64 + threadIdx.x * FromMarks::kWords;
+template <typename T>
+__device__ __forceinline__ void find(FromMarks<T>, const Batch& batch, std::size_t image, std::uint32_t tile_first,
+                                     Kept<T>, std::uint64_t (&masks)[FromMarks<T>::kWords], std::uint8_t*) {
+  const std::uint32_t first = tile_first / 64 + threadIdx.x * FromMarks<T>::kWords;
   const std::uint32_t words = batch.pixels / 64 + (batch.pixels % 64 != 0 ? 1 : 0);
 #pragma unroll
-  for (unsigned w = 0; w < FromMarks::kWords; ++w) {
+  for (unsigned w = 0; w < FromMarks<T>::kWords; ++w) {
     masks[w] = first + w < words ? batch.marks[image * batch.marks_stride + first + w] : 0;
   }
 }
 
-__device__ __forceinline__ std::uint32_t kept(std::uint32_t pair, int threshold) {
-  const int low = static_cast<std::int16_t>(pair & 0xFFFFU);
-  const int high = static_cast<int>(pair) >> 16;
-  return (low >= threshold ? 1U : 0U) | (high >= threshold ? 2U : 0U);
-}
-
 /// A warp reads 2048 pixels, eight a thread and load, and turns the bytes of eight bits into words of 64 over `bytes`.
-__device__ __forceinline__ void find(FromPhotons, const Batch& batch, std::size_t image, std::uint32_t tile_first,
-                                     int threshold, std::uint64_t (&masks)[FromPhotons::kWords], std::uint8_t* bytes) {
-  const std::int16_t* photons = batch.photons + image * batch.photons_stride;
+template <typename T>
+__device__ __forceinline__ void find(FromPhotons<T>, const Batch& batch, std::size_t image, std::uint32_t tile_first,
+                                     Kept<T> kept, std::uint64_t (&masks)[FromPhotons<T>::kWords],
+                                     std::uint8_t* bytes) {
+  const T* photons = static_cast<const T*>(batch.images) + image * batch.image_stride;
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
   const std::uint32_t first = tile_first + warp * 2048;
@@ -90,12 +93,12 @@ __device__ __forceinline__ void find(FromPhotons, const Batch& batch, std::size_
     const std::uint32_t at = first + load * 256 + lane * 8;
     std::uint32_t mask = 0;
     if (at < batch.pixels && batch.pixels - at >= 8) {
-      const uint4 words = __ldcs(reinterpret_cast<const uint4*>(photons + at));
-      mask = kept(words.x, threshold) | kept(words.y, threshold) << 2U | kept(words.z, threshold) << 4U |
-             kept(words.w, threshold) << 6U;
+      const Eight<T> eight(photons + at);
+#pragma unroll
+      for (unsigned b = 0; b < 8; ++b) mask |= kept(eight[b]) ? 1U << b : 0U;
     } else {
       for (unsigned b = 0; b < 8 && at < batch.pixels && at + b < batch.pixels; ++b) {
-        mask |= photons[at + b] >= threshold ? 1U << b : 0U;
+        mask |= kept(photons[at + b]) ? 1U << b : 0U;
       }
     }
     of_warp[load * 32 + lane] = static_cast<std::uint8_t>(mask);
@@ -105,8 +108,10 @@ __device__ __forceinline__ void find(FromPhotons, const Batch& batch, std::size_
 }
 
 template <class Source>
-__global__ void __launch_bounds__(kThreads) compact_tiles(const Batch batch, int threshold, std::uint64_t* scratch) {
-  __shared__ alignas(8) std::uint8_t bytes[std::is_same_v<Source, FromPhotons> ? kThreads * 8 : 1];
+__global__ void __launch_bounds__(kThreads)
+    compact_tiles(const Batch batch, Kept<typename Source::Pixel> kept, std::uint64_t* scratch) {
+  using T = typename Source::Pixel;
+  __shared__ alignas(8) std::uint8_t bytes[Source::kBytes];
   __shared__ std::uint16_t offsets[kRound];
   __shared__ std::uint32_t warp_sums[kWarps];
   __shared__ std::uint32_t ticket;
@@ -121,7 +126,7 @@ __global__ void __launch_bounds__(kThreads) compact_tiles(const Batch batch, int
   const std::uint32_t tile_first = tile * kTilePixels<Source>;
 
   std::uint64_t masks[Source::kWords];
-  find(Source{}, batch, image, tile_first, threshold, masks, bytes);
+  find(Source{}, batch, image, tile_first, kept, masks, bytes);
   std::uint32_t mine = 0;
 #pragma unroll
   for (unsigned w = 0; w < Source::kWords; ++w) mine += __popcll(masks[w]);
@@ -151,7 +156,8 @@ __global__ void __launch_bounds__(kThreads) compact_tiles(const Batch batch, int
     const std::uint32_t sum = look_back(published, tile);
     if (threadIdx.x == 0) {
       if (tile != 0) own.store(kUpTo | (sum + total), ::cuda::memory_order_relaxed);
-      if (tile + 1 == tiles) batch.entries[image] = sum + total > batch.capacity ? kOverflow32 : sum + total;
+      if (tile + 1 == tiles)
+        batch.entries[image * batch.entries_stride] = sum + total > batch.capacity ? kOverflow32 : sum + total;
       before = sum;
     }
   }
@@ -159,8 +165,8 @@ __global__ void __launch_bounds__(kThreads) compact_tiles(const Batch batch, int
 
   // The tile's pixels in order, a round at a time, so that neighbouring threads write neighbouring entries.
   std::uint32_t* index = batch.index + image * batch.list_stride;
-  std::int16_t* value = batch.value + image * batch.list_stride;
-  const std::int16_t* photons = batch.photons + image * batch.photons_stride;
+  T* value = static_cast<T*>(batch.value) + image * batch.list_stride;
+  const T* photons = static_cast<const T*>(batch.images) + image * batch.image_stride;
   for (std::uint32_t round = 0; round < total; round += kRound) {
     std::uint32_t at = begin;
 #pragma unroll
@@ -191,30 +197,35 @@ __global__ void __launch_bounds__(kThreads) compact_tiles(const Batch batch, int
 }
 
 template <class Source>
-cudaError_t launch(const Batch& batch, int threshold, void* scratch, cudaStream_t stream) noexcept {
+cudaError_t launch(const Batch& batch, Kept<typename Source::Pixel> kept, void* scratch, cudaStream_t stream) noexcept {
   const std::uint64_t tiles = std::uint64_t{tiles_of<Source>(batch.pixels)} * batch.count;
   if (tiles == 0) return cudaSuccess;                     // no images
   if (tiles > 0x7FFFFFFFU) return cudaErrorInvalidValue;  // more blocks than a grid has
   const cudaError_t status = cudaMemsetAsync(scratch, 0, scratch_words(tiles) * sizeof(std::uint64_t), stream);
   if (status != cudaSuccess) return status;
   compact_tiles<Source>
-      <<<static_cast<unsigned>(tiles), kThreads, 0, stream>>>(batch, threshold, static_cast<std::uint64_t*>(scratch));
+      <<<static_cast<unsigned>(tiles), kThreads, 0, stream>>>(batch, kept, static_cast<std::uint64_t*>(scratch));
   return cudaGetLastError();
 }
 
 }  // namespace
 
 std::size_t scratch_bytes(std::uint32_t pixels, std::uint32_t count) noexcept {
-  return scratch_words(std::uint64_t{tiles_of<FromPhotons>(pixels)} * count) * sizeof(std::uint64_t);
+  return scratch_words(std::uint64_t{tiles_of<FromPhotons<std::int16_t>>(pixels)} * count) * sizeof(std::uint64_t);
 }
 
 cudaError_t compact_marked(const Batch& batch, void* scratch, cudaStream_t stream) noexcept {
-  return launch<FromMarks>(batch, 0, scratch, stream);
+  return with_type(batch.format.type, [&](auto pixel) {
+    using T = decltype(pixel);
+    return launch<FromMarks<T>>(batch, {}, scratch, stream);
+  });
 }
 
-cudaError_t compact(const Batch& batch, std::int16_t threshold, void* scratch, cudaStream_t stream) noexcept {
-  const int at_least = threshold > kMaskedPhotons ? threshold : kMaskedPhotons + 1;  // masked pixels are never kept
-  return launch<FromPhotons>(batch, at_least, scratch, stream);
+cudaError_t compact(const Batch& batch, std::int32_t threshold, void* scratch, cudaStream_t stream) noexcept {
+  return with_type(batch.format.type, [&](auto pixel) {
+    using T = decltype(pixel);
+    return launch<FromPhotons<T>>(batch, Kept<T>::of(from_threshold(batch.format, threshold)), scratch, stream);
+  });
 }
 
 }  // namespace rashpa::kernel::csr::cuda

@@ -7,6 +7,7 @@
 namespace rashpa::kernel::csr {
 namespace {
 
+constexpr PixelFormat kPhotons{PixelType::i16, Masked::minimum};
 constexpr std::size_t kPixels = 1U << 22U;
 
 std::vector<std::int16_t> image(std::uint32_t filled_permille) {
@@ -26,7 +27,8 @@ void compact_image(benchmark::State& state) {
   std::vector<std::uint32_t> index(kPixels + kSlack);
   std::vector<std::int16_t> value(kPixels + kSlack);
   for ([[maybe_unused]] auto _ : state) {
-    benchmark::DoNotOptimize(kCompact(photons.data(), kPixels, 1, Entries{index.data(), value.data(), kPixels}));
+    benchmark::DoNotOptimize(
+        kCompact(photons.data(), kPhotons, kPixels, 1, Entries{index.data(), value.data(), kPixels}));
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kPixels * 2));
 }

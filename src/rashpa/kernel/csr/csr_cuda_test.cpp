@@ -9,12 +9,15 @@
 
 #include "rashpa/core/fill.hpp"
 #include "rashpa/kernel/device_testing.hpp"
+#include "rashpa/kernel/photons.hpp"
 
 namespace rashpa::kernel::csr {
 namespace {
 
 using Photons = std::vector<std::int16_t>;
 enum class By { marks, photons };
+
+constexpr PixelFormat kPhotons{PixelType::i16, Masked::minimum};
 
 constexpr std::uint32_t kPoisonIndex = 0xDEADBEEF;
 constexpr std::int16_t kPoisonValue = 0x5A5A;
@@ -49,7 +52,7 @@ Lists expected(const Job& job) {
   for (std::size_t i = 0; i < job.images.size(); ++i) {
     if (!job.works(i)) continue;
     const Entries out{lists.index.data() + i * job.list_stride, lists.value.data() + i * job.list_stride, job.capacity};
-    const std::size_t entries = compact_reference(job.images[i].data(), job.pixels, job.threshold, out);
+    const std::size_t entries = compact_reference(job.images[i].data(), kPhotons, job.pixels, job.threshold, out);
     lists.entries[i] = entries == kOverflow ? cuda::kOverflow32 : static_cast<std::uint32_t>(entries);
   }
   return lists;
@@ -79,8 +82,9 @@ Lists on_device(const Job& job, By by) {
   DeviceArray<std::uint8_t> scratch(cuda::scratch_bytes(pixels, count));
   scratch.fill(0xEE);
   cuda::Batch batch{};
-  batch.photons = photons.data();
-  batch.photons_stride = job.stride;
+  batch.images = photons.data();
+  batch.format = kPhotons;
+  batch.image_stride = job.stride;
   batch.pixels = pixels;
   batch.marks = by == By::marks ? device_marks.data() : nullptr;
   batch.marks_stride = job.marks_stride;
@@ -178,6 +182,53 @@ TEST(CsrCudaLarge, many_images_are_compacted_at_once) {
   images.reserve(500);
   for (std::uint32_t i = 0; i < 500; ++i) images.push_back(random_image(random, 70'001, i % 7));
   expect_equal({images, 1, 7000});
+}
+
+/// Detectors that deliver photons.
+TEST(CsrCuda, images_of_every_integer_type_are_compacted_as_the_reference_does) {
+  std::mt19937 random(test_seed());
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      constexpr std::size_t kPixels = 20'011;
+      constexpr std::size_t kStride = 20'032;
+      constexpr std::int32_t kThreshold = 9;
+      std::vector<T> images(2 * kStride);
+      for (auto& pixel : images) pixel = static_cast<T>(random() % 5 == 0 ? random() : random() % 12);
+      const DeviceArray<T> pixels(images);
+      const DeviceArray<std::uint32_t> index(2 * kPixels);
+      const DeviceArray<T> value(2 * kPixels);
+      const DeviceArray<std::uint32_t> entries(std::size_t{2} * 3);
+      const DeviceArray<std::uint8_t> scratch(cuda::scratch_bytes(kPixels, 2));
+      cuda::Batch batch{};
+      batch.images = pixels.data();
+      batch.format = delivered(type);
+      batch.image_stride = kStride;
+      batch.pixels = kPixels;
+      batch.index = index.data();
+      batch.value = value.data();
+      batch.list_stride = kPixels;
+      batch.capacity = kPixels;
+      batch.entries = entries.data();
+      batch.entries_stride = 3;
+      batch.count = 2;
+      memory::cuda::check(cuda::compact(batch, kThreshold, scratch.data(), nullptr), "compact");
+      memory::cuda::check(cudaDeviceSynchronize(), "compact");
+      for (std::size_t i = 0; i < 2; ++i) {
+        std::vector<std::uint32_t> true_index(kPixels);
+        std::vector<T> true_value(kPixels);
+        const std::size_t count = compact_reference(images.data() + i * kStride, delivered(type), kPixels, kThreshold,
+                                                    {true_index.data(), true_value.data(), kPixels});
+        ASSERT_EQ(entries.download()[3 * i], count);
+        const auto found_index = index.download();
+        const auto found_value = value.download();
+        for (std::size_t e = 0; e < count; ++e) {
+          ASSERT_EQ(found_index[i * kPixels + e], true_index[e]);
+          ASSERT_EQ(found_value[i * kPixels + e], true_value[e]);
+        }
+      }
+    });
+  }
 }
 
 }  // namespace

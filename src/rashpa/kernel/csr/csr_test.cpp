@@ -8,28 +8,36 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/fill.hpp"
+#include "rashpa/kernel/photons.hpp"
 
 namespace rashpa::kernel::csr {
 namespace {
 
-using Photons = std::vector<std::int16_t>;
+constexpr PixelFormat kPhotons{PixelType::i16, Masked::minimum};
+
+template <typename T>
+using Image = std::vector<T>;
+using Photons = Image<std::int16_t>;
 
 /// What a backend wrote; empty lists and `overflow` when the capacity did not suffice.
-struct Result {
+template <typename T>
+struct List {
   std::vector<std::uint32_t> index;
-  Photons value;
+  Image<T> value;
   bool overflow = false;
-  friend bool operator==(const Result&, const Result&) = default;
+  friend bool operator==(const List&, const List&) = default;
 };
+using Result = List<std::int16_t>;
 
-template <class Compact>
-Result run(Compact compact_with, std::size_t capacity) {
+template <typename T, class Compact>
+List<T> run(Compact compact_with, std::size_t capacity) {
   constexpr std::uint32_t kGuard = 0xDEADBEEF;
+  constexpr T kGuardValue = 0x5A;
   std::vector<std::uint32_t> index(capacity + kSlack + 1, kGuard);
-  Photons value(capacity + kSlack + 1, 0x5A5A);
+  Image<T> value(capacity + kSlack + 1, kGuardValue);
   const std::size_t count = compact_with(Entries{index.data(), value.data(), capacity});
   EXPECT_EQ(index.back(), kGuard) << "written behind the slack";
-  EXPECT_EQ(value.back(), 0x5A5A) << "written behind the slack";
+  EXPECT_EQ(value.back(), kGuardValue) << "written behind the slack";
   if (count == kOverflow) return {{}, {}, true};
   EXPECT_LE(count, capacity);
   index.resize(count);
@@ -37,29 +45,37 @@ Result run(Compact compact_with, std::size_t capacity) {
   return {index, value, false};
 }
 
-std::vector<std::uint64_t> marks_of(const Photons& photons, std::int16_t threshold) {
-  std::vector<std::uint64_t> marks(photons.size() / 64 + 1, 0);
-  for (std::size_t i = 0; i < photons.size(); ++i) {
-    if (photons[i] != kMaskedPhotons && photons[i] >= threshold) marks[i / 64] |= std::uint64_t{1} << (i % 64);
+template <typename T>
+std::vector<std::uint64_t> marks_of(const Image<T>& image, PixelFormat format, std::int32_t threshold) {
+  const PhotonRange range = from_threshold(format, threshold);
+  std::vector<std::uint64_t> marks(image.size() / 64 + 1, 0);
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    const auto value = static_cast<std::int64_t>(image[i]);
+    if (value >= range.least && value <= range.most) marks[i / 64] |= std::uint64_t{1} << (i % 64);
   }
   return marks;
 }
 
 /// Every instruction set, with and without marks, against the reference, which is returned.
-Result all_backends(const Photons& photons, std::int16_t threshold, std::size_t capacity) {
-  const auto marks = marks_of(photons, threshold);
-  Result truth = run(
-      [&](const Entries& out) { return compact_reference(photons.data(), photons.size(), threshold, out); }, capacity);
+template <typename T>
+List<T> all_backends(const Image<T>& image, std::int32_t threshold, std::size_t capacity,
+                     PixelFormat format = kPhotons) {
+  const auto marks = marks_of(image, format, threshold);
+  List<T> truth =
+      run<T>([&](const Entries& out) { return compact_reference(image.data(), format, image.size(), threshold, out); },
+             capacity);
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    EXPECT_EQ(
-        run([&](const Entries& out) { return compact(photons.data(), photons.size(), threshold, out); }, capacity),
-        truth)
-        << hwy::TargetName(target);
-    EXPECT_EQ(run([&](const Entries& out) { return compact_marked(photons.data(), marks.data(), photons.size(), out); },
-                  capacity),
+    EXPECT_EQ(run<T>([&](const Entries& out) { return compact(image.data(), format, image.size(), threshold, out); },
+                     capacity),
               truth)
+        << hwy::TargetName(target);
+    EXPECT_EQ(
+        run<T>(
+            [&](const Entries& out) { return compact_marked(image.data(), format, marks.data(), image.size(), out); },
+            capacity),
+        truth)
         << hwy::TargetName(target) << ", by marks";
   }
   hwy::SetSupportedTargetsForTest(0);
@@ -109,6 +125,28 @@ TEST(Csr, random_images_of_every_density_are_compacted_as_the_reference_does) {
     const std::size_t capacity = round % 3 == 0 ? 1 + random() % 1000 : std::max<std::size_t>(photons.size(), 1);
     const Result truth = all_backends(photons, threshold, capacity);
     EXPECT_TRUE(!truth.overflow || capacity < photons.size());
+  }
+}
+
+/// Detectors that deliver photons: what is masked is left out, whatever the type.
+TEST(Csr, images_of_every_integer_type_are_compacted_as_the_reference_does) {
+  std::mt19937 random(8);
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      const PixelFormat format = delivered(type);
+      const T masked = std::is_signed_v<T> ? static_cast<T>(-1) : std::numeric_limits<T>::max();
+      const T largest = static_cast<T>(photon_range(format).most);
+      EXPECT_EQ(all_backends<T>({0, 2, masked, largest, 1}, 2, 4, format), (List<T>{{1, 3}, {2, largest}, false}));
+      for (int round = 0; round < 20; ++round) {
+        Image<T> image(random() % 3000);
+        const auto filled = random() % 1001;
+        for (auto& pixel : image) pixel = static_cast<T>(random() % 1000 < filled ? random() : 0);
+        const auto threshold = static_cast<std::int32_t>(1 + random() % 100);
+        all_backends(image, threshold, std::max<std::size_t>(image.size(), 1), format);
+        all_backends(image, threshold, 1 + random() % 1000, format);
+      }
+    });
   }
 }
 

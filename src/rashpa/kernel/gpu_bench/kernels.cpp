@@ -21,6 +21,7 @@ constexpr std::uint32_t kWidth = 1024;
 constexpr std::uint32_t kHeight = 4096;
 constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
 constexpr double kSwitched = 0.001;  // of the pixels, in spots: as in the recorded frames of PSI's module M049
+constexpr PixelFormat kPhotons{PixelType::i16, Masked::minimum};
 constexpr std::int16_t kBright = 10;
 constexpr std::int16_t kKept = 2;
 
@@ -100,9 +101,12 @@ class Bench {
   [[nodiscard]] Work count(std::uint32_t stack) const {
     return [this, stack](cudaStream_t stream) {
       each_stack(stack, [&](std::uint32_t first) {
-        memory::cuda::check(bragg_count::cuda::count(out_.data() + first * kPixels, kPixels, kPixels, stack, kBright,
-                                                     entries_.data() + first, stream),
-                            "count");
+        const bragg_count::cuda::Batch batch{.images = out_.data() + first * kPixels,
+                                             .format = kPhotons,
+                                             .stride = kPixels,
+                                             .pixels = kPixels,
+                                             .count = stack};
+        memory::cuda::check(bragg_count::cuda::count(batch, kBright, entries_.data() + first, stream), "count");
       });
     };
   }
@@ -138,8 +142,9 @@ class Bench {
   }
   [[nodiscard]] csr::cuda::Batch lists_of(std::uint32_t first, std::uint32_t stack) const {
     csr::cuda::Batch batch{};
-    batch.photons = out_.data() + first * kPixels;
-    batch.photons_stride = kPixels;
+    batch.images = out_.data() + first * kPixels;
+    batch.format = kPhotons;
+    batch.image_stride = kPixels;
     batch.pixels = kPixels;
     batch.marks = marks_.data() + first * kPixels / jungfrau::kGroup;
     batch.marks_stride = kPixels / jungfrau::kGroup;

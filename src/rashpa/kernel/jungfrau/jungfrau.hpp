@@ -2,11 +2,15 @@
 /// JUNGFRAU raw words to photons or keV. The decode table, the arithmetic and the accuracy are in README.md.
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <span>
+#include <memory>
 #include <vector>
 
+#include "rashpa/kernel/calibration_maps.hpp"
 #include "rashpa/memory/buffer.hpp"
+
+namespace rashpa::kernel {
+class Step;
+}
 
 namespace rashpa::kernel::jungfrau {
 
@@ -16,21 +20,16 @@ enum class Output : std::uint8_t {
   kev,      ///< float32
 };
 
-/// What is known of every pixel, in the layout of the image that is processed.
-struct Calibration {
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
-  std::vector<float> pedestal;  ///< [3][height][width], ADU, gains G0, G1, G2
-  std::vector<float> gain;      ///< [3][height][width], ADU/keV; G1 and G2 negative
-  std::vector<std::uint32_t>
-      mask;  ///< [height][width], NXmx pixel_mask; a bit of 0xFFFF set: masked. Empty: nothing masked
-};
+using Calibration = CalibrationMaps;
 
 struct Config {
   double photon_energy_kev = 0;
   Output output = Output::photons;
   Calibration calibration{};
 };
+
+/// A step of a pipeline. Throws nothing: what is wrong with the configuration is said when the step is fitted.
+std::shared_ptr<const Step> step_of(const Config& config);
 
 /// Pixels without and with too much of a value, and bright ones, of one image.
 struct Counts {

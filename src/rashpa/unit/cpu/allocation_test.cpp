@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/unit/factory.hpp"
 

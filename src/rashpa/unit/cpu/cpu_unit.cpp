@@ -11,10 +11,12 @@ namespace rashpa::unit {
 
 namespace {
 
-namespace jungfrau = kernel::jungfrau;
-namespace csr = kernel::csr;
+using kernel::CpuPass;
+using kernel::Finding;
+using kernel::Items;
 
 constexpr std::size_t kCacheLine = 64;
+constexpr std::size_t kMarks = 64;  // pixels of a word
 
 constexpr std::size_t round_up(std::size_t value, std::size_t step) noexcept {
   return (value + step - 1) / step * step;
@@ -45,30 +47,49 @@ CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Placement
       done_bell_(done_bell),
       in_(layout.stacks),
       out_(layout.stacks),
-      image_of_item_(layout.stack),
-      raw_of_item_(layout.stack),
-      out_of_item_(layout.stack),
-      marks_of_item_(layout.stack),
-      counts_(std::size_t{placement.threads} * layout.stack),
-      compacted_(layout.stack) {
-  if (!steps_.converts) return;  // nothing to do for a team
-  conversion_.emplace(*steps_.conversion);
-  const std::size_t images = std::size_t{layout.stacks} * layout.stack;
-  image_stride_ = round_up(pixels_ * pixel_bytes(steps_.output), kCacheLine);
-  outputs_ = memory::Buffer(images * image_stride_, memory::MemoryKind::huge);
-  if (steps_.compaction) {
-    capacity_ = csr::capacity_of(*steps_.compaction, pixels_);
-    list_stride_ = round_up((capacity_ + csr::kSlack) * (sizeof(std::uint32_t) + sizeof(std::int16_t)), kCacheLine);
-    lists_ = memory::Buffer(images * list_stride_, memory::MemoryKind::huge);
-    marks_.resize(layout.stack * (round_up(pixels_, jungfrau::kGroup) / jungfrau::kGroup));
-  }
+      image_(layout.stack),
+      place_(layout.stack),
+      pixels_of_(layout.stack),
+      made_(layout.stack),
+      marks_of_(layout.stack),
+      counted_(layout.stack) {
+  if (steps_.steps.empty()) return;  // nothing to do for a team
+  make_works();
   team_ = std::make_unique<Team>(placement.threads, placement.first_processor, static_cast<Team::Work&>(*this));
+}
+
+void CpuUnit::make_works() {
+  for (std::size_t number = 0; number < steps_.steps.size(); ++number) {
+    const PlannedStep& step = steps_.steps[number];
+    if (!step.step->declaration().runs_on("cpu")) {
+      throw ConfigError(fmt::format("unit: unit cpu has no version of the kernel {}; choose another unit",
+                                    step.step->declaration().name));
+    }
+    Work work;
+    if (step.makes_pixels) {
+      const std::size_t stride = round_up(pixels_ * pixel_bytes(step.out.type), kCacheLine);
+      if (number == steps_.last_maker) {
+        image_stride_ = stride;
+        outputs_ = memory::Buffer(std::size_t{layout_.stacks} * layout_.stack * stride, memory::MemoryKind::huge);
+      } else {
+        work.made = memory::Buffer(layout_.stack * stride, memory::MemoryKind::huge);
+      }
+    }
+    if (!step.rides) work.pass = step.step->on_cpu(steps_.setup(number, layout_, threads_, 1));
+    works_.push_back(std::move(work));
+  }
+  if (steps_.marks) {
+    mark_words_ = round_up(pixels_, kMarks) / kMarks;
+    marks_.resize(layout_.stack * mark_words_);
+  }
 }
 
 CpuUnit::~CpuUnit() { stop(); }
 
-std::byte* CpuUnit::pixels_of(std::uint32_t slot, std::uint32_t image) const noexcept {
-  return outputs_.data() + (std::size_t{slot} * layout_.stack + image) * image_stride_;
+std::byte* CpuUnit::made_by(std::size_t number, std::uint32_t place, std::size_t item) const noexcept {
+  if (number == steps_.last_maker) return outputs_.data() + place * image_stride_;
+  const std::size_t stride = round_up(pixels_ * pixel_bytes(steps_.steps[number].out.type), kCacheLine);
+  return works_[number].made.data() + item * stride;
 }
 
 void CpuUnit::submit(Stack* stack) noexcept {
@@ -76,7 +97,9 @@ void CpuUnit::submit(Stack* stack) noexcept {
   if (waiting_.fetch_add(1, std::memory_order_acq_rel) == 0) work_off();
 }
 
-std::string CpuUnit::how() const { return fmt::format("{} thread{}", threads_, threads_ == 1 ? "" : "s"); }
+std::string CpuUnit::how() const {
+  return fmt::format("{} thread{}: {}", threads_, threads_ == 1 ? "" : "s", steps_.words());
+}
 
 Stack* CpuUnit::take() noexcept {
   Stack* stack = nullptr;
@@ -108,60 +131,63 @@ bool CpuUnit::begin(Stack& stack) noexcept {
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     StackImage& image = stack.images[i];
     if (settle_without_work(steps_, stopping_.load(std::memory_order_acquire), image)) continue;
-    image_of_item_[items_] = i;
-    raw_of_item_[items_] = reinterpret_cast<const std::uint16_t*>(image.raw);
-    out_of_item_[items_] = pixels_of(stack.slot, i);
-    marks_of_item_[items_] = marks_.data() + items_ * (marks_.size() / layout_.stack);
+    image.measured = true;
+    image_[items_] = i;
+    place_[items_] = stack.slot * layout_.stack + i;
+    pixels_of_[items_] = image.raw;
+    marks_of_[items_] = marks_.data() + items_ * mark_words_;
     items_ += 1;
   }
-  if (items_ == 0) {
-    stack.decided_ns = now_ns();
-    return false;
+  step_ = 0;
+  decided_ = false;
+  return go_on();
+}
+
+/// Settles steps until one needs the team. False when the stack is done.
+bool CpuUnit::go_on() noexcept {
+  for (; step_ < steps_.steps.size() && items_ > 0; ++step_) {
+    if (step_ == steps_.decided && !decided_) {
+      stack_->decided_ns = now_ns();
+      decided_ = true;
+    }
+    if (works_[step_].pass != nullptr) {
+      begin_pass();
+      return true;
+    }
+    settle(step_);
   }
-  std::fill(counts_.begin(), counts_.end(), jungfrau::Counts{});
-  phase_ = Phase::convert;
-  team_->publish(static_cast<std::uint32_t>((pixels_ + task_pixels_ - 1) / task_pixels_));
-  return true;
+  if (!decided_) stack_->decided_ns = now_ns();
+  deliver();
+  return false;
+}
+
+void CpuUnit::begin_pass() noexcept {
+  CpuPass& pass = *works_[step_].pass;
+  if (steps_.steps[step_].makes_pixels) {
+    for (std::size_t item = 0; item < items_; ++item) made_[item] = made_by(step_, place_[item], item);
+  }
+  pass.begin(items_);
+  const std::size_t tasks =
+      pass.grain() == CpuPass::Grain::block ? (pixels_ + task_pixels_ - 1) / task_pixels_ : items_;
+  team_->publish(static_cast<std::uint32_t>(tasks));
 }
 
 void CpuUnit::run(unsigned worker, std::uint32_t task) noexcept {
-  phase_ == Phase::convert ? convert(worker, task) : compact(task);
-}
-
-void CpuUnit::convert(unsigned worker, std::uint32_t task) noexcept {
-  const std::size_t first = task * task_pixels_;
-  const jungfrau::Images images{items_, raw_of_item_.data(), out_of_item_.data(), marks_of_item_.data(),
-                                counts_.data() + std::size_t{worker} * layout_.stack};
-  jungfrau::convert(*conversion_, images, steps_.taps, first, std::min(first + task_pixels_, pixels_));
-}
-
-void CpuUnit::compact(std::uint32_t task) noexcept {
-  const std::size_t item = compacted_[task];
-  const std::uint32_t i = image_of_item_[item];
-  StackImage& image = stack_->images[i];
-  std::byte* list = lists_.data() + (std::size_t{stack_->slot} * layout_.stack + i) * list_stride_;
-  const csr::Entries entries{reinterpret_cast<std::uint32_t*>(list),
-                             reinterpret_cast<std::int16_t*>(list + (capacity_ + csr::kSlack) * sizeof(std::uint32_t)),
-                             capacity_};
-  const std::size_t count =
-      csr::compact_marked(static_cast<const std::int16_t*>(out_of_item_[item]), marks_of_item_[item], pixels_, entries);
-  if (count == csr::kOverflow) {
-    image.decision = Decision::errored;
-    image.pixels = nullptr;
+  CpuPass& pass = *works_[step_].pass;
+  if (pass.grain() == CpuPass::Grain::block) {
+    const std::size_t first = task * task_pixels_;
+    const Items items{0, items_, pixels_of_.data(), made_.data(), marks_of_.data(), place_.data()};
+    pass.run(worker, items, first, std::min(first + task_pixels_, pixels_));
   } else {
-    image.sparse = {entries.index, entries.value, static_cast<std::uint32_t>(count)};
+    const Items item{task, 1, &pixels_of_[task], &made_[task], &marks_of_[task], &place_[task]};
+    pass.run(worker, item, 0, pixels_);
   }
 }
 
 void CpuUnit::finished() noexcept {
-  if (phase_ == Phase::convert) {
-    decide();
-    if (compactions_ > 0) {
-      phase_ = Phase::compact;
-      team_->publish(static_cast<std::uint32_t>(compactions_));
-      return;
-    }
-  }
+  settle(step_);
+  ++step_;
+  if (go_on()) return;
   hand_back();
   if (waiting_.fetch_sub(1, std::memory_order_acq_rel) > 1) {
     work_off();
@@ -170,28 +196,52 @@ void CpuUnit::finished() noexcept {
   }
 }
 
-void CpuUnit::decide() noexcept {
-  compactions_ = 0;
+/// What the step has found, and the items that are left behind it.
+void CpuUnit::settle(std::size_t number) noexcept {
+  const PlannedStep& step = steps_.steps[number];
+  std::size_t kept = 0;
   for (std::size_t item = 0; item < items_; ++item) {
-    StackImage& image = stack_->images[image_of_item_[item]];
-    decide(image, item);
-    if (steps_.compaction && image.decision == Decision::accepted) {
-      compacted_[compactions_++] = static_cast<std::uint32_t>(item);
+    Finding finding{.scalars = stack_->images[image_[item]].scalars.data() + step.first_column};
+    if (step.rides) {
+      finding.scalars[0] = Scalar::of_count(counted_[item]);
+      finding.verdict = step.rides->verdict(counted_[item]);
+    } else {
+      works_[number].pass->finish(item, finding);
     }
+    if (!settle(step, item, finding)) continue;
+    image_[kept] = image_[item];
+    place_[kept] = place_[item];
+    pixels_of_[kept] = step.makes_pixels ? made_[item] : pixels_of_[item];
+    marks_of_[kept] = marks_of_[item];
+    counted_[kept] = step.count_at ? finding.counted : counted_[item];
+    ++kept;
   }
-  stack_->decided_ns = now_ns();
+  items_ = kept;
 }
 
-void CpuUnit::decide(StackImage& image, std::size_t item) noexcept {
-  for (unsigned worker = 0; worker < threads_; ++worker) {
-    const jungfrau::Counts& counts = counts_[std::size_t{worker} * layout_.stack + item];
-    image.masked_pixels += counts.masked;
-    image.saturated_pixels += counts.saturated;
-    image.bright_pixels += counts.bright;
+/// False when the image goes no further.
+bool CpuUnit::settle(const PlannedStep& step, std::size_t item, Finding& finding) noexcept {
+  StackImage& image = stack_->images[image_[item]];
+  if (finding.failed) {
+    image.decision = Decision::errored;
+    return false;
   }
-  image.reason = steps_.veto ? kernel::bragg_count::decide(*steps_.veto, image.bright_pixels) : VetoReason::none;
-  image.decision = image.reason == VetoReason::none ? Decision::accepted : Decision::vetoed;
-  if (image.decision == Decision::accepted) image.pixels = static_cast<const std::byte*>(out_of_item_[item]);
+  if (finding.verdict != 0) {
+    image.decision = Decision::vetoed;
+    image.reason = step.reasons[finding.verdict - 1U];
+    return false;
+  }
+  if (step.makes_list) image.sparse = finding.list;
+  return true;
+}
+
+/// What is left has passed all steps.
+void CpuUnit::deliver() noexcept {
+  for (std::size_t item = 0; item < items_; ++item) {
+    StackImage& image = stack_->images[image_[item]];
+    image.decision = Decision::accepted;
+    if (steps_.output.pixels) image.pixels = pixels_of_[item];
+  }
 }
 
 void CpuUnit::hand_back() noexcept {

@@ -9,9 +9,10 @@
 
 namespace rashpa::unit {
 
-/// The processing unit on processor cores: all threads work on one stack at a time, by blocks of pixels (so that
-/// calibration is read once a stack), then by images for the compaction. Kernels do not throw, so nothing can leave a
-/// thread; an image that cannot be finished (its list is full) becomes `errored`.
+/// The processing unit on processor cores: all threads work on one stack at a time, pass after pass, by blocks of
+/// pixels (so that calibration is read once a stack) or by images, as the pass wants it. An image that a step has
+/// vetoed is not looked at by the steps behind it. Kernels do not throw, so nothing can leave a thread; an image that
+/// cannot be finished (its list is full) becomes `errored`.
 class CpuUnit final : public Unit, private Team::Work {
  public:
   /// Throws as make_unit does. Calibration is copied into the unit's own block order.
@@ -23,58 +24,62 @@ class CpuUnit final : public Unit, private Team::Work {
   void submit(Stack* stack) noexcept override;
   Stack* take() noexcept override;
   void stop() noexcept override;
-  [[nodiscard]] PixelType output() const noexcept override { return steps_.output; }
+  [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
   [[nodiscard]] std::string how() const override;
 
  private:
-  enum class Phase : std::uint8_t { convert, compact };
+  /// The work of one step: a pass over pixels, or none when it rides on an earlier one.
+  struct Work {
+    std::unique_ptr<kernel::CpuPass> pass;
+    memory::Buffer made;  // of a step that makes pixels for other steps: a stack of images
+  };
 
   // Exactly one thread at a time owns the stack in hand: the submitting thread, or the team's thread that finished a
   // phase. The atomic counters (waiting_, the team's) hand the ownership over.
+  void make_works();
   void work_off() noexcept;
   bool begin(Stack& stack) noexcept;
-  void decide() noexcept;
-  void decide(StackImage& image, std::size_t item) noexcept;
+  bool go_on() noexcept;
+  void begin_pass() noexcept;
+  void settle(std::size_t number) noexcept;
+  bool settle(const PlannedStep& step, std::size_t item, kernel::Finding& finding) noexcept;
+  void deliver() noexcept;
   void hand_back() noexcept;
 
   void run(unsigned worker, std::uint32_t task) noexcept override;
   void finished() noexcept override;
-  void convert(unsigned worker, std::uint32_t task) noexcept;
-  void compact(std::uint32_t task) noexcept;
 
-  [[nodiscard]] std::byte* pixels_of(std::uint32_t slot, std::uint32_t image) const noexcept;
+  [[nodiscard]] std::byte* made_by(std::size_t number, std::uint32_t place, std::size_t item) const noexcept;
 
-  const Steps steps_;  // its pointer to the conversion is not used after the constructor
-  std::optional<kernel::jungfrau::Prepared> conversion_;
+  const Steps steps_;
   const Layout layout_;
   const std::size_t pixels_;
   const std::size_t task_pixels_;
   const unsigned threads_;
   Doorbell& done_bell_;
 
-  std::size_t image_stride_ = 0;
-  std::size_t capacity_ = 0;     // entries of an image's list
-  std::size_t list_stride_ = 0;  // bytes
+  std::size_t image_stride_ = 0;  // of the output
+  std::size_t mark_words_ = 0;    // from one image's marks to the next's
   memory::Buffer outputs_;
-  memory::Buffer lists_;
   std::vector<std::uint64_t> marks_;
+  std::vector<Work> works_;  // by step
 
   memory::Ring<Stack*> in_;
   memory::Ring<Stack*> out_;
   std::atomic<std::uint32_t> waiting_{0};  // stacks submitted and not handed back
   std::atomic<bool> stopping_{false};
 
-  // The stack in hand. Items are its images that are processed.
+  // The stack in hand. Items are its images that are still processed.
   Stack* stack_ = nullptr;
-  Phase phase_ = Phase::convert;
+  std::size_t step_ = 0;
+  bool decided_ = false;
   std::size_t items_ = 0;
-  std::vector<std::uint32_t> image_of_item_;
-  std::vector<const std::uint16_t*> raw_of_item_;
-  std::vector<void*> out_of_item_;
-  std::vector<std::uint64_t*> marks_of_item_;
-  std::vector<kernel::jungfrau::Counts> counts_;  // [worker][item]
-  std::vector<std::uint32_t> compacted_;          // items
-  std::size_t compactions_ = 0;
+  std::vector<std::uint32_t> image_;         // of item
+  std::vector<std::uint32_t> place_;         // of item
+  std::vector<const std::byte*> pixels_of_;  // what the next step sees
+  std::vector<std::byte*> made_;             // where it puts what it makes
+  std::vector<std::uint64_t*> marks_of_;
+  std::vector<std::uint32_t> counted_;  // Tap::count
 
   std::unique_ptr<Team> team_;  // last: its threads use all of the above
 };

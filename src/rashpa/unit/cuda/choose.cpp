@@ -13,7 +13,7 @@ Chosen choose(Trigger wanted, const Steps& steps, const Layout& layout) {
   }
   if (wanted != Trigger::automatic) return {wanted, "as asked for"};
   if (!refusal.empty()) return {Trigger::graph, fmt::format("persistent does not fit: {}", refusal)};
-  const std::size_t bytes = std::size_t{layout.stack} * layout.width * layout.height * sizeof(std::uint16_t);
+  const std::size_t bytes = std::size_t{layout.stack} * layout.width * layout.height * pixel_bytes(layout.input);
   if (bytes > kResidentPaysBytes) {
     return {Trigger::graph, fmt::format("a stack of {:.1f} MiB takes longer on the bus than a launch does",
                                         static_cast<double>(bytes) / 1048576.0)};

@@ -9,23 +9,13 @@ namespace rashpa::unit::cuda {
 struct Order {
   std::uint32_t ticket = 0;  ///< goes into Control::done when all is out; never 0
   std::uint32_t images = 0;
-  // Then `images` bytes: 1, the image is to be processed.
+  // Then a byte for each image of a full stack: 1, it is to be processed. The device's copy becomes 0 for images that
+  // a step does not keep.
   [[nodiscard]] std::uint8_t* work() noexcept { return reinterpret_cast<std::uint8_t*>(this + 1); }
 };
 
 /// Bytes from one stack's Order to the next.
 constexpr std::size_t order_bytes(std::uint32_t stack) noexcept { return (sizeof(Order) + stack + 63) / 64 * 64; }
-
-/// What the device found and decided of one image; `decision` and `reason` as in core/decision.hpp.
-struct Outcome {
-  std::uint32_t masked = 0;
-  std::uint32_t saturated = 0;
-  std::uint32_t bright = 0;
-  std::uint32_t entries = 0;  ///< of its list, when the pipeline makes one
-  std::uint8_t decision = 0;
-  std::uint8_t reason = 0;
-  std::uint16_t unused = 0;
-};
 
 /// Words on cache lines of their own.
 struct alignas(64) Word {

@@ -67,11 +67,13 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
     : device_(checked_device(choice.device)),
       steps_(steps_of(pipeline, layout)),
       done_bell_(done_bell),
+      asked_(std::size_t{layout.stacks} * layout.stack),
       in_(layout.stacks),
       out_(layout.stacks) {
   const DeviceScope scope(device_);
   const Chosen chosen = choose(choice.trigger, steps_, layout);
-  how_ = fmt::format("trigger {} on {}: {}", name_of(chosen.trigger), name_of_device(device_), chosen.why);
+  how_ = fmt::format("trigger {} on {}: {}; {}", name_of(chosen.trigger), name_of_device(device_), chosen.why,
+                     steps_.words());
   const bool resident = chosen.trigger == Trigger::persistent;
   const std::uint32_t benches = resident ? 1 : std::min(kBenches, layout.stacks);
   work_ = std::make_unique<StackWork>(steps_, layout, benches, resident ? Input::in_place : Input::copied);
@@ -109,6 +111,8 @@ void CudaUnit::submit(Stack* stack) noexcept {
   for (std::uint32_t i = 0; i < stack->count; ++i) {
     order.work()[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
   }
+  std::copy_n(order.work(), stack->count, asked_.begin() + std::ptrdiff_t{stack->slot} * work_->stack());
+  std::fill(order.work() + stack->count, order.work() + work_->stack(), std::uint8_t{0});
   order.images = stack->count;
   ticket_ = next_ticket(ticket_);
   order.ticket = ticket_;
@@ -156,27 +160,34 @@ bool CudaUnit::wait_for(const InFlight& flight, const std::stop_token& ending) n
 }
 
 void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place, bool finished) noexcept {
-  const Outcome& outcome = work_->outcomes(slot)[place];
   if (!finished) {
     image.decision = Decision::errored;
     return;
   }
-  image.masked_pixels = outcome.masked;
-  image.saturated_pixels = outcome.saturated;
-  image.bright_pixels = outcome.bright;
-  image.decision = static_cast<Decision>(outcome.decision);
-  image.reason = static_cast<VetoReason>(outcome.reason);
-  if (image.decision != Decision::accepted) return;
-  if (steps_.compaction) {
-    image.sparse = {work_->list_index(slot, place), work_->list_value(slot, place), outcome.entries};
-  } else {
-    image.pixels = work_->pixels(slot, place);
+  image.measured = true;
+  std::copy_n(work_->scalars(slot, place), steps_.output.results.columns.size(), image.scalars.begin());
+  const DeviceFinding& finding = work_->finding(slot, place);
+  if (finding.verdict != 0) {
+    image.decision = Decision::vetoed;
+    image.reason = steps_.steps[finding.step].reasons[finding.verdict - 1U];
+    return;
   }
+  if (finding.entries == kernel::cuda::kListOverflow) {
+    image.decision = Decision::errored;
+    return;
+  }
+  image.decision = Decision::accepted;
+  if (steps_.output.list_capacity != 0) {
+    const kernel::cuda::HostList list = work_->list(slot, place);
+    image.sparse = {list.index, list.value, finding.entries};
+  }
+  if (steps_.output.pixels) image.pixels = work_->pixels(slot, place);
 }
 
 void CudaUnit::hand_back(const InFlight& flight, bool finished) noexcept {
   Stack& stack = *flight.stack;
-  const std::uint8_t* const work = work_->order(stack.slot).work();
+  // Not from the order, which a dispatch that ends may have changed.
+  const std::uint8_t* const work = asked_.data() + std::size_t{stack.slot} * work_->stack();
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     if (work[i] != 0) settle(stack.images[i], stack.slot, i, finished);
   }

@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/stack_work.hpp"
@@ -26,7 +27,7 @@ class CudaUnit final : public Unit {
   void submit(Stack* stack) noexcept override;
   Stack* take() noexcept override;
   void stop() noexcept override;
-  [[nodiscard]] PixelType output() const noexcept override { return steps_.output; }
+  [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
   [[nodiscard]] std::string how() const override { return how_; }
   [[nodiscard]] std::string error() const override;
 
@@ -43,12 +44,13 @@ class CudaUnit final : public Unit {
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
 
   const int device_;
-  const Steps steps_;  // its pointer to the conversion is not used after the constructor
+  const Steps steps_;
   Doorbell& done_bell_;
   std::string how_;
   std::unique_ptr<StackWork> work_;
   std::unique_ptr<Dispatch> dispatch_;
   std::uint32_t ticket_ = 0;
+  std::vector<std::uint8_t> asked_;  // [slot][image]: the device was asked to process it
 
   memory::Ring<InFlight> in_;
   memory::Ring<Stack*> out_;

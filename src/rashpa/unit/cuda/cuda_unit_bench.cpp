@@ -15,11 +15,13 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/pause.hpp"
+#include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 #include "rashpa/unit/cuda/cuda_unit.hpp"
-#include "rashpa/unit/cuda/stack_ring.hpp"
+#include "rashpa/unit/stack_ring.hpp"
 
 namespace rashpa::unit {
 namespace {
@@ -51,7 +53,7 @@ void row(const std::string& what, double value, const char* unit, const std::str
 }
 
 /// A ring of stacks whose images are there already.
-struct Ring : cuda::StackRing {
+struct Ring : StackRing {
   Ring(std::uint32_t width, std::uint32_t height, std::uint32_t stack, std::uint32_t stacks)
       : StackRing(width, height, stack, stacks, memory::MemoryKind::huge) {}
   /// One image in ten has spots; ten different images, in every place one of them.

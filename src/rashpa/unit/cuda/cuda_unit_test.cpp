@@ -1,4 +1,5 @@
-/// The unit on a device against the unit on processor cores, with every trigger: run by `make test-device`.
+/// The unit on a device: the contract of all units with every trigger, and against the unit on processor cores. Run by
+/// `make test-device`.
 #include "rashpa/unit/cuda/cuda_unit.hpp"
 
 #include <cuda_runtime_api.h>
@@ -9,9 +10,12 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
+#include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/memory/buffer.hpp"
-#include "rashpa/unit/cuda/stack_ring.hpp"
+#include "rashpa/unit/stack_ring.hpp"
+#include "rashpa/unit/unit_contract.hpp"
 
 namespace rashpa::unit {
 namespace {
@@ -38,7 +42,7 @@ Pipeline sparse(double capacity = 0.2) {
 }
 
 /// A ring of stacks with frames of a seed.
-struct Ring : cuda::StackRing {
+struct Ring : StackRing {
   Ring(std::uint32_t stack, std::uint32_t stacks)
       : StackRing(kWidth, kHeight, stack, stacks, memory::MemoryKind::pageable) {
     fill(0);
@@ -68,18 +72,28 @@ Stack* wait(Unit& unit, Doorbell& bell) {
 void expect_same(const StackImage& found, const StackImage& truth, std::size_t pixel_size) {
   EXPECT_EQ(found.decision, truth.decision);
   EXPECT_EQ(found.reason, truth.reason);
-  EXPECT_EQ(found.masked_pixels, truth.masked_pixels);
-  EXPECT_EQ(found.saturated_pixels, truth.saturated_pixels);
-  EXPECT_EQ(found.bright_pixels, truth.bright_pixels);
+  EXPECT_EQ(found.measured, truth.measured);
+  EXPECT_EQ(found.scalars, truth.scalars);
   ASSERT_EQ(found.sparse.count, truth.sparse.count);
   if (truth.sparse.count != 0) {
     EXPECT_EQ(std::memcmp(found.sparse.index, truth.sparse.index, truth.sparse.count * sizeof(std::uint32_t)), 0);
-    EXPECT_EQ(std::memcmp(found.sparse.value, truth.sparse.value, truth.sparse.count * sizeof(std::int16_t)), 0);
+    EXPECT_EQ(std::memcmp(found.sparse.value, truth.sparse.value, truth.sparse.count * pixel_size), 0);
   }
-  if (found.pixels == nullptr) return;
-  ASSERT_NE(truth.pixels, nullptr);
+  ASSERT_EQ(found.pixels == nullptr, truth.pixels == nullptr);
+  if (truth.pixels == nullptr) return;
   EXPECT_EQ(std::memcmp(found.pixels, truth.pixels, kPixels * pixel_size), 0);
 }
+
+Contestant contestant(Trigger trigger) {
+  return {.name = std::string(name_of(trigger)),
+          .choice = {.kind = Kind::cuda, .trigger = trigger},
+          .resident = trigger == Trigger::persistent};
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, UnitContract,
+                         testing::Values(contestant(Trigger::launch), contestant(Trigger::graph),
+                                         contestant(Trigger::stream), contestant(Trigger::persistent)),
+                         [](const auto& one) { return one.param.name; });
 
 class CudaUnits : public testing::TestWithParam<Trigger> {
  protected:
@@ -108,7 +122,7 @@ class CudaUnits : public testing::TestWithParam<Trigger> {
         ASSERT_EQ(wait(*cpu, truth_bell), &truth.all[s]);
         for (std::uint32_t i = 0; i < stack; ++i) {
           SCOPED_TRACE(testing::Message() << "round " << round << " stack " << s << " image " << i);
-          expect_same(ring.all[s].images[i], truth.all[s].images[i], pixel_bytes(unit->output()));
+          expect_same(ring.all[s].images[i], truth.all[s].images[i], pixel_bytes(unit->output().pixel));
           accepted += ring.all[s].images[i].decision == Decision::accepted ? 1 : 0;
         }
       }

@@ -42,6 +42,6 @@ inline constexpr std::uint32_t kBenches = 3;
 std::unique_ptr<Dispatch> make_launch(const StackWork& work, int device);
 std::unique_ptr<Dispatch> make_graph(const StackWork& work, std::uint32_t stacks);
 std::unique_ptr<Dispatch> make_stream(const StackWork& work, std::uint32_t stacks);
-std::unique_ptr<Dispatch> make_resident(const StackWork& work, std::uint32_t watchers = 1);
+std::unique_ptr<Dispatch> make_resident(const StackWork& work, std::uint32_t watchers = 4);
 
 }  // namespace rashpa::unit::cuda

@@ -7,13 +7,22 @@
 #include <thread>
 
 #include "rashpa/core/clock.hpp"
+#include "rashpa/kernel/jungfrau/jungfrau_pass.hpp"
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/resident_kernel.hpp"
 
 namespace rashpa::unit::cuda {
 
 std::string resident_refusal(const Steps& steps, const Layout& layout) {
-  if (steps.compaction) return "it makes no csr lists";
+  const auto refuse = [](const std::string& why) { return "it runs jungfrau and a count of its pixels, and " + why; };
+  if (steps.steps.empty() || steps.steps.front().step->declaration().name != "jungfrau") {
+    return refuse("the pipeline does not begin with jungfrau");
+  }
+  for (std::size_t i = 1; i < steps.steps.size(); ++i) {
+    const std::string& name = steps.steps[i].step->declaration().name;
+    if (!steps.steps[i].rides) return refuse(name + " needs a pass of its own");
+    if (i > 1) return refuse(name + " is one step more");
+  }
   if (layout.stack > kResidentImages) {
     return fmt::format("a stack of {} images is more than {}", layout.stack, kResidentImages);
   }
@@ -29,22 +38,30 @@ class Resident final : public Dispatch {
         flags_(work.layout_.stacks * sizeof(std::uint32_t)),
         counts_(std::size_t{2} * work.layout_.stack * sizeof(kernel::jungfrau::Counts)) {
     const StackWork::Bench& bench = work.bench_.front();
+    const auto& conversion = static_cast<const kernel::jungfrau::cuda::Pass&>(*work.passes_.front());
+    const Steps& steps = work.steps_;
     ResidentTask task{};
-    task.tables = work.calibration_.tables();
-    task.output = work.calibration_.output();
-    task.taps = work.steps_.taps;
-    task.veto = work.steps_.veto.has_value();
-    if (work.steps_.veto) task.config = *work.steps_.veto;
+    task.tables = conversion.tables();
+    task.output = conversion.output();
+    task.taps = conversion.taps();
+    task.columns = work.columns_;
+    task.first_column = static_cast<std::uint32_t>(steps.steps.front().first_column);
+    if (steps.steps.size() > 1) {
+      task.veto = true;
+      task.count = *steps.steps[1].rides;
+      task.count_column = static_cast<std::uint32_t>(steps.steps[1].first_column);
+    }
     task.stack = work.layout_.stack;
     task.stacks = work.layout_.stacks;
     task.control = &work.control();
     task.triggers = work.triggers_.as<SlotTrigger>();
     task.images = work.layout_.images;
     task.image_stride = work.layout_.image_stride;
-    task.out = bench.out.as<std::byte>();
+    task.out = bench.made.front().as<std::byte>();
     task.host_out = work.images_.as<std::byte>();
     task.out_stride = work.out_bytes_;
-    task.host_outcomes = work.outcomes_.as<Outcome>();
+    task.host_findings = work.findings_.as<DeviceFinding>();
+    task.host_scalars = work.scalars_.as<Scalar>();
     task.host_done = work.done_.as<Word>();
     task.counts = counts_.as<kernel::jungfrau::Counts>();
     task.watchers = watchers;

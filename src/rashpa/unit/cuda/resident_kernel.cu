@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cuda/atomic>
 
-#include "rashpa/core/decision.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_device.cuh"
 #include "rashpa/unit/cuda/resident.hpp"
 #include "rashpa/unit/cuda/resident_kernel.hpp"
@@ -28,14 +27,26 @@ struct Shared {
   std::uint32_t end;
   std::uint32_t work;
   std::uint32_t accepted;
-  std::uint32_t claimed;  ///< of the block that watches: the last ticket
+  unsigned long long claimed;  ///< of the block that watches: the last ticket; kClosed: there will be no other
 };
+
+constexpr unsigned long long kClosed = 1ULL << 32U;
+
+/// No ticket is claimed from here on; the end is told behind the last that was, so that all blocks agree on it.
+__device__ void close(const ResidentTask& task, unsigned long long& claimed) {
+  const unsigned long long before = atomicOr(&claimed, kClosed);
+  if ((before & kClosed) != 0) return;
+  OnDevice<std::uint32_t> go(task.state->go);
+  while (go.load(::cuda::memory_order_acquire) != static_cast<std::uint32_t>(before)) {
+  }
+  OnDevice<std::uint32_t>(task.state->end).store(1, ::cuda::memory_order_release);
+}
 
 /// The first block only watches: one thread of some of its warps, each with its own copy of the trigger words, asks the
 /// host's memory for the next ticket. A question takes longer than a microsecond over the bus; several that are under
 /// way at different times see the trigger sooner than one would. Whoever sees it first claims the ticket and lets the
 /// other blocks go.
-__device__ void watch(const ResidentTask& task, std::uint32_t& claimed) {
+__device__ void watch(const ResidentTask& task, unsigned long long& claimed) {
   const std::uint32_t watcher = threadIdx.x / 32;
   if (threadIdx.x % 32 != 0 || watcher >= task.watchers) return;
   OnSystem<std::uint32_t> abort(task.control->abort.value);
@@ -46,7 +57,7 @@ __device__ void watch(const ResidentTask& task, std::uint32_t& claimed) {
     const std::uint64_t seen =
         OnSystem<std::uint64_t>(task.triggers[slot].copies[watcher].value).load(::cuda::memory_order_relaxed);
     if (static_cast<std::int32_t>(static_cast<std::uint32_t>(seen) - ticket) >= 0) {
-      if (atomicCAS(&claimed, last, ticket) == last) {
+      if (atomicCAS(&claimed, static_cast<unsigned long long>(last), static_cast<unsigned long long>(ticket)) == last) {
         OnSystem<std::uint32_t>(task.control->seen.value).store(ticket, ::cuda::memory_order_relaxed);
         // What the host wrote before the trigger is seen by everybody who sees `go`.
         ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_system);
@@ -60,8 +71,7 @@ __device__ void watch(const ResidentTask& task, std::uint32_t& claimed) {
       ticket = next_ticket(ticket);
       slot = slot + 1 == task.stacks ? 0 : slot + 1;
     } else if (looks % kLooksAtTrigger == 0 && abort.load(::cuda::memory_order_relaxed) != 0) {
-      OnDevice<std::uint32_t>(task.state->end).store(1, ::cuda::memory_order_release);
-      return;
+      return close(task, claimed);
     }
   }
 }
@@ -71,7 +81,10 @@ __device__ bool await_go(const ResidentTask& task, std::uint32_t ticket) {
   OnDevice<std::uint32_t> go(task.state->go);
   OnDevice<std::uint32_t> end(task.state->end);
   while (static_cast<std::int32_t>(go.load(::cuda::memory_order_acquire) - ticket) < 0) {
-    if (end.load(::cuda::memory_order_relaxed) != 0) return false;
+    // What was let go before the end is done by all blocks.
+    if (end.load(::cuda::memory_order_acquire) != 0) {
+      return static_cast<std::int32_t>(go.load(::cuda::memory_order_acquire) - ticket) >= 0;
+    }
   }
   return true;
 }
@@ -162,17 +175,36 @@ __device__ void convert(const ResidentTask& task, jungfrau::Counts* set, std::ui
   }
 }
 
+/// What is known of an image of which all pixels are converted.
+struct Outcome {
+  std::uint32_t masked = 0;
+  std::uint32_t saturated = 0;
+  std::uint32_t counted = 0;
+  std::uint8_t verdict = 0;
+  bool accepted = false;
+};
+
 /// Each block comes to the same decisions from the counts; the first warp, an image a lane.
 __device__ Outcome decide(const ResidentTask& task, jungfrau::Counts* set, std::uint32_t work, std::uint32_t i) {
   Outcome outcome{};
   if (i >= task.stack || (work >> i & 1U) == 0) return outcome;
   outcome.masked = OnDevice<std::uint32_t>(set[i].masked).load(::cuda::memory_order_relaxed);
   outcome.saturated = OnDevice<std::uint32_t>(set[i].saturated).load(::cuda::memory_order_relaxed);
-  outcome.bright = OnDevice<std::uint32_t>(set[i].bright).load(::cuda::memory_order_relaxed);
-  const VetoReason reason = task.veto ? kernel::bragg_count::decide(task.config, outcome.bright) : VetoReason::none;
-  outcome.reason = static_cast<std::uint8_t>(reason);
-  outcome.decision = static_cast<std::uint8_t>(reason == VetoReason::none ? Decision::accepted : Decision::vetoed);
+  outcome.counted = OnDevice<std::uint32_t>(set[i].bright).load(::cuda::memory_order_relaxed);
+  outcome.verdict = task.veto ? task.count.verdict(outcome.counted) : 0;
+  outcome.accepted = outcome.verdict == 0;
   return outcome;
+}
+
+__device__ void tell(const ResidentTask& task, std::size_t place, const Outcome& outcome) {
+  DeviceFinding finding{};
+  finding.verdict = outcome.verdict;
+  finding.step = 1;
+  task.host_findings[place] = finding;
+  Scalar* const scalars = task.host_scalars + place * task.columns;
+  scalars[task.first_column] = Scalar::of_count(outcome.masked);
+  scalars[task.first_column + 1] = Scalar::of_count(outcome.saturated);
+  if (task.veto) scalars[task.count_column] = Scalar::of_count(outcome.counted);
 }
 
 __device__ void deliver(const ResidentTask& task, std::uint32_t slot, std::uint32_t accepted) {
@@ -214,11 +246,10 @@ __global__ void __launch_bounds__(kThreads) resident(const ResidentTask task) {
     await_arrivals(*task.state, arrivals);
     if (threadIdx.x < 32) {
       const Outcome outcome = decide(task, set, shared.work, threadIdx.x);
-      const std::uint32_t accepted =
-          __ballot_sync(~0U, outcome.decision == static_cast<std::uint8_t>(Decision::accepted));
+      const std::uint32_t accepted = __ballot_sync(~0U, outcome.accepted);
       if (threadIdx.x == 0) shared.accepted = accepted;
       if (worker() == 0 && threadIdx.x < task.stack) {
-        task.host_outcomes[std::size_t{slot} * task.stack + threadIdx.x] = outcome;
+        tell(task, std::size_t{slot} * task.stack + threadIdx.x, outcome);
         task.counts[(1 - turn) * task.stack + threadIdx.x] = jungfrau::Counts{};
       }
     }

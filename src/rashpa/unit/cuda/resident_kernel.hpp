@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/device_pass.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_cuda.hpp"
+#include "rashpa/kernel/step.hpp"
 #include "rashpa/unit/cuda/control.hpp"
 
 namespace rashpa::unit::cuda {
+
+using kernel::cuda::DeviceFinding;
 
 /// Words of device memory by which the blocks of the resident kernel agree; 0 at start.
 struct ResidentState {
@@ -22,8 +25,11 @@ struct ResidentTask {
   kernel::jungfrau::cuda::Tables tables;
   kernel::jungfrau::Output output = kernel::jungfrau::Output::photons;
   kernel::jungfrau::Taps taps{};
-  bool veto = false;
-  kernel::bragg_count::Config config{};
+  std::uint32_t columns = 0;       ///< scalars of an image
+  std::uint32_t first_column = 0;  ///< of jungfrau's
+  bool veto = false;               ///< a count follows, as step 1
+  kernel::CountTap count{};
+  std::uint32_t count_column = 0;
   std::uint32_t stack = 0;
   std::uint32_t stacks = 0;
   std::uint32_t watchers = 1;                  ///< 1 … kWatchers
@@ -34,7 +40,8 @@ struct ResidentTask {
   std::byte* out = nullptr;                    ///< device, [stack], out_stride apart
   std::byte* host_out = nullptr;               ///< host, [stacks][stack]
   std::size_t out_stride = 0;                  ///< bytes, a multiple of 16
-  Outcome* host_outcomes = nullptr;            ///< host, [stacks][stack]
+  DeviceFinding* host_findings = nullptr;      ///< host, [stacks][stack]
+  Scalar* host_scalars = nullptr;              ///< host, [stacks][stack][columns]
   Word* host_done = nullptr;                   ///< host, [stacks]
   kernel::jungfrau::Counts* counts = nullptr;  ///< device, [2][stack], 0
   std::uint32_t* work = nullptr;               ///< device, [stacks]: bit i, image i is to be processed

@@ -2,31 +2,35 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/csr/csr_cuda.hpp"
-#include "rashpa/unit/cuda/stage_kernels.hpp"
+#include "rashpa/kernel/settle_counts.hpp"
 
 namespace rashpa::unit::cuda {
 
 namespace {
 
-namespace jungfrau = kernel::jungfrau;
-namespace csr = kernel::csr;
-
 constexpr std::size_t kAlignment = 16;  // of what threads load and store at once
+constexpr std::size_t kMarks = 64;      // pixels of a word
 
 constexpr std::size_t round_up(std::size_t value, std::size_t step) noexcept {
   return (value + step - 1) / step * step;
 }
 
 const Layout& checked(const Steps& steps, const Layout& layout) {
-  if (!steps.converts) {
-    throw ConfigError("unit: unit cuda has nothing to do without the kernel jungfrau; add it, or use unit cpu");
+  if (steps.steps.empty()) {
+    throw ConfigError("unit: unit cuda has nothing to do without a kernel; add one, or use unit cpu");
+  }
+  for (const PlannedStep& step : steps.steps) {
+    const kernel::Declaration& declaration = step.step->declaration();
+    if (!declaration.runs_on("cuda")) {
+      throw ConfigError(fmt::format("unit: unit cuda has no version of the kernel {}; use unit cpu", declaration.name));
+    }
   }
   if (layout.images == nullptr || layout.image_stride % kAlignment != 0 ||
-      layout.image_stride < std::size_t{layout.width} * layout.height * sizeof(std::uint16_t) ||
+      layout.image_stride < std::size_t{layout.width} * layout.height * pixel_bytes(layout.input) ||
       reinterpret_cast<std::uintptr_t>(layout.images) % kAlignment != 0) {
     throw ConfigError(fmt::format("unit: unit cuda needs the images' memory, {} bytes aligned and as far apart, not {}",
                                   kAlignment, layout.image_stride));
@@ -39,37 +43,53 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
 StackWork::Bench::Bench(const StackWork& work, Input input)
     : order(order_bytes(work.layout_.stack)),
       raw(input == Input::copied ? work.layout_.stack * work.layout_.image_stride : 0),
-      out(work.layout_.stack * work.out_bytes_),
       marks(work.layout_.stack * work.mark_words_ * sizeof(std::uint64_t)),
-      counts(work.layout_.stack * sizeof(jungfrau::Counts)),
-      accepted(work.layout_.stack),
-      outcomes(work.layout_.stack * sizeof(Outcome)),
-      entries(work.layout_.stack * sizeof(std::uint32_t)),
-      scratch(work.steps_.compaction ? csr::cuda::scratch_bytes(work.pixels_, work.layout_.stack) : 0),
-      blocks_done(sizeof(std::uint32_t)) {}
+      findings(work.layout_.stack * sizeof(DeviceFinding)),
+      scalars(std::max<std::size_t>(1, std::size_t{work.layout_.stack} * work.columns_) * sizeof(Scalar)),
+      blocks_done(sizeof(std::uint32_t)) {
+  for (std::size_t step = 0; step < work.steps_.steps.size(); ++step) {
+    made.emplace_back(work.layout_.stack * work.made_stride(step));
+  }
+}
 
 StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches, Input input)
     : steps_(steps),
       layout_(checked(steps, layout)),
       benches_(benches),
       pixels_(layout.width * layout.height),
-      out_pixels_(round_up(pixels_, jungfrau::kGroup)),
-      out_bytes_(out_pixels_ * pixel_bytes(steps.output)),
-      mark_words_(steps.compaction ? out_pixels_ / jungfrau::kGroup : 0),
-      list_stride_(steps.compaction ? round_up(csr::capacity_of(*steps.compaction, pixels_), jungfrau::kGroup) : 0),
+      padded_(round_up(pixels_, kMarks)),
+      mark_words_(steps.marks ? padded_ / kMarks : 0),
+      out_bytes_(padded_ * pixel_bytes(steps.output.pixel)),
+      columns_(static_cast<std::uint32_t>(steps.output.results.columns.size())),
+      passed_on_(steps.last_maker == steps.steps.size()),
       pinning_(layout.images, std::size_t{layout.stacks} * layout.stack * layout.image_stride),
-      calibration_(*steps.conversion),
       control_(sizeof(Control)),
       triggers_(layout.stacks * sizeof(SlotTrigger)),
       orders_(layout.stacks * order_bytes(layout.stack)),
       done_(layout.stacks * sizeof(Word)),
-      outcomes_(place(layout.stacks) * sizeof(Outcome)),
-      images_(steps.compaction ? 0 : place(layout.stacks) * out_bytes_),
-      index_(place(layout.stacks) * list_stride_ * sizeof(std::uint32_t)),
-      value_(place(layout.stacks) * list_stride_ * sizeof(std::int16_t)) {
-  steps_.conversion = nullptr;
+      findings_(place(layout.stacks) * sizeof(DeviceFinding)),
+      scalars_(place(layout.stacks) * std::max(1U, columns_) * sizeof(Scalar)),
+      images_(steps.output.pixels && !passed_on_ ? place(layout.stacks) * out_bytes_ : 0) {
+  make_passes();
   bench_.reserve(benches);
   for (std::uint32_t bench = 0; bench < benches; ++bench) bench_.emplace_back(*this, input);
+}
+
+void StackWork::make_passes() {
+  for (std::size_t number = 0; number < steps_.steps.size(); ++number) {
+    const PlannedStep& step = steps_.steps[number];
+    passes_.push_back(step.rides ? nullptr : step.step->on_cuda(steps_.setup(number, layout_, 1, benches_)));
+    if (!step.rides && passes_.back() == nullptr) {
+      throw ConfigError(fmt::format("unit: the kernel {} says that it runs on cuda, and makes nothing for it",
+                                    step.step->declaration().name));
+    }
+    if (step.makes_list) lister_ = passes_.back().get();
+  }
+}
+
+std::size_t StackWork::made_stride(std::size_t step) const noexcept {
+  const PlannedStep& planned = steps_.steps[step];
+  return planned.makes_pixels ? padded_ * pixel_bytes(planned.out.type) : 0;
 }
 
 Order& StackWork::order(std::uint32_t slot) const noexcept {
@@ -78,15 +98,18 @@ Order& StackWork::order(std::uint32_t slot) const noexcept {
 std::uint32_t StackWork::done(std::uint32_t slot) const noexcept {
   return std::atomic_ref(done_.as<Word>()[slot].value).load(std::memory_order_acquire);
 }
-const Outcome* StackWork::outcomes(std::uint32_t slot) const noexcept { return outcomes_.as<Outcome>() + place(slot); }
+const DeviceFinding& StackWork::finding(std::uint32_t slot, std::uint32_t image) const noexcept {
+  return findings_.as<DeviceFinding>()[place(slot, image)];
+}
+const Scalar* StackWork::scalars(std::uint32_t slot, std::uint32_t image) const noexcept {
+  return scalars_.as<Scalar>() + place(slot, image) * columns_;
+}
 const std::byte* StackWork::pixels(std::uint32_t slot, std::uint32_t image) const noexcept {
+  if (passed_on_) return layout_.images + place(slot, image) * layout_.image_stride;
   return images_.as<std::byte>() + place(slot, image) * out_bytes_;
 }
-const std::uint32_t* StackWork::list_index(std::uint32_t slot, std::uint32_t image) const noexcept {
-  return index_.as<std::uint32_t>() + place(slot, image) * list_stride_;
-}
-const std::int16_t* StackWork::list_value(std::uint32_t slot, std::uint32_t image) const noexcept {
-  return value_.as<std::int16_t>() + place(slot, image) * list_stride_;
+kernel::cuda::HostList StackWork::list(std::uint32_t slot, std::uint32_t image) const noexcept {
+  return lister_->list(static_cast<std::uint32_t>(place(slot, image)));
 }
 
 cudaError_t StackWork::enqueue(std::uint32_t slot, cudaStream_t stream, const Stages* stages) const noexcept {
@@ -113,45 +136,33 @@ cudaError_t StackWork::copy_in(std::uint32_t slot, cudaStream_t stream) const no
 }
 
 cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const noexcept {
-  const Bench& bench = bench_[bench_of(slot)];
-  jungfrau::cuda::Batch images{};
-  images.raw = bench.raw.as<std::uint16_t>();
-  images.raw_stride = layout_.image_stride / sizeof(std::uint16_t);
-  images.out = bench.out.as<void>();
-  images.out_stride = out_pixels_;
-  images.marks = bench.marks.as<std::uint64_t>();
-  images.marks_stride = mark_words_;
-  images.counts = bench.counts.as<jungfrau::Counts>();
-  images.work = bench.order.as<std::uint8_t>() + sizeof(Order);
-  images.count = layout_.stack;
-  cudaError_t code = jungfrau::cuda::convert(calibration_.tables(), calibration_.output(), images, steps_.taps, stream);
-  if (code != cudaSuccess) return code;
-
-  Decide decision{};
-  decision.order = bench.order.as<Order>();
-  decision.stack = layout_.stack;
-  decision.counts = bench.counts.as<jungfrau::Counts>();
-  decision.veto = steps_.veto.has_value();
-  if (steps_.veto) decision.config = *steps_.veto;
-  decision.outcomes = bench.outcomes.as<Outcome>();
-  decision.accepted = bench.accepted.as<std::uint8_t>();
-  code = decide(decision, stream);
-  if (code != cudaSuccess || !steps_.compaction) return code;
-
-  csr::cuda::Batch lists{};
-  lists.photons = bench.out.as<std::int16_t>();
-  lists.photons_stride = out_pixels_;
-  lists.pixels = pixels_;
-  lists.marks = bench.marks.as<std::uint64_t>();
-  lists.marks_stride = mark_words_;
-  lists.index = index_.as<std::uint32_t>() + place(slot) * list_stride_;
-  lists.value = value_.as<std::int16_t>() + place(slot) * list_stride_;
-  lists.list_stride = list_stride_;
-  lists.capacity = csr::capacity_of(*steps_.compaction, pixels_);
-  lists.entries = bench.entries.as<std::uint32_t>();
-  lists.work = bench.accepted.as<std::uint8_t>();
-  lists.count = layout_.stack;
-  return csr::cuda::compact_marked(lists, bench.scratch.as<void>(), stream);
+  const std::uint32_t number = bench_of(slot);
+  const Bench& bench = bench_[number];
+  kernel::cuda::DeviceStack stack{};
+  stack.in = bench.raw.as<std::byte>();
+  stack.in_stride = layout_.image_stride;
+  stack.marks = bench.marks.as<std::uint64_t>();
+  stack.marks_stride = mark_words_;
+  stack.work = bench.order.as<std::uint8_t>() + sizeof(Order);
+  stack.scalars_stride = columns_;
+  stack.findings = bench.findings.as<DeviceFinding>();
+  stack.count = layout_.stack;
+  stack.place = static_cast<std::uint32_t>(place(slot));
+  for (std::size_t i = 0; i < steps_.steps.size(); ++i) {
+    const PlannedStep& step = steps_.steps[i];
+    stack.out = bench.made[i].as<std::byte>();
+    stack.out_stride = made_stride(i);
+    stack.scalars = bench.scalars.as<Scalar>() + step.first_column;
+    stack.step = static_cast<std::uint8_t>(i);
+    const auto code =
+        static_cast<cudaError_t>(step.rides ? kernel::cuda::settle_counts(stack, nullptr, *step.rides, stream)
+                                            : passes_[i]->enqueue(stack, number, stream));
+    if (code != cudaSuccess) return code;
+    if (!step.makes_pixels) continue;
+    stack.in = stack.out;
+    stack.in_stride = stack.out_stride;
+  }
+  return cudaSuccess;
 }
 
 cudaError_t StackWork::copy_out(std::uint32_t slot, cudaStream_t stream) const noexcept {
@@ -159,13 +170,17 @@ cudaError_t StackWork::copy_out(std::uint32_t slot, cudaStream_t stream) const n
   Deliver delivery{};
   delivery.order = bench.order.as<Order>();
   delivery.stack = layout_.stack;
-  delivery.outcomes = bench.outcomes.as<Outcome>();
-  delivery.accepted = bench.accepted.as<std::uint8_t>();
-  delivery.entries = steps_.compaction ? bench.entries.as<std::uint32_t>() : nullptr;
-  delivery.images = steps_.compaction ? nullptr : bench.out.as<std::byte>();
+  delivery.findings = bench.findings.as<DeviceFinding>();
+  delivery.scalars = bench.scalars.as<Scalar>();
+  delivery.columns = columns_;
+  if (steps_.output.pixels && !passed_on_) {
+    delivery.images = bench.made[steps_.last_maker].as<std::byte>();
+    delivery.image_stride = made_stride(steps_.last_maker);
+  }
   delivery.host_images = images_.as<std::byte>() + place(slot) * out_bytes_;
-  delivery.image_bytes = out_bytes_;
-  delivery.host_outcomes = outcomes_.as<Outcome>() + place(slot);
+  delivery.host_stride = out_bytes_;
+  delivery.host_findings = findings_.as<DeviceFinding>() + place(slot);
+  delivery.host_scalars = scalars_.as<Scalar>() + place(slot) * columns_;
   delivery.host_done = &done_.as<Word>()[slot].value;
   delivery.blocks_done = bench.blocks_done.as<std::uint32_t>();
   return deliver(delivery, stream);

@@ -1,39 +1,31 @@
 #pragma once
-/// The two steps between kernels and host: what the counts mean, and what leaves the device.
+/// The last step of a stack: what leaves the device.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdint>
 
-#include "rashpa/kernel/bragg_count/bragg_count.hpp"
-#include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/kernel/device_pass.hpp"
 #include "rashpa/unit/cuda/control.hpp"
 
 namespace rashpa::unit::cuda {
 
-/// Turns counts into outcomes, image by image, and clears the counts for the next stack. Device memory throughout.
-struct Decide {
-  const Order* order = nullptr;
-  std::uint32_t stack = 0;  ///< entries of the arrays
-  kernel::jungfrau::Counts* counts = nullptr;
-  bool veto = false;
-  kernel::bragg_count::Config config{};
-  Outcome* outcomes = nullptr;
-  std::uint8_t* accepted = nullptr;
-};
-cudaError_t decide(const Decide& step, cudaStream_t stream) noexcept;
+using kernel::cuda::DeviceFinding;
 
-/// Stores accepted images and all outcomes in host memory, and the order's ticket behind them.
+/// Stores accepted images, all findings and all scalars in host memory, and the order's ticket behind them; clears
+/// findings and scalars on the device for the next stack.
 struct Deliver {
-  const Order* order = nullptr;
-  std::uint32_t stack = 0;
-  const Outcome* outcomes = nullptr;
-  const std::uint8_t* accepted = nullptr;
-  const std::uint32_t* entries = nullptr;  ///< of lists; null when the pipeline makes none
-  const std::byte* images = nullptr;       ///< null: no images leave
+  Order* order = nullptr;   ///< of the device, with its work as the steps have left it
+  std::uint32_t stack = 0;  ///< images
+  DeviceFinding* findings = nullptr;
+  Scalar* scalars = nullptr;  ///< [stack][columns]
+  std::uint32_t columns = 0;
+  const std::byte* images = nullptr;  ///< null: no images leave
+  std::size_t image_stride = 0;       ///< bytes
   std::byte* host_images = nullptr;
-  std::size_t image_bytes = 0;  ///< from one to the next on both sides, a multiple of 16
-  Outcome* host_outcomes = nullptr;
+  std::size_t host_stride = 0;  ///< bytes, a multiple of 16; so much of each image is copied
+  DeviceFinding* host_findings = nullptr;
+  Scalar* host_scalars = nullptr;
   std::uint32_t* host_done = nullptr;
   std::uint32_t* blocks_done = nullptr;  ///< one word of device memory, 0 between launches
 };

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <thread>
 
+#include "rashpa/core/clock.hpp"
 #include "rashpa/memory/cuda/wait_value.hpp"
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/graph.hpp"
@@ -32,8 +35,13 @@ class StreamWait final : public Dispatch {
   }
   [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept override { return streams_.look(slot); }
   void stop() noexcept override {
-    // What was enqueued for stacks that never came runs once, with orders that ask for nothing.
+    // What was enqueued for stacks that never came runs once, with orders that ask for nothing. Where the stack before
+    // in the same slot is still under way, its order is needed until it is done.
+    const std::int64_t end = now_ns() + kStopNs;
     for (std::uint32_t i = 0, slot = first_waiting(); i < ahead_; ++i, slot = after(slot)) {
+      while (work_.done(slot) != work_.order(slot).ticket && now_ns() < end) {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
       work_.order(slot).images = 0;
       std::fill_n(work_.order(slot).work(), work_.stack(), std::uint8_t{0});
     }

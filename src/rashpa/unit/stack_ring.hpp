@@ -1,5 +1,5 @@
 #pragma once
-/// For this folder's test and benchmark: the memory of a ring of stacks as a receiver lays it out, and the stacks.
+/// For this folder's tests and benchmark: the memory of a ring of stacks as a receiver lays it out, and the stacks.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -7,17 +7,17 @@
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/unit/unit.hpp"
 
-namespace rashpa::unit::cuda {
+namespace rashpa::unit {
 
 /// All images are complete; whoever makes the ring fills in their pixels.
 struct StackRing {
   StackRing(std::uint32_t width, std::uint32_t height, std::uint32_t stack, std::uint32_t stacks,
-            memory::MemoryKind kind)
-      : stride((std::size_t{width} * height * sizeof(std::uint16_t) + 4095) / 4096 * 4096),
+            memory::MemoryKind kind, PixelType pixel = PixelType::u16)
+      : stride((std::size_t{width} * height * pixel_bytes(pixel) + 4095) / 4096 * 4096),
         memory(stride * stack * stacks, kind),
         layout{.width = width,
                .height = height,
-               .input = PixelType::u16,
+               .input = pixel,
                .stack = stack,
                .stacks = stacks,
                .images = memory.data(),
@@ -39,4 +39,4 @@ struct StackRing {
   std::vector<Stack> all;
 };
 
-}  // namespace rashpa::unit::cuda
+}  // namespace rashpa::unit

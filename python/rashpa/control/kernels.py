@@ -1,0 +1,176 @@
+"""The kernels, as they declare themselves in src/rashpa/kernel: schema/kernels.json, which `tools/make_kernels.py` has the native module write.
+
+The manager runs where nothing is compiled, so the file is all that it knows; the models of the run file are made of it here.
+"""
+
+import functools
+import json
+import operator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, create_model
+
+from rashpa.control.schemas import schema_path
+from rashpa.control.section import Section
+
+LARGEST = {"uint8": 2**8 - 2, "uint16": 2**16 - 2, "uint32": 2**32 - 2, "int16": 2**15 - 1, "int32": 2**31 - 1}
+"""What a pixel can count to; the maximum of an unsigned type means masked."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel; bounds as in src/rashpa/core/parameter.hpp."""
+
+    name: str
+    kind: Literal["flag", "integer", "number", "text", "choice"]
+    doc: str = ""
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    taken_from: str = ""
+    default: Any = None
+    not_above: str = ""
+    pixel_value: bool = False
+
+    @property
+    def needed(self) -> bool:
+        return self.default is None and not self.taken_from
+
+
+@dataclass(frozen=True)
+class Column:
+    """Numbers that a kernel finds, one an image."""
+
+    name: str
+    type: str
+    unit: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Port:
+    """What goes into a kernel or comes out of it."""
+
+    port: Literal["pixels", "list", "scalars", "verdict"]
+    pixels: tuple[str, ...] = ()
+    by: str = ""
+    capacity: str = ""
+    columns: tuple[Column, ...] = ()
+    reasons: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A kernel, as its folder declares it."""
+
+    name: str
+    purpose: str
+    parameters: tuple[Parameter, ...]
+    takes: Port
+    makes: tuple[Port, ...]
+    calibration: bool
+    units: tuple[str, ...]
+    offers: tuple[str, ...]
+    rides: tuple[str, ...]
+    stack_bytes: float
+    scratch_bytes: float
+
+    def made(self, port: str) -> Port | None:
+        """The port of that kind that it makes."""
+        return next((one for one in self.makes if one.port == port), None)
+
+
+def parse_declarations(text: str) -> tuple[Declaration, ...]:
+    """What the native module prints."""
+    return tuple(_declaration(values) for values in json.loads(text))
+
+
+@cache
+def declarations() -> dict[str, Declaration]:
+    """By name, in the order of the registry."""
+    text = schema_path("kernels.json").read_text(encoding="utf-8")
+    return {one.name: one for one in parse_declarations(text)}
+
+
+def declaration(name: str) -> Declaration:
+    """Of a kernel that is known."""
+    return declarations()[name]
+
+
+def _declaration(values: dict[str, Any]) -> Declaration:
+    lists = {name: tuple(values[name]) for name in ("units", "offers", "rides")}
+    return Declaration(
+        **{
+            **values,
+            **lists,
+            "parameters": tuple(_made(Parameter, one) for one in values["parameters"]),
+            "takes": _port(values["takes"]),
+            "makes": tuple(_port(one) for one in values["makes"]),
+        }
+    )
+
+
+def _port(values: dict[str, Any]) -> Port:
+    columns = tuple(Column(**column) for column in values.get("columns", ()))
+    port: Port = _made(Port, {**values, "columns": columns})
+    return port
+
+
+def _made(kind: Any, values: dict[str, Any]) -> Any:
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+# ---- models of the run file ------------------------------------------------------------------------------------------------------
+
+
+def _type_of(parameter: Parameter) -> Any:
+    if parameter.kind == "choice":
+        return Literal[parameter.choices]
+    known: dict[str, Any] = {"flag": bool, "integer": int, "number": float, "text": str}
+    return known[parameter.kind] | None if parameter.taken_from else known[parameter.kind]
+
+
+def _field_of(parameter: Parameter) -> tuple[Any, Any]:
+    def bound(value: float | None) -> Any:
+        return float(value) if value is not None and parameter.kind == "number" else value
+
+    facts: dict[str, Any] = {"ge": bound(parameter.least), "gt": bound(parameter.above), "le": bound(parameter.most)}
+    facts = {name: value for name, value in facts.items() if value is not None}
+    if parameter.doc:
+        facts["description"] = parameter.doc
+    if not parameter.needed:
+        facts["default"] = parameter.default
+    return _type_of(parameter), Field(**facts)
+
+
+def model_of(kernel: Declaration) -> type[Section]:
+    """The table of the run file that asks for the kernel."""
+    fields: dict[str, Any] = {"name": (Literal[kernel.name], ...)}
+    fields |= {parameter.name: _field_of(parameter) for parameter in kernel.parameters}
+    title = "".join(part.capitalize() for part in kernel.name.split("_"))
+    model: type[Section] = create_model(title, __base__=Section, __module__=__name__, **fields)
+    model.__doc__ = f"Kernel `{kernel.name}`: {kernel.purpose}."
+    return model
+
+
+if TYPE_CHECKING:
+
+    class Kernel(Section):
+        """A kernel of the run file; the other fields are the parameters that it declares."""
+
+        name: str
+
+else:
+    _MODELS = [model_of(kernel) for kernel in declarations().values()]
+    Kernel = Annotated[functools.reduce(operator.or_, _MODELS), Field(discriminator="name")]
+
+
+def parameters_of(kernel: Kernel) -> dict[str, Any]:
+    """The values of a kernel's parameters, by name; None: taken from elsewhere."""
+    values = kernel.model_dump(mode="json")
+    del values["name"]
+    return values

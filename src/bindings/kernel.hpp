@@ -1,0 +1,13 @@
+#pragma once
+#include <memory>
+
+#include "rashpa/kernel/step.hpp"
+
+namespace rashpa::bindings {
+
+/// A kernel with its parameters, as Python hands it to a buffer.
+struct ConfiguredKernel {
+  std::shared_ptr<const kernel::Step> step;
+};
+
+}  // namespace rashpa::bindings

@@ -1,0 +1,134 @@
+#pragma once
+/// Parameters of a part of the program (a kernel, a sink, a link), declared once: from the declaration follow the
+/// reading of named values into the part's Config, and what Python, the schema and the reference pages say of them.
+/// Made before the run; nothing here is for the data path.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rashpa {
+
+using ParameterValue = std::variant<bool, std::int64_t, double, std::string>;
+
+struct NamedValue {
+  std::string name;
+  ParameterValue value;
+};
+using NamedValues = std::vector<NamedValue>;
+
+struct Parameter {
+  enum class Kind : std::uint8_t { flag, integer, number, text, choice };
+  std::string name;
+  std::string doc{};                         ///< in a few words; "" where the name says it all
+  std::optional<double> least{};             ///< integer, number
+  bool above = false;                        ///< `least` itself is too little
+  std::optional<double> most{};              ///< integer, number
+  std::vector<std::string> choices{};        ///< choice: in the order of the enumeration's values
+  std::string taken_from{};                  ///< key of the run file whose value is taken when none is given
+  std::string not_above{};                   ///< integer: name of a parameter that it does not exceed
+  bool pixel_value = false;                  ///< compared with pixels: must be a value that their type can have
+  Kind kind = Kind::integer;                 ///< set by Parameters::add
+  std::optional<ParameterValue> standard{};  ///< set by Parameters::add; none: the parameter is needed
+};
+
+std::string_view name_of(Parameter::Kind kind) noexcept;
+
+/// `value` as the kind wants it (an integer is a number, too). Throws ConfigError: "<owner>: <name>: …" when it is of
+/// another kind or out of bounds.
+ParameterValue checked(std::string_view owner, const Parameter& parameter, const ParameterValue& value);
+
+/// For messages.
+std::string text_of(const ParameterValue& value);
+
+/// As JSON: a string with its quotes, a value, a declaration.
+std::string json_of(std::string_view text);
+std::string json_of(const ParameterValue& value);
+std::string json_of(const Parameter& parameter);
+
+enum class Need : std::uint8_t { optional, needed };
+
+/// The parameters of one part, each with the member of its Config that holds it. Defaults are those of Config.
+template <class Config>
+class Parameters {
+ public:
+  /// `owner`: what messages begin with, "kernel csr".
+  explicit Parameters(std::string owner) : owner_(std::move(owner)) {}
+
+  template <typename T>
+  Parameters&& add(Parameter parameter, T Config::*member, Need need = Need::optional) && {
+    parameter.kind = kind_of<T>();
+    if (need == Need::optional) parameter.standard = value_of(parameter, Config{}.*member);
+    declared_.push_back(std::move(parameter));
+    set_.push_back([member](Config& config, const Parameter& declared, const ParameterValue& value) {
+      assign(config.*member, declared, value);
+    });
+    return std::move(*this);
+  }
+
+  /// A Config of `values`, what is not given at its default. Throws ConfigError that names the key.
+  [[nodiscard]] Config read(const NamedValues& values) const {
+    Config config{};
+    const std::vector<const ParameterValue*> given = arrange(values);
+    for (std::size_t i = 0; i < declared_.size(); ++i) {
+      if (given[i] != nullptr) set_[i](config, declared_[i], checked(owner_, declared_[i], *given[i]));
+    }
+    return config;
+  }
+  [[nodiscard]] const std::vector<Parameter>& declared() const noexcept { return declared_; }
+
+ private:
+  template <typename T>
+  static constexpr Parameter::Kind kind_of() noexcept {
+    if constexpr (std::is_same_v<T, bool>) return Parameter::Kind::flag;
+    if constexpr (std::is_enum_v<T>) return Parameter::Kind::choice;
+    if constexpr (std::is_integral_v<T>) return Parameter::Kind::integer;
+    if constexpr (std::is_floating_point_v<T>) return Parameter::Kind::number;
+    return Parameter::Kind::text;
+  }
+  template <typename T>
+  static ParameterValue value_of(const Parameter& parameter, const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      return parameter.choices.at(static_cast<std::size_t>(value));
+    } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      return static_cast<std::int64_t>(value);
+    } else {
+      return value;
+    }
+  }
+  template <typename T>
+  static void assign(T& member, const Parameter& parameter, const ParameterValue& value) {
+    if constexpr (std::is_enum_v<T>) {
+      const auto& text = std::get<std::string>(value);
+      for (std::size_t i = 0; i < parameter.choices.size(); ++i) {
+        if (parameter.choices[i] == text) member = static_cast<T>(i);
+      }
+    } else if constexpr (std::is_same_v<T, bool> || std::is_floating_point_v<T> || !std::is_arithmetic_v<T>) {
+      member = std::get<T>(value);
+    } else {
+      member = static_cast<T>(std::get<std::int64_t>(value));
+    }
+  }
+  /// Of each declared parameter the value given, or null. Throws ConfigError for unknown, doubled and missing names.
+  [[nodiscard]] std::vector<const ParameterValue*> arrange(const NamedValues& values) const;
+
+  std::string owner_;
+  std::vector<Parameter> declared_;
+  std::vector<std::function<void(Config&, const Parameter&, const ParameterValue&)>> set_;
+};
+
+/// As Parameters::arrange.
+std::vector<const ParameterValue*> arrange(std::string_view owner, const std::vector<Parameter>& declared,
+                                           const NamedValues& values);
+
+template <class Config>
+std::vector<const ParameterValue*> Parameters<Config>::arrange(const NamedValues& values) const {
+  return rashpa::arrange(owner_, declared_, values);
+}
+
+}  // namespace rashpa

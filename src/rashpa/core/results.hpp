@@ -1,0 +1,89 @@
+#pragma once
+/// What a pipeline says of every image besides its pixels: numbers in named columns, and the reasons of its vetoes.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rashpa/core/decision.hpp"
+
+namespace rashpa {
+
+/// One number of one image; its Column says how to read it.
+class Scalar {
+ public:
+  constexpr Scalar() noexcept = default;
+  static constexpr Scalar of_count(std::uint64_t value) noexcept { return Scalar(value); }
+  static constexpr Scalar of_integer(std::int64_t value) noexcept {
+    return Scalar(std::bit_cast<std::uint64_t>(value));
+  }
+  static constexpr Scalar of_real(double value) noexcept { return Scalar(std::bit_cast<std::uint64_t>(value)); }
+  [[nodiscard]] constexpr std::uint64_t count() const noexcept { return bits_; }
+  [[nodiscard]] constexpr std::int64_t integer() const noexcept { return std::bit_cast<std::int64_t>(bits_); }
+  [[nodiscard]] constexpr double real() const noexcept { return std::bit_cast<double>(bits_); }
+  friend constexpr bool operator==(const Scalar&, const Scalar&) = default;
+
+ private:
+  constexpr explicit Scalar(std::uint64_t bits) noexcept : bits_(bits) {}
+  std::uint64_t bits_ = 0;
+};
+
+/// A column of numbers, one an image, as files and reports name it.
+struct Column {
+  enum class Type : std::uint8_t {
+    u32,  ///< Scalar::count, below 2^32
+    u64,  ///< Scalar::count
+    i64,  ///< Scalar::integer
+    f64,  ///< Scalar::real
+  };
+  std::string name;
+  Type type = Type::u32;
+  std::string unit{};  ///< "pixels", "photons", …
+  std::string doc{};
+  friend bool operator==(const Column&, const Column&) = default;
+};
+
+constexpr std::string_view name_of(Column::Type type) noexcept {
+  constexpr std::string_view names[] = {"uint32", "uint64", "int64", "float64"};
+  return names[static_cast<std::uint8_t>(type) & 3U];
+}
+
+/// The reasons that a veto of one pipeline can have. The first five are the same in every pipeline, as files have
+/// numbered them from the beginning; those that only this pipeline has follow.
+class VetoReasons {
+ public:
+  static constexpr std::array<std::string_view, 5> kFirst{"none", "too_few", "too_many", "dark", "partial"};
+  static constexpr std::size_t kMost = 255;
+
+  VetoReasons() : names_(kFirst.begin(), kFirst.end()) {}
+  /// The number of the reason `name`, which is added when it is new.
+  VetoReason add(std::string_view name) {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    if (found == names_.end()) names_.emplace_back(name);
+    const auto at = found == names_.end() ? names_.size() - 1 : static_cast<std::size_t>(found - names_.begin());
+    return static_cast<VetoReason>(at);
+  }
+  /// By number, from 0; "none" is the first.
+  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
+  friend bool operator==(const VetoReasons&, const VetoReasons&) = default;
+
+ private:
+  std::vector<std::string> names_;
+};
+
+/// What comes out of a pipeline beside pixels and lists; made once, before the run.
+struct Results {
+  std::vector<Column> columns;
+  VetoReasons reasons;
+  /// Place of the column, or columns.size().
+  [[nodiscard]] std::size_t column(std::string_view name) const noexcept {
+    const auto found =
+        std::find_if(columns.begin(), columns.end(), [&](const Column& one) { return one.name == name; });
+    return static_cast<std::size_t>(found - columns.begin());
+  }
+};
+
+}  // namespace rashpa

@@ -1,0 +1,45 @@
+#include <vector>
+
+#include "rashpa/kernel/bragg_count/bragg_count_cuda.hpp"
+#include "rashpa/kernel/settle_counts.hpp"
+#include "rashpa/memory/cuda/resources.hpp"
+
+namespace rashpa::kernel::bragg_count::cuda {
+
+namespace {
+
+class Pass final : public kernel::cuda::DevicePass {
+ public:
+  Pass(const CountTap& tap, const Setup& setup) : tap_(tap), setup_(setup) {
+    for (std::uint32_t bench = 0; bench < setup.benches; ++bench) {
+      bright_.emplace_back(setup.stack * sizeof(std::uint32_t));
+    }
+  }
+  int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
+              cudaStream_t stream) const noexcept override {
+    auto* const bright = bright_[bench].as<std::uint32_t>();
+    cudaError_t code = cudaMemsetAsync(bright, 0, stack.count * sizeof(std::uint32_t), stream);
+    const Batch batch{.images = stack.in,
+                      .format = setup_.in,
+                      .stride = stack.in_stride / pixel_bytes(setup_.in.type),
+                      .pixels = static_cast<std::uint32_t>(setup_.shape.pixels()),
+                      .work = stack.work,
+                      .count = stack.count};
+    if (code == cudaSuccess) code = count(batch, tap_.threshold, bright, stream);
+    if (code == cudaSuccess) code = kernel::cuda::settle_counts(stack, bright, tap_, stream);
+    return code;
+  }
+
+ private:
+  CountTap tap_;
+  Setup setup_;
+  std::vector<memory::cuda::DeviceMemory> bright_;  // by bench
+};
+
+}  // namespace
+
+std::unique_ptr<kernel::cuda::DevicePass> make_pass(const CountTap& tap, const Setup& setup) {
+  return std::make_unique<Pass>(tap, setup);
+}
+
+}  // namespace rashpa::kernel::bragg_count::cuda

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/photons.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "rashpa/kernel/bragg_count/bragg_count_cuda.hpp"
+#endif
+
+namespace rashpa::kernel::bragg_count {
+
+namespace {
+
+const Parameters<Config>& parameters() {
+  static const auto declared =
+      Parameters<Config>("kernel bragg_count")
+          .add({.name = "threshold", .doc = "photons", .least = 1, .most = 2147483647, .pixel_value = true},
+               &Config::threshold, Need::needed)
+          .add({.name = "min_pixels", .least = 0, .most = 4294967295, .not_above = "max_pixels"}, &Config::min_pixels,
+               Need::needed)
+          .add({.name = "max_pixels", .least = 0, .most = 4294967295}, &Config::max_pixels);
+  return declared;
+}
+
+const Declaration& declared() {
+  static const Declaration declaration{
+      .name = "bragg_count",
+      .purpose = "keeps an image when min_pixels <= pixels at or above threshold <= max_pixels",
+      .parameters = parameters().declared(),
+      .takes = {.kind = Port::Kind::pixels, .pixels = photon_types()},
+      .makes =
+          {{.kind = Port::Kind::scalars,
+            .columns = {{.name = "bright_pixels", .unit = "pixels", .doc = "Pixels at or above the veto's threshold"}}},
+           {.kind = Port::Kind::verdict, .reasons = {"too_few", "too_many"}, .limits = {"min_pixels"}}},
+      .units = {"cpu", "cuda"},
+      .rides = {Tap::count}};
+  return declaration;
+}
+
+class Pass final : public CpuPass {
+ public:
+  Pass(const Config& config, CountTap tap, const Setup& setup)
+      : threshold_(config.threshold),
+        tap_(tap),
+        format_(setup.in),
+        stack_(setup.stack),
+        bright_(std::size_t{setup.workers} * setup.stack) {}
+
+  void begin(std::size_t /*items*/) noexcept override { std::fill(bright_.begin(), bright_.end(), 0); }
+  void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept override {
+    std::uint32_t* bright = bright_.data() + std::size_t{worker} * stack_ + items.first;
+    const std::size_t offset = first * pixel_bytes(format_.type);
+    for (std::size_t i = 0; i < items.count; ++i) {
+      bright[i] += count(items.in[i] + offset, format_, last - first, threshold_);
+    }
+  }
+  void finish(std::size_t item, Finding& finding) noexcept override {
+    std::uint32_t sum = 0;
+    for (std::size_t at = item; at < bright_.size(); at += stack_) sum += bright_[at];
+    finding.scalars[0] = Scalar::of_count(sum);
+    finding.verdict = tap_.verdict(sum);
+  }
+
+ private:
+  std::int32_t threshold_;
+  CountTap tap_;
+  PixelFormat format_;
+  std::uint32_t stack_;
+  std::vector<std::uint32_t> bright_;  // [worker][item]
+};
+
+class BraggCount final : public Step {
+ public:
+  explicit BraggCount(const Config& config) : config_(config) { check(config); }
+  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
+  [[nodiscard]] PixelFormat fit(const Shape& /*shape*/, PixelFormat in) const override {
+    check_threshold("bragg_count", in, config_.threshold);
+    return in;
+  }
+  [[nodiscard]] std::optional<CountTap> count_tap() const override {
+    return CountTap{config_.threshold, config_.min_pixels, config_.max_pixels};
+  }
+  [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
+    return std::make_unique<Pass>(config_, *count_tap(), setup);
+  }
+#ifdef RASHPA_HAVE_CUDA
+  [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
+    return cuda::make_pass(*count_tap(), setup);
+  }
+#endif
+
+ private:
+  Config config_;
+};
+
+class BraggCountKernel final : public Kernel {
+ public:
+  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
+  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
+    return step_of(parameters().read(values));
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<BraggCount>(config); }
+
+const Kernel& kernel() noexcept;
+const Kernel& kernel() noexcept {
+  static const BraggCountKernel kernel;
+  return kernel;
+}
+
+}  // namespace rashpa::kernel::bragg_count

@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "rashpa/kernel/csr/csr.hpp"
+#include "rashpa/kernel/photons.hpp"
+#include "rashpa/memory/buffer.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "rashpa/kernel/csr/csr_cuda.hpp"
+#endif
+
+namespace rashpa::kernel::csr {
+
+namespace {
+
+const Parameters<Config>& parameters() {
+  static const auto declared =
+      Parameters<Config>("kernel csr")
+          .add({.name = "threshold", .doc = "photons", .least = 1, .most = 2147483647, .pixel_value = true},
+               &Config::threshold)
+          .add({.name = "capacity",
+                .doc = "fraction of the pixels there is room for",
+                .least = 0,
+                .above = true,
+                .most = 1},
+               &Config::capacity);
+  return declared;
+}
+
+const Declaration& declared() {
+  static const Declaration declaration{.name = "csr",
+                                       .purpose = "pixels at or above the threshold as index and value",
+                                       .parameters = parameters().declared(),
+                                       .takes = {.kind = Port::Kind::pixels, .pixels = photon_types()},
+                                       .makes = {{.kind = Port::Kind::list, .capacity = "capacity"}},
+                                       .units = {"cpu", "cuda"},
+                                       .rides = {Tap::mark}};
+  return declaration;
+}
+
+class Pass final : public CpuPass {
+ public:
+  Pass(const Config& config, const Setup& setup)
+      : threshold_(config.threshold),
+        format_(setup.in),
+        marked_(setup.marked),
+        capacity_(capacity_of(config, setup.shape.pixels())),
+        entries_(setup.stack) {
+    const std::size_t entry = sizeof(std::uint32_t) + pixel_bytes(format_.type);
+    stride_ = ((capacity_ + kSlack) * entry + 63) / 64 * 64;
+    lists_ = memory::Buffer(setup.places * stride_, memory::MemoryKind::huge);
+  }
+
+  [[nodiscard]] Grain grain() const noexcept override { return Grain::image; }
+  void begin(std::size_t /*items*/) noexcept override {}
+  void run(unsigned /*worker*/, const Items& items, std::size_t /*first*/, std::size_t last) noexcept override {
+    for (std::size_t i = 0; i < items.count; ++i) {
+      std::byte* list = lists_.data() + items.place[i] * stride_;
+      const Entries out{reinterpret_cast<std::uint32_t*>(list), list + (capacity_ + kSlack) * sizeof(std::uint32_t),
+                        capacity_};
+      const std::size_t count = marked_ ? compact_marked(items.in[i], format_, items.marks[i], last, out)
+                                        : compact(items.in[i], format_, last, threshold_, out);
+      Found& found = entries_[items.first + i];
+      found.overflow = count == kOverflow;
+      found.list = {out.index, out.value, found.overflow ? 0 : static_cast<std::uint32_t>(count)};
+    }
+  }
+  void finish(std::size_t item, Finding& finding) noexcept override {
+    finding.failed = entries_[item].overflow;
+    if (!finding.failed) finding.list = entries_[item].list;
+  }
+
+ private:
+  struct Found {
+    bool overflow = false;
+    SparseView list{};
+  };
+  std::int32_t threshold_;
+  PixelFormat format_;
+  bool marked_;
+  std::size_t capacity_;
+  std::size_t stride_ = 0;
+  memory::Buffer lists_;
+  std::vector<Found> entries_;  // by item
+};
+
+class Csr final : public Step {
+ public:
+  explicit Csr(const Config& config) : config_(config) { check(config); }
+  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
+  [[nodiscard]] PixelFormat fit(const Shape& /*shape*/, PixelFormat in) const override {
+    check_threshold("csr", in, config_.threshold);
+    return in;
+  }
+  [[nodiscard]] std::optional<std::int32_t> mark_tap() const override { return config_.threshold; }
+  [[nodiscard]] std::size_t list_capacity(const Shape& shape) const override {
+    return capacity_of(config_, shape.pixels());
+  }
+  [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
+    return std::make_unique<Pass>(config_, setup);
+  }
+#ifdef RASHPA_HAVE_CUDA
+  [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
+    return cuda::make_pass(config_, setup);
+  }
+#endif
+
+ private:
+  Config config_;
+};
+
+class CsrKernel final : public Kernel {
+ public:
+  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
+  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
+    return step_of(parameters().read(values));
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<Csr>(config); }
+
+const Kernel& kernel() noexcept;
+const Kernel& kernel() noexcept {
+  static const CsrKernel kernel;
+  return kernel;
+}
+
+}  // namespace rashpa::kernel::csr

@@ -1,0 +1,76 @@
+#pragma once
+/// What a kernel says of itself, in its own folder: parameters, ports, units and cost. Capabilities, checks of a
+/// pipeline, run file, telegrams, reports and reference pages follow from it (schema/kernels.json). Made once, before
+/// the run.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/parameter.hpp"
+#include "rashpa/core/pixel_type.hpp"
+#include "rashpa/core/results.hpp"
+
+namespace rashpa::kernel {
+
+/// What goes into a kernel or comes out of it, for each image.
+struct Port {
+  enum class Kind : std::uint8_t {
+    pixels,   ///< an image of one of `pixels`; steps behind it see it in place of the one before
+    list,     ///< pixels picked out, with their index, ascending
+    scalars,  ///< numbers in named columns
+    verdict,  ///< whether the image is kept; if not, one of `reasons`
+  };
+  Kind kind = Kind::pixels;
+  std::vector<PixelType> pixels{};     ///< pixels: the types that are possible
+  std::string by{};                    ///< pixels made: the parameter of which the n-th choice makes the n-th type
+  std::string capacity{};              ///< list: the parameter that says for which part of the pixels there is room
+  std::vector<Column> columns{};       ///< scalars
+  std::vector<std::string> reasons{};  ///< verdict: names, as in reports and files
+  std::vector<std::string> limits{};   ///< verdict: parameters that the first column is compared with, for plots
+};
+
+/// What a step may get from the one that made the pixels, while those are still in registers, in place of a pass of
+/// its own over them.
+enum class Tap : std::uint8_t {
+  count,  ///< how many pixels are at or above a threshold
+  mark,   ///< one bit a pixel: it is at or above a threshold
+};
+
+struct Declaration {
+  std::string name;
+  std::string purpose;  ///< one line
+  std::vector<Parameter> parameters{};
+  Port takes{};
+  std::vector<Port> makes{};
+  bool calibration = false;               ///< needs the maps of the detector's calibration
+  std::vector<std::string> units{"cpu"};  ///< that have a version of it
+  std::vector<Tap> offers{};              ///< makes pixels: what it hands to steps behind it
+  std::vector<Tap> rides{};               ///< what spares it its own pass over the pixels
+  double stack_bytes = 0;                 ///< read once a stack, bytes a pixel: calibration
+  double scratch_bytes = 0;               ///< memory of its own, bytes a pixel of the image
+
+  [[nodiscard]] const Port* made(Port::Kind kind) const noexcept {
+    for (const Port& port : makes) {
+      if (port.kind == kind) return &port;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] bool offers_tap(Tap tap) const noexcept { return has(offers, tap); }
+  [[nodiscard]] bool rides_on(Tap tap) const noexcept { return has(rides, tap); }
+  [[nodiscard]] bool runs_on(const std::string& unit) const noexcept { return has(units, unit); }
+
+ private:
+  template <typename T>
+  static bool has(const std::vector<T>& all, const T& one) noexcept {
+    return std::find(all.begin(), all.end(), one) != all.end();
+  }
+};
+
+/// The integer types of a photon image: uint8, uint16, uint32, int16, int32.
+const std::vector<PixelType>& photon_types();
+
+/// As JSON, one object.
+std::string json_of(const Declaration& declaration);
+
+}  // namespace rashpa::kernel

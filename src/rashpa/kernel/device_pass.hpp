@@ -1,0 +1,64 @@
+#pragma once
+/// The work of one step on a CUDA device. Without CUDA headers, so that the contract is the same in every build: a
+/// stream is a pointer, an error is a cudaError_t as int, 0 when all is well.
+#include <cstddef>
+#include <cstdint>
+
+#include "rashpa/core/results.hpp"
+
+struct CUstream_st;
+
+namespace rashpa::kernel::cuda {
+
+/// DeviceFinding::entries of an image that has more than there is room for.
+inline constexpr std::uint32_t kListOverflow = ~0U;
+
+/// What is known on the device of one image; the unit clears it before the first step.
+struct DeviceFinding {
+  std::uint32_t counted = 0;  ///< Tap::count
+  std::uint32_t entries = 0;  ///< of its list; kListOverflow
+  std::uint8_t verdict = 0;   ///< 0: kept; n: the n-th reason of step `step`
+  std::uint8_t step = 0;      ///< which step's verdict it is
+  std::uint16_t unused = 0;
+};
+
+/// A stack in device memory. Images at regular distances; image i is worked on when work[i] is not 0. A step with a
+/// verdict clears work[i] of images that it does not keep.
+struct DeviceStack {
+  const std::byte* in = nullptr;   ///< aligned to 16 bytes, as is the distance
+  std::size_t in_stride = 0;       ///< bytes
+  std::byte* out = nullptr;        ///< when it makes pixels; the same alignment
+  std::size_t out_stride = 0;      ///< bytes
+  std::uint64_t* marks = nullptr;  ///< Tap::mark, image i at word i · marks_stride
+  std::size_t marks_stride = 0;
+  std::uint8_t* work = nullptr;  ///< [count]
+  Scalar* scalars = nullptr;     ///< [count], scalars_stride apart: those of this step
+  std::size_t scalars_stride = 0;
+  DeviceFinding* findings = nullptr;  ///< [count]
+  std::uint32_t count = 0;
+  std::uint32_t place = 0;  ///< of image 0 among Setup::places; the others follow
+  std::uint8_t step = 0;    ///< number of this step in the pipeline
+};
+
+/// Where the list of a place is, in host memory.
+struct HostList {
+  const std::uint32_t* index = nullptr;
+  const void* value = nullptr;
+};
+
+/// Owns memory of the device that was the current one when it was made. One for each stack in flight works at a time
+/// on its bench: `bench` counts from 0.
+class DevicePass {
+ public:
+  virtual ~DevicePass() = default;
+  /// Puts the work into the stream; all addresses are fixed, so that this can be captured once. Nothing allocates or
+  /// waits.
+  virtual int enqueue(const DeviceStack& stack, std::uint32_t bench, CUstream_st* stream) const noexcept = 0;
+  /// For steps that make lists.
+  [[nodiscard]] virtual HostList list(std::uint32_t place) const noexcept {
+    static_cast<void>(place);
+    return {};
+  }
+};
+
+}  // namespace rashpa::kernel::cuda

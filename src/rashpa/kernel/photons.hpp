@@ -1,0 +1,37 @@
+#pragma once
+/// Photon images of any integer type: which function for which type, and which values a threshold picks.
+#include <algorithm>
+#include <cstdint>
+
+#include "rashpa/kernel/step.hpp"
+
+namespace rashpa::kernel {
+
+/// Calls `work` with a value of the integer type: with_type(PixelType::u8, [](auto zero) { using T = decltype(zero);
+/// }).
+template <typename Work>
+constexpr auto with_type(PixelType type, Work work) {
+  switch (type) {
+    case PixelType::u8:
+      return work(std::uint8_t{});
+    case PixelType::u16:
+      return work(std::uint16_t{});
+    case PixelType::u32:
+      return work(std::uint32_t{});
+    case PixelType::i16:
+      return work(std::int16_t{});
+    default:
+      return work(std::int32_t{});
+  }
+}
+
+/// The counts at or above a threshold; least > most: there are none.
+constexpr PhotonRange from_threshold(PixelFormat format, std::int32_t threshold) noexcept {
+  const PhotonRange range = photon_range(format);
+  return {std::max<std::int64_t>(range.least, threshold), range.most};
+}
+
+/// Throws ConfigError unless pixels can reach the threshold: "kernel csr: threshold: …".
+void check_threshold(const char* kernel, PixelFormat format, std::int32_t threshold);
+
+}  // namespace rashpa::kernel

@@ -1,0 +1,20 @@
+#pragma once
+/// All kernels of this program. A kernel is added by one line in registry.cpp.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rashpa/kernel/step.hpp"
+
+namespace rashpa::kernel {
+
+const std::vector<const Kernel*>& kernels();
+
+/// Throws ConfigError that lists the kernels when `name` is none of them.
+const Kernel& kernel_named(std::string_view name);
+
+/// schema/kernels.json: every declaration.
+std::string kernels_json();
+
+}  // namespace rashpa::kernel

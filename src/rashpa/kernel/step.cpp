@@ -1,0 +1,11 @@
+#include "rashpa/kernel/step.hpp"
+
+#include "rashpa/kernel/device_pass.hpp"
+
+namespace rashpa::kernel {
+
+Step::~Step() = default;
+
+std::unique_ptr<cuda::DevicePass> Step::on_cuda(const Setup& /*setup*/) const { return nullptr; }
+
+}  // namespace rashpa::kernel

@@ -1,0 +1,195 @@
+#pragma once
+/// The contract of kernels: a step of a pipeline is a kernel with its parameters. Units ask it once, at set-up, for an
+/// object that does the work; docs/how-to/add_a_kernel.md shows how one is made.
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "rashpa/core/stack.hpp"
+#include "rashpa/kernel/calibration_maps.hpp"
+#include "rashpa/kernel/declaration.hpp"
+
+namespace rashpa::kernel {
+
+/// Which values of a pixel say that it has none.
+enum class Masked : std::uint8_t {
+  maximum,       ///< unsigned, as detectors deliver them
+  negative,      ///< signed, as detectors deliver them
+  minimum,       ///< signed, as kernels make them: small negative values are noise
+  not_a_number,  ///< float32
+};
+
+struct PixelFormat {
+  PixelType type = PixelType::u16;
+  Masked masked = Masked::maximum;
+  friend bool operator==(const PixelFormat&, const PixelFormat&) = default;
+};
+
+/// What a detector delivers.
+constexpr PixelFormat delivered(PixelType type) noexcept {
+  switch (type) {
+    case PixelType::f32:
+      return {type, Masked::not_a_number};
+    case PixelType::i16:
+    case PixelType::i32:
+      return {type, Masked::negative};
+    default:
+      return {type, Masked::maximum};
+  }
+}
+
+/// The values of a photon image that are counts: `least` to `most`, all others are masked.
+struct PhotonRange {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+constexpr PhotonRange photon_range(PixelFormat format) noexcept {
+  const auto range = [&]<typename T>(T) -> PhotonRange {
+    constexpr std::int64_t kLeast = std::numeric_limits<T>::min();
+    constexpr std::int64_t kMost = std::numeric_limits<T>::max();
+    if (format.masked == Masked::maximum) return {kLeast, kMost - 1};
+    return {format.masked == Masked::negative ? 0 : kLeast + 1, kMost};
+  };
+  switch (format.type) {
+    case PixelType::u8:
+      return range(std::uint8_t{});
+    case PixelType::u16:
+      return range(std::uint16_t{});
+    case PixelType::u32:
+      return range(std::uint32_t{});
+    case PixelType::i16:
+      return range(std::int16_t{});
+    default:
+      return range(std::int32_t{});
+  }
+}
+
+struct Shape {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  [[nodiscard]] std::size_t pixels() const noexcept { return std::size_t{width} * height; }
+};
+
+/// What a pass is made for.
+struct Setup {
+  Shape shape{};
+  PixelFormat in{};
+  std::uint32_t stack = 0;                 ///< most images at once
+  std::uint32_t places = 0;                ///< images in the ring: room for what outlives the pass
+  unsigned workers = 1;                    ///< cpu: threads
+  std::uint32_t benches = 1;               ///< cuda: stacks in flight, each on a bench of its own
+  std::optional<std::int32_t> count_at{};  ///< Tap::count is wanted of it: pixels at or above
+  std::optional<std::int32_t> mark_at{};   ///< Tap::mark is wanted of it
+  bool marked = false;                     ///< Tap::mark is there for it
+};
+
+/// Some images of a stack, as a pass sees them. Arrays of pointers, one entry an image.
+struct Items {
+  std::size_t first = 0;  ///< item number of entry 0
+  std::size_t count = 0;
+  const std::byte* const* in = nullptr;   ///< row-major, without gaps
+  std::byte* const* out = nullptr;        ///< what it makes of them, aligned to 64 bytes; when it makes pixels
+  std::uint64_t* const* marks = nullptr;  ///< Tap::mark: bit p mod 64 of word p / 64; written or read
+  const std::uint32_t* place = nullptr;   ///< below Setup::places
+};
+
+/// What a pass found in one image.
+struct Finding {
+  Scalar* scalars = nullptr;  ///< its columns, in the order of the declaration
+  std::uint8_t verdict = 0;   ///< 0: kept; n: its n-th reason
+  bool failed = false;        ///< it could not do its work (list full): the image is errored
+  SparseView list{};          ///< memory of its own, valid until the place is processed again
+  std::uint32_t counted = 0;  ///< Tap::count
+};
+
+/// The work of one step on processor cores. Nothing throws or allocates.
+class CpuPass {
+ public:
+  enum class Grain : std::uint8_t {
+    block,  ///< blocks of pixels across all images, so that what belongs to a pixel is read once a stack
+    image,  ///< one image at a time
+  };
+  virtual ~CpuPass() = default;
+  [[nodiscard]] virtual Grain grain() const noexcept { return Grain::block; }
+  /// Before the first run() of a stack with `items` images. One thread.
+  virtual void begin(std::size_t items) noexcept = 0;
+  /// Pixels [first, last) of the items; `first` is a multiple of 4096. Several threads at once, each with its `worker`
+  /// number, for different pixels (block) or items (image: one item, all pixels).
+  virtual void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept = 0;
+  /// After the last run() of the stack, once an item. One thread.
+  virtual void finish(std::size_t item, Finding& finding) noexcept = 0;
+};
+
+/// A step that is nothing but a count: pixels at or above `threshold`, which is its first column; kept from `least` to
+/// `most`, its first and second reason say below and above. Any unit can do it from Tap::count.
+struct CountTap {
+  std::int32_t threshold = 1;
+  std::uint32_t least = 0;
+  std::uint32_t most = 0;
+  /// 0: kept; 1, 2: the reason.
+  [[nodiscard]] constexpr std::uint8_t verdict(std::uint32_t counted) const noexcept {
+    if (counted < least) return 1;
+    return counted > most ? 2 : 0;
+  }
+};
+
+namespace cuda {
+class DevicePass;  // device_pass.hpp
+}
+
+/// A kernel with its parameters. Does not change; used by any number of units.
+class Step {
+ public:
+  virtual ~Step();
+  [[nodiscard]] virtual const Declaration& declaration() const noexcept = 0;
+  /// What it makes of pixels `in`: the same where it makes none. Throws ConfigError when shape or pixels do not fit;
+  /// that their type is one that it takes is known before.
+  [[nodiscard]] virtual PixelFormat fit(const Shape& shape, PixelFormat in) const = 0;
+  [[nodiscard]] virtual std::optional<CountTap> count_tap() const { return std::nullopt; }
+  /// The threshold of Tap::mark that spares it its own pass.
+  [[nodiscard]] virtual std::optional<std::int32_t> mark_tap() const { return std::nullopt; }
+  /// Room for entries in the list of an image; 0: it makes none.
+  [[nodiscard]] virtual std::size_t list_capacity(const Shape& shape) const {
+    static_cast<void>(shape);
+    return 0;
+  }
+  /// Throws ResourceError when there is no memory.
+  [[nodiscard]] virtual std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const = 0;
+  /// For the current device; null when there is none or the program was built without CUDA. Throws as on_cpu().
+  [[nodiscard]] virtual std::unique_ptr<cuda::DevicePass> on_cuda(const Setup& setup) const;
+};
+
+/// A step by value, made of a kernel's Config: its folder has `step_of(const Config&)`.
+class StepOf {
+ public:
+  template <typename Config>
+  requires requires(const Config& config) { step_of(config); }
+  StepOf(const Config& config) : step_(step_of(config)) {}  // NOLINT(google-explicit-constructor): a list of configs
+  StepOf(std::shared_ptr<const Step> step) : step_(std::move(step)) {}  // NOLINT(google-explicit-constructor)
+  const Step& operator*() const noexcept { return *step_; }
+  const Step* operator->() const noexcept { return step_.get(); }
+  [[nodiscard]] const std::shared_ptr<const Step>& shared() const noexcept { return step_; }
+
+ private:
+  std::shared_ptr<const Step> step_;
+};
+
+/// What a kernel is made of besides its parameters.
+struct Given {
+  std::shared_ptr<const CalibrationMaps> calibration{};
+};
+
+/// A kernel, as the registry knows it.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  [[nodiscard]] virtual const Declaration& declaration() const noexcept = 0;
+  /// Throws ConfigError that names the parameter.
+  [[nodiscard]] virtual std::shared_ptr<const Step> make(const NamedValues& values, const Given& given) const = 0;
+};
+
+}  // namespace rashpa::kernel

@@ -1,0 +1,109 @@
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "rashpa/kernel/photons.cuh"
+#include "rashpa/kernel/total_counts/total_counts_cuda.hpp"
+#include "rashpa/memory/cuda/resources.hpp"
+
+namespace rashpa::kernel::total_counts::cuda {
+
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kLoads = 4;  // of eight pixels, on their way at once
+constexpr unsigned kTile = kThreads * kLoads * 8;
+using Word = unsigned long long;  // what atomicAdd takes
+
+template <typename T>
+__device__ __forceinline__ void add(T value, T least, std::int64_t& counts, std::uint32_t& masked) {
+  const bool is_masked = std::is_signed_v<T> ? value < least : value == std::numeric_limits<T>::max();
+  masked += is_masked ? 1 : 0;
+  counts += is_masked ? 0 : static_cast<std::int64_t>(value);
+}
+
+/// A block adds up one tile of one image.
+template <typename T>
+__global__ void __launch_bounds__(kThreads) total_tiles(const T* images, std::size_t stride, std::uint32_t pixels,
+                                                        T least, const std::uint8_t* work, Totals* totals) {
+  if (work[blockIdx.y] == 0) return;
+  const T* image = images + blockIdx.y * stride;
+  const std::uint32_t first = blockIdx.x * kTile + threadIdx.x * 8;
+  std::int64_t counts = 0;
+  std::uint32_t masked = 0;
+#pragma unroll
+  for (unsigned l = 0; l < kLoads; ++l) {
+    const std::uint32_t at = first + l * kThreads * 8;
+    if (at + 8 <= pixels) {
+      const Eight<T> eight(image + at);
+#pragma unroll
+      for (unsigned k = 0; k < 8; ++k) add(eight[k], least, counts, masked);
+    } else {
+      for (std::uint32_t p = at; p < pixels; ++p) add(image[p], least, counts, masked);
+    }
+  }
+#pragma unroll
+  for (unsigned distance = 16; distance > 0; distance /= 2) counts += __shfl_down_sync(~0U, counts, distance);
+  masked = __reduce_add_sync(~0U, masked);
+  if (threadIdx.x % 32 != 0) return;
+  Totals& total = totals[blockIdx.y];
+  if (counts != 0) atomicAdd(reinterpret_cast<Word*>(&total.counts), static_cast<Word>(counts));
+  if (masked != 0) atomicAdd(&total.masked, masked);
+}
+
+__global__ void settle(const kernel::cuda::DeviceStack stack, const Totals* totals, const Limits limits) {
+  for (std::uint32_t i = threadIdx.x; i < stack.count; i += blockDim.x) {
+    if (stack.work[i] == 0) continue;
+    stack.scalars[i * stack.scalars_stride] = Scalar::of_integer(totals[i].counts);
+    stack.scalars[i * stack.scalars_stride + 1] = Scalar::of_count(totals[i].masked);
+    const std::uint8_t verdict = limits.verdict(totals[i]);
+    if (verdict == 0) continue;
+    stack.findings[i].verdict = verdict;
+    stack.findings[i].step = stack.step;
+    stack.work[i] = 0;
+  }
+}
+
+class Pass final : public kernel::cuda::DevicePass {
+ public:
+  Pass(const Config& config, const Setup& setup) : limits_(limits_of(config, setup.shape.pixels())), setup_(setup) {
+    for (std::uint32_t bench = 0; bench < setup.benches; ++bench) totals_.emplace_back(setup.stack * sizeof(Totals));
+  }
+  int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
+              cudaStream_t stream) const noexcept override {
+    constexpr std::uint32_t kMostImages = 65535;  // of a grid's second dimension
+    auto* const totals = totals_[bench].as<Totals>();
+    const auto pixels = static_cast<std::uint32_t>(setup_.shape.pixels());
+    const std::uint32_t tiles = pixels / kTile + (pixels % kTile != 0 ? 1 : 0);
+    cudaError_t code = cudaMemsetAsync(totals, 0, stack.count * sizeof(Totals), stream);
+    for (std::uint32_t first = 0; first < stack.count && code == cudaSuccess; first += kMostImages) {
+      const dim3 grid(tiles, std::min(kMostImages, stack.count - first));
+      code = with_type(setup_.in.type, [&](auto pixel) {
+        using T = decltype(pixel);
+        const std::size_t stride = stack.in_stride / sizeof(T);
+        total_tiles<T><<<grid, kThreads, 0, stream>>>(reinterpret_cast<const T*>(stack.in) + first * stride, stride,
+                                                      pixels, static_cast<T>(photon_range(setup_.in).least),
+                                                      stack.work + first, totals + first);
+        return cudaGetLastError();
+      });
+    }
+    if (code != cudaSuccess) return code;
+    settle<<<1, 128, 0, stream>>>(stack, totals, limits_);
+    return cudaGetLastError();
+  }
+
+ private:
+  Limits limits_;
+  Setup setup_;
+  std::vector<memory::cuda::DeviceMemory> totals_;  // by bench
+};
+
+}  // namespace
+
+std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Setup& setup) {
+  return std::make_unique<Pass>(config, setup);
+}
+
+}  // namespace rashpa::kernel::total_counts::cuda

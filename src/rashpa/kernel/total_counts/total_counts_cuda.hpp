@@ -1,0 +1,12 @@
+#pragma once
+#include <memory>
+
+#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/total_counts/total_counts.hpp"
+
+namespace rashpa::kernel::total_counts::cuda {
+
+/// The step on the current device.
+std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Setup& setup);
+
+}  // namespace rashpa::kernel::total_counts::cuda

@@ -1,0 +1,22 @@
+#pragma once
+/// What every unit does alike: the tests of unit_contract.cpp, run by the test program of each unit. A unit differs
+/// from the others in speed only.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "rashpa/unit/factory.hpp"
+
+namespace rashpa::unit {
+
+/// A way to make a unit, and what it cannot do.
+struct Contestant {
+  std::string name;
+  Choice choice{};
+  bool resident = false;  ///< takes jungfrau and a count that rides on it, nothing else
+};
+
+class UnitContract : public testing::TestWithParam<Contestant> {};
+
+}  // namespace rashpa::unit
