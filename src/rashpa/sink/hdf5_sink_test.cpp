@@ -160,7 +160,9 @@ TEST_F(Hdf5SinkTest, accepted_images_are_stored_in_order_over_several_files_and_
 
 TEST_F(Hdf5SinkTest, images_of_a_dropped_stack_have_rows_that_say_so) {
   Played run(15);
-  Hdf5Sink sink(config(15));
+  Hdf5Config configuration = config(15);
+  configuration.results.columns = {{.name = "bright_pixels", .unit = "pixels"}};
+  Hdf5Sink sink(configuration);
   for (std::uint64_t n = 0; n < 15; n += 5) {
     if (n == 5) {
       std::vector<SkippedImage> skipped;
