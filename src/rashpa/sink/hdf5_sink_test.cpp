@@ -96,7 +96,6 @@ struct Played {
     out.timestamp_ns = 5000 + n;
     out.pixels = reinterpret_cast<const std::byte*>(pixels[n].data());
     out.scalars[0] = Scalar::of_count(n);
-    out.measured = true;
     out.completeness = Completeness::complete;
     out.decision = Decision::accepted;
     if (n % 7 == 2) {
@@ -110,6 +109,7 @@ struct Played {
       out.lost = &lost[n];
       out.lost_count = 1;
     }
+    out.measured = out.decision != Decision::none;
     return out;
   }
 
