@@ -280,7 +280,7 @@ def test_a_node_is_granted_what_the_run_file_names_and_nothing_else(tmp_path: Pa
     (tmp_path / "frames").mkdir()
     names = [tmp_path / "frames" / "one.bin", tmp_path / "pedestal.npz", tmp_path / "gain.npy"]
     for name in names:
-        name.write_bytes(b"")
+        name.write_bytes(bytes(64 * 32 * 2))  # one frame; what the others hold is not looked at
     text = (tmp_path / "run.toml").read_text()
     recorded = """\
 [dataset]
