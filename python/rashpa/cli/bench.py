@@ -117,7 +117,9 @@ def _rows(program: str, arguments: list[str], json_file: Path | None = None) -> 
     """What the program measured, and its exit status."""
     path = _program(program)
     if path is None:
-        raise _refusal(f"rashpa_{program}_bench is not here: a wheel has no benchmarks; `make build` in a clone of the repository builds it")
+        raise _refusal(
+            f"rashpa_{program}_bench is not here: a wheel has no benchmarks; `make build` in a clone of the repository builds it"
+        )
     if json_file is not None and not json_file.resolve().parent.is_dir():
         raise _refusal(f"{json_file}: there is no folder {json_file.resolve().parent}")
     done = subprocess.run([str(path), *arguments], stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
