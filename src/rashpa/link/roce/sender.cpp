@@ -210,7 +210,11 @@ bool RoceSender::Impl::post_event(const Event& event) noexcept {
 
 // Hands the batch to the kernel; true when something was there to be sent and all of it went.
 bool RoceSender::Impl::flush(PacketBatch::Flush what) noexcept {
-  if (batch_.empty()) return false;
+  if (batch_.empty()) {
+    // What was handed over last was dropped by the injector, and acknowledged by what had gone before: nothing holds it.
+    if (rc_) rc_->batch_empty();
+    return false;
+  }
   const bool all = batch_.flush(what) == PacketBatch::Sent::all;
   window_.flushed();
   if (all) {
