@@ -211,7 +211,8 @@ bool RoceSender::Impl::post_event(const Event& event) noexcept {
 // Hands the batch to the kernel; true when something was there to be sent and all of it went.
 bool RoceSender::Impl::flush(PacketBatch::Flush what) noexcept {
   if (batch_.empty()) {
-    // What was handed over last was dropped by the injector, and acknowledged by what had gone before: nothing holds it.
+    // What was handed over last was dropped by the injector, and acknowledged by what had gone before: nothing holds
+    // it.
     if (rc_) rc_->batch_empty();
     return false;
   }
