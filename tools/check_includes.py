@@ -15,9 +15,12 @@ from compile_commands import ROOT, changed, entries
 
 
 def command_for(
-    header: Path, commands: dict[Path, list[str]], directories: dict[Path, str]
+    header: Path, commands: dict[Path, list[str]], directories: dict[Path, str], folders: list[str]
 ) -> tuple[list[str], str] | None:
-    """How a source near the header is compiled, for the header; None when no source of the build is near."""
+    """How a source near the header is compiled, for the header; None when no source of the build is near.
+
+    `folders`: where else headers are looked for (folders_of).
+    """
     folder = header.parent
     while folder != ROOT:
         near = sorted(path for path in commands if path.parent == folder) or sorted(
@@ -26,7 +29,7 @@ def command_for(
         if near:
             arguments = commands[near[0]]
             options = arguments[: arguments.index("-o")]
-            return [*options, *folders_of(commands.values()), "-x", "c++", str(header)], directories[near[0]]
+            return [*options, *folders, "-x", "c++", str(header)], directories[near[0]]
         folder = folder.parent
     return None
 
@@ -45,10 +48,9 @@ def folders_of(commands: Iterable[list[str]]) -> list[str]:
 
 def check(command: list[str], directory: str) -> str:
     """What the compiler finds; empty when it is content."""
-    # A header of which nothing is used alone is no finding.
-    options = ["-fsyntax-only", "-Wno-unused-function", "-Wno-unused-variable", "-Wno-pragma-once-outside-header"]
+    # Without warnings: a header of which nothing is used alone is no finding.
     done = subprocess.run(  # noqa: S603
-        [*command, *options, "-w"], cwd=directory, capture_output=True, text=True, check=False
+        [*command, "-fsyntax-only", "-w"], cwd=directory, capture_output=True, text=True, check=False
     )
     return done.stderr if done.returncode else ""
 
@@ -63,11 +65,11 @@ def main() -> int:
     commands = {Path(entry["file"]): entry["arguments"] for entry in built}
     directories = {Path(entry["file"]): str(entry["directory"]) for entry in built}
     headers = {path for folder in ("src", "tests", "bench") for path in (ROOT / folder).rglob("*.hpp")}
-    headers = {
-        path for path in headers if not path.name.endswith("-inl.hpp")
-    }  # parts of one source, included once a target
+    # Parts of one source, included once a target.
+    headers = {path for path in headers if not path.name.endswith("-inl.hpp")}
     if not any(path.is_relative_to(ROOT / "src" / "bindings") for path in commands):  # no native module in this build
         headers = {path for path in headers if not path.is_relative_to(ROOT / "src" / "bindings")}
+    folders = folders_of(commands.values())
     wanted = set(commands) | headers
     if options.changed:
         wanted &= changed("src", "tests", "bench")
@@ -76,7 +78,7 @@ def main() -> int:
         if path in commands:
             arguments = commands[path]
             work.append((path, [*arguments[: arguments.index("-o")], "-c", str(path)], directories[path]))
-        elif found := command_for(path, commands, directories):
+        elif found := command_for(path, commands, directories, folders):
             work.append((path, *found))
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

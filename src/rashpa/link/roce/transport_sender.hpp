@@ -291,7 +291,12 @@ bool TransportSender<Requester, Outlet>::post_event(const Event& event) noexcept
 // Hands the batch to the kernel; true when something was there to be sent and all of it went.
 template <typename Requester, typename Outlet>
 bool TransportSender<Requester, Outlet>::flush(PacketBatch::Flush what) noexcept {
-  if (batch_.empty()) return false;
+  if (batch_.empty()) {
+    // RC: what was handed over last was dropped by the injector, and acknowledged by what had gone before: nothing
+    // holds it.
+    if constexpr (kReliable) requester_.batch_empty();
+    return false;
+  }
   const bool all = batch_.flush(what) == PacketBatch::Sent::all;
   if constexpr (!kReliable) requester_.window().flushed();
   if (all) {

@@ -182,6 +182,34 @@ TEST(RcSender, a_nak_brings_the_rest_again_and_the_checksum_of_the_payload_stays
   EXPECT_EQ(sender.stats()["retransmitted_packets"], 2U);
 }
 
+TEST(RcSender, a_repeat_that_was_dropped_whole_holds_no_memory_once_all_is_acknowledged) {
+  const Peer peer;
+  SenderConfig config = to(peer);
+  config.images = 1;
+  config.payload_bytes = 1024;
+  FaultConfig& faults = config.faults.emplace();
+  faults.drop = 0.5;
+  const auto first_leaves_and_second_is_dropped = [&] {
+    FaultDice dice(faults, config.dtp);
+    return dice.draw() == Fault::none && dice.draw() == Fault::drop;
+  };
+  while (!first_leaves_and_second_is_dropped()) ++faults.seed;
+  RoceSender sender(config);
+  const std::vector<std::byte> pixels(1024, std::byte{1});
+  const BufferDescriptor write{pixels.data(), 0, 1024};
+  ASSERT_EQ(sender.post({&write, 1}), 1U);
+  EXPECT_EQ(sender.poll(200), 0U);
+  EXPECT_EQ(peer.packets(), std::vector<std::uint32_t>{0});
+  peer.answer(sender.endpoint(), {.psn = 0, .syndrome = 0x60});
+  for (int i = 0; i < 1000 && sender.stats()["retransmitted_packets"] == 0; ++i) sender.poll(1000);
+  ASSERT_EQ(sender.injected().drop, 1U);
+  peer.answer(sender.endpoint(), {.psn = 0});  // it had come after all
+  std::size_t done = 0;
+  for (int i = 0; i < 1000 && done == 0; ++i) done += sender.poll(1000);
+  EXPECT_EQ(done, 1U);
+  EXPECT_TRUE(peer.packets().empty());
+}
+
 TEST(RcSender, a_peer_that_says_nothing_ends_the_connection_in_a_bounded_time) {
   const Peer peer;
   SenderConfig config = to(peer);
