@@ -13,6 +13,10 @@ SEED ?= 1
 FIRST ?= 0
 CHAOS_JOBS ?= 1
 PYTEST_ARGS ?=
+SPACE := $(subst ,, )
+TSAN_TESTS ?= link pcie scheduler unit receiver
+AARCH64_LIBRARIES := receiver emulator dataset kernels sink
+AARCH64_TESTS ?= core wire kernels jungfrau bragg_count csr total_counts bitshuffle_lz4
 export FUZZ_JOBS
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # A clone in another folder finds what this one compiled.
@@ -25,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-cpp test-python test-chaos test-vm wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan fuzz reference lock clean distclean help
+.PHONY: build packages demo test test-cpp test-python test-chaos test-vm wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan sanitizers aarch64 fuzz reference lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -96,6 +100,9 @@ lint: build  ## format, types and layers; includes and clang-tidy of what change
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/check_layers.py
+	$(BIN)/python tools/check_spdx.py
+	git ls-files -co --exclude-standard '*CMakeLists.txt' '*.cmake' | xargs $(BIN)/gersemi --check
+	git ls-files -co --exclude-standard | xargs $(BIN)/codespell
 	$(BIN)/python tools/check_includes.py --build $(BUILD) --changed
 	$(BIN)/python tools/tidy.py --build $(BUILD) --changed
 
@@ -107,6 +114,19 @@ asan tsan: build/.packages  ## the C++ tests with sanitizers
 	cmake --preset $@
 	cmake --build --preset $@
 	ctest --preset $@ --no-tests=error
+
+sanitizers: asan  ## what CI runs of them: asan of all, tsan where threads meet
+	cmake --preset tsan
+	cmake --build --preset tsan --target $(TSAN_TESTS:%=rashpa_%_test)
+	ctest --preset tsan --no-tests=error -R '^($(subst $(SPACE),|,$(TSAN_TESTS)))$$'
+
+# Compiled here, and what needs neither network nor clock is run by QEMU.
+aarch64: build/.packages  ## all libraries for aarch64 by a cross compiler, and the tests of AARCH64_TESTS there
+	@tools/install_packages.sh packages-aarch64.txt
+	test -d build/aarch64/sysroot || tools/aarch64_sysroot.sh build/aarch64/sysroot
+	cmake -S . -B build/aarch64/build -G Ninja --toolchain cmake/aarch64.cmake -DRASHPA_BENCHMARKS=OFF
+	cmake --build build/aarch64/build --target $(AARCH64_LIBRARIES:%=rashpa_%) $(AARCH64_TESTS:%=rashpa_%_test)
+	ctest --test-dir build/aarch64/build --output-on-failure --no-tests=error -R '^($(subst $(SPACE),|,$(AARCH64_TESTS)))$$'
 
 # Not in requirements.lock: a tool of this target alone, for the Pythons that it has wheels for.
 build/atheris/.installed: $(VENV)/.requirements

@@ -19,6 +19,9 @@ endfunction()
 # Every x86-64 machine since 2009; wider vectors are chosen at run time (Highway, ISA-L).
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   rashpa_host_options(-march=x86-64-v2)
+else()
+  # Vectors without a size at compile time are no members of classes, as our kernels have them; NEON is on all of aarch64.
+  add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
 endif()
 rashpa_host_options(-Wall -Wextra -Wshadow)
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wpedantic;-Wconversion;-Wno-sign-conversion>")

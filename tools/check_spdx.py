@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Checks that every source file says under which licence it is, in its first lines; `--fix` adds the line where it is missing.
+
+Usage: check_spdx.py [--fix]. Prints one line a file without it; exit 1 when there is one.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+LINE = "SPDX-License-Identifier: Apache-2.0"
+SLASHES = {".cpp", ".hpp", ".h", ".c", ".cu", ".cuh"}
+HASHES = {".py", ".pyi", ".sh", ".cmake", ".toml", ".yaml", ".yml"}
+HASH_NAMES = {"CMakeLists.txt", "Makefile"}
+LOOKED_AT = 3  # lines; the first may be for the shell
+
+
+def comment(path: Path) -> str | None:
+    """How the file's language writes the line; None for a file without comments or without a licence of its own."""
+    if path.suffix in SLASHES:
+        return f"// {LINE}"
+    if path.suffix in HASHES or path.name in HASH_NAMES:
+        return f"# {LINE}"
+    return None
+
+
+def sources(root: Path) -> Iterator[Path]:
+    """Files that git knows or would add."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=root, check=True, capture_output=True, text=True
+    )
+    for name in listing.stdout.split("\0"):
+        path = root / name
+        # What run files and corpora hold is input, written by a person or a program that tests something.
+        if name and path.is_file() and not name.startswith(("tests/fuzz/corpus/", "changes/")):
+            yield path
+
+
+def main() -> int:
+    """Exit status: 0 when every file has the line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fix", action="store_true", help="add the line where it is missing")
+    fix = parser.parse_args().fix
+    root = Path(__file__).resolve().parent.parent
+    missing = 0
+    for path in sources(root):
+        wanted = comment(path)
+        if wanted is None:
+            continue
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        if any(LINE in line for line in lines[:LOOKED_AT]):
+            continue
+        if fix:
+            at = 1 if lines and lines[0].startswith("#!") else 0
+            lines.insert(at, wanted + "\n")
+            path.write_text("".join(lines), encoding="utf-8")
+        else:
+            print(f"{path.relative_to(root)}: no line '{wanted}'; tools/check_spdx.py --fix adds it")
+            missing += 1
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
