@@ -1,10 +1,10 @@
 """The native module: data plane classes of src/rashpa, bound by src/bindings (nanobind). Only `rashpa.node` and `rashpa.data` import it.
 
-All methods release the GIL while they wait. Errors are `NativeError` subclasses below; their text says what, where, why and what to try.
+python/tests/test_native_stub.py holds it against the module. All methods release the GIL while they wait. Errors are `NativeError` subclasses below; their text says what, where, why and what to try.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,27 +199,27 @@ class EmulatorConfig:
 class DtpSourceStatus:
     """Of one DTP on the source side."""
 
-    id: int
-    images_sent: int
-    images_skipped: int  # on_full = skip, no credit
-    payload_bytes: int
-    packets: int
-    waits: int
-    window_timeouts: int
-    send_errors: int  # packets that were never sent, or that a connection in error has lost
-    acks: int  # these five: reliable connections of user space
-    naks: int
-    rnr_naks: int
-    retransmitted_packets: int
-    retransmission_timeouts: int
-    connection_errors: int  # 1: given up
-    late_ns: int  # worst lag behind the planned rate
-    cnps_received: int  # congestion notifications
+    id: Final[int]
+    images_sent: Final[int]
+    images_skipped: Final[int]  # on_full = skip, no credit
+    payload_bytes: Final[int]
+    packets: Final[int]
+    waits: Final[int]
+    window_timeouts: Final[int]
+    send_errors: Final[int]  # packets that were never sent, or that a connection in error has lost
+    acks: Final[int]  # these five: reliable connections of user space
+    naks: Final[int]
+    rnr_naks: Final[int]
+    retransmitted_packets: Final[int]
+    retransmission_timeouts: Final[int]
+    connection_errors: Final[int]  # 1: given up
+    late_ns: Final[int]  # worst lag behind the planned rate
+    cnps_received: Final[int]  # congestion notifications
 
 class EmulatorStatus:
-    state: str  # "configured" | "running" | "finished" | "stopped"
-    dtps: list[DtpSourceStatus]
-    elapsed_s: float
+    state: Final[str]  # "configured" | "running" | "finished" | "stopped"
+    dtps: Final[list[DtpSourceStatus]]
+    elapsed_s: Final[float]
 
 class Emulator:
     """Takes sockets and memory in the constructor; start() runs one thread per DTP."""
@@ -237,12 +237,8 @@ class Emulator:
     """Of each image of the DTP (position in the list), by the injector's log: 0 not sent yet, 1 complete, 2 partial, 3 missing."""
 
 class DestinationDtp:
-    id: int
-    module: int
-    x: int  # where the region's first pixel lies in the buffer's image
-    y: int
-    width: int  # pixels
-    height: int
+    """`x`, `y`: where the region's first pixel lies in the buffer's image; all in pixels."""
+
     def __init__(self, id: int, module: int, x: int, y: int, width: int, height: int) -> None: ...
 
 class Calibration:
@@ -354,11 +350,11 @@ class Hdf5Sink:
 class Repaired:
     """What became of a master that was not complete."""
 
-    master: str
-    was_complete: bool  # there was nothing to do
-    books: Books
-    unknown: int  # images of which nothing is known
-    lost: int  # errored now: their data file does not hold them
+    master: Final[str]
+    was_complete: Final[bool]  # there was nothing to do
+    books: Final[Books]
+    unknown: Final[int]  # images of which nothing is known
+    lost: Final[int]  # errored now: their data file does not hold them
 
 def repair(prefix: str) -> Repaired: ...
 
@@ -375,7 +371,7 @@ class MemorySink:
 class SinkConfig:
     """A sink of a buffer, and how it is fed. "wait": stacks wait in their slots; "drop": `queue` stacks wait in memory of the sink's own."""
 
-    def __init__(self, options: Hdf5Sink | NullSink | MemorySink, on_full: str = "wait", queue: int = 4) -> None: ...
+    def __init__(self, options: Hdf5Sink | MemorySink | NullSink, on_full: str = "wait", queue: int = 4) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -423,73 +419,75 @@ class ReceiverConfig:
     def __init__(self) -> None: ...
 
 class Books:
-    expected: int
-    complete: int
-    partial: int
-    missing: int
-    accepted: int
-    vetoed: int
-    errored: int
-    written: int
+    expected: Final[int]
+    complete: Final[int]
+    partial: Final[int]
+    missing: Final[int]
+    accepted: Final[int]
+    vetoed: Final[int]
+    errored: Final[int]
+    written: Final[int]
     @property
     def balanced(self) -> bool: ...
 
 class Latency:
     """Microseconds."""
 
-    count: int
-    p50: float
-    p99: float
-    max: float
+    count: Final[int]
+    p50: Final[float]
+    p99: Final[float]
+    max: Final[float]
 
 class DtpDestinationStatus:
-    id: int
-    module: int
-    expected: int
-    complete: int
-    partial: int
-    missing: int
-    lines_missing: int
-    losses: dict[str, int]  # lines, event, deadline, overrun, corrupt -> images
+    id: Final[int]
+    module: Final[int]
+    expected: Final[int]
+    complete: Final[int]
+    partial: Final[int]
+    missing: Final[int]
+    lines_missing: Final[int]
+    losses: Final[dict[str, int]]  # lines, event, deadline, overrun, corrupt -> images
 
 class SinkStatus:
     """accepted = written + dropped + errored + waiting."""
 
-    name: str
-    on_full: str
-    accepted: int
-    written: int
-    dropped: int
-    errored: int
-    waiting: int
-    bytes_written: int
-    bytes_stored: int
-    error: str
-    first: tuple[int, int, str, str] | None  # index, frame number, reason, text
+    name: Final[str]
+    on_full: Final[str]
+    accepted: Final[int]
+    written: Final[int]
+    dropped: Final[int]
+    errored: Final[int]
+    waiting: Final[int]
+    bytes_written: Final[int]
+    bytes_stored: Final[int]
+    error: Final[str]
+    first: Final[tuple[int, int, str, str] | None]  # index, frame number, reason, text
 
 class BufferStatus:
-    name: str
-    books: Books
-    vetoes: dict[str, int]  # reason -> images
-    errors: dict[str, int]  # unit, overwritten, storage, dropped -> images
-    first_errored: tuple[int, int, str, str] | None  # index, frame number, reason, text
-    to_write: int  # images whose slots a sink holds, or the unit
-    sinks: list[SinkStatus]
-    dtps: list[DtpDestinationStatus]
-    latency: dict[str, Latency]  # ready (last packet -> stack ready), decision, written
-    sink_error: str
-    unit: str  # how it works, in words
-    unit_error: str
-    bytes_written: int
-    bytes_stored: int
+    name: Final[str]
+    books: Final[Books]
+    vetoes: Final[dict[str, int]]  # reason -> images
+    errors: Final[dict[str, int]]  # unit, overwritten, storage, dropped -> images
+    first_errored: Final[tuple[int, int, str, str] | None]  # index, frame number, reason, text
+    to_write: Final[int]  # images whose slots a sink holds, or the unit
+    sinks: Final[list[SinkStatus]]
+    dtps: Final[list[DtpDestinationStatus]]
+    latency: Final[dict[str, Latency]]  # ready (last packet -> stack ready), decision, written
+    sink_error: Final[str]
+    unit: Final[str]  # how it works, in words
+    unit_error: Final[str]
+    bytes_written: Final[int]
+    bytes_stored: Final[int]
 
 class ReceiverStatus:
-    state: str  # "configured" | "armed" | "running" | "finished" | "stopped"
-    buffers: list[BufferStatus]
-    link: dict[str, int]  # the members of link::ReceiverStats
-    memory: str  # what the machine gave: "pageable" | "transparent-huge" | "huge", with "shared-" in front for pcie
-    elapsed_s: float  # first packet to last decision
-    first_incomplete: str  # "buffer full image 17 (frame 17): DTP 2 module 1 lost its event", empty when none
+    state: Final[str]  # "configured" | "armed" | "running" | "finished" | "stopped"
+    buffers: Final[list[BufferStatus]]
+    link: Final[dict[str, int]]  # the members of link::ReceiverStats
+    memory: Final[
+        str
+    ]  # what the machine gave: "pageable" | "transparent-huge" | "huge", with "shared-" in front for pcie
+    elapsed_s: Final[float]  # first packet to last decision
+    first_incomplete: Final[str]  # "buffer full image 17 (frame 17): DTP 2 module 1 lost its event", empty when none
 
 class Receiver:
     """Takes memory, sockets and output files in the constructor (all errors come there, before anything starts)."""

@@ -97,13 +97,13 @@ nb::dict latencies_of(const receiver::BufferStatus& status) {
 }
 
 // The preview as an array of the output's type; None before the first accepted image.
-nb::object latest(const Receiver& engine, std::size_t buffer) {
+std::optional<nb::ndarray<nb::numpy>> latest(const Receiver& engine, std::size_t buffer) {
   std::optional<receiver::Preview> preview;
   {
     const nb::gil_scoped_release release;
     preview = engine.preview(buffer);
   }
-  if (!preview) return nb::none();
+  if (!preview) return std::nullopt;
   const receiver::Output& output = engine.output(buffer);
   auto* data = new std::byte[preview->pixels.size()];
   const nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<std::byte*>(memory); });
@@ -113,7 +113,7 @@ nb::object latest(const Receiver& engine, std::size_t buffer) {
                     : output.pixel == PixelType::i16 || output.pixel == PixelType::i32 ? nb::dlpack::dtype_code::Int
                                                                                        : nb::dlpack::dtype_code::UInt;
   const nb::dlpack::dtype type{static_cast<std::uint8_t>(code), bits, 1};
-  return nb::cast(nb::ndarray<nb::numpy>(data, {output.height, output.width}, owner, {}, type));
+  return nb::ndarray<nb::numpy>(data, {output.height, output.width}, owner, {}, type);
 }
 
 void bind_config(nb::module_& m) {

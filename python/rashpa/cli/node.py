@@ -10,9 +10,8 @@ import typer
 
 from rashpa.control.token import TokenError, token_of_environment
 from rashpa.control.version import software_version
-from rashpa.node.engine import EngineError
+from rashpa.node.engine import EngineError, EngineFactory
 from rashpa.node.folders import Folders
-from rashpa.node.native_engine import NativeFactory
 from rashpa.node.serve import Listen, read_grant, serve_node
 from rashpa.node.serve_error import ServeError
 
@@ -99,6 +98,16 @@ def receiver(
     _serve("receiver", name, listen, link_gbps, Folders(read or [Path.cwd()], write or [Path.cwd()]), of_run)
 
 
+def _native_factory(role: str, link_bytes_per_s: int, folders: Folders) -> EngineFactory:
+    try:
+        from rashpa.node.native_engine import NativeFactory
+    except ImportError as error:
+        raise EngineError(
+            "internal", f"the compiled part of rashpa cannot be loaded ({error}); build it with `make`"
+        ) from None
+    return NativeFactory(role, link_bytes_per_s, folders)
+
+
 def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Folders, of_run: bool) -> None:
     try:
         if of_run:
@@ -111,7 +120,7 @@ def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Fold
                 sys.stderr.write(
                     f"rashpa {role}: caution: no RASHPA_TOKEN is set; every user of this machine can give this node orders\n"
                 )
-        factory = NativeFactory(role, int(link_gbps * 1e9 / 8), folders)
+        factory = _native_factory(role, int(link_gbps * 1e9 / 8), folders)
         own_name = name or f"{role}@{socket.gethostname()}"
         serve_node(role, own_name, factory, dataclasses.replace(listen, token=token), software_version())
     except (EngineError, ServeError, TokenError) as error:

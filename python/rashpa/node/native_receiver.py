@@ -4,12 +4,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from rashpa import _native
 from rashpa.control import run_file as toml
 from rashpa.control import telegram
 from rashpa.control.kernels import Kernel, declaration, parameters_of
-from rashpa.control.part_orders import Hdf5Order
+from rashpa.control.part_orders import DtpPlace, FileMetadata, Hdf5Order, ModulePlace
 from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
@@ -20,7 +20,7 @@ from rashpa.node.output_files import missing_folders, prepare_output
 from rashpa.node.provenance import calibration_facts, pixel_units
 
 
-def receiver_config(module: Any, order: telegram.Destination, run: int, folders: Folders) -> Any:
+def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> _native.ReceiverConfig:
     """Everything but the link's options. EngineError when calibration or output cannot be had."""
     # all is checked before the first file is touched
     parts = [([kernel_of(one) for one in each.kernels], [sink_of(one) for one in each.sinks]) for each in order.buffers]
@@ -29,10 +29,10 @@ def receiver_config(module: Any, order: telegram.Destination, run: int, folders:
             if isinstance(sink, Hdf5Order):
                 folders.check_write(Path(sink.prefix))
     calibration, facts = _calibration_of(order, folders)
-    config = module.ReceiverConfig()
+    config = _native.ReceiverConfig()
     proof = "{} ({})".format(*proof_of(order.link, order.verbs.verify, order.roce.records))
     config.buffers = [
-        _buffer_config(module, buffer, kernels, sinks, calibration, _Origin(proof, facts))
+        _buffer_config(buffer, kernels, sinks, calibration, _Origin(proof, facts))
         for buffer, (kernels, sinks) in zip(order.buffers, parts, strict=True)
     ]
     config.memory = order.memory
@@ -85,94 +85,123 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list
 
 
 def _buffer_config(
-    module: Any,
     buffer: telegram.Buffer,
     kernels: Sequence[Kernel],
     sinks: Sequence[Hdf5Order | toml.MemorySink | toml.NullSink],
     calibration: list[Maps],
     origin: _Origin,
-) -> Any:
+) -> _native.BufferConfig:
     calibrated = any(declaration(kernel.name).calibration for kernel in kernels)
     maps = maps_of_buffer(buffer, calibration) if calibrated else None
-    native_maps = module.Calibration(maps.pedestal, maps.gain, maps.mask) if maps is not None else None
-    config = module.BufferConfig()
-    for name in (
-        "name",
-        "width",
-        "height",
-        "pixel",
-        "slots",
-        "stack",
-        "images",
-        "deadline_ms",
-        "partial",
-        "keep_darks",
-        "threads",
-        "unit",
-        "trigger",
-        "device",
-    ):
-        setattr(config, name, getattr(buffer, name))
-    config.slice = module.Slice(buffer.every, buffer.phase)
+    native_maps = _native.Calibration(maps.pedestal, maps.gain, maps.mask) if maps is not None else None
+    config = _native.BufferConfig()
+    config.name = buffer.name
+    config.width = buffer.width
+    config.height = buffer.height
+    config.pixel = buffer.pixel
+    config.slots = buffer.slots
+    config.stack = buffer.stack
+    config.images = buffer.images
+    config.deadline_ms = buffer.deadline_ms
+    config.partial = buffer.partial
+    config.keep_darks = buffer.keep_darks
+    config.threads = buffer.threads
+    config.unit = buffer.unit
+    config.trigger = buffer.trigger
+    config.device = buffer.device
+    config.slice = _native.Slice(buffer.every, buffer.phase)
     config.dtps = [
-        module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
+        _native.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
-    config.kernels = [_kernel(module, kernel, native_maps) for kernel in kernels]
-    config.sinks = [_sink(module, sink, buffer, kernels, maps, origin) for sink in sinks]
+    config.kernels = [_kernel(kernel, native_maps) for kernel in kernels]
+    config.sinks = [_sink(sink, buffer, kernels, maps, origin) for sink in sinks]
     return config
 
 
-def _kernel(module: Any, kernel: Kernel, calibration: Any) -> Any:
+def _kernel(kernel: Kernel, calibration: _native.Calibration | None) -> _native.Kernel:
     values = {name: value for name, value in parameters_of(kernel).items() if value is not None}
-    return module.Kernel(kernel.name, values, calibration if declaration(kernel.name).calibration else None)
+    return _native.Kernel(kernel.name, values, calibration if declaration(kernel.name).calibration else None)
 
 
 def _sink(
-    module: Any,
     sink: Hdf5Order | toml.MemorySink | toml.NullSink,
     buffer: telegram.Buffer,
     kernels: Sequence[Kernel],
     maps: Maps | None,
     origin: _Origin,
-) -> Any:
-    return module.SinkConfig(_sink_options(module, sink, buffer, kernels, maps, origin), sink.on_full, sink.queue)
+) -> _native.SinkConfig:
+    return _native.SinkConfig(_sink_options(sink, buffer, kernels, maps, origin), sink.on_full, sink.queue)
 
 
 def _sink_options(
-    module: Any,
     sink: Hdf5Order | toml.MemorySink | toml.NullSink,
     buffer: telegram.Buffer,
     kernels: Sequence[Kernel],
     maps: Maps | None,
     origin: _Origin,
-) -> Any:
+) -> _native.Hdf5Sink | _native.MemorySink | _native.NullSink:
     if isinstance(sink, toml.NullSink):
-        return module.NullSink()
+        return _native.NullSink()
     if isinstance(sink, toml.MemorySink):
-        return module.MemorySink(sink.capacity)
+        return _native.MemorySink(sink.capacity)
     prefix = Path(sink.prefix)
-    metadata = _metadata(module, sink.metadata.model_dump(), buffer, maps, origin.proof)
-    _add_origin(module, metadata, kernels, origin)
+    metadata = _metadata(sink.metadata, buffer, maps, origin.proof)
+    _add_origin(metadata, kernels, origin)
     prepare_output(prefix, sink.existing)
-    return module.Hdf5Sink(str(prefix), metadata, sink.images_per_file, sink.threads, sink.existing)
+    return _native.Hdf5Sink(str(prefix), metadata, sink.images_per_file, sink.threads, sink.existing)
 
 
-def _metadata(module: Any, values: dict[str, Any], buffer: telegram.Buffer, maps: Maps | None, proof: str) -> Any:
-    metadata = module.NxmxMetadata()
-    parts = {"modules": module.NxmxModule, "dtps": module.NxmxDtp}
-    for name, value in values.items():
-        setattr(metadata, name, [_filled(parts[name](), entry) for entry in value] if name in parts else value)
+def _metadata(said: FileMetadata, buffer: telegram.Buffer, maps: Maps | None, proof: str) -> _native.NxmxMetadata:
+    metadata = _native.NxmxMetadata()
+    metadata.detector_name = said.detector_name
+    metadata.description = said.description
+    metadata.instrument_name = said.instrument_name
+    metadata.source_name = said.source_name
+    metadata.sample_name = said.sample_name
+    metadata.distance_m = said.distance_m
+    metadata.beam_center_x = said.beam_center_x
+    metadata.beam_center_y = said.beam_center_y
+    metadata.energy_kev = said.energy_kev
+    metadata.wavelength_angstrom = said.wavelength_angstrom
+    metadata.pixel_size_m = said.pixel_size_m
+    metadata.sensor_material = said.sensor_material
+    metadata.sensor_thickness_m = said.sensor_thickness_m
+    metadata.count_time_s = said.count_time_s
+    metadata.frame_time_s = said.frame_time_s
+    metadata.bit_depth_readout = said.bit_depth_readout
+    metadata.labels = said.labels
+    metadata.receiver = said.receiver
+    metadata.run_number = said.run_number
+    metadata.run_name = said.run_name
+    metadata.run_file = said.run_file
+    metadata.run_file_sha256 = said.run_file_sha256
+    metadata.modules = [_module_place(module) for module in said.modules]
+    metadata.dtps = [_dtp_place(dtp) for dtp in said.dtps]
     metadata.software_version = software_version()
     metadata.proof = proof
     metadata.pixel_mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
     return metadata
 
 
-def _add_origin(module: Any, metadata: Any, kernels: Sequence[Kernel], origin: _Origin) -> None:
+def _module_place(said: ModulePlace) -> _native.NxmxModule:
+    place = _native.NxmxModule()
+    place.name = said.name
+    place.x, place.y, place.width, place.height = said.x, said.y, said.width, said.height
+    return place
+
+
+def _dtp_place(said: DtpPlace) -> _native.NxmxDtp:
+    place = _native.NxmxDtp()
+    place.id, place.module = said.id, said.module
+    place.x, place.y, place.width, place.height = said.x, said.y, said.width, said.height
+    return place
+
+
+def _add_origin(metadata: _native.NxmxMetadata, kernels: Sequence[Kernel], origin: _Origin) -> None:
     metadata.pixel_units = pixel_units(kernels)
     steps = []
     for kernel in kernels:
-        step = module.NxmxKernel()
+        step = _native.NxmxKernel()
         step.name = kernel.name
         values = kernel.model_dump(mode="json")
         step.parameters = [(name, json.dumps(value)) for name, value in values.items() if name != "name"]
@@ -180,13 +209,7 @@ def _add_origin(module: Any, metadata: Any, kernels: Sequence[Kernel], origin: _
     metadata.kernels = steps
     maps = []
     for kind, file, sha256 in origin.calibration if any(declaration(one.name).calibration for one in kernels) else ():
-        one = module.NxmxCalibration()
+        one = _native.NxmxCalibration()
         one.kind, one.file, one.sha256 = kind, file, sha256
         maps.append(one)
     metadata.calibration = maps
-
-
-def _filled(part: Any, values: dict[str, Any]) -> Any:
-    for name, value in values.items():
-        setattr(part, name, value)
-    return part
