@@ -84,7 +84,8 @@ class NodeApp:
         except AccessError as error:
             return self._denied(error)
         except (TelegramError, _TooLargeError) as error:
-            return _answer(self._node.fault("telegram", f"{self._node.name}: {error}"[:_MAX_TEXT]))
+            code = error.code if isinstance(error, TelegramError) else "telegram"
+            return _answer(self._node.fault(code, f"{self._node.name}: {error}"[:_MAX_TEXT]))
         answer = await self._node.obey(order)
         if self._node.is_owner(order):
             _trust(request)
