@@ -65,38 +65,14 @@ class Endpoint:
         window_bytes: int = 0,
     ) -> None: ...
 
-class RoceOptions:
-    """How packets are made and checked; both ends of a DTP must agree on transport, pmtu and packetisation."""
+class LinkOptions:
+    """A link with what is chosen of it, by the names of links_json(). ConfigError names the link and the key."""
 
-    transport: str  # "uc" | "rc" | "ud"
-    pmtu: int  # 256, 512, 1024, 2048, 4096
-    packetisation: str  # "only" | "first_middle_last"
-    gso: bool
-    gro: bool
-    icrc: str  # "full" | "modulo_id" | "off": check on receive; always sent
-    framing: str  # "v2" | "v1"
-    window_bytes: int  # bytes in flight per DTP before news from the receiver is needed; 0: no window
-    socket_buffer: int  # bytes asked of the kernel for each socket
-    unit_bytes: int  # receiver: units in which lines are counted; 0: as our senders send, finer when a packet needs it
-    records: bool  # receiver: events bring frame records
-    def __init__(self) -> None: ...
+    def __init__(self, kind: str, values: dict[str, bool | int | float | str]) -> None: ...
+    @property
+    def kind(self) -> str: ...
 
-class VerbsOptions:
-    """How an RNIC is used; both ends of a DTP must agree on transport, pmtu and packetisation."""
-
-    transport: str  # "uc" | "rc"
-    pmtu: int  # 256, 512, 1024, 2048, 4096
-    packetisation: str  # "only" | "first_middle_last"
-    window_bytes: int  # bytes in flight per DTP towards a receiver that acknowledges them; 0: no window
-    device: str  # "rxe0"; empty: the one that has the address
-    verify: str  # "all" | "sampled" | "off": images whose CRC32C is compared
-    def __init__(self) -> None: ...
-
-class PcieOptions:
-    """Memory that two processes of one machine share."""
-
-    verify: str  # "all" | "sampled" | "off": images whose CRC32C is compared
-    def __init__(self) -> None: ...
+def links_json() -> str: ...  # what schema/links.json holds
 
 class Dataset:
     """Frames of all modules of a detector in memory; see dataset/dataset.hpp."""
@@ -185,7 +161,7 @@ class SourceDtp:
 class EmulatorConfig:
     dataset: Dataset
     dtps: list[SourceDtp]
-    link: RoceOptions | VerbsOptions | PcieOptions
+    link: LinkOptions
     destination_link: str  # of the receiver
     bind_address: str  # of the source sockets; "127.0.0.1"
     frames: int  # frame numbers 0 … frames-1
@@ -295,30 +271,10 @@ class NxmxKernel:
     def __init__(self) -> None: ...
 
 class NxmxMetadata:
-    """What a file says of the experiment; see src/rashpa/sink/nxmx_metadata.hpp for what an empty member means."""
+    """What a file says of the experiment; see src/rashpa/sink/nxmx_metadata.hpp for what an empty member means. `values`: the plain members, by the
+    names of metadata_json()."""
 
-    detector_name: str
-    description: str
-    instrument_name: str
-    source_name: str
-    sample_name: str
-    start_time: str
-    end_time_estimated: str
-    wavelength_angstrom: float
-    energy_kev: float
-    distance_m: float
-    beam_center_x: float
-    beam_center_y: float
-    pixel_size_m: float
-    sensor_material: str
-    sensor_thickness_m: float
-    count_time_s: float
-    frame_time_s: float
-    bit_depth_readout: int
-    saturation_value: float
-    receiver: str
-    software_version: str
-    proof: str
+    def __init__(self, values: dict[str, bool | int | float | str]) -> None: ...
     labels: list[str]
     @property
     def pixel_mask(self) -> list[int]: ...
@@ -327,25 +283,7 @@ class NxmxMetadata:
     modules: list[NxmxModule]
     dtps: list[NxmxDtp]
     calibration: list[NxmxCalibration]
-    run_number: int
-    run_name: str
-    run_file: str
-    run_file_sha256: str
-    pixel_units: str
     kernels: list[NxmxKernel]
-    def __init__(self) -> None: ...
-
-class Hdf5Sink:
-    """Sink `hdf5`: <prefix>_master.h5 and <prefix>_data_000001.h5 …; FileError when one of them exists."""
-
-    def __init__(
-        self,
-        prefix: str,
-        metadata: NxmxMetadata,
-        images_per_file: int = 1000,
-        threads: int = 1,
-        existing: str = "refuse",  # "refuse" | "replace": older files stay until the run begins
-    ) -> None: ...
 
 class Repaired:
     """What became of a master that was not complete."""
@@ -360,18 +298,13 @@ def repair(prefix: str) -> Repaired: ...
 
 """Completes the master of a run whose process ended early, from its journal and data files. FileError when that cannot be."""
 
-class NullSink:
-    def __init__(self) -> None: ...
-
-class MemorySink:
-    """Keeps accepted images in memory (tests and previews), up to `capacity` images."""
-
-    def __init__(self, capacity: int) -> None: ...
-
 class SinkConfig:
-    """A sink of a buffer, and how it is fed. "wait": stacks wait in their slots; "drop": `queue` stacks wait in memory of the sink's own."""
+    """A sink of a buffer with its values and those of its line, by the names of sinks_json(). on_full "wait": stacks wait in their slots; "drop":
+    `queue` stacks wait in memory of the sink's own. `metadata`: for sinks whose files have them. ConfigError names the sink and the key."""
 
-    def __init__(self, options: Hdf5Sink | MemorySink | NullSink, on_full: str = "wait", queue: int = 4) -> None: ...
+    def __init__(
+        self, kind: str, values: dict[str, bool | int | float | str], metadata: NxmxMetadata | None = None
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -380,6 +313,8 @@ class SinkConfig:
     def queue(self) -> int: ...
 
 def sink_names() -> list[str]: ...
+def sinks_json() -> str: ...  # every sink with its parameters and those of its line
+def metadata_json() -> str: ...  # the plain members of NxmxMetadata
 
 class BufferConfig:
     name: str
@@ -407,7 +342,7 @@ def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which
 class ReceiverConfig:
     buffers: list[BufferConfig]
     memory: str  # "pageable" | "huge": all buffers lie in one registered block
-    link: RoceOptions | VerbsOptions | PcieOptions
+    link: LinkOptions
     source_link: str  # of the emulator
     bind_address: str
     port: int  # 4791 unless told otherwise; 0: any free one; thread i of the link listens on port + i

@@ -14,6 +14,7 @@
 
 #include "bindings.hpp"
 #include "kernel.hpp"
+#include "link.hpp"
 #include "names.hpp"
 #include "tables.hpp"
 
@@ -192,8 +193,8 @@ void bind_config(nb::module_& m) {
           "memory", [](const ReceiverSpec& s) { return std::string(memory::name_of(s.config.memory)); },
           [](ReceiverSpec& s, const std::string& name) { s.config.memory = memory::memory_kind(name); })
       .def_prop_rw(
-          "link", [](const ReceiverSpec& s) { return s.config.link; },
-          [](ReceiverSpec& s, link::LinkOptions v) { s.config.link = std::move(v); })
+          "link", [](const ReceiverSpec& s) { return BoundLink{s.config.link}; },
+          [](ReceiverSpec& s, const BoundLink& link) { s.config.link = link.options; })
       .def_prop_rw(
           "source_link", [](const ReceiverSpec& s) { return s.config.source_link; },
           [](ReceiverSpec& s, std::string v) { s.config.source_link = std::move(v); })

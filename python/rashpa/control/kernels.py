@@ -157,6 +157,9 @@ def model_of(kernel: Declaration) -> type[Section]:
     return model
 
 
+MODELS: tuple[type[Section], ...] = tuple(model_of(kernel) for kernel in declarations().values())
+"""Of each kernel, in the order of the registry."""
+
 if TYPE_CHECKING:
 
     class Kernel(Section):
@@ -165,8 +168,7 @@ if TYPE_CHECKING:
         name: str
 
 else:
-    _MODELS = [model_of(kernel) for kernel in declarations().values()]
-    Kernel = Annotated[functools.reduce(operator.or_, _MODELS), Field(discriminator="name")]
+    Kernel = Annotated[functools.reduce(operator.or_, MODELS), Field(discriminator="name")]
 
 
 def parameters_of(kernel: Kernel) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from lxml import etree
 
 from rashpa.control import telegram
+from rashpa.control.part_xml import KINDS, element_of, part_of
 from rashpa.control.schemas import schema_path
 from rashpa.control.telegram import NAMESPACE, VERSION, Telegram
 from rashpa.control.telegram_limits import MAX_BYTES, TelegramError, check_limits, root_of
@@ -33,11 +34,15 @@ def _schema() -> etree.XMLSchema:
 
 @cache
 def _parts(cls: type) -> tuple[tuple[str, Any, str], ...]:
-    """Fields of a class in order: name, type, and how it is written: attribute | list | child | children."""
+    """Fields of a class in order: name, type, and how it is written: attribute | list | child | children | part | parts."""
     hints = get_type_hints(cls)
     parts: list[tuple[str, Any, str]] = []
     for item in dataclasses.fields(cls):
         kind = hints[item.name]
+        if telegram.PART in item.metadata:
+            found = KINDS[item.metadata[telegram.PART]]
+            parts.append((item.name, found, "parts" if get_origin(kind) is tuple else "part"))
+            continue
         if get_origin(kind) in (types.UnionType, typing.Union):
             kind = next(argument for argument in get_args(kind) if argument is not type(None))
         if get_origin(kind) is tuple:
@@ -60,12 +65,15 @@ def _text_of(value: Any) -> str:
 def _element_of(part: Any) -> Any:
     element: Any = etree.Element(f"{{{NAMESPACE}}}{type(part).__name__}", {}, _NAMES)
     kind: Any = type(part)
-    for name, _, how in _parts(kind):
+    for name, inner, how in _parts(kind):
         value = getattr(part, name)
         if how == "attribute":
             element.set(name, _text_of(value))
         elif how == "list":
             element.set(name, " ".join(_text_of(entry) for entry in value))
+        elif how in ("part", "parts"):
+            values = value if how == "parts" else (value,)
+            element.extend(element_of(entry, inner, NAMESPACE, _text_of) for entry in values)
         elif how == "children":
             element.extend(_element_of(child) for child in value)
         elif value is not None:
@@ -88,6 +96,9 @@ def _part_of(element: Any, cls: type) -> Any:
                 values[name] = _value_of(text, kind)
         elif how == "list":
             values[name] = tuple(_value_of(text, kind) for text in element.get(name).split())
+        elif how in ("part", "parts"):
+            parts = tuple(part_of(child, kind) for child in element.iterchildren(f"{{{NAMESPACE}}}{kind.element}"))
+            values[name] = parts if how == "parts" else parts[0]
         else:
             found = [_part_of(child, kind) for child in element.iterchildren(f"{{{NAMESPACE}}}{kind.__name__}")]
             if how == "children":
@@ -133,6 +144,8 @@ def decode(data: bytes) -> Telegram:
         raise TelegramError(f"{name} is a part of telegrams, not one of them")
     try:
         return typing.cast(Telegram, _part_of(element, _ROOTS[name]))
+    except TelegramError:
+        raise
     except (ValueError, TypeError, OverflowError) as error:
         raise TelegramError(f"{name}: {error}") from None
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rashpa import _native
 from rashpa.control import telegram
 from rashpa.control.kernels import parse_declarations
+from rashpa.control.links import LinkOptions, parameters_of
 from rashpa.control.telegram import (
     Capabilities,
     Configure,
@@ -122,7 +123,7 @@ def _emulator_config(order: telegram.Source, run: int, folders: Folders) -> _nat
     config = _native.EmulatorConfig()
     config.dataset = _dataset_of(order, folders)
     config.dtps = [_source_dtp(dtp, run) for dtp in order.dtps]
-    config.link = link_options(order.link, order.roce, order.verbs)
+    config.link = link_options(order.options)
     config.destination_link = order.peer_link
     config.bind_address = order.bind_address
     config.frames = order.frames
@@ -223,37 +224,9 @@ def _source_dtp_status(dtp: _native.DtpSourceStatus) -> telegram.SourceDtpStatus
     )
 
 
-NativeLink = _native.RoceOptions | _native.VerbsOptions | _native.PcieOptions
-
-
-def link_options(kind: str, roce: telegram.Roce, verbs: telegram.Verbs) -> NativeLink:
+def link_options(options: LinkOptions) -> _native.LinkOptions:
     """The native form of what a telegram says of the link that this end has."""
-    if kind == "pcie":
-        pcie = _native.PcieOptions()
-        pcie.verify = verbs.verify
-        return pcie
-    if kind == "verbs":
-        rnic = _native.VerbsOptions()
-        rnic.transport = roce.transport
-        rnic.pmtu = roce.pmtu
-        rnic.packetisation = roce.packetisation
-        rnic.window_bytes = roce.window_bytes
-        rnic.device = verbs.device
-        rnic.verify = verbs.verify
-        return rnic
-    options = _native.RoceOptions()
-    options.transport = roce.transport
-    options.pmtu = roce.pmtu
-    options.packetisation = roce.packetisation
-    options.gso = roce.gso
-    options.gro = roce.gro
-    options.icrc = roce.icrc
-    options.framing = roce.framing
-    options.window_bytes = roce.window_bytes
-    options.socket_buffer = roce.socket_buffer
-    options.unit_bytes = roce.unit_bytes
-    options.records = roce.records
-    return options
+    return _native.LinkOptions(options.kind, parameters_of(options))
 
 
 def _counts(group: str, values: dict[str, int]) -> tuple[Count, ...]:
@@ -270,7 +243,7 @@ class NativeDestination:
         try:
             with _native_errors():
                 config = receiver_config(order, run, folders)
-                config.link = link_options(order.link, order.roce, order.verbs)
+                config.link = link_options(order.options)
                 self._engine = _native.Receiver(config)
         except EngineError:
             remove_empty(self._new_folders)

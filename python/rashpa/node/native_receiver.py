@@ -6,14 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rashpa import _native
-from rashpa.control import run_file as toml
-from rashpa.control import telegram
-from rashpa.control.kernels import Kernel, declaration, parameters_of
-from rashpa.control.part_orders import DtpPlace, FileMetadata, Hdf5Order, ModulePlace
+from rashpa.control import links, telegram
+from rashpa.control.kernels import Kernel, declaration, declarations, parameters_of
+from rashpa.control.part_orders import (
+    DtpPlace,
+    FileMetadata,
+    Hdf5Order,
+    KernelOrder,
+    ModulePlace,
+    OtherKernel,
+    SinkOrder,
+)
 from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
-from rashpa.node.dataset_parts import kernel_of, sink_of, spec_of
+from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.output_files import missing_folders, prepare_output
@@ -23,17 +30,18 @@ from rashpa.node.provenance import calibration_facts, pixel_units
 def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> _native.ReceiverConfig:
     """Everything but the link's options. EngineError when calibration or output cannot be had."""
     # all is checked before the first file is touched
-    parts = [([kernel_of(one) for one in each.kernels], [sink_of(one) for one in each.sinks]) for each in order.buffers]
-    for _, sinks in parts:
-        for sink in sinks:
+    kernels = [[kernel_of(one) for one in buffer.kernels] for buffer in order.buffers]
+    for buffer in order.buffers:
+        for sink in buffer.sinks:
             if isinstance(sink, Hdf5Order):
                 folders.check_write(Path(sink.prefix))
     calibration, facts = _calibration_of(order, folders)
     config = _native.ReceiverConfig()
-    proof = "{} ({})".format(*proof_of(order.link, order.verbs.verify, order.roce.records))
+    chosen = links.parameters_of(order.options)
+    proof = "{} ({})".format(*proof_of(order.link, chosen.get("verify", "all"), chosen.get("records", True)))
     config.buffers = [
-        _buffer_config(buffer, kernels, sinks, calibration, _Origin(proof, facts))
-        for buffer, (kernels, sinks) in zip(order.buffers, parts, strict=True)
+        _buffer_config(buffer, steps, calibration, _Origin(proof, facts))
+        for buffer, steps in zip(order.buffers, kernels, strict=True)
     ]
     config.memory = order.memory
     config.source_link = order.peer_link
@@ -57,7 +65,7 @@ class _Origin:
 
 def missing_folders_of(order: telegram.Destination) -> list[Path]:
     """Folders that are made for the output of this order; the deepest first."""
-    sinks = [sink_of(sink) for buffer in order.buffers for sink in buffer.sinks]
+    sinks = [sink for buffer in order.buffers for sink in buffer.sinks]
     prefixes = [Path(sink.prefix) for sink in sinks if isinstance(sink, Hdf5Order)]
     return [
         folder for prefix in dict.fromkeys(prefix.parent for prefix in prefixes) for folder in missing_folders(prefix)
@@ -87,7 +95,6 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list
 def _buffer_config(
     buffer: telegram.Buffer,
     kernels: Sequence[Kernel],
-    sinks: Sequence[Hdf5Order | toml.MemorySink | toml.NullSink],
     calibration: list[Maps],
     origin: _Origin,
 ) -> _native.BufferConfig:
@@ -114,7 +121,7 @@ def _buffer_config(
         _native.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
     config.kernels = [_kernel(kernel, native_maps) for kernel in kernels]
-    config.sinks = [_sink(sink, buffer, kernels, maps, origin) for sink in sinks]
+    config.sinks = [_sink(sink, buffer, kernels, maps, origin) for sink in buffer.sinks]
     return config
 
 
@@ -123,62 +130,37 @@ def _kernel(kernel: Kernel, calibration: _native.Calibration | None) -> _native.
     return _native.Kernel(kernel.name, values, calibration if declaration(kernel.name).calibration else None)
 
 
+def kernel_of(kernel: KernelOrder) -> Kernel:
+    """EngineError when it is not of the registry."""
+    if isinstance(kernel, OtherKernel):
+        raise EngineError(
+            "config",
+            f"kernel {kernel.name} is not known here; there are {', '.join(declarations())}. Build the node with it, or leave it out",
+        )
+    return kernel
+
+
 def _sink(
-    sink: Hdf5Order | toml.MemorySink | toml.NullSink,
-    buffer: telegram.Buffer,
-    kernels: Sequence[Kernel],
-    maps: Maps | None,
-    origin: _Origin,
+    sink: SinkOrder, buffer: telegram.Buffer, kernels: Sequence[Kernel], maps: Maps | None, origin: _Origin
 ) -> _native.SinkConfig:
-    return _native.SinkConfig(_sink_options(sink, buffer, kernels, maps, origin), sink.on_full, sink.queue)
-
-
-def _sink_options(
-    sink: Hdf5Order | toml.MemorySink | toml.NullSink,
-    buffer: telegram.Buffer,
-    kernels: Sequence[Kernel],
-    maps: Maps | None,
-    origin: _Origin,
-) -> _native.Hdf5Sink | _native.MemorySink | _native.NullSink:
-    if isinstance(sink, toml.NullSink):
-        return _native.NullSink()
-    if isinstance(sink, toml.MemorySink):
-        return _native.MemorySink(sink.capacity)
-    prefix = Path(sink.prefix)
-    metadata = _metadata(sink.metadata, buffer, maps, origin.proof)
+    values = sink.model_dump(mode="json", exclude={"kind", "metadata"})
+    if not isinstance(sink, Hdf5Order):
+        return _native.SinkConfig(sink.kind, values)
+    metadata = _metadata(sink.metadata, buffer, kernels, maps, origin.proof)
     _add_origin(metadata, kernels, origin)
-    prepare_output(prefix, sink.existing)
-    return _native.Hdf5Sink(str(prefix), metadata, sink.images_per_file, sink.threads, sink.existing)
+    prepare_output(Path(sink.prefix), sink.existing)
+    return _native.SinkConfig(sink.kind, values, metadata)
 
 
-def _metadata(said: FileMetadata, buffer: telegram.Buffer, maps: Maps | None, proof: str) -> _native.NxmxMetadata:
-    metadata = _native.NxmxMetadata()
-    metadata.detector_name = said.detector_name
-    metadata.description = said.description
-    metadata.instrument_name = said.instrument_name
-    metadata.source_name = said.source_name
-    metadata.sample_name = said.sample_name
-    metadata.distance_m = said.distance_m
-    metadata.beam_center_x = said.beam_center_x
-    metadata.beam_center_y = said.beam_center_y
-    metadata.energy_kev = said.energy_kev
-    metadata.wavelength_angstrom = said.wavelength_angstrom
-    metadata.pixel_size_m = said.pixel_size_m
-    metadata.sensor_material = said.sensor_material
-    metadata.sensor_thickness_m = said.sensor_thickness_m
-    metadata.count_time_s = said.count_time_s
-    metadata.frame_time_s = said.frame_time_s
-    metadata.bit_depth_readout = said.bit_depth_readout
+def _metadata(
+    said: FileMetadata, buffer: telegram.Buffer, kernels: Sequence[Kernel], maps: Maps | None, proof: str
+) -> _native.NxmxMetadata:
+    plain = said.model_dump(mode="json", exclude={"labels", "modules", "dtps"})
+    plain |= {"software_version": software_version(), "proof": proof, "pixel_units": pixel_units(kernels)}
+    metadata = _native.NxmxMetadata(plain)
     metadata.labels = said.labels
-    metadata.receiver = said.receiver
-    metadata.run_number = said.run_number
-    metadata.run_name = said.run_name
-    metadata.run_file = said.run_file
-    metadata.run_file_sha256 = said.run_file_sha256
     metadata.modules = [_module_place(module) for module in said.modules]
     metadata.dtps = [_dtp_place(dtp) for dtp in said.dtps]
-    metadata.software_version = software_version()
-    metadata.proof = proof
     metadata.pixel_mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
     return metadata
 
@@ -198,7 +180,6 @@ def _dtp_place(said: DtpPlace) -> _native.NxmxDtp:
 
 
 def _add_origin(metadata: _native.NxmxMetadata, kernels: Sequence[Kernel], origin: _Origin) -> None:
-    metadata.pixel_units = pixel_units(kernels)
     steps = []
     for kernel in kernels:
         step = _native.NxmxKernel()

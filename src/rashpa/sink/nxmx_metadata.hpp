@@ -5,6 +5,11 @@
 #include <utility>
 #include <vector>
 
+namespace rashpa {
+template <class Config>
+class Parameters;
+}  // namespace rashpa
+
 namespace rashpa::sink {
 
 /// Where one detector module lies in the assembled image, in pixels.
@@ -76,5 +81,8 @@ struct NxmxMetadata {
   std::string pixel_units;      ///< "photons", "keV"; empty: raw words of the detector
   std::vector<NxmxKernel> kernels;
 };
+
+/// The plain members by their names; lists and the mask are filled by whoever has them.
+const Parameters<NxmxMetadata>& metadata_parameters();
 
 }  // namespace rashpa::sink

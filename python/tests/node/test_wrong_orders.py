@@ -1,0 +1,142 @@
+"""Telegrams written by hand that say of a kernel, a sink, a link or a dataset what cannot be: a Fault that names element and attribute, and says
+that the configuration is wrong."""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from rashpa.control import telegram
+from rashpa.control.schemas import schema_path
+from rashpa.control.telegram_xml import decode
+from rashpa.node.engine import EngineFactory
+from rashpa.node.node import Node
+from rashpa.node.server import NodeApp
+from rashpa.testing.fake_engine import FakeFactory
+
+GOLDEN = schema_path("telegram.xsd").parent / "golden"
+DESTINATION = (GOLDEN / "configure_destination.xml").read_text(encoding="utf-8")
+SOURCE = (GOLDEN / "configure_source.xml").read_text(encoding="utf-8")
+
+# in the golden Configure of a receiver: what stands there, what is sent in its place, what the Fault says
+WRONG = {
+    "kernel, type": ('threshold="3"', 'threshold="many"', "Element 'bragg_count', attribute 'threshold': 'many' is not"),
+    "kernel, bounds": ('threshold="3"', 'threshold="0"', "attribute 'threshold': The value '0' is less than the minimum"),
+    "kernel, beyond": ('threshold="3"', 'threshold="9999999999999999999999999"', "'bragg_count', attribute 'threshold'"),
+    "kernel, unknown": ('threshold="3"', 'threshold="3" speed="9"', "Element 'bragg_count', attribute 'speed'"),
+    "kernel, missing": ('threshold="3"', "", "Element 'bragg_count': The attribute 'threshold' is required"),
+    "kernel, choice": ('output="photons"', 'output="furlongs"', "Element 'jungfrau', attribute 'output'"),
+    "kernel, not finite": ('photon_energy_kev="12.4"', 'photon_energy_kev="INF"', "'jungfrau', attribute 'photon_energy_kev'"),
+    "kernel, no number": ('photon_energy_kev="12.4"', 'photon_energy_kev="NaN"', "'jungfrau', attribute 'photon_energy_kev'"),
+    "kernel, kind": ("<bragg_count ", "<magic ", "Element 'magic': This element is not expected. Expected is one of ( jungfrau, bragg_count"),
+    "other kernel, type": ('type="integer">3<', 'type="integer">3.5<', "Element 'kernel', parameter tries: '3.5' is no integer"),
+    "other kernel, flag": ('type="flag">true<', 'type="flag">yes<', "Element 'kernel', parameter loud: 'yes' is no flag"),
+    "other kernel, bounds": ('type="integer">3<', f'type="integer">{2**63}<', "Element 'kernel', parameter tries: '9223372036854775808' is no integer of 64 bits"),
+    "other kernel, not finite": ('type="number">0.5<', 'type="number">inf<', "Element 'kernel', attribute 'parameters.gain"),
+    "other kernel, kind of value": ('type="number"', 'type="thing"', "Element 'parameter', attribute 'type': The value 'thing'"),
+    "other kernel, name": ('name="tries"', 'name="2 tries"', "Element 'parameter', attribute 'name': The value '2 tries'"),
+    "other kernel, twice": ('name="tries"', 'name="gain"', "Element 'kernel': parameter gain is given twice"),
+    "other kernel, missing": ('<parameter name="tries"', "<parameter", "Element 'parameter': The attribute 'name' is required"),
+    "other kernel, unknown": ('<kernel name="mine"', '<kernel name="mine" speed="9"', "Element 'kernel', attribute 'speed'"),
+    "other kernel, of the registry": ('<kernel name="mine"', '<kernel name="csr"', "csr is a kernel with an element of its own"),
+    "other kernel, long": ("maps/a b.npy", "x" * 4097, "Element 'parameter'"),
+    "other kernel, many": (
+        '<kernel name="mine">',
+        '<kernel name="mine">' + "".join(f'<parameter name="p{n}" type="flag">1</parameter>' for n in range(64)),
+        "Element 'parameter': This element is not expected",
+    ),
+    "sink, type": ('images_per_file="1000"', 'images_per_file="all"', "Element 'hdf5', attribute 'images_per_file': 'all' is"),
+    "sink, bounds": ('threads="1" prefix', 'threads="65" prefix', "'hdf5', attribute 'threads': The value '65' is greater than"),
+    "sink, line": ('queue="8"', 'queue="0"', "Element 'hdf5', attribute 'queue': The value '0' is less than the minimum"),
+    "sink, unknown": ('queue="8"', 'queue="8" speed="9"', "Element 'hdf5', attribute 'speed'"),
+    "sink, missing": ('prefix="out/first_light_full"', "", "Element 'hdf5': The attribute 'prefix' is required"),
+    "sink, choice": ('existing="refuse"', 'existing="delete"', "Element 'hdf5', attribute 'existing': The value 'delete'"),
+    "sink, metadata": ('distance_m="0.1"', 'distance_m="far"', "Element 'metadata', attribute 'distance_m': 'far' is"),
+    "sink, place": ('<modules name="m1" x="0"', '<modules name="m1" x="-1"', "Element 'modules', attribute 'x': The value '-1'"),
+    "sink, kind": ("<null ", "<tape ", "Element 'tape': This element is not expected. Expected is one of ( hdf5, memory, null )"),
+    "sink, none": ('<null on_full="wait" queue="4"/>', "", "Element 'Sink': Missing child element"),
+    "sink, two": ('<null on_full="wait" queue="4"/>', "<null/><null/>", "Element 'null': This element is not expected"),
+    "link, type": ('window_bytes="1048576"', 'window_bytes="much"', "Element 'verbs', attribute 'window_bytes': 'much' is"),
+    "link, bounds": ('window_bytes="1048576"', 'window_bytes="-1"', "'verbs', attribute 'window_bytes': The value '-1' is less"),
+    "link, choice": ('pmtu="4096"', 'pmtu="1500"', "Element 'verbs', attribute 'pmtu': The value '1500' is not an element"),
+    "link, unknown": ('pmtu="4096"', 'pmtu="4096" gso="true"', "Element 'verbs', attribute 'gso': The attribute 'gso' is not"),
+    "link, kind": ("<verbs ", "<pigeon ", "Element 'pigeon': This element is not expected. Expected is one of ( roce, verbs"),
+    "buffer": ('slots="40"', 'slots="x"', "Element 'Buffer', attribute 'slots': 'x' is not a valid value"),
+}  # fmt: skip
+LINK = SOURCE[SOURCE.index("<LinkOptions>") : SOURCE.index("</LinkOptions>")]
+# the same of the golden Configure of an emulator, whose engine looks at it
+WRONG_HERE = {
+    "dataset, type": ('name="seed" value="1"', 'name="seed" value="&quot;1&quot;"', "dataset jungfrau: seed: Input should be a valid integer"),
+    "dataset, bounds": ('name="modules" value="2"', 'name="modules" value="65"', "dataset jungfrau: modules: Input should be less than"),
+    "dataset, unknown": ('name="seed"', 'name="speed"', "dataset jungfrau: speed: Extra inputs are not permitted"),
+    "dataset, missing": ('kind="jungfrau"', 'kind="files"', "dataset files: files: Field required"),
+    "dataset, kind": ('kind="jungfrau"', 'kind="dream"', "dataset dream is not known here"),
+    "dataset, no JSON": ('name="seed" value="1"', 'name="seed" value="{"', "dataset jungfrau: seed is no JSON"),
+    "dataset, twice": ('name="seed"', 'name="modules"', "dataset jungfrau: modules is given twice"),
+    "dataset, too large": ('name="seed" value="1"', f'name="seed" value="{2**64}"', "dataset jungfrau: seed: Input should be less"),
+    "link of two": (LINK, "<LinkOptions><pcie/>", "link: pcie is memory that both sides map"),
+}  # fmt: skip
+
+
+def answer_to(role: str, factory: EngineFactory, order: str) -> telegram.Fault:
+    """What a node says to an order that it refuses."""
+
+    async def asked() -> tuple[int, bytes]:
+        node = Node("n", role, factory)
+        transport = httpx.ASGITransport(NodeApp(node, "1.2").starlette())
+        async with httpx.AsyncClient(transport=transport, base_url="http://node") as client:
+            answer = await client.post("/telegram", content=order.encode(), headers={"content-type": "application/xml"})
+        await node.close()
+        return answer.status_code, answer.content
+
+    status, content = asyncio.run(asked())
+    assert status == 422
+    fault = decode(content)
+    assert isinstance(fault, telegram.Fault)
+    return fault
+
+
+def test_the_golden_orders_are_written_as_by_hand() -> None:
+    assert isinstance(decode(DESTINATION.encode()), telegram.Configure)
+    shorter = DESTINATION.replace(' transport="uc"', "").replace(' max_pixels="4294967295"', "")
+    assert decode(shorter.encode()) == decode(DESTINATION.encode()), "what has a default need not be said"
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_cannot_be_is_named_with_element_and_attribute(what: str) -> None:
+    old, new, says = WRONG[what]
+    assert DESTINATION.count(old) == 1
+    fault = answer_to("receiver", FakeFactory("receiver"), DESTINATION.replace(old, new))
+    assert fault.code == "config"
+    assert says in fault.text
+    assert "facet" not in fault.text
+    assert "urn:" not in fault.text
+
+
+@pytest.mark.parametrize("what", WRONG_HERE)
+def test_what_only_the_engine_can_know_is_named_too(what: str, tmp_path: Path) -> None:
+    pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    from rashpa.node.native_engine import NativeFactory
+
+    old, new, says = WRONG_HERE[what]
+    good = SOURCE.replace('owner="3f6c0a52d1e94b7f8a2b5c6d7e8f9012" ', "")
+    assert good.count(old) == 1
+    fault = answer_to("emulator", NativeFactory("emulator"), good.replace(old, new))
+    assert (fault.code, says in fault.text) == ("config", True), fault.text
+
+
+def test_a_kernel_that_the_node_does_not_have_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    from rashpa.node.native_engine import NativeFactory
+
+    fault = answer_to("receiver", NativeFactory("receiver"), DESTINATION)
+    assert fault.code == "config"
+    assert "kernel mine is not known here; there are jungfrau, bragg_count" in fault.text
+
+
+@pytest.mark.parametrize(("name", "value"), [("threads", 2**63), ("threads", -(2**70)), ("prefix", None)])
+def test_a_value_that_no_parameter_can_have_is_refused_with_its_key(name: str, value: object) -> None:
+    native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    with pytest.raises(native.ConfigError, match=rf"sink hdf5: {name}: "):
+        native.SinkConfig("hdf5", {"prefix": "x", "existing": "refuse", name: value})
