@@ -59,6 +59,7 @@ def metadata(mask: NDArray[np.uint32]) -> Any:
     values.modules = [placed(native.NxmxModule(), "name", f"module_{m}", m) for m in range(2)]
     kernel = native.NxmxKernel()
     kernel.name, kernel.parameters = "bragg_count", [("threshold", "3"), ("min_pixels", "5")]
+    kernel.veto_reasons = ["too_few", "too_many"]
     values.kernels = [kernel]
     pedestal = native.NxmxCalibration()
     pedestal.kind, pedestal.file, pedestal.sha256 = "pedestal_0", "pedestal.npy", "cd" * 32
