@@ -8,6 +8,7 @@
 
 #include "bindings.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/outside/plugin.hpp"
 #include "rashpa/kernel/registry.hpp"
 
 namespace rashpa::bindings {
@@ -82,6 +83,14 @@ void bind_kernel(nb::module_& m) {
           "name"_a, "parameters"_a, "calibration"_a.none() = nb::none())
       .def_prop_ro("name", [](const ConfiguredKernel& self) { return self.step->declaration().name; });
   m.def("kernels_json", &kernel::kernels_json);
+  m.def(
+      "plugin_kernel",
+      [](const std::string& file, const nb::dict& parameters) {
+        const auto plugin = kernel::outside::load_plugin(file);
+        kernel::check_new_name(plugin->declaration());
+        return ConfiguredKernel{plugin->make(values_of(plugin->declaration().name, parameters), {})};
+      },
+      "file"_a, "parameters"_a);
 }
 
 }  // namespace rashpa::bindings
