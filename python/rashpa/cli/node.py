@@ -35,6 +35,13 @@ _Write = Annotated[
     list[Path] | None,
     typer.Option(help="Folder below which output may be written; repeatable. The current folder when not given."),
 ]
+_Kernels = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of kernels from outside (shared objects, Python modules) that runs may name. Their code runs with all that this node may do; "
+        "none when not given."
+    ),
+]
 _Alias = Annotated[
     list[str] | None,
     typer.Option(
@@ -85,6 +92,7 @@ def receiver(
     link_gbps: _LinkGbps = 0.0,
     read: _Read = None,
     write: _Write = None,
+    kernels: _Kernels = None,
     alias: _Alias = None,
     lease: _Lease = 10.0,
     with_parent: _WithParent = False,
@@ -96,7 +104,11 @@ def receiver(
     with the URL is printed when the node is ready.
     """
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
-    _serve("receiver", name, listen, link_gbps, Folders(read or [Path.cwd()], write or [Path.cwd()]), of_run)
+    if kernels is not None and not kernels.is_dir():
+        sys.stderr.write(f"rashpa receiver: --kernels {kernels}: there is no such folder\n")
+        raise typer.Exit(2)
+    folders = Folders(read or [Path.cwd()], write or [Path.cwd()], kernels)
+    _serve("receiver", name, listen, link_gbps, folders, of_run)
 
 
 def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Folders, of_run: bool) -> None:
@@ -104,7 +116,8 @@ def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Fold
         if of_run:
             grant = read_grant()
             token = grant.token
-            folders = Folders(map(Path, grant.read), map(Path, grant.write))
+            kernels = Path(grant.kernels) if grant.kernels else None
+            folders = Folders(map(Path, grant.read), map(Path, grant.write), kernels)
         else:
             token = token_of_environment()
             if not token:

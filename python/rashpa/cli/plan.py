@@ -44,7 +44,10 @@ def lines_of(found: Plan, buffer: PlannedBuffer) -> Iterator[str]:
         f"{section.slots} slots in stacks of {section.stack}"
     )
     for number, step in enumerate(steps.steps, start=1):
-        yield f"  {number}. {step.kernel.name}: {step.takes} → {', '.join(_made(step))}"
+        if step.outside:
+            yield f"  {number}. {step.kernel.name}: {step.takes} → known when the receiver has loaded it: {step.outside}"
+        else:
+            yield f"  {number}. {step.kernel.name}: {step.takes} → {', '.join(_made(step))}"
         yield f"     {_pass(steps, step, section.stack)}"
     if not steps.steps:
         yield "  no kernels: images go to the sinks as they come"
@@ -66,6 +69,8 @@ def _made(step: Step) -> Iterator[str]:
             yield f"{step.leaves} pixels"
         elif port.port == "list":
             yield f"list of {step.leaves} with their index, room for {100 * step.list_part:g} % of the pixels"
+        elif port.port == "table":
+            yield f"table of {' and '.join(column.name for column in port.columns)}, room for {port.capacity} rows an image"
         elif port.port == "scalars":
             yield " and ".join(column.name for column in port.columns)
         else:

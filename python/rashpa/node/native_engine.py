@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from rashpa.control import telegram
-from rashpa.control.kernels import parse_declarations
+from rashpa.control.kernels import OUTSIDE, parse_declarations
 from rashpa.control.telegram import (
     Capabilities,
     Configure,
@@ -355,7 +355,7 @@ class NativeFactory:
             memory_bytes=available_memory_bytes(),
             max_dtps=_MAX_DTPS,
             pixels=_PIXELS,
-            kernels=self._kernels() if receives else (),
+            kernels=(*self._kernels(), *(OUTSIDE if self._folders.has_kernels else ())) if receives else (),
             sinks=tuple(self._module.sink_names()) if receives else (),
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
             links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs", "pcie")),

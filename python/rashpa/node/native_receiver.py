@@ -1,28 +1,34 @@
 """The native configuration of a receiver from its Configure telegram: buffers, pipelines with their calibration, sinks with their metadata."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rashpa.control import run_file as toml
 from rashpa.control import telegram
-from rashpa.control.kernels import Kernel, declaration, parameters_of
+from rashpa.control.kernels import Kernel, PluginKernel, PythonKernel, code_of, declaration, parameters_of
 from rashpa.control.part_orders import Hdf5Order
 from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
+from rashpa.data.kernel import Column
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
 from rashpa.node.dataset_parts import kernel_of, sink_of, spec_of
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.output_files import missing_folders, prepare_output
-from rashpa.node.provenance import calibration_facts, pixel_units
+from rashpa.node.provenance import calibration_facts, pixel_units, sha256_of
+from rashpa.node.python_kernel import load_python_kernel
 
 
 def receiver_config(module: Any, order: telegram.Destination, run: int, folders: Folders) -> Any:
     """Everything but the link's options. EngineError when calibration or output cannot be had."""
     # all is checked before the first file is touched
+    for buffer in order.buffers:
+        for kernel in buffer.kernels:
+            if code := code_of(kernel_of(kernel)):
+                folders.kernel_file(code)
     parts = [([kernel_of(one) for one in each.kernels], [sink_of(one) for one in each.sinks]) for each in order.buffers]
     for _, sinks in parts:
         for sink in sinks:
@@ -32,7 +38,7 @@ def receiver_config(module: Any, order: telegram.Destination, run: int, folders:
     config = module.ReceiverConfig()
     proof = "{} ({})".format(*proof_of(order.link, order.verbs.verify, order.roce.records))
     config.buffers = [
-        _buffer_config(module, buffer, kernels, sinks, calibration, _Origin(proof, facts))
+        _buffer_config(module, buffer, kernels, sinks, calibration, _Origin(proof, facts), folders)
         for buffer, (kernels, sinks) in zip(order.buffers, parts, strict=True)
     ]
     config.memory = order.memory
@@ -53,6 +59,7 @@ class _Origin:
 
     proof: str
     calibration: Sequence[tuple[str, str, str]]
+    code: Mapping[str, str] = field(default_factory=dict)  # of kernels from outside: file, SHA-256
 
 
 def missing_folders_of(order: telegram.Destination) -> list[Path]:
@@ -91,6 +98,7 @@ def _buffer_config(
     sinks: Sequence[Hdf5Order | toml.MemorySink | toml.NullSink],
     calibration: list[Maps],
     origin: _Origin,
+    folders: Folders,
 ) -> Any:
     calibrated = any(declaration(kernel.name).calibration for kernel in kernels)
     maps = maps_of_buffer(buffer, calibration) if calibrated else None
@@ -117,14 +125,41 @@ def _buffer_config(
     config.dtps = [
         module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
-    config.kernels = [_kernel(module, kernel, native_maps) for kernel in kernels]
+    config.kernels = [_kernel(module, kernel, native_maps, folders) for kernel in kernels]
+    origin = replace(
+        origin, code={code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
+    )
     config.sinks = [_sink(module, sink, buffer, kernels, maps, origin) for sink in sinks]
     return config
 
 
-def _kernel(module: Any, kernel: Kernel, calibration: Any) -> Any:
+def _kernel(module: Any, kernel: Kernel, calibration: Any, folders: Folders) -> Any:
+    if isinstance(kernel, PluginKernel):
+        return module.plugin_kernel(str(folders.kernel_file(kernel.code)), dict(kernel.parameters))
+    if isinstance(kernel, PythonKernel):
+        return _python_kernel(module, kernel, folders)
     values = {name: value for name, value in parameters_of(kernel).items() if value is not None}
     return module.Kernel(kernel.name, values, calibration if declaration(kernel.name).calibration else None)
+
+
+def _python_kernel(module: Any, kernel: PythonKernel, folders: Folders) -> Any:
+    name = kernel.function.partition(":")[2]
+    loaded = load_python_kernel(folders.kernel_file(kernel.code), name, kernel.parameters)
+    declared = loaded.declared
+
+    def facts(columns: Sequence[Column]) -> list[tuple[str, str, str, str]]:
+        return [(one.name, one.type, one.unit, one.doc) for one in columns]
+
+    return module.python_kernel(
+        loaded,
+        name,
+        loaded.origin,
+        list(declared.takes),
+        facts(declared.columns),
+        list(declared.reasons),
+        facts(declared.table),
+        declared.table_rows,
+    )
 
 
 def _sink(
@@ -176,6 +211,8 @@ def _add_origin(module: Any, metadata: Any, kernels: Sequence[Kernel], origin: _
         step.name = kernel.name
         values = kernel.model_dump(mode="json")
         step.parameters = [(name, json.dumps(value)) for name, value in values.items() if name != "name"]
+        if code := code_of(kernel):
+            step.parameters += [("sha256", json.dumps(origin.code[code]))]
         steps.append(step)
     metadata.kernels = steps
     maps = []

@@ -60,7 +60,9 @@ class LoadedKernel:
         self._function = function
         self._parameters = dict(parameters)
         self._parts = [
-            part for part, there in (("columns", declared.columns), ("reason", declared.reasons), ("table", declared.table)) if there
+            part
+            for part, there in (("columns", declared.columns), ("reason", declared.reasons), ("table", declared.table))
+            if there
         ]
 
     def __call__(self, pixels: NDArray[Any]) -> Answer:
@@ -95,8 +97,8 @@ def _import(file: Path, what: str) -> ModuleType:
     sys.modules[name] = module  # dataclasses look for it there
     try:
         # its text, not what an earlier run may have left compiled
-        exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)  # noqa: S102  code that the node allows
-    except BaseException as error:
+        exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)  # noqa: S102  the node allows this folder
+    except (Exception, SystemExit) as error:  # noqa: BLE001  code of others: whatever it raises is its fault
         del sys.modules[name]
         raise EngineError("config", f"{what}: cannot be imported: {type(error).__name__}: {_line(error)}") from None
     return module
@@ -104,14 +106,12 @@ def _import(file: Path, what: str) -> ModuleType:
 
 def _check(what: str, declared: PythonKernel) -> None:
     """What the native part does not see in its own types."""
-    unknown = [type for type in declared.takes if type not in PIXELS]
+    unknown = [pixels for pixels in declared.takes if pixels not in PIXELS]
     if unknown:
         raise EngineError("config", f"{what}: no pixels are {_shown(unknown[0])}; there are {', '.join(PIXELS)}")
     for column in (*declared.columns, *declared.table):
         if not isinstance(column, Column) or column.type not in (*_BOUNDS, "float64"):
-            raise EngineError(
-                "config", f"{what}: {_shown(column)} is no column of uint32, uint64, int64 or float64"
-            )
+            raise EngineError("config", f"{what}: {_shown(column)} is no column of uint32, uint64, int64 or float64")
 
 
 def _values(what: str, known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +122,9 @@ def _values(what: str, known: Mapping[str, Any], given: Mapping[str, Any]) -> di
         wanted = type(known[name])
         fits = type(value) is wanted or (wanted is float and type(value) is int)
         if not fits:
-            raise EngineError("config", f"{what}: {name}: {_shown(value)} is not of type {wanted.__name__}, as its default is")
+            raise EngineError(
+                "config", f"{what}: {name}: {_shown(value)} is not of type {wanted.__name__}, as its default is"
+            )
         values[name] = wanted(value)
     return values
 
