@@ -259,6 +259,8 @@ class Kernel:
     ) -> None: ...
     @property
     def name(self) -> str: ...
+    @property
+    def veto_reasons(self) -> list[str]: ...  # of its verdict; empty: it judges nothing
 
 def kernels_json() -> str: ...  # what schema/kernels.json holds
 def plugin_kernel(file: str, parameters: dict[str, bool | int | float | str]) -> Kernel:
@@ -311,6 +313,7 @@ class NxmxKernel:
 
     name: str
     parameters: list[tuple[str, str]]  # name, value as JSON
+    veto_reasons: list[str]  # of its verdict; empty: it judges nothing
     def __init__(self) -> None: ...
 
 class NxmxMetadata:

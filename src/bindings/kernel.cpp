@@ -81,7 +81,11 @@ void bind_kernel(nb::module_& m) {
             new (self) ConfiguredKernel{kernel::kernel_named(name).make(values_of(name, parameters), given)};
           },
           "name"_a, "parameters"_a, "calibration"_a.none() = nb::none())
-      .def_prop_ro("name", [](const ConfiguredKernel& self) { return self.step->declaration().name; });
+      .def_prop_ro("name", [](const ConfiguredKernel& self) { return self.step->declaration().name; })
+      .def_prop_ro("veto_reasons", [](const ConfiguredKernel& self) {
+        const kernel::Port* verdict = self.step->declaration().made(kernel::Port::Kind::verdict);
+        return verdict == nullptr ? std::vector<std::string>{} : verdict->reasons;
+      });
   m.def("kernels_json", &kernel::kernels_json);
   m.def(
       "plugin_kernel",

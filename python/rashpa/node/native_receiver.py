@@ -60,6 +60,7 @@ class _Origin:
     proof: str
     calibration: Sequence[tuple[str, str, str]]
     code: Mapping[str, str] = field(default_factory=dict)  # of kernels from outside: file, SHA-256
+    reasons: Sequence[list[str]] = ()  # of each kernel's verdict
 
 
 def missing_folders_of(order: telegram.Destination) -> list[Path]:
@@ -126,9 +127,8 @@ def _buffer_config(
         module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
     config.kernels = [_kernel(module, kernel, native_maps, folders) for kernel in kernels]
-    origin = replace(
-        origin, code={code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
-    )
+    code = {code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
+    origin = replace(origin, code=code, reasons=[one.veto_reasons for one in config.kernels])
     config.sinks = [_sink(module, sink, buffer, kernels, maps, origin) for sink in sinks]
     return config
 
@@ -206,13 +206,14 @@ def _metadata(module: Any, values: dict[str, Any], buffer: telegram.Buffer, maps
 def _add_origin(module: Any, metadata: Any, kernels: Sequence[Kernel], origin: _Origin) -> None:
     metadata.pixel_units = pixel_units(kernels)
     steps = []
-    for kernel in kernels:
+    for kernel, reasons in zip(kernels, origin.reasons, strict=True):
         step = module.NxmxKernel()
         step.name = kernel.name
         values = kernel.model_dump(mode="json")
         step.parameters = [(name, json.dumps(value)) for name, value in values.items() if name != "name"]
         if code := code_of(kernel):
             step.parameters += [("sha256", json.dumps(origin.code[code]))]
+        step.veto_reasons = reasons
         steps.append(step)
     metadata.kernels = steps
     maps = []
