@@ -10,7 +10,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -174,14 +173,14 @@ class Caller {
   void take(const nb::object& answer, const Task& task) const {
     const auto [scalars, verdict, rows] = nb::cast<std::tuple<Bits, std::uint32_t, Bits>>(answer);
     if (scalars.size() != scalars_) throw ConfigError("it gives another number of values than it declares");
-    std::memcpy(task.found->scalars, scalars.data(), scalars_ * sizeof(std::uint64_t));
+    std::transform(scalars.data(), scalars.data() + scalars_, task.found->scalars, Scalar::of_count);
     task.found->verdict = verdict;
     if (row_ == 0) return;
     if (rows.ndim() != 2 || rows.shape(1) != row_) throw ConfigError("its table has other columns than it declares");
     const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(rows.shape(0), ~0U));
     task.found->row_count = count;
     if (count == 0 || count > task.found->row_capacity) return;
-    std::memcpy(task.found->rows, rows.data(), count * row_ * sizeof(std::uint64_t));
+    std::transform(rows.data(), rows.data() + count * row_, task.found->rows, Scalar::of_count);
   }
 
   static std::string words_of(const nb::python_error& error) {

@@ -57,9 +57,10 @@ def lines_of(found: Plan, buffer: PlannedBuffer) -> Iterator[str]:
         sum(cost) for cost in zip((0.0, 0.0), *(steps.cost(one, section.stack) for one in steps.steps), strict=True)
     )
     yield f"  bytes a pixel: {read:.3g} read, {written:.3g} written"
-    if steps.columns:
-        yield f"  columns: {', '.join(column.name for column in steps.columns)}"
-    yield f"  vetoes: {', '.join(dict.fromkeys((*steps.reasons, 'dark', 'partial')))}"
+    declared = [f"those of {step.kernel.name}" for step in steps.steps if step.outside]
+    if columns := [*(column.name for column in steps.columns), *declared]:
+        yield f"  columns: {', '.join(columns)}"
+    yield f"  vetoes: {', '.join(dict.fromkeys((*steps.reasons, 'dark', 'partial', *declared)))}"
     yield f"  memory: {', '.join(f'{name} {size / 2**20:.1f} MiB' for name, size in memory_of(steps, buffer, pixel).items())}"
 
 

@@ -228,7 +228,7 @@ class Run:
         group, ptr = self._rashpa["tables"][name], self._table_ptr[name]
         stored = self.tables.stored_index >= 0
         rows = int(np.diff(ptr.astype(np.int64))[stored].sum())
-        return TableFacts(tuple(map(_text, group.attrs["columns"])), int(group.attrs["capacity"][0]), rows)
+        return TableFacts(tuple(map(_text, group.attrs["columns"])), int(group.attrs["capacity"]), rows)
 
     def table(self, name: str, index: int) -> dict[str, NDArray[Any]]:
         """Rows of a table that belong to stored image `index`: an array for each column. KeyError when there is no such table."""

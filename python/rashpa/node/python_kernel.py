@@ -130,8 +130,10 @@ def _values(what: str, known: Mapping[str, Any], given: Mapping[str, Any]) -> di
 
 
 def _of(found: Any, column: Column) -> Any:
-    if not isinstance(found, Mapping) or column.name not in found:
-        raise KeyError(f"it gives no {column.name}")
+    if not isinstance(found, Mapping):
+        raise TypeError(f"it must return a dict with {column.name}, not {_shown(found)}")
+    if column.name not in found:
+        raise ValueError(f"it gives no {column.name}")
     return found[column.name]
 
 

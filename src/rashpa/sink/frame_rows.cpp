@@ -143,7 +143,7 @@ bool read_block(std::span<const std::byte>& rest, Results& results) {
     if (parts.front() == "reason" && parts.size() == 2) results.reasons.add(parts[1]);
     if (parts.front() == "table" && parts.size() == 3) {
       if (results.tables.size() == kMostTables) return false;
-      results.tables.push_back({.name = parts[1], .capacity = number_of(parts[2])});
+      results.tables.push_back({.name = parts[1], .columns = {}, .capacity = number_of(parts[2])});
     }
     const bool of_table = parts.front() == "of_table";
     if ((!of_table && parts.front() != "column") || parts.size() != 5) continue;
