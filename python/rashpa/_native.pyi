@@ -3,7 +3,7 @@
 python/tests/test_native_stub.py holds it against the module. All methods release the GIL while they wait. Errors are `NativeError` subclasses below; their text says what, where, why and what to try.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -231,8 +231,25 @@ class Kernel:
     ) -> None: ...
     @property
     def name(self) -> str: ...
+    @property
+    def veto_reasons(self) -> list[str]: ...  # of its verdict; empty: it judges nothing
 
 def kernels_json() -> str: ...  # what schema/kernels.json holds
+def plugin_kernel(file: str, parameters: dict[str, bool | int | float | str]) -> Kernel:
+    """Loads a shared object, which runs its code. ConfigError when it is no plugin of this version, or declares what makes no sense."""
+
+def python_kernel(
+    function: Callable[[NDArray[Any]], tuple[NDArray[np.uint64], int, NDArray[np.uint64]]],
+    name: str,
+    origin: str,
+    takes: Sequence[str],
+    columns: Sequence[tuple[str, str, str, str]],  # name, type, unit, doc
+    reasons: Sequence[str],
+    table: Sequence[tuple[str, str, str, str]],
+    table_rows: int,
+) -> Kernel:
+    """`function`: of the pixels of an image, a read-only view that is of no use after the call; gives the 64 bits of each column, the verdict
+    (0: kept, n: the n-th reason), rows of the table [row][column]. One thread calls it, whatever the unit has."""
 
 class NxmxModule:
     """Where one module lies in the assembled image, pixels."""

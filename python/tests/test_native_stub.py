@@ -119,12 +119,19 @@ def _members_of(kind: type) -> Interface:
     return found
 
 
+def same(stub: str | None, module: str | None) -> bool:
+    """A function's argument may be any object to C++ that the stub knows better."""
+    if stub is None or module is None:
+        return False
+    return re.fullmatch(re.escape(module).replace(":\\ object", r":\ .*"), stub) is not None
+
+
 def test_stub_and_module_have_the_same_classes_functions_members_and_signatures() -> None:
     stub, module = of_stub(), of_module()
     assert len(module) > 200
     differences = [
         f"{name}: the stub has {stub.get(name)}, the module {module.get(name)}"
         for name in sorted({*stub, *module})
-        if stub.get(name) != module.get(name)
+        if not same(stub.get(name), module.get(name))
     ]
     assert differences == []

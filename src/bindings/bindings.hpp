@@ -7,6 +7,7 @@ namespace rashpa::bindings {
 void bind_core(nanobind::module_& m);
 void bind_dataset(nanobind::module_& m);
 void bind_kernel(nanobind::module_& m);
+void bind_python_kernel(nanobind::module_& m);
 void bind_sink(nanobind::module_& m);
 void bind_emulator(nanobind::module_& m);
 void bind_receiver(nanobind::module_& m);

@@ -9,6 +9,7 @@
 #include "bindings.hpp"
 #include "named_values.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/outside/plugin.hpp"
 #include "rashpa/kernel/registry.hpp"
 
 namespace rashpa::bindings {
@@ -63,8 +64,20 @@ void bind_kernel(nb::module_& m) {
                 ConfiguredKernel{kernel::kernel_named(name).make(values_of("kernel " + name, parameters), given)};
           },
           "name"_a, "parameters"_a, "calibration"_a.none() = nb::none())
-      .def_prop_ro("name", [](const ConfiguredKernel& self) { return self.step->declaration().name; });
+      .def_prop_ro("name", [](const ConfiguredKernel& self) { return self.step->declaration().name; })
+      .def_prop_ro("veto_reasons", [](const ConfiguredKernel& self) {
+        const kernel::Port* verdict = self.step->declaration().made(kernel::Port::Kind::verdict);
+        return verdict == nullptr ? std::vector<std::string>{} : verdict->reasons;
+      });
   m.def("kernels_json", &kernel::kernels_json);
+  m.def(
+      "plugin_kernel",
+      [](const std::string& file, const nb::dict& parameters) {
+        const auto plugin = kernel::outside::load_plugin(file);
+        kernel::check_new_name(plugin->declaration());
+        return ConfiguredKernel{plugin->make(values_of(plugin->declaration().name, parameters), {})};
+      },
+      "file"_a, "parameters"_a);
 }
 
 }  // namespace rashpa::bindings

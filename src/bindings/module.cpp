@@ -7,6 +7,7 @@ NB_MODULE(_native, m) {
   bind_core(m);
   bind_dataset(m);
   bind_kernel(m);
+  bind_python_kernel(m);
   bind_sink(m);
   bind_emulator(m);
   bind_receiver(m);

@@ -24,9 +24,18 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using receiver::Config;
 using receiver::DtpConfig;
-using receiver::Receiver;
 
 namespace {
+
+/// Its threads may wait for a function in Python: whoever lets go of it does not keep the interpreter from them.
+class Receiver final : public receiver::Receiver {
+ public:
+  using receiver::Receiver::Receiver;
+  ~Receiver() {
+    const nb::gil_scoped_release release;
+    stop();
+  }
+};
 
 struct BufferSpec {
   receiver::BufferConfig config;

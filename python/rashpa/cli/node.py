@@ -34,6 +34,13 @@ _Write = Annotated[
     list[Path] | None,
     typer.Option(help="Folder below which output may be written; repeatable. The current folder when not given."),
 ]
+_Kernels = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of kernels from outside (shared objects, Python modules) that runs may name. Their code runs with all that this node may do; "
+        "none when not given."
+    ),
+]
 _Alias = Annotated[
     list[str] | None,
     typer.Option(
@@ -84,6 +91,7 @@ def receiver(
     link_gbps: _LinkGbps = 0.0,
     read: _Read = None,
     write: _Write = None,
+    kernels: _Kernels = None,
     alias: _Alias = None,
     lease: _Lease = 10.0,
     with_parent: _WithParent = False,
@@ -95,7 +103,11 @@ def receiver(
     with the URL is printed when the node is ready.
     """
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
-    _serve("receiver", name, listen, link_gbps, Folders(read or [Path.cwd()], write or [Path.cwd()]), of_run)
+    if kernels is not None and not kernels.is_dir():
+        sys.stderr.write(f"rashpa receiver: --kernels {kernels}: there is no such folder\n")
+        raise typer.Exit(2)
+    folders = Folders(read or [Path.cwd()], write or [Path.cwd()], kernels)
+    _serve("receiver", name, listen, link_gbps, folders, of_run)
 
 
 def _native_factory(role: str, link_bytes_per_s: int, folders: Folders) -> EngineFactory:
@@ -113,7 +125,8 @@ def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Fold
         if of_run:
             grant = read_grant()
             token = grant.token
-            folders = Folders(map(Path, grant.read), map(Path, grant.write))
+            kernels = Path(grant.kernels) if grant.kernels else None
+            folders = Folders(map(Path, grant.read), map(Path, grant.write), kernels)
         else:
             token = token_of_environment()
             if not token:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, Field
 
 from rashpa.control import run_file
-from rashpa.control.kernels import MODELS, Kernel
+from rashpa.control.kernels import MODELS
 from rashpa.control.section import Section
 
 Text = Annotated[str, Field(max_length=4096)]
@@ -71,19 +71,6 @@ class Hdf5Order(run_file.Hdf5Sink):
 
 
 SinkOrder = Hdf5Order | run_file.MemorySink | run_file.NullSink
-
-Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.\-]{0,63}$")]
-Integer = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
-
-
-class OtherKernel(Section):
-    """A kernel that the registry does not have, whose parameters nobody knows in advance."""
-
-    name: Name
-    parameters: dict[Name, bool | Integer | float | Text] = Field(default={}, max_length=64)
-
-
-KernelOrder = Kernel | OtherKernel
 
 # what parts can be, each with an element of its own
 KERNELS: tuple[type[BaseModel], ...] = MODELS

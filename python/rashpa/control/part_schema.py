@@ -11,8 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 from pydantic import BaseModel
 
-from rashpa.control.part_orders import OtherKernel
-from rashpa.control.part_xml import KINDS, OTHER, PartKind, Shape, plain_fields
+from rashpa.control.part_xml import KINDS, PartKind, Shape, plain_fields
 from rashpa.control.telegram import NAMESPACE
 
 LONGEST = 4096
@@ -41,7 +40,7 @@ def _kind(kind: PartKind) -> Iterator[str]:
     yield "    <xs:choice>"
     for name, model in kind.by_name().items():
         yield f'      <xs:element name="{name}">'
-        yield from _indented(_other() if name == OTHER else _complex(model, kind.tag, model.__doc__), 8)
+        yield from _indented(_complex(model, kind.tag, model.__doc__), 8)
         yield "      </xs:element>"
     yield "    </xs:choice>"
     yield "  </xs:complexType>"
@@ -78,8 +77,12 @@ def _complex(model: type[BaseModel], tag: str, doc: str | None) -> Iterator[str]
 
 def _child(name: str, shape: Shape, what: dict[str, Any], *, needed: bool) -> Iterator[str]:
     """The elements of a field that is no attribute."""
+    if shape.how == "named":
+        yield from _named(what)
+        return
     if shape.how == "child":
-        yield f'<xs:element name="{name}"{"" if needed else _LEAST}>'
+        least = "" if needed else ' minOccurs="0"'
+        yield f'<xs:element name="{name}"{least}>'
         yield from _indented(_complex(shape.kind, "", shape.kind.__doc__), 2)
     else:
         yield f'<xs:element name="{name}" minOccurs="0" maxOccurs="{what.get("maxItems", MOST)}">'
@@ -88,31 +91,20 @@ def _child(name: str, shape: Shape, what: dict[str, Any], *, needed: bool) -> It
     yield "</xs:element>"
 
 
-_LEAST = ' minOccurs="0"'
-
-
-def _other() -> Iterator[str]:
-    described = OtherKernel.model_json_schema()
-    name = described["properties"]["name"]
-    most = described["properties"]["parameters"]["maxProperties"]
-    yield "<xs:complexType>"
-    yield f"  <xs:annotation><xs:documentation>{_escaped(OtherKernel.__doc__ or '')}</xs:documentation></xs:annotation>"
-    yield "  <xs:sequence>"
-    yield f'    <xs:element name="parameter" minOccurs="0" maxOccurs="{most}">'
-    yield '      <xs:complexType><xs:simpleContent><xs:extension base="ParameterText">'
-    yield '        <xs:attribute name="name" use="required">'
-    yield from _indented(_simple(name), 10)
-    yield "        </xs:attribute>"
-    yield '        <xs:attribute name="type" use="required">'
-    yield from _indented(_simple({"enum": ["flag", "integer", "number", "text"]}), 10)
-    yield "        </xs:attribute>"
-    yield "      </xs:extension></xs:simpleContent></xs:complexType>"
-    yield "    </xs:element>"
-    yield "  </xs:sequence>"
-    yield '  <xs:attribute name="name" use="required">'
-    yield from _indented(_simple(name), 4)
-    yield "  </xs:attribute>"
-    yield "</xs:complexType>"
+def _named(what: dict[str, Any]) -> Iterator[str]:
+    """Of values whose names no model knows."""
+    names = {"type": "string", **what.get("propertyNames", {})}
+    (names["pattern"],) = what.get("patternProperties", {names.get("pattern"): None})
+    yield f'<xs:element name="parameter" minOccurs="0" maxOccurs="{what["maxProperties"]}">'
+    yield '  <xs:complexType><xs:simpleContent><xs:extension base="ParameterText">'
+    yield '    <xs:attribute name="name" use="required">'
+    yield from _indented(_simple(names), 6)
+    yield "    </xs:attribute>"
+    yield '    <xs:attribute name="type" use="required">'
+    yield from _indented(_simple({"enum": ["flag", "integer", "number", "text"]}), 6)
+    yield "    </xs:attribute>"
+    yield "  </xs:extension></xs:simpleContent></xs:complexType>"
+    yield "</xs:element>"
 
 
 def _one_of(described: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 The element has the part's name (`bragg_count`, `hdf5`, `roce`), inside an element that says what it is (`Kernel`, `Sink`, `LinkOptions`). A
 plain field is an attribute, a model inside is a child element of the field's name, a list of models or texts one child element an entry. What is
-None or has its default need not be there. `OtherKernel` alone has fields that no model knows: children `parameter`, each with name and type.
+None or has its default need not be there. Values that no model knows (parameters of code from outside) are children `parameter`, each with name
+and type.
 
 schema/telegram_parts.xsd says the same (`part_schema`).
 """
 
+import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -18,12 +20,11 @@ from lxml import etree
 from pydantic import BaseModel, ValidationError
 
 from rashpa.control import links
-from rashpa.control.part_orders import KERNELS, SINKS, OtherKernel
+from rashpa.control.part_orders import KERNELS, SINKS
 from rashpa.control.telegram_limits import TelegramError
 
-OTHER = "kernel"
-"""The element of a kernel whose parameters are not known in advance."""
 _TYPES: Mapping[str, type] = {"flag": bool, "integer": int, "number": float, "text": str}
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # Python would take 1_0, and nan
 _MOST = 2**63  # integers of native parameters
 _BITS = " of 64 bits"
 _NAMES = {kind: name for name, kind in _TYPES.items()}
@@ -45,7 +46,7 @@ class PartKind:
 KINDS = {
     kind.element: kind
     for kind in (
-        PartKind("Kernel", "name", (*KERNELS, OtherKernel)),
+        PartKind("Kernel", "name", KERNELS),
         PartKind("Sink", "kind", SINKS),
         PartKind("LinkOptions", "kind", links.MODELS),
     )
@@ -59,8 +60,6 @@ def _by_name(kind: PartKind) -> dict[str, type[BaseModel]]:
 
 def name_of(model: type[BaseModel], tag: str) -> str:
     """Of a model's element."""
-    if model is OtherKernel:
-        return OTHER
     (name,) = get_args(model.model_fields[tag].annotation)
     return str(name)
 
@@ -96,7 +95,7 @@ def shape_of(annotation: Any) -> Shape:
 def plain_fields(model: type[BaseModel], tag: str) -> Iterator[tuple[str, Shape]]:
     """The fields of a part's model with their shapes; its name is that of the element."""
     for name, item in model.model_fields.items():
-        if name != tag or model is OtherKernel:
+        if name != tag:
             yield name, shape_of(item.annotation)
 
 
@@ -106,9 +105,7 @@ def plain_fields(model: type[BaseModel], tag: str) -> Iterator[tuple[str, Shape]
 def element_of(part: BaseModel, kind: PartKind, space: str, text_of: typing.Callable[[Any], str]) -> Any:
     """The element around the part. `text_of`: of a plain value."""
     outer = etree.Element(f"{{{space}}}{kind.element}", {}, None)
-    outer.append(
-        _inner(part, OTHER if isinstance(part, OtherKernel) else getattr(part, kind.tag), kind.tag, space, text_of)
-    )
+    outer.append(_inner(part, getattr(part, kind.tag), kind.tag, space, text_of))
     return outer
 
 
@@ -143,10 +140,7 @@ def part_of(outer: Any, kind: PartKind) -> BaseModel:
     name = etree.QName(inner).localname
     model = kind.by_name()[name]
     values = _values_of(inner, model, kind.tag)
-    if model is not OtherKernel:
-        values[kind.tag] = name
-    elif values["name"] in kind.by_name():
-        raise TelegramError(f"Element '{OTHER}': {values['name']} is a kernel with an element of its own", "config")
+    values[kind.tag] = name
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -172,25 +166,26 @@ def _values_of(element: Any, model: type[BaseModel], tag: str) -> dict[str, Any]
         elif shape.how == "texts":
             values[key] = [value_of(child.text or "", shape.kind) for child in found]
         elif shape.how == "named":
-            values[key] = _named(element.iterchildren(f"{{{space}}}parameter"))
+            values[key] = _named(element, space)
     return values
 
 
-def _named(elements: Iterator[Any]) -> dict[str, Any]:
+def _named(parent: Any, space: str | None) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for element in elements:
+    where = f"Element '{etree.QName(parent).localname}'"
+    for element in parent.iterchildren(f"{{{space}}}parameter"):
         name, kind, text = element.get("name"), element.get("type"), element.text or ""
         if name in values:
-            raise TelegramError(f"Element '{OTHER}': parameter {name} is given twice", "config")
+            raise TelegramError(f"{where}: parameter {name} is given twice", "config")
         try:
+            if kind in ("integer", "number") and not _NUMBER.fullmatch(text.strip()):
+                raise ValueError
             values[name] = value_of(text, _TYPES[kind])
             if kind == "integer" and not -_MOST <= values[name] < _MOST:
                 raise ValueError
         except ValueError:
-            raise TelegramError(
-                f"Element '{OTHER}', parameter {name}: {text[:40]!r} is no {kind}{_BITS if kind == 'integer' else ''}",
-                "config",
-            ) from None
+            bits = _BITS if kind == "integer" else ""
+            raise TelegramError(f"{where}, parameter {name}: {text[:40]!r} is no {kind}{bits}", "config") from None
     return values
 
 

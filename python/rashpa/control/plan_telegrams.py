@@ -10,7 +10,7 @@ from rashpa.control.dataset_check import resolved_dataset
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.kernels import Kernel, declaration
 from rashpa.control.links import options_of
-from rashpa.control.part_orders import Hdf5Order, KernelOrder, SinkOrder
+from rashpa.control.part_orders import Hdf5Order, SinkOrder
 from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_plan import Plan, PlannedBuffer, assembled_size
@@ -25,7 +25,7 @@ def _dataset(plan: Plan, node: str) -> telegram.Dataset:
     return telegram.Dataset(kind, tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items()))
 
 
-def _kernel(kernel: Kernel, file: toml.RunFile) -> KernelOrder:
+def _kernel(kernel: Kernel, file: toml.RunFile) -> Kernel:
     """With what it takes from elsewhere in the run file."""
     taken: dict[str, object] = {}
     for parameter in declaration(kernel.name).parameters:

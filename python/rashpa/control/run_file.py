@@ -250,7 +250,7 @@ class Buffer(Section):
         default="auto", description="cuda: how a stack is started; auto: the fastest that fits"
     )
     device: int = Field(default=0, ge=0, le=255, description="cuda: number of the device")
-    kernel: list[Kernel] = Field(default=[])
+    kernel: list[Kernel] = Field(default=[], max_length=64)
     sink: list[Sink] = Field(
         min_length=1,
         max_length=6,

@@ -11,7 +11,7 @@ from rashpa.control import pipeline
 from rashpa.control import run_file as toml
 from rashpa.control.dataset_check import dataset_problems
 from rashpa.control.emulators import PlannedEmulator, emulator_problems, idle_problems, plan_emulators
-from rashpa.control.kernels import declaration
+from rashpa.control.kernels import code_of, declaration, label_of
 from rashpa.control.link_check import link_problems, route_problems
 from rashpa.control.pipeline import PIXEL_BYTES, usable_units
 from rashpa.control.planned_node import PlannedNode, node_problems
@@ -325,8 +325,25 @@ def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, 
             f"{source.where((*path, 'kernel'))}: {first.name} needs photons, and the dataset's pixels are raw words of a JUNGFRAU; "
             "begin with jungfrau"
         )
-    if section.kernel and section.unit not in (usable := usable_units(section.kernel)):
+    outside = [(number, kernel) for number, kernel in enumerate(section.kernel) if code_of(kernel)]
+    if outside and section.unit != "cpu":
+        yield f'{source.where((*path, "unit"))}: {section.unit} runs no code from outside ({label_of(outside[0][1])}); set unit = "cpu"'
+    elif section.kernel and section.unit not in (usable := usable_units(section.kernel)):
         yield f"{source.where((*path, 'unit'))}: {section.unit} has no version of every kernel; {' or '.join(usable) or 'none'} has"
+    for number, kernel in outside if _local(file, section) else ():
+        folder = source.path.parent
+        if not (folder / code_of(kernel)).is_file():
+            yield (
+                f"{source.where((*path, 'kernel', number))}: there is no {code_of(kernel)} in {folder}, where the run file is; put it there "
+                "(docs/how-to/add_a_kernel.md)"
+            )
+
+
+def _local(file: toml.RunFile, section: toml.Buffer) -> bool:
+    """Whether the receiver of the buffer is started for the run."""
+    named = [one for one in file.receiver if section.receiver in (None, one.name)]
+    node = named[0].node if named else None
+    return (node or file.nodes.receiver) == "local"
 
 
 def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:

@@ -9,8 +9,9 @@ One file of more than 500 lines on purpose: it is read beside the one schema, cl
 
 from dataclasses import dataclass, field
 
+from rashpa.control.kernels import Kernel
 from rashpa.control.links import LinkOptions
-from rashpa.control.part_orders import KernelOrder, SinkOrder
+from rashpa.control.part_orders import SinkOrder
 
 VERSION = 2
 NAMESPACE = "urn:rashpa:telegram:2"
@@ -171,7 +172,7 @@ class Buffer:
     trigger: str
     device: int
     dtps: tuple[DestinationDtp, ...]
-    kernels: tuple[KernelOrder, ...] = field(metadata={PART: "Kernel"})
+    kernels: tuple[Kernel, ...] = field(metadata={PART: "Kernel"})
     sinks: tuple[SinkOrder, ...] = field(metadata={PART: "Sink"})
 
 

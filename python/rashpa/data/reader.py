@@ -81,6 +81,15 @@ class RunFacts:
 
 
 @dataclass(frozen=True)
+class TableFacts:
+    """A table that a kernel has filled: rows of named columns, any number of them an image."""
+
+    columns: tuple[str, ...]
+    capacity: int  # most rows of an image
+    rows: int  # of all stored images
+
+
+@dataclass(frozen=True)
 class IncompleteImage:
     """An image of which lines, or everything, did not arrive."""
 
@@ -110,6 +119,7 @@ class RunSummary:
     dense_bytes: int  # of the stored images, every pixel
     stored_bytes: int
     judged: bool = True  # whether the pipeline held a kernel with a verdict
+    tables: dict[str, TableFacts] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)  # detector, sample, start_time, end_time, proof, labels, …
 
     @property
@@ -148,6 +158,8 @@ class Run:
         self.veto_reasons: tuple[str, ...] = tuple(_text(name) for name in names) or VETO_REASONS
         self.books: dict[str, int] = {name: int(self._rashpa["books"][name][()]) for name in _BOOKS}
         self._lost_ptr: NDArray[np.uint64] = self._rashpa["lost_runs/ptr"][()]
+        tables = self._rashpa.get("tables", {})
+        self._table_ptr: dict[str, NDArray[np.uint64]] = {name: tables[name]["ptr"][()] for name in tables}
         self._frame_ptr: NDArray[np.uint64] | None = self._data["frame_ptr"][()] if self.form == "sparse" else None
 
     def _scalars(self) -> dict[str, NDArray[Any]]:
@@ -207,6 +219,36 @@ class Run:
         first, end = int(self._frame_ptr[index]), int(self._frame_ptr[index + 1])
         return self._data["index"][first:end], self._data["intensity"][first:end]
 
+    @property
+    def table_facts(self) -> dict[str, TableFacts]:
+        """The tables that kernels have filled, by name."""
+        return {name: self._table_facts(name) for name in self._table_ptr}
+
+    def _table_facts(self, name: str) -> TableFacts:
+        group, ptr = self._rashpa["tables"][name], self._table_ptr[name]
+        stored = self.tables.stored_index >= 0
+        rows = int(np.diff(ptr.astype(np.int64))[stored].sum())
+        return TableFacts(tuple(map(_text, group.attrs["columns"])), int(group.attrs["capacity"]), rows)
+
+    def table(self, name: str, index: int) -> dict[str, NDArray[Any]]:
+        """Rows of a table that belong to stored image `index`: an array for each column. KeyError when there is no such table."""
+        if name not in self._table_ptr:
+            raise KeyError(f"{self.path.name} has no table {name}; there are {', '.join(self._table_ptr) or 'none'}")
+        row = self.row_of(index)
+        first, end = int(self._table_ptr[name][row]), int(self._table_ptr[name][row + 1])
+        group = self._rashpa["tables"][name]
+        found = {column: self._table_column(group, column)[first:end] for column in self._table_facts(name).columns}
+        if any(len(values) != end - first for values in found.values()):
+            raise RunFileError(f"{self.path}: table {name} holds fewer rows than the master says; copy it again")
+        return found
+
+    def _table_column(self, group: h5py.Group, column: str) -> h5py.Dataset:
+        try:
+            return group[column]
+        except (KeyError, OSError) as error:
+            file = self.path.parent / group.get(column, getlink=True).filename
+            raise RunFileError(f"{file}: the tables of {self.path.name} cannot be opened; put it beside it") from error
+
     def row_of(self, index: int) -> int:
         """The table row of stored image `index`."""
         return int(np.flatnonzero(self.tables.stored_index == index)[0])
@@ -253,6 +295,7 @@ class Run:
             dense_bytes=len(self) * self.shape[0] * self.shape[1] * self.dtype.itemsize,
             stored_bytes=self._stored_bytes(),
             judged=self._judged(),
+            tables=self.table_facts,
             texts=self._texts(),
         )
 

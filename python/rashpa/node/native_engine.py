@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.control import telegram
-from rashpa.control.kernels import parse_declarations
+from rashpa.control.kernels import OUTSIDE, parse_declarations
 from rashpa.control.links import LinkOptions, parameters_of
 from rashpa.control.telegram import (
     Capabilities,
@@ -395,7 +395,7 @@ class NativeFactory:
             memory_bytes=available_memory_bytes(),
             max_dtps=_MAX_DTPS,
             pixels=_PIXELS,
-            kernels=self._kernels() if receives else (),
+            kernels=(*self._kernels(), *(OUTSIDE if self._folders.has_kernels else ())) if receives else (),
             sinks=tuple(_native.sink_names()) if receives else (),
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
             links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs", "pcie")),

@@ -1,37 +1,33 @@
 """The native configuration of a receiver from its Configure telegram: buffers, pipelines with their calibration, sinks with their metadata."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rashpa import _native
 from rashpa.control import links, telegram
-from rashpa.control.kernels import Kernel, declaration, declarations, parameters_of
-from rashpa.control.part_orders import (
-    DtpPlace,
-    FileMetadata,
-    Hdf5Order,
-    KernelOrder,
-    ModulePlace,
-    OtherKernel,
-    SinkOrder,
-)
+from rashpa.control.kernels import Kernel, PluginKernel, PythonKernel, code_of, declaration, parameters_of
+from rashpa.control.part_orders import DtpPlace, FileMetadata, Hdf5Order, ModulePlace, SinkOrder
 from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
+from rashpa.data.kernel import Column
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
 from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.output_files import missing_folders, prepare_output
-from rashpa.node.provenance import calibration_facts, pixel_units
+from rashpa.node.provenance import calibration_facts, pixel_units, sha256_of
+from rashpa.node.python_kernel import load_python_kernel
 
 
 def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> _native.ReceiverConfig:
     """Everything but the link's options. EngineError when calibration or output cannot be had."""
     # all is checked before the first file is touched
-    kernels = [[kernel_of(one) for one in buffer.kernels] for buffer in order.buffers]
     for buffer in order.buffers:
+        for kernel in buffer.kernels:
+            if code := code_of(kernel):
+                folders.kernel_file(code)
         for sink in buffer.sinks:
             if isinstance(sink, Hdf5Order):
                 folders.check_write(Path(sink.prefix))
@@ -39,10 +35,7 @@ def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> 
     config = _native.ReceiverConfig()
     chosen = links.parameters_of(order.options)
     proof = "{} ({})".format(*proof_of(order.link, chosen.get("verify", "all"), chosen.get("records", True)))
-    config.buffers = [
-        _buffer_config(buffer, steps, calibration, _Origin(proof, facts))
-        for buffer, steps in zip(order.buffers, kernels, strict=True)
-    ]
+    config.buffers = [_buffer_config(buffer, calibration, _Origin(proof, facts), folders) for buffer in order.buffers]
     config.memory = order.memory
     config.source_link = order.peer_link
     config.bind_address = order.bind_address
@@ -61,6 +54,8 @@ class _Origin:
 
     proof: str
     calibration: Sequence[tuple[str, str, str]]
+    code: Mapping[str, str] = field(default_factory=dict)  # of kernels from outside: file, SHA-256
+    reasons: Sequence[list[str]] = ()  # of each kernel's verdict
 
 
 def missing_folders_of(order: telegram.Destination) -> list[Path]:
@@ -94,10 +89,11 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list
 
 def _buffer_config(
     buffer: telegram.Buffer,
-    kernels: Sequence[Kernel],
     calibration: list[Maps],
     origin: _Origin,
+    folders: Folders,
 ) -> _native.BufferConfig:
+    kernels = buffer.kernels
     calibrated = any(declaration(kernel.name).calibration for kernel in kernels)
     maps = maps_of_buffer(buffer, calibration) if calibrated else None
     native_maps = _native.Calibration(maps.pedestal, maps.gain, maps.mask) if maps is not None else None
@@ -120,24 +116,40 @@ def _buffer_config(
     config.dtps = [
         _native.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
-    config.kernels = [_kernel(kernel, native_maps) for kernel in kernels]
+    config.kernels = [_kernel(kernel, native_maps, folders) for kernel in kernels]
+    code = {code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
+    origin = replace(origin, code=code, reasons=[one.veto_reasons for one in config.kernels])
     config.sinks = [_sink(sink, buffer, kernels, maps, origin) for sink in buffer.sinks]
     return config
 
 
-def _kernel(kernel: Kernel, calibration: _native.Calibration | None) -> _native.Kernel:
+def _kernel(kernel: Kernel, calibration: _native.Calibration | None, folders: Folders) -> _native.Kernel:
+    if isinstance(kernel, PluginKernel):
+        return _native.plugin_kernel(str(folders.kernel_file(kernel.code)), dict(kernel.parameters))
+    if isinstance(kernel, PythonKernel):
+        return _python_kernel(kernel, folders)
     values = {name: value for name, value in parameters_of(kernel).items() if value is not None}
     return _native.Kernel(kernel.name, values, calibration if declaration(kernel.name).calibration else None)
 
 
-def kernel_of(kernel: KernelOrder) -> Kernel:
-    """EngineError when it is not of the registry."""
-    if isinstance(kernel, OtherKernel):
-        raise EngineError(
-            "config",
-            f"kernel {kernel.name} is not known here; there are {', '.join(declarations())}. Build the node with it, or leave it out",
-        )
-    return kernel
+def _python_kernel(kernel: PythonKernel, folders: Folders) -> _native.Kernel:
+    name = kernel.function.partition(":")[2]
+    loaded = load_python_kernel(folders.kernel_file(kernel.code), name, kernel.parameters)
+    declared = loaded.declared
+
+    def facts(columns: Sequence[Column]) -> list[tuple[str, str, str, str]]:
+        return [(one.name, one.type, one.unit, one.doc) for one in columns]
+
+    return _native.python_kernel(
+        loaded,
+        name,
+        loaded.origin,
+        list(declared.takes),
+        facts(declared.columns),
+        list(declared.reasons),
+        facts(declared.table),
+        declared.table_rows,
+    )
 
 
 def _sink(
@@ -181,13 +193,14 @@ def _dtp_place(said: DtpPlace) -> _native.NxmxDtp:
 
 def _add_origin(metadata: _native.NxmxMetadata, kernels: Sequence[Kernel], origin: _Origin) -> None:
     steps = []
-    for kernel in kernels:
+    for kernel, reasons in zip(kernels, origin.reasons, strict=True):
         step = _native.NxmxKernel()
         step.name = kernel.name
         values = kernel.model_dump(mode="json")
         step.parameters = [(name, json.dumps(value)) for name, value in values.items() if name != "name"]
-        verdict = declaration(kernel.name).made("verdict")
-        step.veto_reasons = list(verdict.reasons) if verdict is not None else []
+        if code := code_of(kernel):
+            step.parameters += [("sha256", json.dumps(origin.code[code]))]
+        step.veto_reasons = reasons
         steps.append(step)
     metadata.kernels = steps
     maps = []

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from rashpa.control import telegram as t
 from rashpa.control.kernels import Kernel
 from rashpa.control.links import options_of
-from rashpa.control.part_orders import DtpPlace, FileMetadata, Hdf5Order, ModulePlace, OtherKernel
+from rashpa.control.part_orders import DtpPlace, FileMetadata, Hdf5Order, ModulePlace
 from rashpa.control.run_file import Link, NullSink
 from rashpa.control.telegram_xml import encode
 
@@ -114,7 +114,12 @@ def _destination() -> t.Destination:
         kernels=(
             _kernel(name="jungfrau", photon_energy_kev=12.4),
             _kernel(name="bragg_count", threshold=3, min_pixels=10),
-            OtherKernel(name="mine", parameters={"tries": 3, "gain": 0.5, "loud": True, "file": "maps/a b.npy"}),
+            _kernel(
+                name="plugin",
+                file="peaks.so",
+                parameters={"tries": 3, "gain": 0.5, "loud": True, "map": "maps/a b.npy"},
+            ),
+            _kernel(name="python", function="hits:spots"),
         ),
         sinks=(_files(), NullSink(kind="null")),
     )

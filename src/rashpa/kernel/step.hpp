@@ -103,6 +103,7 @@ struct Finding {
   std::uint8_t verdict = 0;   ///< 0: kept; n: its n-th reason
   bool failed = false;        ///< it could not do its work (list full): the image is errored
   SparseView list{};          ///< memory of its own, valid until the place is processed again
+  TableView table{};          ///< the same
   std::uint32_t counted = 0;  ///< Tap::count
 };
 
@@ -122,6 +123,8 @@ class CpuPass {
   virtual void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept = 0;
   /// After the last run() of the stack, once an item. One thread.
   virtual void finish(std::size_t item, Finding& finding) noexcept = 0;
+  /// Why it could not do its work, the first reason; empty when it could, or has nothing to say. Any thread.
+  [[nodiscard]] virtual std::string failure() const { return {}; }
 };
 
 /// A step that is nothing but a count: pixels at or above `threshold`, which is its first column; kept from `least` to
@@ -157,6 +160,8 @@ class Step {
     static_cast<void>(shape);
     return 0;
   }
+  /// Room for rows in the table of an image; 0: it makes none.
+  [[nodiscard]] virtual std::uint32_t table_capacity() const { return 0; }
   /// Throws ResourceError when there is no memory.
   [[nodiscard]] virtual std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const = 0;
   /// For the current device; null when there is none or the program was built without CUDA. Throws as on_cpu().

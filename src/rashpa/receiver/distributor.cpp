@@ -157,6 +157,7 @@ void Distributor::count(const StackImage& image) {
     by_reason_[static_cast<std::size_t>(image.reason)].fetch_add(1, std::memory_order_relaxed);
   if (image.decision != Decision::errored) return;
   std::string text = unit_.error();
+  if (text.empty()) text = unit_.failure(image.failed_in);
   if (text.empty() && output_.list_capacity > 0) {
     text = fmt::format(
         "more than {} of its {} pixels are at or above the threshold, and its list holds no more; set a larger "

@@ -38,8 +38,8 @@ struct Hdf5Config {
 };
 
 /// Writes NXmx (conventions.md): accepted images in order, and under /entry/rashpa one row for every image of the run,
-/// the lost lines and the books. Data files can be read while they grow (SWMR); the master file is made complete by
-/// close(), at once: until then there is what the constructor wrote.
+/// the lost lines and the books; rows of tables lie in <prefix>_tables.h5. Data files can be read while they grow
+/// (SWMR); the master file is made complete by close(), at once: until then there is what the constructor wrote.
 ///
 /// Until begin() all files have the suffix ".new", and go when it is never called. The rows of the tables are kept in
 /// memory and in a journal, <prefix>_master.journal, which holds room for the master besides, so that a full disk does
@@ -67,6 +67,8 @@ class Hdf5Sink final : public Sink {
   [[nodiscard]] std::string error() const override;
 
  private:
+  void put_tables(const Stack& stack, std::span<ErrorReason> results, std::string& error);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

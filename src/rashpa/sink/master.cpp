@@ -13,6 +13,7 @@
 #include "rashpa/sink/hdf5_pixel.hpp"
 #include "rashpa/sink/nxmx_tree.hpp"
 #include "rashpa/sink/output_files.hpp"
+#include "rashpa/sink/table_store.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -118,6 +119,10 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
     const h5::Handle data(H5Gopen2(entry.get(), "data", H5P_DEFAULT), H5Gclose, "open /entry/data");
     const h5::Handle detector(H5Gopen2(entry.get(), "instrument/detector", H5P_DEFAULT), H5Gclose, "open the detector");
     write_tables(entry.get(), contents.rows, contents.stored_index);
+    {
+      const h5::Handle rashpa(H5Gopen2(entry.get(), "rashpa", H5P_DEFAULT), H5Gclose, "open /entry/rashpa");
+      refer_to_tables(rashpa.get(), prefix, contents.rows);
+    }
     h5::Column frames = h5::column<std::uint64_t>(data.get(), "frame_number", kRows);
     for (std::size_t i = 0; i < contents.stored_index.size(); ++i) {
       if (contents.stored_index[i] >= 0) frames.append(&contents.rows.rows()[i].frame_number, 1);

@@ -81,6 +81,12 @@ class Unit {
   /// What made it fail for good; empty while it works. From then on everything submitted comes back errored. Any
   /// thread.
   [[nodiscard]] virtual std::string error() const { return {}; }
+  /// Why a step could not do its work, the first reason; StackImage::failed_in has the step. Empty: nothing more is
+  /// known. Any thread.
+  [[nodiscard]] virtual std::string failure(std::uint8_t failed_in) const {
+    static_cast<void>(failed_in);
+    return {};
+  }
 };
 
 }  // namespace rashpa::unit

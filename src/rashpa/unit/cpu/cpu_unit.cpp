@@ -101,6 +101,11 @@ std::string CpuUnit::how() const {
   return fmt::format("{} thread{}: {}", threads_, threads_ == 1 ? "" : "s", steps_.words());
 }
 
+std::string CpuUnit::failure(std::uint8_t failed_in) const {
+  if (failed_in == 0 || failed_in > works_.size() || works_[failed_in - 1U].pass == nullptr) return {};
+  return works_[failed_in - 1U].pass->failure();
+}
+
 Stack* CpuUnit::take() noexcept {
   Stack* stack = nullptr;
   return out_.try_pop(stack) ? stack : nullptr;
@@ -224,6 +229,7 @@ bool CpuUnit::settle(const PlannedStep& step, std::size_t item, Finding& finding
   StackImage& image = stack_->images[image_[item]];
   if (finding.failed) {
     image.decision = Decision::errored;
+    image.failed_in = static_cast<std::uint8_t>(&step - steps_.steps.data() + 1);
     return false;
   }
   if (finding.verdict != 0) {
@@ -232,6 +238,7 @@ bool CpuUnit::settle(const PlannedStep& step, std::size_t item, Finding& finding
     return false;
   }
   if (step.makes_list) image.sparse = finding.list;
+  if (step.table) image.tables[*step.table] = finding.table;
   return true;
 }
 

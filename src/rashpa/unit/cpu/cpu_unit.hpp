@@ -26,6 +26,7 @@ class CpuUnit final : public Unit, private Team::Work {
   void stop() noexcept override;
   [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
   [[nodiscard]] std::string how() const override;
+  [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
 
  private:
   /// The work of one step: a pass over pixels, or none when it rides on an earlier one.
