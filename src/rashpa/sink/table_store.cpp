@@ -9,7 +9,7 @@
 namespace rashpa::sink {
 namespace {
 
-constexpr std::size_t kChunk = 8192;  // rows: few enough that a table is soon on the disk
+constexpr std::size_t kChunk = 2048;  // rows: few enough that those of an image are soon on the disk
 constexpr std::size_t kPtr = 1024;
 
 h5::Column made(hid_t group, const Column& facts) {
