@@ -41,13 +41,13 @@ void check_request(const Hdf5Config& config) {
 /// Room that completing takes: the tables with what HDF5 has around them, links, the copy of the master, what data
 /// files still have to write.
 std::uint64_t reserve_for(const Hdf5Config& config) {
-  constexpr std::uint64_t kImage = 72, kFile = 2048, kFixed = 1U << 20, kChunks = 4U << 20;
+  constexpr std::uint64_t kImage = 72, kFile = 2048, kFixed = 1U << 20, kChunks = 4U << 20, kTableChunk = 16384;
   const std::uint64_t files = config.images / config.images_per_file + 1;
   const std::uint64_t mask = config.metadata.pixel_mask.size() * sizeof(std::uint32_t);
   const std::uint64_t row = kImage + config.results.columns.size() * sizeof(Scalar);
   std::uint64_t tables = 0;
   for (const Table& table : config.results.tables) {
-    tables += kChunks + config.images * sizeof(std::uint64_t) + table.columns.size() * kFile;
+    tables += config.images * sizeof(std::uint64_t) + table.columns.size() * (kFile + kTableChunk);
   }
   return config.images * row + files * kFile + kFixed + mask + tables +
          (config.form == ImageForm::sparse ? kChunks : 0);

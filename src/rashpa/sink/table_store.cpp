@@ -9,7 +9,7 @@
 namespace rashpa::sink {
 namespace {
 
-constexpr std::size_t kChunk = 8192;  // rows: few enough that a table is soon on the disk
+constexpr std::size_t kChunk = 1024;  // rows: few enough that a part of them is written with every stack
 constexpr std::size_t kPtr = 1024;
 
 h5::Column made(hid_t group, const Column& facts) {
@@ -106,31 +106,23 @@ std::uint64_t TableStore::flush(std::string& error) {
   if (!file_->is_at(files_.tables())) {
     if (!broken_ && error.empty()) error = files_.tables().string() + " was removed or replaced while the run went on";
     broken_ = true;
-    whole_ = 0;
-    return 0;
+    return whole_ = 0;
   }
-  TableRows there{};
-  for (std::size_t t = 0; t < tables_.size(); ++t) {
-    there[t] = std::numeric_limits<std::uint64_t>::max();
-    for (const h5::Column& column : columns_[t]) there[t] = std::min(there[t], column.stored());
-  }
-  std::uint64_t whole = whole_;
-  const auto is_there = [&](const TableRows& end) {
+  if (broken_ || whole_ == ends_.size()) return whole_;
+  try {
     for (std::size_t t = 0; t < tables_.size(); ++t) {
-      if (end[t] > there[t]) return false;
+      if (rows_[t] == flushed_[t]) continue;
+      for (h5::Column& column : columns_[t]) {
+        column.flush();
+        h5::check(H5Dflush(column.dataset()), "flush the tables");
+      }
+      flushed_[t] = rows_[t];
     }
-    return true;
-  };
-  while (whole < ends_.size() && is_there(ends_[whole])) ++whole;
-  if (whole == whole_) return whole_;
-  for (std::size_t t = 0; t < tables_.size(); ++t) {
-    for (const h5::Column& column : columns_[t]) {
-      if (H5Dflush(column.dataset()) >= 0) continue;
-      if (error.empty()) error = "hdf5: cannot flush the tables: " + h5::last_error();
-      return whole_;  // tried again with the next stack, and at the end
-    }
+    whole_ = ends_.size();
+  } catch (const Error& failure) {  // tried again with the next stack, and at the end
+    if (error.empty()) error = failure.what();
   }
-  return whole_ = whole;
+  return whole_;
 }
 
 TableRows TableStore::settle(std::string& error) {
@@ -172,8 +164,10 @@ TableRows TableStore::settle(std::string& error) {
 
 std::uint64_t TableStore::bytes_stored() const noexcept {
   std::uint64_t bytes = 0;
-  for (const auto& columns : columns_) {
-    for (const h5::Column& column : columns) bytes += column.bytes_stored();
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    for (const Column& column : tables_[t].columns) {
+      bytes += rows_[t] * (column.type == Column::Type::u32 ? sizeof(std::uint32_t) : sizeof(std::uint64_t));
+    }
   }
   return bytes;
 }

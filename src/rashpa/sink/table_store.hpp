@@ -28,7 +28,7 @@ class TableStore {
   /// Appends the rows of one image that is stored. False when they could not be kept, and why in `error` (the first
   /// reason only): nothing can follow them then. Does not throw.
   bool put(const StackImage& image, std::string& error);
-  /// Of the images that put() has taken, how many have all their rows in the file; brings to it what can be brought.
+  /// Brings the rows to the file; of the images that put() has taken, how many have all theirs there.
   std::uint64_t flush(std::string& error);
   /// After the last put(): completes the file, brings it to the disk and looks what is in it: rows of each table that
   /// can be read. The first reason in `error`. Does not throw.
@@ -44,6 +44,7 @@ class TableStore {
   std::optional<DataFile> file_;
   std::array<std::vector<h5::Column>, kMostTables> columns_;
   TableRows rows_{};
+  TableRows flushed_{};
   std::vector<TableRows> ends_;  // of each image, in rows
   std::uint64_t whole_ = 0;      // images of which all rows are in the file
   bool broken_ = false;

@@ -1,9 +1,10 @@
 #include "rashpa/kernel/outside/plugin.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -14,14 +15,11 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/registry.hpp"
-#include "rashpa/unit/factory.hpp"
-#include "rashpa/unit/stack_ring.hpp"
 
 namespace rashpa::kernel::outside {
 namespace {
 
 namespace fs = std::filesystem;
-using unit::StackRing;
 
 const fs::path kPlugins = RASHPA_PLUGINS;
 
@@ -49,49 +47,62 @@ std::shared_ptr<const Step> step_of(const NamedValues& values) {
   return load_plugin(kPlugins / "test_plugin.so")->make(values, {});
 }
 
-/// Four images of 4 × 2 pixels; the first pixel of each is its number, the others follow.
+/// Images of uint16 pixels, looked at by a step on its own; threads take turns.
 struct StackRun {
-  explicit StackRun(const std::vector<StepOf>& steps, unsigned threads = 1)
-      : ring(4, 2, 4, 1, memory::MemoryKind::pageable) {
-    for (std::uint16_t i = 0; i < 4; ++i) {
-      auto* pixels = reinterpret_cast<std::uint16_t*>(ring.all[0].images[i].raw);
-      for (std::uint16_t p = 0; p < 8; ++p) pixels[p] = static_cast<std::uint16_t>(i + p);
+  struct Image {
+    std::vector<std::uint16_t> pixels;
+    std::array<Scalar, kMostColumns> scalars{};
+    Finding finding{};
+  };
+  StackRun(const Step& step, Shape shape, std::vector<Image> given, unsigned workers = 1) : images(std::move(given)) {
+    const auto count = static_cast<std::uint32_t>(images.size());
+    pass = step.on_cpu(
+        {.shape = shape, .in = delivered(PixelType::u16), .stack = count, .places = count, .workers = workers});
+    EXPECT_EQ(pass->grain(), CpuPass::Grain::image);
+    pass->begin(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto* in = reinterpret_cast<const std::byte*>(images[i].pixels.data());
+      pass->run(i % workers, {.first = i, .count = 1, .in = &in, .place = &i}, 0, shape.pixels());
     }
-    unit = unit::make_unit({.placement = {threads, -1}}, {steps}, ring.layout, bell);
-    unit->submit(&ring.all[0]);
-    while (unit->take() == nullptr) bell.wait(bell.count(), std::chrono::milliseconds(1));
+    for (std::uint32_t i = 0; i < count; ++i) {
+      images[i].finding.scalars = images[i].scalars.data();
+      pass->finish(i, images[i].finding);
+    }
   }
-  [[nodiscard]] const StackImage& image(std::size_t i) const { return ring.all[0].images[i]; }
-  StackRing ring;
-  Doorbell bell;
-  std::unique_ptr<unit::Unit> unit;
+  std::vector<Image> images;
+  std::unique_ptr<CpuPass> pass;
 };
 
+/// Four images of 4 × 2 pixels; the first pixel of each is its number, the others follow.
+StackRun run_of(const Step& step, unsigned workers = 1) {
+  std::vector<StackRun::Image> images(4);
+  for (std::uint16_t i = 0; i < 4; ++i) {
+    for (std::uint16_t p = 0; p < 8; ++p) images[i].pixels.push_back(static_cast<std::uint16_t>(i + p));
+  }
+  return {step, {4, 2}, std::move(images), workers};
+}
+
 TEST(Plugin, finds_numbers_reasons_and_rows_on_any_number_of_threads) {
-  for (const unsigned threads : {1U, 3U}) {
-    const StackRun run({step_of({{"rows", std::int64_t{10}}, {"factor", std::int64_t{5}}})}, threads);
-    const unit::Output& output = run.unit->output();
-    ASSERT_EQ(output.results.columns.size(), 1U);
-    EXPECT_EQ(output.results.columns[0].name, "first_times");
-    ASSERT_EQ(output.results.tables.size(), 1U);
-    EXPECT_EQ(output.results.tables[0].name, "test_plugin");
-    EXPECT_EQ(output.results.tables[0].capacity, 10U);
-    EXPECT_EQ(output.results.tables[0].columns.at(1).name, "half");
-    for (std::size_t i = 0; i < 4; ++i) {
-      const StackImage& image = run.image(i);
+  for (const unsigned workers : {1U, 3U}) {
+    const auto step = step_of({{"rows", std::int64_t{10}}, {"factor", std::int64_t{5}}});
+    const Declaration& declaration = step->declaration();
+    EXPECT_EQ(declaration.origin, "plugin test_plugin.so");
+    EXPECT_EQ(declaration.made(Port::Kind::scalars)->columns.at(0).name, "first_times");
+    EXPECT_EQ(declaration.made(Port::Kind::table)->columns.at(1).name, "half");
+    EXPECT_EQ(declaration.made(Port::Kind::verdict)->reasons, (std::vector<std::string>{"odd", "even"}));
+    EXPECT_EQ(step->table_capacity(), 10U);
+    const StackRun run = run_of(*step, workers);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      const StackRun::Image& image = run.images[i];
       EXPECT_EQ(image.scalars[0].count(), 5 * i);
-      EXPECT_EQ(image.decision, i % 2 == 0 ? Decision::accepted : Decision::vetoed);
-      if (i % 2 == 1) {
-        EXPECT_EQ(output.results.reasons.names()[static_cast<std::size_t>(image.reason)], "odd");
-        continue;
-      }
-      ASSERT_EQ(image.tables[0].rows, i % 3);
-      for (std::uint32_t row = 0; row < image.tables[0].rows; ++row) {
-        EXPECT_EQ(image.tables[0].values[2 * row].count(), row);
-        EXPECT_EQ(image.tables[0].values[2 * row + 1].real(), 0.5 * static_cast<double>(i + row));
+      EXPECT_FALSE(image.finding.failed);
+      EXPECT_EQ(image.finding.verdict, i % 2);
+      ASSERT_EQ(image.finding.table.rows, i % 3);
+      for (std::uint32_t row = 0; row < image.finding.table.rows; ++row) {
+        EXPECT_EQ(image.finding.table.values[2 * row].count(), row);
+        EXPECT_EQ(image.finding.table.values[2 * row + 1].real(), 0.5 * (i + row));
       }
     }
-    EXPECT_NE(run.unit->how().find("test_plugin (plugin test_plugin.so)"), std::string::npos) << run.unit->how();
   }
 }
 
@@ -106,14 +117,12 @@ TEST(Plugin, image_that_it_fails_on_is_errored_and_its_neighbours_are_not) {
   for (const auto& [how, why] : words) {
     SCOPED_TRACE(how);
     const As as(how);
-    const StackRun run({step_of({{"rows", std::int64_t{10}}})}, 2);
-    for (std::size_t i = 0; i < 4; ++i) {
-      EXPECT_EQ(run.image(i).decision, i % 2 == 0 ? Decision::accepted : Decision::errored);
-      EXPECT_EQ(run.image(i).failed_in, i % 2);
-      EXPECT_EQ(run.image(i).tables[0].rows, i % 2 == 0 ? i % 3 : 0);
+    const StackRun run = run_of(*step_of({{"rows", std::int64_t{10}}}), 2);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(run.images[i].finding.failed, i % 2 == 1);
+      EXPECT_EQ(run.images[i].finding.table.rows, i % 2 == 0 ? i % 3 : 0);
     }
-    EXPECT_EQ(run.unit->failure(1), why);
-    EXPECT_EQ(run.unit->failure(0), "");
+    EXPECT_EQ(run.pass->failure(), why);
   }
 }
 
@@ -131,21 +140,11 @@ TEST(Plugin, parameters_are_checked_as_those_of_every_kernel) {
 TEST(Plugin, what_cannot_be_made_for_the_images_says_why) {
   const auto refused = [](const std::string& how) {
     const As as(how);
-    return refusal([] { StackRun({step_of({{"rows", std::int64_t{1}}})}); });
+    return refusal([] { run_of(*step_of({{"rows", std::int64_t{1}}})); });
   };
   EXPECT_EQ(refused("create_refuses"), "plugin test_plugin.so: images must be square");
   EXPECT_EQ(refused("create_silent"), "plugin test_plugin.so: create gives no state");
   EXPECT_EQ(refused("create_throws"), "plugin test_plugin.so: create threw an exception");
-}
-
-TEST(Plugin, pixels_that_it_does_not_take_are_refused) {
-  Doorbell bell;
-  const StackRing ring(4, 2, 4, 1, memory::MemoryKind::pageable, PixelType::i32);
-  const auto step = step_of({{"rows", std::int64_t{1}}});
-  EXPECT_EQ(
-      refusal([&] { unit::make_unit({}, {{step}}, ring.layout, bell); }),
-      "unit: test_plugin needs uint16 pixels, the buffer has int32; set the buffer's pixel, or put a kernel before "
-      "it that makes them");
 }
 
 TEST(Plugin, files_that_are_none_are_refused) {
@@ -225,28 +224,24 @@ TEST(Plugin, the_example_finds_the_maxima_that_its_definition_says) {
   constexpr int kWidth = 61;
   constexpr int kHeight = 37;
   const auto step = load_plugin(kPlugins / "local_maxima.so")->make({{"threshold", std::int64_t{20}}}, {});
-  Doorbell bell;
-  StackRing ring(kWidth, kHeight, 3, 1, memory::MemoryKind::pageable);
+  std::vector<StackRun::Image> images(3);
   std::mt19937 random(5);
-  for (StackImage& image : ring.all[0].view()) {
-    auto* pixels = reinterpret_cast<std::uint16_t*>(image.raw);
+  for (StackRun::Image& image : images) {
     for (int p = 0; p < kWidth * kHeight; ++p) {
-      pixels[p] = static_cast<std::uint16_t>(random() % 50 == 0 ? 65535 : random() % 30);
+      image.pixels.push_back(static_cast<std::uint16_t>(random() % 50 == 0 ? 65535 : random() % 30));
     }
   }
-  const auto unit = unit::make_unit({.placement = {2, -1}}, {{step}}, ring.layout, bell);
-  unit->submit(&ring.all[0]);
-  while (unit->take() == nullptr) bell.wait(bell.count(), std::chrono::milliseconds(1));
-  for (const StackImage& image : ring.all[0].view()) {
-    const auto* pixels = reinterpret_cast<const std::uint16_t*>(image.raw);
-    const auto wanted = maxima_of({pixels, pixels + kWidth * kHeight}, kWidth, kHeight, 20);
+  const StackRun run(*step, {kWidth, kHeight}, std::move(images), 2);
+  for (const StackRun::Image& image : run.images) {
+    const auto wanted = maxima_of(image.pixels, kWidth, kHeight, 20);
     ASSERT_GT(wanted.size(), 10U);
     EXPECT_EQ(image.scalars[0].count(), wanted.size());
-    ASSERT_EQ(image.tables[0].rows, wanted.size());
+    const TableView& table = image.finding.table;
+    ASSERT_EQ(table.rows, wanted.size());
     for (std::size_t row = 0; row < wanted.size(); ++row) {
-      EXPECT_EQ(image.tables[0].values[3 * row].count(), wanted[row][0]);
-      EXPECT_EQ(image.tables[0].values[3 * row + 1].count(), wanted[row][1]);
-      EXPECT_EQ(static_cast<std::uint64_t>(image.tables[0].values[3 * row + 2].integer()), wanted[row][2]);
+      EXPECT_EQ(table.values[3 * row].count(), wanted[row][0]);
+      EXPECT_EQ(table.values[3 * row + 1].count(), wanted[row][1]);
+      EXPECT_EQ(static_cast<std::uint64_t>(table.values[3 * row + 2].integer()), wanted[row][2]);
     }
   }
 }
