@@ -172,8 +172,8 @@ class Buffer:
     trigger: str
     device: int
     dtps: tuple[DestinationDtp, ...]
-    kernels: tuple[Kernel, ...] = field(metadata={PART: "Kernel"})
-    sinks: tuple[SinkOrder, ...] = field(metadata={PART: "Sink"})
+    kernels: tuple[Kernel, ...] = field(default=(), metadata={PART: "Kernel"})
+    sinks: tuple[SinkOrder, ...] = field(default=(), metadata={PART: "Sink"})
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,9 @@ def decode(data: bytes) -> Telegram:
     check_limits(data)
     root, version = root_of(data)
     if version != str(VERSION):
-        raise TelegramError(f"version {version!r} of telegrams is not known here; this node speaks version {VERSION}")
+        raise TelegramError(
+            f"version {version!r} of telegrams is not known here, where version {VERSION} is spoken; install the same rashpa for manager and nodes"
+        )
     element = _validated(data, "config" if root == "Configure" else "telegram")
     name = etree.QName(element).localname
     if name not in _ROOTS:
