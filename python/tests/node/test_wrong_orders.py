@@ -129,6 +129,42 @@ def test_what_only_the_engine_can_know_is_named_too(what: str, tmp_path: Path) -
     assert (fault.code, says in fault.text) == ("config", True), fault.text
 
 
+# what each key may be, but not together: in an order that is good but for its output's folder
+TOGETHER = {
+    "bounds of a kernel": ('max_pixels="4294967295"', 'max_pixels="5"', "bragg_count: ", "min_pixels"),
+    "a threshold that no pixel reaches": ('threshold="3"', 'threshold="40000"', "bragg_count: ", "threshold"),
+    "keys of a link": ('transport="uc"', 'transport="ud" packetisation="first_middle_last"', "roce: ", "packetisation only"),
+    "a link and its peer": ('peer_link="roce"', 'peer_link="pcie"', "link: pcie is memory that both sides map", "pcie"),
+    "two kernels of one name": ('<csr/>', '<csr/></Kernel><Kernel><csr threshold="2"/>', "csr", "twice"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", TOGETHER)
+def test_what_does_not_go_together_is_named_by_its_keys(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    from rashpa.node.native_engine import NativeFactory
+
+    monkeypatch.chdir(tmp_path)
+    old, new, *says = TOGETHER[what]
+    first, last = DESTINATION.index("<plugin "), DESTINATION.index("<python ")
+    good = DESTINATION[:first] + "<csr/></Kernel>" + DESTINATION[DESTINATION.index("<Sink>") :]
+    assert first < last
+    for ours, other in (
+        ('unit="cuda" trigger="graph"', 'unit="cpu" trigger="auto"'),
+        ('<verbs transport="uc"', '<roce transport="uc"'),
+        (' packetisation="only"', ""),
+        (' device="rxe0" verify="sampled"', ""),
+    ):
+        assert good.count(ours) == 1
+        good = good.replace(ours, other)
+    assert good.count(old) == 1
+    fault = answer_to("receiver", NativeFactory("receiver"), good.replace(old, new))
+    assert fault.code == "config", fault.text
+    assert all(part in fault.text for part in says), fault.text
+
+
 def test_code_that_the_node_does_not_allow_is_named(tmp_path: Path) -> None:
     pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
     from rashpa.node.native_engine import NativeFactory
