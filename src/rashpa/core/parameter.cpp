@@ -83,6 +83,7 @@ std::vector<const ParameterValue*> arrange(std::string_view owner, const std::ve
                                     [&](const Parameter& parameter) { return parameter.name == named.name; });
     if (found == declared.end()) {
       std::vector<std::string> known;
+      known.reserve(declared.size());
       for (const Parameter& parameter : declared) known.push_back(parameter.name);
       throw ConfigError(fmt::format("{}: {}: no such parameter; known: {}", owner, named.name, list_of(known)));
     }
