@@ -7,6 +7,7 @@
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/results.hpp"
+#include "rashpa/core/special_value.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/kernel/step.hpp"
 #include "rashpa/memory/ring.hpp"
@@ -41,6 +42,7 @@ struct Layout {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   PixelType input = PixelType::u16;
+  std::int64_t largest_count = kNoLargestCount;  ///< of the detector, see largest_count_of()
   std::uint32_t stack = 0;   ///< k
   std::uint32_t stacks = 0;  ///< stacks in the ring; Stack::slot < stacks. Each has its own output memory.
   /// Where the images lie: image i of the stack in slot s at images + (s · stack + i) · image_stride. A unit with
@@ -58,6 +60,7 @@ struct Placement {
 /// What comes out of a unit, known when it is made.
 struct Output {
   PixelType pixel = PixelType::u16;  ///< of StackImage::pixels and of the values of lists
+  bool delivered = true;             ///< they are the detector's own pixels: no kernel has made them
   bool pixels = true;                ///< accepted images have pixels
   std::size_t list_capacity = 0;     ///< most entries of an image's list; 0: there are no lists
   Results results{};                 ///< columns of StackImage::scalars, reasons of vetoes
