@@ -39,8 +39,8 @@ struct NxmxKernel {
   std::vector<std::pair<std::string, std::string>> parameters;  ///< name, value as JSON
 };
 
-/// Fields of NXmx (conventions.md) and of /entry/rashpa. A text left empty becomes "unknown" where NXmx requires the
-/// field.
+/// Fields of NXmx (docs/reference/files.md) and of /entry/rashpa. A text left empty becomes "unknown" where NXmx
+/// requires the field.
 struct NxmxMetadata {
   std::string detector_name;  ///< "JUNGFRAU"; goes to detector/type
   std::string description;    ///< of the detector
