@@ -1,13 +1,19 @@
 #include "rashpa/core/special_value.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "rashpa/core/error.hpp"
 
 namespace rashpa {
 namespace {
+
+/// In the order of Meaning.
+constexpr std::array<std::string_view, 8> kMeanings{"gap",     "dead", "under_responding", "over_responding", "noisy",
+                                                    "cluster", "user", "saturated"};
 
 std::int64_t smallest_value(PixelType type) noexcept {
   const bool is_signed = type == PixelType::i16 || type == PixelType::i32;
@@ -24,6 +30,16 @@ void mark(std::span<const SpecialValue> special, const T* pixels, std::span<std:
 }
 
 }  // namespace
+
+std::string_view name_of(Meaning meaning) noexcept { return kMeanings[static_cast<std::size_t>(meaning)]; }
+
+Meaning meaning_of(std::string_view name) {
+  for (std::size_t i = 0; i < kMeanings.size(); ++i) {
+    if (kMeanings[i] == name) return static_cast<Meaning>(i);
+  }
+  throw ConfigError(
+      fmt::format("no meaning '{}' of a special value; choose one of {}", name, fmt::join(kMeanings, ", ")));
+}
 
 std::int64_t largest_count_of(PixelType type, std::span<const SpecialValue> special) {
   std::int64_t largest = kNoLargestCount;

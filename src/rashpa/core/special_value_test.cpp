@@ -43,5 +43,13 @@ TEST(SpecialValue, lasting_properties_are_bits_of_the_mask) {
   EXPECT_THAT(mask, ElementsAre(16, 1, 0, 2, 0, 0));
 }
 
+TEST(SpecialValue, meanings_have_names) {
+  for (int i = 0; i <= static_cast<int>(Meaning::saturated); ++i) {
+    EXPECT_EQ(meaning_of(name_of(static_cast<Meaning>(i))), static_cast<Meaning>(i));
+  }
+  EXPECT_EQ(name_of(Meaning::saturated), "saturated");
+  EXPECT_THROW(static_cast<void>(meaning_of("hot")), ConfigError);
+}
+
 }  // namespace
 }  // namespace rashpa

@@ -8,6 +8,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/log.hpp"
 
 namespace rashpa::receiver {
 
@@ -43,7 +44,8 @@ struct Receiver::Line {
 Receiver::Receiver(Config config)
     : config_(std::move(config)),
       layout_(lay_out(config_.buffers)),
-      memory_(layout_.bytes, config_.memory, link::sharing_of(link::kind_of(config_.link))) {
+      memory_(layout_.bytes, config_.memory, link::sharing_of(link::kind_of(config_.link))),
+      watch_(link::watched_of_receivers(), config_.run, -1) {
   make_link();
   std::uint32_t position = 0;
   std::vector<scheduler::Lane*> lanes;
@@ -56,6 +58,7 @@ Receiver::Receiver(Config config)
     const unit::Layout shape{.width = buffer.width,
                              .height = buffer.height,
                              .input = buffer.pixel,
+                             .largest_count = largest_count_of(buffer.pixel, buffer.special),
                              .stack = buffer.stack,
                              .stacks = buffer.slots / buffer.stack,
                              .images = memory_.data() + layout_.buffers[b].pixels_offset,
@@ -76,14 +79,21 @@ Receiver::Receiver(Config config)
                                .images = buffer.images,
                                .slice = buffer.slice,
                                .deadline_ns = buffer.deadline_ns,
-                               .dtps = {}};
+                               .dtps = {},
+                               .run = config_.run};
     for (const DtpConfig& dtp : buffer.dtps) {
       lane.dtps.push_back(
           {.position = position, .id = dtp.id, .module = dtp.module, .placement = layout_.dtps[position]});
       ++position;
     }
     line->lane = std::make_unique<scheduler::Lane>(std::move(lane), *line->unit, *link_);
+    std::shared_ptr<sink::SpecialMask> mask;
+    if (!buffer.special.empty()) {
+      mask =
+          std::make_shared<sink::SpecialMask>(buffer.pixel, buffer.special, std::size_t{buffer.width} * buffer.height);
+    }
     const Output output{.buffer = buffer.name,
+                        .run = config_.run,
                         .width = buffer.width,
                         .height = buffer.height,
                         .pixel = made.pixel,
@@ -92,16 +102,49 @@ Receiver::Receiver(Config config)
                         .stack = buffer.stack,
                         .images = buffer.images,
                         .slice = buffer.slice,
+                        .delivered = made.delivered,
+                        .largest_count = shape.largest_count,
+                        .special = made.delivered ? buffer.special : std::vector<SpecialValue>{},
+                        .special_mask = mask,
                         .results = made.results};
-    line->distributor = std::make_unique<Distributor>(buffer, output, *line->lane, *line->unit, line->done_bell, bell_);
+    line->distributor =
+        std::make_unique<Distributor>(buffer, output, *line->lane, *line->unit, line->done_bell, bell_, mask);
+    log::write(log::Level::info, {.run = config_.run, .buffer = buffer.name},
+               "{} × {} pixels {}, {} slots in stacks of {}, {} DTPs, unit: {}, first processor {}", buffer.width,
+               buffer.height, pixel_name(buffer.pixel), buffer.slots, buffer.stack, buffer.dtps.size(),
+               line->unit->how(), choice.placement.first_processor);
     lanes.push_back(line->lane.get());
     lines_.push_back(std::move(line));
   }
   scheduler_ =
       std::make_unique<scheduler::Scheduler>(std::move(lanes), queues_, bell_, config_.poll, scheduler_processor);
+  say_set_up();
 }
 
 Receiver::~Receiver() { stop(); }
+
+void Receiver::say_set_up() const {
+  const std::string registration = link_->registration();
+  log::write(log::Level::info, {.run = config_.run},
+             "receiver: link {} at {}, {} threads, first processor {}, {} of memory{}{}",
+             link::name_of(link::kind_of(config_.link)), config_.bind_address, config_.link_threads,
+             config_.first_processor, memory_.granted(), registration.empty() ? "" : ", ", registration);
+  const std::vector<link::Endpoint> ends = link_->endpoints();
+  std::size_t position = 0;
+  for (const BufferConfig& buffer : config_.buffers) {
+    for (const DtpConfig& dtp : buffer.dtps) {
+      const link::Endpoint& end = ends[position++];
+      log::write(log::Level::debug, {.run = config_.run, .buffer = buffer.name, .dtp = dtp.id},
+                 "queue pair {} at {} port {}, module {}, {} × {} pixels at ({}, {})", end.qpn, end.address, end.port,
+                 dtp.module, dtp.width, dtp.height, dtp.x, dtp.y);
+    }
+  }
+}
+
+void Receiver::observe(bool last) {
+  const std::lock_guard lock(watching_);
+  watch_.look(link_->stats(), now_ns(), last);
+}
 
 void Receiver::make_link() {
   if (config_.link_threads == 0) throw ConfigError("receiver: the link needs at least one thread");
@@ -144,6 +187,7 @@ void Receiver::arm(const std::vector<link::Endpoint>& sources) {
   }
   link_->connect(sources);
   state_ = State::armed;
+  log::write(log::Level::info, {.run = config_.run}, "receiver: armed, connected to {} sources", sources.size());
 }
 
 void Receiver::start() {
@@ -153,6 +197,7 @@ void Receiver::start() {
   scheduler_->start();
   link_->start();
   state_ = State::running;
+  log::write(log::Level::info, {.run = config_.run}, "receiver: started");
 }
 
 void Receiver::finish() { scheduler_->finish(); }
@@ -168,6 +213,17 @@ void Receiver::stop() noexcept {
   }
   for (auto& line : lines_) line->unit->stop();
   state_ = State::stopped;
+  try {
+    observe(true);
+  } catch (const std::exception&) {  // no memory for the counts: the log goes without
+  }
+  for (const auto& line : lines_) {
+    const Books books = line->distributor->books();
+    log::write(log::Level::info, {.run = config_.run, .buffer = line->lane->config().name},
+               "receiver: {}: {} images expected, {} complete, {} partial, {} missing, {} accepted, {} written",
+               before == State::running ? "stopped" : "given back", books.expected, books.complete, books.partial,
+               books.missing, books.accepted, books.written);
+  }
 }
 
 bool Receiver::wait(double timeout_s) const {

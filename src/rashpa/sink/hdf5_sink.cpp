@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -66,6 +67,7 @@ struct Hdf5Sink::Impl {
               .results = config.results},
              reserve_for(config)),
         master(first_master(config, files)),
+        mask(config.special_mask),
         store(config.form == ImageForm::sparse ? make_sparse_store(config, files) : make_dense_store(config, files)) {}
 
   void keep_error(const std::string& text) {
@@ -85,7 +87,10 @@ struct Hdf5Sink::Impl {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (attempt > 0) std::this_thread::sleep_for(kPause);
       try {
-        complete_master(files.prefix(), {.rows = rows, .stored_index = places, .books = books});
+        complete_master(files.prefix(), {.rows = rows,
+                                         .stored_index = places,
+                                         .books = books,
+                                         .special_mask = mask ? mask->bits() : std::span<const std::uint32_t>()});
         return {};
       } catch (const Error& error) {
         failure = error.what();
@@ -101,6 +106,7 @@ struct Hdf5Sink::Impl {
   OutputFiles files;
   FrameRows rows;
   h5::Handle master;  // for its lock
+  std::shared_ptr<const SpecialMask> mask;
   std::unique_ptr<ImageStore> store;
   std::vector<StoredPlace> stored;  // scratch of put(), grown to the stack's size once
   bool settled = false;

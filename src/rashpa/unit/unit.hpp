@@ -43,7 +43,7 @@ struct Layout {
   std::uint32_t height = 0;
   PixelType input = PixelType::u16;
   std::int64_t largest_count = kNoLargestCount;  ///< of the detector, see largest_count_of()
-  std::uint32_t stack = 0;   ///< k
+  std::uint32_t stack = 0;                       ///< k
   std::uint32_t stacks = 0;  ///< stacks in the ring; Stack::slot < stacks. Each has its own output memory.
   /// Where the images lie: image i of the stack in slot s at images + (s · stack + i) · image_stride. A unit with
   /// memory of its own pins this and may read it at any time after submit(); StackImage::raw points there.
