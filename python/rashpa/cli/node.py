@@ -4,7 +4,7 @@ import dataclasses
 import socket
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,6 +12,7 @@ from rashpa.control.token import TokenError, token_of_environment
 from rashpa.control.version import software_version
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
+from rashpa.node.log import NodeLog
 from rashpa.node.native_engine import NativeFactory
 from rashpa.node.serve import Listen, read_grant, serve_node
 from rashpa.node.serve_error import ServeError
@@ -45,6 +46,14 @@ _Lease = Annotated[
     float,
     typer.Option(min=2.0, help="Seconds without a word of its manager after which the node ends the run and is free."),
 ]
+_LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error"],
+    typer.Option(help="What the node's log keeps: this and what is worse. debug says where each DTP and thread is."),
+]
+_LogFile = Annotated[
+    Path | None,
+    typer.Option(help="File that the log is written to besides, 10 MB at most; two older ones are kept as FILE.1, …"),
+]
 _WithParent = Annotated[bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")]
 _OfRun = Annotated[
     bool, typer.Option("--of-run", hidden=True, help="As --with-parent; token and folders come on standard input.")
@@ -64,6 +73,8 @@ def emulator(
     write: _Write = None,
     alias: _Alias = None,
     lease: _Lease = 10.0,
+    log_level: _LogLevel = "info",
+    log_file: _LogFile = None,
     with_parent: _WithParent = False,
     of_run: _OfRun = False,
 ) -> None:
@@ -73,7 +84,8 @@ def emulator(
     with the URL is printed when the node is ready.
     """
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
-    _serve("emulator", name, listen, link_gbps, Folders(read or [Path.cwd()], write or [Path.cwd()]), of_run)
+    folders = Folders(read or [Path.cwd()], write or [Path.cwd()])
+    _serve("emulator", name, listen, link_gbps, folders, of_run, Log(log_level, log_file))
 
 
 def receiver(
@@ -87,6 +99,8 @@ def receiver(
     write: _Write = None,
     alias: _Alias = None,
     lease: _Lease = 10.0,
+    log_level: _LogLevel = "info",
+    log_file: _LogFile = None,
     with_parent: _WithParent = False,
     of_run: _OfRun = False,
 ) -> None:
@@ -96,10 +110,19 @@ def receiver(
     with the URL is printed when the node is ready.
     """
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
-    _serve("receiver", name, listen, link_gbps, Folders(read or [Path.cwd()], write or [Path.cwd()]), of_run)
+    folders = Folders(read or [Path.cwd()], write or [Path.cwd()])
+    _serve("receiver", name, listen, link_gbps, folders, of_run, Log(log_level, log_file))
 
 
-def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Folders, of_run: bool) -> None:
+@dataclasses.dataclass(frozen=True)
+class Log:
+    """What the log keeps, and where it is written to besides."""
+
+    level: str
+    file: Path | None
+
+
+def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Folders, of_run: bool, wanted: Log) -> None:
     try:
         if of_run:
             grant = read_grant()
@@ -112,8 +135,10 @@ def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Fold
                     f"rashpa {role}: caution: no RASHPA_TOKEN is set; every user of this machine can give this node orders\n"
                 )
         factory = NativeFactory(role, int(link_gbps * 1e9 / 8), folders)
+        factory.set_log(wanted.level, wanted.file)
+        log = NodeLog(wanted.level, factory.note if wanted.file else None)
         own_name = name or f"{role}@{socket.gethostname()}"
-        serve_node(role, own_name, factory, dataclasses.replace(listen, token=token), software_version())
+        serve_node(role, own_name, factory, dataclasses.replace(listen, token=token), software_version(), log)
     except (EngineError, ServeError, TokenError) as error:
         sys.stderr.write(f"rashpa {role}: {error}\n")
         raise typer.Exit(2) from None

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -49,18 +49,24 @@ def log(
     authority: _Authority = "",
     last: Annotated[int, typer.Option(min=1, max=1000, help="Entries, the newest.")] = 50,
 ) -> None:
-    """What a node has done: orders, runs, what it refused, what went wrong. Times are UTC."""
+    """What a node has done: orders, runs, what it refused, what went wrong, with run, buffer, DTP and frame. Times are UTC."""
 
     async def lines(client: NodeClient) -> str:
         entries = await client.log(last)
         texts = [
-            f"{entry['time']} {entry['level']:7} {entry['text']}"
+            f"{entry['time']} {entry['level']:7} {_about(entry)}{entry['text']}"
             + (f" ({entry['times']} times)" if entry["times"] > 1 else "")
             for entry in entries
         ]
         return "\n".join(texts) or "nothing yet"
 
     _ask("log", url, authority, lines)
+
+
+def _about(entry: dict[str, Any]) -> str:
+    names = {"run": "run", "buffer": "buffer", "dtp": "DTP", "frame": "frame"}  # a node of before says none of them
+    parts = [f"{shown} {entry[name]}" for name, shown in names.items() if entry.get(name) not in (None, "")]
+    return f"[{', '.join(parts)}] " if parts else ""
 
 
 def _ask(name: str, url: str, authority: str, question: Callable[[NodeClient], Awaitable[str]]) -> None:

@@ -181,6 +181,14 @@ class Sink:
 
 
 @dataclass(frozen=True)
+class SpecialValue:
+    """A value of the detector's pixels that is no count."""
+
+    value: int
+    meaning: str
+
+
+@dataclass(frozen=True)
 class Buffer:
     """A RASHPA buffer with its pipeline and sinks."""
 
@@ -203,6 +211,7 @@ class Buffer:
     dtps: tuple[DestinationDtp, ...]
     kernels: tuple[Kernel, ...] = ()
     sinks: tuple[Sink, ...] = ()
+    special: tuple[SpecialValue, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ The only place of the control plane that imports rashpa._native, and only when a
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from rashpa.control.telegram import (
 from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.folders import EVERYWHERE, Folders
+from rashpa.node.log import NativeMessage
 from rashpa.node.machine_memory import available_memory_bytes
 from rashpa.node.native_receiver import missing_folders_of, receiver_config
 from rashpa.node.output_files import remove_empty
@@ -367,6 +368,21 @@ class NativeFactory:
 
     def _units(self) -> tuple[telegram.Unit, ...]:
         return tuple(telegram.Unit(name, usable, what) for name, usable, what in self._module.available_units())
+
+    def set_log(self, level: str, file: Path | None) -> None:
+        """What native code says: from `level` on, and besides into `file`, of 10 MB at most, with two older ones. EngineError when it cannot be written."""
+        with _native_errors(self._module):
+            self._module.set_log_level(level)
+            if file is not None:
+                self._module.log_to_file(str(file))
+
+    def note(self, level: str, text: str) -> None:
+        """Into the file, where there is one."""
+        self._module.note_in_log_file(level, text)
+
+    def take_log(self) -> Iterable[NativeMessage]:
+        messages: list[NativeMessage] = self._module.take_log()
+        return messages
 
     def make(self, order: Configure) -> NativeSource | NativeDestination:
         if order.source is not None:

@@ -117,6 +117,7 @@ def _buffer_config(
     config.dtps = [
         module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
+    config.special = [module.SpecialValue(one.value, one.meaning) for one in buffer.special]
     config.kernels = [_kernel(module, kernel, native_maps) for kernel in kernels]
     config.sinks = [_sink(module, sink, buffer, kernels, maps, origin) for sink in sinks]
     return config

@@ -108,6 +108,7 @@ def _destination() -> t.Destination:
         dtps=(t.DestinationDtp(2, 1, 0, 256, 1024, 256, 0, 256),),
         kernels=(t.Kernel("jungfrau", (t.Parameter("output", '"photons"'), t.Parameter("photon_energy_kev", "12.4"))),),
         sinks=(t.Sink("null"),),
+        special=(t.SpecialValue(65535, "gap"), t.SpecialValue(65534, "saturated")),
     )
     return t.Destination(
         receiver="whole",
