@@ -27,7 +27,8 @@ TEST(SpecialValue, what_pixels_cannot_hold_is_refused) {
     return [type, special] { static_cast<void>(largest_count_of(type, special)); };
   };
   EXPECT_THAT(check(PixelType::u16, {{-1, Meaning::gap}}), ThrowsMessage<ConfigError>(HasSubstr("hold 0 to 65535")));
-  EXPECT_THAT(check(PixelType::i16, {{40'000, Meaning::gap}}), ThrowsMessage<ConfigError>(HasSubstr("-32768 to 32767")));
+  EXPECT_THAT(check(PixelType::i16, {{40'000, Meaning::gap}}),
+              ThrowsMessage<ConfigError>(HasSubstr("-32768 to 32767")));
   EXPECT_THAT(check(PixelType::f32, {{-1, Meaning::gap}}), ThrowsMessage<ConfigError>(HasSubstr("NaN")));
   EXPECT_THAT(check(PixelType::i32, {{0, Meaning::gap}}), ThrowsMessage<ConfigError>(HasSubstr("counts 0")));
   EXPECT_THAT(check(PixelType::i32, {{-1, Meaning::gap}, {-1, Meaning::dead}}),
