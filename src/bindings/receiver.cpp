@@ -156,8 +156,8 @@ void bind_config(nb::module_& m) {
   property("dtps", &receiver::BufferConfig::dtps);
   buffer
       .def_prop_rw(
-          "threads", [](const BufferSpec& s) { return s.config.unit.placement.threads; },
-          [](BufferSpec& s, unsigned threads) { s.config.unit.placement.threads = threads; })
+          "threads", [](const BufferSpec& s) { return s.config.unit.cores.threads; },
+          [](BufferSpec& s, unsigned threads) { s.config.unit.cores.threads = threads; })
       .def_prop_rw(
           "unit", [](const BufferSpec& s) { return std::string(unit::name_of(s.config.unit.kind)); },
           [](BufferSpec& s, const std::string& name) { s.config.unit.kind = unit::kind_of(name); })

@@ -69,6 +69,11 @@ def test_first_light_balances_its_books_and_keeps_the_hits(tmp_path: Path) -> No
     assert books["accepted"] == books["written"] > 0
     assert books["vetoed"] > 0
     assert report["injected"]["unexplained"] == 0
+    log = (tmp_path / "report" / "nodes.log").read_text(encoding="utf-8")
+    assert re.search(
+        r"^receiver: \S+Z info +\[run 1, buffer full\] receiver: stopped: 240 images expected", log, re.MULTILINE
+    )
+    assert re.search(r"^emulator: \S+Z info +\[run 1\] emulator: started$", log, re.MULTILINE)
     with h5py.File(tmp_path / "first_light_full_master.h5") as file:
         stored = file["/entry/data/data"]
         frames = file["/entry/data/frame_number"][:]

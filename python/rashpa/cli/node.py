@@ -52,7 +52,7 @@ _LogLevel = Annotated[
 ]
 _LogFile = Annotated[
     Path | None,
-    typer.Option(help="File that the log is written to besides, 10 MB at most; two older ones are kept as FILE.1, …"),
+    typer.Option(help="File that the log is written to besides, 10 MB at most; two older ones are kept beside it"),
 ]
 _WithParent = Annotated[bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")]
 _OfRun = Annotated[

@@ -3,11 +3,12 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from rashpa.control import telegram
+from rashpa.control.log_text import lines_of
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.telegram import Status
 from rashpa.control.token import TokenError, token_of_environment
@@ -52,21 +53,9 @@ def log(
     """What a node has done: orders, runs, what it refused, what went wrong, with run, buffer, DTP and frame. Times are UTC."""
 
     async def lines(client: NodeClient) -> str:
-        entries = await client.log(last)
-        texts = [
-            f"{entry['time']} {entry['level']:7} {_about(entry)}{entry['text']}"
-            + (f" ({entry['times']} times)" if entry["times"] > 1 else "")
-            for entry in entries
-        ]
-        return "\n".join(texts) or "nothing yet"
+        return "\n".join(lines_of(await client.log(last))) or "nothing yet"
 
     _ask("log", url, authority, lines)
-
-
-def _about(entry: dict[str, Any]) -> str:
-    names = {"run": "run", "buffer": "buffer", "dtp": "DTP", "frame": "frame"}  # a node of before says none of them
-    parts = [f"{shown} {entry[name]}" for name, shown in names.items() if entry.get(name) not in (None, "")]
-    return f"[{', '.join(parts)}] " if parts else ""
 
 
 def _ask(name: str, url: str, authority: str, question: Callable[[NodeClient], Awaitable[str]]) -> None:

@@ -90,6 +90,8 @@ class Emulator {
 
  private:
   class Player;
+  [[nodiscard]] std::int64_t run() const noexcept { return config_.dtps.front().dtp.run; }
+
   Config config_;
   std::unique_ptr<link::Senders> links_;
   std::vector<std::unique_ptr<Player>> players_;
@@ -99,7 +101,6 @@ class Emulator {
   bool said_end_ = false;  // guarded by stopping_
   std::mutex watching_;
   std::vector<link::CountWatch> watches_;  // by DTP; guarded by watching_
-  [[nodiscard]] std::int64_t run() const noexcept { return config_.dtps.front().dtp.run; }
 };
 
 }  // namespace rashpa::emulator

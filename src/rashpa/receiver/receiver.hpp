@@ -93,11 +93,11 @@ class Receiver {
   [[nodiscard]] const Distributor& distributor(std::size_t buffer) const;
 
  private:
-  struct Line;  // one buffer with its lane, unit and distributor
+  struct Buffer;  // with its lane, unit and distributor
   void make_link();
   void say_set_up() const;
   [[nodiscard]] std::string first_incomplete() const;
-  [[nodiscard]] const Line& line(std::size_t buffer) const;
+  [[nodiscard]] const Buffer& at(std::size_t buffer) const;
 
   Config config_;
   MemoryLayout layout_;
@@ -106,7 +106,7 @@ class Receiver {
   link::ArrivalQueues queues_;
   std::unique_ptr<link::Receiver> link_;
   std::vector<Placement> placements_;
-  std::vector<std::unique_ptr<Line>> lines_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::atomic<State> state_{State::configured};
   std::mutex stopping_;

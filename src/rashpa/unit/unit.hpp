@@ -42,17 +42,17 @@ struct Layout {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   PixelType input = PixelType::u16;
-  std::int64_t largest_count = kNoLargestCount;  ///< of the detector, see largest_count_of()
-  std::uint32_t stack = 0;                       ///< k
+  std::uint32_t stack = 0;   ///< k
   std::uint32_t stacks = 0;  ///< stacks in the ring; Stack::slot < stacks. Each has its own output memory.
   /// Where the images lie: image i of the stack in slot s at images + (s · stack + i) · image_stride. A unit with
   /// memory of its own pins this and may read it at any time after submit(); StackImage::raw points there.
   std::byte* images = nullptr;
-  std::size_t image_stride = 0;  ///< bytes
+  std::size_t image_stride = 0;                  ///< bytes
+  std::int64_t largest_count = kNoLargestCount;  ///< of the detector, see largest_count_of()
 };
 
 /// How a unit uses the processor cores of the machine.
-struct Placement {
+struct Cores {
   unsigned threads = 1;
   int first_processor = -1;  ///< pins thread i to first_processor + i; −1: unpinned
 };
