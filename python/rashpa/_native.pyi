@@ -296,6 +296,7 @@ class NxmxKernel:
 
     name: str
     parameters: list[tuple[str, str]]  # name, value as JSON
+    veto_reasons: list[str]  # of its verdict; empty: it judges nothing
     def __init__(self) -> None: ...
 
 class NxmxMetadata:

@@ -46,7 +46,8 @@ void bind_metadata(nb::module_& m) {
   nb::class_<sink::NxmxKernel>(m, "NxmxKernel")
       .def(nb::init<>())
       .def_rw("name", &sink::NxmxKernel::name)
-      .def_rw("parameters", &sink::NxmxKernel::parameters);
+      .def_rw("parameters", &sink::NxmxKernel::parameters)
+      .def_rw("veto_reasons", &sink::NxmxKernel::veto_reasons);
   nb::class_<NxmxMetadata>(m, "NxmxMetadata")
       .def(nb::init<>())
       .def_rw("detector_name", &NxmxMetadata::detector_name)

@@ -108,7 +108,7 @@ class RunSummary:
     frame_rate_hz: float | None  # by the frames' own timestamps
     dense_bytes: int  # of the stored images, every pixel
     stored_bytes: int
-    counted: bool = True  # whether a veto counted bright pixels; a file of which nobody knows says 0 of every image
+    judged: bool = True  # whether the pipeline held a kernel with a verdict
     texts: dict[str, str] = field(default_factory=dict)  # detector, sample, start_time, end_time, proof, labels, …
 
     @property
@@ -119,7 +119,7 @@ class RunSummary:
     @property
     def hit_rate(self) -> float | None:
         """Accepted images over all that were decided on; None where no image was judged by what it shows."""
-        if not self.counted and not set(self.vetoes) - {"dark", "partial"}:
+        if not self.judged:
             return None
         decided = self.books["accepted"] + self.books["vetoed"] + self.books["errored"]
         return self.books["accepted"] / decided if decided else None
@@ -275,7 +275,7 @@ class Run:
             frame_rate_hz=self._frame_rate(),
             dense_bytes=len(self) * self.shape[0] * self.shape[1] * self.dtype.itemsize,
             stored_bytes=self._stored_bytes(),
-            counted=bool(self.tables.bright_pixels.any()),
+            judged=self._judged(),
             texts=self._texts(),
         )
 
@@ -294,6 +294,13 @@ class Run:
         return RunFacts(
             run_number=None if number is None else int(number), kernels=kernels, calibration=calibration, **texts
         )
+
+    def _judged(self) -> bool:
+        """Whether a kernel had a verdict; files of before it was written say so by their counts and their vetoes."""
+        if "pipeline" in self._rashpa:
+            return any("veto_reasons" in step.attrs for step in self._rashpa["pipeline"].values())
+        vetoes = self._reasons("vetoed", self.tables.veto_reason, self.veto_reasons)
+        return bool((self.tables.counted("bright_pixels") > 0).any()) or bool(set(vetoes) - {"dark", "partial"})
 
     def _reasons(self, decision: str, reasons: NDArray[np.uint8], names: tuple[str, ...]) -> dict[str, int]:
         found, counts = np.unique(reasons[self.tables.decision == DECISIONS.index(decision)], return_counts=True)
@@ -404,9 +411,8 @@ def _unfinished(path: Path) -> str:
 
 
 def _parameters(step: h5py.Group) -> dict[str, Any]:
-    found = {name.removeprefix("parameter_"): value for name, value in step.attrs.items() if name != "NX_class"}
-    found.pop("name", None)
-    return {name: json.loads(_text(value)) for name, value in found.items()}
+    found = {name: value for name, value in step.attrs.items() if name.startswith("parameter_")}
+    return {name.removeprefix("parameter_"): json.loads(_text(value)) for name, value in found.items()}
 
 
 def _name(names: tuple[str, ...], value: int | np.integer[Any]) -> str:

@@ -177,6 +177,8 @@ def _add_origin(module: Any, metadata: Any, kernels: Sequence[Kernel], origin: _
         step.name = kernel.name
         values = kernel.model_dump(mode="json")
         step.parameters = [(name, json.dumps(value)) for name, value in values.items() if name != "name"]
+        verdict = declaration(kernel.name).made("verdict")
+        step.veto_reasons = list(verdict.reasons) if verdict is not None else []
         steps.append(step)
     metadata.kernels = steps
     maps = []

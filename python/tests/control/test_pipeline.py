@@ -12,14 +12,11 @@ HEAD = """\
 name = "pipeline"
 frames = 10
 [detector]
-width = 64
-height = 32
+{size}
 pixel = "{pixel}"
 [dataset]
-kind = "pattern"
-width = 64
-height = 32
-pixel = "{pixel}"
+kind = "{dataset}"
+{values}
 [[buffer]]
 name = "full"
 sink = [{{ kind = "null" }}]
@@ -29,9 +26,18 @@ COUNT = '[[buffer.kernel]]\nname = "bragg_count"\nthreshold = 5\nmin_pixels = 3\
 CSR = '[[buffer.kernel]]\nname = "csr"\nthreshold = 2\ncapacity = 0.25\n'
 
 
+def head(pixel: str, *, simulated: bool) -> str:
+    """All but the kernels. Only the simulator's images come with the calibration that jungfrau needs."""
+    if simulated:
+        size = "width = 1024\nheight = 512"
+        return HEAD.format(pixel=pixel, size=size, dataset="jungfrau", values="modules = 1\n")
+    size = "width = 64\nheight = 32"
+    return HEAD.format(pixel=pixel, size=size, dataset="pattern", values=f'{size}\npixel = "{pixel}"')
+
+
 def plan_of(tmp_path: Path, kernels: str, pixel: str = "uint16") -> Plan:
     path = tmp_path / "run.toml"
-    path.write_text(HEAD.format(pixel=pixel) + kernels)
+    path.write_text(head(pixel, simulated=JUNGFRAU in kernels and pixel == "uint16") + kernels)
     return load_plan(path)
 
 
@@ -71,7 +77,7 @@ def test_what_does_not_fit_is_said_with_file_line_and_key(tmp_path: Path) -> Non
     )
     kev = JUNGFRAU + 'output = "kev"\n'
     assert (
-        "run.toml:19: buffer[0].kernel[1]: kernel bragg_count reads uint8, uint16, uint32, int16, int32, and jungfrau makes float32"
+        "run.toml:18: buffer[0].kernel[1]: kernel bragg_count reads uint8, uint16, uint32, int16, int32, and jungfrau makes float32"
         in refusal(tmp_path, kev + COUNT)
     )
     assert "kernel[1]: bragg_count stands behind csr; put it before" in refusal(tmp_path, CSR + COUNT)
@@ -84,10 +90,7 @@ def test_what_does_not_fit_is_said_with_file_line_and_key(tmp_path: Path) -> Non
 
 def test_raw_words_are_not_counted_as_photons(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
-    text = HEAD.format(pixel="uint16").replace(
-        'kind = "pattern"\nwidth = 64\nheight = 32\npixel = "uint16"', 'kind = "jungfrau"\nmodules = 1'
-    )
-    path.write_text(text.replace("width = 64\nheight = 32", "width = 1024\nheight = 512") + COUNT)
+    path.write_text(head("uint16", simulated=True) + COUNT)
     with pytest.raises(RunFileError, match="begin with jungfrau"):
         load_plan(path)
 

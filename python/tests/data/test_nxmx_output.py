@@ -49,6 +49,7 @@ def metadata(mask: NDArray[np.uint32]) -> Any:
     values.run_file_sha256, values.pixel_units = "ab" * 32, "photons"
     kernel = native.NxmxKernel()
     kernel.name, kernel.parameters = "bragg_count", [("threshold", "3"), ("min_pixels", "5")]
+    kernel.veto_reasons = ["too_few", "too_many"]
     values.kernels = [kernel]
     pedestal = native.NxmxCalibration()
     pedestal.kind, pedestal.file, pedestal.sha256 = "pedestal_0", "pedestal.npy", "cd" * 32

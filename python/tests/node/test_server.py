@@ -148,7 +148,12 @@ def test_status_and_capabilities_are_json_too() -> None:
     async def work(client: httpx.AsyncClient) -> None:
         status = (await client.get("/status")).json()
         assert status["destination"]["buffers"][0]["books"]["expected"] == 2400
-        assert (await client.get("/capabilities")).json()["kernels"] == ["jungfrau", "bragg_count", "csr"]
+        assert (await client.get("/capabilities")).json()["kernels"] == [
+            "jungfrau",
+            "bragg_count",
+            "csr",
+            "total_counts",
+        ]
 
     ask(work)
 

@@ -103,6 +103,7 @@ void write_pipeline(hid_t parent, std::span<const NxmxKernel> kernels) {
     const h5::Handle one = h5::group(group.get(), fmt::format("{:02}_{}", i + 1, kernels[i].name), "NXcollection");
     h5::text_attribute(one.get(), "name", kernels[i].name);
     for (const auto& [name, value] : kernels[i].parameters) h5::text_attribute(one.get(), "parameter_" + name, value);
+    if (!kernels[i].veto_reasons.empty()) h5::texts_attribute(one.get(), "veto_reasons", kernels[i].veto_reasons);
   }
 }
 

@@ -37,6 +37,7 @@ struct NxmxCalibration {
 struct NxmxKernel {
   std::string name;
   std::vector<std::pair<std::string, std::string>> parameters;  ///< name, value as JSON
+  std::vector<std::string> veto_reasons;                        ///< of its verdict; empty: it judges nothing
 };
 
 /// Fields of NXmx (docs/reference/files.md) and of /entry/rashpa. A text left empty becomes "unknown" where NXmx
