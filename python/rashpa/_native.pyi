@@ -330,15 +330,43 @@ class SinkConfig:
     @property
     def queue(self) -> int: ...
 
+class LogMessage:
+    """Of native code (src/rashpa/core/log.hpp)."""
+
+    @property
+    def time(self) -> float: ...  # since 1970, UTC
+    @property
+    def level(self) -> str: ...  # "debug" | "info" | "warning" | "error"
+    @property
+    def text(self) -> str: ...
+    @property
+    def run(self) -> int | None: ...
+    @property
+    def buffer(self) -> str: ...
+    @property
+    def dtp(self) -> int | None: ...
+    @property
+    def frame(self) -> int | None: ...
+
+def set_log_level(level: str) -> None: ...
+def take_log() -> list[LogMessage]: ...
+def log_to_file(path: str) -> None: ...  # 10 MB at most, two older ones besides
+def note_in_log_file(level: str, text: str) -> None: ...
 def sink_names() -> list[str]: ...
 def sinks_json() -> str: ...  # every sink with its parameters and those of its line
 def metadata_json() -> str: ...  # the plain members of NxmxMetadata
+
+class SpecialValue:
+    """A value of the detector's pixels that is no count. ConfigError when there is no such meaning."""
+
+    def __init__(self, value: int, meaning: str) -> None: ...
 
 class BufferConfig:
     name: str
     width: int
     height: int
     pixel: str
+    special: list[SpecialValue]
     slots: int  # images in the ring; a multiple of stack, at least 2 stacks
     stack: int
     slice: Slice

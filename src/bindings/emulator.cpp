@@ -149,8 +149,12 @@ void bind_emulator(nb::module_& m) {
       .def(
           "stop", [](BoundEmulator& e) { e.engine.stop(); }, nb::call_guard<nb::gil_scoped_release>())
       .def(
-          "wait", [](const BoundEmulator& e, double timeout_s) { return e.engine.wait(timeout_s); }, "timeout_s"_a,
-          nb::call_guard<nb::gil_scoped_release>())
+          "wait",
+          [](BoundEmulator& e, double timeout_s) {
+            e.engine.observe();
+            return e.engine.wait(timeout_s);
+          },
+          "timeout_s"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("status", &BoundEmulator::status)
       .def("injected",
            [](const BoundEmulator& e) {

@@ -5,6 +5,7 @@ NB_MODULE(_native, m) {
   using namespace rashpa::bindings;
   m.attr("__version__") = RASHPA_VERSION;
   bind_core(m);
+  bind_log(m);
   bind_dataset(m);
   bind_kernel(m);
   bind_python_kernel(m);

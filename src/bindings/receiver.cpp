@@ -134,6 +134,14 @@ void bind_config(nb::module_& m) {
              std::uint32_t width, std::uint32_t height) { new (self) DtpConfig{id, module, x, y, width, height}; },
           "id"_a, "module"_a, "x"_a, "y"_a, "width"_a, "height"_a);
 
+  nb::class_<SpecialValue>(m, "SpecialValue")
+      .def(
+          "__init__",
+          [](SpecialValue* self, std::int64_t value, const std::string& meaning) {
+            new (self) SpecialValue{value, meaning_of(meaning)};
+          },
+          "value"_a, "meaning"_a);
+
   const auto member = [](auto pointer) {
     return std::pair{
         [pointer](const BufferSpec& s) { return s.config.*pointer; },
@@ -150,6 +158,7 @@ void bind_config(nb::module_& m) {
   property("name", &receiver::BufferConfig::name);
   property("width", &receiver::BufferConfig::width);
   property("height", &receiver::BufferConfig::height);
+  property("special", &receiver::BufferConfig::special);
   property("slots", &receiver::BufferConfig::slots);
   property("stack", &receiver::BufferConfig::stack);
   property("slice", &receiver::BufferConfig::slice);
@@ -157,8 +166,8 @@ void bind_config(nb::module_& m) {
   property("dtps", &receiver::BufferConfig::dtps);
   buffer
       .def_prop_rw(
-          "threads", [](const BufferSpec& s) { return s.config.unit.placement.threads; },
-          [](BufferSpec& s, unsigned threads) { s.config.unit.placement.threads = threads; })
+          "threads", [](const BufferSpec& s) { return s.config.unit.cores.threads; },
+          [](BufferSpec& s, unsigned threads) { s.config.unit.cores.threads = threads; })
       .def_prop_rw(
           "unit", [](const BufferSpec& s) { return std::string(unit::name_of(s.config.unit.kind)); },
           [](BufferSpec& s, const std::string& name) { s.config.unit.kind = unit::kind_of(name); })
@@ -306,7 +315,13 @@ void bind_receiver(nb::module_& m) {
       .def("start", &Receiver::start, nb::call_guard<nb::gil_scoped_release>())
       .def("finish", &Receiver::finish, nb::call_guard<nb::gil_scoped_release>())
       .def("stop", &Receiver::stop, nb::call_guard<nb::gil_scoped_release>())
-      .def("wait", &Receiver::wait, "timeout_s"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "wait",
+          [](Receiver& engine, double timeout_s) {
+            engine.observe();
+            return engine.wait(timeout_s);
+          },
+          "timeout_s"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("status", &Receiver::status, nb::keep_alive<0, 1>())
       .def(
           "completeness",

@@ -4,16 +4,20 @@ import dataclasses
 import socket
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from rashpa.control.token import TokenError, token_of_environment
 from rashpa.control.version import software_version
-from rashpa.node.engine import EngineError, EngineFactory
+from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
+from rashpa.node.log import NodeLog
 from rashpa.node.serve import Listen, read_grant, serve_node
 from rashpa.node.serve_error import ServeError
+
+if TYPE_CHECKING:
+    from rashpa.node.native_engine import NativeFactory
 
 _Name = Annotated[str, typer.Option(help="How the node calls itself in messages; the machine's name when not given.")]
 _Host = Annotated[str, typer.Option(help="Address to listen on. Any other than loopback needs a token and TLS.")]
@@ -51,6 +55,14 @@ _Lease = Annotated[
     float,
     typer.Option(min=2.0, help="Seconds without a word of its manager after which the node ends the run and is free."),
 ]
+_LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error"],
+    typer.Option(help="What the node's log keeps: this and what is worse. debug says where each DTP and thread is."),
+]
+_LogFile = Annotated[
+    Path | None,
+    typer.Option(help="File that the log is written to besides, 10 MB at most; two older ones are kept beside it"),
+]
 _WithParent = Annotated[bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")]
 _OfRun = Annotated[
     bool, typer.Option("--of-run", hidden=True, help="As --with-parent; token and folders come on standard input.")
@@ -70,6 +82,8 @@ def emulator(
     write: _Write = None,
     alias: _Alias = None,
     lease: _Lease = 10.0,
+    log_level: _LogLevel = "info",
+    log_file: _LogFile = None,
     with_parent: _WithParent = False,
     of_run: _OfRun = False,
 ) -> None:
@@ -79,7 +93,8 @@ def emulator(
     with the URL is printed when the node is ready.
     """
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
-    _serve("emulator", name, listen, link_gbps, Folders(read or [Path.cwd()], write or [Path.cwd()]), of_run)
+    folders = Folders(read or [Path.cwd()], write or [Path.cwd()])
+    _serve("emulator", name, listen, link_gbps, folders, of_run, Log(log_level, log_file))
 
 
 def receiver(
@@ -94,6 +109,8 @@ def receiver(
     kernels: _Kernels = None,
     alias: _Alias = None,
     lease: _Lease = 10.0,
+    log_level: _LogLevel = "info",
+    log_file: _LogFile = None,
     with_parent: _WithParent = False,
     of_run: _OfRun = False,
 ) -> None:
@@ -107,10 +124,10 @@ def receiver(
         sys.stderr.write(f"rashpa receiver: --kernels {kernels}: there is no such folder\n")
         raise typer.Exit(2)
     folders = Folders(read or [Path.cwd()], write or [Path.cwd()], kernels)
-    _serve("receiver", name, listen, link_gbps, folders, of_run)
+    _serve("receiver", name, listen, link_gbps, folders, of_run, Log(log_level, log_file))
 
 
-def _native_factory(role: str, link_bytes_per_s: int, folders: Folders) -> EngineFactory:
+def _native_factory(role: str, link_bytes_per_s: int, folders: Folders) -> "NativeFactory":
     try:
         from rashpa.node.native_engine import NativeFactory
     except ImportError as error:
@@ -120,7 +137,15 @@ def _native_factory(role: str, link_bytes_per_s: int, folders: Folders) -> Engin
     return NativeFactory(role, link_bytes_per_s, folders)
 
 
-def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Folders, of_run: bool) -> None:
+@dataclasses.dataclass(frozen=True)
+class Log:
+    """What the log keeps, and where it is written to besides."""
+
+    level: str
+    file: Path | None
+
+
+def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Folders, of_run: bool, wanted: Log) -> None:
     try:
         if of_run:
             grant = read_grant()
@@ -134,8 +159,10 @@ def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Fold
                     f"rashpa {role}: caution: no RASHPA_TOKEN is set; every user of this machine can give this node orders\n"
                 )
         factory = _native_factory(role, int(link_gbps * 1e9 / 8), folders)
+        factory.set_log(wanted.level, wanted.file)
+        log = NodeLog(wanted.level, factory.note if wanted.file else None)
         own_name = name or f"{role}@{socket.gethostname()}"
-        serve_node(role, own_name, factory, dataclasses.replace(listen, token=token), software_version())
+        serve_node(role, own_name, factory, dataclasses.replace(listen, token=token), software_version(), log)
     except (EngineError, ServeError, TokenError) as error:
         sys.stderr.write(f"rashpa {role}: {error}\n")
         raise typer.Exit(2) from None

@@ -128,6 +128,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             ),
             kernels=tuple(_kernel(kernel, file) for kernel in buffer.section.kernel),
             sinks=tuple(_sink(sink, plan, buffer) for sink in buffer.section.sink),
+            special=tuple(telegram.SpecialValue(one.value, one.meaning) for one in file.detector.special),
         )
         for buffer in plan.buffers_of(receiver.name)
     )

@@ -152,6 +152,14 @@ class DestinationDtp:
 
 
 @dataclass(frozen=True)
+class SpecialValue:
+    """A value of the detector's pixels that is no count."""
+
+    value: int
+    meaning: str
+
+
+@dataclass(frozen=True)
 class Buffer:
     """A RASHPA buffer with its pipeline and sinks."""
 
@@ -174,6 +182,7 @@ class Buffer:
     dtps: tuple[DestinationDtp, ...]
     kernels: tuple[Kernel, ...] = field(default=(), metadata={PART: "Kernel"})
     sinks: tuple[SinkOrder, ...] = field(default=(), metadata={PART: "Sink"})
+    special: tuple[SpecialValue, ...] = ()
 
 
 @dataclass(frozen=True)

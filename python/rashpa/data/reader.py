@@ -22,7 +22,6 @@ VETO_REASONS = ("none", "too_few", "too_many", "dark", "partial")
 ERROR_REASONS = ("none", "unit", "overwritten", "storage", "dropped")
 
 _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
-_PHOTONS_MASKED = np.iinfo(np.int16).min
 _GAP_OR_BAD = 0xFFFF  # NXmx: a pixel with one of these pixel_mask bits holds no measurement
 
 
@@ -150,6 +149,8 @@ class Run:
         self.form: Literal["dense", "sparse"] = "sparse" if "frame_ptr" in self._data else "dense"
         self.pixel_mask: NDArray[np.uint32] = self._entry["instrument/detector/pixel_mask"][()]
         self.shape: tuple[int, int] = cast("tuple[int, int]", self.pixel_mask.shape)
+        self.special_values: dict[int, str] = self._special()
+        """Values of the detector's pixels that are no counts, and what they say; empty where none were declared."""
         self.frame_numbers: NDArray[np.uint64] = self._data["frame_number"][()]
         known = {name: self._rashpa[name][()] for name in RunTables.__dataclass_fields__ if name in self._rashpa}
         known.setdefault("error_reason", np.zeros(len(known["decision"]), np.uint8))
@@ -161,6 +162,13 @@ class Run:
         tables = self._rashpa.get("tables", {})
         self._table_ptr: dict[str, NDArray[np.uint64]] = {name: tables[name]["ptr"][()] for name in tables}
         self._frame_ptr: NDArray[np.uint64] | None = self._data["frame_ptr"][()] if self.form == "sparse" else None
+
+    def _special(self) -> dict[int, str]:
+        group = self._rashpa.get("special_values")
+        if group is None:
+            return {}
+        names = (_text(name) for name in group["meaning"][()])
+        return dict(zip(group["value"][()].tolist(), names, strict=True))
 
     def _scalars(self) -> dict[str, NDArray[Any]]:
         columns = self._rashpa.attrs.get("columns", _OLD_COLUMNS)
@@ -203,16 +211,31 @@ class Run:
         index_, intensity = self.sparse(index)
         image = np.zeros(self.shape, dtype=intensity.dtype)
         image.ravel()[index_] = intensity
-        image[(self.pixel_mask & _GAP_OR_BAD) != 0] = _PHOTONS_MASKED
-        image[self.lost_mask(self.row_of(index))] = _PHOTONS_MASKED
+        limits = np.iinfo(intensity.dtype)
+        masked = limits.min if limits.min < 0 else limits.max
+        image[(self.pixel_mask & _GAP_OR_BAD) != 0] = masked
+        image[self.lost_mask(self.row_of(index))] = masked
         return image
+
+    def invalid(self, index: int) -> NDArray[np.bool_]:
+        """True where stored image `index` holds no measurement: masked, lost, or a value beyond `underload_value` and `saturation_value`."""
+        pixels = self.image(index)
+        found = self.lost_mask(self.row_of(index)) | ((self.pixel_mask & _GAP_OR_BAD) != 0)
+        detector = self._entry["instrument/detector"]
+        if pixels.dtype.kind == "f":
+            found |= ~np.isfinite(pixels)
+        if "underload_value" in detector:
+            found |= pixels < detector["underload_value"][()]
+        if "saturation_value" in detector:
+            found |= pixels > detector["saturation_value"][()]
+        return np.asarray(found, np.bool_)
 
     def images(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """Frame number and pixels of each stored image, in order."""
         for index, frame in enumerate(self.frame_numbers):
             yield int(frame), self.image(index)
 
-    def sparse(self, index: int) -> tuple[NDArray[np.uint32], NDArray[np.int16]]:
+    def sparse(self, index: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
         """Pixel indices (row · width + column) and photons of a sparse image."""
         if self._frame_ptr is None:
             raise TypeError(f"{self.path.name} holds dense images")

@@ -5,7 +5,7 @@ Only a node imports this module, and what it needs, rashpa._native: where nothin
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from rashpa.control.telegram import (
 from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.folders import EVERYWHERE, Folders
+from rashpa.node.log import NativeMessage
 from rashpa.node.machine_memory import available_memory_bytes
 from rashpa.node.native_receiver import missing_folders_of, receiver_config
 from rashpa.node.output_files import remove_empty
@@ -407,6 +408,20 @@ class NativeFactory:
 
     def _units(self) -> tuple[telegram.Unit, ...]:
         return tuple(telegram.Unit(name, usable, what) for name, usable, what in _native.available_units())
+
+    def set_log(self, level: str, file: Path | None) -> None:
+        """What native code says: from `level` on, and besides into `file`, of 10 MB at most, with two older ones. EngineError when it cannot be written."""
+        with _native_errors():
+            _native.set_log_level(level)
+            if file is not None:
+                _native.log_to_file(str(file))
+
+    def note(self, level: str, text: str) -> None:
+        """Into the file, where there is one."""
+        _native.note_in_log_file(level, text)
+
+    def take_log(self) -> Iterable[NativeMessage]:
+        return _native.take_log()
 
     def make(self, order: Configure) -> NativeSource | NativeDestination:
         if order.source is not None:

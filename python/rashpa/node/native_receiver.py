@@ -116,6 +116,7 @@ def _buffer_config(
     config.dtps = [
         _native.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
+    config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
     config.kernels = [_kernel(kernel, native_maps, folders) for kernel in kernels]
     code = {code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
     origin = replace(origin, code=code, reasons=[one.veto_reasons for one in config.kernels])

@@ -109,6 +109,7 @@ class NodeApp:
         last = request.query_params.get("last", "100")
         if not last.isdecimal() or len(last) > 6:
             return PlainTextResponse("last is a number of entries", 400)
+        self._node.hear_native()
         return JSONResponse(self._node.log.newest(int(last)))
 
     async def _health(self, _: Request) -> Response:

@@ -122,6 +122,7 @@ def _destination() -> t.Destination:
             _kernel(name="python", function="hits:spots"),
         ),
         sinks=(_files(), NullSink(kind="null")),
+        special=(t.SpecialValue(65535, "gap"), t.SpecialValue(65534, "saturated")),
     )
     return t.Destination(
         receiver="whole",

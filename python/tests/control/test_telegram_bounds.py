@@ -11,7 +11,7 @@ from rashpa.control.schemas import schema_path
 
 SPACE = "{http://www.w3.org/2001/XMLSchema}"
 SCHEMA: Any = etree.parse(str(schema_path("telegram.xsd"))).getroot()
-ORDERS = ("DeadModule", "Faults", "SourceDtp", "Source", "DestinationDtp", "Buffer", "Destination")
+ORDERS = ("DeadModule", "Faults", "SourceDtp", "Source", "DestinationDtp", "SpecialValue", "Buffer", "Destination")
 
 # attribute of a telegram → key of the run file
 KEYS: dict[tuple[str, str], tuple[type[BaseModel], str]] = {
@@ -44,6 +44,7 @@ KEYS: dict[tuple[str, str], tuple[type[BaseModel], str]] = {
     ("Destination", "module_height"): (toml.Detector, "height"),
     **{("Buffer", name): (toml.Buffer, name) for name in toml.Buffer.model_fields},
     ("Buffer", "pixel"): (toml.Detector, "pixel"),
+    **{("SpecialValue", name): (toml.SpecialValue, name) for name in toml.SpecialValue.model_fields},
 }
 # what the plan computes, or a node answers; bounded by the schema alone
 COMPUTED = {

@@ -28,6 +28,10 @@ std::unique_ptr<Sink> make(const Hdf5Options& options, const Output& output) {
                                                .images = output.images,
                                                .slice = output.slice,
                                                .results = output.results,
+                                               .delivered = output.delivered,
+                                               .largest_count = output.largest_count,
+                                               .special = output.special,
+                                               .special_mask = output.special_mask,
                                                .metadata = options.metadata});
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -73,6 +74,7 @@ struct Hdf5Sink::Impl {
               .results = config.results},
              reserve_for(config)),
         master(first_master(config, files)),
+        mask(config.special_mask),
         store(config.form == ImageForm::sparse ? make_sparse_store(config, files) : make_dense_store(config, files)) {
     if (!config.results.tables.empty()) tables.emplace(config.results.tables, files);
   }
@@ -97,7 +99,10 @@ struct Hdf5Sink::Impl {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (attempt > 0) std::this_thread::sleep_for(kPause);
       try {
-        complete_master(files.prefix(), {.rows = rows, .stored_index = places, .books = books});
+        complete_master(files.prefix(), {.rows = rows,
+                                         .stored_index = places,
+                                         .books = books,
+                                         .special_mask = mask ? mask->bits() : std::span<const std::uint32_t>()});
         return {};
       } catch (const Error& error) {
         failure = error.what();
@@ -113,6 +118,7 @@ struct Hdf5Sink::Impl {
   OutputFiles files;
   FrameRows rows;
   h5::Handle master;  // for its lock
+  std::shared_ptr<const SpecialMask> mask;
   std::unique_ptr<ImageStore> store;
   std::optional<TableStore> tables;
   std::uint64_t with_rows = 0;      // stored images of which all rows are in the file

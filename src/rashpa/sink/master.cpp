@@ -13,6 +13,7 @@
 #include "rashpa/sink/hdf5_pixel.hpp"
 #include "rashpa/sink/nxmx_tree.hpp"
 #include "rashpa/sink/output_files.hpp"
+#include "rashpa/sink/special_values.hpp"
 #include "rashpa/sink/table_store.hpp"
 
 namespace rashpa::sink {
@@ -130,6 +131,7 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
     frames.flush();
     contents.rows.header().form == ImageForm::sparse ? refer_to_sparse(data.get(), prefix, contents)
                                                      : refer_to_dense(entry.get(), data.get(), prefix, contents);
+    add_to_pixel_mask(detector.get(), contents.special_mask);
     finish_nxmx_tree(entry.get(), detector.get(), contents.books.expected,
                      contents.books.complete + contents.books.partial, stored_in(contents));
     write_books(entry.get(), contents.books, contents.unknown);
@@ -166,6 +168,9 @@ h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
                   {.width = config.width,
                    .height = config.height,
                    .pixel = config.pixel,
+                   .delivered = config.delivered,
+                   .largest_count = config.largest_count,
+                   .special = config.special,
                    .expected = config.images,
                    .lists = config.form == ImageForm::sparse});
   const h5::Handle data = h5::group(entry.get(), "data", "NXdata");
@@ -178,7 +183,7 @@ h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
     h5::texts_attribute(data.get(), "axes", std::vector<std::string>{"frame_number", ".", "."});
   }
   if (config.form == ImageForm::dense) make_view(file.get());
-  write_run_facts(entry.get(), config.metadata, config.buffer);
+  write_run_facts(entry.get(), config.metadata, config.buffer, config.special);
   h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "flush the master file");
   return file;
 }

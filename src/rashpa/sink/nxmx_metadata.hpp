@@ -45,8 +45,8 @@ struct NxmxKernel {
   std::vector<std::string> veto_reasons;                        ///< of its verdict; empty: it judges nothing
 };
 
-/// Fields of NXmx (conventions.md) and of /entry/rashpa. A text left empty becomes "unknown" where NXmx requires the
-/// field.
+/// Fields of NXmx (docs/reference/files.md) and of /entry/rashpa. A text left empty becomes "unknown" where NXmx
+/// requires the field.
 struct NxmxMetadata {
   std::string detector_name;  ///< "JUNGFRAU"; goes to detector/type
   std::string description;    ///< of the detector

@@ -11,6 +11,7 @@
 #include "rashpa/sink/frame_rows.hpp"
 #include "rashpa/sink/master.hpp"
 #include "rashpa/sink/output_files.hpp"
+#include "rashpa/sink/special_values.hpp"
 #include "rashpa/sink/table_store.hpp"
 
 namespace rashpa::sink {
@@ -145,7 +146,10 @@ Repaired repair(const std::string& prefix) {
   rows.fill_up();
   const std::vector<std::int64_t> places = index_stored(rows, [](const StoredPlace&) { return true; });
   rows.give_back_reserve();
-  complete_master(prefix, {.rows = rows, .stored_index = places, .books = done.books, .unknown = done.unknown});
+  const std::vector<std::uint32_t> special = special_mask_of(prefix, rows);
+  complete_master(
+      prefix,
+      {.rows = rows, .stored_index = places, .books = done.books, .unknown = done.unknown, .special_mask = special});
   ::unlink(OutputFiles::journal_path(prefix).c_str());
   return done;
 }

@@ -104,7 +104,7 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
   steps.partial = pipeline.partial;
   steps.keep_darks = pipeline.keep_darks;
   steps.last_maker = pipeline.kernels.size();
-  kernel::PixelFormat format = kernel::delivered(layout.input);
+  kernel::PixelFormat format = kernel::delivered(layout.input, layout.largest_count);
   std::string maker;
   std::string lister;
   for (const kernel::StepOf& step : pipeline.kernels) {
@@ -136,6 +136,7 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
     steps.steps.push_back(std::move(planned));
   }
   steps.output.pixel = format.type;
+  steps.output.delivered = maker.empty();
   steps.output.pixels = lister.empty() || pipeline.delivery == Delivery::everything;
   if (pipeline.passes == Passes::fused) fuse(steps);
   return steps;

@@ -36,6 +36,7 @@ struct Recipe {
   std::optional<bragg_count::Config> veto{};
   std::optional<csr::Config> list{};
   PixelType input = PixelType::u16;
+  std::int64_t largest_count = kNoLargestCount;
   PartialPolicy partial = PartialPolicy::keep;
   bool keep_darks = false;
   Delivery delivery = Delivery::everything;
@@ -104,6 +105,7 @@ struct Bench {
     if (who.resident && !recipe.fits_resident()) {
       EXPECT_THROW(make_unit(who.choice, recipe.pipeline(), ring.layout, bell), ConfigError);
     } else {
+      ring.layout.largest_count = recipe.largest_count;
       unit = make_unit(who.choice, recipe.pipeline(), ring.layout, bell);
     }
   }
@@ -150,7 +152,7 @@ struct Bench {
 /// Everything that the unit says of an image that had to be processed, against the plain references.
 void Bench::expect_as_reference(const StackImage& image) const {
   EXPECT_TRUE(image.measured);
-  PixelFormat format = kernel::delivered(recipe.input);
+  PixelFormat format = kernel::delivered(recipe.input, recipe.largest_count);
   const std::byte* pixels = image.raw;
   std::vector<std::byte> converted(kPixels * sizeof(float));
   if (recipe.conversion) {
@@ -257,6 +259,28 @@ TEST_P(UnitContract, photons_of_any_integer_type_need_no_conversion) {
       EXPECT_EQ(bench.unit->output().pixel, type);
       bench.run_all();
       bench.expect_all_as_references();
+    }
+  }
+}
+
+TEST_P(UnitContract, special_values_of_the_detector_are_no_photons) {
+  for (const PixelType type : kernel::photon_types()) {
+    SCOPED_TRACE(pixel_name(type));
+    Bench bench(GetParam(), {.veto = bragg_count::Config{10, 100, 100'000},
+                             .list = csr::Config{1, 0.9},
+                             .input = type,
+                             .largest_count = 60});
+    if (!bench.runs()) continue;
+    EXPECT_TRUE(bench.unit->output().delivered);
+    bench.run_all();
+    bench.expect_all_as_references();
+    for (const Stack& stack : bench.ring.all) {
+      for (const StackImage& image : stack.view()) {
+        kernel::with_type(type, [&]<typename T>(T) {
+          const auto* values = static_cast<const T*>(image.sparse.value);
+          for (std::uint32_t i = 0; i < image.sparse.count; ++i) EXPECT_TRUE(values[i] >= 1 && values[i] <= 60);
+        });
+      }
     }
   }
 }

@@ -16,7 +16,7 @@ namespace rashpa::unit {
 class CpuUnit final : public Unit, private Team::Work {
  public:
   /// Throws as make_unit does. Calibration is copied into the unit's own block order.
-  CpuUnit(const Pipeline& pipeline, const Layout& layout, const Placement& placement, Doorbell& done_bell);
+  CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& cores, Doorbell& done_bell);
   ~CpuUnit() override;
   CpuUnit(const CpuUnit&) = delete;
   CpuUnit& operator=(const CpuUnit&) = delete;
