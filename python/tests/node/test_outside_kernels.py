@@ -213,6 +213,26 @@ def odd(pixels):
     assert any("nothing to see" in reason for reason in outcome.reasons)
 
 
+def test_an_exception_that_has_no_words_is_told_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(
+        python_kernel(
+            """
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("never")
+
+@kernel(takes=["uint16"], columns=[Column("n")])
+def f(pixels):
+    raise Mute
+"""
+        )
+    )
+    assert errored(run(tmp_path, 'name = "python"\nfunction = "bad:f"')) == (
+        FRAMES,
+        "kernel f: raised what cannot be put into words",
+    )
+
+
 ANSWERS = {
     "None": "TypeError: it must return a dict with n, not None",
     "{'n': 1}, None": "it must return a dict with n, not ({'n': 1}, None)",
