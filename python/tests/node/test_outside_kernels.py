@@ -142,6 +142,22 @@ def test_a_plugin_finds_what_numpy_finds(tmp_path: Path, plugin: Path, on_full: 
             stored.table("peaks", 0)
 
 
+def test_a_table_lies_beside_lists_as_it_does_beside_images(tmp_path: Path, plugin: Path) -> None:
+    (tmp_path / plugin.name).write_bytes(plugin.read_bytes())
+    kernel = 'name = "plugin"\nfile = "local_maxima.so"\nparameters = { threshold = 10 }'
+    outcome = run(tmp_path, f'{kernel}\n[[buffer.kernel]]\nname = "csr"\nthreshold = 5\ncapacity = 1.0')
+    assert outcome.good, outcome.problem or outcome.reasons
+    with open_run(tmp_path / "out" / "outside_main_master.h5") as stored:
+        assert (stored.form, len(stored)) == ("sparse", FRAMES)
+        for place, image in enumerate(images()):
+            table = stored.table("local_maxima", place)
+            assert list(zip(*(table[name].tolist() for name in ["x", "y", "value"]), strict=True)) == local_maxima(
+                image, 10
+            )
+            index, _ = stored.sparse(place)
+            np.testing.assert_array_equal(index, np.flatnonzero((image >= 5) & (image != 65535)))
+
+
 def test_an_image_with_more_rows_than_there_is_room_for_is_errored_and_says_so(tmp_path: Path, plugin: Path) -> None:
     (tmp_path / plugin.name).write_bytes(plugin.read_bytes())
     kernel = 'name = "plugin"\nfile = "local_maxima.so"\nparameters = { threshold = 10, max_rows = 3 }'
