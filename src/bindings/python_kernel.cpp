@@ -183,11 +183,14 @@ class Caller {
     std::transform(rows.data(), rows.data() + count * row_, task.found->rows, Scalar::of_count);
   }
 
-  static std::string words_of(const nb::python_error& error) {
+  /// An exception of others may raise when it is asked what it says.
+  static std::string words_of(const nb::python_error& error) try {
     std::string text = nb::cast<std::string>(nb::str(error.type().attr("__name__")));
     const std::string said = nb::cast<std::string>(nb::str(error.value()));
     if (!said.empty()) text += ": " + said.substr(0, std::min<std::size_t>(said.find('\n'), 300));
     return text;
+  } catch (const std::exception&) {
+    return "raised what cannot be put into words";
   }
 
   std::shared_ptr<const Callable> function_;
@@ -232,7 +235,7 @@ ConfiguredKernel python_kernel(const nb::object& function, const std::string& na
                                const std::vector<std::string>& reasons, const std::vector<ColumnFacts>& table,
                                std::uint32_t table_rows) {
   Declaration declaration{.name = name, .purpose = "a Python function"};
-  declaration.origin = origin + ", slow: one thread";
+  declaration.origin = origin;
   for (const std::string& type : takes) declaration.takes.pixels.push_back(kPixels.value(type));
   if (!columns.empty()) declaration.makes.push_back({.kind = Port::Kind::scalars, .columns = columns_of(columns)});
   if (!table.empty()) {
@@ -244,7 +247,9 @@ ConfiguredKernel python_kernel(const nb::object& function, const std::string& na
     declaration.makes.push_back({.kind = Port::Kind::table, .capacity = "table_rows", .columns = columns_of(table)});
   }
   if (!reasons.empty()) declaration.makes.push_back({.kind = Port::Kind::verdict, .reasons = reasons});
+  kernel::outside::check_outside(declaration);
   kernel::check_new_name(declaration);
+  declaration.origin += ", slow: one thread";
   const auto callable = std::make_shared<const Callable>(function);
   // All threads of one unit share one caller, which is made with the first of them.
   auto latest = std::make_shared<std::weak_ptr<Caller>>();

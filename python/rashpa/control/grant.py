@@ -42,5 +42,5 @@ def grant_of(plan: Plan, role: str, token: str) -> Grant:
     read = {str(path.resolve()) for path in (*named, *inside)}
     write = (str(Path(plan.file.run.output).resolve()),) if role == "receiver" else ()
     outside = any(code_of(kernel) for buffer in plan.buffers for kernel in buffer.section.kernel)
-    kernels = str(plan.source.path.resolve().parent) if role == "receiver" and outside else ""
+    kernels = str(plan.source.path.parent.resolve()) if role == "receiver" and outside else ""
     return Grant(token, tuple(sorted(read)), write, kernels)

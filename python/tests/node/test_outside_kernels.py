@@ -142,6 +142,22 @@ def test_a_plugin_finds_what_numpy_finds(tmp_path: Path, plugin: Path, on_full: 
             stored.table("peaks", 0)
 
 
+def test_a_table_lies_beside_lists_as_it_does_beside_images(tmp_path: Path, plugin: Path) -> None:
+    (tmp_path / plugin.name).write_bytes(plugin.read_bytes())
+    kernel = 'name = "plugin"\nfile = "local_maxima.so"\nparameters = { threshold = 10 }'
+    outcome = run(tmp_path, f'{kernel}\n[[buffer.kernel]]\nname = "csr"\nthreshold = 5\ncapacity = 1.0')
+    assert outcome.good, outcome.problem or outcome.reasons
+    with open_run(tmp_path / "out" / "outside_main_master.h5") as stored:
+        assert (stored.form, len(stored)) == ("sparse", FRAMES)
+        for place, image in enumerate(images()):
+            table = stored.table("local_maxima", place)
+            assert list(zip(*(table[name].tolist() for name in ["x", "y", "value"]), strict=True)) == local_maxima(
+                image, 10
+            )
+            index, _ = stored.sparse(place)
+            np.testing.assert_array_equal(index, np.flatnonzero((image >= 5) & (image != 65535)))
+
+
 def test_an_image_with_more_rows_than_there_is_room_for_is_errored_and_says_so(tmp_path: Path, plugin: Path) -> None:
     (tmp_path / plugin.name).write_bytes(plugin.read_bytes())
     kernel = 'name = "plugin"\nfile = "local_maxima.so"\nparameters = { threshold = 10, max_rows = 3 }'
@@ -211,6 +227,26 @@ def odd(pixels):
     assert (outcome.buffers[0].books.accepted, outcome.buffers[0].books.written) == (12, 12)
     assert not outcome.good
     assert any("nothing to see" in reason for reason in outcome.reasons)
+
+
+def test_an_exception_that_has_no_words_is_told_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(
+        python_kernel(
+            """
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("never")
+
+@kernel(takes=["uint16"], columns=[Column("n")])
+def f(pixels):
+    raise Mute
+"""
+        )
+    )
+    assert errored(run(tmp_path, 'name = "python"\nfunction = "bad:f"')) == (
+        FRAMES,
+        "kernel f: raised what cannot be put into words",
+    )
 
 
 ANSWERS = {

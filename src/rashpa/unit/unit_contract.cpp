@@ -409,9 +409,9 @@ class Rows final : public kernel::outside::ImageFunction {
     found.scalars[0] = Scalar::of_count(first);
     found.verdict = first == 1 ? 1 : 0;
     found.row_count = first;
-    for (std::uint32_t row = 0; row < std::min(found.row_count, found.row_capacity); ++row) {
+    for (std::size_t row = 0; row < std::min(found.row_count, found.row_capacity); ++row) {
       found.rows[2 * row] = Scalar::of_count(row);
-      found.rows[2 * row + 1] = Scalar::of_real(2.0 * row);
+      found.rows[2 * row + 1] = Scalar::of_real(2.0 * static_cast<double>(row));
     }
     return true;
   }
@@ -452,9 +452,9 @@ TEST_P(UnitContract, tables_are_delivered_or_the_kernel_is_refused) {
       ASSERT_EQ(images[i].decision, Decision::accepted);
       for (const TableView& table : images[i].tables) {
         ASSERT_EQ(table.rows, firsts[i]);
-        for (std::uint32_t row = 0; row < table.rows; ++row) {
+        for (std::size_t row = 0; row < table.rows; ++row) {
           EXPECT_EQ(table.values[2 * row].count(), row);
-          EXPECT_EQ(table.values[2 * row + 1].real(), 2.0 * row);
+          EXPECT_EQ(table.values[2 * row + 1].real(), 2.0 * static_cast<double>(row));
         }
       }
     }

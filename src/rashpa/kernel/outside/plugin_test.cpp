@@ -98,9 +98,9 @@ TEST(Plugin, finds_numbers_reasons_and_rows_on_any_number_of_threads) {
       EXPECT_FALSE(image.finding.failed);
       EXPECT_EQ(image.finding.verdict, i % 2);
       ASSERT_EQ(image.finding.table.rows, i % 3);
-      for (std::uint32_t row = 0; row < image.finding.table.rows; ++row) {
+      for (std::size_t row = 0; row < image.finding.table.rows; ++row) {
         EXPECT_EQ(image.finding.table.values[2 * row].count(), row);
-        EXPECT_EQ(image.finding.table.values[2 * row + 1].real(), 0.5 * (i + row));
+        EXPECT_EQ(image.finding.table.values[2 * row + 1].real(), 0.5 * static_cast<double>(i + row));
       }
     }
   }
@@ -203,7 +203,8 @@ std::vector<std::vector<std::uint64_t>> maxima_of(const std::vector<std::uint16_
   std::vector<std::vector<std::uint64_t>> found;
   const auto at = [&](int x, int y) -> int {
     if (x < 0 || y < 0 || x >= width || y >= height) return -1;
-    const int value = image[static_cast<std::size_t>(y * width + x)];
+    const int value =
+        image[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)];
     return value == 65535 ? -1 : value;
   };
   for (int y = 0; y < height; ++y) {

@@ -45,7 +45,7 @@ int process(void* given, const void* pixels, rashpa_plugin_findings* findings) {
   findings->scalars[0].count = first[0] * static_cast<std::uint64_t>(state.factor);
   if (state.how.empty() && odd) findings->verdict = 1;
   findings->row_count = state.how == "rows" && odd ? findings->row_capacity + 5 : first[0] % 3;
-  for (std::uint32_t row = 0; row < findings->row_count && row < findings->row_capacity; ++row) {
+  for (std::size_t row = 0; row < findings->row_count && row < findings->row_capacity; ++row) {
     findings->rows[2 * row].count = row;
     findings->rows[2 * row + 1].real = 0.5 * first[row];
   }
