@@ -85,9 +85,9 @@ class Pass final : public kernel::cuda::DevicePass {
         using T = decltype(pixel);
         const PhotonRange range = photon_range(format);
         const std::size_t stride = stack.in_stride / sizeof(T);
-        total_tiles<T><<<grid, kThreads, 0, stream>>>(reinterpret_cast<const T*>(stack.in) + first * stride, stride,
-                                                      pixels, static_cast<T>(std::is_signed_v<T> ? range.least : range.most),
-                                                      stack.work + first, totals + first);
+        total_tiles<T><<<grid, kThreads, 0, stream>>>(
+            reinterpret_cast<const T*>(stack.in) + first * stride, stride, pixels,
+            static_cast<T>(std::is_signed_v<T> ? range.least : range.most), stack.work + first, totals + first);
         return cudaGetLastError();
       });
     }
