@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that includes and imports point the way DESIGN says: C++ data flows down a list of folders, Python layers look down only.
+"""Checks that includes and imports point the way ARCHITECTURE.md says: C++ data flows down a list of folders, Python layers look down only.
 
 Usage: check_layers.py [ROOT]. Prints one line a violation; exit 1 when there is one.
 """
@@ -63,7 +63,7 @@ def cxx_violations(root: Path) -> Iterator[str]:
         folder = path.relative_to(source).parts[0]
         name = path.relative_to(root)
         if folder not in CXX:
-            yield f"{name}: folder {folder} is not in the list of layers; name it in tools/check_layers.py and DESIGN"
+            yield f"{name}: folder {folder} is not in the list of layers; name it in tools/check_layers.py and ARCHITECTURE.md"
             continue
         contract = folder in CXX_CONTRACTS and path.parent == source / folder and path.suffix == ".hpp"
         for included in _INCLUDE.findall(path.read_text(encoding="utf-8")):
@@ -106,7 +106,7 @@ def python_violations(root: Path) -> Iterator[str]:
         package = relative.parts[0] if len(relative.parts) > 1 else ""
         name = path.relative_to(root)
         if package and package not in PYTHON:
-            yield f"{name}: package {package} is not in the list of layers; name it in tools/check_layers.py and DESIGN"
+            yield f"{name}: package {package} is not in the list of layers; name it in tools/check_layers.py and ARCHITECTURE.md"
             continue
         for line, target in _imports(ast.parse(path.read_text(encoding="utf-8"), str(path)), relative):
             problem = _import_problem(package, target)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Puts the figures of bench/results into texts, so that they cannot differ.
 
-A figure stands between two comments: <!--= FILE; WHAT; FORMAT -->6.0<!--/-->. FILE lies in bench/results, WHAT is the name of a row, FORMAT
-says how its value is written (.1f), `%FORMAT` its ratio to a peer in percent.
+A figure stands between two comments: <!--= FILE; WHAT; FORMAT -->6.0<!--/-->. FILE lies in bench/results, WHAT is the name of a row, or "WHAT
+against PEER" where a row has several peers, FORMAT says how its value is written (.1f), `%FORMAT` its ratio to a peer in percent.
 
 Usage: docs_figures.py [--check] [FILE…]. With --check nothing is written; exit 1 when a text differs from the results.
 """
@@ -22,7 +22,9 @@ def rows(name: str) -> dict[str, tuple[float, float]]:
     """Value and ratio of each row; of rows of one name the first."""
     found: dict[str, tuple[float, float]] = {}
     for row in json.loads((ROOT / "bench" / "results" / name).read_text(encoding="utf-8"))["rows"]:
-        found.setdefault(row["what"], (float(row["value"]), float(row["ratio"])))
+        value = (float(row["value"]), float(row["ratio"] or 0))
+        found.setdefault(row["what"], value)
+        found.setdefault(f"{row['what']} against {row['against']}", value)
     return found
 
 

@@ -98,6 +98,8 @@ def _type_name(annotation: Any) -> str:
         return " or ".join(_type_name(part) for part in parts if part is not type(None))
     if origin is tuple:
         return f"[{', '.join(_type_name(part) for part in parts)}]".replace(", ...", ", …")
+    if origin is dict:
+        return "table of names and values"
     if origin is list:
         return f"list of {_type_name(parts[0])}"
     names = {int: "integer", float: "number", str: "text", bool: "true or false", Ellipsis: "..."}
@@ -108,7 +110,7 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     value = field.default if field.default is not PydanticUndefined else None
-    if value is None or value == []:
+    if value is None or value in ([], {}):
         return ""
     return (
         f"`{str(value).lower()}`"

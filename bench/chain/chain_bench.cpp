@@ -161,7 +161,7 @@ Arguments parse(int count, char** values) {
     } else if (name == "--unit") {
       arguments.unit.kind = unit::kind_of(value);
     } else if (name == "--threads") {
-      arguments.unit.placement.threads = static_cast<unsigned>(std::stoul(value));
+      arguments.unit.cores.threads = static_cast<unsigned>(std::stoul(value));
     } else if (name == "--trigger") {
       arguments.unit.trigger = unit::trigger_of(value);
     } else if (name == "--poll") {

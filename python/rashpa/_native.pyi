@@ -1,10 +1,10 @@
 """The native module: data plane classes of src/rashpa, bound by src/bindings (nanobind). Only `rashpa.node` and `rashpa.data` import it.
 
-All methods release the GIL while they wait. Errors are `NativeError` subclasses below; their text says what, where, why and what to try.
+python/tests/test_native_stub.py holds it against the module. All methods release the GIL while they wait. Errors are `NativeError` subclasses below; their text says what, where, why and what to try.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,38 +65,14 @@ class Endpoint:
         window_bytes: int = 0,
     ) -> None: ...
 
-class RoceOptions:
-    """How packets are made and checked; both ends of a DTP must agree on transport, pmtu and packetisation."""
+class LinkOptions:
+    """A link with what is chosen of it, by the names of links_json(). ConfigError names the link and the key."""
 
-    transport: str  # "uc" | "rc" | "ud"
-    pmtu: int  # 256, 512, 1024, 2048, 4096
-    packetisation: str  # "only" | "first_middle_last"
-    gso: bool
-    gro: bool
-    icrc: str  # "full" | "modulo_id" | "off": check on receive; always sent
-    framing: str  # "v2" | "v1"
-    window_bytes: int  # bytes in flight per DTP before news from the receiver is needed; 0: no window
-    socket_buffer: int  # bytes asked of the kernel for each socket
-    unit_bytes: int  # receiver: units in which lines are counted; 0: as our senders send, finer when a packet needs it
-    records: bool  # receiver: events bring frame records
-    def __init__(self) -> None: ...
+    def __init__(self, kind: str, values: dict[str, bool | int | float | str]) -> None: ...
+    @property
+    def kind(self) -> str: ...
 
-class VerbsOptions:
-    """How an RNIC is used; both ends of a DTP must agree on transport, pmtu and packetisation."""
-
-    transport: str  # "uc" | "rc"
-    pmtu: int  # 256, 512, 1024, 2048, 4096
-    packetisation: str  # "only" | "first_middle_last"
-    window_bytes: int  # bytes in flight per DTP towards a receiver that acknowledges them; 0: no window
-    device: str  # "rxe0"; empty: the one that has the address
-    verify: str  # "all" | "sampled" | "off": images whose CRC32C is compared
-    def __init__(self) -> None: ...
-
-class PcieOptions:
-    """Memory that two processes of one machine share."""
-
-    verify: str  # "all" | "sampled" | "off": images whose CRC32C is compared
-    def __init__(self) -> None: ...
+def links_json() -> str: ...  # what schema/links.json holds
 
 class Dataset:
     """Frames of all modules of a detector in memory; see dataset/dataset.hpp."""
@@ -185,7 +161,7 @@ class SourceDtp:
 class EmulatorConfig:
     dataset: Dataset
     dtps: list[SourceDtp]
-    link: RoceOptions | VerbsOptions | PcieOptions
+    link: LinkOptions
     destination_link: str  # of the receiver
     bind_address: str  # of the source sockets; "127.0.0.1"
     frames: int  # frame numbers 0 … frames-1
@@ -199,27 +175,27 @@ class EmulatorConfig:
 class DtpSourceStatus:
     """Of one DTP on the source side."""
 
-    id: int
-    images_sent: int
-    images_skipped: int  # on_full = skip, no credit
-    payload_bytes: int
-    packets: int
-    waits: int
-    window_timeouts: int
-    send_errors: int  # packets that were never sent, or that a connection in error has lost
-    acks: int  # these five: reliable connections of user space
-    naks: int
-    rnr_naks: int
-    retransmitted_packets: int
-    retransmission_timeouts: int
-    connection_errors: int  # 1: given up
-    late_ns: int  # worst lag behind the planned rate
-    cnps_received: int  # congestion notifications
+    id: Final[int]
+    images_sent: Final[int]
+    images_skipped: Final[int]  # on_full = skip, no credit
+    payload_bytes: Final[int]
+    packets: Final[int]
+    waits: Final[int]
+    window_timeouts: Final[int]
+    send_errors: Final[int]  # packets that were never sent, or that a connection in error has lost
+    acks: Final[int]  # these five: reliable connections of user space
+    naks: Final[int]
+    rnr_naks: Final[int]
+    retransmitted_packets: Final[int]
+    retransmission_timeouts: Final[int]
+    connection_errors: Final[int]  # 1: given up
+    late_ns: Final[int]  # worst lag behind the planned rate
+    cnps_received: Final[int]  # congestion notifications
 
 class EmulatorStatus:
-    state: str  # "configured" | "running" | "finished" | "stopped"
-    dtps: list[DtpSourceStatus]
-    elapsed_s: float
+    state: Final[str]  # "configured" | "running" | "finished" | "stopped"
+    dtps: Final[list[DtpSourceStatus]]
+    elapsed_s: Final[float]
 
 class Emulator:
     """Takes sockets and memory in the constructor; start() runs one thread per DTP."""
@@ -237,12 +213,8 @@ class Emulator:
     """Of each image of the DTP (position in the list), by the injector's log: 0 not sent yet, 1 complete, 2 partial, 3 missing."""
 
 class DestinationDtp:
-    id: int
-    module: int
-    x: int  # where the region's first pixel lies in the buffer's image
-    y: int
-    width: int  # pixels
-    height: int
+    """`x`, `y`: where the region's first pixel lies in the buffer's image; all in pixels."""
+
     def __init__(self, id: int, module: int, x: int, y: int, width: int, height: int) -> None: ...
 
 class Calibration:
@@ -259,8 +231,25 @@ class Kernel:
     ) -> None: ...
     @property
     def name(self) -> str: ...
+    @property
+    def veto_reasons(self) -> list[str]: ...  # of its verdict; empty: it judges nothing
 
 def kernels_json() -> str: ...  # what schema/kernels.json holds
+def plugin_kernel(file: str, parameters: dict[str, bool | int | float | str]) -> Kernel:
+    """Loads a shared object, which runs its code. ConfigError when it is no plugin of this version, or declares what makes no sense."""
+
+def python_kernel(
+    function: Callable[[NDArray[Any]], tuple[NDArray[np.uint64], int, NDArray[np.uint64]]],
+    name: str,
+    origin: str,
+    takes: Sequence[str],
+    columns: Sequence[tuple[str, str, str, str]],  # name, type, unit, doc
+    reasons: Sequence[str],
+    table: Sequence[tuple[str, str, str, str]],
+    table_rows: int,
+) -> Kernel:
+    """`function`: of the pixels of an image, a read-only view that is of no use after the call; gives the 64 bits of each column, the verdict
+    (0: kept, n: the n-th reason), rows of the table [row][column]. One thread calls it, whatever the unit has."""
 
 class NxmxModule:
     """Where one module lies in the assembled image, pixels."""
@@ -300,30 +289,10 @@ class NxmxKernel:
     def __init__(self) -> None: ...
 
 class NxmxMetadata:
-    """What a file says of the experiment; see src/rashpa/sink/nxmx_metadata.hpp for what an empty member means."""
+    """What a file says of the experiment; see src/rashpa/sink/nxmx_metadata.hpp for what an empty member means. `values`: the plain members, by the
+    names of metadata_json()."""
 
-    detector_name: str
-    description: str
-    instrument_name: str
-    source_name: str
-    sample_name: str
-    start_time: str
-    end_time_estimated: str
-    wavelength_angstrom: float
-    energy_kev: float
-    distance_m: float
-    beam_center_x: float
-    beam_center_y: float
-    pixel_size_m: float
-    sensor_material: str
-    sensor_thickness_m: float
-    count_time_s: float
-    frame_time_s: float
-    bit_depth_readout: int
-    saturation_value: float
-    receiver: str
-    software_version: str
-    proof: str
+    def __init__(self, values: dict[str, bool | int | float | str]) -> None: ...
     labels: list[str]
     @property
     def pixel_mask(self) -> list[int]: ...
@@ -332,51 +301,28 @@ class NxmxMetadata:
     modules: list[NxmxModule]
     dtps: list[NxmxDtp]
     calibration: list[NxmxCalibration]
-    run_number: int
-    run_name: str
-    run_file: str
-    run_file_sha256: str
-    pixel_units: str
     kernels: list[NxmxKernel]
-    def __init__(self) -> None: ...
-
-class Hdf5Sink:
-    """Sink `hdf5`: <prefix>_master.h5 and <prefix>_data_000001.h5 …; FileError when one of them exists."""
-
-    def __init__(
-        self,
-        prefix: str,
-        metadata: NxmxMetadata,
-        images_per_file: int = 1000,
-        threads: int = 1,
-        existing: str = "refuse",  # "refuse" | "replace": older files stay until the run begins
-    ) -> None: ...
 
 class Repaired:
     """What became of a master that was not complete."""
 
-    master: str
-    was_complete: bool  # there was nothing to do
-    books: Books
-    unknown: int  # images of which nothing is known
-    lost: int  # errored now: their data file does not hold them
+    master: Final[str]
+    was_complete: Final[bool]  # there was nothing to do
+    books: Final[Books]
+    unknown: Final[int]  # images of which nothing is known
+    lost: Final[int]  # errored now: their data file does not hold them
 
 def repair(prefix: str) -> Repaired: ...
 
 """Completes the master of a run whose process ended early, from its journal and data files. FileError when that cannot be."""
 
-class NullSink:
-    def __init__(self) -> None: ...
-
-class MemorySink:
-    """Keeps accepted images in memory (tests and previews), up to `capacity` images."""
-
-    def __init__(self, capacity: int) -> None: ...
-
 class SinkConfig:
-    """A sink of a buffer, and how it is fed. "wait": stacks wait in their slots; "drop": `queue` stacks wait in memory of the sink's own."""
+    """A sink of a buffer with its values and those of its line, by the names of sinks_json(). on_full "wait": stacks wait in their slots; "drop":
+    `queue` stacks wait in memory of the sink's own. `metadata`: for sinks whose files have them. ConfigError names the sink and the key."""
 
-    def __init__(self, options: Hdf5Sink | NullSink | MemorySink, on_full: str = "wait", queue: int = 4) -> None: ...
+    def __init__(
+        self, kind: str, values: dict[str, bool | int | float | str], metadata: NxmxMetadata | None = None
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -384,13 +330,43 @@ class SinkConfig:
     @property
     def queue(self) -> int: ...
 
+class LogMessage:
+    """Of native code (src/rashpa/core/log.hpp)."""
+
+    @property
+    def time(self) -> float: ...  # since 1970, UTC
+    @property
+    def level(self) -> str: ...  # "debug" | "info" | "warning" | "error"
+    @property
+    def text(self) -> str: ...
+    @property
+    def run(self) -> int | None: ...
+    @property
+    def buffer(self) -> str: ...
+    @property
+    def dtp(self) -> int | None: ...
+    @property
+    def frame(self) -> int | None: ...
+
+def set_log_level(level: str) -> None: ...
+def take_log() -> list[LogMessage]: ...
+def log_to_file(path: str) -> None: ...  # 10 MB at most, two older ones besides
+def note_in_log_file(level: str, text: str) -> None: ...
 def sink_names() -> list[str]: ...
+def sinks_json() -> str: ...  # every sink with its parameters and those of its line
+def metadata_json() -> str: ...  # the plain members of NxmxMetadata
+
+class SpecialValue:
+    """A value of the detector's pixels that is no count. ConfigError when there is no such meaning."""
+
+    def __init__(self, value: int, meaning: str) -> None: ...
 
 class BufferConfig:
     name: str
     width: int
     height: int
     pixel: str
+    special: list[SpecialValue]
     slots: int  # images in the ring; a multiple of stack, at least 2 stacks
     stack: int
     slice: Slice
@@ -412,7 +388,7 @@ def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which
 class ReceiverConfig:
     buffers: list[BufferConfig]
     memory: str  # "pageable" | "huge": all buffers lie in one registered block
-    link: RoceOptions | VerbsOptions | PcieOptions
+    link: LinkOptions
     source_link: str  # of the emulator
     bind_address: str
     port: int  # 4791 unless told otherwise; 0: any free one; thread i of the link listens on port + i
@@ -424,73 +400,75 @@ class ReceiverConfig:
     def __init__(self) -> None: ...
 
 class Books:
-    expected: int
-    complete: int
-    partial: int
-    missing: int
-    accepted: int
-    vetoed: int
-    errored: int
-    written: int
+    expected: Final[int]
+    complete: Final[int]
+    partial: Final[int]
+    missing: Final[int]
+    accepted: Final[int]
+    vetoed: Final[int]
+    errored: Final[int]
+    written: Final[int]
     @property
     def balanced(self) -> bool: ...
 
 class Latency:
     """Microseconds."""
 
-    count: int
-    p50: float
-    p99: float
-    max: float
+    count: Final[int]
+    p50: Final[float]
+    p99: Final[float]
+    max: Final[float]
 
 class DtpDestinationStatus:
-    id: int
-    module: int
-    expected: int
-    complete: int
-    partial: int
-    missing: int
-    lines_missing: int
-    losses: dict[str, int]  # lines, event, deadline, overrun, corrupt -> images
+    id: Final[int]
+    module: Final[int]
+    expected: Final[int]
+    complete: Final[int]
+    partial: Final[int]
+    missing: Final[int]
+    lines_missing: Final[int]
+    losses: Final[dict[str, int]]  # lines, event, deadline, overrun, corrupt -> images
 
 class SinkStatus:
     """accepted = written + dropped + errored + waiting."""
 
-    name: str
-    on_full: str
-    accepted: int
-    written: int
-    dropped: int
-    errored: int
-    waiting: int
-    bytes_written: int
-    bytes_stored: int
-    error: str
-    first: tuple[int, int, str, str] | None  # index, frame number, reason, text
+    name: Final[str]
+    on_full: Final[str]
+    accepted: Final[int]
+    written: Final[int]
+    dropped: Final[int]
+    errored: Final[int]
+    waiting: Final[int]
+    bytes_written: Final[int]
+    bytes_stored: Final[int]
+    error: Final[str]
+    first: Final[tuple[int, int, str, str] | None]  # index, frame number, reason, text
 
 class BufferStatus:
-    name: str
-    books: Books
-    vetoes: dict[str, int]  # reason -> images
-    errors: dict[str, int]  # unit, overwritten, storage, dropped -> images
-    first_errored: tuple[int, int, str, str] | None  # index, frame number, reason, text
-    to_write: int  # images whose slots a sink holds, or the unit
-    sinks: list[SinkStatus]
-    dtps: list[DtpDestinationStatus]
-    latency: dict[str, Latency]  # ready (last packet -> stack ready), decision, written
-    sink_error: str
-    unit: str  # how it works, in words
-    unit_error: str
-    bytes_written: int
-    bytes_stored: int
+    name: Final[str]
+    books: Final[Books]
+    vetoes: Final[dict[str, int]]  # reason -> images
+    errors: Final[dict[str, int]]  # unit, overwritten, storage, dropped -> images
+    first_errored: Final[tuple[int, int, str, str] | None]  # index, frame number, reason, text
+    to_write: Final[int]  # images whose slots a sink holds, or the unit
+    sinks: Final[list[SinkStatus]]
+    dtps: Final[list[DtpDestinationStatus]]
+    latency: Final[dict[str, Latency]]  # ready (last packet -> stack ready), decision, written
+    sink_error: Final[str]
+    unit: Final[str]  # how it works, in words
+    unit_error: Final[str]
+    bytes_written: Final[int]
+    bytes_stored: Final[int]
 
 class ReceiverStatus:
-    state: str  # "configured" | "armed" | "running" | "finished" | "stopped"
-    buffers: list[BufferStatus]
-    link: dict[str, int]  # the members of link::ReceiverStats
-    memory: str  # what the machine gave: "pageable" | "transparent-huge" | "huge", with "shared-" in front for pcie
-    elapsed_s: float  # first packet to last decision
-    first_incomplete: str  # "buffer full image 17 (frame 17): DTP 2 module 1 lost its event", empty when none
+    state: Final[str]  # "configured" | "armed" | "running" | "finished" | "stopped"
+    buffers: Final[list[BufferStatus]]
+    link: Final[dict[str, int]]  # the members of link::ReceiverStats
+    memory: Final[
+        str
+    ]  # what the machine gave: "pageable" | "transparent-huge" | "huge", with "shared-" in front for pcie
+    elapsed_s: Final[float]  # first packet to last decision
+    first_incomplete: Final[str]  # "buffer full image 17 (frame 17): DTP 2 module 1 lost its event", empty when none
 
 class Receiver:
     """Takes memory, sockets and output files in the constructor (all errors come there, before anything starts)."""

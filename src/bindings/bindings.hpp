@@ -5,8 +5,10 @@ namespace rashpa::bindings {
 
 /// One function a file of this folder; each adds the names of one folder of src/rashpa to the module `m`.
 void bind_core(nanobind::module_& m);
+void bind_log(nanobind::module_& m);
 void bind_dataset(nanobind::module_& m);
 void bind_kernel(nanobind::module_& m);
+void bind_python_kernel(nanobind::module_& m);
 void bind_sink(nanobind::module_& m);
 void bind_emulator(nanobind::module_& m);
 void bind_receiver(nanobind::module_& m);

@@ -2,7 +2,8 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
-#include "names.hpp"
+#include "link.hpp"
+#include "named_values.hpp"
 #include "rashpa/core/books.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/placement.hpp"
@@ -14,7 +15,6 @@ namespace rashpa::bindings {
 namespace nb = nanobind;
 using namespace nb::literals;
 using link::Endpoint;
-using link::roce::Options;
 
 void bind_core(nb::module_& m) {
   const nb::exception<Error> root(m, "NativeError", PyExc_RuntimeError);
@@ -71,50 +71,16 @@ void bind_core(nb::module_& m) {
       .def_rw("credit_offset", &Endpoint::credit_offset)
       .def_rw("window_bytes", &Endpoint::window_bytes);
 
-  nb::class_<Options>(m, "RoceOptions")
-      .def(nb::init<>())
-      .def_prop_rw(
-          "transport", [](const Options& o) { return kTransports.name(o.transport); },
-          [](Options& o, const std::string& name) { o.transport = kTransports.value(name); })
-      .def_rw("pmtu", &Options::pmtu)
-      .def_prop_rw(
-          "packetisation", [](const Options& o) { return kPacketisations.name(o.packetisation); },
-          [](Options& o, const std::string& name) { o.packetisation = kPacketisations.value(name); })
-      .def_rw("gso", &Options::gso)
-      .def_rw("gro", &Options::gro)
-      .def_prop_rw(
-          "icrc", [](const Options& o) { return kIcrcModes.name(o.icrc); },
-          [](Options& o, const std::string& name) { o.icrc = kIcrcModes.value(name); })
-      .def_prop_rw(
-          "framing", [](const Options& o) { return kFramings.name(o.framing); },
-          [](Options& o, const std::string& name) { o.framing = kFramings.value(name); })
-      .def_rw("window_bytes", &Options::window_bytes)
-      .def_rw("socket_buffer", &Options::socket_buffer)
-      .def_rw("unit_bytes", &Options::unit_bytes)
-      .def_rw("records", &Options::records);
-
-  using VerbsOptions = link::verbs::Options;
-  nb::class_<VerbsOptions>(m, "VerbsOptions")
-      .def(nb::init<>())
-      .def_prop_rw(
-          "transport", [](const VerbsOptions& o) { return kTransports.name(o.transport); },
-          [](VerbsOptions& o, const std::string& name) { o.transport = kTransports.value(name); })
-      .def_rw("pmtu", &VerbsOptions::pmtu)
-      .def_prop_rw(
-          "packetisation", [](const VerbsOptions& o) { return kPacketisations.name(o.packetisation); },
-          [](VerbsOptions& o, const std::string& name) { o.packetisation = kPacketisations.value(name); })
-      .def_rw("window_bytes", &VerbsOptions::window_bytes)
-      .def_rw("device", &VerbsOptions::device)
-      .def_prop_rw(
-          "verify", [](const VerbsOptions& o) { return kVerifies.name(o.verify); },
-          [](VerbsOptions& o, const std::string& name) { o.verify = kVerifies.value(name); });
-
-  using PcieOptions = link::pcie::Options;
-  nb::class_<PcieOptions>(m, "PcieOptions")
-      .def(nb::init<>())
-      .def_prop_rw(
-          "verify", [](const PcieOptions& o) { return kVerifies.name(o.verify); },
-          [](PcieOptions& o, const std::string& name) { o.verify = kVerifies.value(name); });
+  nb::class_<BoundLink>(m, "LinkOptions")
+      .def(
+          "__init__",
+          [](BoundLink* self, const std::string& kind, const nb::dict& values) {
+            new (self) BoundLink{link::options_named(kind, values_of("link " + kind, values))};
+          },
+          "kind"_a, "values"_a)
+      .def_prop_ro("kind",
+                   [](const BoundLink& self) { return std::string(link::name_of(link::kind_of(self.options))); });
+  m.def("links_json", &link::links_json);
 
   nb::class_<Books>(m, "Books")
       .def_ro("expected", &Books::expected)

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "bindings.hpp"
+#include "link.hpp"
 #include "names.hpp"
 #include "tables.hpp"
 
@@ -93,7 +94,9 @@ void bind_config(nb::module_& m) {
           "dataset", [](const Config& c) { return std::const_pointer_cast<dataset::Dataset>(c.dataset); },
           [](Config& c, std::shared_ptr<dataset::Dataset> dataset) { c.dataset = std::move(dataset); })
       .def_rw("dtps", &Config::dtps)
-      .def_rw("link", &Config::link)  // RoceOptions, VerbsOptions or PcieOptions
+      .def_prop_rw(
+          "link", [](const Config& c) { return BoundLink{c.link}; },
+          [](Config& c, const BoundLink& link) { c.link = link.options; })
       .def_rw("destination_link", &Config::destination_link)
       .def_rw("bind_address", &Config::bind_address)
       .def_rw("frames", &Config::frames)
@@ -146,8 +149,12 @@ void bind_emulator(nb::module_& m) {
       .def(
           "stop", [](BoundEmulator& e) { e.engine.stop(); }, nb::call_guard<nb::gil_scoped_release>())
       .def(
-          "wait", [](const BoundEmulator& e, double timeout_s) { return e.engine.wait(timeout_s); }, "timeout_s"_a,
-          nb::call_guard<nb::gil_scoped_release>())
+          "wait",
+          [](BoundEmulator& e, double timeout_s) {
+            e.engine.observe();
+            return e.engine.wait(timeout_s);
+          },
+          "timeout_s"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("status", &BoundEmulator::status)
       .def("injected",
            [](const BoundEmulator& e) {

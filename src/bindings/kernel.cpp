@@ -7,7 +7,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "named_values.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/outside/plugin.hpp"
 #include "rashpa/kernel/registry.hpp"
 
 namespace rashpa::bindings {
@@ -43,25 +45,6 @@ std::shared_ptr<const CalibrationMaps> maps_of(const Maps& pedestal, const Maps&
   return found;
 }
 
-NamedValues values_of(const std::string& name, const nb::dict& parameters) {
-  NamedValues values;
-  for (const auto& [key, value] : parameters) {
-    const std::string named = nb::cast<std::string>(key);
-    if (nb::isinstance<nb::bool_>(value)) {
-      values.push_back({named, nb::cast<bool>(value)});
-    } else if (nb::isinstance<nb::int_>(value)) {
-      values.push_back({named, nb::cast<std::int64_t>(value)});
-    } else if (nb::isinstance<nb::float_>(value)) {
-      values.push_back({named, nb::cast<double>(value)});
-    } else if (nb::isinstance<nb::str>(value)) {
-      values.push_back({named, nb::cast<std::string>(value)});
-    } else {
-      throw ConfigError(fmt::format("kernel {}: {}: is no number, text or truth value", name, named));
-    }
-  }
-  return values;
-}
-
 }  // namespace
 
 void bind_kernel(nb::module_& m) {
@@ -77,11 +60,24 @@ void bind_kernel(nb::module_& m) {
           "__init__",
           [](ConfiguredKernel* self, const std::string& name, const nb::dict& parameters, const Calibration* maps) {
             const kernel::Given given{.calibration = maps != nullptr ? maps->maps : nullptr};
-            new (self) ConfiguredKernel{kernel::kernel_named(name).make(values_of(name, parameters), given)};
+            new (self)
+                ConfiguredKernel{kernel::kernel_named(name).make(values_of("kernel " + name, parameters), given)};
           },
           "name"_a, "parameters"_a, "calibration"_a.none() = nb::none())
-      .def_prop_ro("name", [](const ConfiguredKernel& self) { return self.step->declaration().name; });
+      .def_prop_ro("name", [](const ConfiguredKernel& self) { return self.step->declaration().name; })
+      .def_prop_ro("veto_reasons", [](const ConfiguredKernel& self) {
+        const kernel::Port* verdict = self.step->declaration().made(kernel::Port::Kind::verdict);
+        return verdict == nullptr ? std::vector<std::string>{} : verdict->reasons;
+      });
   m.def("kernels_json", &kernel::kernels_json);
+  m.def(
+      "plugin_kernel",
+      [](const std::string& file, const nb::dict& parameters) {
+        const auto plugin = kernel::outside::load_plugin(file);
+        kernel::check_new_name(plugin->declaration());
+        return ConfiguredKernel{plugin->make(values_of(plugin->declaration().name, parameters), {})};
+      },
+      "file"_a, "parameters"_a);
 }
 
 }  // namespace rashpa::bindings

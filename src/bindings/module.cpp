@@ -5,8 +5,10 @@ NB_MODULE(_native, m) {
   using namespace rashpa::bindings;
   m.attr("__version__") = RASHPA_VERSION;
   bind_core(m);
+  bind_log(m);
   bind_dataset(m);
   bind_kernel(m);
+  bind_python_kernel(m);
   bind_sink(m);
   bind_emulator(m);
   bind_receiver(m);

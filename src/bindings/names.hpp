@@ -43,25 +43,10 @@ struct Names {
   }
 };
 
-inline constexpr Names<link::Packetisation, 2> kPacketisations{
-    "packetisation",
-    {{{link::Packetisation::only, "only"}, {link::Packetisation::first_middle_last, "first_middle_last"}}}};
-inline constexpr Names<link::roce::IcrcMode, 3> kIcrcModes{"icrc",
-                                                           {{{link::roce::IcrcMode::full, "full"},
-                                                             {link::roce::IcrcMode::modulo_id, "modulo_id"},
-                                                             {link::roce::IcrcMode::off, "off"}}}};
-inline constexpr Names<link::roce::Framing, 2> kFramings{
-    "framing", {{{link::roce::Framing::v2, "v2"}, {link::roce::Framing::v1, "v1"}}}};
 inline constexpr Names<link::Flow, 2> kFlows{"flow",
                                              {{{link::Flow::credits, "credits"}, {link::Flow::paced, "paced"}}}};
-inline constexpr Names<link::Transport, 3> kTransports{
-    "transport", {{{link::Transport::uc, "uc"}, {link::Transport::rc, "rc"}, {link::Transport::ud, "ud"}}}};
-inline constexpr Names<sink::Existing, 2> kExisting{
-    "existing", {{{sink::Existing::refuse, "refuse"}, {sink::Existing::replace, "replace"}}}};
 inline constexpr Names<receiver::OnFull, 2> kSinkOnFull{
     "on_full of a sink", {{{receiver::OnFull::wait, "wait"}, {receiver::OnFull::drop, "drop"}}}};
-inline constexpr Names<link::Verify, 3> kVerifies{
-    "verify", {{{link::Verify::all, "all"}, {link::Verify::sampled, "sampled"}, {link::Verify::off, "off"}}}};
 inline constexpr Names<transfer::OnFull, 2> kOnFull{
     "on_full", {{{transfer::OnFull::pause, "pause"}, {transfer::OnFull::skip, "skip"}}}};
 inline constexpr Names<scheduler::Poll, 2> kPolls{

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -288,8 +289,7 @@ void bind_packet(nb::module_& m) {
       },
       nb::arg("fields"), nb::arg("udp_checksum") = false);
   m.def(
-      "opcode_of", [](const std::string& name) -> nb::object { return to_python(wire::opcode_of(name)); },
-      nb::arg("name"));
+      "opcode_of", [](const std::string& name) { return wire::opcode_of(name); }, nb::arg("name"));
 }
 
 }  // namespace rashpa::bindings

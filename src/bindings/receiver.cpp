@@ -14,6 +14,7 @@
 
 #include "bindings.hpp"
 #include "kernel.hpp"
+#include "link.hpp"
 #include "names.hpp"
 #include "tables.hpp"
 
@@ -23,9 +24,18 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using receiver::Config;
 using receiver::DtpConfig;
-using receiver::Receiver;
 
 namespace {
+
+/// Its threads may wait for a function in Python: whoever lets go of it does not keep the interpreter from them.
+class Receiver final : public receiver::Receiver {
+ public:
+  using receiver::Receiver::Receiver;
+  ~Receiver() {
+    const nb::gil_scoped_release release;
+    stop();
+  }
+};
 
 struct BufferSpec {
   receiver::BufferConfig config;
@@ -97,13 +107,13 @@ nb::dict latencies_of(const receiver::BufferStatus& status) {
 }
 
 // The preview as an array of the output's type; None before the first accepted image.
-nb::object latest(const Receiver& engine, std::size_t buffer) {
+std::optional<nb::ndarray<nb::numpy>> latest(const Receiver& engine, std::size_t buffer) {
   std::optional<receiver::Preview> preview;
   {
     const nb::gil_scoped_release release;
     preview = engine.preview(buffer);
   }
-  if (!preview) return nb::none();
+  if (!preview) return std::nullopt;
   const receiver::Output& output = engine.output(buffer);
   auto* data = new std::byte[preview->pixels.size()];
   const nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<std::byte*>(memory); });
@@ -113,7 +123,7 @@ nb::object latest(const Receiver& engine, std::size_t buffer) {
                     : output.pixel == PixelType::i16 || output.pixel == PixelType::i32 ? nb::dlpack::dtype_code::Int
                                                                                        : nb::dlpack::dtype_code::UInt;
   const nb::dlpack::dtype type{static_cast<std::uint8_t>(code), bits, 1};
-  return nb::cast(nb::ndarray<nb::numpy>(data, {output.height, output.width}, owner, {}, type));
+  return nb::ndarray<nb::numpy>(data, {output.height, output.width}, owner, {}, type);
 }
 
 void bind_config(nb::module_& m) {
@@ -123,6 +133,14 @@ void bind_config(nb::module_& m) {
           [](DtpConfig* self, std::uint32_t id, std::uint32_t module, std::uint32_t x, std::uint32_t y,
              std::uint32_t width, std::uint32_t height) { new (self) DtpConfig{id, module, x, y, width, height}; },
           "id"_a, "module"_a, "x"_a, "y"_a, "width"_a, "height"_a);
+
+  nb::class_<SpecialValue>(m, "SpecialValue")
+      .def(
+          "__init__",
+          [](SpecialValue* self, std::int64_t value, const std::string& meaning) {
+            new (self) SpecialValue{value, meaning_of(meaning)};
+          },
+          "value"_a, "meaning"_a);
 
   const auto member = [](auto pointer) {
     return std::pair{
@@ -140,6 +158,7 @@ void bind_config(nb::module_& m) {
   property("name", &receiver::BufferConfig::name);
   property("width", &receiver::BufferConfig::width);
   property("height", &receiver::BufferConfig::height);
+  property("special", &receiver::BufferConfig::special);
   property("slots", &receiver::BufferConfig::slots);
   property("stack", &receiver::BufferConfig::stack);
   property("slice", &receiver::BufferConfig::slice);
@@ -147,8 +166,8 @@ void bind_config(nb::module_& m) {
   property("dtps", &receiver::BufferConfig::dtps);
   buffer
       .def_prop_rw(
-          "threads", [](const BufferSpec& s) { return s.config.unit.placement.threads; },
-          [](BufferSpec& s, unsigned threads) { s.config.unit.placement.threads = threads; })
+          "threads", [](const BufferSpec& s) { return s.config.unit.cores.threads; },
+          [](BufferSpec& s, unsigned threads) { s.config.unit.cores.threads = threads; })
       .def_prop_rw(
           "unit", [](const BufferSpec& s) { return std::string(unit::name_of(s.config.unit.kind)); },
           [](BufferSpec& s, const std::string& name) { s.config.unit.kind = unit::kind_of(name); })
@@ -192,8 +211,8 @@ void bind_config(nb::module_& m) {
           "memory", [](const ReceiverSpec& s) { return std::string(memory::name_of(s.config.memory)); },
           [](ReceiverSpec& s, const std::string& name) { s.config.memory = memory::memory_kind(name); })
       .def_prop_rw(
-          "link", [](const ReceiverSpec& s) { return s.config.link; },
-          [](ReceiverSpec& s, link::LinkOptions v) { s.config.link = std::move(v); })
+          "link", [](const ReceiverSpec& s) { return BoundLink{s.config.link}; },
+          [](ReceiverSpec& s, const BoundLink& link) { s.config.link = link.options; })
       .def_prop_rw(
           "source_link", [](const ReceiverSpec& s) { return s.config.source_link; },
           [](ReceiverSpec& s, std::string v) { s.config.source_link = std::move(v); })
@@ -296,7 +315,13 @@ void bind_receiver(nb::module_& m) {
       .def("start", &Receiver::start, nb::call_guard<nb::gil_scoped_release>())
       .def("finish", &Receiver::finish, nb::call_guard<nb::gil_scoped_release>())
       .def("stop", &Receiver::stop, nb::call_guard<nb::gil_scoped_release>())
-      .def("wait", &Receiver::wait, "timeout_s"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "wait",
+          [](Receiver& engine, double timeout_s) {
+            engine.observe();
+            return engine.wait(timeout_s);
+          },
+          "timeout_s"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("status", &Receiver::status, nb::keep_alive<0, 1>())
       .def(
           "completeness",

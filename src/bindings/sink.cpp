@@ -6,8 +6,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "named_values.hpp"
 #include "names.hpp"
-#include "rashpa/receiver/config.hpp"
+#include "rashpa/receiver/named_sink.hpp"
 #include "rashpa/sink/factory.hpp"
 #include "rashpa/sink/repair.hpp"
 
@@ -49,29 +50,12 @@ void bind_metadata(nb::module_& m) {
       .def_rw("parameters", &sink::NxmxKernel::parameters)
       .def_rw("veto_reasons", &sink::NxmxKernel::veto_reasons);
   nb::class_<NxmxMetadata>(m, "NxmxMetadata")
-      .def(nb::init<>())
-      .def_rw("detector_name", &NxmxMetadata::detector_name)
-      .def_rw("description", &NxmxMetadata::description)
-      .def_rw("instrument_name", &NxmxMetadata::instrument_name)
-      .def_rw("source_name", &NxmxMetadata::source_name)
-      .def_rw("sample_name", &NxmxMetadata::sample_name)
-      .def_rw("start_time", &NxmxMetadata::start_time)
-      .def_rw("end_time_estimated", &NxmxMetadata::end_time_estimated)
-      .def_rw("wavelength_angstrom", &NxmxMetadata::wavelength_angstrom)
-      .def_rw("energy_kev", &NxmxMetadata::energy_kev)
-      .def_rw("distance_m", &NxmxMetadata::distance_m)
-      .def_rw("beam_center_x", &NxmxMetadata::beam_center_x)
-      .def_rw("beam_center_y", &NxmxMetadata::beam_center_y)
-      .def_rw("pixel_size_m", &NxmxMetadata::pixel_size_m)
-      .def_rw("sensor_material", &NxmxMetadata::sensor_material)
-      .def_rw("sensor_thickness_m", &NxmxMetadata::sensor_thickness_m)
-      .def_rw("count_time_s", &NxmxMetadata::count_time_s)
-      .def_rw("frame_time_s", &NxmxMetadata::frame_time_s)
-      .def_rw("bit_depth_readout", &NxmxMetadata::bit_depth_readout)
-      .def_rw("saturation_value", &NxmxMetadata::saturation_value)
-      .def_rw("receiver", &NxmxMetadata::receiver)
-      .def_rw("software_version", &NxmxMetadata::software_version)
-      .def_rw("proof", &NxmxMetadata::proof)
+      .def(
+          "__init__",
+          [](NxmxMetadata* self, const nb::dict& values) {
+            new (self) NxmxMetadata(sink::metadata_parameters().read(values_of("metadata", values)));
+          },
+          "values"_a)
       .def_rw("labels", &NxmxMetadata::labels)
       .def_prop_rw(
           "pixel_mask", [](const NxmxMetadata& metadata) { return metadata.pixel_mask; },
@@ -81,11 +65,6 @@ void bind_metadata(nb::module_& m) {
       .def_rw("modules", &NxmxMetadata::modules)
       .def_rw("dtps", &NxmxMetadata::dtps)
       .def_rw("calibration", &NxmxMetadata::calibration)
-      .def_rw("run_number", &NxmxMetadata::run_number)
-      .def_rw("run_name", &NxmxMetadata::run_name)
-      .def_rw("run_file", &NxmxMetadata::run_file)
-      .def_rw("run_file_sha256", &NxmxMetadata::run_file_sha256)
-      .def_rw("pixel_units", &NxmxMetadata::pixel_units)
       .def_rw("kernels", &NxmxMetadata::kernels);
 }
 
@@ -93,15 +72,6 @@ void bind_metadata(nb::module_& m) {
 
 void bind_sink(nb::module_& m) {
   bind_metadata(m);
-  nb::class_<sink::Hdf5Options>(m, "Hdf5Sink")
-      .def(
-          "__init__",
-          [](sink::Hdf5Options* self, std::string prefix, const NxmxMetadata& metadata, std::uint32_t images_per_file,
-             unsigned threads, const std::string& existing) {
-            new (self)
-                sink::Hdf5Options{std::move(prefix), images_per_file, threads, kExisting.value(existing), metadata};
-          },
-          "prefix"_a, "metadata"_a, "images_per_file"_a = 1000, "threads"_a = 1, "existing"_a = "refuse");
   nb::class_<sink::Repaired>(m, "Repaired")
       .def_ro("master", &sink::Repaired::master)
       .def_ro("was_complete", &sink::Repaired::was_complete)
@@ -109,22 +79,21 @@ void bind_sink(nb::module_& m) {
       .def_ro("unknown", &sink::Repaired::unknown)
       .def_ro("lost", &sink::Repaired::lost);
   m.def("repair", &sink::repair, "prefix"_a, nb::call_guard<nb::gil_scoped_release>());
-  nb::class_<sink::NullOptions>(m, "NullSink").def(nb::init<>());
-  nb::class_<sink::MemoryOptions>(m, "MemorySink")
-      .def(
-          "__init__",
-          [](sink::MemoryOptions* self, std::uint32_t capacity) { new (self) sink::MemoryOptions{capacity}; },
-          "capacity"_a);
   nb::class_<receiver::SinkConfig>(m, "SinkConfig")
       .def(
           "__init__",
-          [](receiver::SinkConfig* self, const sink::Options& options, const std::string& on_full,
-             std::uint32_t queue) { new (self) receiver::SinkConfig(options, kSinkOnFull.value(on_full), queue); },
-          "options"_a, "on_full"_a = "wait", "queue"_a = 4)
+          [](receiver::SinkConfig* self, const std::string& kind, const nb::dict& values,
+             const NxmxMetadata* metadata) {
+            new (self) receiver::SinkConfig(receiver::named_sink(kind, values_of("sink " + kind, values),
+                                                                 metadata != nullptr ? *metadata : NxmxMetadata{}));
+          },
+          "kind"_a, "values"_a, "metadata"_a.none() = nb::none())
       .def_ro("name", &receiver::SinkConfig::name)
       .def_prop_ro("on_full", [](const receiver::SinkConfig& s) { return kSinkOnFull.name(s.on_full); })
       .def_ro("queue", &receiver::SinkConfig::queue);
   m.def("sink_names", &sink::sink_names);
+  m.def("sinks_json", &receiver::sinks_json);
+  m.def("metadata_json", [] { return json_of(sink::metadata_parameters().declared()) + "\n"; });
 }
 
 }  // namespace rashpa::bindings

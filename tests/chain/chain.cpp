@@ -11,7 +11,7 @@ namespace {
 
 link::LinkOptions link_of(const Plan& plan) {
   if (link::kind_of(plan.link) == link::Kind::roce) return plan.roce;
-  return link::default_options(link::kind_of(plan.link));
+  return link::options_named(plan.link, {});
 }
 
 }  // namespace

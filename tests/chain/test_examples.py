@@ -1,5 +1,6 @@
 """The examples, run as a user runs them: the command, real processes, real sockets, real files."""
 
+import contextlib
 import json
 import os
 import re
@@ -68,6 +69,11 @@ def test_first_light_balances_its_books_and_keeps_the_hits(tmp_path: Path) -> No
     assert books["accepted"] == books["written"] > 0
     assert books["vetoed"] > 0
     assert report["injected"]["unexplained"] == 0
+    log = (tmp_path / "report" / "nodes.log").read_text(encoding="utf-8")
+    assert re.search(
+        r"^receiver: \S+Z info +\[run 1, buffer full\] receiver: stopped: 240 images expected", log, re.MULTILINE
+    )
+    assert re.search(r"^emulator: \S+Z info +\[run 1\] emulator: started$", log, re.MULTILINE)
     with h5py.File(tmp_path / "first_light_full_master.h5") as file:
         stored = file["/entry/data/data"]
         frames = file["/entry/data/frame_number"][:]
@@ -76,6 +82,26 @@ def test_first_light_balances_its_books_and_keeps_the_hits(tmp_path: Path) -> No
         assert len(stored) == len(frames) == int((decision == 1).sum())
         assert (bright[frames] >= 40).all()
         assert (np.asarray(stored[0])[512:548] == np.iinfo(np.int16).min).all(), "the gap is masked, not 0"
+
+
+def check_against_the_processor(file: Path, folder: Path, report: dict[str, Any]) -> None:
+    """The same run on processor cores: the same books, the same numbers of every image, the same pixels."""
+    other = folder / "processor.toml"
+    text = file.read_text(encoding="utf-8").replace('unit = "cuda"', 'unit = "cpu"')
+    other.write_text(text.replace('output = "."', 'output = "cpu"'), encoding="utf-8")
+    code, output, processor = run(other, folder)
+    assert code == 0, output
+    assert all(buffer["unit"].find("NVIDIA") < 0 for buffer in processor["buffers"])
+    assert processor["books"] == report["books"]
+    masters = sorted(folder.glob("*_master.h5"))
+    assert masters
+    for master in masters:
+        with h5py.File(master) as device, h5py.File(folder / "cpu" / master.name) as cores:
+            names = [f"/entry/rashpa/{name}" for name in (*device["/entry/rashpa"].attrs["columns"], "decision")]
+            stored = ("data", "frame_number", "index", "intensity", "frame_ptr")
+            names += [f"/entry/data/{name}" for name in stored if name in device["/entry/data"]]
+            for name in names:
+                np.testing.assert_array_equal(device[name][:], cores[name][:], err_msg=f"{master.name} {name}")
 
 
 def test_a_gpu_gives_the_books_of_the_processor_and_a_machine_without_one_is_told(tmp_path: Path) -> None:
@@ -87,6 +113,7 @@ def test_a_gpu_gives_the_books_of_the_processor_and_a_machine_without_one_is_tol
         assert report["books"]["balanced"]
         assert report["books"]["complete"] == 240 + 48
         assert "NVIDIA" in report["buffers"][0]["unit"]
+        check_against_the_processor(file, tmp_path, report)
         return
     done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode != 0
@@ -253,8 +280,10 @@ def test_a_broken_run_ends_soon_names_the_first_missing_image_and_the_next_run_w
     try:
         limit = time.monotonic() + 90
         while not (data.exists() and data.stat().st_size > 2_000_000):  # images are being written
-            assert time.monotonic() < limit and process.poll() is None, "the run did not begin"
-            time.sleep(0.05)
+            assert time.monotonic() < limit, "the run did not begin"
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.05)  # looks again soon, or at once when there is nothing to wait for any more
+                raise AssertionError("the run ended before it wrote images")
         nodes = children(process.pid)
         assert set(nodes) == {"emulator", *receivers}
         if victim == "interrupt":

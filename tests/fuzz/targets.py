@@ -25,7 +25,7 @@ from rashpa.data.dataset_directory import read_description
 from rashpa.data.datasets import dataset_from_spec
 from rashpa.data.packet import decode, encode
 from rashpa.data.packet_hex import PacketError, parse_hex
-from rashpa.node.dataset_parts import kernel_of, sink_of, spec_of
+from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,13 +55,6 @@ def _telegram(data: bytes) -> None:
     if part is not None:
         with suppress(EngineError):
             spec_of(part.dataset)
-    for buffer in part.buffers if isinstance(part, telegram.Destination) else ():
-        for kernel in buffer.kernels:
-            with suppress(EngineError):
-                kernel_of(kernel)
-        for sink in buffer.sinks:
-            with suppress(EngineError):
-                sink_of(sink)
 
 
 def _telegram_seeds() -> list[bytes]:

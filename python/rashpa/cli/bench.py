@@ -23,7 +23,7 @@ _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 _ROW = ("what", "value", "unit", "against", "against_value", "ratio")
 # Name of a benchmark: what it measures.
 _BENCHMARKS = {
-    "link": "a link's bytes per second, loss-free: roce against ZeroMQ, plain UDP sockets and memcpy, pcie against memcpy",
+    "link": "a link's bytes per second, loss-free: roce against ZeroMQ (lines, images), UDP sockets (plain, GSO and GRO) and copies, pcie against copies",
     "kernel": "a kernel's bytes per second on one core, against memcpy of the same bytes",
     "gpu": "floors of the GPU (copies, launches, waits), then the kernels against them",
     "cuda_unit": "the unit on a GPU: every trigger's latency, and 4M images at full rate against the bus",

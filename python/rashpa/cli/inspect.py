@@ -92,6 +92,8 @@ def _facts(summary: RunSummary) -> Table:
         facts.add_row("frame rate", f"{summary.frame_rate_hz:.1f} Hz (timestamps of the detector)")
     if summary.hit_rate is not None:
         facts.add_row("hit rate", f"{100 * summary.hit_rate:.1f} % accepted of the images decided on")
+    for name, table in summary.tables.items():
+        facts.add_row(_plain(f"table {name}"), _plain(f"{table.rows} rows of {', '.join(table.columns)}"))
     names = {
         "sample": "sample",
         "start_time": "started",

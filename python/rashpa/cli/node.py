@@ -4,7 +4,7 @@ import dataclasses
 import socket
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,9 +12,12 @@ from rashpa.control.token import TokenError, token_of_environment
 from rashpa.control.version import software_version
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
-from rashpa.node.native_engine import NativeFactory
+from rashpa.node.log import NodeLog
 from rashpa.node.serve import Listen, read_grant, serve_node
 from rashpa.node.serve_error import ServeError
+
+if TYPE_CHECKING:
+    from rashpa.node.native_engine import NativeFactory
 
 _Name = Annotated[str, typer.Option(help="How the node calls itself in messages; the machine's name when not given.")]
 _Host = Annotated[str, typer.Option(help="Address to listen on. Any other than loopback needs a token and TLS.")]
@@ -35,6 +38,13 @@ _Write = Annotated[
     list[Path] | None,
     typer.Option(help="Folder below which output may be written; repeatable. The current folder when not given."),
 ]
+_Kernels = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of kernels from outside (shared objects, Python modules) that runs may name. Their code runs with all that this node may do; "
+        "none when not given."
+    ),
+]
 _Alias = Annotated[
     list[str] | None,
     typer.Option(
@@ -44,6 +54,14 @@ _Alias = Annotated[
 _Lease = Annotated[
     float,
     typer.Option(min=2.0, help="Seconds without a word of its manager after which the node ends the run and is free."),
+]
+_LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error"],
+    typer.Option(help="What the node's log keeps: this and what is worse. debug says where each DTP and thread is."),
+]
+_LogFile = Annotated[
+    Path | None,
+    typer.Option(help="File that the log is written to besides, 10 MB at most; two older ones are kept beside it"),
 ]
 _WithParent = Annotated[bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")]
 _OfRun = Annotated[
@@ -64,6 +82,8 @@ def emulator(
     write: _Write = None,
     alias: _Alias = None,
     lease: _Lease = 10.0,
+    log_level: _LogLevel = "info",
+    log_file: _LogFile = None,
     with_parent: _WithParent = False,
     of_run: _OfRun = False,
 ) -> None:
@@ -73,7 +93,8 @@ def emulator(
     with the URL is printed when the node is ready.
     """
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
-    _serve("emulator", name, listen, link_gbps, Folders(read or [Path.cwd()], write or [Path.cwd()]), of_run)
+    folders = Folders(read or [Path.cwd()], write or [Path.cwd()])
+    _serve("emulator", name, listen, link_gbps, folders, of_run, Log(log_level, log_file))
 
 
 def receiver(
@@ -85,8 +106,11 @@ def receiver(
     link_gbps: _LinkGbps = 0.0,
     read: _Read = None,
     write: _Write = None,
+    kernels: _Kernels = None,
     alias: _Alias = None,
     lease: _Lease = 10.0,
+    log_level: _LogLevel = "info",
+    log_file: _LogFile = None,
     with_parent: _WithParent = False,
     of_run: _OfRun = False,
 ) -> None:
@@ -96,24 +120,49 @@ def receiver(
     with the URL is printed when the node is ready.
     """
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
-    _serve("receiver", name, listen, link_gbps, Folders(read or [Path.cwd()], write or [Path.cwd()]), of_run)
+    if kernels is not None and not kernels.is_dir():
+        sys.stderr.write(f"rashpa receiver: --kernels {kernels}: there is no such folder\n")
+        raise typer.Exit(2)
+    folders = Folders(read or [Path.cwd()], write or [Path.cwd()], kernels)
+    _serve("receiver", name, listen, link_gbps, folders, of_run, Log(log_level, log_file))
 
 
-def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Folders, of_run: bool) -> None:
+def _native_factory(role: str, link_bytes_per_s: int, folders: Folders) -> "NativeFactory":
+    try:
+        from rashpa.node.native_engine import NativeFactory
+    except ImportError as error:
+        raise EngineError(
+            "internal", f"the compiled part of rashpa cannot be loaded ({error}); build it with `make`"
+        ) from None
+    return NativeFactory(role, link_bytes_per_s, folders)
+
+
+@dataclasses.dataclass(frozen=True)
+class Log:
+    """What the log keeps, and where it is written to besides."""
+
+    level: str
+    file: Path | None
+
+
+def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Folders, of_run: bool, wanted: Log) -> None:
     try:
         if of_run:
             grant = read_grant()
             token = grant.token
-            folders = Folders(map(Path, grant.read), map(Path, grant.write))
+            kernels = Path(grant.kernels) if grant.kernels else None
+            folders = Folders(map(Path, grant.read), map(Path, grant.write), kernels)
         else:
             token = token_of_environment()
             if not token:
                 sys.stderr.write(
                     f"rashpa {role}: caution: no RASHPA_TOKEN is set; every user of this machine can give this node orders\n"
                 )
-        factory = NativeFactory(role, int(link_gbps * 1e9 / 8), folders)
+        factory = _native_factory(role, int(link_gbps * 1e9 / 8), folders)
+        factory.set_log(wanted.level, wanted.file)
+        log = NodeLog(wanted.level, factory.note if wanted.file else None)
         own_name = name or f"{role}@{socket.gethostname()}"
-        serve_node(role, own_name, factory, dataclasses.replace(listen, token=token), software_version())
+        serve_node(role, own_name, factory, dataclasses.replace(listen, token=token), software_version(), log)
     except (EngineError, ServeError, TokenError) as error:
         sys.stderr.write(f"rashpa {role}: {error}\n")
         raise typer.Exit(2) from None

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rashpa.control import telegram
+from rashpa.control.log_text import lines_of
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.telegram import Status
 from rashpa.control.token import TokenError, token_of_environment
@@ -49,16 +50,10 @@ def log(
     authority: _Authority = "",
     last: Annotated[int, typer.Option(min=1, max=1000, help="Entries, the newest.")] = 50,
 ) -> None:
-    """What a node has done: orders, runs, what it refused, what went wrong. Times are UTC."""
+    """What a node has done: orders, runs, what it refused, what went wrong, with run, buffer, DTP and frame. Times are UTC."""
 
     async def lines(client: NodeClient) -> str:
-        entries = await client.log(last)
-        texts = [
-            f"{entry['time']} {entry['level']:7} {entry['text']}"
-            + (f" ({entry['times']} times)" if entry["times"] > 1 else "")
-            for entry in entries
-        ]
-        return "\n".join(texts) or "nothing yet"
+        return "\n".join(lines_of(await client.log(last))) or "nothing yet"
 
     _ask("log", url, authority, lines)
 

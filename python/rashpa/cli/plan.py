@@ -44,7 +44,10 @@ def lines_of(found: Plan, buffer: PlannedBuffer) -> Iterator[str]:
         f"{section.slots} slots in stacks of {section.stack}"
     )
     for number, step in enumerate(steps.steps, start=1):
-        yield f"  {number}. {step.kernel.name}: {step.takes} → {', '.join(_made(step))}"
+        if step.outside:
+            yield f"  {number}. {step.kernel.name}: {step.takes} → known when the receiver has loaded it: {step.outside}"
+        else:
+            yield f"  {number}. {step.kernel.name}: {step.takes} → {', '.join(_made(step))}"
         yield f"     {_pass(steps, step, section.stack)}"
     if not steps.steps:
         yield "  no kernels: images go to the sinks as they come"
@@ -54,9 +57,10 @@ def lines_of(found: Plan, buffer: PlannedBuffer) -> Iterator[str]:
         sum(cost) for cost in zip((0.0, 0.0), *(steps.cost(one, section.stack) for one in steps.steps), strict=True)
     )
     yield f"  bytes a pixel: {read:.3g} read, {written:.3g} written"
-    if steps.columns:
-        yield f"  columns: {', '.join(column.name for column in steps.columns)}"
-    yield f"  vetoes: {', '.join(dict.fromkeys((*steps.reasons, 'dark', 'partial')))}"
+    declared = [f"those of {step.kernel.name}" for step in steps.steps if step.outside]
+    if columns := [*(column.name for column in steps.columns), *declared]:
+        yield f"  columns: {', '.join(columns)}"
+    yield f"  vetoes: {', '.join(dict.fromkeys((*steps.reasons, 'dark', 'partial', *declared)))}"
     yield f"  memory: {', '.join(f'{name} {size / 2**20:.1f} MiB' for name, size in memory_of(steps, buffer, pixel).items())}"
 
 
@@ -66,6 +70,8 @@ def _made(step: Step) -> Iterator[str]:
             yield f"{step.leaves} pixels"
         elif port.port == "list":
             yield f"list of {step.leaves} with their index, room for {100 * step.list_part:g} % of the pixels"
+        elif port.port == "table":
+            yield f"table of {' and '.join(column.name for column in port.columns)}, room for {port.capacity} rows an image"
         elif port.port == "scalars":
             yield " and ".join(column.name for column in port.columns)
         else:

@@ -1,4 +1,4 @@
-"""The report of a run: report.json (schema/report.schema.json) for programs, report.html for people."""
+"""The report of a run: report.json (schema/report.schema.json) for programs, report.html for people, and nodes.log, what its own nodes have said."""
 
 import dataclasses
 import json
@@ -16,15 +16,20 @@ from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.telegram import Books, BufferStatus, Latency, SourceStatus, count_of
 
 VERSION = 1
-REPORT_FILES = ("report.json", "report.html")
+REPORT_FILES = ("report.json", "report.html", "nodes.log")
 STAGES = ("ready", "decision", "written")
 _FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")
 
 
 def write_report(outcome: Outcome, folder: Path, run_file: Path) -> tuple[Path, Path]:
-    """Writes both files into `folder`, which exists; returns their paths."""
+    """Writes the files into `folder`, which exists; returns the paths of the first two. Nodes that stay up keep their logs themselves."""
     report = report_of(outcome, run_file)
-    as_json, as_html = (folder / name for name in REPORT_FILES)
+    as_json, as_html, log = (folder / name for name in REPORT_FILES)
+    if outcome.logs:
+        lines = [f"{name}: {line}" for name, said in outcome.logs.items() for line in said]
+        log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    else:
+        log.unlink(missing_ok=True)  # of an earlier run
     as_json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     as_html.write_text(html_of(report, outcome), encoding="utf-8")
     return as_json, as_html

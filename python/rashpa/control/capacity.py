@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rashpa.control.kernels import code_of
 from rashpa.control.planned_node import PlannedNode, processor_cautions
 from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.telegram import Capabilities
@@ -85,7 +86,12 @@ def _pipeline_problems(plan: Plan, node: _Node) -> Iterator[str]:
             usable = ", ".join(known.name for known in node.can.units if known.usable)
             yield f"{plan.source.where(('buffer', number, 'unit'))}: {node.name}: {why}; what it can use: {usable}"
         for kernel in buffer.section.kernel:
-            if kernel.name not in node.can.kernels:
+            if kernel.name not in node.can.kernels and code_of(kernel):
+                yield (
+                    f"{plan.source.where(('buffer', number, 'kernel'))}: {node.name} runs no code from outside; start it with "
+                    f"`rashpa receiver --kernels FOLDER`, where {code_of(kernel)} lies"
+                )
+            elif kernel.name not in node.can.kernels:
                 yield f"{plan.source.where(('buffer', number, 'kernel'))}: {node.name} has no kernel {kernel.name}"
         for sink in buffer.section.sink:
             if sink.kind not in node.can.sinks:

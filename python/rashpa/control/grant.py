@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rashpa.control.dataset_check import files_of, resolved_dataset
+from rashpa.control.kernels import code_of
 from rashpa.control.run_plan import Plan
 from rashpa.control.token import checked_token
 
@@ -17,6 +18,7 @@ class Grant:
     token: str
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
+    kernels: str = ""  # the folder of code that it may load; empty: none
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -26,16 +28,19 @@ class Grant:
         """ValueError when it is none."""
         values = json.loads(line)
         try:
-            return cls(checked_token(str(values["token"]), "token"), tuple(values["read"]), tuple(values["write"]))
+            token = checked_token(str(values["token"]), "token")
+            return cls(token, tuple(values["read"]), tuple(values["write"]), str(values["kernels"]))
         except (KeyError, TypeError) as error:
             raise ValueError(f"no grant: {error}") from None
 
 
 def grant_of(plan: Plan, role: str, token: str) -> Grant:
-    """What the run file names, and nothing else: the dataset, and for a receiver the output folder."""
+    """What the run file names, and nothing else: the dataset, and for a receiver the output folder, and its own folder where it names code there."""
     named = [path for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))]
     # a dataset's folder may hold links to where its files really lie
     inside = [entry for path in named if path.is_dir() for entry in path.iterdir()]
     read = {str(path.resolve()) for path in (*named, *inside)}
     write = (str(Path(plan.file.run.output).resolve()),) if role == "receiver" else ()
-    return Grant(token, tuple(sorted(read)), write)
+    outside = any(code_of(kernel) for buffer in plan.buffers for kernel in buffer.section.kernel)
+    kernels = str(plan.source.path.parent.resolve()) if role == "receiver" and outside else ""
+    return Grant(token, tuple(sorted(read)), write, kernels)

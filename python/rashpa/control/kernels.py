@@ -3,6 +3,7 @@
 The manager runs where nothing is compiled, so the file is all that it knows; the models of the run file are made of it here.
 """
 
+import dataclasses
 import functools
 import json
 import operator
@@ -15,6 +16,12 @@ from pydantic import Field, create_model
 from rashpa.control.schemas import schema_path
 from rashpa.control.section import Section
 
+PIXEL_TYPES = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
+OUTSIDE = {
+    "plugin": "a shared object that the receiver loads",
+    "python": "a Python function that the receiver calls for each image: slow, one thread",
+}
+"""Kernels that are not part of the program, and what they are."""
 LARGEST = {"uint8": 2**8 - 2, "uint16": 2**16 - 2, "uint32": 2**32 - 2, "int16": 2**15 - 1, "int32": 2**31 - 1}
 """What a pixel can count to; the maximum of an unsigned type means masked."""
 
@@ -54,7 +61,7 @@ class Column:
 class Port:
     """What goes into a kernel or comes out of it."""
 
-    port: Literal["pixels", "list", "scalars", "verdict"]
+    port: Literal["pixels", "list", "scalars", "table", "verdict"]
     pixels: tuple[str, ...] = ()
     by: str = ""
     capacity: str = ""
@@ -98,7 +105,18 @@ def declarations() -> dict[str, Declaration]:
 
 def declaration(name: str) -> Declaration:
     """Of a kernel that is known."""
-    return declarations()[name]
+    return declarations().get(name) or _outside(name)
+
+
+def declaration_of(kernel: "Kernel") -> Declaration:
+    """The same of a kernel with its parameters; that of code from outside has the name of the code."""
+    return dataclasses.replace(declaration(kernel.name), name=label_of(kernel))
+
+
+def _outside(name: str) -> Declaration:
+    """Of code that only the receiver loads: what it makes is not known here."""
+    pixels = Port("pixels", tuple(PIXEL_TYPES))
+    return Declaration(name, OUTSIDE[name], (), pixels, (), False, ("cpu",), (), (), 0.0, 0.0)
 
 
 def _declaration(values: dict[str, Any]) -> Declaration:
@@ -124,7 +142,18 @@ def _made(kind: Any, values: dict[str, Any]) -> Any:
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
 
+NAME = r"^[a-z][a-z0-9_]{0,47}$"
+FILE = r"^[A-Za-z0-9_][A-Za-z0-9_.\-]{0,127}$"
+FUNCTION = r"^[A-Za-z_][A-Za-z0-9_]{0,63}:[A-Za-z_][A-Za-z0-9_]{0,63}$"
+
+
 # ---- models of the run file ------------------------------------------------------------------------------------------------------
+
+
+class KernelSection(Section):
+    """A kernel of the run file; the other fields are the parameters that it declares."""
+
+    name: str
 
 
 def _type_of(parameter: Parameter) -> Any:
@@ -147,26 +176,58 @@ def _field_of(parameter: Parameter) -> tuple[Any, Any]:
     return _type_of(parameter), Field(**facts)
 
 
-def model_of(kernel: Declaration) -> type[Section]:
+def model_of(kernel: Declaration) -> type[KernelSection]:
     """The table of the run file that asks for the kernel."""
     fields: dict[str, Any] = {"name": (Literal[kernel.name], ...)}
     fields |= {parameter.name: _field_of(parameter) for parameter in kernel.parameters}
     title = "".join(part.capitalize() for part in kernel.name.split("_"))
-    model: type[Section] = create_model(title, __base__=Section, __module__=__name__, **fields)
+    model: type[KernelSection] = create_model(title, __base__=KernelSection, __module__=__name__, **fields)
     model.__doc__ = f"Kernel `{kernel.name}`: {kernel.purpose}."
     return model
 
 
+Values = dict[Annotated[str, Field(pattern=NAME)], bool | int | float | Annotated[str, Field(max_length=1000)]]
+
+
+class PluginKernel(KernelSection):
+    """Kernel `plugin`: a shared object in the folder of kernels that the receiver allows, see docs/how-to/add_a_kernel.md."""
+
+    name: Literal["plugin"]
+    file: str = Field(
+        pattern=FILE,
+        description="name of the shared object, without a folder; beside the run file, or in a running receiver's --kernels",
+    )
+    parameters: Values = Field(default={}, max_length=64, description="what the plugin declares")
+
+    @property
+    def code(self) -> str:
+        """The file with its code."""
+        return self.file
+
+
+class PythonKernel(KernelSection):
+    """Kernel `python`: a Python function in the folder of kernels that the receiver allows; slow, see docs/how-to/add_a_kernel.md."""
+
+    name: Literal["python"]
+    function: str = Field(
+        pattern=FUNCTION,
+        description="module:function; module.py lies beside the run file, or in a running receiver's --kernels",
+    )
+    parameters: Values = Field(default={}, max_length=64, description="keyword arguments of the function")
+
+    @property
+    def code(self) -> str:
+        """The file with its code."""
+        return f"{self.function.partition(':')[0]}.py"
+
+
+MODELS: tuple[type[KernelSection], ...] = (*map(model_of, declarations().values()), PluginKernel, PythonKernel)
+"""Of each kernel: those of the registry in its order, then those from outside."""
+
 if TYPE_CHECKING:
-
-    class Kernel(Section):
-        """A kernel of the run file; the other fields are the parameters that it declares."""
-
-        name: str
-
+    Kernel = KernelSection
 else:
-    _MODELS = [model_of(kernel) for kernel in declarations().values()]
-    Kernel = Annotated[functools.reduce(operator.or_, _MODELS), Field(discriminator="name")]
+    Kernel = Annotated[functools.reduce(operator.or_, MODELS), Field(discriminator="name")]
 
 
 def parameters_of(kernel: Kernel) -> dict[str, Any]:
@@ -174,3 +235,17 @@ def parameters_of(kernel: Kernel) -> dict[str, Any]:
     values = kernel.model_dump(mode="json")
     del values["name"]
     return values
+
+
+def code_of(kernel: Kernel) -> str:
+    """The file with the code of a kernel from outside the program; empty for others."""
+    return kernel.code if isinstance(kernel, PluginKernel | PythonKernel) else ""
+
+
+def label_of(kernel: Kernel) -> str:
+    """What plans and messages call it: "csr", "plugin peaks.so", "python hits:spots"."""
+    if isinstance(kernel, PluginKernel):
+        return f"plugin {kernel.file}"
+    if isinstance(kernel, PythonKernel):
+        return f"python {kernel.function}"
+    return kernel.name

@@ -26,6 +26,7 @@ from rashpa.control.capacity import CapacityError, check_capacity
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.grant import grant_of
 from rashpa.control.local_node import LocalNode, local_command
+from rashpa.control.log_text import lines_of
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.plan_telegrams import destination_telegram, source_telegram
@@ -37,6 +38,7 @@ from rashpa.control.telegram import Configured, Endpoint, Placement, Status
 from rashpa.control.token import new_token
 
 _POLL_S = 0.25
+_LOG_ENTRIES = 1000
 _RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else takes its time
 _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
 _T = TypeVar("_T")
@@ -139,6 +141,7 @@ class Manager:
         await self._watch(self._receiver_names, "finishing", stall)
         self._outcome.acquisition_s = time.monotonic() - self._began
         await self._take_books()
+        await _all_of(self._take_log(name) for name in self._local)
         for client in self._clients.values():
             await client.order(telegram.Reset())
 
@@ -269,6 +272,11 @@ class Manager:
         outcome.accounts = account_run(self._plan, outcome.fates, outcome.completeness)
         self._tell("done")
 
+    async def _take_log(self, name: str) -> None:
+        """Of a node that ends with the run, as far as it answers; the run is none the worse without."""
+        with contextlib.suppress(NodeError):
+            self._outcome.logs[name] = lines_of(await self._clients[name].log(_LOG_ENTRIES))
+
     # ---- when it goes wrong -----------------------------------------------------------------------------------------------------
 
     async def _reason_of(self, error: NodeError, name: str) -> str:
@@ -303,6 +311,8 @@ class Manager:
                 if status.state in ("configured", "armed", "running", "paused", "finished"):
                     status = await client.order(telegram.Abort())
                 self._last[name] = status
+                if name in self._local:
+                    await self._take_log(name)
                 await client.order(telegram.Reset())
 
     def _first_missing(self, lost: str) -> str:

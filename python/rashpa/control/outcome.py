@@ -46,6 +46,7 @@ class Outcome:
     decisions: dict[str, bytes] = field(default_factory=dict)
     accounts: tuple[BufferAccount, ...] = ()
     acquisition_s: float = 0.0
+    logs: dict[str, list[str]] = field(default_factory=dict)  # lines, of nodes that end with the run
     refused: bool = False  # before anything was started: the input does not fit the machines
 
     @property

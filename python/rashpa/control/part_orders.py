@@ -1,11 +1,11 @@
-"""What an order says of a kernel or a sink, checked as strictly as the run file: a telegram's parameters are JSON, of which the schema knows nothing."""
+"""What orders say of kernels, sinks and links: the models of the run file, with what a plan adds to them."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import Field, TypeAdapter
+from pydantic import BaseModel, Field
 
 from rashpa.control import run_file
-from rashpa.control.kernels import Kernel
+from rashpa.control.kernels import MODELS
 from rashpa.control.section import Section
 
 Text = Annotated[str, Field(max_length=4096)]
@@ -70,7 +70,8 @@ class Hdf5Order(run_file.Hdf5Sink):
     metadata: FileMetadata
 
 
-SinkOrder: TypeAdapter[Hdf5Order | run_file.MemorySink | run_file.NullSink] = TypeAdapter(
-    Annotated[Hdf5Order | run_file.MemorySink | run_file.NullSink, Field(discriminator="kind")]
-)
-KernelOrder: TypeAdapter[Kernel] = TypeAdapter(Kernel)
+SinkOrder = Hdf5Order | run_file.MemorySink | run_file.NullSink
+
+# what parts can be, each with an element of its own
+KERNELS: tuple[type[BaseModel], ...] = MODELS
+SINKS: tuple[type[BaseModel], ...] = get_args(SinkOrder)

@@ -7,7 +7,16 @@ nothing is compiled. A test holds both against each other.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rashpa.control.kernels import LARGEST, Column, Declaration, Kernel, declaration, parameters_of
+from rashpa.control.kernels import (
+    LARGEST,
+    OUTSIDE,
+    Column,
+    Declaration,
+    Kernel,
+    declaration_of,
+    label_of,
+    parameters_of,
+)
 from rashpa.control.run_file_reader import KeyPath
 
 MOST_COLUMNS = 12
@@ -34,6 +43,11 @@ class Step:
     marked_by: str = ""  # the step that leaves marks for it: its own pass reads those
     counts_for: str = ""
     marks_for: str = ""
+
+    @property
+    def outside(self) -> str:
+        """What it is, when its code is not part of the program."""
+        return OUTSIDE.get(self.kernel.name.partition(" ")[0], "")
 
     @property
     def words(self) -> str:
@@ -86,13 +100,14 @@ UNITS = ("cpu", "cuda")
 
 def usable_units(kernels: Sequence[Kernel]) -> tuple[str, ...]:
     """Units that have a version of every kernel."""
-    return tuple(unit for unit in UNITS if all(unit in declaration(kernel.name).units for kernel in kernels))
+    return tuple(unit for unit in UNITS if all(unit in declaration_of(kernel).units for kernel in kernels))
 
 
-def problems_of(kernels: Sequence[Kernel], pixel: str) -> list[Problem]:
-    """What keeps the kernels from working one behind the other on pixels of the type `pixel`."""
+def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = None) -> list[Problem]:
+    """What keeps the kernels from working one behind the other on pixels of the type `pixel`. `largest`: where counts of the detector end, if not
+    with the type."""
     found: list[Problem] = []
-    names = [kernel.name for kernel in kernels]
+    names = [label_of(kernel) for kernel in kernels]
     twice = [name for number, name in enumerate(names) if name in names[:number]]
     if twice:
         found.append(Problem(("kernel",), f"{', '.join(names)}; kernels come once each, {twice[0]} is there twice"))
@@ -100,8 +115,10 @@ def problems_of(kernels: Sequence[Kernel], pixel: str) -> list[Problem]:
     columns: dict[str, str] = {}
     for number, kernel in enumerate(kernels):
         path: KeyPath = ("kernel", number)
-        known = declaration(kernel.name)
-        found += (Problem((*path, *problem.path), problem.text) for problem in _value_problems(kernel, known, pixel))
+        known = declaration_of(kernel)
+        found += (
+            Problem((*path, *problem.path), problem.text) for problem in _value_problems(kernel, known, pixel, largest)
+        )
         if pixel not in known.takes.pixels:
             found.append(Problem(path, _unfit(known, pixel, maker)))
         if lister and any(known.made(port) for port in ("pixels", "list", "verdict")):
@@ -111,7 +128,7 @@ def problems_of(kernels: Sequence[Kernel], pixel: str) -> list[Problem]:
                 text = f"{known.name} makes the column {column.name}, as {columns[column.name]} does; leave one"
                 found.append(Problem(path, text))
         if known.made("pixels"):
-            maker, pixel = known.name, leaves(kernel, pixel)
+            maker, pixel, largest = known.name, leaves(kernel, pixel), None
         if known.made("list"):
             lister = known.name
     if len(columns) > MOST_COLUMNS:
@@ -125,7 +142,7 @@ def plan_pipeline(kernels: Sequence[Kernel], pixel: str) -> Pipeline:
     steps: list[Step] = []
     maker: int | None = None
     for kernel in kernels:
-        known = declaration(kernel.name)
+        known = declaration_of(kernel)
         rides_on = marked_by = ""
         if maker is not None:
             made_by = steps[maker]
@@ -147,7 +164,7 @@ def plan_pipeline(kernels: Sequence[Kernel], pixel: str) -> Pipeline:
 
 def leaves(kernel: Kernel, pixel: str) -> str:
     """The type of the pixels behind the kernel."""
-    known = declaration(kernel.name)
+    known = declaration_of(kernel)
     port = known.made("pixels")
     if port is None:
         return pixel
@@ -173,16 +190,18 @@ def _unfit(known: Declaration, pixel: str, maker: str) -> str:
     return f"kernel {known.name} reads {wanted}, and {maker} makes {pixel}; change what {maker} makes, or leave one of them out"
 
 
-def _value_problems(kernel: Kernel, known: Declaration, pixel: str) -> list[Problem]:
+def _value_problems(kernel: Kernel, known: Declaration, pixel: str, largest: int | None) -> list[Problem]:
     """Parameters that contradict each other, or the pixels."""
     values = parameters_of(kernel)
+    most = LARGEST.get(pixel) if largest is None else largest
     found: list[Problem] = []
     for parameter in known.parameters:
         value = values[parameter.name]
         if parameter.not_above and value > values[parameter.not_above]:
             text = f"{value} is more than {parameter.not_above} ({values[parameter.not_above]})"
             found.append(Problem((parameter.name,), text))
-        if parameter.pixel_value and value > LARGEST.get(pixel, value):
-            text = f"{value} is more than {pixel} pixels hold, {LARGEST[pixel]} at most"
+        if parameter.pixel_value and most is not None and value > most:
+            whose = "the detector counts to" if largest is not None else f"{pixel} pixels hold"
+            text = f"{value} is more than {whose}, {most} at most"
             found.append(Problem((parameter.name,), text))
     return found

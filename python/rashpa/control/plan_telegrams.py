@@ -8,7 +8,9 @@ from rashpa.control import run_file as toml
 from rashpa.control import telegram
 from rashpa.control.dataset_check import resolved_dataset
 from rashpa.control.emulators import PlannedEmulator
-from rashpa.control.kernels import Kernel, declaration, parameters_of
+from rashpa.control.kernels import Kernel, declaration
+from rashpa.control.links import options_of
+from rashpa.control.part_orders import Hdf5Order, SinkOrder
 from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_plan import Plan, PlannedBuffer, assembled_size
@@ -17,61 +19,44 @@ HC_KEV_ANGSTROM = 12.398419843320026  # Planck's constant times the speed of lig
 SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
 
 
-def _roce(plan: Plan) -> telegram.Roce:
-    link = plan.file.link
-    return telegram.Roce(
-        link.transport,
-        link.pmtu,
-        link.packetisation,
-        link.gso,
-        link.gro,
-        link.icrc,
-        link.framing,
-        link.window_bytes,
-        link.socket_buffer,
-        link.unit_bytes,
-        link.records,
-    )
-
-
-def _verbs(link: toml.Link, device: str) -> telegram.Verbs:
-    return telegram.Verbs(device, link.verify)
-
-
-def _parameters(values: dict[str, object]) -> tuple[telegram.Parameter, ...]:
-    return tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items())
-
-
 def _dataset(plan: Plan, node: str) -> telegram.Dataset:
     values = resolved_dataset(plan.file, plan.source, node).model_dump(mode="json")
-    return telegram.Dataset(values.pop("kind"), _parameters(values))
+    kind = values.pop("kind")
+    return telegram.Dataset(kind, tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items()))
 
 
-def _kernel(kernel: Kernel, file: toml.RunFile) -> telegram.Kernel:
-    values: dict[str, object] = parameters_of(kernel)
+def _kernel(kernel: Kernel, file: toml.RunFile) -> Kernel:
+    """With what it takes from elsewhere in the run file."""
+    taken: dict[str, object] = {}
     for parameter in declaration(kernel.name).parameters:
-        if values[parameter.name] is None and parameter.taken_from:
+        if parameter.taken_from and getattr(kernel, parameter.name) is None:
             found: Any = file
             for key in parameter.taken_from.split("."):
                 found = getattr(found, key)
-            values[parameter.name] = found
-    return telegram.Kernel(kernel.name, _parameters(values))
+            taken[parameter.name] = found
+    return kernel.model_copy(update=taken)
 
 
-def _sink(sink: toml.Sink, plan: Plan, buffer: PlannedBuffer) -> telegram.Sink:
-    values = sink.model_dump(mode="json")
+def _sink(sink: toml.Sink, plan: Plan, buffer: PlannedBuffer) -> SinkOrder:
+    """With what the plan knows of its files."""
+    if not isinstance(sink, toml.Hdf5Sink):
+        return sink
     file = plan.file
-    if isinstance(sink, toml.Hdf5Sink):
-        values["prefix"] = f"{file.run.output}/{file.run.name}_{buffer.section.name}"
-        values["existing"] = file.run.existing
-        receiver = next(known for known in plan.receivers if known.name == buffer.receiver)
-        values["metadata"] = {
-            **metadata_of(file, buffer),
-            "receiver": receiver.shown_name,
-            "run_file": str(plan.source.path)[-4096:],
-            "run_file_sha256": plan.source.sha256,
+    receiver = next(known for known in plan.receivers if known.name == buffer.receiver)
+    metadata = {
+        **metadata_of(file, buffer),
+        "receiver": receiver.shown_name,
+        "run_file": str(plan.source.path)[-4096:],
+        "run_file_sha256": plan.source.sha256,
+    }
+    return Hdf5Order.model_validate(
+        {
+            **sink.model_dump(),
+            "prefix": f"{file.run.output}/{file.run.name}_{buffer.section.name}",
+            "existing": file.run.existing,
+            "metadata": metadata,
         }
-    return telegram.Sink(values.pop("kind"), _parameters(values))
+    )
 
 
 def metadata_of(file: toml.RunFile, buffer: PlannedBuffer) -> dict[str, object]:
@@ -143,12 +128,12 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             ),
             kernels=tuple(_kernel(kernel, file) for kernel in buffer.section.kernel),
             sinks=tuple(_sink(sink, plan, buffer) for sink in buffer.section.sink),
+            special=tuple(telegram.SpecialValue(one.value, one.meaning) for one in file.detector.special),
         )
         for buffer in plan.buffers_of(receiver.name)
     )
     destination = telegram.Destination(
         receiver=receiver.name,
-        link=file.link.destination_kind,
         peer_link=file.link.source_kind,
         bind_address=receiver.address,
         port=receiver.port,
@@ -160,10 +145,9 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
         modules=len(file.detector.module),
         module_width=file.detector.width,
         module_height=file.detector.height,
-        roce=_roce(plan),
-        verbs=_verbs(file.link, receiver.device),
         dataset=_dataset(plan, receiver.node),
         buffers=buffers,
+        options=options_of(file.link, file.link.destination_kind, receiver.device),
     )
     return telegram.Configure(file.run.number, file.run.name, destination=destination)
 
@@ -194,7 +178,6 @@ def source_telegram(
     )
     faults = file.faults
     source = telegram.Source(
-        link=file.link.source_kind,
         peer_link=file.link.destination_kind,
         bind_address=emulator.address,
         frames=file.run.frames,
@@ -206,8 +189,6 @@ def source_telegram(
         flow=file.link.flow,
         on_full=file.link.on_full,
         first_processor=emulator.processor,
-        roce=_roce(plan),
-        verbs=_verbs(file.link, emulator.device),
         dataset=_dataset(plan, emulator.node),
         faults=telegram.Faults(
             faults.seed,
@@ -220,6 +201,7 @@ def source_telegram(
             tuple(telegram.DeadModule(dead.module, dead.from_frame) for dead in faults.dead_modules),
         ),
         dtps=dtps,
+        options=options_of(file.link, file.link.source_kind, emulator.device),
         emulator=emulator.name,
     )
     return telegram.Configure(file.run.number, file.run.name, source=source)

@@ -15,6 +15,9 @@ from rashpa.control.token import checked_token
 Rectangle = Annotated[tuple[int, int, int, int], Strict(False)]  # x, y, width, height in pixels; TOML has lists
 Position = Annotated[tuple[int, int], Strict(False)]  # x, y in pixels of the assembled image
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
+Meaning = Literal[
+    "gap", "dead", "under_responding", "over_responding", "noisy", "cluster", "user", "saturated"
+]  # as src/rashpa/core/special_value.hpp
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 LinkName = Literal["roce", "verbs", "pcie"]
 Processor = Annotated[int, Field(ge=-1, le=65535)]
@@ -43,6 +46,19 @@ class Module(Section):
     y: int = Field(ge=0, le=2**20, description="pixels")
 
 
+class SpecialValue(Section):
+    """A value of a pixel that is no count. The pixels stay as they are; no kernel counts them, and the file says what they are."""
+
+    value: int = Field(
+        ge=-(2**31),
+        le=2**32 - 1,
+        description="as the detector sends it; counts end below the smallest that is not negative, and what is negative is never one",
+    )
+    meaning: Meaning = Field(
+        description="saturated: more counts than the pixel can tell; all others last, and become bits of the file's pixel_mask"
+    )
+
+
 class Detector(Section):
     """The detector: shape, rate and what the file must say about it."""
 
@@ -64,6 +80,9 @@ class Detector(Section):
     pixel_size_m: float = Field(default=75e-6, gt=0.0)
     sensor_material: str = "Si"
     sensor_thickness_m: float = Field(default=320e-6, gt=0.0)
+    special: list[SpecialValue] = Field(
+        default=[], max_length=16, description="values that say gap, dead, saturated, …; of pixels that are photons"
+    )
     module: list[Module] = Field(default=[Module(x=0, y=0)], min_length=1, max_length=256)
 
 
@@ -250,7 +269,7 @@ class Buffer(Section):
         default="auto", description="cuda: how a stack is started; auto: the fastest that fits"
     )
     device: int = Field(default=0, ge=0, le=255, description="cuda: number of the device")
-    kernel: list[Kernel] = Field(default=[])
+    kernel: list[Kernel] = Field(default=[], max_length=64)
     sink: list[Sink] = Field(
         min_length=1,
         max_length=6,

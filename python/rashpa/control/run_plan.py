@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rashpa.control import pipeline
+from rashpa.control import pipeline, special_values
 from rashpa.control import run_file as toml
 from rashpa.control.dataset_check import dataset_problems
 from rashpa.control.emulators import PlannedEmulator, emulator_problems, idle_problems, plan_emulators
-from rashpa.control.kernels import declaration
+from rashpa.control.kernels import code_of, declaration, label_of
 from rashpa.control.link_check import link_problems, route_problems
 from rashpa.control.pipeline import PIXEL_BYTES, usable_units
 from rashpa.control.planned_node import PlannedNode, node_problems
@@ -150,6 +150,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     """Plans a run. RunFileError as for `load_plan`."""
     problems: list[str] = []
     problems += _module_problems(file, source)
+    problems += _special_problems(file, source)
     receivers = plan_receivers(file)
     emulators = plan_emulators(file)
     problems += node_problems((*receivers, *emulators), source)
@@ -316,17 +317,47 @@ def _buffer_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, so
         yield f"{source.where((*path, 'sink'))}: two hdf5 sinks would write the same files; keep one"
 
 
+def _special_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    for path, text in special_values.problems_of(file.detector):
+        yield f"{source.where(path)}: {text}"
+
+
 def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    for problem in pipeline.problems_of(section.kernel, file.detector.pixel):
+    special = file.detector.special
+    for problem in pipeline.problems_of(
+        section.kernel, file.detector.pixel, special_values.largest_count(file.detector)
+    ):
         yield f"{source.where((*path, *problem.path))}: {problem.text}"
     first = next((declaration(kernel.name) for kernel in section.kernel), None)
+    if special and first is not None and first.calibration:
+        yield (
+            f"{source.where((*path, 'kernel', 0))}: {first.name} reads raw words of its detector, which have special values of their own; leave "
+            "detector.special out"
+        )
     if first is not None and not first.calibration and file.dataset.kind == "jungfrau":
         yield (
             f"{source.where((*path, 'kernel'))}: {first.name} needs photons, and the dataset's pixels are raw words of a JUNGFRAU; "
             "begin with jungfrau"
         )
-    if section.kernel and section.unit not in (usable := usable_units(section.kernel)):
+    outside = [(number, kernel) for number, kernel in enumerate(section.kernel) if code_of(kernel)]
+    if outside and section.unit != "cpu":
+        yield f'{source.where((*path, "unit"))}: {section.unit} runs no code from outside ({label_of(outside[0][1])}); set unit = "cpu"'
+    elif section.kernel and section.unit not in (usable := usable_units(section.kernel)):
         yield f"{source.where((*path, 'unit'))}: {section.unit} has no version of every kernel; {' or '.join(usable) or 'none'} has"
+    for number, kernel in outside if _local(file, section) else ():
+        folder = source.path.parent
+        if not (folder / code_of(kernel)).is_file():
+            yield (
+                f"{source.where((*path, 'kernel', number))}: there is no {code_of(kernel)} in {folder}, where the run file is; put it there "
+                "(docs/how-to/add_a_kernel.md)"
+            )
+
+
+def _local(file: toml.RunFile, section: toml.Buffer) -> bool:
+    """Whether the receiver of the buffer is started for the run."""
+    named = [one for one in file.receiver if section.receiver in (None, one.name)]
+    node = named[0].node if named else None
+    return (node or file.nodes.receiver) == "local"
 
 
 def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:

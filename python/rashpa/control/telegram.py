@@ -1,15 +1,24 @@
 """The telegrams as frozen dataclasses; `telegram_xml` turns them into XML and back (schema/telegram.xsd).
 
 A class is an element, a field of a plain type is an attribute of the same name, a tuple of numbers or names is a list in one attribute, a
-field that holds a telegram part is a child element (absent when None), a tuple of parts is a sequence of child elements.
+field that holds a telegram part is a child element (absent when None), a tuple of parts is a sequence of child elements. What the run file has
+models for is held as such (`PART`): kernels, sinks, options of a link; `part_xml` makes elements of them.
 
 One file of more than 500 lines on purpose: it is read beside the one schema, class by class, and holds no logic.
 """
 
 from dataclasses import dataclass, field
 
-VERSION = 1
-NAMESPACE = "urn:rashpa:telegram:1"
+from rashpa.control.kernels import Kernel
+from rashpa.control.links import LinkOptions
+from rashpa.control.part_orders import SinkOrder
+
+VERSION = 2
+NAMESPACE = "urn:rashpa:telegram:2"
+
+
+PART = "part"
+"""Key in the metadata of a field that holds parts of the run file: the element around each."""
 
 
 # ---- parts: addresses and memory ------------------------------------------------------------------------------------------------
@@ -43,33 +52,8 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Roce:
-    """How packets are made and checked; both ends of a DTP agree on transport, pmtu, packetisation and framing."""
-
-    transport: str = "uc"
-    pmtu: int = 4096
-    packetisation: str = "only"
-    gso: bool = True
-    gro: bool = True
-    icrc: str = "modulo_id"
-    framing: str = "v2"
-    window_bytes: int = 1 << 20
-    socket_buffer: int = 8 << 20
-    unit_bytes: int = 0
-    records: bool = True
-
-
-@dataclass(frozen=True)
-class Verbs:
-    """What only the link verbs has; `verify` is for pcie, too. `device` empty: the one that has the address."""
-
-    device: str = ""
-    verify: str = "all"
-
-
-@dataclass(frozen=True)
 class Parameter:
-    """A named value; the value is JSON."""
+    """A named value of a dataset, whose lists of files may be long; the value is JSON."""
 
     name: str
     value: str
@@ -130,7 +114,6 @@ class SourceDtp:
 class Source:
     """Everything an emulator needs. `emulator`: what the run file calls it. `peer_link`: the receivers'. `modules`: of the whole detector."""
 
-    link: str
     peer_link: str
     bind_address: str
     frames: int
@@ -142,12 +125,16 @@ class Source:
     flow: str
     on_full: str
     first_processor: int
-    roce: Roce
-    verbs: Verbs
     dataset: Dataset
     faults: Faults
     dtps: tuple[SourceDtp, ...]
+    options: LinkOptions = field(metadata={PART: "LinkOptions"})
     emulator: str = "emulator"
+
+    @property
+    def link(self) -> str:
+        """Its own."""
+        return self.options.kind
 
 
 @dataclass(frozen=True)
@@ -165,19 +152,11 @@ class DestinationDtp:
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """One step of a pipeline."""
+class SpecialValue:
+    """A value of the detector's pixels that is no count."""
 
-    name: str
-    parameters: tuple[Parameter, ...] = ()
-
-
-@dataclass(frozen=True)
-class Sink:
-    """Where results of a buffer go."""
-
-    kind: str
-    parameters: tuple[Parameter, ...] = ()
+    value: int
+    meaning: str
 
 
 @dataclass(frozen=True)
@@ -201,8 +180,9 @@ class Buffer:
     trigger: str
     device: int
     dtps: tuple[DestinationDtp, ...]
-    kernels: tuple[Kernel, ...] = ()
-    sinks: tuple[Sink, ...] = ()
+    kernels: tuple[Kernel, ...] = field(default=(), metadata={PART: "Kernel"})
+    sinks: tuple[SinkOrder, ...] = field(default=(), metadata={PART: "Sink"})
+    special: tuple[SpecialValue, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -210,7 +190,6 @@ class Destination:
     """Everything a receiver needs. `receiver`: what the run file calls it. `modules`, `module_width`, `module_height`: the shape of the calibration. `peer_link`: the emulators'."""
 
     receiver: str
-    link: str
     peer_link: str
     bind_address: str
     port: int
@@ -222,10 +201,14 @@ class Destination:
     modules: int
     module_width: int
     module_height: int
-    roce: Roce
-    verbs: Verbs
     dataset: Dataset
     buffers: tuple[Buffer, ...]
+    options: LinkOptions = field(metadata={PART: "LinkOptions"})
+
+    @property
+    def link(self) -> str:
+        """Its own."""
+        return self.options.kind
 
 
 # ---- parts: what a node says ----------------------------------------------------------------------------------------------------

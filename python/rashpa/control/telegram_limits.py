@@ -17,7 +17,12 @@ _ASSIGNMENT = re.compile(rb"=[ \t\r\n]{0,16}[\"']")
 
 
 class TelegramError(ValueError):
-    """The bytes are no telegram of this version; the text says where and why."""
+    """The bytes are no telegram of this version; the text says where and why. `code` is that of the Fault which answers it: "config" when it is a
+    Configure that says something which cannot be."""
+
+    def __init__(self, text: str, code: str = "telegram") -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class _RootFoundError(Exception):
@@ -40,12 +45,12 @@ def check_limits(data: bytes) -> None:
         raise TelegramError(f"not well-formed XML: {error}") from None
 
 
-def version_of(data: bytes) -> str | None:
-    """What the root says of the version; None when it says nothing. TelegramError when there is no root."""
-    found: list[dict[str, str]] = []
+def root_of(data: bytes) -> tuple[str, str | None]:
+    """Name of the root, without its prefix, and what it says of the version; None when it says nothing. TelegramError when there is no root."""
+    found: list[tuple[str, str | None]] = []
 
-    def start(_: str, attributes: dict[str, str]) -> None:
-        found.append(attributes)
+    def start(name: str, attributes: dict[str, str]) -> None:
+        found.append((name.rpartition(":")[2], attributes.get("version")))
         raise _RootFoundError
 
     parser = expat.ParserCreate("utf-8")
@@ -53,7 +58,7 @@ def version_of(data: bytes) -> str | None:
     try:
         parser.Parse(data[:_HEAD_BYTES], len(data) <= _HEAD_BYTES)
     except _RootFoundError:
-        return found[0].get("version")
+        return found[0]
     except expat.ExpatError as error:
         raise TelegramError(f"not well-formed XML: {error}") from None
-    return None
+    return "", None

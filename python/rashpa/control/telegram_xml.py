@@ -13,15 +13,17 @@ from typing import Any, get_args, get_origin, get_type_hints
 from lxml import etree
 
 from rashpa.control import telegram
+from rashpa.control.part_xml import KINDS, element_of, part_of
 from rashpa.control.schemas import schema_path
 from rashpa.control.telegram import NAMESPACE, VERSION, Telegram
-from rashpa.control.telegram_limits import MAX_BYTES, TelegramError, check_limits, version_of
+from rashpa.control.telegram_limits import MAX_BYTES, TelegramError, check_limits, root_of
 
 CONTENT_TYPE = "application/xml"
 _CHUNK_BYTES = 4096
 
 _ROOTS: dict[str, type] = {cls.__name__: cls for cls in get_args(Telegram)}
 _NAMES: Any = {None: NAMESPACE}  # the default namespace
+_FACET = re.compile(r"\[facet '\w+'\] ")  # libxml2's word for a bound, which says nothing to people
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -32,11 +34,15 @@ def _schema() -> etree.XMLSchema:
 
 @cache
 def _parts(cls: type) -> tuple[tuple[str, Any, str], ...]:
-    """Fields of a class in order: name, type, and how it is written: attribute | list | child | children."""
+    """Fields of a class in order: name, type, and how it is written: attribute | list | child | children | part | parts."""
     hints = get_type_hints(cls)
     parts: list[tuple[str, Any, str]] = []
     for item in dataclasses.fields(cls):
         kind = hints[item.name]
+        if telegram.PART in item.metadata:
+            found = KINDS[item.metadata[telegram.PART]]
+            parts.append((item.name, found, "parts" if get_origin(kind) is tuple else "part"))
+            continue
         if get_origin(kind) in (types.UnionType, typing.Union):
             kind = next(argument for argument in get_args(kind) if argument is not type(None))
         if get_origin(kind) is tuple:
@@ -59,12 +65,15 @@ def _text_of(value: Any) -> str:
 def _element_of(part: Any) -> Any:
     element: Any = etree.Element(f"{{{NAMESPACE}}}{type(part).__name__}", {}, _NAMES)
     kind: Any = type(part)
-    for name, _, how in _parts(kind):
+    for name, inner, how in _parts(kind):
         value = getattr(part, name)
         if how == "attribute":
             element.set(name, _text_of(value))
         elif how == "list":
             element.set(name, " ".join(_text_of(entry) for entry in value))
+        elif how in ("part", "parts"):
+            values = value if how == "parts" else (value,)
+            element.extend(element_of(entry, inner, NAMESPACE, _text_of) for entry in values)
         elif how == "children":
             element.extend(_element_of(child) for child in value)
         elif value is not None:
@@ -87,6 +96,9 @@ def _part_of(element: Any, cls: type) -> Any:
                 values[name] = _value_of(text, kind)
         elif how == "list":
             values[name] = tuple(_value_of(text, kind) for text in element.get(name).split())
+        elif how in ("part", "parts"):
+            parts = tuple(part_of(child, kind) for child in element.iterchildren(f"{{{NAMESPACE}}}{kind.element}"))
+            values[name] = parts if how == "parts" else parts[0]
         else:
             found = [_part_of(child, kind) for child in element.iterchildren(f"{{{NAMESPACE}}}{kind.__name__}")]
             if how == "children":
@@ -96,11 +108,17 @@ def _part_of(element: Any, cls: type) -> Any:
     return cls(**values)
 
 
-def _validate(element: Any) -> None:
+def _validate(element: Any, code: str) -> None:
     schema = _schema()
     if not schema.validate(element):
         log: Any = schema.error_log
-        raise TelegramError(_bare(log[0].message))
+        raise _refused(log[0], code)
+
+
+def _refused(entry: Any, code: str) -> TelegramError:
+    """`entry`: of lxml's log; it names element and attribute. `code`: when the document is XML and says what cannot be."""
+    text = _FACET.sub("", entry.message.replace("{" + NAMESPACE + "}", ""))
+    return TelegramError(text, code if entry.domain == etree.ErrorDomains.SCHEMASV else "telegram")
 
 
 def encode(message: Telegram) -> bytes:
@@ -108,7 +126,7 @@ def encode(message: Telegram) -> bytes:
     element = _element_of(message)
     element.set("version", str(VERSION))
     try:
-        _validate(element)
+        _validate(element, "config")
     except TelegramError as error:
         raise TelegramError(f"{type(message).__name__} cannot be sent: {error}") from None
     return bytes(etree.tostring(element, xml_declaration=True, encoding="UTF-8", pretty_print=True))
@@ -117,22 +135,26 @@ def encode(message: Telegram) -> bytes:
 def decode(data: bytes) -> Telegram:
     """The telegram in untrusted bytes; TelegramError, and nothing else, when there is none. The time it takes grows with the bytes alone."""
     check_limits(data)
-    version = version_of(data)
+    root, version = root_of(data)
     if version != str(VERSION):
-        raise TelegramError(f"version {version!r} of telegrams is not known here; this node speaks version {VERSION}")
-    element = _validated(data)
+        raise TelegramError(
+            f"version {version!r} of telegrams is not known here, where version {VERSION} is spoken; install the same rashpa for manager and nodes"
+        )
+    element = _validated(data, "config" if root == "Configure" else "telegram")
     name = etree.QName(element).localname
     if name not in _ROOTS:
         raise TelegramError(f"{name} is a part of telegrams, not one of them")
     try:
         return typing.cast(Telegram, _part_of(element, _ROOTS[name]))
+    except TelegramError:
+        raise
     except (ValueError, TypeError, OverflowError) as error:
         raise TelegramError(f"{name}: {error}") from None
 
 
-def _validated(data: bytes) -> Any:
-    """The document's root. The schema looks at it while it is parsed, and the first thing that does not fit ends both: a validation of the whole
-    tree goes on to the end, and with every error it counts all the siblings before."""
+def _validated(data: bytes, code: str) -> Any:
+    """The document's root; TelegramError with `code` when the schema refuses it. The schema looks at it while it is parsed, and the first thing that
+    does not fit ends both: a validation of the whole tree goes on to the end, and with every error it counts all the siblings before."""
     # resolve_entities stays as it is: with False, lxml's feed takes documents that are cut short for whole ones; without DOCTYPE there is no entity
     parser = etree.XMLParser(
         schema=_schema(),
@@ -152,15 +174,13 @@ def _validated(data: bytes) -> Any:
                 break
         else:
             element = parser.close()
-            _validate(element)  # once more as a whole, now that there are no errors to be counted
+            _validate(element, code)  # once more as a whole, now that there are no errors to be counted
             return element
-    except (etree.LxmlError, ValueError) as error:
-        raise TelegramError(_bare(str(error))) from None
-    raise TelegramError(_bare(log[0].message))
-
-
-def _bare(text: str) -> str:
-    return text.replace("{" + NAMESPACE + "}", "")
+    except etree.LxmlError as error:
+        log = parser.feed_error_log  # the exception's own log has what others have met before
+        if not len(log):
+            raise TelegramError(str(error).replace("{" + NAMESPACE + "}", "")) from None
+    raise _refused(log[0], code) from None
 
 
 __all__ = ["CONTENT_TYPE", "MAX_BYTES", "TelegramError", "decode", "encode", "telegram"]

@@ -7,6 +7,9 @@ from typing import Any
 PATTERNS: Mapping[str, str] = {
     r"^[A-Za-z0-9_.\-]{1,64}$": "1 to 64 letters, digits, _ . or -",
     r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$": "a letter, and then at most 31 letters, digits, _ or -",
+    r"^[a-z][a-z0-9_]{0,47}$": "a small letter, and then at most 47 small letters, digits or _",
+    r"^[A-Za-z0-9_][A-Za-z0-9_.\-]{0,127}$": "the name of a file without its folder: letters, digits, _ . or -",
+    r"^[A-Za-z_][A-Za-z0-9_]{0,63}:[A-Za-z_][A-Za-z0-9_]{0,63}$": "module:function, such as hits:spots",
     r"^(local|https?://.+)$": '"local", or the URL of a running node such as https://host:4781',
     r"^[^\x00]+$": "a path, without a byte 0",
 }

@@ -51,7 +51,7 @@ def draw_image(run: Run, index: int, path: Path) -> None:
     row = run.row_of(index)
     pixels = run.image(index)
     lost = run.lost_mask(row)
-    masked = _masked(pixels, run.pixel_mask)
+    masked = _masked(pixels, run.pixel_mask) | np.isin(pixels, list(run.special_values))
     step = -(-max(run.shape) // _LARGEST)
     values = _largest_of_blocks(np.where(masked | lost, np.nan, pixels.astype(np.float64)), step)
     covers = np.select([_majority(lost, step), _majority(masked, step)], [2.0, 1.0], np.nan)

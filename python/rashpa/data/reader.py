@@ -22,7 +22,6 @@ VETO_REASONS = ("none", "too_few", "too_many", "dark", "partial")
 ERROR_REASONS = ("none", "unit", "overwritten", "storage", "dropped")
 
 _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
-_PHOTONS_MASKED = np.iinfo(np.int16).min
 _GAP_OR_BAD = 0xFFFF  # NXmx: a pixel with one of these pixel_mask bits holds no measurement
 
 
@@ -81,6 +80,15 @@ class RunFacts:
 
 
 @dataclass(frozen=True)
+class TableFacts:
+    """A table that a kernel has filled: rows of named columns, any number of them an image."""
+
+    columns: tuple[str, ...]
+    capacity: int  # most rows of an image
+    rows: int  # of all stored images
+
+
+@dataclass(frozen=True)
 class IncompleteImage:
     """An image of which lines, or everything, did not arrive."""
 
@@ -110,6 +118,7 @@ class RunSummary:
     dense_bytes: int  # of the stored images, every pixel
     stored_bytes: int
     judged: bool = True  # whether the pipeline held a kernel with a verdict
+    tables: dict[str, TableFacts] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)  # detector, sample, start_time, end_time, proof, labels, …
 
     @property
@@ -140,6 +149,8 @@ class Run:
         self.form: Literal["dense", "sparse"] = "sparse" if "frame_ptr" in self._data else "dense"
         self.pixel_mask: NDArray[np.uint32] = self._entry["instrument/detector/pixel_mask"][()]
         self.shape: tuple[int, int] = cast("tuple[int, int]", self.pixel_mask.shape)
+        self.special_values: dict[int, str] = self._special()
+        """Values of the detector's pixels that are no counts, and what they say; empty where none were declared."""
         self.frame_numbers: NDArray[np.uint64] = self._data["frame_number"][()]
         known = {name: self._rashpa[name][()] for name in RunTables.__dataclass_fields__ if name in self._rashpa}
         known.setdefault("error_reason", np.zeros(len(known["decision"]), np.uint8))
@@ -148,7 +159,16 @@ class Run:
         self.veto_reasons: tuple[str, ...] = tuple(_text(name) for name in names) or VETO_REASONS
         self.books: dict[str, int] = {name: int(self._rashpa["books"][name][()]) for name in _BOOKS}
         self._lost_ptr: NDArray[np.uint64] = self._rashpa["lost_runs/ptr"][()]
+        tables = self._rashpa.get("tables", {})
+        self._table_ptr: dict[str, NDArray[np.uint64]] = {name: tables[name]["ptr"][()] for name in tables}
         self._frame_ptr: NDArray[np.uint64] | None = self._data["frame_ptr"][()] if self.form == "sparse" else None
+
+    def _special(self) -> dict[int, str]:
+        group = self._rashpa.get("special_values")
+        if group is None:
+            return {}
+        names = (_text(name) for name in group["meaning"][()])
+        return dict(zip(group["value"][()].tolist(), names, strict=True))
 
     def _scalars(self) -> dict[str, NDArray[Any]]:
         columns = self._rashpa.attrs.get("columns", _OLD_COLUMNS)
@@ -191,21 +211,66 @@ class Run:
         index_, intensity = self.sparse(index)
         image = np.zeros(self.shape, dtype=intensity.dtype)
         image.ravel()[index_] = intensity
-        image[(self.pixel_mask & _GAP_OR_BAD) != 0] = _PHOTONS_MASKED
-        image[self.lost_mask(self.row_of(index))] = _PHOTONS_MASKED
+        limits = np.iinfo(intensity.dtype)
+        masked = limits.min if limits.min < 0 else limits.max
+        image[(self.pixel_mask & _GAP_OR_BAD) != 0] = masked
+        image[self.lost_mask(self.row_of(index))] = masked
         return image
+
+    def invalid(self, index: int) -> NDArray[np.bool_]:
+        """True where stored image `index` holds no measurement: masked, lost, or a value beyond `underload_value` and `saturation_value`."""
+        pixels = self.image(index)
+        found = self.lost_mask(self.row_of(index)) | ((self.pixel_mask & _GAP_OR_BAD) != 0)
+        detector = self._entry["instrument/detector"]
+        if pixels.dtype.kind == "f":
+            found |= ~np.isfinite(pixels)
+        if "underload_value" in detector:
+            found |= pixels < detector["underload_value"][()]
+        if "saturation_value" in detector:
+            found |= pixels > detector["saturation_value"][()]
+        return np.asarray(found, np.bool_)
 
     def images(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """Frame number and pixels of each stored image, in order."""
         for index, frame in enumerate(self.frame_numbers):
             yield int(frame), self.image(index)
 
-    def sparse(self, index: int) -> tuple[NDArray[np.uint32], NDArray[np.int16]]:
+    def sparse(self, index: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
         """Pixel indices (row · width + column) and photons of a sparse image."""
         if self._frame_ptr is None:
             raise TypeError(f"{self.path.name} holds dense images")
         first, end = int(self._frame_ptr[index]), int(self._frame_ptr[index + 1])
         return self._data["index"][first:end], self._data["intensity"][first:end]
+
+    @property
+    def table_facts(self) -> dict[str, TableFacts]:
+        """The tables that kernels have filled, by name."""
+        return {name: self._table_facts(name) for name in self._table_ptr}
+
+    def _table_facts(self, name: str) -> TableFacts:
+        group, ptr = self._rashpa["tables"][name], self._table_ptr[name]
+        stored = self.tables.stored_index >= 0
+        rows = int(np.diff(ptr.astype(np.int64))[stored].sum())
+        return TableFacts(tuple(map(_text, group.attrs["columns"])), int(group.attrs["capacity"]), rows)
+
+    def table(self, name: str, index: int) -> dict[str, NDArray[Any]]:
+        """Rows of a table that belong to stored image `index`: an array for each column. KeyError when there is no such table."""
+        if name not in self._table_ptr:
+            raise KeyError(f"{self.path.name} has no table {name}; there are {', '.join(self._table_ptr) or 'none'}")
+        row = self.row_of(index)
+        first, end = int(self._table_ptr[name][row]), int(self._table_ptr[name][row + 1])
+        group = self._rashpa["tables"][name]
+        found = {column: self._table_column(group, column)[first:end] for column in self._table_facts(name).columns}
+        if any(len(values) != end - first for values in found.values()):
+            raise RunFileError(f"{self.path}: table {name} holds fewer rows than the master says; copy it again")
+        return found
+
+    def _table_column(self, group: h5py.Group, column: str) -> h5py.Dataset:
+        try:
+            return group[column]
+        except (KeyError, OSError) as error:
+            file = self.path.parent / group.get(column, getlink=True).filename
+            raise RunFileError(f"{file}: the tables of {self.path.name} cannot be opened; put it beside it") from error
 
     def row_of(self, index: int) -> int:
         """The table row of stored image `index`."""
@@ -253,6 +318,7 @@ class Run:
             dense_bytes=len(self) * self.shape[0] * self.shape[1] * self.dtype.itemsize,
             stored_bytes=self._stored_bytes(),
             judged=self._judged(),
+            tables=self.table_facts,
             texts=self._texts(),
         )
 

@@ -4,12 +4,14 @@ Constructors take all memory, sockets and files; they raise `EngineError` with a
 bounded, `wait` by its argument.
 """
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.control.telegram import Arm, Capabilities, Configure, Configured, DestinationStatus, SourceStatus
+from rashpa.node.log import NativeMessage
 
 Table = NDArray[np.uint8]
 
@@ -64,4 +66,8 @@ class EngineFactory(Protocol):
 
     def make(self, order: Configure) -> Engine:
         """Takes everything that the order needs, or raises EngineError."""
+        ...
+
+    def take_log(self) -> Iterable[NativeMessage]:
+        """What native code has said since the last time. Any thread."""
         ...

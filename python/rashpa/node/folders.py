@@ -1,4 +1,4 @@
-"""Where a node may read and write, whatever a telegram says: a telegram comes from whoever can give orders, the node reads and writes as who
+"""Where a node may read and write, and whose code it loads, whatever a telegram says: a telegram comes from whoever can give orders, the node reads and writes as who
 started it."""
 
 from collections.abc import Iterable
@@ -12,9 +12,41 @@ from rashpa.node.engine import EngineError
 class Folders:
     """Folders, or single files, with all that lies below; links and `..` are followed before a path is looked at."""
 
-    def __init__(self, read: Iterable[Path], write: Iterable[Path]) -> None:
+    def __init__(self, read: Iterable[Path], write: Iterable[Path], kernels: Path | None = None) -> None:
         self._read = frozenset(path.resolve() for path in read)
         self._write = frozenset(path.resolve() for path in write)
+        self._kernels = None if kernels is None else kernels.resolve()
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether code from outside the program may be loaded at all."""
+        return self._kernels is not None
+
+    def kernel_file(self, name: str) -> Path:
+        """The file with the code of a kernel. It is a name, not a path: loading it is running it, and only what lies in the one folder that was
+        named for this is run. EngineError says what to do."""
+        if self._kernels is None:
+            raise EngineError(
+                "config",
+                f"kernel {name!r}: this node runs no code from outside; start it with --kernels FOLDER, where {name!r} lies",
+            )
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise EngineError(
+                "config", f"kernel {name!r}: give the name of a file in {self._kernels}, without a folder"
+            )
+        try:
+            path = (self._kernels / name).resolve(strict=True)
+        except (OSError, RuntimeError) as error:
+            why = "no such file" if isinstance(error, FileNotFoundError) else str(error)
+            raise EngineError("file", f"kernel {name}: {why} in {self._kernels}; put it there") from None
+        if path.parent != self._kernels:
+            raise EngineError(
+                "file",
+                f"kernel {name}: it is a link out of {self._kernels}, to {path}; put the file itself there",
+            )
+        if not path.is_file():
+            raise EngineError("file", f"kernel {name}: {path} is no regular file")
+        return path
 
     def check_read(self, spec: AnyDatasetSpec, base: Path) -> None:
         """EngineError when the dataset has a file elsewhere; relative paths count from `base`."""

@@ -1,18 +1,20 @@
 """Engines of the native module behind the contract of `engine`: telegram parts in, native configurations out, and back.
 
-The only place of the control plane that imports rashpa._native, and only when a factory is made.
+Only a node imports this module, and what it needs, rashpa._native: where nothing is compiled there is no node.
 """
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
+from rashpa import _native
 from rashpa.control import telegram
-from rashpa.control.kernels import parse_declarations
+from rashpa.control.kernels import OUTSIDE, parse_declarations
+from rashpa.control.links import LinkOptions, parameters_of
 from rashpa.control.telegram import (
     Capabilities,
     Configure,
@@ -25,6 +27,7 @@ from rashpa.control.telegram import (
 from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.folders import EVERYWHERE, Folders
+from rashpa.node.log import NativeMessage
 from rashpa.node.machine_memory import available_memory_bytes
 from rashpa.node.native_receiver import missing_folders_of, receiver_config
 from rashpa.node.output_files import remove_empty
@@ -34,56 +37,44 @@ _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 _MAX_DTPS = 256
 
 
-def native() -> Any:
-    """The compiled module. EngineError that says what to do when there is none."""
-    try:
-        from rashpa import _native
-    except ImportError as error:
-        raise EngineError(
-            "internal", f"the compiled part of rashpa cannot be loaded ({error}); build it with `make`"
-        ) from None
-    return _native
-
-
 @contextlib.contextmanager
-def _native_errors(module: Any) -> Iterator[None]:
+def _native_errors() -> Iterator[None]:
     """Native exceptions as EngineError with the code of the Fault telegram."""
     try:
         yield
-    except module.ConfigError as error:
+    except _native.ConfigError as error:
         raise EngineError("config", str(error)) from None
-    except module.ResourceError as error:
+    except _native.ResourceError as error:
         raise EngineError("resource", str(error)) from None
-    except (module.FileError, OSError) as error:
+    except (_native.FileError, OSError) as error:
         raise EngineError("file", str(error)) from None
-    except module.StateError as error:
+    except _native.StateError as error:
         raise EngineError("state", str(error)) from None
     except MemoryError:
         raise EngineError(
             "resource",
             "not enough memory; use fewer slots, a smaller region, fewer run.frames (each has a row in tables), or fewer frames in the dataset",
         ) from None
-    except (module.NativeError, ValueError, TypeError) as error:
+    except (_native.NativeError, ValueError, TypeError) as error:
         raise EngineError("config", str(error)) from None
 
 
-def _endpoint_of(native_endpoint: Any) -> Endpoint:
-    return Endpoint(**{name: getattr(native_endpoint, name) for name in Endpoint.__dataclass_fields__})
+def _endpoint_of(end: _native.Endpoint) -> Endpoint:
+    return Endpoint(end.address, end.port, end.qpn, end.rkey, end.credit_offset, end.window_bytes)
 
 
-def _native_endpoint(module: Any, endpoint: Endpoint) -> Any:
-    return module.Endpoint(**{name: getattr(endpoint, name) for name in Endpoint.__dataclass_fields__})
+def _native_endpoint(end: Endpoint) -> _native.Endpoint:
+    return _native.Endpoint(end.address, end.port, end.qpn, end.rkey, end.credit_offset, end.window_bytes)
 
 
 class NativeSource:
     """An emulator."""
 
-    def __init__(self, module: Any, order: telegram.Source, run: int, folders: Folders) -> None:
-        self._module = module
+    def __init__(self, order: telegram.Source, run: int, folders: Folders) -> None:
         self._emulator = order.emulator
         self._positions = {str(dtp.id): position for position, dtp in enumerate(order.dtps)}
-        with _native_errors(module):
-            self._engine = module.Emulator(_emulator_config(module, order, run, folders))
+        with _native_errors():
+            self._engine = _native.Emulator(_emulator_config(order, run, folders))
 
     def configured(self, node: str) -> Configured:
         return Configured(node, tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints()))
@@ -92,35 +83,30 @@ class NativeSource:
         """Nothing: the destinations came with Configure."""
 
     def start(self) -> None:
-        with _native_errors(self._module):
+        with _native_errors():
             self._engine.start()
 
     def pause(self) -> None:
-        with _native_errors(self._module):
+        with _native_errors():
             self._engine.pause()
 
     def resume(self) -> None:
-        with _native_errors(self._module):
+        with _native_errors():
             self._engine.resume()
 
     def stop(self) -> None:
-        with _native_errors(self._module):
+        with _native_errors():
             self._engine.stop()
 
     def abort(self) -> None:
         self.stop()
 
     def wait(self, timeout_s: float) -> bool:
-        return bool(self._engine.wait(timeout_s)) or self._engine.status().state == "stopped"
+        return self._engine.wait(timeout_s) or self._engine.status().state == "stopped"
 
     def status(self) -> SourceStatus:
         status = self._engine.status()
-        dtps = tuple(
-            telegram.SourceDtpStatus(
-                **{name: getattr(dtp, name) for name in telegram.SourceDtpStatus.__dataclass_fields__}
-            )
-            for dtp in status.dtps
-        )
+        dtps = tuple(_source_dtp_status(dtp) for dtp in status.dtps)
         return SourceStatus(status.elapsed_s, _counts("injected", self._engine.injected()), dtps, self._emulator)
 
     def table(self, name: str, key: str) -> Table:
@@ -128,18 +114,17 @@ class NativeSource:
             raise KeyError(
                 f"an emulator has fates of DTPs {', '.join(self._positions)}; not {name} of {key or 'nothing'}"
             )
-        table: Table = self._engine.fates(self._positions[key])
-        return table
+        return self._engine.fates(self._positions[key])
 
     def latest(self, key: str) -> NDArray[Any] | None:
         raise KeyError(f"an emulator has no buffer {key}; ask the receiver")
 
 
-def _emulator_config(module: Any, order: telegram.Source, run: int, folders: Folders) -> Any:
-    config = module.EmulatorConfig()
+def _emulator_config(order: telegram.Source, run: int, folders: Folders) -> _native.EmulatorConfig:
+    config = _native.EmulatorConfig()
     config.dataset = _dataset_of(order, folders)
-    config.dtps = [_source_dtp(module, dtp, run) for dtp in order.dtps]
-    config.link = link_options(module, order.link, order.roce, order.verbs)
+    config.dtps = [_source_dtp(dtp, run) for dtp in order.dtps]
+    config.link = link_options(order.options)
     config.destination_link = order.peer_link
     config.bind_address = order.bind_address
     config.frames = order.frames
@@ -147,15 +132,24 @@ def _emulator_config(module: Any, order: telegram.Source, run: int, folders: Fol
     config.flow = order.flow
     config.on_full = order.on_full
     config.first_processor = order.first_processor
-    plan = module.FaultPlan()
-    for name in ("seed", "drop", "duplicate", "reorder", "corrupt", "stall", "stall_us"):
-        setattr(plan, name, getattr(order.faults, name))
-    plan.dead_modules = [(dead.module, dead.from_frame) for dead in order.faults.dead_modules]
-    config.faults = plan
+    config.faults = _fault_plan(order.faults)
     return config
 
 
-def _dataset_of(order: telegram.Source, folders: Folders) -> Any:
+def _fault_plan(faults: telegram.Faults) -> _native.FaultPlan:
+    plan = _native.FaultPlan()
+    plan.seed = faults.seed
+    plan.drop = faults.drop
+    plan.duplicate = faults.duplicate
+    plan.reorder = faults.reorder
+    plan.corrupt = faults.corrupt
+    plan.stall = faults.stall
+    plan.stall_us = faults.stall_us
+    plan.dead_modules = [(dead.module, dead.from_frame) for dead in faults.dead_modules]
+    return plan
+
+
+def _dataset_of(order: telegram.Source, folders: Folders) -> _native.Dataset:
     from rashpa.data.datasets import dataset_from_spec
 
     spec = spec_of(order.dataset)
@@ -171,58 +165,87 @@ def _dataset_of(order: telegram.Source, folders: Folders) -> Any:
     return dataset
 
 
-def _source_dtp(module: Any, dtp: telegram.SourceDtp, run: int) -> Any:
-    native_dtp = module.SourceDtp()
+def _source_dtp(dtp: telegram.SourceDtp, run: int) -> _native.SourceDtp:
+    native_dtp = _native.SourceDtp()
     native_dtp.id = dtp.id
     native_dtp.module = dtp.module
-    native_dtp.region = module.Region(dtp.x, dtp.y, dtp.width, dtp.height)
-    native_dtp.slice = module.Slice(dtp.every, dtp.phase)
+    native_dtp.region = _native.Region(dtp.x, dtp.y, dtp.width, dtp.height)
+    native_dtp.slice = _native.Slice(dtp.every, dtp.phase)
     native_dtp.images = dtp.images
-    placement = module.Placement()
-    for name in telegram.Placement.__dataclass_fields__:
-        setattr(placement, name, getattr(dtp.placement, name))
-    native_dtp.placement = placement
+    native_dtp.placement = _native_placement(dtp.placement)
     native_dtp.run = run
-    native_dtp.destination = _native_endpoint(module, dtp.destination)
+    native_dtp.destination = _native_endpoint(dtp.destination)
     return native_dtp
 
 
-def link_options(module: Any, kind: str, roce: telegram.Roce, verbs: telegram.Verbs) -> Any:
+def _native_placement(place: telegram.Placement) -> _native.Placement:
+    placement = _native.Placement()
+    placement.pixels_offset = place.pixels_offset
+    placement.slot_bytes = place.slot_bytes
+    placement.slots = place.slots
+    placement.first_line_offset = place.first_line_offset
+    placement.pitch = place.pitch
+    placement.line_bytes = place.line_bytes
+    placement.lines = place.lines
+    placement.records_offset = place.records_offset
+    return placement
+
+
+def _placement_of(place: _native.Placement) -> telegram.Placement:
+    return telegram.Placement(
+        pixels_offset=place.pixels_offset,
+        slot_bytes=place.slot_bytes,
+        slots=place.slots,
+        first_line_offset=place.first_line_offset,
+        pitch=place.pitch,
+        line_bytes=place.line_bytes,
+        lines=place.lines,
+        records_offset=place.records_offset,
+    )
+
+
+def _source_dtp_status(dtp: _native.DtpSourceStatus) -> telegram.SourceDtpStatus:
+    return telegram.SourceDtpStatus(
+        id=dtp.id,
+        images_sent=dtp.images_sent,
+        images_skipped=dtp.images_skipped,
+        payload_bytes=dtp.payload_bytes,
+        packets=dtp.packets,
+        waits=dtp.waits,
+        window_timeouts=dtp.window_timeouts,
+        late_ns=dtp.late_ns,
+        cnps_received=dtp.cnps_received,
+        send_errors=dtp.send_errors,
+        acks=dtp.acks,
+        naks=dtp.naks,
+        rnr_naks=dtp.rnr_naks,
+        retransmitted_packets=dtp.retransmitted_packets,
+        retransmission_timeouts=dtp.retransmission_timeouts,
+        connection_errors=dtp.connection_errors,
+    )
+
+
+def link_options(options: LinkOptions) -> _native.LinkOptions:
     """The native form of what a telegram says of the link that this end has."""
-    if kind == "pcie":
-        options = module.PcieOptions()
-        options.verify = verbs.verify
-        return options
-    if kind == "verbs":
-        options = module.VerbsOptions()
-        for name in ("transport", "pmtu", "packetisation", "window_bytes"):
-            setattr(options, name, getattr(roce, name))
-        for name in telegram.Verbs.__dataclass_fields__:
-            setattr(options, name, getattr(verbs, name))
-        return options
-    options = module.RoceOptions()
-    for name in telegram.Roce.__dataclass_fields__:
-        setattr(options, name, getattr(roce, name))
-    return options
+    return _native.LinkOptions(options.kind, parameters_of(options))
 
 
 def _counts(group: str, values: dict[str, int]) -> tuple[Count, ...]:
-    return tuple(Count(group, name, int(value)) for name, value in values.items())
+    return tuple(Count(group, name, value) for name, value in values.items())
 
 
 class NativeDestination:
     """A receiver."""
 
-    def __init__(self, module: Any, order: telegram.Destination, run: int, folders: Folders) -> None:
-        self._module = module
+    def __init__(self, order: telegram.Destination, run: int, folders: Folders) -> None:
         self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
         self._new_folders = missing_folders_of(order)
         try:
-            with _native_errors(module):
-                config = receiver_config(module, order, run, folders)
-                config.link = link_options(module, order.link, order.roce, order.verbs)
-                self._engine = module.Receiver(config)
+            with _native_errors():
+                config = receiver_config(order, run, folders)
+                config.link = link_options(order.options)
+                self._engine = _native.Receiver(config)
         except EngineError:
             remove_empty(self._new_folders)
             raise
@@ -234,18 +257,15 @@ class NativeDestination:
 
     def configured(self, node: str) -> Configured:
         endpoints = tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints())
-        names = telegram.Placement.__dataclass_fields__
-        places = tuple(
-            telegram.Placement(**{name: getattr(place, name) for name in names}) for place in self._engine.placements()
-        )
+        places = tuple(_placement_of(place) for place in self._engine.placements())
         return Configured(node, endpoints, places)
 
     def arm(self, order: telegram.Arm) -> None:
-        with _native_errors(self._module):
-            self._engine.arm([_native_endpoint(self._module, endpoint) for endpoint in order.endpoints])
+        with _native_errors():
+            self._engine.arm([_native_endpoint(endpoint) for endpoint in order.endpoints])
 
     def start(self) -> None:
-        with _native_errors(self._module):
+        with _native_errors():
             self._engine.start()
 
     def pause(self) -> None:
@@ -255,17 +275,17 @@ class NativeDestination:
         raise EngineError("state", "a receiver takes what comes; resume the emulator")
 
     def stop(self) -> None:
-        with _native_errors(self._module):
+        with _native_errors():
             self._engine.finish()
 
     def abort(self) -> None:
-        with _native_errors(self._module):
+        with _native_errors():
             self._engine.stop()
 
     def wait(self, timeout_s: float) -> bool:
         if not self._engine.wait(timeout_s):
-            return bool(self._engine.status().state == "stopped")
-        with _native_errors(self._module):
+            return self._engine.status().state == "stopped"
+        with _native_errors():
             self._engine.stop()  # completes the files; the books stay as they are
         return True
 
@@ -283,18 +303,30 @@ class NativeDestination:
             raise KeyError(
                 f"a receiver has completeness and decisions of buffers {known}; not {name} of {key or 'nothing'}"
             )
-        table: Table = getattr(self._engine, name)(self._positions[key])
-        return table
+        position = self._positions[key]
+        return self._engine.completeness(position) if name == "completeness" else self._engine.decisions(position)
 
     def latest(self, key: str) -> NDArray[Any] | None:
         if key not in self._positions:
             raise KeyError(f"no buffer {key or 'without a name'}; there are {', '.join(self._positions)}")
-        image: NDArray[Any] | None = self._engine.latest(self._positions[key])
-        return image
+        return self._engine.latest(self._positions[key])
 
 
-def _buffer_status(buffer: Any) -> telegram.BufferStatus:
-    books = telegram.Books(**{name: getattr(buffer.books, name) for name in telegram.Books.__dataclass_fields__})
+def _books_of(books: _native.Books) -> telegram.Books:
+    return telegram.Books(
+        expected=books.expected,
+        complete=books.complete,
+        partial=books.partial,
+        missing=books.missing,
+        accepted=books.accepted,
+        vetoed=books.vetoed,
+        errored=books.errored,
+        written=books.written,
+    )
+
+
+def _buffer_status(buffer: _native.BufferStatus) -> telegram.BufferStatus:
+    books = _books_of(buffer.books)
     latencies = tuple(
         telegram.Latency(stage, latency.count, latency.p50, latency.p99, latency.max)
         for stage, latency in buffer.latency.items()
@@ -330,17 +362,26 @@ def _buffer_status(buffer: Any) -> telegram.BufferStatus:
     )
 
 
-def _sink_status(sink: Any) -> telegram.SinkStatus:
-    names = (name for name in telegram.SinkStatus.__dataclass_fields__ if name != "first")
-    first = telegram.FirstErrored(*sink.first) if sink.first else None
-    return telegram.SinkStatus(**{name: getattr(sink, name) for name in names}, first=first)
+def _sink_status(sink: _native.SinkStatus) -> telegram.SinkStatus:
+    return telegram.SinkStatus(
+        name=sink.name,
+        on_full=sink.on_full,
+        accepted=sink.accepted,
+        written=sink.written,
+        dropped=sink.dropped,
+        errored=sink.errored,
+        waiting=sink.waiting,
+        bytes_written=sink.bytes_written,
+        bytes_stored=sink.bytes_stored,
+        error=sink.error,
+        first=telegram.FirstErrored(*sink.first) if sink.first else None,
+    )
 
 
 class NativeFactory:
     """Engines of one node. `link_bytes_per_s`: what its link carries; 0: not known, not checked. `folders`: where it may read and write."""
 
     def __init__(self, role: str, link_bytes_per_s: int = 0, folders: Folders = EVERYWHERE) -> None:
-        self._module = native()
         self._role = role
         self._folders = folders
         self._link_bytes_per_s = link_bytes_per_s
@@ -350,27 +391,41 @@ class NativeFactory:
         return Capabilities(
             node=node,
             role=self._role,
-            software=f"rashpa {self._module.__version__}",
+            software=f"rashpa {_native.__version__}",
             processors=len(os.sched_getaffinity(0)),
             memory_bytes=available_memory_bytes(),
             max_dtps=_MAX_DTPS,
             pixels=_PIXELS,
-            kernels=self._kernels() if receives else (),
-            sinks=tuple(self._module.sink_names()) if receives else (),
+            kernels=(*self._kernels(), *(OUTSIDE if self._folders.has_kernels else ())) if receives else (),
+            sinks=tuple(_native.sink_names()) if receives else (),
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
             links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs", "pcie")),
             units=self._units() if receives else (),
         )
 
     def _kernels(self) -> tuple[str, ...]:
-        return tuple(kernel.name for kernel in parse_declarations(self._module.kernels_json()))
+        return tuple(kernel.name for kernel in parse_declarations(_native.kernels_json()))
 
     def _units(self) -> tuple[telegram.Unit, ...]:
-        return tuple(telegram.Unit(name, usable, what) for name, usable, what in self._module.available_units())
+        return tuple(telegram.Unit(name, usable, what) for name, usable, what in _native.available_units())
+
+    def set_log(self, level: str, file: Path | None) -> None:
+        """What native code says: from `level` on, and besides into `file`, of 10 MB at most, with two older ones. EngineError when it cannot be written."""
+        with _native_errors():
+            _native.set_log_level(level)
+            if file is not None:
+                _native.log_to_file(str(file))
+
+    def note(self, level: str, text: str) -> None:
+        """Into the file, where there is one."""
+        _native.note_in_log_file(level, text)
+
+    def take_log(self) -> Iterable[NativeMessage]:
+        return _native.take_log()
 
     def make(self, order: Configure) -> NativeSource | NativeDestination:
         if order.source is not None:
-            return NativeSource(self._module, order.source, order.run, self._folders)
+            return NativeSource(order.source, order.run, self._folders)
         if order.destination is not None:
-            return NativeDestination(self._module, order.destination, order.run, self._folders)
+            return NativeDestination(order.destination, order.run, self._folders)
         raise EngineError("config", "Configure names neither source nor destination")

@@ -1,40 +1,41 @@
 """The native configuration of a receiver from its Configure telegram: buffers, pipelines with their calibration, sinks with their metadata."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from rashpa.control import run_file as toml
-from rashpa.control import telegram
-from rashpa.control.kernels import Kernel, declaration, parameters_of
-from rashpa.control.part_orders import Hdf5Order
+from rashpa import _native
+from rashpa.control import links, telegram
+from rashpa.control.kernels import Kernel, PluginKernel, PythonKernel, code_of, declaration, parameters_of
+from rashpa.control.part_orders import DtpPlace, FileMetadata, Hdf5Order, ModulePlace, SinkOrder
 from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
+from rashpa.data.kernel import Column
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
-from rashpa.node.dataset_parts import kernel_of, sink_of, spec_of
+from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.output_files import missing_folders, prepare_output
-from rashpa.node.provenance import calibration_facts, pixel_units
+from rashpa.node.provenance import calibration_facts, pixel_units, sha256_of
+from rashpa.node.python_kernel import load_python_kernel
 
 
-def receiver_config(module: Any, order: telegram.Destination, run: int, folders: Folders) -> Any:
+def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> _native.ReceiverConfig:
     """Everything but the link's options. EngineError when calibration or output cannot be had."""
     # all is checked before the first file is touched
-    parts = [([kernel_of(one) for one in each.kernels], [sink_of(one) for one in each.sinks]) for each in order.buffers]
-    for _, sinks in parts:
-        for sink in sinks:
+    for buffer in order.buffers:
+        for kernel in buffer.kernels:
+            if code := code_of(kernel):
+                folders.kernel_file(code)
+        for sink in buffer.sinks:
             if isinstance(sink, Hdf5Order):
                 folders.check_write(Path(sink.prefix))
     calibration, facts = _calibration_of(order, folders)
-    config = module.ReceiverConfig()
-    proof = "{} ({})".format(*proof_of(order.link, order.verbs.verify, order.roce.records))
-    config.buffers = [
-        _buffer_config(module, buffer, kernels, sinks, calibration, _Origin(proof, facts))
-        for buffer, (kernels, sinks) in zip(order.buffers, parts, strict=True)
-    ]
+    config = _native.ReceiverConfig()
+    chosen = links.parameters_of(order.options)
+    proof = "{} ({})".format(*proof_of(order.link, chosen.get("verify", "all"), chosen.get("records", True)))
+    config.buffers = [_buffer_config(buffer, calibration, _Origin(proof, facts), folders) for buffer in order.buffers]
     config.memory = order.memory
     config.source_link = order.peer_link
     config.bind_address = order.bind_address
@@ -53,11 +54,13 @@ class _Origin:
 
     proof: str
     calibration: Sequence[tuple[str, str, str]]
+    code: Mapping[str, str] = field(default_factory=dict)  # of kernels from outside: file, SHA-256
+    reasons: Sequence[list[str]] = ()  # of each kernel's verdict
 
 
 def missing_folders_of(order: telegram.Destination) -> list[Path]:
     """Folders that are made for the output of this order; the deepest first."""
-    sinks = [sink_of(sink) for buffer in order.buffers for sink in buffer.sinks]
+    sinks = [sink for buffer in order.buffers for sink in buffer.sinks]
     prefixes = [Path(sink.prefix) for sink in sinks if isinstance(sink, Hdf5Order)]
     return [
         folder for prefix in dict.fromkeys(prefix.parent for prefix in prefixes) for folder in missing_folders(prefix)
@@ -85,110 +88,125 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list
 
 
 def _buffer_config(
-    module: Any,
     buffer: telegram.Buffer,
-    kernels: Sequence[Kernel],
-    sinks: Sequence[Hdf5Order | toml.MemorySink | toml.NullSink],
     calibration: list[Maps],
     origin: _Origin,
-) -> Any:
+    folders: Folders,
+) -> _native.BufferConfig:
+    kernels = buffer.kernels
     calibrated = any(declaration(kernel.name).calibration for kernel in kernels)
     maps = maps_of_buffer(buffer, calibration) if calibrated else None
-    native_maps = module.Calibration(maps.pedestal, maps.gain, maps.mask) if maps is not None else None
-    config = module.BufferConfig()
-    for name in (
-        "name",
-        "width",
-        "height",
-        "pixel",
-        "slots",
-        "stack",
-        "images",
-        "deadline_ms",
-        "partial",
-        "keep_darks",
-        "threads",
-        "unit",
-        "trigger",
-        "device",
-    ):
-        setattr(config, name, getattr(buffer, name))
-    config.slice = module.Slice(buffer.every, buffer.phase)
+    native_maps = _native.Calibration(maps.pedestal, maps.gain, maps.mask) if maps is not None else None
+    config = _native.BufferConfig()
+    config.name = buffer.name
+    config.width = buffer.width
+    config.height = buffer.height
+    config.pixel = buffer.pixel
+    config.slots = buffer.slots
+    config.stack = buffer.stack
+    config.images = buffer.images
+    config.deadline_ms = buffer.deadline_ms
+    config.partial = buffer.partial
+    config.keep_darks = buffer.keep_darks
+    config.threads = buffer.threads
+    config.unit = buffer.unit
+    config.trigger = buffer.trigger
+    config.device = buffer.device
+    config.slice = _native.Slice(buffer.every, buffer.phase)
     config.dtps = [
-        module.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
+        _native.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
-    config.kernels = [_kernel(module, kernel, native_maps) for kernel in kernels]
-    config.sinks = [_sink(module, sink, buffer, kernels, maps, origin) for sink in sinks]
+    config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
+    config.kernels = [_kernel(kernel, native_maps, folders) for kernel in kernels]
+    code = {code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
+    origin = replace(origin, code=code, reasons=[one.veto_reasons for one in config.kernels])
+    config.sinks = [_sink(sink, buffer, kernels, maps, origin) for sink in buffer.sinks]
     return config
 
 
-def _kernel(module: Any, kernel: Kernel, calibration: Any) -> Any:
+def _kernel(kernel: Kernel, calibration: _native.Calibration | None, folders: Folders) -> _native.Kernel:
+    if isinstance(kernel, PluginKernel):
+        return _native.plugin_kernel(str(folders.kernel_file(kernel.code)), dict(kernel.parameters))
+    if isinstance(kernel, PythonKernel):
+        return _python_kernel(kernel, folders)
     values = {name: value for name, value in parameters_of(kernel).items() if value is not None}
-    return module.Kernel(kernel.name, values, calibration if declaration(kernel.name).calibration else None)
+    return _native.Kernel(kernel.name, values, calibration if declaration(kernel.name).calibration else None)
+
+
+def _python_kernel(kernel: PythonKernel, folders: Folders) -> _native.Kernel:
+    name = kernel.function.partition(":")[2]
+    loaded = load_python_kernel(folders.kernel_file(kernel.code), name, kernel.parameters)
+    declared = loaded.declared
+
+    def facts(columns: Sequence[Column]) -> list[tuple[str, str, str, str]]:
+        return [(one.name, one.type, one.unit, one.doc) for one in columns]
+
+    return _native.python_kernel(
+        loaded,
+        name,
+        loaded.origin,
+        list(declared.takes),
+        facts(declared.columns),
+        list(declared.reasons),
+        facts(declared.table),
+        declared.table_rows,
+    )
 
 
 def _sink(
-    module: Any,
-    sink: Hdf5Order | toml.MemorySink | toml.NullSink,
-    buffer: telegram.Buffer,
-    kernels: Sequence[Kernel],
-    maps: Maps | None,
-    origin: _Origin,
-) -> Any:
-    return module.SinkConfig(_sink_options(module, sink, buffer, kernels, maps, origin), sink.on_full, sink.queue)
+    sink: SinkOrder, buffer: telegram.Buffer, kernels: Sequence[Kernel], maps: Maps | None, origin: _Origin
+) -> _native.SinkConfig:
+    values = sink.model_dump(mode="json", exclude={"kind", "metadata"})
+    if not isinstance(sink, Hdf5Order):
+        return _native.SinkConfig(sink.kind, values)
+    metadata = _metadata(sink.metadata, buffer, kernels, maps, origin.proof)
+    _add_origin(metadata, kernels, origin)
+    prepare_output(Path(sink.prefix), sink.existing)
+    return _native.SinkConfig(sink.kind, values, metadata)
 
 
-def _sink_options(
-    module: Any,
-    sink: Hdf5Order | toml.MemorySink | toml.NullSink,
-    buffer: telegram.Buffer,
-    kernels: Sequence[Kernel],
-    maps: Maps | None,
-    origin: _Origin,
-) -> Any:
-    if isinstance(sink, toml.NullSink):
-        return module.NullSink()
-    if isinstance(sink, toml.MemorySink):
-        return module.MemorySink(sink.capacity)
-    prefix = Path(sink.prefix)
-    metadata = _metadata(module, sink.metadata.model_dump(), buffer, maps, origin.proof)
-    _add_origin(module, metadata, kernels, origin)
-    prepare_output(prefix, sink.existing)
-    return module.Hdf5Sink(str(prefix), metadata, sink.images_per_file, sink.threads, sink.existing)
-
-
-def _metadata(module: Any, values: dict[str, Any], buffer: telegram.Buffer, maps: Maps | None, proof: str) -> Any:
-    metadata = module.NxmxMetadata()
-    parts = {"modules": module.NxmxModule, "dtps": module.NxmxDtp}
-    for name, value in values.items():
-        setattr(metadata, name, [_filled(parts[name](), entry) for entry in value] if name in parts else value)
-    metadata.software_version = software_version()
-    metadata.proof = proof
+def _metadata(
+    said: FileMetadata, buffer: telegram.Buffer, kernels: Sequence[Kernel], maps: Maps | None, proof: str
+) -> _native.NxmxMetadata:
+    plain = said.model_dump(mode="json", exclude={"labels", "modules", "dtps"})
+    plain |= {"software_version": software_version(), "proof": proof, "pixel_units": pixel_units(kernels)}
+    metadata = _native.NxmxMetadata(plain)
+    metadata.labels = said.labels
+    metadata.modules = [_module_place(module) for module in said.modules]
+    metadata.dtps = [_dtp_place(dtp) for dtp in said.dtps]
     metadata.pixel_mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
     return metadata
 
 
-def _add_origin(module: Any, metadata: Any, kernels: Sequence[Kernel], origin: _Origin) -> None:
-    metadata.pixel_units = pixel_units(kernels)
+def _module_place(said: ModulePlace) -> _native.NxmxModule:
+    place = _native.NxmxModule()
+    place.name = said.name
+    place.x, place.y, place.width, place.height = said.x, said.y, said.width, said.height
+    return place
+
+
+def _dtp_place(said: DtpPlace) -> _native.NxmxDtp:
+    place = _native.NxmxDtp()
+    place.id, place.module = said.id, said.module
+    place.x, place.y, place.width, place.height = said.x, said.y, said.width, said.height
+    return place
+
+
+def _add_origin(metadata: _native.NxmxMetadata, kernels: Sequence[Kernel], origin: _Origin) -> None:
     steps = []
-    for kernel in kernels:
-        step = module.NxmxKernel()
+    for kernel, reasons in zip(kernels, origin.reasons, strict=True):
+        step = _native.NxmxKernel()
         step.name = kernel.name
         values = kernel.model_dump(mode="json")
         step.parameters = [(name, json.dumps(value)) for name, value in values.items() if name != "name"]
-        verdict = declaration(kernel.name).made("verdict")
-        step.veto_reasons = list(verdict.reasons) if verdict is not None else []
+        if code := code_of(kernel):
+            step.parameters += [("sha256", json.dumps(origin.code[code]))]
+        step.veto_reasons = reasons
         steps.append(step)
     metadata.kernels = steps
     maps = []
     for kind, file, sha256 in origin.calibration if any(declaration(one.name).calibration for one in kernels) else ():
-        one = module.NxmxCalibration()
+        one = _native.NxmxCalibration()
         one.kind, one.file, one.sha256 = kind, file, sha256
         maps.append(one)
     metadata.calibration = maps
-
-
-def _filled(part: Any, values: dict[str, Any]) -> Any:
-    for name, value in values.items():
-        setattr(part, name, value)
-    return part

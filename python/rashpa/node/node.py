@@ -35,10 +35,12 @@ class Node:
     """One emulator or receiver. All calls from one event loop; the engine's calls run on threads, one order at a time. `lease_s`: how long the
     node serves an owner of whom nothing is heard; 0: for ever."""
 
-    def __init__(self, name: str, role: str, factory: EngineFactory, lease_s: float = 0.0) -> None:
+    def __init__(
+        self, name: str, role: str, factory: EngineFactory, lease_s: float = 0.0, log: NodeLog | None = None
+    ) -> None:
         self.name = name
         self.role = role
-        self.log = NodeLog()
+        self.log = log or NodeLog()
         self._ownership = Ownership(name, lease_s)
         self._lease: asyncio.Task[None] | None = None
         self._factory = factory
@@ -53,6 +55,10 @@ class Node:
     @property
     def state(self) -> RunState:
         return self._state
+
+    def hear_native(self) -> None:
+        """Puts into the log what native code has said. Any thread; by itself nobody calls it."""
+        self.log.hear(self._factory.take_log())
 
     def capabilities(self) -> telegram.Capabilities:
         return self._factory.capabilities(self.name)

@@ -51,6 +51,11 @@ def _files_of(spec: AnyDatasetSpec, kind: str, module: int) -> Iterator[str]:
             yield from [entry] if isinstance(entry, str) else entry
 
 
+def sha256_of(file: Path) -> str:
+    """Of the bytes of a file. OSError when it cannot be read."""
+    return _of_files([str(file)])
+
+
 def _of_files(references: Sequence[str]) -> str:
     """Of several: of all their bytes, one after the other."""
     sha256 = hashlib.sha256()

@@ -21,12 +21,14 @@ from rashpa.control.grant import Grant
 from rashpa.node.access import Access, is_loopback
 from rashpa.node.engine import EngineFactory
 from rashpa.node.gate import HEADER_BYTES, KEEP_S, MOST, Gate
+from rashpa.node.log import NodeLog
 from rashpa.node.node import Node
 from rashpa.node.serve_error import ServeError
 from rashpa.node.server import NodeApp
 from rashpa.node.tls import tls_context
 
 _CLOSE_S = 12.0  # Abort and Reset have 10 s
+_HEAR_S = 0.25  # native code has room for 512 messages
 _BACKLOG = 128
 _FEWEST_FILES = 128
 _SHARE = 4  # connections get a quarter of the files that may be open, the data path and the output the rest
@@ -103,7 +105,9 @@ def open_files() -> int:
     return hard
 
 
-def serve_node(role: str, name: str, factory: EngineFactory, listen: Listen, version: str) -> None:
+def serve_node(
+    role: str, name: str, factory: EngineFactory, listen: Listen, version: str, log: NodeLog | None = None
+) -> None:
     """Serves until SIGTERM, SIGINT or, `with_parent`, the end of the parent. Prints one line of JSON {"node", "role", "url"} when it can take
     telegrams. ServeError before that."""
     listen.check()
@@ -111,7 +115,7 @@ def serve_node(role: str, name: str, factory: EngineFactory, listen: Listen, ver
     most = min(MOST, open_files() // _SHARE)
     taken = _socket_of(listen)
     try:
-        asyncio.run(_serve(role, name, factory, listen, version, taken, secure, most))
+        asyncio.run(_serve(role, name, factory, listen, version, taken, secure, most, log))
     finally:
         taken.close()
 
@@ -125,8 +129,9 @@ async def _serve(
     taken: socket.socket,
     secure: ssl.SSLContext | None,
     most: int,
+    log: NodeLog | None,
 ) -> None:
-    node = Node(name, role, factory, 0.0 if listen.with_parent else listen.lease_s)
+    node = Node(name, role, factory, 0.0 if listen.with_parent else listen.lease_s, log)
     _log_into(node)
     config = uvicorn.Config(
         NodeApp(node, version, listen.access()).starlette(),
@@ -147,9 +152,19 @@ async def _serve(
         loop.add_signal_handler(number, server.end)
     if listen.with_parent:
         threading.Thread(target=_watch_parent, args=(loop, server.end), daemon=True, name="parent").start()
+    hearing = asyncio.create_task(_hear_native(node))
     await server.serve([taken])
+    hearing.cancel()
     _exit_later(_CLOSE_S)
     await node.close()
+    node.hear_native()
+
+
+async def _hear_native(node: Node) -> None:
+    """So that native code finds room for what it says, and a file has it soon."""
+    while True:
+        node.hear_native()
+        await asyncio.sleep(_HEAR_S)
 
 
 def _log_into(node: Node) -> None:

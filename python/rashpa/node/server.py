@@ -84,7 +84,8 @@ class NodeApp:
         except AccessError as error:
             return self._denied(error)
         except (TelegramError, _TooLargeError) as error:
-            return _answer(self._node.fault("telegram", f"{self._node.name}: {error}"[:_MAX_TEXT]))
+            code = error.code if isinstance(error, TelegramError) else "telegram"
+            return _answer(self._node.fault(code, f"{self._node.name}: {error}"[:_MAX_TEXT]))
         answer = await self._node.obey(order)
         if self._node.is_owner(order):
             _trust(request)
@@ -108,6 +109,7 @@ class NodeApp:
         last = request.query_params.get("last", "100")
         if not last.isdecimal() or len(last) > 6:
             return PlainTextResponse("last is a number of entries", 400)
+        self._node.hear_native()
         return JSONResponse(self._node.log.newest(int(last)))
 
     async def _health(self, _: Request) -> Response:

@@ -10,6 +10,7 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from rashpa.control.telegram import (
     SourceStatus,
 )
 from rashpa.node.engine import EngineError, Table
+from rashpa.node.log import NativeMessage
 
 OPEN, COMPLETE, PARTIAL, MISSING = range(4)
 NONE, ACCEPTED, VETOED, ERRORED = range(4)
@@ -321,6 +323,9 @@ class FakeFactory:
         self._role = role
         self._bytes_per_s = bytes_per_s
         self._memory_bytes = memory_bytes
+
+    def take_log(self) -> Iterable[NativeMessage]:
+        return ()
 
     def capabilities(self, node: str) -> Capabilities:
         links = (Link("roce", self._bytes_per_s, (256, 512, 1024, 2048, 4096)),)

@@ -3,9 +3,16 @@
 import sys
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from rashpa.control import telegram as t
+from rashpa.control.kernels import Kernel
+from rashpa.control.links import options_of
+from rashpa.control.part_orders import DtpPlace, FileMetadata, Hdf5Order, ModulePlace
+from rashpa.control.run_file import Link, NullSink
 from rashpa.control.telegram_xml import encode
 
+_KERNEL: TypeAdapter[Kernel] = TypeAdapter(Kernel)
 _OWNER = "3f6c0a52d1e94b7f8a2b5c6d7e8f9012"
 
 
@@ -62,7 +69,6 @@ def telegram_samples() -> dict[str, t.Telegram]:
 
 def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
     return t.Source(
-        link="roce",
         peer_link="verbs",
         bind_address="127.0.0.1",
         frames=2400,
@@ -74,11 +80,10 @@ def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
         flow="credits",
         on_full="pause",
         first_processor=-1,
-        roce=t.Roce(),
-        verbs=t.Verbs(),
         dataset=_dataset(),
         faults=t.Faults(1, 0.001, 0.0, 0.0, 1e-05, 0.0, 1000, (t.DeadModule(1, 2000),)),
         dtps=(t.SourceDtp(2, 1, 0, 256, 1024, 256, 1, 0, 2400, placement, end),),
+        options=options_of(Link(), "roce", ""),
         emulator="right",
     )
 
@@ -106,12 +111,21 @@ def _destination() -> t.Destination:
         trigger="graph",
         device=0,
         dtps=(t.DestinationDtp(2, 1, 0, 256, 1024, 256, 0, 256),),
-        kernels=(t.Kernel("jungfrau", (t.Parameter("output", '"photons"'), t.Parameter("photon_energy_kev", "12.4"))),),
-        sinks=(t.Sink("null"),),
+        kernels=(
+            _kernel(name="jungfrau", photon_energy_kev=12.4),
+            _kernel(name="bragg_count", threshold=3, min_pixels=10),
+            _kernel(
+                name="plugin",
+                file="peaks.so",
+                parameters={"tries": 3, "gain": 0.5, "loud": True, "map": "maps/a b.npy"},
+            ),
+            _kernel(name="python", function="hits:spots"),
+        ),
+        sinks=(_files(), NullSink(kind="null")),
+        special=(t.SpecialValue(65535, "gap"), t.SpecialValue(65534, "saturated")),
     )
     return t.Destination(
         receiver="whole",
-        link="verbs",
         peer_link="roce",
         bind_address="127.0.0.1",
         port=0,
@@ -123,10 +137,45 @@ def _destination() -> t.Destination:
         modules=2,
         module_width=1024,
         module_height=512,
-        roce=t.Roce(),
-        verbs=t.Verbs("rxe0", "sampled"),
         dataset=_dataset(),
         buffers=(buffer,),
+        options=options_of(Link(verify="sampled"), "verbs", "rxe0"),
+    )
+
+
+def _kernel(**values: object) -> Kernel:
+    return _KERNEL.validate_python(values)
+
+
+def _files() -> Hdf5Order:
+    metadata = FileMetadata(
+        detector_name="JUNGFRAU",
+        description="JUNGFRAU 1M",
+        instrument_name="",
+        source_name="",
+        sample_name='lysozyme <&> "water"',
+        distance_m=0.1,
+        beam_center_x=512.0,
+        beam_center_y=256.0,
+        energy_kev=12.4,
+        wavelength_angstrom=0.9998725531120988,
+        pixel_size_m=7.5e-05,
+        sensor_material="Si",
+        sensor_thickness_m=0.00032,
+        count_time_s=0.0,
+        frame_time_s=0.01,
+        bit_depth_readout=16,
+        labels=["synthetic data"],
+        modules=[ModulePlace(name="m1", x=0, y=256, width=1024, height=256)],
+        dtps=[DtpPlace(id=2, module=1, x=0, y=256, width=1024, height=256)],
+        receiver="whole",
+        run_number=7,
+        run_name="first_light",
+        run_file="/runs/first_light.toml",
+        run_file_sha256="ab" * 32,
+    )
+    return Hdf5Order(
+        kind="hdf5", on_full="drop", queue=8, prefix="out/first_light_full", existing="refuse", metadata=metadata
     )
 
 

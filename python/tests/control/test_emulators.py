@@ -69,7 +69,7 @@ def test_a_run_file_without_emulators_has_one_that_plays_everything(tmp_path: Pa
     (one,) = plan.emulators
     assert (one.name, one.label, one.shown_name, one.node) == ("emulator", "emulator", "", "https://far:4780")
     order = told(plan)["emulator"]
-    assert (order.emulator, order.bind_address, order.first_processor, order.verbs.device) == (
+    assert (order.emulator, order.bind_address, order.first_processor, one.device) == (
         "emulator",
         "::1",
         3,
@@ -101,10 +101,12 @@ def test_an_emulator_is_told_the_dtps_of_its_modules_with_its_own_values_and_the
     tmp_path: Path,
 ) -> None:
     own = 'name = "right"\naddress = "127.0.0.2"\nprocessor = 5\ndevice = "rxe1"\nmodules = [1]\n'
-    orders = told(plan_of(tmp_path, emulators('name = "left"\n', own)))
+    plan = plan_of(tmp_path, emulators('name = "left"\n', own))
+    orders = told(plan)
     left, right = orders["left"], orders["right"]
-    assert (left.bind_address, left.first_processor, left.verbs.device) == ("127.0.0.1", -1, "")
-    assert (right.bind_address, right.first_processor, right.verbs.device) == ("127.0.0.2", 5, "rxe1")
+    assert [node.device for node in plan.emulators] == ["", "rxe1"]
+    assert (left.bind_address, left.first_processor) == ("127.0.0.1", -1)
+    assert (right.bind_address, right.first_processor) == ("127.0.0.2", 5)
     assert [(dtp.id, dtp.module, dtp.destination.port) for dtp in left.dtps] == [
         (0, 0, 7000),
         (2, 2, 7002),

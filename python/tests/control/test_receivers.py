@@ -63,18 +63,20 @@ def test_a_run_file_without_receivers_has_one_as_link_and_nodes_say(tmp_path: Pa
     assert (one.name, one.label, one.shown_name, one.node) == ("receiver", "receiver", "", "https://far:4781")
     (order,) = told(plan)
     assert (order.bind_address, order.port, order.link_threads, order.first_processor) == ("::1", 5000, 2, 3)
-    assert order.verbs.device == "rxe0"
+    assert one.device == "rxe0"
     assert [buffer.name for buffer in order.buffers] == ["full", "part", "small"]
 
 
 def test_a_receiver_is_told_its_own_buffers_with_its_own_values_and_the_links_where_it_has_none(tmp_path: Path) -> None:
     own = 'address = "127.0.0.2"\nport = 6000\nthreads = 3\nprocessor = 5\ndevice = "rxe1"\n'
     bands = BUFFERS.replace('name = "part"\n', 'name = "part"\nbands = 3\n')
-    first, second = told(plan_of(tmp_path, TWO + own + bands))
+    plan = plan_of(tmp_path, TWO + own + bands)
+    first, second = told(plan)
     assert (first.receiver, first.bind_address, first.port, first.link_threads) == ("a", "127.0.0.1", 0, 1)
-    assert (first.first_processor, first.verbs.device) == (-1, "")
+    assert [node.device for node in plan.receivers] == ["", "rxe1"]
+    assert first.first_processor == -1
     assert (second.receiver, second.bind_address, second.port, second.link_threads) == ("b", "127.0.0.2", 6000, 3)
-    assert (second.first_processor, second.verbs.device) == (5, "rxe1")
+    assert second.first_processor == 5
     assert [buffer.name for buffer in first.buffers] == ["full", "small"]
     assert [buffer.name for buffer in second.buffers] == ["part"]
 

@@ -2,6 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from rashpa.control.links import parameters_of
+from rashpa.control.part_orders import Hdf5Order
 from rashpa.control.plan_telegrams import destination_telegram, source_telegram
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, Rectangle, load_plan
@@ -201,9 +203,10 @@ def test_the_beam_centre_is_that_of_the_buffer(tmp_path: Path) -> None:
     )
     destination = destination_telegram(plan, plan.receivers[0]).destination
     assert destination is not None
-    metadata = {parameter.name: parameter.value for parameter in destination.buffers[0].sinks[0].parameters}
-    assert '"beam_center_x": 22.0, "beam_center_y": 11.0' in metadata["metadata"]
-    assert metadata["prefix"] == '"out/plan_centre"'
+    sink = destination.buffers[0].sinks[0]
+    assert isinstance(sink, Hdf5Order)
+    assert (sink.metadata.beam_center_x, sink.metadata.beam_center_y) == (22.0, 11.0)
+    assert sink.prefix == "out/plan_centre"
 
 
 def test_rectangles_meet_or_do_not() -> None:
@@ -220,32 +223,37 @@ def test_each_side_is_told_its_own_link_and_that_of_the_other(tmp_path: Path) ->
     destination = destination_telegram(plan, plan.receivers[0]).destination
     assert destination is not None
     assert (destination.link, destination.peer_link) == ("verbs", "roce")
-    assert (destination.verbs.device, destination.verbs.verify) == ("rxe0", "sampled")
+    said = parameters_of(destination.options)
+    assert (said["device"], said["verify"]) == ("rxe0", "sampled")
     place = Placement(0, 4096, 4, 0, 64, 64, 8, 65536)
     ends = {dtp.id: (Endpoint("127.0.0.1", 4791, 17, 1, 0), place) for dtp in plan.dtps}
     source = source_telegram(plan, plan.emulators[0], ends).source
     assert source is not None
-    assert (source.link, source.peer_link, source.verbs.device) == ("roce", "verbs", "")
+    assert (source.link, source.peer_link) == ("roce", "verbs")
+    assert "device" not in parameters_of(source.options)
 
 
 def test_what_a_foreign_source_needs_reaches_the_receiver(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, HEAD + "[link]\nunit_bytes = 8\nrecords = false\n" + FULL)
     order = destination_telegram(plan, plan.receivers[0])
     assert order.destination is not None
-    assert (order.destination.roce.unit_bytes, order.destination.roce.records) == (8, False)
+    said = parameters_of(order.destination.options)
+    assert (said["unit_bytes"], said["records"]) == (8, False)
     assert decode(encode(order)) == order
     older = encode(order).replace(b' unit_bytes="8"', b"").replace(b' records="false"', b"")
     told = decode(older)
     assert isinstance(told, type(order))
     assert told.destination is not None
-    assert (told.destination.roce.unit_bytes, told.destination.roce.records) == (0, True)
+    said = parameters_of(told.destination.options)
+    assert (said["unit_bytes"], said["records"]) == (0, True)
 
 
 def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, HEAD + '[link]\nkind = "pcie"\nverify = "off"\n' + FULL)
     destination = destination_telegram(plan, plan.receivers[0]).destination
     assert destination is not None
-    assert (destination.link, destination.peer_link, destination.verbs.verify) == ("pcie", "pcie", "off")
+    assert (destination.link, destination.peer_link) == ("pcie", "pcie")
+    assert parameters_of(destination.options) == {"verify": "off"}
     place = Placement(0, 4096, 4, 0, 64, 64, 8, 65536)
     ends = {dtp.id: (Endpoint("/proc/4711/fd/12", 0, dtp.id, 3735928559, 0), place) for dtp in plan.dtps}
     order = source_telegram(plan, plan.emulators[0], ends)

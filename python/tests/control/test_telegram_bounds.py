@@ -11,12 +11,10 @@ from rashpa.control.schemas import schema_path
 
 SPACE = "{http://www.w3.org/2001/XMLSchema}"
 SCHEMA: Any = etree.parse(str(schema_path("telegram.xsd"))).getroot()
-ORDERS = ("Roce", "Verbs", "DeadModule", "Faults", "SourceDtp", "Source", "DestinationDtp", "Buffer", "Destination")
+ORDERS = ("DeadModule", "Faults", "SourceDtp", "Source", "DestinationDtp", "SpecialValue", "Buffer", "Destination")
 
 # attribute of a telegram → key of the run file
 KEYS: dict[tuple[str, str], tuple[type[BaseModel], str]] = {
-    **{("Roce", name): (toml.Link, name) for name in toml.Link.model_fields if name not in ("kind", "source")},
-    ("Verbs", "verify"): (toml.Link, "verify"),
     **{("Faults", name): (toml.Faults, name) for name in toml.Faults.model_fields},
     ("DeadModule", "from_frame"): (toml.DeadModule, "from_frame"),
     ("DeadModule", "module"): (toml.DeadModule, "module"),
@@ -24,7 +22,6 @@ KEYS: dict[tuple[str, str], tuple[type[BaseModel], str]] = {
     ("SourceDtp", "phase"): (toml.Buffer, "phase"),
     ("SourceDtp", "module"): (toml.Dtp, "module"),
     ("DestinationDtp", "module"): (toml.Dtp, "module"),
-    ("Source", "link"): (toml.Link, "kind"),
     ("Source", "peer_link"): (toml.Link, "kind"),
     ("Source", "frames"): (toml.Run, "frames"),
     ("Source", "width"): (toml.Detector, "width"),
@@ -34,7 +31,6 @@ KEYS: dict[tuple[str, str], tuple[type[BaseModel], str]] = {
     ("Source", "flow"): (toml.Link, "flow"),
     ("Source", "on_full"): (toml.Link, "on_full"),
     ("Source", "first_processor"): (toml.Link, "emulator_processor"),
-    ("Destination", "link"): (toml.Link, "kind"),
     ("Destination", "peer_link"): (toml.Link, "kind"),
     ("Destination", "port"): (toml.Link, "port"),
     ("Destination", "link_threads"): (toml.Link, "threads"),
@@ -48,10 +44,10 @@ KEYS: dict[tuple[str, str], tuple[type[BaseModel], str]] = {
     ("Destination", "module_height"): (toml.Detector, "height"),
     **{("Buffer", name): (toml.Buffer, name) for name in toml.Buffer.model_fields},
     ("Buffer", "pixel"): (toml.Detector, "pixel"),
+    **{("SpecialValue", name): (toml.SpecialValue, name) for name in toml.SpecialValue.model_fields},
 }
 # what the plan computes, or a node answers; bounded by the schema alone
 COMPUTED = {
-    ("Verbs", "device"),
     ("SourceDtp", "id"),
     ("SourceDtp", "images"),
     ("Source", "modules"),

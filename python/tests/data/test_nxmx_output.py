@@ -17,6 +17,7 @@ native = pytest.importorskip("rashpa._native", reason="the native module is not 
 
 WIDTH, HEIGHT, GAP, FRAMES, PER_FILE = 64, 21, 5, 12, 5  # 21 rows: images are not a whole number of compression blocks
 ROWS = 2 * HEIGHT + GAP
+SINK = {"existing": "refuse", "images_per_file": PER_FILE, "threads": 2}
 
 
 @dataclass(frozen=True)
@@ -30,23 +31,32 @@ class Output:
 
 
 def metadata(mask: NDArray[np.uint32]) -> Any:
-    values = native.NxmxMetadata()
-    values.description = "two modules (emulated)"
-    values.detector_name = "JUNGFRAU"
-    values.instrument_name = "rashpa"
-    values.source_name = "none"
-    values.sample_name = "pattern"
-    values.energy_kev = 12.398419843320026
-    values.distance_m = 0.1
-    values.beam_center_x, values.beam_center_y = 30.0, 20.0
-    values.pixel_size_m = 75e-6
-    values.sensor_material, values.sensor_thickness_m = "Si", 320e-6
-    values.count_time_s, values.frame_time_s = 1e-5, 1e-3
+    values = native.NxmxMetadata(
+        {
+            "description": "two modules (emulated)",
+            "detector_name": "JUNGFRAU",
+            "instrument_name": "rashpa",
+            "source_name": "none",
+            "sample_name": "pattern",
+            "energy_kev": 12.398419843320026,
+            "distance_m": 0.1,
+            "beam_center_x": 30.0,
+            "beam_center_y": 20.0,
+            "pixel_size_m": 75e-6,
+            "sensor_material": "Si",
+            "sensor_thickness_m": 320e-6,
+            "count_time_s": 1e-5,
+            "frame_time_s": 1e-3,
+            "run_number": 3,
+            "run_name": "nxmx",
+            "run_file": "runs/nxmx.toml",
+            "run_file_sha256": "ab" * 32,
+            "pixel_units": "photons",
+        }
+    )
     values.labels = ["synthetic data"]
     values.pixel_mask = mask
     values.modules = [placed(native.NxmxModule(), "name", f"module_{m}", m) for m in range(2)]
-    values.run_number, values.run_name, values.run_file = 3, "nxmx", "runs/nxmx.toml"
-    values.run_file_sha256, values.pixel_units = "ab" * 32, "photons"
     kernel = native.NxmxKernel()
     kernel.name, kernel.parameters = "bragg_count", [("threshold", "3"), ("min_pixels", "5")]
     kernel.veto_reasons = ["too_few", "too_many"]
@@ -69,7 +79,7 @@ def receiver_for(prefix: Path, mask: NDArray[np.uint32]) -> Any:
     buffer.name, buffer.width, buffer.height, buffer.pixel = "full", WIDTH, ROWS, "uint16"
     buffer.slots, buffer.stack, buffer.images, buffer.deadline_ms = 8, 4, FRAMES, 2000
     buffer.dtps = [native.DestinationDtp(m, m, 0, m * (HEIGHT + GAP), WIDTH, HEIGHT) for m in range(2)]
-    buffer.sinks = [native.SinkConfig(native.Hdf5Sink(str(prefix), metadata(mask), PER_FILE, 2))]
+    buffer.sinks = [native.SinkConfig("hdf5", {**SINK, "prefix": str(prefix)}, metadata(mask))]
     config = native.ReceiverConfig()
     config.buffers = [buffer]
     config.bind_address, config.port, config.run = "127.0.0.1", 0, 3

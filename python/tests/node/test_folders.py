@@ -76,3 +76,30 @@ def test_a_node_that_may_write_nowhere_says_so(place: Path) -> None:
 def test_a_path_that_is_none_is_refused(place: Path, name: str) -> None:
     with pytest.raises(EngineError):
         Folders([], [place / "out"]).check_write(place / "in" / name)
+
+
+def test_code_is_a_name_in_the_one_folder_that_was_named_for_it(place: Path) -> None:
+    (place / "in" / "own.so").symlink_to(place / "in" / "data.npy")
+    (place / "in" / "out.so").symlink_to(place / "out" / "secret.npy")
+    folders = Folders([], [], place / "in")
+    assert folders.kernel_file("data.npy") == folders.kernel_file("own.so") == place / "in" / "data.npy"
+    for name, why in {
+        "../out/secret.npy": "give the name of a file in .*/in, without a folder",
+        "/etc/passwd": "without a folder",
+        "side/x.so": "without a folder",
+        "..": "without a folder",
+        "": "without a folder",
+        "x\0.so": "without a folder",
+        "none.so": "no such file in .*/in; put it there",
+        "out.so": "it is a link out of .*/in, to .*/out/secret.npy; put the file itself there",
+        "link": "it is a link out of",
+        "side": "is no regular file",
+        "loop": "loop",
+    }.items():
+        with pytest.raises(EngineError, match=f"(?i){why}"):
+            folders.kernel_file(name)
+
+
+def test_without_a_folder_no_code_is_loaded(place: Path) -> None:
+    with pytest.raises(EngineError, match="this node runs no code from outside; start it with --kernels FOLDER"):
+        Folders([place], [place]).kernel_file("data.npy")

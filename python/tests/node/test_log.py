@@ -9,7 +9,7 @@ from rashpa.control import telegram
 from rashpa.control.manager import Manager
 from rashpa.control.run_plan import load_plan
 from rashpa.node.access import Access
-from rashpa.node.log import MOST, NodeLog
+from rashpa.node.log import MOST, About, NodeLog
 from rashpa.node.node import Node
 from rashpa.node.server import NodeApp
 from rashpa.testing.fake_engine import FakeFactory
@@ -46,6 +46,26 @@ def test_the_newest_entries_are_kept_and_repeated_ones_counted() -> None:
     log.error("a\x1b[2Jb\n" + "c" * 1000)
     (entry,) = log.newest(1)
     assert entry["text"] == "a[2Jb" + "c" * 495
+
+
+def test_entries_say_what_they_are_about_and_less_than_the_level_is_not_kept() -> None:
+    copied: list[tuple[str, str]] = []
+    log = NodeLog("warning", lambda level, text: copied.append((level, text)))
+    log.info("not kept")
+    log.warning("kept")
+    log.add("info", "not kept either")
+    about = About(run=3, buffer="main", dtp=2, frame=17)
+    for _ in range(2):
+        log.add("warning", "lost", about, 0.0)
+    log.add("warning", "lost", About(run=3, buffer="main", dtp=2, frame=18), 0.0)
+    assert str(about) == "run 3, buffer main, DTP 2, frame 17"
+    assert [entry["text"] for entry in log.newest(10)] == ["kept", "lost", "lost"]
+    first = log.newest(10)[1]
+    assert first == {
+        "time": "1970-01-01T00:00:00.000Z", "level": "warning", "text": "lost", "times": 2,
+        "run": 3, "buffer": "main", "dtp": 2, "frame": 17,
+    }  # fmt: skip
+    assert copied == [("warning", "kept")], "native code writes its own into the file"
 
 
 def test_what_the_package_logs_goes_there_with_its_error() -> None:

@@ -6,6 +6,7 @@ import h5py
 import pytest
 
 from rashpa.control import telegram
+from rashpa.control.links import options_of
 from rashpa.control.outcome import Outcome
 from rashpa.control.plan_telegrams import destination_telegram
 from rashpa.control.run_file_reader import RunFileError
@@ -119,7 +120,7 @@ def test_a_transport_that_the_links_do_not_have_is_refused(tmp_path: Path) -> No
     order = destination_telegram(plan, plan.receivers[0])
     assert order.destination is not None
     # a plan would not have it; a telegram of somebody else may
-    wrong = replace(order, destination=replace(order.destination, link="verbs"))
+    wrong = replace(order, destination=replace(order.destination, options=options_of(plan.file.link, "verbs", "")))
     with pytest.raises(EngineError, match="transport ud needs the link roce on both sides"):
         NativeFactory("receiver").make(wrong)
 

@@ -18,11 +18,17 @@ std::string list_of(const std::vector<std::string>& names) { return fmt::format(
 /// "an integer of 1 to 5", as the parameter allows it.
 std::string wanted(const Parameter& parameter) {
   if (parameter.kind == Kind::choice) return "one of " + list_of(parameter.choices);
+  if (!parameter.allowed.empty()) return fmt::format("one of {}", fmt::join(parameter.allowed, ", "));
   constexpr std::string_view kWords[] = {"true or false", "an integer", "a number", "a text", ""};
   std::string text(kWords[static_cast<std::size_t>(parameter.kind)]);
   if (parameter.least) text += fmt::format("{}{}", parameter.above ? " above " : " from ", *parameter.least);
   if (parameter.most) text += fmt::format(" up to {}", *parameter.most);
   return text;
+}
+
+bool allowed(const Parameter& parameter, std::int64_t value) {
+  const auto& list = parameter.allowed;
+  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
 
 bool within(const Parameter& parameter, double value) {
@@ -37,7 +43,8 @@ bool fits(const Parameter& parameter, const ParameterValue& value) {
       return std::holds_alternative<bool>(value);
     case Kind::integer:
       return std::holds_alternative<std::int64_t>(value) &&
-             within(parameter, static_cast<double>(std::get<std::int64_t>(value)));
+             within(parameter, static_cast<double>(std::get<std::int64_t>(value))) &&
+             allowed(parameter, std::get<std::int64_t>(value));
     case Kind::number:
       return std::holds_alternative<double>(value) && within(parameter, std::get<double>(value));
     case Kind::text:
@@ -76,6 +83,7 @@ std::vector<const ParameterValue*> arrange(std::string_view owner, const std::ve
                                     [&](const Parameter& parameter) { return parameter.name == named.name; });
     if (found == declared.end()) {
       std::vector<std::string> known;
+      known.reserve(declared.size());
       for (const Parameter& parameter : declared) known.push_back(parameter.name);
       throw ConfigError(fmt::format("{}: {}: no such parameter; known: {}", owner, named.name, list_of(known)));
     }
@@ -130,6 +138,7 @@ std::string json_of(const Parameter& parameter) {
     for (const std::string& choice : parameter.choices) texts.push_back(json_of(std::string_view(choice)));
     out += fmt::format(R"(, "choices": [{}])", list_of(texts));
   }
+  if (!parameter.allowed.empty()) out += fmt::format(R"(, "allowed": [{}])", fmt::join(parameter.allowed, ", "));
   if (!parameter.taken_from.empty()) {
     out += fmt::format(R"(, "taken_from": {})", json_of(std::string_view(parameter.taken_from)));
   } else if (parameter.standard) {
@@ -138,6 +147,12 @@ std::string json_of(const Parameter& parameter) {
   if (!parameter.not_above.empty()) out += R"(, "not_above": )" + json_of(std::string_view(parameter.not_above));
   if (parameter.pixel_value) out += R"(, "pixel_value": true)";
   return out + fmt::format(R"(, "doc": {}}})", json_of(std::string_view(parameter.doc)));
+}
+
+std::string json_of(const std::vector<Parameter>& parameters) {
+  std::string out;
+  for (const Parameter& parameter : parameters) out += (out.empty() ? "" : ", ") + json_of(parameter);
+  return "[" + out + "]";
 }
 
 }  // namespace rashpa

@@ -30,6 +30,7 @@ struct Parameter {
   bool above = false;                        ///< `least` itself is too little
   std::optional<double> most{};              ///< integer, number
   std::vector<std::string> choices{};        ///< choice: in the order of the enumeration's values
+  std::vector<std::int64_t> allowed{};       ///< integer: one of these; empty: all within the bounds
   std::string taken_from{};                  ///< key of the run file whose value is taken when none is given
   std::string not_above{};                   ///< integer: name of a parameter that it does not exceed
   bool pixel_value = false;                  ///< compared with pixels: must be a value that their type can have
@@ -50,6 +51,7 @@ std::string text_of(const ParameterValue& value);
 std::string json_of(std::string_view text);
 std::string json_of(const ParameterValue& value);
 std::string json_of(const Parameter& parameter);
+std::string json_of(const std::vector<Parameter>& parameters);
 
 enum class Need : std::uint8_t { optional, needed };
 

@@ -62,8 +62,8 @@ class VetoReasons {
   /// The number of the reason `name`, which is added when it is new.
   VetoReason add(std::string_view name) {
     const auto found = std::find(names_.begin(), names_.end(), name);
-    if (found == names_.end()) names_.emplace_back(name);
-    const auto at = found == names_.end() ? names_.size() - 1 : static_cast<std::size_t>(found - names_.begin());
+    const auto at = static_cast<std::size_t>(found - names_.begin());
+    if (at == names_.size()) names_.emplace_back(name);
     return static_cast<VetoReason>(at);
   }
   /// By number, from 0; "none" is the first.
@@ -74,10 +74,31 @@ class VetoReasons {
   std::vector<std::string> names_;
 };
 
+/// Rows of named columns, any number of them an image up to `capacity`.
+struct Table {
+  std::string name;  ///< of the kernel that makes it
+  std::vector<Column> columns;
+  std::uint32_t capacity = 0;  ///< most rows of an image
+  friend bool operator==(const Table&, const Table&) = default;
+};
+
+/// The rows of one image, one after the other: value of column c in row r at values[r · columns + c].
+struct TableView {
+  const Scalar* values = nullptr;
+  std::uint32_t rows = 0;
+};
+
+/// Most columns of a table, and most rows of an image in one.
+inline constexpr std::size_t kMostTableColumns = 16;
+inline constexpr std::uint32_t kMostTableRows = 1U << 20U;
+/// Most tables that a pipeline makes.
+inline constexpr std::size_t kMostTables = 2;
+
 /// What comes out of a pipeline beside pixels and lists; made once, before the run.
 struct Results {
   std::vector<Column> columns;
   VetoReasons reasons;
+  std::vector<Table> tables{};
   /// Place of the column, or columns.size().
   [[nodiscard]] std::size_t column(std::string_view name) const noexcept {
     const auto found =

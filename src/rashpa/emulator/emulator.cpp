@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/log.hpp"
 
 namespace rashpa::emulator {
 
@@ -128,7 +130,18 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
     check(config_, config_.dtps[i]);
     const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(i);
     players_.push_back(std::make_unique<Player>(config_, config_.dtps[i], *links_, processor));
+    const transfer::Dtp& dtp = config_.dtps[i].dtp;
+    watches_.emplace_back(link::watched_of_senders(), dtp.run, dtp.id);
+    const link::Endpoint& to = config_.dtps[i].destination;
+    log::write(log::Level::debug, {.run = dtp.run, .dtp = dtp.id},
+               "module {}, {} × {} pixels at ({}, {}), to queue pair {} at {} port {}", dtp.module, dtp.region.width,
+               dtp.region.height, dtp.region.x, dtp.region.y, to.qpn, to.address, to.port);
   }
+  const std::string registration = links_->registration();
+  log::write(log::Level::info, {.run = run()},
+             "emulator: link {} at {}, {} DTPs, {} frames at {} Hz, first processor {}{}{}",
+             link::name_of(link::kind_of(config_.link)), config_.bind_address, config_.dtps.size(), config_.frames,
+             config_.rate_hz, config_.first_processor, registration.empty() ? "" : ", ", registration);
 }
 
 Emulator::~Emulator() { stop(); }
@@ -148,16 +161,34 @@ void Emulator::start() {
     throw StateError("emulator: already started; reset it first");
   const std::uint64_t tai = tai_ns() + static_cast<std::uint64_t>(delay);
   for (auto& player : players_) player->start(start_ns, tai);
+  log::write(log::Level::info, {.run = run()}, "emulator: started");
 }
 
 void Emulator::pause(bool paused) {
   for (auto& player : players_) player->dtp().pause(paused);
+  log::write(log::Level::info, {.run = run()}, "emulator: {}", paused ? "paused" : "goes on");
 }
 
 void Emulator::stop() noexcept {
   const std::lock_guard lock(stopping_);
   for (auto& player : players_) player->request_stop();
   for (auto& player : players_) player->join();
+  if (start_ns_.load() == 0 || std::exchange(said_end_, true)) return;
+  try {
+    observe(true);
+  } catch (const std::exception&) {  // no memory for the counts: the log goes without
+  }
+  for (const auto& player : players_) {
+    const transfer::DtpSourceStats dtp = player->dtp().stats();
+    log::write(log::Level::info, {.run = run(), .dtp = player->dtp().dtp().id},
+               "emulator: ended: {} images sent, {} skipped, {} withheld", dtp.images_sent, dtp.images_skipped,
+               dtp.images_dead);
+  }
+}
+
+void Emulator::observe(bool last) {
+  const std::lock_guard lock(watching_);
+  for (std::size_t i = 0; i < watches_.size(); ++i) watches_[i].look(players_[i]->link().stats(), now_ns(), last);
 }
 
 bool Emulator::wait(double timeout_s) const {

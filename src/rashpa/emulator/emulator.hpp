@@ -10,6 +10,7 @@
 
 #include "rashpa/core/books.hpp"
 #include "rashpa/dataset/dataset.hpp"
+#include "rashpa/link/count_watch.hpp"
 #include "rashpa/link/factory/factory.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
 
@@ -77,6 +78,9 @@ class Emulator {
   void stop() noexcept;
   /// True when all DTPs are done within `timeout_s`.
   [[nodiscard]] bool wait(double timeout_s) const;
+  /// Says in the log what the links have lost since the last time; for who waits for the run, several times a second.
+  /// `last`: nothing more will be sent. Any thread; it allocates.
+  void observe(bool last = false);
   [[nodiscard]] Status status() const;
   [[nodiscard]] Injected injected() const;
   /// How the frames were made usable by an RNIC, in words; empty with links that need no such thing.
@@ -86,12 +90,17 @@ class Emulator {
 
  private:
   class Player;
+  [[nodiscard]] std::int64_t run() const noexcept { return config_.dtps.front().dtp.run; }
+
   Config config_;
   std::unique_ptr<link::Senders> links_;
   std::vector<std::unique_ptr<Player>> players_;
   std::atomic<std::int64_t> start_ns_{0};  ///< 0: not started
   mutable std::atomic<std::int64_t> end_ns_{0};
   std::mutex stopping_;
+  bool said_end_ = false;  // guarded by stopping_
+  std::mutex watching_;
+  std::vector<link::CountWatch> watches_;  // by DTP; guarded by watching_
 };
 
 }  // namespace rashpa::emulator

@@ -7,7 +7,7 @@ namespace rashpa::kernel {
 namespace {
 
 std::string_view name_of(Port::Kind kind) noexcept {
-  constexpr std::string_view names[] = {"pixels", "list", "scalars", "verdict"};
+  constexpr std::string_view names[] = {"pixels", "list", "scalars", "table", "verdict"};
   return names[static_cast<std::size_t>(kind)];
 }
 std::string_view name_of(Tap tap) noexcept { return tap == Tap::count ? "count" : "mark"; }

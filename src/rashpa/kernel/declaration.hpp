@@ -19,13 +19,15 @@ struct Port {
     pixels,   ///< an image of one of `pixels`; steps behind it see it in place of the one before
     list,     ///< pixels picked out, with their index, ascending
     scalars,  ///< numbers in named columns
+    table,    ///< rows of named columns, as many as are found; it has the kernel's name
     verdict,  ///< whether the image is kept; if not, one of `reasons`
   };
   Kind kind = Kind::pixels;
   std::vector<PixelType> pixels{};     ///< pixels: the types that are possible
   std::string by{};                    ///< pixels made: the parameter of which the n-th choice makes the n-th type
-  std::string capacity{};              ///< list: the parameter that says for which part of the pixels there is room
-  std::vector<Column> columns{};       ///< scalars
+  std::string capacity{};              ///< list: the parameter that says for which part of the pixels there is room;
+                                       ///< table: for how many rows an image
+  std::vector<Column> columns{};       ///< scalars, table
   std::vector<std::string> reasons{};  ///< verdict: names, as in reports and files
   std::vector<std::string> limits{};   ///< verdict: parameters that the first column is compared with, for plots
 };
@@ -49,6 +51,7 @@ struct Declaration {
   std::vector<Tap> rides{};               ///< what spares it its own pass over the pixels
   double stack_bytes = 0;                 ///< read once a stack, bytes a pixel: calibration
   double scratch_bytes = 0;               ///< memory of its own, bytes a pixel of the image
+  std::string origin{};                   ///< of code from outside the program, in words: "plugin peaks.so"
 
   [[nodiscard]] const Port* made(Port::Kind kind) const noexcept {
     for (const Port& port : makes) {

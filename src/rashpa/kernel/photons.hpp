@@ -25,6 +25,13 @@ constexpr auto with_type(PixelType type, Work work) {
   }
 }
 
+/// The format as vectors look at it. Signed pixels whose counts end below the largest value of their type are looked at
+/// as unsigned ones: what is negative lies beyond the end then, and one comparison does.
+constexpr PixelFormat looked_at(PixelFormat format) noexcept {
+  if (format.masked != Masked::negative || format.largest_count >= largest_value(format.type)) return format;
+  return {format.type == PixelType::i16 ? PixelType::u16 : PixelType::u32, Masked::maximum, format.largest_count};
+}
+
 /// The counts at or above a threshold; least > most: there are none.
 constexpr PhotonRange from_threshold(PixelFormat format, std::int32_t threshold) noexcept {
   const PhotonRange range = photon_range(format);

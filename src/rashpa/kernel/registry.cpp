@@ -36,6 +36,14 @@ const Kernel& kernel_named(std::string_view name) {
   throw ConfigError(fmt::format("kernel {} is not known; there are {}", name, known));
 }
 
+void check_new_name(const Declaration& declaration) {
+  for (const Kernel* kernel : kernels()) {
+    if (kernel->declaration().name != declaration.name) continue;
+    throw ConfigError(fmt::format("{}: {} is the name of a kernel of this program; give it another", declaration.origin,
+                                  declaration.name));
+  }
+}
+
 std::string kernels_json() {
   std::string out;
   for (const Kernel* kernel : kernels()) out += (out.empty() ? "" : ",\n  ") + json_of(kernel->declaration());

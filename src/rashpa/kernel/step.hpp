@@ -1,6 +1,7 @@
 #pragma once
 /// The contract of kernels: a step of a pipeline is a kernel with its parameters. Units ask it once, at set-up, for an
 /// object that does the work; docs/how-to/add_a_kernel.md shows how one is made.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "rashpa/core/special_value.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/kernel/calibration_maps.hpp"
 #include "rashpa/kernel/declaration.hpp"
@@ -26,19 +28,20 @@ enum class Masked : std::uint8_t {
 struct PixelFormat {
   PixelType type = PixelType::u16;
   Masked masked = Masked::maximum;
+  std::int64_t largest_count = kNoLargestCount;  ///< delivered: values above it are special ones of the detector
   friend bool operator==(const PixelFormat&, const PixelFormat&) = default;
 };
 
-/// What a detector delivers.
-constexpr PixelFormat delivered(PixelType type) noexcept {
+/// What a detector delivers; `largest_count` as largest_count_of() says it of its special values.
+constexpr PixelFormat delivered(PixelType type, std::int64_t largest_count = kNoLargestCount) noexcept {
   switch (type) {
     case PixelType::f32:
       return {type, Masked::not_a_number};
     case PixelType::i16:
     case PixelType::i32:
-      return {type, Masked::negative};
+      return {type, Masked::negative, largest_count};
     default:
-      return {type, Masked::maximum};
+      return {type, Masked::maximum, largest_count};
   }
 }
 
@@ -51,8 +54,8 @@ constexpr PhotonRange photon_range(PixelFormat format) noexcept {
   const auto range = [&]<typename T>(T) -> PhotonRange {
     constexpr std::int64_t kLeast = std::numeric_limits<T>::min();
     constexpr std::int64_t kMost = std::numeric_limits<T>::max();
-    if (format.masked == Masked::maximum) return {kLeast, kMost - 1};
-    return {format.masked == Masked::negative ? 0 : kLeast + 1, kMost};
+    if (format.masked == Masked::maximum) return {kLeast, std::min(kMost - 1, format.largest_count)};
+    return {format.masked == Masked::negative ? 0 : kLeast + 1, std::min(kMost, format.largest_count)};
   };
   switch (format.type) {
     case PixelType::u8:
@@ -103,6 +106,7 @@ struct Finding {
   std::uint8_t verdict = 0;   ///< 0: kept; n: its n-th reason
   bool failed = false;        ///< it could not do its work (list full): the image is errored
   SparseView list{};          ///< memory of its own, valid until the place is processed again
+  TableView table{};          ///< the same
   std::uint32_t counted = 0;  ///< Tap::count
 };
 
@@ -122,6 +126,8 @@ class CpuPass {
   virtual void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept = 0;
   /// After the last run() of the stack, once an item. One thread.
   virtual void finish(std::size_t item, Finding& finding) noexcept = 0;
+  /// Why it could not do its work, the first reason; empty when it could, or has nothing to say. Any thread.
+  [[nodiscard]] virtual std::string failure() const { return {}; }
 };
 
 /// A step that is nothing but a count: pixels at or above `threshold`, which is its first column; kept from `least` to
@@ -157,6 +163,8 @@ class Step {
     static_cast<void>(shape);
     return 0;
   }
+  /// Room for rows in the table of an image; 0: it makes none.
+  [[nodiscard]] virtual std::uint32_t table_capacity() const { return 0; }
   /// Throws ResourceError when there is no memory.
   [[nodiscard]] virtual std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const = 0;
   /// For the current device; null when there is none or the program was built without CUDA. Throws as on_cpu().

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "rashpa/core/log.hpp"
+
 namespace rashpa::memory {
 
 namespace {
@@ -39,7 +41,13 @@ bool place_this_thread(const std::string& name, int processor) noexcept {
   if (processor < 0) return true;
   const auto index = static_cast<unsigned>(processor) % processor_count();
   const hwloc_obj_t unit = hwloc_get_obj_by_type(topology().handle, HWLOC_OBJ_PU, index);
-  return unit != nullptr && hwloc_set_cpubind(topology().handle, unit->cpuset, HWLOC_CPUBIND_THREAD) == 0;
+  const bool bound = unit != nullptr && hwloc_set_cpubind(topology().handle, unit->cpuset, HWLOC_CPUBIND_THREAD) == 0;
+  if (bound) {
+    log::write(log::Level::debug, {}, "thread {} is bound to processor {}", name, index);
+  } else {
+    log::write(log::Level::warning, {}, "thread {} could not be bound to processor {} and runs unbound", name, index);
+  }
+  return bound;
 }
 
 }  // namespace rashpa::memory

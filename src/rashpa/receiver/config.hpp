@@ -9,6 +9,7 @@
 
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/region.hpp"
+#include "rashpa/core/special_value.hpp"
 #include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
@@ -68,6 +69,7 @@ struct BufferConfig {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   PixelType pixel = PixelType::u16;
+  std::vector<SpecialValue> special{};  ///< of the detector's pixels
   std::uint32_t slots = 0;
   std::uint32_t stack = 0;
   Slice slice{};

@@ -35,12 +35,13 @@ std::string free_name(const std::vector<std::shared_ptr<SinkLine>>& lines, const
 }  // namespace
 
 Distributor::Distributor(const BufferConfig& config, const Output& output, scheduler::Lane& lane, unit::Unit& unit,
-                         Doorbell& bell, Doorbell& wake)
+                         Doorbell& bell, Doorbell& wake, std::shared_ptr<sink::SpecialMask> mask)
     : output_(output),
       lane_(lane),
       unit_(unit),
       bell_(bell),
       wake_(wake),
+      mask_(std::move(mask)),
       stacks_(config.slots / config.stack),
       decisions_(std::make_unique<std::atomic<std::uint16_t>[]>(output.images)),
       by_reason_(output.results.reasons.names().size()) {
@@ -109,6 +110,7 @@ void Distributor::distribute(Stack& stack) {
   lane_.refuse_overwritten(stack);
   last_decided_ns_.store(stack.decided_ns, std::memory_order_relaxed);
   decided_ns_.record(stack.decided_ns - stack.ready_ns);
+  if (mask_) mask_->look(stack);
   if (preview_wanted_.load(std::memory_order_relaxed)) keep_preview(stack);
   // Before any sink has the stack: what a sink loses is taken from these counts.
   for (const StackImage& image : stack.view()) {
@@ -157,6 +159,7 @@ void Distributor::count(const StackImage& image) {
     by_reason_[static_cast<std::size_t>(image.reason)].fetch_add(1, std::memory_order_relaxed);
   if (image.decision != Decision::errored) return;
   std::string text = unit_.error();
+  if (text.empty()) text = unit_.failure(image.failed_in);
   if (text.empty() && output_.list_capacity > 0) {
     text = fmt::format(
         "more than {} of its {} pixels are at or above the threshold, and its list holds no more; set a larger "
@@ -173,6 +176,9 @@ void Distributor::count(const StackImage& image) {
 void Distributor::note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) {
   by_error_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
   if (reason == ErrorReason::overwritten) lane_.count_overwritten(1);
+  log::write(said_[static_cast<std::size_t>(reason)], log::Level::error,
+             {.run = lane_.config().run, .buffer = output_.buffer, .frame = static_cast<std::int64_t>(frame)},
+             "image {} is errored ({}): {}", index, name_of(reason), text);
   const std::lock_guard lock(error_lock_);
   if (first_errored_ && first_errored_->index <= index) return;
   first_errored_ = FirstErrored{.index = index, .frame_number = frame, .reason = reason, .text = text};

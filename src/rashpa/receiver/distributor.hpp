@@ -12,6 +12,7 @@
 
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/core/histogram.hpp"
+#include "rashpa/core/log.hpp"
 #include "rashpa/receiver/config.hpp"
 #include "rashpa/receiver/sink_line.hpp"
 #include "rashpa/scheduler/lane.hpp"
@@ -39,9 +40,9 @@ struct Preview {
 class Distributor final : private LineOwner {
  public:
   /// Makes the sinks (throws what they throw; ConfigError when there is none). All references outlive this object.
-  /// `wake` is rung after slots were given back.
+  /// `wake` is rung after slots were given back. `mask` is looked for in the first images; null: there is none.
   Distributor(const BufferConfig& config, const Output& output, scheduler::Lane& lane, unit::Unit& unit, Doorbell& bell,
-              Doorbell& wake);
+              Doorbell& wake, std::shared_ptr<sink::SpecialMask> mask = nullptr);
   ~Distributor();
   Distributor(const Distributor&) = delete;
   Distributor& operator=(const Distributor&) = delete;
@@ -101,6 +102,7 @@ class Distributor final : private LineOwner {
   unit::Unit& unit_;
   Doorbell& bell_;
   Doorbell& wake_;
+  std::shared_ptr<sink::SpecialMask> mask_;
   std::uint32_t holding_ = 0;  // lines that wait
   std::unique_ptr<Slot[]> slots_;
   std::uint32_t stacks_;
@@ -111,6 +113,7 @@ class Distributor final : private LineOwner {
   std::array<std::atomic<std::uint64_t>, 4> by_decision_{};  // as the sinks were offered them
   std::vector<std::atomic<std::uint64_t>> by_reason_;        // by VetoReason
   std::array<std::atomic<std::uint64_t>, kErrorReasons> by_error_{};
+  std::array<log::Limiter, kErrorReasons> said_{};
   std::atomic<std::uint64_t> lost_{0};     // accepted, and errored after all
   std::atomic<std::uint64_t> through_{0};  // images whose slots went back
   Histogram decided_ns_;

@@ -8,6 +8,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/log.hpp"
 
 namespace rashpa::receiver {
 
@@ -33,7 +34,7 @@ std::string_view words_of(link::Loss loss) noexcept {
 }  // namespace
 
 /// Destroyed back to front: the distributor's thread ends before the unit and the lane that it uses.
-struct Receiver::Line {
+struct Receiver::Buffer {
   Doorbell done_bell;
   std::unique_ptr<unit::Unit> unit;
   std::unique_ptr<scheduler::Lane> lane;
@@ -43,7 +44,8 @@ struct Receiver::Line {
 Receiver::Receiver(Config config)
     : config_(std::move(config)),
       layout_(lay_out(config_.buffers)),
-      memory_(layout_.bytes, config_.memory, link::sharing_of(link::kind_of(config_.link))) {
+      memory_(layout_.bytes, config_.memory, link::sharing_of(link::kind_of(config_.link))),
+      watch_(link::watched_of_receivers(), config_.run, -1) {
   make_link();
   std::uint32_t position = 0;
   std::vector<scheduler::Lane*> lanes;
@@ -52,20 +54,21 @@ Receiver::Receiver(Config config)
   const int scheduler_processor = processor;
   for (std::size_t b = 0; b < config_.buffers.size(); ++b) {
     const BufferConfig& buffer = config_.buffers[b];
-    auto line = std::make_unique<Line>();
+    auto one = std::make_unique<Buffer>();
     const unit::Layout shape{.width = buffer.width,
                              .height = buffer.height,
                              .input = buffer.pixel,
                              .stack = buffer.stack,
                              .stacks = buffer.slots / buffer.stack,
                              .images = memory_.data() + layout_.buffers[b].pixels_offset,
-                             .image_stride = layout_.buffers[b].slot_bytes};
+                             .image_stride = layout_.buffers[b].slot_bytes,
+                             .largest_count = largest_count_of(buffer.pixel, buffer.special)};
     unit::Choice choice = buffer.unit;
-    choice.placement.first_processor = processor < 0 ? -1 : processor + 1;
+    choice.cores.first_processor = processor < 0 ? -1 : processor + 1;
     unit::Pipeline pipeline = buffer.pipeline;
     pipeline.delivery = unit::Delivery::list_in_place;  // no sink reads pixels beside a list
-    line->unit = unit::make_unit(choice, pipeline, shape, line->done_bell);
-    const unit::Output& made = line->unit->output();
+    one->unit = unit::make_unit(choice, pipeline, shape, one->done_bell);
+    const unit::Output& made = one->unit->output();
     scheduler::LaneConfig lane{.name = buffer.name,
                                .pixel = buffer.pixel,
                                .memory = memory_.data(),
@@ -76,14 +79,21 @@ Receiver::Receiver(Config config)
                                .images = buffer.images,
                                .slice = buffer.slice,
                                .deadline_ns = buffer.deadline_ns,
-                               .dtps = {}};
+                               .dtps = {},
+                               .run = config_.run};
     for (const DtpConfig& dtp : buffer.dtps) {
       lane.dtps.push_back(
           {.position = position, .id = dtp.id, .module = dtp.module, .placement = layout_.dtps[position]});
       ++position;
     }
-    line->lane = std::make_unique<scheduler::Lane>(std::move(lane), *line->unit, *link_);
+    one->lane = std::make_unique<scheduler::Lane>(std::move(lane), *one->unit, *link_);
+    std::shared_ptr<sink::SpecialMask> mask;
+    if (!buffer.special.empty()) {
+      mask =
+          std::make_shared<sink::SpecialMask>(buffer.pixel, buffer.special, std::size_t{buffer.width} * buffer.height);
+    }
     const Output output{.buffer = buffer.name,
+                        .run = config_.run,
                         .width = buffer.width,
                         .height = buffer.height,
                         .pixel = made.pixel,
@@ -92,16 +102,49 @@ Receiver::Receiver(Config config)
                         .stack = buffer.stack,
                         .images = buffer.images,
                         .slice = buffer.slice,
+                        .delivered = made.delivered,
+                        .largest_count = shape.largest_count,
+                        .special = made.delivered ? buffer.special : std::vector<SpecialValue>{},
+                        .special_mask = mask,
                         .results = made.results};
-    line->distributor = std::make_unique<Distributor>(buffer, output, *line->lane, *line->unit, line->done_bell, bell_);
-    lanes.push_back(line->lane.get());
-    lines_.push_back(std::move(line));
+    one->distributor =
+        std::make_unique<Distributor>(buffer, output, *one->lane, *one->unit, one->done_bell, bell_, mask);
+    log::write(log::Level::info, {.run = config_.run, .buffer = buffer.name},
+               "{} × {} pixels {}, {} slots in stacks of {}, {} DTPs, unit: {}, first processor {}", buffer.width,
+               buffer.height, pixel_name(buffer.pixel), buffer.slots, buffer.stack, buffer.dtps.size(),
+               one->unit->how(), choice.cores.first_processor);
+    lanes.push_back(one->lane.get());
+    buffers_.push_back(std::move(one));
   }
   scheduler_ =
       std::make_unique<scheduler::Scheduler>(std::move(lanes), queues_, bell_, config_.poll, scheduler_processor);
+  say_set_up();
 }
 
 Receiver::~Receiver() { stop(); }
+
+void Receiver::say_set_up() const {
+  const std::string registration = link_->registration();
+  log::write(log::Level::info, {.run = config_.run},
+             "receiver: link {} at {}, {} threads, first processor {}, {} of memory{}{}",
+             link::name_of(link::kind_of(config_.link)), config_.bind_address, config_.link_threads,
+             config_.first_processor, memory_.granted(), registration.empty() ? "" : ", ", registration);
+  const std::vector<link::Endpoint> ends = link_->endpoints();
+  std::size_t position = 0;
+  for (const BufferConfig& buffer : config_.buffers) {
+    for (const DtpConfig& dtp : buffer.dtps) {
+      const link::Endpoint& end = ends[position++];
+      log::write(log::Level::debug, {.run = config_.run, .buffer = buffer.name, .dtp = dtp.id},
+                 "queue pair {} at {} port {}, module {}, {} × {} pixels at ({}, {})", end.qpn, end.address, end.port,
+                 dtp.module, dtp.width, dtp.height, dtp.x, dtp.y);
+    }
+  }
+}
+
+void Receiver::observe(bool last) {
+  const std::lock_guard lock(watching_);
+  watch_.look(link_->stats(), now_ns(), last);
+}
 
 void Receiver::make_link() {
   if (config_.link_threads == 0) throw ConfigError("receiver: the link needs at least one thread");
@@ -144,15 +187,17 @@ void Receiver::arm(const std::vector<link::Endpoint>& sources) {
   }
   link_->connect(sources);
   state_ = State::armed;
+  log::write(log::Level::info, {.run = config_.run}, "receiver: armed, connected to {} sources", sources.size());
 }
 
 void Receiver::start() {
   if (state_ != State::armed) throw StateError("receiver: start is for an armed receiver");
-  for (auto& line : lines_) line->distributor->begin();
-  for (std::size_t b = 0; b < lines_.size(); ++b) lines_[b]->distributor->start(-1);
+  for (auto& one : buffers_) one->distributor->begin();
+  for (std::size_t b = 0; b < buffers_.size(); ++b) buffers_[b]->distributor->start(-1);
   scheduler_->start();
   link_->start();
   state_ = State::running;
+  log::write(log::Level::info, {.run = config_.run}, "receiver: started");
 }
 
 void Receiver::finish() { scheduler_->finish(); }
@@ -164,35 +209,46 @@ void Receiver::stop() noexcept {
   link_->stop();
   scheduler_->stop();
   if (before == State::running) {
-    for (auto& line : lines_) line->distributor->join();
+    for (auto& one : buffers_) one->distributor->join();
   }
-  for (auto& line : lines_) line->unit->stop();
+  for (auto& one : buffers_) one->unit->stop();
   state_ = State::stopped;
+  try {
+    observe(true);
+  } catch (const std::exception&) {  // no memory for the counts: the log goes without
+  }
+  for (const auto& one : buffers_) {
+    const Books books = one->distributor->books();
+    log::write(log::Level::info, {.run = config_.run, .buffer = one->lane->config().name},
+               "receiver: {}: {} images expected, {} complete, {} partial, {} missing, {} accepted, {} written",
+               before == State::running ? "stopped" : "given back", books.expected, books.complete, books.partial,
+               books.missing, books.accepted, books.written);
+  }
 }
 
 bool Receiver::wait(double timeout_s) const {
   const std::int64_t until = now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
   for (;;) {
     const bool done =
-        std::all_of(lines_.begin(), lines_.end(), [](const auto& line) { return line->distributor->done(); });
+        std::all_of(buffers_.begin(), buffers_.end(), [](const auto& one) { return one->distributor->done(); });
     if (done || now_ns() >= until) return done;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
 
-const Receiver::Line& Receiver::line(std::size_t buffer) const {
-  if (buffer >= lines_.size())
-    throw ConfigError(fmt::format("receiver: there is no buffer number {}; it has {}", buffer, lines_.size()));
-  return *lines_[buffer];
+const Receiver::Buffer& Receiver::at(std::size_t buffer) const {
+  if (buffer >= buffers_.size())
+    throw ConfigError(fmt::format("receiver: there is no buffer number {}; it has {}", buffer, buffers_.size()));
+  return *buffers_[buffer];
 }
 
 std::string Receiver::first_incomplete() const {
   const scheduler::Lane* found = nullptr;
-  for (const auto& line : lines_) {
-    const scheduler::FirstIncomplete& first = line->lane->first_incomplete();
+  for (const auto& one : buffers_) {
+    const scheduler::FirstIncomplete& first = one->lane->first_incomplete();
     if (first.known.load(std::memory_order_acquire) &&
         (found == nullptr || first.frame < found->first_incomplete().frame))
-      found = line->lane.get();
+      found = one->lane.get();
   }
   if (found == nullptr) return {};
   const scheduler::FirstIncomplete& first = found->first_incomplete();
@@ -210,37 +266,37 @@ Status Receiver::status() const {
   status.first_incomplete = first_incomplete();
   std::int64_t first = 0;
   std::int64_t last = 0;
-  for (const auto& line : lines_) {
+  for (const auto& one : buffers_) {
     BufferStatus buffer;
-    buffer.name = line->lane->config().name;
-    buffer.books = line->distributor->books();
-    buffer.vetoes = line->distributor->vetoes();
-    buffer.errors = line->distributor->errors();
-    buffer.first_errored = line->distributor->first_errored();
-    buffer.to_write = line->distributor->to_write();
-    status.link.add("overwritten_images", line->lane->overwritten());
-    for (std::size_t d = 0; d < line->lane->config().dtps.size(); ++d) {
-      const scheduler::LaneDtp& dtp = line->lane->config().dtps[d];
+    buffer.name = one->lane->config().name;
+    buffer.books = one->distributor->books();
+    buffer.vetoes = one->distributor->vetoes();
+    buffer.errors = one->distributor->errors();
+    buffer.first_errored = one->distributor->first_errored();
+    buffer.to_write = one->distributor->to_write();
+    status.link.add("overwritten_images", one->lane->overwritten());
+    for (std::size_t d = 0; d < one->lane->config().dtps.size(); ++d) {
+      const scheduler::LaneDtp& dtp = one->lane->config().dtps[d];
       buffer.dtps.push_back({.id = dtp.id,
                              .module = dtp.module,
-                             .expected = line->lane->config().images,
-                             .counts = line->lane->dtp_stats(d)});
+                             .expected = one->lane->config().images,
+                             .counts = one->lane->dtp_stats(d)});
     }
-    buffer.ready = &line->lane->ready_latency();
-    buffer.decision = &line->distributor->decision_latency();
-    buffer.written = &line->distributor->written_latency();
-    buffer.sink_error = line->distributor->error();
-    buffer.unit = line->unit->how();
-    buffer.unit_error = line->unit->error();
-    for (const auto& sink : line->distributor->sinks()) {
+    buffer.ready = &one->lane->ready_latency();
+    buffer.decision = &one->distributor->decision_latency();
+    buffer.written = &one->distributor->written_latency();
+    buffer.sink_error = one->distributor->error();
+    buffer.unit = one->unit->how();
+    buffer.unit_error = one->unit->error();
+    for (const auto& sink : one->distributor->sinks()) {
       buffer.sinks.push_back(sink->status());
       buffer.bytes_written += buffer.sinks.back().bytes_written;
       buffer.bytes_stored += buffer.sinks.back().bytes_stored;
     }
     status.buffers.push_back(std::move(buffer));
-    const std::int64_t packet = line->lane->first_packet_ns();
+    const std::int64_t packet = one->lane->first_packet_ns();
     if (packet != 0) first = first == 0 ? packet : std::min(first, packet);
-    last = std::max(last, line->distributor->last_decided_ns());
+    last = std::max(last, one->distributor->last_decided_ns());
   }
   if (first != 0 && last > first) status.elapsed_s = static_cast<double>(last - first) * 1e-9;
   if (status.state == State::running && wait(0)) status.state = State::finished;
@@ -248,23 +304,23 @@ Status Receiver::status() const {
 }
 
 std::vector<Completeness> Receiver::completeness(std::size_t buffer) const {
-  const CompletenessTable& table = line(buffer).lane->completeness();
+  const CompletenessTable& table = at(buffer).lane->completeness();
   std::vector<Completeness> all(table.images());
   for (std::uint64_t image = 0; image < all.size(); ++image) all[image] = table.get(image);
   return all;
 }
 
 std::vector<Decision> Receiver::decisions(std::size_t buffer) const {
-  const Line& one = line(buffer);
+  const Buffer& one = at(buffer);
   std::vector<Decision> all(one.distributor->output().images);
   for (std::uint64_t image = 0; image < all.size(); ++image) all[image] = one.distributor->decision(image);
   return all;
 }
 
-std::optional<Preview> Receiver::preview(std::size_t buffer) const { return line(buffer).distributor->preview(); }
+std::optional<Preview> Receiver::preview(std::size_t buffer) const { return at(buffer).distributor->preview(); }
 
-const Output& Receiver::output(std::size_t buffer) const { return line(buffer).distributor->output(); }
+const Output& Receiver::output(std::size_t buffer) const { return at(buffer).distributor->output(); }
 
-const Distributor& Receiver::distributor(std::size_t buffer) const { return *line(buffer).distributor; }
+const Distributor& Receiver::distributor(std::size_t buffer) const { return *at(buffer).distributor; }
 
 }  // namespace rashpa::receiver

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rashpa/core/books.hpp"
+#include "rashpa/link/count_watch.hpp"
 #include "rashpa/link/factory/factory.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/receiver/config.hpp"
@@ -79,6 +80,9 @@ class Receiver {
   void stop() noexcept;
   /// True when every expected image is decided and written within `timeout_s`.
   [[nodiscard]] bool wait(double timeout_s) const;
+  /// Says in the log what the link has refused since the last time; for who waits for the run, several times a second.
+  /// `last`: nothing more will come. Any thread; it allocates.
+  void observe(bool last = false);
 
   [[nodiscard]] Status status() const;
   [[nodiscard]] std::vector<Completeness> completeness(std::size_t buffer) const;
@@ -89,10 +93,11 @@ class Receiver {
   [[nodiscard]] const Distributor& distributor(std::size_t buffer) const;
 
  private:
-  struct Line;  // one buffer with its lane, unit and distributor
+  struct Buffer;  // with its lane, unit and distributor
   void make_link();
+  void say_set_up() const;
   [[nodiscard]] std::string first_incomplete() const;
-  [[nodiscard]] const Line& line(std::size_t buffer) const;
+  [[nodiscard]] const Buffer& at(std::size_t buffer) const;
 
   Config config_;
   MemoryLayout layout_;
@@ -101,10 +106,12 @@ class Receiver {
   link::ArrivalQueues queues_;
   std::unique_ptr<link::Receiver> link_;
   std::vector<Placement> placements_;
-  std::vector<std::unique_ptr<Line>> lines_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::atomic<State> state_{State::configured};
   std::mutex stopping_;
+  std::mutex watching_;
+  link::CountWatch watch_;  // guarded by watching_
 };
 
 }  // namespace rashpa::receiver

@@ -26,6 +26,8 @@ std::uint64_t accepted_in(const Stack& stack) noexcept {
 SinkLine::SinkLine(SinkConfig config, const Output& output, std::uint32_t stacks, std::uint32_t lost_runs,
                    LineOwner& owner)
     : config_(std::move(config)),
+      buffer_(output.buffer),
+      run_(output.run),
       stack_images_(output.stack),
       images_(output.images),
       sink_(config_.make(output)),
@@ -42,6 +44,10 @@ SinkLine::SinkLine(SinkConfig config, const Output& output, std::uint32_t stacks
 }
 
 SinkLine::~SinkLine() = default;
+
+log::Where SinkLine::where(std::int64_t frame) const noexcept {
+  return {.run = run_, .buffer = buffer_, .frame = frame};
+}
 
 void SinkLine::start(int processor) {
   if (sink_->is_prompt()) return;
@@ -68,6 +74,8 @@ bool SinkLine::offer(const Stack& stack) noexcept {
                                     [](const StackImage& image) { return image.decision == Decision::accepted; });
     if (first != images.end()) {
       note_first(first->index, first->frame_number, ErrorReason::dropped, "the queue of the sink was full");
+      log::write(dropping_, log::Level::warning, where(static_cast<std::int64_t>(first->frame_number)),
+                 "sink {} is behind: a stack is dropped, its queue of {} is full", config_.name, config_.queue);
     }
     return false;
   }
@@ -182,6 +190,7 @@ void SinkLine::complete() noexcept {
     }
     sink_->close(books(decided));
   } catch (const std::exception& failure) {
+    log::write(log::Level::error, where(), "sink {} could not be completed: {}", config_.name, failure.what());
     const std::lock_guard lock(lock_);
     if (close_error_.empty()) close_error_ = failure.what();
   }
@@ -221,6 +230,7 @@ void SinkLine::leave_behind() noexcept {
     last_stats_ = sink_->stats();
     if (close_error_.empty()) close_error_ = text;
   }
+  log::write(log::Level::error, where(), "sink {}: {}", config_.name, text);
   const std::lock_guard lock(owner_lock_);
   left_.store(true, std::memory_order_relaxed);
   for (std::uint32_t slot = 0; slot < copies_->stacks(); ++slot) {

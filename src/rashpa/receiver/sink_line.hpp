@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/log.hpp"
 #include "rashpa/memory/ring.hpp"
 #include "rashpa/receiver/config.hpp"
 #include "rashpa/receiver/stack_copies.hpp"
@@ -117,7 +118,12 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   }
   void alive() noexcept { steps_.fetch_add(1, std::memory_order_relaxed); }
 
+  [[nodiscard]] log::Where where(std::int64_t frame = -1) const noexcept;
+
   SinkConfig config_;
+  std::string buffer_;
+  std::uint32_t run_;
+  log::Limiter dropping_;
   std::uint32_t stack_images_;
   std::uint64_t images_;
   Doorbell bell_;  // before the sink, which may ring it

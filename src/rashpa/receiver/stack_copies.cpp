@@ -10,6 +10,7 @@ StackCopies::StackCopies(const sink::Output& output, std::uint32_t stacks, std::
       list_capacity_(output.sparse ? output.list_capacity : 0),
       lost_runs_(lost_runs),
       pixels_(std::max<std::size_t>(1, pixel_bytes_ * output.stack * stacks), memory::MemoryKind::pageable),
+      tables_(output.results.tables),
       copies_(stacks),
       free_(stacks) {
   const std::size_t images = std::size_t{output.stack} * stacks;
@@ -17,6 +18,9 @@ StackCopies::StackCopies(const sink::Output& output, std::uint32_t stacks, std::
   value_bytes_ = pixel_bytes(output.pixel);
   value_.resize(images * list_capacity_ * value_bytes_);
   lost_.resize(images * lost_runs_);
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    table_values_[t].resize(images * tables_[t].capacity * tables_[t].columns.size());
+  }
   for (std::uint32_t slot = 0; slot < stacks; ++slot) {
     copies_[slot].slot = slot;
     copies_[slot].images.resize(output.stack);
@@ -37,15 +41,27 @@ Stack* StackCopies::take(const Stack& stack) noexcept {
   return copy;
 }
 
+void StackCopies::copy_tables(const StackImage& from, StackImage& to, std::size_t place) noexcept {
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    const std::size_t columns = tables_[t].columns.size();
+    Scalar* values = table_values_[t].data() + place * tables_[t].capacity * columns;
+    const std::uint32_t rows = std::min(from.tables[t].rows, tables_[t].capacity);
+    std::copy_n(from.tables[t].values, rows * columns, values);
+    to.tables[t] = {values, rows};
+  }
+}
+
 void StackCopies::copy_image(const Stack& stack, const StackImage& from, StackImage& to, std::size_t place) noexcept {
   to = from;
   to.raw = nullptr;
   to.pixels = nullptr;
   to.sparse = {};
+  to.tables = {};
   to.lost = lost_.data() + place * lost_runs_;
   to.lost_count = std::min(from.lost_count, static_cast<std::uint32_t>(lost_runs_));
   std::copy_n(from.lost, to.lost_count, to.lost);
   if (from.decision != Decision::accepted) return;
+  copy_tables(from, to, place);
   if (list_capacity_ > 0) {
     if (from.sparse.index == nullptr || from.sparse.count > list_capacity_) return to.fail(ErrorReason::storage);
     std::copy_n(from.sparse.index, from.sparse.count, index_.data() + place * list_capacity_);

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,14 +19,15 @@ class StackCopies {
   /// `lost_runs`: most runs of lost lines of an image. Throws ResourceError when the memory is not there.
   StackCopies(const sink::Output& output, std::uint32_t stacks, std::uint32_t lost_runs);
 
-  /// A copy of what sinks read: facts, lost lines and, of accepted images, the list or the pixels. An image that was
-  /// overwritten while it was copied is errored in the copy. Null when no room is free.
+  /// A copy of what sinks read: facts, lost lines and, of accepted images, tables and the list or the pixels. An image
+  /// that was overwritten while it was copied is errored in the copy. Null when no room is free.
   [[nodiscard]] Stack* take(const Stack& stack) noexcept;
   void give_back(std::uint32_t slot) noexcept { free_.try_push(&copies_[slot]); }
   [[nodiscard]] const Stack& copy(std::uint32_t slot) const noexcept { return copies_[slot]; }
   [[nodiscard]] std::uint32_t stacks() const noexcept { return static_cast<std::uint32_t>(copies_.size()); }
 
  private:
+  void copy_tables(const StackImage& from, StackImage& to, std::size_t place) noexcept;
   void copy_image(const Stack& stack, const StackImage& from, StackImage& to, std::size_t place) noexcept;
 
   std::size_t pixel_bytes_ = 0;  // of an image, when it is dense
@@ -35,6 +37,8 @@ class StackCopies {
   std::vector<std::uint32_t> index_;
   std::vector<std::byte> value_;
   std::size_t value_bytes_ = 0;  // of one
+  std::vector<Table> tables_;
+  std::array<std::vector<Scalar>, kMostTables> table_values_;
   std::vector<LostRun> lost_;
   std::vector<Stack> copies_;
   memory::Ring<Stack*> free_;

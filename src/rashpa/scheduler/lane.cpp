@@ -91,6 +91,36 @@ void Lane::add_lost(StackImage& image, std::size_t dtp, const link::Arrival& arr
   }
 }
 
+// For the log, of a few of them. Nothing is said of images that only the end of the run has left open.
+void Lane::say_lost(const StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept {
+  if (abandoned_) return;
+  const LaneDtp& one = config_.dtps[dtp];
+  const log::Where where{.run = config_.run,
+                         .buffer = config_.name,
+                         .dtp = one.id,
+                         .frame = static_cast<std::int64_t>(image.frame_number)};
+  log::Limiter& limiter = dtps_[dtp].said[static_cast<std::size_t>(arrival.loss) % 6];
+  const auto say = [&](const char* words) { log::write(limiter, log::Level::warning, where, "{}", words); };
+  switch (arrival.loss) {
+    case link::Loss::lines: {
+      const auto lost = image.lost_runs();
+      const auto first = std::find_if(lost.begin(), lost.end(), [&](const LostRun& run) { return run.dtp == one.id; });
+      return log::write(limiter, log::Level::warning, where, "{} of {} lines are lost, the first is line {}",
+                        arrival.lines_missing, one.placement.lines, first != lost.end() ? first->first_line : 0);
+    }
+    case link::Loss::event:
+      return say("its event is lost");
+    case link::Loss::deadline:
+      return say("the DTP stalls: nothing of the image came before the deadline");
+    case link::Loss::overrun:
+      return say("the slot of the image was not free");
+    case link::Loss::corrupt:
+      return say("no line of the image is proven by its CRC32C");
+    case link::Loss::none:
+      return;
+  }
+}
+
 // Lost lines never look like measured ones. Of a missing image nobody reads a pixel.
 void Lane::fill(const StackImage& image) noexcept {
   for (const LostRun& run : image.lost_runs()) {
@@ -123,6 +153,7 @@ void Lane::take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now)
       seen.loss = arrival.loss;
     }
     add_lost(image, dtp, arrival);
+    say_lost(image, dtp, arrival);
   }
   if (arrival.completeness != Completeness::missing) {
     image.flags |= arrival.record.flags;

@@ -7,6 +7,7 @@
 
 #include "rashpa/core/completeness_table.hpp"
 #include "rashpa/core/histogram.hpp"
+#include "rashpa/core/log.hpp"
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/placement.hpp"
 #include "rashpa/core/region.hpp"
@@ -37,6 +38,7 @@ struct LaneConfig {
   Slice slice{};
   std::int64_t deadline_ns = 0;
   std::vector<LaneDtp> dtps;
+  std::uint32_t run = 0;  ///< for the log
 };
 
 /// Counts of one DTP, destination side; losses are counted in images.
@@ -108,6 +110,7 @@ class Lane final : public SlotGuard {
     bool heard = false;      // an event came in the stack in hand
     std::atomic<std::uint64_t> complete{0}, partial{0}, missing{0}, lines_missing{0};
     std::array<std::atomic<std::uint64_t>, 6> losses{};
+    std::array<log::Limiter, 6> said{};  // by link::Loss
   };
   struct ImageState {  // of an image in the ring, beside its StackImage
     std::uint32_t complete = 0, missing = 0;
@@ -120,6 +123,7 @@ class Lane final : public SlotGuard {
   void count(DtpState& state, const link::Arrival& arrival) noexcept;
   void note_first(std::uint64_t index, std::size_t dtp, link::Loss loss) noexcept;
   void add_lost(StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
+  void say_lost(const StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
   void fill(const StackImage& image) noexcept;
   void close_behind(std::uint64_t end, bool silent_only) noexcept;
   void submit(std::int64_t now) noexcept;

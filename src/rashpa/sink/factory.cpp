@@ -28,6 +28,10 @@ std::unique_ptr<Sink> make(const Hdf5Options& options, const Output& output) {
                                                .images = output.images,
                                                .slice = output.slice,
                                                .results = output.results,
+                                               .delivered = output.delivered,
+                                               .largest_count = output.largest_count,
+                                               .special = output.special,
+                                               .special_mask = output.special_mask,
                                                .metadata = options.metadata});
 }
 
@@ -39,12 +43,38 @@ std::unique_ptr<Sink> make(const NullOptions&, const Output& output) {
   return std::make_unique<NullSink>(output.image_bytes());
 }
 
-template <std::size_t I = 0>
-Options alternative(std::size_t index) {
-  if constexpr (I + 1 < std::variant_size_v<Options>) {
-    if (index != I) return alternative<I + 1>(index);
+/// What of the options has a name outside: the metadata are a part of their own.
+const Parameters<Hdf5Options>& parameters(const Hdf5Options& /*of*/) {
+  static const auto declared =
+      Parameters<Hdf5Options>("sink hdf5")
+          .add({.name = "prefix"}, &Hdf5Options::prefix, Need::needed)
+          .add({.name = "existing", .choices = {"refuse", "replace"}}, &Hdf5Options::existing, Need::needed)
+          .add({.name = "images_per_file", .least = 1, .most = 4294967295}, &Hdf5Options::images_per_file)
+          .add({.name = "threads", .least = 1, .most = 64}, &Hdf5Options::threads);
+  return declared;
+}
+
+const Parameters<MemoryOptions>& parameters(const MemoryOptions& /*of*/) {
+  static const auto declared = Parameters<MemoryOptions>("sink memory")
+                                   .add({.name = "capacity", .least = 1, .most = 1048576}, &MemoryOptions::capacity);
+  return declared;
+}
+
+const Parameters<NullOptions>& parameters(const NullOptions& /*of*/) {
+  static const Parameters<NullOptions> declared("sink null");
+  return declared;
+}
+
+/// What `use` makes of the options of the sink of that name, as they are when nothing is said.
+template <typename Use, std::size_t I = 0>
+auto with_options(std::string_view name, const Use& use) {
+  if constexpr (I == std::variant_size_v<Options>) {
+    throw ConfigError(fmt::format("there is no sink '{}'; there are {}", name, fmt::join(kNames, ", ")));
+    return use(Hdf5Options{});
+  } else {
+    if (kNames[I] == name) return use(std::variant_alternative_t<I, Options>{});
+    return with_options<Use, I + 1>(name, use);
   }
-  return std::variant_alternative_t<I, Options>{};
 }
 
 }  // namespace
@@ -53,11 +83,12 @@ std::vector<std::string> sink_names() { return {kNames.begin(), kNames.end()}; }
 
 std::string_view name_of(const Options& options) noexcept { return kNames[options.index()]; }
 
-Options options_of(std::string_view name) {
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == name) return alternative(i);
-  }
-  throw ConfigError(fmt::format("there is no sink '{}'; there are {}", name, fmt::join(kNames, ", ")));
+Options options_named(std::string_view name, const NamedValues& values) {
+  return with_options(name, [&](const auto& options) { return Options(parameters(options).read(values)); });
+}
+
+const std::vector<Parameter>& parameters_of(std::string_view name) {
+  return *with_options(name, [](const auto& options) { return &parameters(options).declared(); });
 }
 
 std::unique_ptr<Sink> make_sink(const Options& options, const Output& output) {

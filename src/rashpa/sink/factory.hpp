@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "rashpa/core/parameter.hpp"
 #include "rashpa/sink/hdf5_sink.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/output.hpp"
@@ -37,8 +38,10 @@ using Options = std::variant<Hdf5Options, MemoryOptions, NullOptions>;
 /// "hdf5", "memory", …
 [[nodiscard]] std::vector<std::string> sink_names();
 [[nodiscard]] std::string_view name_of(const Options& options) noexcept;
-/// The options of the sink of that name, as they are when nothing is said. Throws ConfigError that lists the names.
-[[nodiscard]] Options options_of(std::string_view name);
+/// The options of the sink of that name. Throws ConfigError that lists the names, or names sink and key.
+[[nodiscard]] Options options_named(std::string_view name, const NamedValues& values);
+/// What can be chosen of the sink of that name. Throws ConfigError that lists the names.
+[[nodiscard]] const std::vector<Parameter>& parameters_of(std::string_view name);
 /// Throws what the sink's constructor throws.
 [[nodiscard]] std::unique_ptr<Sink> make_sink(const Options& options, const Output& output);
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <span>
 #include <type_traits>
@@ -79,14 +80,25 @@ bool was_processed(const FrameRow& row) noexcept {
   return row.reason != VetoReason::dark && row.reason != VetoReason::partial;
 }
 
+std::array<std::uint32_t, kMostTables> rows_of(const StackImage& image) noexcept {
+  std::array<std::uint32_t, kMostTables> rows{};
+  for (std::size_t t = 0; t < rows.size(); ++t) rows[t] = image.tables[t].rows;
+  return rows;
+}
+
 constexpr std::array<Column::Type, 4> kTypes{Column::Type::u32, Column::Type::u64, Column::Type::i64,
                                              Column::Type::f64};
 
 /// Columns and reasons as lines, behind the header: so many bytes, the text, its checksum.
 std::vector<std::byte> block_of(const Results& results) {
   std::string text;
-  for (const Column& column : results.columns) {
-    text += fmt::format("column\t{}\t{}\t{}\t{}\n", column.name, name_of(column.type), column.unit, column.doc);
+  const auto line_of = [&](const char* what, const Column& column) {
+    text += fmt::format("{}\t{}\t{}\t{}\t{}\n", what, column.name, name_of(column.type), column.unit, column.doc);
+  };
+  for (const Column& column : results.columns) line_of("column", column);
+  for (const Table& table : results.tables) {
+    text += fmt::format("table\t{}\t{}\n", table.name, table.capacity);
+    for (const Column& column : table.columns) line_of("of_table", column);
   }
   for (const std::string& reason : results.reasons.names()) text += fmt::format("reason\t{}\n", reason);
   const auto bytes = static_cast<std::uint32_t>(text.size());
@@ -108,6 +120,13 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
+/// Of a text of digits; 0 when it is none.
+std::uint32_t number_of(const std::string& text) noexcept {
+  std::uint32_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
 /// What block_of() wrote; takes it from the front of `rest`. False when it is damaged.
 bool read_block(std::span<const std::byte>& rest, Results& results) {
   std::uint32_t bytes = 0;
@@ -122,11 +141,18 @@ bool read_block(std::span<const std::byte>& rest, Results& results) {
   for (const std::string& line : split(std::string(reinterpret_cast<const char*>(text.data()), bytes), '\n')) {
     const std::vector<std::string> parts = split(line, '\t');
     if (parts.front() == "reason" && parts.size() == 2) results.reasons.add(parts[1]);
-    if (parts.front() != "column" || parts.size() != 5) continue;
+    if (parts.front() == "table" && parts.size() == 3) {
+      if (results.tables.size() == kMostTables) return false;
+      results.tables.push_back({.name = parts[1], .columns = {}, .capacity = number_of(parts[2])});
+    }
+    const bool of_table = parts.front() == "of_table";
+    if ((!of_table && parts.front() != "column") || parts.size() != 5) continue;
+    if (of_table && (results.tables.empty() || results.tables.back().columns.size() == kMostTableColumns)) return false;
     const auto type =
         std::find_if(kTypes.begin(), kTypes.end(), [&](Column::Type one) { return name_of(one) == parts[2]; });
-    if (type == kTypes.end() || results.columns.size() == kMostColumns) return false;
-    results.columns.push_back({parts[1], *type, parts[3], parts[4]});
+    if (type == kTypes.end() || (!of_table && results.columns.size() == kMostColumns)) return false;
+    auto& columns = of_table ? results.tables.back().columns : results.columns;
+    columns.push_back({parts[1], *type, parts[3], parts[4]});
   }
   return true;
 }
@@ -193,10 +219,11 @@ FrameRows::FrameRows(int journal) : journal_(journal) {
     // All zeros are no record: their checksum is not 0.
     if (crc32c(rest.first(all - sizeof(crc))) != crc) break;
     if (first.version == 1) {
-      for (const std::uint32_t value : {row.measured, row.unused[0], row.unused[1]}) {
+      for (const std::uint32_t value : {row.measured, row.table_rows[0], row.table_rows[1]}) {
         scalars_.push_back(Scalar::of_count(value));
       }
       row.measured = was_processed(row) ? 1 : 0;
+      row.table_rows = {};
     }
     rows_.push_back(row);
     scalars_.resize(rows_.size() * columns());
@@ -223,6 +250,7 @@ void FrameRows::append(const StackImage& image, ErrorReason result, const Stored
                    .stored = stored,
                    .flags = image.flags,
                    .measured = image.measured ? 1U : 0U,
+                   .table_rows = kept && stored.file != 0 ? rows_of(image) : std::array<std::uint32_t, kMostTables>{},
                    .lost_runs = image.lost_count,
                    .completeness = image.completeness,
                    .decision = kept ? image.decision : Decision::errored,

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -30,8 +31,8 @@ struct FrameRow {
   std::uint64_t timestamp_ns = 0;
   StoredPlace stored;
   std::uint32_t flags = 0;
-  std::uint32_t measured = 0;  ///< 1: the pipeline has looked at its pixels
-  std::uint32_t unused[2] = {};
+  std::uint32_t measured = 0;                           ///< 1: the pipeline has looked at its pixels
+  std::array<std::uint32_t, kMostTables> table_rows{};  ///< of each table, when it is stored
   std::uint32_t lost_runs = 0;
   Completeness completeness = Completeness::open;
   Decision decision = Decision::none;
@@ -61,6 +62,7 @@ class FrameRows {
   explicit FrameRows(int journal);
 
   /// `result`: what the sink made of the image; none: nothing went wrong.
+  /// Its rows of tables count when it is stored.
   void append(const StackImage& image, ErrorReason result, const StoredPlace& stored);
   /// The row of an image that the sink never had.
   void append(const SkippedImage& image);

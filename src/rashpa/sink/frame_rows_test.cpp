@@ -26,6 +26,8 @@ Results results() {
                   {.name = "total", .type = Column::Type::i64, .unit = "photons"},
                   {.name = "mean", .type = Column::Type::f64}};
   made.reasons.add("too_dull");
+  made.tables = {{"peaks", {{.name = "x", .unit = "pixels"}, {.name = "weight", .type = Column::Type::f64}}, 2000},
+                 {"rings", {{.name = "radius"}}, 7}};
   return made;
 }
 
@@ -46,12 +48,16 @@ TEST(FrameRows, numbers_and_reasons_are_read_again_as_they_were_noted) {
       image.scalars[2] = Scalar::of_real(0.5);
       image.lost = &lost;
       image.lost_count = 1;
-      rows.append(image, ErrorReason::none, {});
+      image.tables[1].rows = 3;
+      rows.append(image, ErrorReason::none, {.file = static_cast<std::uint32_t>(index)});
     }
     ASSERT_TRUE(rows.note());
     rows.give_back_reserve();
   }
   FrameRows read(journal.number());
+  EXPECT_EQ(read.header().results.tables, results().tables);
+  EXPECT_EQ(read.row(0).table_rows[1], 0U) << "it is not stored";
+  EXPECT_EQ(read.row(1).table_rows[1], 3U);
   EXPECT_EQ(read.header().results.columns, results().columns);
   EXPECT_EQ(read.header().results.reasons.names().back(), "too_dull");
   ASSERT_EQ(read.size(), 2U);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rashpa/sink/hdf5_column.hpp"
+#include "rashpa/sink/special_values.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -118,7 +119,8 @@ void write_calibration(hid_t parent, std::span<const NxmxCalibration> calibratio
 
 }  // namespace
 
-void write_run_facts(hid_t entry, const NxmxMetadata& metadata, const std::string& buffer) {
+void write_run_facts(hid_t entry, const NxmxMetadata& metadata, const std::string& buffer,
+                     std::span<const SpecialValue> special) {
   const h5::Handle group = h5::group(entry, "rashpa", "NXcollection");
   h5::text_attribute(group.get(), "description", "One row for every image of the run, stored or not");
   h5::text_attribute(group.get(), "buffer", buffer);
@@ -134,6 +136,7 @@ void write_run_facts(hid_t entry, const NxmxMetadata& metadata, const std::strin
   write_pipeline(group.get(), metadata.kernels);
   write_dtps(group.get(), metadata.dtps);
   write_calibration(group.get(), metadata.calibration);
+  write_special_values(group.get(), special);
 }
 
 void write_tables(hid_t entry, const FrameRows& rows, std::span<const std::int64_t> stored_index) {

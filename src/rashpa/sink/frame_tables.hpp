@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rashpa/core/books.hpp"
+#include "rashpa/core/special_value.hpp"
 #include "rashpa/sink/frame_rows.hpp"
 #include "rashpa/sink/hdf5_io.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
@@ -12,7 +13,8 @@
 namespace rashpa::sink {
 
 /// Creates /entry/rashpa of the master file with what is known before the first image.
-void write_run_facts(hid_t entry, const NxmxMetadata& metadata, const std::string& buffer);
+void write_run_facts(hid_t entry, const NxmxMetadata& metadata, const std::string& buffer,
+                     std::span<const SpecialValue> special);
 
 /// Adds the tables to /entry/rashpa, one row for every image of the run, stored or not. `stored_index`: of each row the
 /// image's place among the stored ones, −1 when it is not there. Throws FileError.

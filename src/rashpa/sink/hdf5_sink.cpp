@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "rashpa/sink/image_store.hpp"
 #include "rashpa/sink/master.hpp"
 #include "rashpa/sink/output_files.hpp"
+#include "rashpa/sink/table_store.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -39,11 +42,16 @@ void check_request(const Hdf5Config& config) {
 /// Room that completing takes: the tables with what HDF5 has around them, links, the copy of the master, what data
 /// files still have to write.
 std::uint64_t reserve_for(const Hdf5Config& config) {
-  constexpr std::uint64_t kImage = 72, kFile = 2048, kFixed = 1U << 20, kChunks = 4U << 20;
+  constexpr std::uint64_t kImage = 72, kFile = 2048, kFixed = 1U << 20, kChunks = 4U << 20, kTableChunk = 16384;
   const std::uint64_t files = config.images / config.images_per_file + 1;
   const std::uint64_t mask = config.metadata.pixel_mask.size() * sizeof(std::uint32_t);
   const std::uint64_t row = kImage + config.results.columns.size() * sizeof(Scalar);
-  return config.images * row + files * kFile + kFixed + mask + (config.form == ImageForm::sparse ? kChunks : 0);
+  std::uint64_t tables = 0;
+  for (const Table& table : config.results.tables) {
+    tables += config.images * sizeof(std::uint64_t) + table.columns.size() * (kFile + kTableChunk);
+  }
+  return config.images * row + files * kFile + kFixed + mask + tables +
+         (config.form == ImageForm::sparse ? kChunks : 0);
 }
 
 h5::Handle first_master(const Hdf5Config& config, const OutputFiles& files) {
@@ -66,7 +74,10 @@ struct Hdf5Sink::Impl {
               .results = config.results},
              reserve_for(config)),
         master(first_master(config, files)),
-        store(config.form == ImageForm::sparse ? make_sparse_store(config, files) : make_dense_store(config, files)) {}
+        mask(config.special_mask),
+        store(config.form == ImageForm::sparse ? make_sparse_store(config, files) : make_dense_store(config, files)) {
+    if (!config.results.tables.empty()) tables.emplace(config.results.tables, files);
+  }
 
   void keep_error(const std::string& text) {
     const std::lock_guard lock(mutex);
@@ -75,6 +86,9 @@ struct Hdf5Sink::Impl {
   void keep_stats() {
     const std::lock_guard lock(mutex);
     stats = store->stats();
+    if (!tables) return;
+    stats.images_written = std::min(stats.images_written, with_rows);
+    stats.bytes_stored += tables->bytes_stored();
   }
 
   /// Completes the master; the reason when that failed.
@@ -85,7 +99,10 @@ struct Hdf5Sink::Impl {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (attempt > 0) std::this_thread::sleep_for(kPause);
       try {
-        complete_master(files.prefix(), {.rows = rows, .stored_index = places, .books = books});
+        complete_master(files.prefix(), {.rows = rows,
+                                         .stored_index = places,
+                                         .books = books,
+                                         .special_mask = mask ? mask->bits() : std::span<const std::uint32_t>()});
         return {};
       } catch (const Error& error) {
         failure = error.what();
@@ -101,7 +118,10 @@ struct Hdf5Sink::Impl {
   OutputFiles files;
   FrameRows rows;
   h5::Handle master;  // for its lock
+  std::shared_ptr<const SpecialMask> mask;
   std::unique_ptr<ImageStore> store;
+  std::optional<TableStore> tables;
+  std::uint64_t with_rows = 0;      // stored images of which all rows are in the file
   std::vector<StoredPlace> stored;  // scratch of put(), grown to the stack's size once
   bool settled = false;
   bool closed = false;
@@ -129,6 +149,7 @@ Put Hdf5Sink::put(const Stack& stack, std::span<ErrorReason> results) {
   try {
     begin();
     impl_->store->put(stack, std::span(impl_->stored).first(images.size()), results, error);
+    if (impl_->tables) put_tables(stack, results, error);
   } catch (const Error& failure) {
     error = failure.what();
     for (std::size_t i = 0; i < images.size(); ++i) {
@@ -142,6 +163,16 @@ Put Hdf5Sink::put(const Stack& stack, std::span<ErrorReason> results) {
   return Put::done;
 }
 
+/// The rows of images that are stored; an image of which they are not is not stored.
+void Hdf5Sink::put_tables(const Stack& stack, std::span<ErrorReason> results, std::string& error) {
+  const auto images = stack.view();
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    if (images[i].decision != Decision::accepted || results[i] != ErrorReason::none) continue;
+    if (!impl_->tables->put(images[i], error)) results[i] = ErrorReason::storage;
+  }
+  impl_->with_rows = impl_->tables->flush(error);
+}
+
 void Hdf5Sink::skip(std::span<const SkippedImage> images) {
   for (const SkippedImage& image : images) impl_->rows.append(image);  // reach the journal with the next stack
 }
@@ -152,17 +183,33 @@ std::vector<LostImage> Hdf5Sink::settle() {
   impl_->rows.give_back_reserve();
   std::string error;
   impl_->store->settle(error);
+  const TableRows there = impl_->tables ? impl_->tables->settle(error) : TableRows{};
   if (!error.empty()) impl_->keep_error(error);
-  impl_->keep_stats();
+  TableRows end{};
+  std::uint64_t kept = 0;
   std::vector<LostImage> lost;
   for (std::size_t i = 0; i < impl_->rows.size(); ++i) {
     FrameRow& row = impl_->rows.row(i);
-    if (row.decision != Decision::accepted || impl_->store->holds(row.stored)) continue;
-    lost.push_back(
-        {.index = row.index, .frame_number = row.frame_number, .reason = impl_->store->why_lost(row.stored)});
+    bool rows_there = true;
+    for (std::size_t t = 0; t < end.size(); ++t) {
+      end[t] += row.table_rows[t];
+      rows_there &= row.table_rows[t] == 0 || end[t] <= there[t];
+    }
+    if (row.decision != Decision::accepted) continue;
+    const bool image_there = impl_->store->holds(row.stored);
+    if (image_there && rows_there) {
+      kept += 1;
+      continue;
+    }
+    lost.push_back({.index = row.index,
+                    .frame_number = row.frame_number,
+                    .reason = image_there ? "its rows of a table are not in " + impl_->files.tables().string()
+                                          : impl_->store->why_lost(row.stored)});
     row.decision = Decision::errored;
     row.error = ErrorReason::storage;
   }
+  impl_->with_rows = kept;
+  impl_->keep_stats();
   return lost;
 }
 

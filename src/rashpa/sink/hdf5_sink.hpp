@@ -1,11 +1,14 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "rashpa/core/region.hpp"
 #include "rashpa/core/results.hpp"
+#include "rashpa/core/special_value.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/sink.hpp"
+#include "rashpa/sink/special_mask.hpp"
 
 namespace rashpa::sink {
 
@@ -34,12 +37,16 @@ struct Hdf5Config {
   std::uint64_t images = 0;  ///< expected in the run
   Slice slice{};             ///< gives images their frame numbers
   Results results{};         ///< columns of StackImage::scalars, reasons of vetoes
+  bool delivered = false;    ///< as in Output, these four
+  std::int64_t largest_count = kNoLargestCount;
+  std::vector<SpecialValue> special{};
+  std::shared_ptr<const SpecialMask> special_mask{};
   NxmxMetadata metadata;
 };
 
-/// Writes NXmx (conventions.md): accepted images in order, and under /entry/rashpa one row for every image of the run,
-/// the lost lines and the books. Data files can be read while they grow (SWMR); the master file is made complete by
-/// close(), at once: until then there is what the constructor wrote.
+/// Writes NXmx (docs/reference/files.md): accepted images in order, and under /entry/rashpa one row for every image of
+/// the run, the lost lines and the books; rows of tables lie in <prefix>_tables.h5. Data files can be read while they
+/// grow (SWMR); the master file is made complete by close(), at once: until then there is what the constructor wrote.
 ///
 /// Until begin() all files have the suffix ".new", and go when it is never called. The rows of the tables are kept in
 /// memory and in a journal, <prefix>_master.journal, which holds room for the master besides, so that a full disk does
@@ -67,6 +74,8 @@ class Hdf5Sink final : public Sink {
   [[nodiscard]] std::string error() const override;
 
  private:
+  void put_tables(const Stack& stack, std::span<ErrorReason> results, std::string& error);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -271,6 +272,30 @@ TEST_F(LostStorage, repair_completes_the_master_of_a_killed_process_and_invents_
   EXPECT_EQ(read<std::uint8_t>(file("master.h5"), "/entry/rashpa/books/balanced", H5T_NATIVE_UINT8).at(0), 0);
   EXPECT_FALSE(fs::exists(file("master.journal")));
   EXPECT_TRUE(repair((folder_ / "run").string()).was_complete);
+}
+
+TEST_F(LostStorage, repair_finds_gaps_and_dead_pixels_in_the_first_stored_image) {
+  const auto pixels = pixels_of(0);
+  Hdf5Config special = config(20);
+  special.delivered = true;
+  special.special = {{pixels[5], Meaning::gap}, {pixels[77], Meaning::dead}};
+  special.largest_count = largest_count_of(PixelType::u16, special.special);
+  special.metadata.pixel_mask.assign(kPixels, 0);
+  special.metadata.pixel_mask[9] = 16;
+  run_killed([&] {
+    Hdf5Sink sink(special);
+    play(sink, 0, 10);
+  });
+  static_cast<void>(repair((folder_ / "run").string()));
+  const auto mask = read<std::uint32_t>(file("master.h5"), "/entry/instrument/detector/pixel_mask", H5T_NATIVE_UINT32);
+  ASSERT_EQ(mask.size(), kPixels);
+  for (std::size_t i = 0; i < kPixels; ++i) {
+    const std::uint32_t known = i == 9 ? 16 : 0;
+    ASSERT_EQ(mask[i], known | (pixels[i] == pixels[5] ? 1U : 0U) | (pixels[i] == pixels[77] ? 2U : 0U)) << i;
+  }
+  const auto saturation =
+      read<std::int64_t>(file("master.h5"), "/entry/instrument/detector/saturation_value", H5T_NATIVE_INT64);
+  EXPECT_EQ(saturation.at(0), std::min(pixels[5], pixels[77]) - 1);
 }
 
 TEST_F(LostStorage, repair_marks_images_that_their_data_file_does_not_hold) {

@@ -13,6 +13,8 @@
 #include "rashpa/sink/hdf5_pixel.hpp"
 #include "rashpa/sink/nxmx_tree.hpp"
 #include "rashpa/sink/output_files.hpp"
+#include "rashpa/sink/special_values.hpp"
+#include "rashpa/sink/table_store.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -118,6 +120,10 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
     const h5::Handle data(H5Gopen2(entry.get(), "data", H5P_DEFAULT), H5Gclose, "open /entry/data");
     const h5::Handle detector(H5Gopen2(entry.get(), "instrument/detector", H5P_DEFAULT), H5Gclose, "open the detector");
     write_tables(entry.get(), contents.rows, contents.stored_index);
+    {
+      const h5::Handle rashpa(H5Gopen2(entry.get(), "rashpa", H5P_DEFAULT), H5Gclose, "open /entry/rashpa");
+      refer_to_tables(rashpa.get(), prefix, contents.rows);
+    }
     h5::Column frames = h5::column<std::uint64_t>(data.get(), "frame_number", kRows);
     for (std::size_t i = 0; i < contents.stored_index.size(); ++i) {
       if (contents.stored_index[i] >= 0) frames.append(&contents.rows.rows()[i].frame_number, 1);
@@ -125,6 +131,7 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
     frames.flush();
     contents.rows.header().form == ImageForm::sparse ? refer_to_sparse(data.get(), prefix, contents)
                                                      : refer_to_dense(entry.get(), data.get(), prefix, contents);
+    add_to_pixel_mask(detector.get(), contents.special_mask);
     finish_nxmx_tree(entry.get(), detector.get(), contents.books.expected,
                      contents.books.complete + contents.books.partial, stored_in(contents));
     write_books(entry.get(), contents.books, contents.unknown);
@@ -161,6 +168,9 @@ h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
                   {.width = config.width,
                    .height = config.height,
                    .pixel = config.pixel,
+                   .delivered = config.delivered,
+                   .largest_count = config.largest_count,
+                   .special = config.special,
                    .expected = config.images,
                    .lists = config.form == ImageForm::sparse});
   const h5::Handle data = h5::group(entry.get(), "data", "NXdata");
@@ -173,7 +183,7 @@ h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
     h5::texts_attribute(data.get(), "axes", std::vector<std::string>{"frame_number", ".", "."});
   }
   if (config.form == ImageForm::dense) make_view(file.get());
-  write_run_facts(entry.get(), config.metadata, config.buffer);
+  write_run_facts(entry.get(), config.metadata, config.buffer, config.special);
   h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "flush the master file");
   return file;
 }

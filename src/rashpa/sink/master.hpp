@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct MasterContents {
   const std::vector<std::int64_t>& stored_index;
   Books books;
   std::uint64_t unknown = 0;
+  std::span<const std::uint32_t> special_mask{};  ///< bits to be added to pixel_mask; empty: none
 };
 
 /// Completes a copy of the master of `prefix` with the images, tables and books, brings it to the disk and puts it in

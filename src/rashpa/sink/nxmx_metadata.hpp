@@ -5,6 +5,11 @@
 #include <utility>
 #include <vector>
 
+namespace rashpa {
+template <class Config>
+class Parameters;
+}  // namespace rashpa
+
 namespace rashpa::sink {
 
 /// Where one detector module lies in the assembled image, in pixels.
@@ -40,8 +45,8 @@ struct NxmxKernel {
   std::vector<std::string> veto_reasons;                        ///< of its verdict; empty: it judges nothing
 };
 
-/// Fields of NXmx (conventions.md) and of /entry/rashpa. A text left empty becomes "unknown" where NXmx requires the
-/// field.
+/// Fields of NXmx (docs/reference/files.md) and of /entry/rashpa. A text left empty becomes "unknown" where NXmx
+/// requires the field.
 struct NxmxMetadata {
   std::string detector_name;  ///< "JUNGFRAU"; goes to detector/type
   std::string description;    ///< of the detector
@@ -77,5 +82,8 @@ struct NxmxMetadata {
   std::string pixel_units;      ///< "photons", "keV"; empty: raw words of the detector
   std::vector<NxmxKernel> kernels;
 };
+
+/// The plain members by their names; lists and the mask are filled by whoever has them.
+const Parameters<NxmxMetadata>& metadata_parameters();
 
 }  // namespace rashpa::sink

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -61,14 +62,18 @@ void write_pixel_mask(hid_t detector, const NxmxMetadata& metadata, const NxmxIm
 }
 
 /// The range of pixel values that are measurements; none is stated for floating point images unless the metadata do.
-void write_value_range(hid_t detector, const NxmxMetadata& metadata, PixelType pixel) {
+void write_value_range(hid_t detector, const NxmxMetadata& metadata, const NxmxImages& images) {
   const bool given = metadata.saturation_value > 0;
   const auto saturation = static_cast<std::int64_t>(std::llround(metadata.saturation_value));
   const auto range = [&](std::int64_t low, std::int64_t high) {
     h5::scalar<std::int64_t>(detector, "underload_value", low);
     h5::scalar<std::int64_t>(detector, "saturation_value", given ? saturation : high);
   };
-  switch (pixel) {
+  if (images.delivered && images.pixel != PixelType::f32) {
+    const bool is_signed = images.pixel == PixelType::i16 || images.pixel == PixelType::i32;
+    return range(0, std::min(images.largest_count, largest_value(images.pixel) - (is_signed ? 0 : 1)));
+  }
+  switch (images.pixel) {
     case PixelType::i16:
       return range(kMaskedPhotons + 1, kSaturatedPhotons - 1);
     case PixelType::i32:
@@ -84,7 +89,8 @@ void write_value_range(hid_t detector, const NxmxMetadata& metadata, PixelType p
   }
 }
 
-/// What pyFAI's NexusDetector looks for under names of its own. Pixels at `dummy` are no measurement.
+/// What pyFAI's NexusDetector looks for under names of its own. Pixels at `dummy`, give or take `delta_dummy`, are no
+/// measurement.
 void write_for_pyfai(hid_t detector, const NxmxMetadata& metadata, const NxmxImages& images) {
   const std::array<std::uint32_t, 2> shape{images.height, images.width};
   h5::array<std::uint32_t>(detector, "shape", shape);
@@ -92,10 +98,19 @@ void write_for_pyfai(hid_t detector, const NxmxMetadata& metadata, const NxmxIma
   const std::array<double, 2> pitch{metadata.pixel_size_m, metadata.pixel_size_m};
   h5::text_attribute(h5::array<double>(detector, "pixel_size", pitch).get(), "units", "m");
   h5::check(H5Lcreate_hard(detector, "pixel_mask", detector, "mask", H5P_DEFAULT, H5P_DEFAULT), "name the mask");
-  const auto dummy = [&](double value) {
+  const auto dummy = [&](double value, double around = 0.5) {
     h5::scalar<double>(detector, "dummy", value);
-    h5::scalar<double>(detector, "delta_dummy", 0.5);
+    h5::scalar<double>(detector, "delta_dummy", around);
   };
+  if (images.delivered && images.pixel != PixelType::f32) {
+    const bool is_signed = images.pixel == PixelType::i16 || images.pixel == PixelType::i32;
+    const std::int64_t largest = largest_value(images.pixel);
+    std::int64_t low = is_signed ? -1 : std::min(images.largest_count, largest - 1) + 1;  // lost pixels are −1
+    for (const SpecialValue& one : images.special) low = std::min(low, one.value);
+    const std::int64_t high = is_signed ? -1 : largest;
+    const auto between = static_cast<double>(high - low) / 2;
+    return dummy(static_cast<double>(low) + between, between + 0.5);
+  }
   if (images.pixel == PixelType::i16) dummy(kMaskedPhotons);
   if (images.pixel == PixelType::i32) dummy(INT32_MIN);
   if (images.pixel == PixelType::u8) dummy(UINT8_MAX);
@@ -118,7 +133,7 @@ void write_detector(hid_t detector, const NxmxMetadata& metadata, const NxmxImag
   h5::scalar(detector, "frame_time", metadata.frame_time_s, "s");
   h5::scalar<std::uint32_t>(detector, "bit_depth_readout", metadata.bit_depth_readout);
   h5::scalar<std::uint32_t>(detector, "bit_depth_image", 8 * pixel_bytes(images.pixel));
-  write_value_range(detector, metadata, images.pixel);
+  write_value_range(detector, metadata, images);
   write_pixel_mask(detector, metadata, images);
   write_for_pyfai(detector, metadata, images);
   const h5::Handle transformations = h5::group(detector, "transformations", "NXtransformations");

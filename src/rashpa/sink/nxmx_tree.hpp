@@ -1,7 +1,9 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "rashpa/core/pixel_type.hpp"
+#include "rashpa/core/special_value.hpp"
 #include "rashpa/sink/hdf5_io.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 
@@ -12,6 +14,9 @@ struct NxmxImages {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   PixelType pixel = PixelType::u16;
+  bool delivered = false;  ///< the detector's own pixels
+  std::int64_t largest_count = kNoLargestCount;
+  std::vector<SpecialValue> special{};
   std::uint64_t expected = 0;
   bool lists = false;  ///< no images, but lists of pixels: no NXmx
 };

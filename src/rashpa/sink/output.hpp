@@ -1,16 +1,21 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/region.hpp"
 #include "rashpa/core/results.hpp"
+#include "rashpa/core/special_value.hpp"
+#include "rashpa/sink/special_mask.hpp"
 
 namespace rashpa::sink {
 
 /// What comes out of a buffer's pipeline: what a sink must know when it is made.
 struct Output {
   std::string buffer;
+  std::uint32_t run = 0;  ///< number, for the log
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   PixelType pixel = PixelType::u16;
@@ -19,7 +24,11 @@ struct Output {
   std::uint32_t stack = 0;
   std::uint64_t images = 0;  ///< expected
   Slice slice{};
-  Results results{};  ///< numbers of every image, reasons of vetoes
+  bool delivered = false;                             ///< the detector's own pixels, which no kernel has made
+  std::int64_t largest_count = kNoLargestCount;       ///< delivered: where its counts end
+  std::vector<SpecialValue> special{};                ///< delivered: values that are no counts
+  std::shared_ptr<const SpecialMask> special_mask{};  ///< null: none is declared
+  Results results{};                                  ///< numbers of every image, reasons of vetoes
 
   [[nodiscard]] std::uint64_t image_bytes() const noexcept {  ///< of a dense image
     return std::uint64_t{width} * height * pixel_bytes(pixel);

@@ -11,6 +11,8 @@
 #include "rashpa/sink/frame_rows.hpp"
 #include "rashpa/sink/master.hpp"
 #include "rashpa/sink/output_files.hpp"
+#include "rashpa/sink/special_values.hpp"
+#include "rashpa/sink/table_store.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -69,6 +71,18 @@ std::uint64_t readable_of(const fs::path& path, ImageForm form) {
   return std::min(readable(path, "/entry/data/index"), readable(path, "/entry/data/intensity"));
 }
 
+TableRows readable_tables(const fs::path& prefix, const std::vector<Table>& tables) {
+  const fs::path path = OutputFiles::tables_path(prefix);
+  std::error_code ignored;
+  if (tables.empty() || !fs::is_regular_file(path, ignored)) return {};
+  try {
+    let_be_opened(path);
+  } catch (const FileError&) {  // damaged
+    return {};
+  }
+  return readable_rows(path, tables);
+}
+
 Books books_of(const FrameRows& rows) {
   Books books{.expected = rows.header().images};
   for (const FrameRow& row : rows.rows()) {
@@ -108,14 +122,21 @@ Repaired repair(const std::string& prefix) {
   FrameRows rows(journal.get());
   const ImageForm form = rows.header().form;
   std::map<std::uint32_t, std::uint64_t> files;
+  const TableRows table_rows = readable_tables(prefix, rows.header().results.tables);
+  TableRows end{};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     FrameRow& row = rows.row(i);
+    bool rows_there = true;
+    for (std::size_t t = 0; t < end.size(); ++t) {
+      end[t] += row.table_rows[t];
+      rows_there &= row.table_rows[t] == 0 || end[t] <= table_rows[t];
+    }
     if (row.decision != Decision::accepted) continue;
     const auto [found, fresh] = files.try_emplace(row.stored.file, 0);
     if (fresh) found->second = readable_of(OutputFiles::data_path(prefix, row.stored.file), form);
     const std::uint64_t needed = form == ImageForm::dense ? std::uint64_t{row.stored.place} + 1 : row.stored.end;
     const bool there = fs::exists(OutputFiles::data_path(prefix, row.stored.file)) && needed <= found->second;
-    if (there) continue;
+    if (there && rows_there) continue;
     row.decision = Decision::errored;
     row.error = ErrorReason::storage;
     done.lost += 1;
@@ -125,7 +146,10 @@ Repaired repair(const std::string& prefix) {
   rows.fill_up();
   const std::vector<std::int64_t> places = index_stored(rows, [](const StoredPlace&) { return true; });
   rows.give_back_reserve();
-  complete_master(prefix, {.rows = rows, .stored_index = places, .books = done.books, .unknown = done.unknown});
+  const std::vector<std::uint32_t> special = special_mask_of(prefix, rows);
+  complete_master(
+      prefix,
+      {.rows = rows, .stored_index = places, .books = done.books, .unknown = done.unknown, .special_mask = special});
   ::unlink(OutputFiles::journal_path(prefix).c_str());
   return done;
 }

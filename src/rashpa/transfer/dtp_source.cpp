@@ -14,9 +14,10 @@ namespace rashpa::transfer {
 
 namespace {
 
-constexpr std::size_t kBatch = 64;                // two halves: one in flight while the other is made
-constexpr std::uint32_t kPollUs = 500;            // longest sleep while waiting for credits or the window
-constexpr std::int64_t kSpinNs = 60'000;          // the last stretch before a frame is due is spun, timers are coarser
+constexpr std::size_t kBatch = 64;        // two halves: one in flight while the other is made
+constexpr std::uint32_t kPollUs = 500;    // longest sleep while waiting for credits or the window
+constexpr std::int64_t kSpinNs = 60'000;  // the last stretch before a frame is due is spun, timers are coarser
+constexpr std::int64_t kStarvedNs = 1'000'000'000;  // without credits, before the log says so
 constexpr std::int64_t kDrainNs = 5'000'000'000;  // longest wait for the link: a reliable one gives up by itself before
 
 void sleep_ns(std::int64_t ns) {
@@ -90,15 +91,36 @@ DtpSource::Wait DtpSource::wait_until_due(const std::stop_token& stop, std::uint
   return Wait::go;
 }
 
+log::Where DtpSource::where(std::uint64_t index) const noexcept {
+  return {.run = config_.dtp.run,
+          .dtp = config_.dtp.id,
+          .frame = static_cast<std::int64_t>(config_.dtp.slice.frame(index))};
+}
+
 DtpSource::Wait DtpSource::wait_for_credit(const std::stop_token& stop, std::uint64_t index) {
+  std::int64_t since = 0;
+  bool said = false;
   while (index >= sender_.granted()) {
+    const std::int64_t now = now_ns();
+    if (since == 0) since = now;
+    if (!said && now - since > kStarvedNs) {
+      log::write(starved_, log::Level::warning, where(index),
+                 "no free slot was granted for {} s: the receiver is behind, or its credits do not arrive",
+                 kStarvedNs / 1'000'000'000);
+      said = true;
+    }
     if (stop.stop_requested()) return Wait::stopped;
     if (config_.on_full == OnFull::skip) {
       poll(0);
       if (index < sender_.granted()) break;
+      log::write(skipping_, log::Level::warning, where(index), "the image is skipped: the receiver has no free slot");
       return Wait::skip;
     }
     poll(kPollUs);
+  }
+  if (said) {
+    log::write(log::Level::info, where(index), "slots are granted again, after {:.1f} s",
+               static_cast<double>(now_ns() - since) * 1e-9);
   }
   return Wait::go;
 }

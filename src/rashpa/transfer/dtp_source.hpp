@@ -8,6 +8,7 @@
 
 #include "rashpa/core/completeness_table.hpp"
 #include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/log.hpp"
 #include "rashpa/core/placement.hpp"
 #include "rashpa/core/random_words.hpp"
 #include "rashpa/core/region.hpp"
@@ -93,6 +94,7 @@ class DtpSource {
   bool post_all(const std::stop_token& stop, const link::BufferDescriptor* writes, std::size_t count);
   void drain(const std::stop_token& stop);
   void poll(std::uint32_t wait_us);
+  [[nodiscard]] log::Where where(std::uint64_t index) const noexcept;
 
   DtpSourceConfig config_;
   const FrameSource& frames_;
@@ -103,6 +105,8 @@ class DtpSource {
   std::uint64_t start_tai_ns_ = 0;
   std::uint64_t outstanding_ = 0;
   RandomWords stalls_of_;  // by image
+  log::Limiter starved_;   // what is said of credits
+  log::Limiter skipping_;
   std::atomic<bool> paused_{false};
   std::atomic<bool> done_{false};
   std::atomic<std::uint64_t> images_sent_{0}, images_skipped_{0}, images_dead_{0}, stalls_{0};

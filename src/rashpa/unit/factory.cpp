@@ -53,7 +53,7 @@ std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, 
       throw ConfigError(
           fmt::format("unit: trigger {} is for accelerators; leave it out with unit cpu", name_of(choice.trigger)));
     }
-    return std::make_unique<CpuUnit>(pipeline, layout, choice.placement, done_bell);
+    return std::make_unique<CpuUnit>(pipeline, layout, choice.cores, done_bell);
   }
 #ifdef RASHPA_HAVE_CUDA
   return cuda::make_unit(choice, pipeline, layout, done_bell);

@@ -31,7 +31,7 @@ std::string_view name_of(Trigger trigger) noexcept;
 
 struct Choice {
   Kind kind = Kind::cpu;
-  Placement placement{};                 ///< cpu: its threads; cuda: the processor of the thread that takes results
+  Cores cores{};                         ///< cpu: its threads; cuda: the processor of the thread that takes results
   int device = 0;                        ///< cuda: its number
   Trigger trigger = Trigger::automatic;  ///< cuda
 };

@@ -59,6 +59,14 @@ void add_results(const Declaration& declaration, PlannedStep& step, Results& res
     throw ConfigError(fmt::format("unit: the pipeline's kernels make {} numbers an image, {} at most",
                                   results.columns.size(), kMostColumns));
   }
+  if (const Port* table = declaration.made(Port::Kind::table)) {
+    if (results.tables.size() == kMostTables) {
+      throw ConfigError(fmt::format("unit: {} makes a table, as {} kernels before it do; {} at most, leave one",
+                                    declaration.name, kMostTables, kMostTables));
+    }
+    step.table = results.tables.size();
+    results.tables.push_back({declaration.name, table->columns, step.step->table_capacity()});
+  }
   if (const Port* verdict = declaration.made(Port::Kind::verdict)) {
     for (const std::string& reason : verdict->reasons) step.reasons.push_back(results.reasons.add(reason));
   }
@@ -96,7 +104,7 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
   steps.partial = pipeline.partial;
   steps.keep_darks = pipeline.keep_darks;
   steps.last_maker = pipeline.kernels.size();
-  kernel::PixelFormat format = kernel::delivered(layout.input);
+  kernel::PixelFormat format = kernel::delivered(layout.input, layout.largest_count);
   std::string maker;
   std::string lister;
   for (const kernel::StepOf& step : pipeline.kernels) {
@@ -128,6 +136,7 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
     steps.steps.push_back(std::move(planned));
   }
   steps.output.pixel = format.type;
+  steps.output.delivered = maker.empty();
   steps.output.pixels = lister.empty() || pipeline.delivery == Delivery::everything;
   if (pipeline.passes == Passes::fused) fuse(steps);
   return steps;
@@ -150,10 +159,12 @@ std::string Steps::words() const {
   std::string text;
   for (const PlannedStep& step : steps) {
     const std::string& name = step.step->declaration().name;
+    const std::string& origin = step.step->declaration().origin;
     text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name,
-                        step.rides    ? " (counted on the way)"
-                        : step.marked ? " (by marks)"
-                                      : "");
+                        step.rides       ? " (counted on the way)"
+                        : step.marked    ? " (by marks)"
+                        : origin.empty() ? ""
+                                         : fmt::format(" ({})", origin));
   }
   return text.empty() ? "no kernels" : text;
 }
@@ -165,6 +176,8 @@ bool settle_without_work(const Steps& steps, bool stopping, StackImage& image) n
   image.scalars = {};
   image.pixels = nullptr;
   image.sparse = {};
+  image.tables = {};
+  image.failed_in = 0;
   const bool arrived = image.completeness == Completeness::complete || image.completeness == Completeness::partial;
   if (!arrived) return true;
   if (stopping) {

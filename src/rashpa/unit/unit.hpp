@@ -7,6 +7,7 @@
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/results.hpp"
+#include "rashpa/core/special_value.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/kernel/step.hpp"
 #include "rashpa/memory/ring.hpp"
@@ -46,11 +47,12 @@ struct Layout {
   /// Where the images lie: image i of the stack in slot s at images + (s · stack + i) · image_stride. A unit with
   /// memory of its own pins this and may read it at any time after submit(); StackImage::raw points there.
   std::byte* images = nullptr;
-  std::size_t image_stride = 0;  ///< bytes
+  std::size_t image_stride = 0;                  ///< bytes
+  std::int64_t largest_count = kNoLargestCount;  ///< of the detector, see largest_count_of()
 };
 
 /// How a unit uses the processor cores of the machine.
-struct Placement {
+struct Cores {
   unsigned threads = 1;
   int first_processor = -1;  ///< pins thread i to first_processor + i; −1: unpinned
 };
@@ -58,6 +60,7 @@ struct Placement {
 /// What comes out of a unit, known when it is made.
 struct Output {
   PixelType pixel = PixelType::u16;  ///< of StackImage::pixels and of the values of lists
+  bool delivered = true;             ///< they are the detector's own pixels: no kernel has made them
   bool pixels = true;                ///< accepted images have pixels
   std::size_t list_capacity = 0;     ///< most entries of an image's list; 0: there are no lists
   Results results{};                 ///< columns of StackImage::scalars, reasons of vetoes
@@ -81,6 +84,12 @@ class Unit {
   /// What made it fail for good; empty while it works. From then on everything submitted comes back errored. Any
   /// thread.
   [[nodiscard]] virtual std::string error() const { return {}; }
+  /// Why a step could not do its work, the first reason; StackImage::failed_in has the step. Empty: nothing more is
+  /// known. Any thread.
+  [[nodiscard]] virtual std::string failure(std::uint8_t failed_in) const {
+    static_cast<void>(failed_in);
+    return {};
+  }
 };
 
 }  // namespace rashpa::unit

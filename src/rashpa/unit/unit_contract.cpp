@@ -1,6 +1,7 @@
 #include "rashpa/unit/unit_contract.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/outside/image_step.hpp"
 #include "rashpa/kernel/photons.hpp"
 #include "rashpa/unit/stack_ring.hpp"
 
@@ -34,6 +36,7 @@ struct Recipe {
   std::optional<bragg_count::Config> veto{};
   std::optional<csr::Config> list{};
   PixelType input = PixelType::u16;
+  std::int64_t largest_count = kNoLargestCount;
   PartialPolicy partial = PartialPolicy::keep;
   bool keep_darks = false;
   Delivery delivery = Delivery::everything;
@@ -102,6 +105,7 @@ struct Bench {
     if (who.resident && !recipe.fits_resident()) {
       EXPECT_THROW(make_unit(who.choice, recipe.pipeline(), ring.layout, bell), ConfigError);
     } else {
+      ring.layout.largest_count = recipe.largest_count;
       unit = make_unit(who.choice, recipe.pipeline(), ring.layout, bell);
     }
   }
@@ -148,7 +152,7 @@ struct Bench {
 /// Everything that the unit says of an image that had to be processed, against the plain references.
 void Bench::expect_as_reference(const StackImage& image) const {
   EXPECT_TRUE(image.measured);
-  PixelFormat format = kernel::delivered(recipe.input);
+  PixelFormat format = kernel::delivered(recipe.input, recipe.largest_count);
   const std::byte* pixels = image.raw;
   std::vector<std::byte> converted(kPixels * sizeof(float));
   if (recipe.conversion) {
@@ -255,6 +259,28 @@ TEST_P(UnitContract, photons_of_any_integer_type_need_no_conversion) {
       EXPECT_EQ(bench.unit->output().pixel, type);
       bench.run_all();
       bench.expect_all_as_references();
+    }
+  }
+}
+
+TEST_P(UnitContract, special_values_of_the_detector_are_no_photons) {
+  for (const PixelType type : kernel::photon_types()) {
+    SCOPED_TRACE(pixel_name(type));
+    Bench bench(GetParam(), {.veto = bragg_count::Config{10, 100, 100'000},
+                             .list = csr::Config{1, 0.9},
+                             .input = type,
+                             .largest_count = 60});
+    if (!bench.runs()) continue;
+    EXPECT_TRUE(bench.unit->output().delivered);
+    bench.run_all();
+    bench.expect_all_as_references();
+    for (const Stack& stack : bench.ring.all) {
+      for (const StackImage& image : stack.view()) {
+        kernel::with_type(type, [&]<typename T>(T) {
+          const auto* values = static_cast<const T*>(image.sparse.value);
+          for (std::uint32_t i = 0; i < image.sparse.count; ++i) EXPECT_TRUE(values[i] >= 1 && values[i] <= 60);
+        });
+      }
     }
   }
 }
@@ -369,6 +395,86 @@ TEST_P(UnitContract, columns_and_reasons_are_named) {
   for (const Column& column : results.columns) names.push_back(column.name);
   EXPECT_EQ(names, (std::vector<std::string>{"masked_pixels", "saturated_pixels", "bright_pixels"}));
   EXPECT_EQ(results.reasons.names(), VetoReasons().names());
+}
+
+/// A row for each of the first pixels of an image, as many as the first pixel says; its number, and twice it.
+class Rows final : public kernel::outside::ImageFunction {
+ public:
+  bool look(const std::byte* pixels, kernel::outside::ImageFindings& found, std::string& why) noexcept override {
+    const auto first = static_cast<std::uint8_t>(pixels[0]);
+    if (first == 250) {
+      why = "250 is no number of rows";
+      return false;
+    }
+    found.scalars[0] = Scalar::of_count(first);
+    found.verdict = first == 1 ? 1 : 0;
+    found.row_count = first;
+    for (std::size_t row = 0; row < std::min(found.row_count, found.row_capacity); ++row) {
+      found.rows[2 * row] = Scalar::of_count(row);
+      found.rows[2 * row + 1] = Scalar::of_real(2.0 * static_cast<double>(row));
+    }
+    return true;
+  }
+};
+
+kernel::StepOf rows_step(const std::string& name, std::uint32_t capacity) {
+  kernel::Declaration declaration{.name = name, .purpose = "rows"};
+  declaration.origin = "a test";
+  declaration.parameters.push_back({.name = "rows", .least = 1, .most = 100, .standard = std::int64_t{capacity}});
+  declaration.takes.pixels = {PixelType::u8};
+  declaration.makes = {{.kind = kernel::Port::Kind::scalars, .columns = {{.name = name + "_first"}}},
+                       {.kind = kernel::Port::Kind::table,
+                        .capacity = "rows",
+                        .columns = {{.name = "row"}, {.name = "twice", .type = Column::Type::f64}}},
+                       {.kind = kernel::Port::Kind::verdict, .reasons = {name + "_is_one"}}};
+  return kernel::outside::image_step(declaration, capacity,
+                                     [](const kernel::Setup&) { return std::make_unique<Rows>(); });
+}
+
+TEST_P(UnitContract, tables_are_delivered_or_the_kernel_is_refused) {
+  Doorbell bell;
+  StackRing ring(kWidth, kHeight, 5, 2, memory::MemoryKind::pageable, PixelType::u8);
+  const Pipeline pipeline{{rows_step("wide", 60), rows_step("narrow", 4)}};
+  if (GetParam().choice.kind != Kind::cpu) {
+    EXPECT_THROW(make_unit(GetParam().choice, pipeline, ring.layout, bell), ConfigError);
+    return;
+  }
+  const auto unit = make_unit(GetParam().choice, pipeline, ring.layout, bell);
+  const std::array<std::uint8_t, 5> firsts{0, 1, 4, 5, 250};
+  for (Stack& stack : ring.all) {
+    for (std::uint32_t i = 0; i < 5; ++i) stack.images[i].raw[0] = std::byte{firsts[i]};
+    unit->submit(&stack);
+  }
+  for (Stack& stack : ring.all) {
+    while (unit->take() == nullptr) bell.wait(bell.count(), std::chrono::milliseconds(1));
+    const auto& images = stack.images;
+    for (const std::uint32_t i : {0U, 2U}) {
+      ASSERT_EQ(images[i].decision, Decision::accepted);
+      for (const TableView& table : images[i].tables) {
+        ASSERT_EQ(table.rows, firsts[i]);
+        for (std::size_t row = 0; row < table.rows; ++row) {
+          EXPECT_EQ(table.values[2 * row].count(), row);
+          EXPECT_EQ(table.values[2 * row + 1].real(), 2.0 * static_cast<double>(row));
+        }
+      }
+    }
+    EXPECT_EQ(images[1].decision, Decision::vetoed);
+    EXPECT_EQ(images[1].tables[0].rows, 0U);
+    EXPECT_EQ(images[3].decision, Decision::errored);
+    EXPECT_EQ(images[3].failed_in, 2U);
+    EXPECT_EQ(images[4].decision, Decision::errored);
+    EXPECT_EQ(images[4].failed_in, 1U);
+  }
+  EXPECT_EQ(unit->failure(1), "kernel wide: 250 is no number of rows");
+  EXPECT_EQ(unit->failure(2), "kernel narrow: 5 rows are found in the image, and its table holds 4; set a larger rows");
+  const std::vector<Table>& tables = unit->output().results.tables;
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[1].name, "narrow");
+  EXPECT_EQ(tables[1].capacity, 4U);
+  EXPECT_EQ(unit->output().results.reasons.names()[static_cast<std::size_t>(ring.all[0].images[1].reason)],
+            "wide_is_one");
+  const Pipeline three{{rows_step("a", 1), rows_step("b", 1), rows_step("c", 1)}};
+  EXPECT_THROW(make_unit(GetParam().choice, three, ring.layout, bell), ConfigError);
 }
 
 TEST_P(UnitContract, what_does_not_fit_is_refused_alike) {

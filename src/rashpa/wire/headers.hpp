@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 inline constexpr std::uint16_t kPkey = 0xFFFF;
 inline constexpr std::uint16_t kRoce1Ethertype = 0x8915;
 inline constexpr std::uint8_t kIbaNextHeader = 0x1B;  ///< in the GRH: a BTH follows
-/// Queue pairs 0 and 1 are special, those below 16 are avoided (roce.md).
+/// Queue pairs 0 and 1 are special, those below 16 are avoided (docs/explanations/software_roce.md).
 inline constexpr std::uint32_t kFirstQpn = 16;
 
 /// The upper three bits of an opcode; the lower five are the operation.

@@ -1,6 +1,6 @@
 #pragma once
-/// Invariant CRC of RoCE packets (roce.md): CRC-32 over 8 bytes of ones, the IP and UDP headers and the BTH with their
-/// variant fields set to ones, and the rest of the packet.
+/// Invariant CRC of RoCE packets (docs/explanations/software_roce.md): CRC-32 over 8 bytes of ones, the IP and UDP
+/// headers and the BTH with their variant fields set to ones, and the rest of the packet.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -44,9 +44,10 @@ __global__ void __launch_bounds__(kThreads) count_tiles(const T* images, std::si
 cudaError_t count(const Batch& batch, std::int32_t threshold, std::uint32_t* bright, cudaStream_t stream) noexcept {
   constexpr std::uint32_t kMostImages = 65535;  // of a grid's second dimension
   const std::uint32_t tiles = batch.pixels / kTile + (batch.pixels % kTile != 0 ? 1 : 0);
-  return with_type(batch.format.type, [&](auto pixel) {
+  const PixelFormat format = looked_at(batch.format);
+  return with_type(format.type, [&](auto pixel) {
     using T = decltype(pixel);
-    const auto kept = Kept<T>::of(from_threshold(batch.format, threshold));
+    const auto kept = Kept<T>::of(from_threshold(format, threshold));
     for (std::uint32_t first = 0; first < batch.count && tiles != 0; first += kMostImages) {
       const dim3 grid(tiles, std::min(kMostImages, batch.count - first));
       count_tiles<T><<<grid, kThreads, 0, stream>>>(

@@ -65,6 +65,7 @@ namespace rashpa::kernel::bragg_count {
 HWY_EXPORT(count_impl);
 
 std::uint32_t count(const void* image, PixelFormat format, std::size_t pixels, std::int32_t threshold) noexcept {
+  format = looked_at(format);
   const PhotonRange range = from_threshold(format, threshold);
   if (range.least > range.most) return 0;
   return HWY_DYNAMIC_DISPATCH(count_impl)(image, format.type, pixels, range.least, range.most);

@@ -93,6 +93,25 @@ TEST(BraggCount, images_of_every_integer_type_count_as_the_reference_does) {
   }
 }
 
+TEST(BraggCount, special_values_of_a_detector_do_not_count) {
+  std::mt19937 random(8);
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      const PixelFormat format = delivered(type, 99);
+      const T below = std::is_signed_v<T> ? static_cast<T>(-2) : std::numeric_limits<T>::max();
+      const std::vector<T> known{0, 1, below, 98, 99, 100, 101, std::numeric_limits<T>::max()};
+      std::vector<T> image(10'003);
+      for (auto& pixel : image) pixel = static_cast<T>(random() % 4 == 0 ? random() : random() % 128);
+      const std::uint32_t truth = count_reference(image.data(), format, image.size(), 2);
+      for_each_backend([&](const char* backend, auto count_with) {
+        EXPECT_EQ(count_with(known.data(), format, known.size(), 1), 3U) << backend;
+        EXPECT_EQ(count_with(image.data(), format, image.size(), 2), truth) << backend;
+      });
+    });
+  }
+}
+
 TEST(BraggCount, images_between_the_limits_are_kept) {
   const CountTap tap = *step_of(Config{5, 10, 20})->count_tap();
   EXPECT_EQ(tap.threshold, 5);

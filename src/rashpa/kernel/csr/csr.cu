@@ -222,9 +222,10 @@ cudaError_t compact_marked(const Batch& batch, void* scratch, cudaStream_t strea
 }
 
 cudaError_t compact(const Batch& batch, std::int32_t threshold, void* scratch, cudaStream_t stream) noexcept {
-  return with_type(batch.format.type, [&](auto pixel) {
+  const PixelFormat format = looked_at(batch.format);
+  return with_type(format.type, [&](auto pixel) {
     using T = decltype(pixel);
-    return launch<FromPhotons<T>>(batch, Kept<T>::of(from_threshold(batch.format, threshold)), scratch, stream);
+    return launch<FromPhotons<T>>(batch, Kept<T>::of(from_threshold(format, threshold)), scratch, stream);
   });
 }
 

@@ -169,6 +169,7 @@ HWY_EXPORT(compact_marked_impl);
 
 std::size_t compact(const void* image, PixelFormat format, std::size_t pixels, std::int32_t threshold,
                     const Entries& out) noexcept {
+  format = looked_at(format);
   const PhotonRange range = from_threshold(format, threshold);
   if (range.least > range.most) return 0;
   return HWY_DYNAMIC_DISPATCH(compact_impl)(image, format.type, pixels, range, out);

@@ -150,6 +150,21 @@ TEST(Csr, images_of_every_integer_type_are_compacted_as_the_reference_does) {
   }
 }
 
+TEST(Csr, special_values_of_a_detector_are_left_out) {
+  std::mt19937 random(9);
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      const PixelFormat format = delivered(type, 99);
+      const T other = std::is_signed_v<T> ? static_cast<T>(-2) : std::numeric_limits<T>::max();
+      EXPECT_EQ(all_backends<T>({0, 2, other, 99, 100, 101, 1}, 2, 4, format), (List<T>{{1, 3}, {2, 99}, false}));
+      Image<T> image(3001);
+      for (auto& pixel : image) pixel = static_cast<T>(random() % 4 == 0 ? random() : random() % 128);
+      all_backends(image, 1, image.size(), format);
+    });
+  }
+}
+
 TEST(Csr, capacity_is_a_fraction_of_the_pixels) {
   EXPECT_EQ(capacity_of({1, 0.1}, 1000), 100U);
   EXPECT_EQ(capacity_of({1, 0.0001}, 100), 1U);

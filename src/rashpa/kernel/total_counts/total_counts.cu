@@ -1,7 +1,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "rashpa/kernel/photons.cuh"
@@ -18,16 +18,16 @@ constexpr unsigned kTile = kThreads * kLoads * 8;
 using Word = unsigned long long;  // what atomicAdd takes
 
 template <typename T>
-__device__ __forceinline__ void add(T value, T least, std::int64_t& counts, std::uint32_t& masked) {
-  const bool is_masked = std::is_signed_v<T> ? value < least : value == std::numeric_limits<T>::max();
+__device__ __forceinline__ void add(T value, T limit, std::int64_t& counts, std::uint32_t& masked) {
+  const bool is_masked = std::is_signed_v<T> ? value < limit : value > limit;
   masked += is_masked ? 1 : 0;
   counts += is_masked ? 0 : static_cast<std::int64_t>(value);
 }
 
-/// A block adds up one tile of one image.
+/// A block adds up one tile of one image. `limit`: the least count of signed pixels, the largest of unsigned ones.
 template <typename T>
 __global__ void __launch_bounds__(kThreads) total_tiles(const T* images, std::size_t stride, std::uint32_t pixels,
-                                                        T least, const std::uint8_t* work, Totals* totals) {
+                                                        T limit, const std::uint8_t* work, Totals* totals) {
   if (work[blockIdx.y] == 0) return;
   const T* image = images + blockIdx.y * stride;
   const std::uint32_t first = blockIdx.x * kTile + threadIdx.x * 8;
@@ -39,9 +39,9 @@ __global__ void __launch_bounds__(kThreads) total_tiles(const T* images, std::si
     if (at + 8 <= pixels) {
       const Eight<T> eight(image + at);
 #pragma unroll
-      for (unsigned k = 0; k < 8; ++k) add(eight[k], least, counts, masked);
+      for (unsigned k = 0; k < 8; ++k) add(eight[k], limit, counts, masked);
     } else {
-      for (std::uint32_t p = at; p < pixels; ++p) add(image[p], least, counts, masked);
+      for (std::uint32_t p = at; p < pixels; ++p) add(image[p], limit, counts, masked);
     }
   }
 #pragma unroll
@@ -80,12 +80,14 @@ class Pass final : public kernel::cuda::DevicePass {
     cudaError_t code = cudaMemsetAsync(totals, 0, stack.count * sizeof(Totals), stream);
     for (std::uint32_t first = 0; first < stack.count && code == cudaSuccess; first += kMostImages) {
       const dim3 grid(tiles, std::min(kMostImages, stack.count - first));
-      code = with_type(setup_.in.type, [&](auto pixel) {
+      const PixelFormat format = looked_at(setup_.in);
+      code = with_type(format.type, [&](auto pixel) {
         using T = decltype(pixel);
+        const PhotonRange range = photon_range(format);
         const std::size_t stride = stack.in_stride / sizeof(T);
-        total_tiles<T><<<grid, kThreads, 0, stream>>>(reinterpret_cast<const T*>(stack.in) + first * stride, stride,
-                                                      pixels, static_cast<T>(photon_range(setup_.in).least),
-                                                      stack.work + first, totals + first);
+        total_tiles<T><<<grid, kThreads, 0, stream>>>(
+            reinterpret_cast<const T*>(stack.in) + first * stride, stride, pixels,
+            static_cast<T>(std::is_signed_v<T> ? range.least : range.most), stack.work + first, totals + first);
         return cudaGetLastError();
       });
     }

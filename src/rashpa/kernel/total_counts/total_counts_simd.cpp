@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 #include "rashpa/kernel/photons.hpp"
@@ -22,15 +21,15 @@ using Wide = std::conditional_t<sizeof(T) < 4, std::int32_t,
                                 std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
 constexpr std::size_t kVectorsAtOnce = 16'384;
 
-/// Signed pixels below `least` are masked, unsigned ones of the largest value.
+/// Signed pixels below `limit` are masked, unsigned ones above it.
 template <typename T>
-Totals total_typed(const T* HWY_RESTRICT image, std::size_t pixels, T least) {
+Totals total_typed(const T* HWY_RESTRICT image, std::size_t pixels, T limit) {
   using W = Wide<T>;
   const hn::ScalableTag<W> d;
   const hn::Rebind<T, decltype(d)> narrow;
   const std::size_t lanes = hn::Lanes(d);
-  const auto below = hn::Set(d, static_cast<W>(static_cast<W>(least) - 1));
-  const auto largest = hn::Set(d, static_cast<W>(std::numeric_limits<T>::max()));
+  const auto below = hn::Set(d, static_cast<W>(static_cast<W>(limit) - 1));
+  const auto beyond = hn::Set(d, static_cast<W>(static_cast<W>(limit) + 1));
   Totals totals;
   std::size_t i = 0;
   while (i + lanes <= pixels) {
@@ -40,7 +39,7 @@ Totals total_typed(const T* HWY_RESTRICT image, std::size_t pixels, T least) {
     std::uint32_t seen = 0;
     for (; i + lanes <= end; i += lanes) {
       const auto values = hn::PromoteTo(d, hn::LoadU(narrow, image + i));
-      const auto counts = std::is_signed_v<T> ? hn::Gt(values, below) : hn::Ne(values, largest);
+      const auto counts = std::is_signed_v<T> ? hn::Gt(values, below) : hn::Gt(beyond, values);
       sum = hn::Add(sum, hn::IfThenElseZero(counts, values));
       valid = hn::Sub(valid, hn::VecFromMask(d, counts));
       seen += static_cast<std::uint32_t>(lanes);
@@ -53,7 +52,7 @@ Totals total_typed(const T* HWY_RESTRICT image, std::size_t pixels, T least) {
     totals.masked += seen;
   }
   for (; i < pixels; ++i) {
-    if (std::is_signed_v<T> ? image[i] < least : image[i] == std::numeric_limits<T>::max()) {
+    if (std::is_signed_v<T> ? image[i] < limit : image[i] > limit) {
       totals.masked += 1;
     } else {
       totals.counts += static_cast<std::int64_t>(image[i]);
@@ -62,9 +61,11 @@ Totals total_typed(const T* HWY_RESTRICT image, std::size_t pixels, T least) {
   return totals;
 }
 
-Totals total_impl(const void* image, PixelType type, std::size_t pixels, std::int64_t least) {
-  return with_type(
-      type, [&]<typename T>(T) { return total_typed<T>(static_cast<const T*>(image), pixels, static_cast<T>(least)); });
+Totals total_impl(const void* image, PixelType type, std::size_t pixels, const PhotonRange& range) {
+  return with_type(type, [&]<typename T>(T) {
+    const auto limit = static_cast<T>(std::is_signed_v<T> ? range.least : range.most);
+    return total_typed<T>(static_cast<const T*>(image), pixels, limit);
+  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -77,7 +78,8 @@ namespace rashpa::kernel::total_counts {
 HWY_EXPORT(total_impl);
 
 Totals total(const void* image, PixelFormat format, std::size_t pixels) noexcept {
-  return HWY_DYNAMIC_DISPATCH(total_impl)(image, format.type, pixels, photon_range(format).least);
+  format = looked_at(format);
+  return HWY_DYNAMIC_DISPATCH(total_impl)(image, format.type, pixels, photon_range(format));
 }
 
 }  // namespace rashpa::kernel::total_counts

@@ -35,6 +35,22 @@ TEST(TotalCounts, masked_pixels_are_counted_and_not_added) {
       << "small negative values of a conversion are noise";
 }
 
+TEST(TotalCounts, special_values_of_a_detector_are_masked) {
+  const std::vector<std::int32_t> pilatus{5, -1, -2, 1'048'574, 1'048'575, 7'000'000};
+  EXPECT_EQ(all_backends(pilatus.data(), delivered(PixelType::i32, 1'048'574), 6), (Totals{1'048'579, 4}));
+  const std::vector<std::uint32_t> eiger{5, 65533, 65534, 65535, UINT32_MAX};
+  EXPECT_EQ(all_backends(eiger.data(), delivered(PixelType::u32, 65533), 5), (Totals{65538, 3}));
+  std::mt19937 random(7);
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      std::vector<T> image(10'007);
+      for (auto& pixel : image) pixel = static_cast<T>(random());
+      all_backends(image.data(), delivered(type, 99), image.size());
+    });
+  }
+}
+
 TEST(TotalCounts, images_of_every_integer_type_add_up_as_the_reference_does) {
   std::mt19937 random(5);
   for (const PixelType type : photon_types()) {

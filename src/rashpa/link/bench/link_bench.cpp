@@ -1,5 +1,6 @@
 /// rashpa_link_bench: one of our links and its peers side by side, alternating, in one run on two processors. roce
-/// beside ZeroMQ, plain UDP sockets and memcpy; pcie beside memcpy, and its events beside bare words between the cores.
+/// beside ZeroMQ with messages of lines and of images, UDP sockets without and with GSO and GRO, memcpy and a copy past
+/// the caches; pcie beside both copies, and its events beside bare words between the cores.
 /// `--icrc full` or `off` adds our link with the check that is the default. `--only` takes those whose name begins so.
 /// `--json` writes one row a line {what, value, unit, against, against_value, ratio}; `rashpa bench link` calls it.
 #include <fmt/format.h>
@@ -140,8 +141,11 @@ void measure(const Arguments& arguments, std::vector<Contestant>& contestants) {
 int run_roce_and_peers(const Arguments& arguments) {
   std::vector<Contestant> contestants{{"roce", run_roce},
                                       {"zeromq push/pull", run_zeromq},
+                                      {"zeromq, one message an image", run_zeromq_images},
                                       {"udp sockets", run_udp},
-                                      {"memcpy between cores", run_memcpy}};
+                                      {"udp sockets, GSO and GRO", run_udp_gso},
+                                      {"memcpy between cores", run_memcpy},
+                                      {"streaming copy between cores", run_stream_copy}};
   if (arguments.load.roce.icrc != roce::IcrcMode::modulo_id) {
     contestants.push_back({"roce icrc modulo_id", run_roce_modulo_id});
   }
@@ -204,15 +208,16 @@ int run_pcie_and_peers(const Arguments& arguments) {
   const auto ours = [](Verify verify) { return [verify](const Load& load) { return run_pcie(load, verify); }; };
   std::vector<Contestant> contestants{{"pcie, verify off", ours(Verify::off)},
                                       {"memcpy into shared memory", run_shared_memcpy},
+                                      {"streaming copy into shared memory", run_shared_stream_copy},
                                       {"pcie, verify sampled", ours(Verify::sampled)},
                                       {"pcie, verify all", ours(Verify::all)},
                                       {"memcpy between cores", run_memcpy}};
   measure(arguments, contestants);
   std::uint64_t lost = 0;
-  for (const std::size_t i : {0U, 2U, 3U}) {
+  for (const std::size_t i : {0U, 3U, 4U}) {
     const Contestant& one = contestants[i];
     const std::string what = std::string(one.name) + ", 1 MiB runs";
-    for (const std::size_t peer : {1U, 4U}) {
+    for (const std::size_t peer : {1U, 2U, 5U}) {
       row(arguments.json, what, one.median(), "Gb/s", contestants[peer].name, contestants[peer].median());
     }
     lost += one.lost;

@@ -1,15 +1,21 @@
 #include <atomic>
+#include <cstring>
 #include <thread>
 #include <vector>
 
 #include "rashpa/link/bench/peers.hpp"
+#include "rashpa/link/stream_copy.hpp"
 #include "rashpa/link/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::link::bench {
 
-Result run_memcpy(const Load& load) {
+namespace {
+
+/// `copy_out`: as memcpy; `before_news`: before the other thread is told that a line is out.
+template <typename Copy, typename Fence>
+Result run_copies(const Load& load, Copy copy_out, Fence before_news) {
   constexpr std::uint64_t kBlocks = 64;  // lines between the two threads
   const std::size_t lines = (16U << 20) / load.line_bytes;
   const std::size_t bytes = lines * load.line_bytes;
@@ -37,7 +43,8 @@ Result run_memcpy(const Load& load) {
     while (now_ns() < end) {
       const std::uint64_t ready = written.load(std::memory_order_acquire);
       for (; n < ready; ++n) {
-        std::memcpy(to.data() + n % lines * load.line_bytes, &shared[n % kBlocks * load.line_bytes], load.line_bytes);
+        copy_out(to.data() + n % lines * load.line_bytes, &shared[n % kBlocks * load.line_bytes], load.line_bytes);
+        before_news();
         read.store(n + 1, std::memory_order_release);
       }
     }
@@ -47,6 +54,22 @@ Result run_memcpy(const Load& load) {
   });
   sink.join();
   return result;
+}
+
+}  // namespace
+
+Result run_memcpy(const Load& load) {
+  return run_copies(
+      load, [](std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }, [] {});
+}
+
+Result run_stream_copy(const Load& load) {
+  return run_copies(
+      load,
+      [](std::byte* to, const std::byte* from, std::size_t bytes) {
+        stream_copy(to, {from, bytes});
+      },
+      [] { stream_fence(); });
 }
 
 }  // namespace rashpa::link::bench

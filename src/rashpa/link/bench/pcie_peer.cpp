@@ -8,6 +8,7 @@
 #include "rashpa/link/bench/peers.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender.hpp"
+#include "rashpa/link/stream_copy.hpp"
 #include "rashpa/link/testing.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
@@ -80,7 +81,11 @@ Result run_pcie(const Load& load, Verify verify) {
   return result;
 }
 
-Result run_shared_memcpy(const Load& load) {
+namespace {
+
+/// `copy`: of an image, done when it returns.
+template <typename Copy>
+Result run_shared_copies(const Load& load, Copy copy) {
   const ReceiverDtp dtp = dtp_of(load);
   const std::uint64_t image = dtp.placement.payload_bytes();
   const memory::Buffer region(testing::end_of(dtp), memory::MemoryKind::huge, memory::Sharing::machine);
@@ -96,7 +101,7 @@ Result run_shared_memcpy(const Load& load) {
     memory::place_this_thread("bench-source", load.source_processor);
     for (std::uint64_t n = 0; !stop; ++n) {
       while (n - words.acknowledged.load(std::memory_order_acquire) >= kSlots && !stop) pause_spinning();
-      std::memcpy(mapped.data() + n % kSlots * image, frames.data() + n % kFrames * image, image);
+      copy(mapped.data() + n % kSlots * image, frames.data() + n % kFrames * image, image);
       words.written.store(n + 1, std::memory_order_release);
     }
   });
@@ -118,6 +123,20 @@ Result run_shared_memcpy(const Load& load) {
   });
   sink.join();
   return result;
+}
+
+}  // namespace
+
+Result run_shared_memcpy(const Load& load) {
+  return run_shared_copies(
+      load, [](std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); });
+}
+
+Result run_shared_stream_copy(const Load& load) {
+  return run_shared_copies(load, [](std::byte* to, const std::byte* from, std::size_t bytes) {
+    stream_copy(to, {from, bytes});
+    stream_fence();
+  });
 }
 
 }  // namespace rashpa::link::bench

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
@@ -20,14 +19,6 @@ namespace rashpa::link {
 namespace {
 
 constexpr std::uint16_t kRocePort = 4791;
-constexpr std::array<std::pair<Kind, std::string_view>, 3> kKinds{
-    {{Kind::roce, "roce"}, {Kind::verbs, "verbs"}, {Kind::pcie, "pcie"}}};
-static_assert(kKinds.size() == std::variant_size_v<LinkOptions>);
-static_assert(
-    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::verbs), LinkOptions>, verbs::Options>);
-static_assert(
-    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::pcie), LinkOptions>, pcie::Options>);
-
 // A wildcard becomes the address from which packets to `destination` leave.
 std::string source_address(const EndOptions& options, const Endpoint& destination) {
   const wire::Address address(options.address, 0);
@@ -99,36 +90,6 @@ std::unique_ptr<Receiver> make(const roce::Options& link, const ReceiverOptions&
 }
 
 }  // namespace
-
-Kind kind_of(std::string_view name) {
-  for (const auto& [kind, text] : kKinds) {
-    if (text == name) return kind;
-  }
-  throw ConfigError(fmt::format("link: no kind '{}'; choose roce, verbs or pcie", name));
-}
-
-std::string_view name_of(Kind kind) noexcept {
-  for (const auto& [known, name] : kKinds) {
-    if (known == kind) return name;
-  }
-  return "unknown";
-}
-
-LinkOptions default_options(Kind kind) {
-  switch (kind) {
-    case Kind::roce:
-      break;
-    case Kind::verbs:
-      return verbs::Options{};
-    case Kind::pcie:
-      return pcie::Options{};
-  }
-  return roce::Options{};
-}
-
-memory::Sharing sharing_of(Kind kind) noexcept {
-  return kind == Kind::pcie ? memory::Sharing::machine : memory::Sharing::process;
-}
 
 Senders::Senders(const EndOptions& options, std::span<const std::byte> frames, std::optional<FaultConfig> faults)
     : options_(options), frames_(frames), faults_(faults) {

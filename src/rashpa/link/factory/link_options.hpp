@@ -2,9 +2,11 @@
 /// Which link an end has, by the type of its options. A new link adds its options here and its two makers in
 /// factory.cpp (docs/how-to/add_a_link.md).
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <variant>
 
+#include "rashpa/core/parameter.hpp"
 #include "rashpa/link/pcie/options.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/verbs/options.hpp"
@@ -22,8 +24,11 @@ enum class Kind : std::uint8_t { roce, verbs, pcie };
 /// Throws ConfigError that lists the kinds when `name` is none of them.
 Kind kind_of(std::string_view name);
 std::string_view name_of(Kind kind) noexcept;
-/// A link of that kind as it is when nothing is chosen.
-LinkOptions default_options(Kind kind);
+/// A link of that kind with what is chosen; the rest as it is when nothing is. Throws ConfigError that names the link
+/// and the key.
+LinkOptions options_named(std::string_view kind, const NamedValues& values);
+/// Every link with its parameters, as JSON: what schema/links.json holds.
+std::string links_json();
 
 /// Who must be able to map the RASHPA buffer of a receiver with this link.
 [[nodiscard]] memory::Sharing sharing_of(Kind kind) noexcept;

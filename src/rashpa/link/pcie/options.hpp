@@ -3,6 +3,11 @@
 
 #include "rashpa/link/words.hpp"
 
+namespace rashpa {
+template <class Config>
+class Parameters;
+}  // namespace rashpa
+
 namespace rashpa::link::pcie {
 
 /// Which engine moves the bytes of a sender. `cpu`: the DTP's own thread.
@@ -13,5 +18,8 @@ struct Options {
   Verify verify = Verify::all;          ///< nobody sees the lines on their way: the CRC32C is the only proof
   EngineKind engine = EngineKind::cpu;  ///< sender
 };
+
+/// What a telegram can choose, by the names of the run file's keys.
+const Parameters<Options>& parameters();
 
 }  // namespace rashpa::link::pcie

@@ -3,9 +3,27 @@
 #include <numeric>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/parameter.hpp"
 #include "rashpa/wire/headers.hpp"
 
 namespace rashpa::link::roce {
+
+const Parameters<Options>& parameters() {
+  static const auto declared =
+      Parameters<Options>("link roce")
+          .add({.name = "transport", .choices = {"uc", "rc", "ud"}}, &Options::transport)
+          .add({.name = "pmtu", .allowed = {256, 512, 1024, 2048, 4096}}, &Options::pmtu)
+          .add({.name = "packetisation", .choices = {"only", "first_middle_last"}}, &Options::packetisation)
+          .add({.name = "gso"}, &Options::gso)
+          .add({.name = "gro"}, &Options::gro)
+          .add({.name = "icrc", .choices = {"full", "modulo_id", "off"}}, &Options::icrc)
+          .add({.name = "framing", .choices = {"v2", "v1"}}, &Options::framing)
+          .add({.name = "window_bytes", .least = 0, .most = 1099511627776}, &Options::window_bytes)
+          .add({.name = "socket_buffer", .least = 4096, .most = 2147483648}, &Options::socket_buffer)
+          .add({.name = "unit_bytes", .least = 0, .most = 1048576}, &Options::unit_bytes)
+          .add({.name = "records"}, &Options::records);
+  return declared;
+}
 
 void check(const Options& options) {
   check_pmtu("roce", options.pmtu);

@@ -6,6 +6,11 @@
 #include "rashpa/link/words.hpp"
 #include "rashpa/wire/framing.hpp"
 
+namespace rashpa {
+template <class Config>
+class Parameters;
+}  // namespace rashpa
+
 namespace rashpa::link::roce {
 
 /// How the ICRC of received packets is checked; sent packets always carry a correct one.
@@ -37,6 +42,9 @@ struct Options {
   std::uint32_t unit_bytes = 0;
   bool records = true;  ///< receiver: events bring frame records; false: packets are all that ever comes
 };
+
+/// What a telegram can choose, by the names of the run file's keys.
+const Parameters<Options>& parameters();
 
 /// Throws ConfigError when a member is not allowed.
 void check(const Options& options);

@@ -4,6 +4,11 @@
 
 #include "rashpa/link/words.hpp"
 
+namespace rashpa {
+template <class Config>
+class Parameters;
+}  // namespace rashpa
+
 namespace rashpa::link::verbs {
 
 /// How an RNIC is used. Both ends of a DTP must agree on `transport`, `pmtu` and `packetisation`.
@@ -18,6 +23,9 @@ struct Options {
   std::uint32_t send_depth = 256;         ///< writes in flight per DTP
   std::uint32_t signal_every = 16;        ///< one completion for so many writes; the event always has one
 };
+
+/// What a telegram can choose, by the names of the run file's keys.
+const Parameters<Options>& parameters();
 
 /// Throws ConfigError when a member is not allowed.
 void check(const Options& options);

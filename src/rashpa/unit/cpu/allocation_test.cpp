@@ -72,7 +72,7 @@ TEST(Allocation, a_million_images_pass_the_unit_without_one) {
   }
   Doorbell bell;
   const auto unit = make_unit(
-      {.placement = {2, -1}},
+      {.cores = {2, -1}},
       {{config, kernel::bragg_count::Config{5, 1, 1000}, kernel::csr::Config{1, 1.0}}, PartialPolicy::keep, false},
       {16, 9, PixelType::u16, kStack, kStacks}, bell);
   std::uint64_t accepted = 0;

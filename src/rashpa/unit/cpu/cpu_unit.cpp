@@ -29,21 +29,21 @@ std::size_t task_pixels(std::size_t pixels, unsigned threads) {
   return std::max(std::clamp<std::size_t>(wanted / 4096 * 4096, 4096, 65536), fewest);
 }
 
-const Placement& checked(const Placement& placement) {
-  if (placement.threads == 0 || placement.threads > Team::kMostThreads) {
-    throw ConfigError(fmt::format("unit: {} threads; 1 to {} are possible", placement.threads, Team::kMostThreads));
+const Cores& checked(const Cores& cores) {
+  if (cores.threads == 0 || cores.threads > Team::kMostThreads) {
+    throw ConfigError(fmt::format("unit: {} threads; 1 to {} are possible", cores.threads, Team::kMostThreads));
   }
-  return placement;
+  return cores;
 }
 
 }  // namespace
 
-CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Placement& placement, Doorbell& done_bell)
+CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& cores, Doorbell& done_bell)
     : steps_(steps_of(pipeline, layout)),
       layout_(layout),
       pixels_(static_cast<std::size_t>(layout.width) * layout.height),
-      task_pixels_(task_pixels(pixels_, checked(placement).threads)),
-      threads_(placement.threads),
+      task_pixels_(task_pixels(pixels_, checked(cores).threads)),
+      threads_(cores.threads),
       done_bell_(done_bell),
       in_(layout.stacks),
       out_(layout.stacks),
@@ -55,7 +55,7 @@ CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Placement
       counted_(layout.stack) {
   if (steps_.steps.empty()) return;  // nothing to do for a team
   make_works();
-  team_ = std::make_unique<Team>(placement.threads, placement.first_processor, static_cast<Team::Work&>(*this));
+  team_ = std::make_unique<Team>(cores.threads, cores.first_processor, static_cast<Team::Work&>(*this));
 }
 
 void CpuUnit::make_works() {
@@ -99,6 +99,11 @@ void CpuUnit::submit(Stack* stack) noexcept {
 
 std::string CpuUnit::how() const {
   return fmt::format("{} thread{}: {}", threads_, threads_ == 1 ? "" : "s", steps_.words());
+}
+
+std::string CpuUnit::failure(std::uint8_t failed_in) const {
+  if (failed_in == 0 || failed_in > works_.size() || works_[failed_in - 1U].pass == nullptr) return {};
+  return works_[failed_in - 1U].pass->failure();
 }
 
 Stack* CpuUnit::take() noexcept {
@@ -224,6 +229,7 @@ bool CpuUnit::settle(const PlannedStep& step, std::size_t item, Finding& finding
   StackImage& image = stack_->images[image_[item]];
   if (finding.failed) {
     image.decision = Decision::errored;
+    image.failed_in = static_cast<std::uint8_t>(&step - steps_.steps.data() + 1);
     return false;
   }
   if (finding.verdict != 0) {
@@ -232,6 +238,7 @@ bool CpuUnit::settle(const PlannedStep& step, std::size_t item, Finding& finding
     return false;
   }
   if (step.makes_list) image.sparse = finding.list;
+  if (step.table) image.tables[*step.table] = finding.table;
   return true;
 }
 

@@ -16,7 +16,7 @@ namespace rashpa::unit {
 class CpuUnit final : public Unit, private Team::Work {
  public:
   /// Throws as make_unit does. Calibration is copied into the unit's own block order.
-  CpuUnit(const Pipeline& pipeline, const Layout& layout, const Placement& placement, Doorbell& done_bell);
+  CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& cores, Doorbell& done_bell);
   ~CpuUnit() override;
   CpuUnit(const CpuUnit&) = delete;
   CpuUnit& operator=(const CpuUnit&) = delete;
@@ -26,6 +26,7 @@ class CpuUnit final : public Unit, private Team::Work {
   void stop() noexcept override;
   [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
   [[nodiscard]] std::string how() const override;
+  [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
 
  private:
   /// The work of one step: a pass over pixels, or none when it rides on an earlier one.

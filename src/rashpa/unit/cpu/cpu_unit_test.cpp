@@ -12,9 +12,9 @@ namespace rashpa::unit {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Cpu, UnitContract,
-                         testing::Values(Contestant{.name = "one_thread", .choice = {.placement = {1, -1}}},
-                                         Contestant{.name = "two_threads", .choice = {.placement = {2, -1}}},
-                                         Contestant{.name = "five_threads", .choice = {.placement = {5, -1}}}),
+                         testing::Values(Contestant{.name = "one_thread", .choice = {.cores = {1, -1}}},
+                                         Contestant{.name = "two_threads", .choice = {.cores = {2, -1}}},
+                                         Contestant{.name = "five_threads", .choice = {.cores = {5, -1}}}),
                          [](const auto& contestant) { return contestant.param.name; });
 
 TEST(CpuUnit, empty_pipeline_hands_raw_images_through) {
@@ -39,8 +39,8 @@ TEST(CpuUnit, empty_pipeline_hands_raw_images_through) {
 TEST(CpuUnit, impossible_numbers_of_threads_are_refused) {
   Doorbell bell;
   const Layout layout{8, 8, PixelType::u16, 1, 1};
-  EXPECT_THROW(make_unit({.placement = {0, -1}}, {}, layout, bell), ConfigError);
-  EXPECT_THROW(make_unit({.placement = {100'000, -1}}, {}, layout, bell), ConfigError);
+  EXPECT_THROW(make_unit({.cores = {0, -1}}, {}, layout, bell), ConfigError);
+  EXPECT_THROW(make_unit({.cores = {100'000, -1}}, {}, layout, bell), ConfigError);
 }
 
 TEST(CpuUnit, outputs_too_large_for_the_machine_are_refused) {

@@ -80,7 +80,7 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
   check(cudaStreamSynchronize(nullptr), "prepare the device");
   dispatch_ = make_dispatch(chosen.trigger, *work_, layout.stacks, device_);
   thread_ = std::jthread(
-      [this, processor = choice.placement.first_processor](const std::stop_token& ending) { run(ending, processor); });
+      [this, processor = choice.cores.first_processor](const std::stop_token& ending) { run(ending, processor); });
 }
 
 CudaUnit::~CudaUnit() {

@@ -4,7 +4,7 @@
 
 namespace rashpa::unit::cuda {
 
-SlotGraphs::SlotGraphs(const StackWork& work, const BenchStreams& streams, std::uint32_t stacks) {
+SlotGraphs::SlotGraphs(const StackWork& work, const WorkStreams& streams, std::uint32_t stacks) {
   graphs_.reserve(stacks);
   for (std::uint32_t slot = 0; slot < stacks; ++slot) {
     const cudaStream_t stream = streams.of(slot);
@@ -26,7 +26,7 @@ class GraphLaunch final : public Dispatch {
   void stop() noexcept override { streams_.wait_idle(kStopNs); }
 
  private:
-  BenchStreams streams_;
+  WorkStreams streams_;
   SlotGraphs graphs_;
 };
 

@@ -1,5 +1,5 @@
-#include "rashpa/unit/cuda/bench_streams.hpp"
 #include "rashpa/unit/cuda/dispatch.hpp"
+#include "rashpa/unit/cuda/work_streams.hpp"
 
 namespace rashpa::unit::cuda {
 
@@ -20,7 +20,7 @@ class Launch final : public Dispatch {
  private:
   const StackWork& work_;
   int device_;
-  BenchStreams streams_;
+  WorkStreams streams_;
 };
 
 }  // namespace

@@ -72,7 +72,7 @@ class StreamWait final : public Dispatch {
   std::uint32_t ahead_;
   std::uint32_t next_slot_ = 0;    // to be enqueued
   std::uint32_t last_ticket_ = 0;  // enqueued
-  BenchStreams streams_;
+  WorkStreams streams_;
   SlotGraphs graphs_;
 };
 

@@ -43,7 +43,7 @@ FateLog::FateLog(std::uint64_t images, std::uint64_t packets_per_image)
       lines_ok_(std::make_unique<bool[]>(images)),
       arrived_((packets_per_image + 63) / 64, 0) {}
 
-// Rules 1 to 3 of the UC responder (roce.md): says whether the packet's payload is written.
+// The rules of the UC responder (docs/explanations/software_roce.md): says whether the packet's payload is written.
 bool FateLog::accept(std::uint32_t psn, bool first, bool last) noexcept {
   const bool in_sequence = open_ && psn == expected_psn_;
   if (!first && !in_sequence) {

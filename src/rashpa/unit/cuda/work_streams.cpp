@@ -1,4 +1,4 @@
-#include "rashpa/unit/cuda/bench_streams.hpp"
+#include "rashpa/unit/cuda/work_streams.hpp"
 
 #include <chrono>
 #include <thread>
@@ -7,7 +7,7 @@
 
 namespace rashpa::unit::cuda {
 
-void BenchStreams::wait_idle(std::int64_t limit_ns) const noexcept {
+void WorkStreams::wait_idle(std::int64_t limit_ns) const noexcept {
   const std::int64_t end = now_ns() + limit_ns;
   for (const Stream& stream : streams_) {
     while (cudaStreamQuery(stream.get()) == cudaErrorNotReady && now_ns() < end) {

@@ -6,9 +6,9 @@
 namespace rashpa::unit::cuda {
 
 /// One stream for each bench: a stack's steps follow one another there, and the benches' steps overlap.
-class BenchStreams {
+class WorkStreams {
  public:
-  explicit BenchStreams(const StackWork& work) : work_(&work), streams_(work.benches()) {}
+  explicit WorkStreams(const StackWork& work) : work_(&work), streams_(work.benches()) {}
   [[nodiscard]] cudaStream_t of(std::uint32_t slot) const noexcept { return streams_[work_->bench_of(slot)].get(); }
   [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept { return cudaStreamQuery(of(slot)); }
   /// Until all are idle or broken, `limit_ns` at most.

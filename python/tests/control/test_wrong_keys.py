@@ -1,0 +1,73 @@
+"""Whatever is wrong with a key of a kernel, a sink, a link or a dataset is said with file, line and key."""
+
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.run_file_reader import RunFileError, read_run_file
+
+RUN = """\
+[run]
+name = "keys"
+frames = 10
+[detector]
+width = 64
+height = 32
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+[link]
+kind = "verbs"
+[[buffer]]
+name = "full"
+[[buffer.kernel]]
+name = "bragg_count"
+threshold = 3
+min_pixels = 5
+[[buffer.kernel]]
+name = "plugin"
+file = "peaks.so"
+parameters = { tries = 3 }
+[[buffer.sink]]
+kind = "hdf5"
+threads = 2
+"""
+WRONG = {
+    "kernel, type": ("threshold = 3", 'threshold = "3"', "run.toml:17: buffer[0].kernel[0].threshold: input should be a valid integer"),
+    "kernel, bounds": ("threshold = 3", "threshold = 0", "run.toml:17: buffer[0].kernel[0].threshold: input should be greater than or equal to 1"),
+    "kernel, unknown": ("threshold = 3", "threshold = 3\nspeed = 9", "run.toml:18: buffer[0].kernel[0].speed: no such key"),
+    "kernel, missing": ("min_pixels = 5\n", "", "run.toml:15: buffer[0].kernel[0].min_pixels: this key is needed and not there"),
+    "plugin, type": ("{ tries = 3 }", "{ tries = [3] }", "run.toml:22: buffer[0].kernel[1].parameters.tries"),
+    "plugin, missing": ('file = "peaks.so"\n', "", "run.toml:19: buffer[0].kernel[1].file: this key is needed and not there"),
+    "sink, type": ("threads = 2", "threads = true", "run.toml:25: buffer[0].sink[0].threads: input should be a valid integer"),
+    "sink, bounds": ("threads = 2", "threads = 65", "run.toml:25: buffer[0].sink[0].threads: input should be less than or equal to 64"),
+    "sink, line": ("threads = 2", "queue = 0", "run.toml:25: buffer[0].sink[0].queue: input should be greater than or equal to 1"),
+    "sink, unknown": ("threads = 2", "thread = 2", 'run.toml:25: buffer[0].sink[0].thread: no such key; did you mean "threads"?'),
+    "sink, missing": ('kind = "hdf5"\n', "", "run.toml:23: buffer[0].sink[0].kind: is needed and not there"),
+    "link, type": ('kind = "verbs"', "window_bytes = 1.5", "run.toml:12: link.window_bytes: input should be a valid integer"),
+    "link, bounds": ('kind = "verbs"', "unit_bytes = 1048577", "run.toml:12: link.unit_bytes: input should be less than or equal to 1048576"),
+    "link, choice": ('kind = "verbs"', "pmtu = 1500", "run.toml:12: link.pmtu: input should be 256, 512, 1024, 2048 or 4096"),
+    "link, unknown": ('kind = "verbs"', 'verfy = "all"', 'run.toml:12: link.verfy: no such key; did you mean "verify"?'),
+    "dataset, type": ("height = 32\n[link]", 'height = "32"\n[link]', "run.toml:10: dataset.height: input should be a valid integer"),
+    "dataset, bounds": ("height = 32\n[link]", "frames = 0\n[link]", "run.toml:10: dataset.frames: input should be greater than or equal to 1"),
+    "dataset, unknown": ("height = 32\n[link]", "hight = 32\n[link]", 'run.toml:10: dataset.hight: no such key; did you mean "height"?'),
+    "dataset, missing": ('kind = "pattern"\nwidth = 64\nheight = 32', 'kind = "directory"', "run.toml:7: dataset.path: this key is needed and not there"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_key_is_said_with_file_and_line(tmp_path: Path, what: str) -> None:
+    old, new, says = WRONG[what]
+    assert RUN.count(old) == 1
+    path = tmp_path / "run.toml"
+    path.write_text(RUN.replace(old, new))
+    with pytest.raises(RunFileError) as caught:
+        read_run_file(path)
+    assert says in str(caught.value)
+
+
+def test_the_file_without_the_mistakes_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(RUN)
+    read_run_file(path)

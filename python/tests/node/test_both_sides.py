@@ -1,0 +1,181 @@
+"""The models of the run file and the structures of the native module have the same keys: names, types, bounds, choices, defaults. A key that is
+written on one side alone is found here."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from rashpa.control import links, run_file
+from rashpa.control.kernels import MODELS as KERNELS
+from rashpa.control.kernels import OUTSIDE
+from rashpa.control.part_orders import SINKS, FileMetadata
+from rashpa.control.part_xml import KINDS, name_of, plain_fields
+
+native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+
+Facts = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def of_python(model: type[BaseModel], tag: str) -> dict[str, Facts]:
+    """Of each plain key, what its value can be, and its default; None: there is none."""
+    schema = model.model_json_schema()
+    found: dict[str, Facts] = {}
+    for name, shape in plain_fields(model, tag):
+        if shape.how == "attribute":
+            described = schema["properties"][name]
+            found[name] = {**_facts(described), "default": described.get("default")}
+    return found
+
+
+def _facts(described: Facts) -> Facts:
+    one = next((one for one in described.get("anyOf", [described]) if one.get("type") != "null"), described)
+    choices = one.get("enum", [one["const"]] if "const" in one else None)
+    if choices is not None:
+        return {"allowed" if isinstance(choices[0], int) else "choices": choices}
+    kind = {"boolean": "flag", "integer": "integer", "number": "number", "string": "text"}[one["type"]]
+    bounds = {"least": "minimum", "above": "exclusiveMinimum", "most": "maximum"}
+    return {"kind": kind, **{ours: one[theirs] for ours, theirs in bounds.items() if theirs in one}}
+
+
+def of_native(declared: str) -> dict[str, dict[str, Facts]]:
+    """The same of each part that the native module declares."""
+    return {
+        part["name"]: {one["name"]: _native_facts(one) for one in part["parameters"]} for part in json.loads(declared)
+    }
+
+
+def _native_facts(parameter: Facts) -> Facts:
+    default = {"default": parameter.get("default")}
+    for several in ("choices", "allowed"):
+        if several in parameter:
+            return {several: parameter[several], **default}
+    return {name: parameter[name] for name in ("kind", "least", "above", "most") if name in parameter} | default
+
+
+def sides(models: Sequence[type[BaseModel]], tag: str) -> dict[str, dict[str, Facts]]:
+    return {name_of(model, tag): of_python(model, tag) for model in models}
+
+
+def test_kernels_have_the_same_keys_on_both_sides() -> None:
+    declared = of_native(native.kernels_json())
+    assert {name: keys for name, keys in sides(KERNELS, "name").items() if name not in OUTSIDE} == declared
+
+
+def test_sinks_have_the_same_keys_on_both_sides() -> None:
+    assert sides(SINKS, "kind") == of_native(native.sinks_json())
+
+
+def test_links_have_the_same_keys_on_both_sides() -> None:
+    assert sides(links.MODELS, "kind") == of_native(native.links_json())
+
+
+def test_every_key_of_the_run_files_link_is_a_links_own_or_of_an_end() -> None:
+    of_ends = {"kind", "source", "destination", "flow", "on_full", "threads", "port", "poll", "memory"}
+    of_ends |= {f"{end}_{key}" for end in ("emulator", "receiver") for key in ("address", "device", "processor")}
+    own = {key for keys in links.link_keys().values() for key in keys} - {links.DEVICE}
+    assert own | of_ends == set(run_file.Link.model_fields), "a key of [link] that no link declares does nothing"
+    assert own.isdisjoint(of_ends)
+
+
+def test_what_files_say_of_the_experiment_has_its_place_in_the_native_metadata() -> None:
+    there = of_native(f'[{{"name": "metadata", "parameters": {native.metadata_json()}}}]')["metadata"]
+    here = of_python(FileMetadata, "")
+    assert {name: facts["kind"] for name, facts in here.items()}.items() <= {
+        name: facts["kind"] for name, facts in there.items()
+    }.items()
+    by_the_node = {"start_time", "end_time_estimated", "saturation_value", "software_version", "proof", "pixel_units"}
+    assert set(there) - set(here) == by_the_node
+
+
+ADDED = """
+import sys
+from pydantic import Field
+from rashpa.control import run_file
+
+class MemorySink(run_file.MemorySink):
+    \"\"\"With a key more.\"\"\"
+    tries: int = Field(default=3, ge=1, le=9, description="a key that is written here, and in the C++ structure")
+
+run_file.MemorySink = MemorySink
+run_file.Buffer.model_rebuild(force=True)
+
+from rashpa.control.part_orders import SINKS
+from rashpa.control.part_schema import schema_text
+from rashpa.control.part_xml import KINDS, element_of, part_of
+from lxml import etree
+
+text = schema_text()
+assert 'name="tries"' in text, "the schema has it"
+kind = KINDS["Sink"]
+part = MemorySink(kind="memory", tries=5)
+element = element_of(part, kind, "urn:x", str)
+assert element[0].get("tries") == "5", "the telegram has it"
+assert part_of(element, kind) == part, "the node has it"
+assert part.model_dump(mode="json", exclude={"kind"})["tries"] == 5, "and the native module is told"
+sys.stdout.write("followed")
+"""
+
+
+def test_a_new_key_of_a_sink_is_in_schema_telegram_and_native_call_by_being_in_its_model() -> None:
+    done = subprocess.run([sys.executable, "-c", ADDED], capture_output=True, text=True, check=False)
+    assert done.stdout == "followed", done.stderr
+
+
+def test_a_key_that_the_native_side_does_not_have_is_said_and_not_ignored() -> None:
+    with pytest.raises(native.ConfigError, match="sink memory: tries: no such parameter; known: capacity"):
+        native.SinkConfig("memory", {"tries": 5})
+    with pytest.raises(native.ConfigError, match="link pcie: tries: no such parameter; known: verify"):
+        native.LinkOptions("pcie", {"tries": 5})
+
+
+def test_no_file_between_model_and_structure_names_a_key() -> None:
+    """What is generic stays so: the way from a model to the native module has no list of keys."""
+    keys = {name for kind in KINDS.values() for model in kind.models for name, _ in plain_fields(model, kind.tag)}
+    elsewhere = {
+        "verify",
+        "records",
+        "transport",
+        "queue",
+        "on_full",
+        "capacity",
+        "icrc",
+        "window_bytes",
+    }  # of other things, too
+    spelt = keys - {
+        "threads",
+        "name",
+        "kind",
+        "output",
+        "prefix",
+        "existing",
+        "metadata",
+        "parameters",
+        "device",
+        "file",
+        "function",
+    }
+    assert {"images_per_file", "capacity", "unit_bytes", "min_pixels", "socket_buffer"} <= spelt
+    between = [
+        *(ROOT / "src" / "bindings").glob("*.[ch]pp"),
+        *(ROOT / "python" / "rashpa" / "node").glob("native_*.py"),
+        *(ROOT / "python" / "rashpa" / "control").glob("*telegram*.py"),
+        *(ROOT / "python" / "rashpa" / "control").glob("part_*.py"),
+        ROOT / "python" / "rashpa" / "control" / "links.py",
+        ROOT / "python" / "rashpa" / "_native.pyi",
+        ROOT / "schema" / "telegram.xsd",
+    ]
+    found = [
+        f"{path.name}: {key}"
+        for path in between
+        for key in spelt - elsewhere
+        if re.search(rf"\b{key}\b", path.read_text(encoding="utf-8"))
+    ]
+    assert found == []

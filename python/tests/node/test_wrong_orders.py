@@ -1,0 +1,181 @@
+"""Telegrams written by hand that say of a kernel, a sink, a link or a dataset what cannot be: a Fault that names element and attribute, and says
+that the configuration is wrong."""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from rashpa.control import telegram
+from rashpa.control.schemas import schema_path
+from rashpa.control.telegram_xml import decode
+from rashpa.node.engine import EngineFactory
+from rashpa.node.node import Node
+from rashpa.node.server import NodeApp
+from rashpa.testing.fake_engine import FakeFactory
+
+GOLDEN = schema_path("telegram.xsd").parent / "golden"
+DESTINATION = (GOLDEN / "configure_destination.xml").read_text(encoding="utf-8")
+SOURCE = (GOLDEN / "configure_source.xml").read_text(encoding="utf-8")
+
+# in the golden Configure of a receiver: what stands there, what is sent in its place, what the Fault says
+WRONG = {
+    "kernel, type": ('threshold="3"', 'threshold="many"', "Element 'bragg_count', attribute 'threshold': 'many' is not"),
+    "kernel, bounds": ('threshold="3"', 'threshold="0"', "attribute 'threshold': The value '0' is less than the minimum"),
+    "kernel, beyond": ('threshold="3"', 'threshold="9999999999999999999999999"', "'bragg_count', attribute 'threshold'"),
+    "kernel, unknown": ('threshold="3"', 'threshold="3" speed="9"', "Element 'bragg_count', attribute 'speed'"),
+    "kernel, missing": ('threshold="3"', "", "Element 'bragg_count': The attribute 'threshold' is required"),
+    "kernel, choice": ('output="photons"', 'output="furlongs"', "Element 'jungfrau', attribute 'output'"),
+    "kernel, not finite": ('photon_energy_kev="12.4"', 'photon_energy_kev="INF"', "'jungfrau', attribute 'photon_energy_kev'"),
+    "kernel, no number": ('photon_energy_kev="12.4"', 'photon_energy_kev="NaN"', "'jungfrau', attribute 'photon_energy_kev'"),
+    "kernel, kind": ("<bragg_count ", "<magic ", "Element 'magic': This element is not expected. Expected is one of ( jungfrau, bragg_count"),
+    "plugin, type": ('type="integer">3<', 'type="integer">3.5<', "Element 'plugin', parameter tries: '3.5' is no integer"),
+    "plugin, flag": ('type="flag">true<', 'type="flag">yes<', "Element 'plugin', parameter loud: 'yes' is no flag"),
+    "plugin, bounds": ('type="integer">3<', f'type="integer">{2**63}<', "Element 'plugin', parameter tries: '9223372036854775808' is no integer of 64 bits"),
+    "plugin, not finite": ('type="number">0.5<', 'type="number">1e400<', "Element 'plugin', attribute 'parameters.gain"),
+    "plugin, underscore": ('type="number">0.5<', 'type="number">1_0<', "Element 'plugin', parameter gain: '1_0' is no number"),
+    "plugin, kind of value": ('type="number"', 'type="thing"', "Element 'parameter', attribute 'type': The value 'thing'"),
+    "plugin, name": ('name="tries"', 'name="2 tries"', "Element 'parameter', attribute 'name': The value '2 tries'"),
+    "plugin, twice": ('name="tries"', 'name="gain"', "Element 'plugin': parameter gain is given twice"),
+    "plugin, missing": ('<parameter name="tries"', "<parameter", "Element 'parameter': The attribute 'name' is required"),
+    "plugin, unknown": ('<plugin file="peaks.so"', '<plugin file="peaks.so" speed="9"', "Element 'plugin', attribute 'speed'"),
+    "plugin, path": ('file="peaks.so"', 'file="../peaks.so"', "Element 'plugin', attribute 'file': The value '../peaks.so'"),
+    "plugin, no file": ('file="peaks.so"', "", "Element 'plugin': The attribute 'file' is required"),
+    "python, function": ('"hits:spots"', '"hits.spots"', "Element 'python', attribute 'function': The value 'hits.spots'"),
+    "plugin, long": ("maps/a b.npy", "x" * 4097, "Element 'parameter'"),
+    "plugin, many": (
+        '<plugin file="peaks.so">',
+        '<plugin file="peaks.so">' + "".join(f'<parameter name="p{n}" type="flag">1</parameter>' for n in range(64)),
+        "Element 'parameter': This element is not expected",
+    ),
+    "sink, type": ('images_per_file="1000"', 'images_per_file="all"', "Element 'hdf5', attribute 'images_per_file': 'all' is"),
+    "sink, bounds": ('threads="1" prefix', 'threads="65" prefix', "'hdf5', attribute 'threads': The value '65' is greater than"),
+    "sink, line": ('queue="8"', 'queue="0"', "Element 'hdf5', attribute 'queue': The value '0' is less than the minimum"),
+    "sink, unknown": ('queue="8"', 'queue="8" speed="9"', "Element 'hdf5', attribute 'speed'"),
+    "sink, missing": ('prefix="out/first_light_full"', "", "Element 'hdf5': The attribute 'prefix' is required"),
+    "sink, choice": ('existing="refuse"', 'existing="delete"', "Element 'hdf5', attribute 'existing': The value 'delete'"),
+    "sink, metadata": ('distance_m="0.1"', 'distance_m="far"', "Element 'metadata', attribute 'distance_m': 'far' is"),
+    "sink, place": ('<modules name="m1" x="0"', '<modules name="m1" x="-1"', "Element 'modules', attribute 'x': The value '-1'"),
+    "sink, kind": ("<null ", "<tape ", "Element 'tape': This element is not expected. Expected is one of ( hdf5, memory, null )"),
+    "sink, none": ('<null on_full="wait" queue="4"/>', "", "Element 'Sink': Missing child element"),
+    "sink, two": ('<null on_full="wait" queue="4"/>', "<null/><null/>", "Element 'null': This element is not expected"),
+    "link, type": ('window_bytes="1048576"', 'window_bytes="much"', "Element 'verbs', attribute 'window_bytes': 'much' is"),
+    "link, bounds": ('window_bytes="1048576"', 'window_bytes="-1"', "'verbs', attribute 'window_bytes': The value '-1' is less"),
+    "link, choice": ('pmtu="4096"', 'pmtu="1500"', "Element 'verbs', attribute 'pmtu': The value '1500' is not an element"),
+    "link, unknown": ('pmtu="4096"', 'pmtu="4096" gso="true"', "Element 'verbs', attribute 'gso': The attribute 'gso' is not"),
+    "link, kind": ("<verbs ", "<pigeon ", "Element 'pigeon': This element is not expected. Expected is one of ( roce, verbs"),
+    "buffer": ('slots="40"', 'slots="x"', "Element 'Buffer', attribute 'slots': 'x' is not a valid value"),
+}  # fmt: skip
+LINK = SOURCE[SOURCE.index("<LinkOptions>") : SOURCE.index("</LinkOptions>")]
+# the same of the golden Configure of an emulator, whose engine looks at it
+WRONG_HERE = {
+    "dataset, type": ('name="seed" value="1"', 'name="seed" value="&quot;1&quot;"', "dataset jungfrau: seed: Input should be a valid integer"),
+    "dataset, bounds": ('name="modules" value="2"', 'name="modules" value="65"', "dataset jungfrau: modules: Input should be less than"),
+    "dataset, unknown": ('name="seed"', 'name="speed"', "dataset jungfrau: speed: Extra inputs are not permitted"),
+    "dataset, missing": ('kind="jungfrau"', 'kind="files"', "dataset files: files: Field required"),
+    "dataset, kind": ('kind="jungfrau"', 'kind="dream"', "dataset dream is not known here"),
+    "dataset, no JSON": ('name="seed" value="1"', 'name="seed" value="{"', "dataset jungfrau: seed is no JSON"),
+    "dataset, twice": ('name="seed"', 'name="modules"', "dataset jungfrau: modules is given twice"),
+    "dataset, too large": ('name="seed" value="1"', f'name="seed" value="{2**64}"', "dataset jungfrau: seed: Input should be less"),
+    "link of two": (LINK, "<LinkOptions><pcie/>", "link: pcie is memory that both sides map"),
+}  # fmt: skip
+
+
+def answer_to(role: str, factory: EngineFactory, order: str) -> telegram.Fault:
+    """What a node says to an order that it refuses."""
+
+    async def asked() -> tuple[int, bytes]:
+        node = Node("n", role, factory)
+        transport = httpx.ASGITransport(NodeApp(node, "1.2").starlette())
+        async with httpx.AsyncClient(transport=transport, base_url="http://node") as client:
+            answer = await client.post("/telegram", content=order.encode(), headers={"content-type": "application/xml"})
+        await node.close()
+        return answer.status_code, answer.content
+
+    status, content = asyncio.run(asked())
+    assert status == 422
+    fault = decode(content)
+    assert isinstance(fault, telegram.Fault)
+    return fault
+
+
+def test_the_golden_orders_are_written_as_by_hand() -> None:
+    assert isinstance(decode(DESTINATION.encode()), telegram.Configure)
+    shorter = DESTINATION.replace(' transport="uc"', "").replace(' max_pixels="4294967295"', "")
+    assert decode(shorter.encode()) == decode(DESTINATION.encode()), "what has a default need not be said"
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_cannot_be_is_named_with_element_and_attribute(what: str) -> None:
+    old, new, says = WRONG[what]
+    assert DESTINATION.count(old) == 1
+    fault = answer_to("receiver", FakeFactory("receiver"), DESTINATION.replace(old, new))
+    assert fault.code == "config"
+    assert says in fault.text
+    assert "facet" not in fault.text
+    assert "urn:" not in fault.text
+
+
+@pytest.mark.parametrize("what", WRONG_HERE)
+def test_what_only_the_engine_can_know_is_named_too(what: str, tmp_path: Path) -> None:
+    pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    from rashpa.node.native_engine import NativeFactory
+
+    old, new, says = WRONG_HERE[what]
+    good = SOURCE.replace('owner="3f6c0a52d1e94b7f8a2b5c6d7e8f9012" ', "")
+    assert good.count(old) == 1
+    fault = answer_to("emulator", NativeFactory("emulator"), good.replace(old, new))
+    assert (fault.code, says in fault.text) == ("config", True), fault.text
+
+
+# what each key may be, but not together: in an order that is good but for its output's folder
+TOGETHER = {
+    "bounds of a kernel": ('max_pixels="4294967295"', 'max_pixels="5"', "bragg_count: ", "min_pixels"),
+    "a threshold that no pixel reaches": ('threshold="3"', 'threshold="40000"', "bragg_count: ", "threshold"),
+    "keys of a link": ('transport="uc"', 'transport="ud" packetisation="first_middle_last"', "roce: ", "packetisation only"),
+    "a link and its peer": ('peer_link="roce"', 'peer_link="pcie"', "link: pcie is memory that both sides map", "pcie"),
+    "two kernels of one name": ('<csr/>', '<csr/></Kernel><Kernel><csr threshold="2"/>', "csr", "twice"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", TOGETHER)
+def test_what_does_not_go_together_is_named_by_its_keys(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    from rashpa.node.native_engine import NativeFactory
+
+    monkeypatch.chdir(tmp_path)
+    old, new, *says = TOGETHER[what]
+    first, last = DESTINATION.index("<plugin "), DESTINATION.index("<python ")
+    good = DESTINATION[:first] + "<csr/></Kernel>" + DESTINATION[DESTINATION.index("<Sink>") :]
+    assert first < last
+    for ours, other in (
+        ('unit="cuda" trigger="graph"', 'unit="cpu" trigger="auto"'),
+        ('<verbs transport="uc"', '<roce transport="uc"'),
+        (' packetisation="only"', ""),
+        (' device="rxe0" verify="sampled"', ""),
+    ):
+        assert good.count(ours) == 1
+        good = good.replace(ours, other)
+    assert good.count(old) == 1
+    fault = answer_to("receiver", NativeFactory("receiver"), good.replace(old, new))
+    assert fault.code == "config", fault.text
+    assert all(part in fault.text for part in says), fault.text
+
+
+def test_code_that_the_node_does_not_allow_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    from rashpa.node.native_engine import NativeFactory
+
+    fault = answer_to("receiver", NativeFactory("receiver"), DESTINATION)
+    assert fault.code in ("config", "file")
+    assert "peaks.so" in fault.text
+
+
+@pytest.mark.parametrize(("name", "value"), [("threads", 2**63), ("threads", -(2**70)), ("prefix", None)])
+def test_a_value_that_no_parameter_can_have_is_refused_with_its_key(name: str, value: object) -> None:
+    native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    with pytest.raises(native.ConfigError, match=rf"sink hdf5: {name}: "):
+        native.SinkConfig("hdf5", {"prefix": "x", "existing": "refuse", name: value})

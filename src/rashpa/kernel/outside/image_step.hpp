@@ -1,0 +1,43 @@
+#pragma once
+/// Steps of code from outside the program: a function that looks at one image at a time, and what it declares, checked.
+/// Plugins and Python functions are made of it.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "rashpa/kernel/step.hpp"
+
+namespace rashpa::kernel::outside {
+
+/// Where the function puts what it finds in an image. All of it is 0 before.
+struct ImageFindings {
+  Scalar* scalars = nullptr;  ///< its columns, in the order of the declaration
+  std::uint32_t verdict = 0;  ///< 0: kept; n: its n-th reason
+  Scalar* rows = nullptr;     ///< of its table: room for `row_capacity` rows of all its columns
+  std::uint32_t row_capacity = 0;
+  std::uint32_t row_count = 0;  ///< how many it has; more than there is room for: the image is errored
+};
+
+/// Code that was not compiled with the program. Made and used by the threads of a unit, one call at a time; what it
+/// does takes the time that it takes.
+class ImageFunction {
+ public:
+  virtual ~ImageFunction() = default;
+  /// `pixels`: row-major, without gaps. False: it failed, and `why` says why.
+  virtual bool look(const std::byte* pixels, ImageFindings& found, std::string& why) noexcept = 0;
+};
+
+/// Makes the function for one thread of a unit. Throws ConfigError when shape or pixels do not suit it, ResourceError.
+using MakeImageFunction = std::function<std::unique_ptr<ImageFunction>(const Setup& setup)>;
+
+/// Throws ConfigError that says what is wrong: names, types, bounds, counts, ports that such a step cannot have.
+/// Kernels of the program are tested; what comes from outside is checked.
+void check_outside(const Declaration& declaration);
+
+/// A step on processor cores, each image by one thread. `table_rows`: room in its table, an image. Throws as
+/// check_outside().
+std::shared_ptr<const Step> image_step(Declaration declaration, std::uint32_t table_rows, MakeImageFunction make);
+
+}  // namespace rashpa::kernel::outside

@@ -1,0 +1,3 @@
+/// A shared object that is no plugin.
+extern "C" int rashpa_nothing();
+extern "C" int rashpa_nothing() { return 0; }

@@ -1,0 +1,15 @@
+#pragma once
+/// Kernels in shared objects: rashpa_plugin.h is the contract with them. Loading one runs its code, so that who loads
+/// it must know where it comes from; nothing here asks.
+#include <filesystem>
+#include <memory>
+
+#include "rashpa/kernel/step.hpp"
+
+namespace rashpa::kernel::outside {
+
+/// Loads the object and checks what it declares. Throws ConfigError that names the file when it is no plugin, of
+/// another version, or declares what makes no sense. The object stays loaded for as long as a step of it lives.
+std::unique_ptr<Kernel> load_plugin(const std::filesystem::path& file);
+
+}  // namespace rashpa::kernel::outside

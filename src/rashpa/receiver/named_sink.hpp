@@ -1,0 +1,18 @@
+#pragma once
+/// A sink of a buffer, from its name and named values: its own, and those of its line.
+#include <string>
+#include <string_view>
+
+#include "rashpa/core/parameter.hpp"
+#include "rashpa/receiver/config.hpp"
+#include "rashpa/sink/nxmx_metadata.hpp"
+
+namespace rashpa::receiver {
+
+/// `metadata`: for sinks whose files have them. Throws ConfigError that names the sink and the key. Set-up only.
+[[nodiscard]] SinkConfig named_sink(std::string_view kind, const NamedValues& values,
+                                    const sink::NxmxMetadata& metadata = {});
+/// Every sink with its parameters and those of its line, as JSON.
+[[nodiscard]] std::string sinks_json();
+
+}  // namespace rashpa::receiver
