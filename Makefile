@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Everything that is typed here works in a fresh clone: `make demo` and `make test` install and build what they need.
 PYTHON ?= python3
 VENV := .venv

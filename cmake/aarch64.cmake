@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A cross build for aarch64 (`make aarch64`): Debian's compiler, and the libraries that tools/aarch64_sysroot.sh unpacked.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

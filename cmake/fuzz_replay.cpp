@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Runs a fuzzer's function without libFuzzer: over every file of the folder that is the argument, and over seeded
 /// mutations of them, so that the tests of every build, those with sanitizers too, know what the fuzzers once found.
 #include <algorithm>

@@ -1,10 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
 # Headers that nearly every file reads, read once. Sources still include what they use: `make lint` compiles what changed
 # without them (tools/check_includes.py).
 option(RASHPA_PCH "Precompile the headers of the standard library, fmt and GoogleTest" ON)
 
-set(RASHPA_PCH_HEADERS
-  <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <mutex> <optional>
-  <span> <string> <string_view> <thread> <tuple> <utility> <variant> <vector> <fmt/core.h> <fmt/format.h>)
+set(
+  RASHPA_PCH_HEADERS
+  <algorithm>
+  <array>
+  <atomic>
+  <chrono>
+  <cstdint>
+  <cstring>
+  <filesystem>
+  <functional>
+  <map>
+  <memory>
+  <mutex>
+  <optional>
+  <span>
+  <string>
+  <string_view>
+  <thread>
+  <tuple>
+  <utility>
+  <variant>
+  <vector>
+  <fmt/core.h>
+  <fmt/format.h>
+)
 
 # ccache can do with them only when it is told that their macros do not change.
 if(CCACHE AND RASHPA_PCH)

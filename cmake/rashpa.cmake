@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Compiler settings, dependencies and the three functions every folder uses.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -26,8 +27,10 @@ endif()
 rashpa_host_options(-Wall -Wextra -Wshadow)
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wpedantic;-Wconversion;-Wno-sign-conversion>")
 # Warnings are errors with the compilers that CI has; a newer compiler's new warning must not keep a user from building.
-if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13) OR
-   (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15))
+if(
+  (CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  OR (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15)
+)
   rashpa_host_options(-Werror)
   add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings>")
 endif()
@@ -35,12 +38,12 @@ if(RASHPA_SANITIZE)
   add_compile_options(-fsanitize=${RASHPA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
   add_link_options(-fsanitize=${RASHPA_SANITIZE})
   if(RASHPA_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-Wno-tsan)  # atomic_thread_fence is not modelled; our rings use acquire/release only
+    add_compile_options(-Wno-tsan) # atomic_thread_fence is not modelled; our rings use acquire/release only
   endif()
 endif()
 
 if(RASHPA_FUZZERS)
-  add_compile_options(-fsanitize=fuzzer-no-link)  # libraries need coverage, too, or the fuzzer is blind
+  add_compile_options(-fsanitize=fuzzer-no-link) # libraries need coverage, too, or the fuzzer is blind
 endif()
 
 find_program(CCACHE ccache)
@@ -63,7 +66,7 @@ if(NOT RASHPA_SANITIZE AND NOT RASHPA_FUZZERS)
     endif()
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
     enable_language(CUDA)
-    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has C++20
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 does not know that nvcc has C++20
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
     endif()
@@ -80,8 +83,8 @@ pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
-pkg_check_modules(zmq IMPORTED_TARGET libzmq)  # only the benchmark's peer and, later, the stream2 sink
-pkg_search_module(hdf5 REQUIRED IMPORTED_TARGET hdf5 hdf5-serial)  # the first name is a link that an installed package makes
+pkg_check_modules(zmq IMPORTED_TARGET libzmq) # only the benchmark's peer and, later, the stream2 sink
+pkg_search_module(hdf5 REQUIRED IMPORTED_TARGET hdf5 hdf5-serial) # the first name is a link that an installed package makes
 if(RASHPA_TESTS)
   enable_testing()
   find_package(GTest REQUIRED)

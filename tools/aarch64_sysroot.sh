@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The libraries of packages.txt for aarch64, unpacked in the folder $1: what a cross compiler needs besides itself.
 # Nothing of this machine changes: apt works in a folder of its own, and the packages are unpacked, not installed.
 set -euo pipefail

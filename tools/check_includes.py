@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compiles headers alone and sources without precompiled headers: every file includes what it uses, and finds it itself."""
 
 import argparse

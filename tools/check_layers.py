@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that includes and imports point the way ARCHITECTURE.md says: C++ data flows down a list of folders, Python layers look down only.
 
 Usage: check_layers.py [ROOT]. Prints one line a violation; exit 1 when there is one.

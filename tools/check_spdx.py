@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that every source file says under which licence it is, in its first lines; `--fix` adds the line where it is missing.
 
 Usage: check_spdx.py [--fix]. Prints one line a file without it; exit 1 when there is one.
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,8 +30,9 @@ def comment(path: Path) -> str | None:
 
 def sources(root: Path) -> Iterator[Path]:
     """Files that git knows or would add."""
+    git = shutil.which("git") or "git"
     listing = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=root, check=True, capture_output=True, text=True
+        [git, "ls-files", "-co", "--exclude-standard", "-z"], cwd=root, check=True, capture_output=True, text=True
     )
     for name in listing.stdout.split("\0"):
         path = root / name

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of a build's compile_commands.json without the precompiled headers, which only the build's own compiler can read."""
 
 import json

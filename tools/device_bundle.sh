@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Collects what a GPU machine without network needs to run the device programs of build folder $1 into folder $2: the programs,
 # the shared libraries that such a machine may lack, the recorded frames of the tests, and facts about the build. The C
 # and C++ run-time libraries stay here: those of the other machine may be newer, never older.

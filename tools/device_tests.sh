@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU, from the project's root: all device tests of the bundle $1, the small ones again under
 # compute-sanitizer, then the benchmarks. Results go to folder $2 as JSON with machine facts. `quick` as $3 leaves the
 # sanitizer out.

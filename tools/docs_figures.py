@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Puts the figures of bench/results into texts, so that they cannot differ.
 
 A figure stands between two comments: <!--= FILE; WHAT; FORMAT -->6.0<!--/-->. FILE lies in bench/results, WHAT is the name of a row, or "WHAT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the documentation site does with links to files of the repository that are no pages: they are named, and must exist."""
 
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages named in the file $1 that are missing. Asks nothing; says what to do where it cannot.
 set -euo pipefail
 list=$1

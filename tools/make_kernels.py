@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes schema/kernels.json and links.json, what kernels and links of the native module say of themselves, and then telegram_parts.xsd, which
 follows from them and from the models of the run file.
 

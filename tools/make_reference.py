@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes docs/reference/run_file.md and commands.md from the code that checks and obeys them, so that they cannot differ.
 
 Usage: make_reference.py [--check]. With --check nothing is written; exit 1 when a file is out of date.

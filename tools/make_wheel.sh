@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the wheel with the Python $1 into build/wheel/dist: with the libraries that it needs inside, for every distribution with this
 # Python and a C library that is not older than this machine's. Tools of this script alone go into build/wheel/tools.
 set -euo pipefail

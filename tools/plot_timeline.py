@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Draws when the stages of stacks ran on a GPU, from the rows of `rashpa_cuda_unit_bench --only timeline`.
 
 Usage: plot_timeline.py ROWS.jsonl OUT.svg

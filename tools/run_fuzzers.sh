@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs the fuzzers for $2 seconds each, FUZZ_JOBS at a time (1): the libFuzzer programs under the build folder $1, then the targets of
 # tests/fuzz/targets.py with $3 (a Python that has rashpa) and atheris in build/atheris. Any more arguments name those that are wanted.
 # They begin with tests/fuzz/corpus/NAME; what they find on the way is kept in $1/corpus, what fails in $1/found. Status 1 when any failed.

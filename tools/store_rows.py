@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes the file that is stored in bench/results from the rows of a benchmark program: name, machine facts with those of the GPU, rows.
 
 Usage: store_rows.py NAME BUILD_JSON ROWS OUT. Prints the rows as a table. Runs where the package's dependencies are not installed.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs the wheel of build/wheel/dist in a new virtual environment of the Python $1 and runs the demo with it, outside the tree and
 # with no compiler in reach. The versions of other packages are those of requirements.lock.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs clang-tidy on the C++ files of a build, on the given ones, or on those that changed; as many at once as there are cores."""
 
 import argparse

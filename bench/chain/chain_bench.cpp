@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// rashpa_chain_bench: a whole acquisition in two processes of one machine. An emulated JUNGFRAU pushes modules over
 /// the link pcie into the receiver's buffer; the unit converts, counts and keeps what has spots; a null sink takes it.
 /// Books and latencies, one row a line with `--json`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// An emulated JUNGFRAU in a process of its own, for benchmarks of the whole chain.
 #include <sys/types.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The map in ARCHITECTURE.md is true: what it names exists, and the folders that exist are named."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What texts cite exists: documents are in this repository, tests have the names that are given."""
 
 import re

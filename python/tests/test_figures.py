@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures in texts are those of the stored results."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The layer check finds what it is there to find, on made-up trees, and nothing in the project itself."""
 
 import importlib.util

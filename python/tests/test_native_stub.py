@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The stub of the native module says what the module has, and all of it: mypy believes the stub."""
 
 import ast

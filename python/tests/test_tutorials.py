@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The run files in the tutorials pass the check of `rashpa run --check`."""
 
 import re

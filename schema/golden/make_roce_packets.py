@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes roce_packets.json: RoCE packets made from the public header layouts alone, with zlib's CRC and no code of rashpa.
 
 Run in this folder: `python make_roce_packets.py`. The C++ codec is tested against the result in both directions.

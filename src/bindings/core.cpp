@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Nouns that every part shares: exceptions, Region, Slice, Placement, Books; endpoints and options of links.
 #include <nanobind/stl/string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Datasets: frames of emulated modules. Making and reading release the GIL; arrays handed to Python are copies that
 /// own their memory.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The emulator (REMU) and its configuration.
 #include "rashpa/emulator/emulator.hpp"
 

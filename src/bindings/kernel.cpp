@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Kernels of a pipeline, as Python configures them: by name, with named values.
 #include "kernel.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What native code says, on its way into the node's log: through one spdlog logger, to what Python takes and to a
 /// file.
 #include "rashpa/core/log.hpp"

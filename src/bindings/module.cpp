@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The native module rashpa._native. Its interface is python/rashpa/_native.pyi.
 #include "bindings.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Named values of a part (a kernel, a sink, a link), as Python hands them over.
 #include <fmt/format.h>

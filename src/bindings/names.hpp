@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The Python names of enumerations, one table each: "credits" ↔ Flow::credits.
 #include <fmt/format.h>

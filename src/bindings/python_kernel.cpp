@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Kernels that are Python functions: a thread of their own calls them, with the interpreter's lock, one image after
 /// the other.
 #include <nanobind/ndarray.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The receiver (ROMULU) and its configuration.
 #include "rashpa/receiver/receiver.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Sinks and the metadata that go into their files.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>

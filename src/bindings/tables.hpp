@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Arrays that are handed to Python with their memory.
 #include <nanobind/nanobind.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Zero allocations on the data path after start, over 10⁶ events, in every thread of emulator and receiver.
 #include <gtest/gtest.h>
 

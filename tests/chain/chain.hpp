@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Emulator and receiver in one process, over real sockets: of the loopback interface, or wherever a Place says.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What tests of a whole chain check: every pixel that is written, and the books against the injector's log.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One detector to several receivers, and several detectors to one: every DTP has its own queue pair and destination.
 #include <gtest/gtest.h>
 

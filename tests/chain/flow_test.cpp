@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Two DTPs on one link thread, of which one is dead, late, or stops: the other goes on, and the run comes to its end.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A source without flow control that is too fast for its receiver, over links that cannot refuse a write.
 #include <gtest/gtest.h>
 

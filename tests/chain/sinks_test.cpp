@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Several sinks of one buffer: none is felt by another.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A disk that is too slow for a source without flow control: what is stored as complete must be right, all the same.
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two emulators and two receivers in one run, as a user runs them: every pixel, the books, and what is said when one emulator is lost."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The examples, run as a user runs them: the command, real processes, real sockets, real files."""
 
 import contextlib

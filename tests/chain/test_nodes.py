@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nodes that stand by themselves, as processes: who may use them, for what, and how many may try."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The examples of kernels from outside, run as their pages say: real compilers, processes, files."""
 
 import json

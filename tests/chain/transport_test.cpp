@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Whole acquisitions over each transport with losses: a reliable connection repairs them, datagrams leave them in the
 /// books.
 #include <gtest/gtest.h>

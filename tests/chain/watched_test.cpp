@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a node does to its engine: one thread gives orders, another asks for the status all the time, a third waits for
 /// the end, and a fourth looks at images and tables. Under the thread sanitizer (make tsan) this proves that they may.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python -m tests.chaos`: many runs, and at the end how many of them were as they must be."""
 
 import argparse

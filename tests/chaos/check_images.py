@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every pixel and every row of the tables against the dataset."""
 
 from collections.abc import Iterator

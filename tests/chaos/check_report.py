@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Honesty: exit status, terminal, report and files tell one story, and it is the true one."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is done to a run from outside, at its moment."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws plans. The same seed and number give the same plan on every machine and in every order."""
 
 from random import Random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Carries one plan through: nodes, the run, what is done to it, and the wait for its end, which is bounded."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is known of a run when it is over: how it ended, what it said, what was done to it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pixels: every one follows from seed, module, frame, row and column, and so does every image that is expected in a file."""
 
 from pathlib import Path

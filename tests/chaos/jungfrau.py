@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JUNGFRAU conversion in double precision, from the decode table alone, and a calibration to try it with.
 
 The product computes in single precision: (adu - pedestal) is rounded once, the factor once, their product once. Its result before rounding to

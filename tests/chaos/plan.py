@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What one run is: everything is drawn from the seed and the run's number before anything starts."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The processes of one run, found by a mark in their environment: whoever their parent is, and nobody else's."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One plan from beginning to end: what comes before it, the run, all checks, and the next run in the same folder."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* LD_PRELOAD for a run that is disturbed: writes into .h5 files fail or are slow. CHAOS_WRITES is "fail FIRST COUNT": that many writes from the
  * FIRST one on give EIO, or "slow MICROSECONDS": each of them takes so much longer. Everything else is left alone. */
 #define _GNU_SOURCE

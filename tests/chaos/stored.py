@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What lies on disk of one buffer, read with h5py alone."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The checks must see what is wrong: a good run is spoilt in one place at a time, and each time they must say so."""
 
 import dataclasses

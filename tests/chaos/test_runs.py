@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fifteen runs for CI: every kind of disturbance, each with a fixed plan. `make test-chaos` makes as many others as are wanted."""
 
 from pathlib import Path

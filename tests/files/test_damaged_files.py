@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every reader of files against files that are not what they should be: it reads them, or says in an error of ours which file is wrong; it never
 shows a traceback, waits, or takes more than it was told to expect."""
 

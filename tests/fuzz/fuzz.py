@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python tests/fuzz/fuzz.py TARGET [libFuzzer's options] CORPUS`: fuzzes one of targets.py with atheris, which follows what Python code of
 rashpa an input reaches. docs/how-to/fuzz.md says how and why."""
 

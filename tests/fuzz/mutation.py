@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutations of text and bytes that know a little of what they mutate; seeded, so that a test repeats them."""
 
 import random

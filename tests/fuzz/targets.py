@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Python reads from outside, as functions of bytes: they read them or refuse them with an error of ours; anything else is a finding."""
 
 import atexit

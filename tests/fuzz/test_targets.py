@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fuzzers' targets, without a fuzzer: good input, what was once found (corpus/), and some hundred seeded mutations of both, each in bounded
 time. `make fuzz` looks for more."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The contract of links between two hosts, where only packet sockets can carry it.
 #include "network.hpp"
 #include "rashpa/link/link_contract.hpp"

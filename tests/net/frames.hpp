@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Single packets between two hosts: frames made by the codec, and a receiver that shows its counters.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The full ICRC check on IPv4 and RoCEv1, both through packet sockets.
 #include "frames.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Acquisitions over a cable that loses, doubles and disorders packets both ways: lines and events, but also
 /// acknowledgements and credits.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lossy_cable.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A cable that loses, doubles and disorders packets, each way for itself.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Congestion: what is marked on the way is counted at its end, and the source hears of it.
 #include <gtest/gtest.h>
 #include <unistd.h>

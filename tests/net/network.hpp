@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Two hosts on one machine: network namespaces that a veth pair joins. Needs iproute2 and the right to make
 /// namespaces: root, or user namespaces (see enter_user_namespace).

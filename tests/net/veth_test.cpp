@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Whole acquisitions between two hosts: the packets leave one network stack and enter another.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Acquisitions by programs `rashpa_vm_peer`: as a script for the machine, and what came of it."""
 
 import json

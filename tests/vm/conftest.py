@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Machines that live as long as a test module: one with Soft-RoCE, one with a PCI device behind an IOMMU.
 
 They start when the first test asks for them, one after the other. `make test-vm` selects these tests; elsewhere they are skipped.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The DMA engine of QEMU's teaching device "edu" (vendor 1234, device 11e8), driven through vfio-pci: it copies
 /// between its own 4 KiB of memory and device addresses that the IOMMU translates. Each transfer takes the device 100

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The link contract over a DMA engine: lines and records are written by the device, the event is a 32-bit word that it
 /// writes last and that the receiver's thread polls. For tests of the virtual machine only.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// rashpa_vm_edu ADDRESS [outside]: an acquisition whose lines, records and events are written by a PCI device's DMA
 /// engine through the IOMMU into a RASHPA buffer of several huge pages. Prints one line of JSON; ends with 0 when the
 /// books balance and all images are complete, 1 when not, 2 on an error. With "outside", the device aims one write

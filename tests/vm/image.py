@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the virtual machine boots: Debian's kernel and an initramfs of this machine's programs and ours.
 
 The kernel package is downloaded and unpacked under build/vm, never installed. The initramfs is written by ourselves (format

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One QEMU machine that runs shell scripts and gives back what they said."""
 
 import contextlib

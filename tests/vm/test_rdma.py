@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Our links against the kernel's Soft-RoCE: whole acquisitions, and what must be refused."""
 
 import re

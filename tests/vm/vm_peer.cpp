@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One end of an acquisition without Python: see vm_peer_usage.hpp for the command line and what comes out.
 #include <fmt/format.h>
 

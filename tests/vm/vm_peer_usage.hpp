@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What rashpa_vm_peer prints with --help: the contract with the scripts of this folder.
 

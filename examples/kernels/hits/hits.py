@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A kernel for rashpa in Python: how many pixels are bright, where their centre of mass is, and a veto on images with few. README.md says how it is run."""
 
 from typing import Any

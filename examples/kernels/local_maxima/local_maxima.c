@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A kernel for rashpa in a shared object: pixels that are at or above a threshold and larger than their neighbours, as a
  * table of x, y and value. README.md says how it is compiled and run. */
 #include <math.h>

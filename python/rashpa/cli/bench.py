@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa bench`: runs a C++ benchmark of the package and shows its rows beside what they are measured against.
 
 A benchmark is a program rashpa_<name>_bench that prints its rows as JSON, {"rows": [...]} or one object a line, and everything else on

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa dataset`: make, describe and look at what an emulator plays."""
 
 import glob

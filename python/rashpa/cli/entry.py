@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the command `rashpa` begins: an interrupt ends it without a traceback, from here on."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa free URL`: ends whatever a node does, and for whom, so that it can be used again."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa inspect`: what a stored run holds, and pictures of it."""
 
 from pathlib import Path

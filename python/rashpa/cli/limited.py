@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A command that reads a stranger's file with a library that may crash on it: it runs in a process of its own, under limits, and is relayed."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa`: the commands, put together."""
 
 import importlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa emulator`, `rashpa receiver`: a node that obeys a manager."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa node status|abort|reset|log URL`: what a person asks of a node, or tells it, when no manager does."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether what a run writes can be written, as far as this machine can tell before anything starts."""
 
 import os

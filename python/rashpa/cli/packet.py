@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa packet`: a RoCE packet as hex to JSON and back."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa plan FILE`: what a run would do with its pixels: steps, passes, memory. Touches no file and needs no node."""
 
 from collections.abc import Iterator

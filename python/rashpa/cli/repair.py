@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa repair RUN`: completes a master file whose receiver could not."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report of a run: report.json (schema/report.schema.json) for programs, report.html for people, and nodes.log, what its own nodes have said."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """report.html: one file that shows a run, with plots that need no network."""
 
 import html

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa run FILE`: carries a run through, shows it, and says at the end whether the books balance."""
 
 import asyncio

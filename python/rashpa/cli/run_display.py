@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `rashpa run` shows: a progress bar a receiver with rates and books while it lasts, a table at the end."""
 
 import time

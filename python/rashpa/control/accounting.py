@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares what the emulator's log says must have happened with what the receiver found, image by image (docs/explanations/books.md)."""
 
 from collections.abc import Mapping

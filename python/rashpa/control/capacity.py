@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether the machines can take what the plan sends them; if not, why, and a time slice, region or ring that fits."""
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether the dataset of a run file is there and fits the detector, as far as that can be said without reading it."""
 
 import json

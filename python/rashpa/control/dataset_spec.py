@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The [dataset] section of a run file, for the control plane: the models live in rashpa.data, where datasets are also loaded."""
 
 from rashpa.data.dataset_spec import (

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The emulators of a run file: which modules each plays, and what several of them must not share."""
 
 from collections.abc import Iterator, Sequence

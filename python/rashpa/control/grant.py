@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `rashpa run` gives a node that it starts: a token, and where it may read and write. It goes through the node's standard input: other
 users see command lines, and files would be left behind."""
 

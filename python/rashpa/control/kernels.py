@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kernels, as they declare themselves in src/rashpa/kernel: schema/kernels.json, which `tools/make_kernels.py` has the native module write.
 
 The manager runs where nothing is compiled, so the file is all that it knows; the models of the run file are made of it here.

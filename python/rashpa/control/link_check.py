@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a link cannot do, as far as that is known without asking a machine."""
 
 import ipaddress

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The links, as they declare themselves in src/rashpa/link: schema/links.json, which `tools/make_kernels.py` has the native module write.
 
 Which keys of [link] a link has, its declaration says; what a key can be, the run file's model. So a new key is written there, and here nothing.

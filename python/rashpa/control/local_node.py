@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node that the manager starts for one run, as a process of its own on this machine."""
 
 import asyncio

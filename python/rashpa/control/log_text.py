@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Entries of a node's log as lines for people."""
 
 from collections.abc import Iterable

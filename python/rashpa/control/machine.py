@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Facts about this machine that go beside every measured figure."""
 
 import os

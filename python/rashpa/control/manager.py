@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Carries a run through: plans, configures, starts, watches, and closes the books. Every wait is bounded.
 
 Order of the telegrams: the receivers are configured first (their answers say where the DTPs write), then the emulators; the receivers are armed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The manager's end of the control link to one node."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is known of a run: while it lasts, and at its end."""
 
 from collections.abc import Iterator, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What orders say of kernels, sinks and links: the models of the run file, with what a plan adds to them."""
 
 from typing import Annotated, Literal, get_args

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """schema/telegram_parts.xsd, made from the models of the run file: kernels, sinks and links as elements. `tools/make_kernels.py` writes it.
 
 Every number has its bounds, every text a longest length, every list a most of entries. A field with a default is an attribute that may be left

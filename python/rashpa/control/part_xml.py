@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parts of telegrams that are tables of the run file, as XML elements: one way for all of them, made from their models.
 
 The element has the part's name (`bragg_count`, `hdf5`, `roce`), inside an element that says what it is (`Kernel`, `Sink`, `LinkOptions`). A

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A buffer's pipeline: whether its steps fit one another, and how units put them into passes.
 
 What the native units do of themselves (src/rashpa/unit/steps.cpp) follows from the kernels' declarations alone; here it is worked out again, where

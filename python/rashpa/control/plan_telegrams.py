@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a plan says to the nodes: the Configure telegrams of receivers and emulators."""
 
 import json

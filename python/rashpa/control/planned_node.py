@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What emulators and receivers of a run have in common: a name, a node, and what two nodes must not share."""
 
 from collections.abc import Iterator, Sequence

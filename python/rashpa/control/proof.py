@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the completeness of images was proven, in words, for report and files."""
 
 

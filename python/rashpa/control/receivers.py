@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The receivers of a run file: what each is told, and what several of them must not share."""
 
 import ipaddress

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The run file: the one configuration file of a run (TOML, schema/run.schema.json).
 
 These models check every value on its own; `run_plan` checks what only makes sense together.

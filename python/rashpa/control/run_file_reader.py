@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads a run file and says, for everything wrong in it, file, line, key, and what would be right."""
 
 import difflib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a run file to what each node is told: which DTPs exist, where their pixels go, how many images each buffer expects.
 
 Everything that can be wrong without asking a machine is found here, before anything starts; `capacity` asks the machines.

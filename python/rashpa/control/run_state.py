@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The states of a node and the orders that move it between them. Every transition has a deadline."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the schema files lie: inside the installed package, or at the root of a source tree."""
 
 from functools import cache

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every table of the run file is."""
 
 from pydantic import BaseModel, ConfigDict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Notices that nothing happens any more, for each node on its own: others that go on must not hide one that stands still."""
 
 import time

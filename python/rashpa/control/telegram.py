@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The telegrams as frozen dataclasses; `telegram_xml` turns them into XML and back (schema/telegram.xsd).
 
 A class is an element, a field of a plain type is an attribute of the same name, a tuple of numbers or names is a list in one attribute, a

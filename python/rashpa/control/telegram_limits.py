@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a telegram may have of everything, counted before it is parsed: a stranger's document costs time and memory in proportion to its
 bytes, and little of them.
 

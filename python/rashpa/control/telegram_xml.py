@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The edge where telegrams are XML: bytes in, frozen dataclasses out, and back. Everything is validated on both sides.
 
 Untrusted bytes: UTF-8 only, within the limits of `telegram_limits`, no DOCTYPE (hence no entities), nothing is ever loaded from elsewhere.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether TOML text stays within bounds in which reading it takes linear time and little stack.
 
 The parser of the standard library recurses into arrays and inline tables, and takes the square of the length of a dotted key.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is said of a value that its model refuses: in words of the run file, not of the library that found it."""
 
 import re

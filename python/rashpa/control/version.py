@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which rashpa this is."""
 
 from importlib.metadata import PackageNotFoundError, version

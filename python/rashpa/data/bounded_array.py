@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrays from files that may come from anywhere: the shape that is expected bounds what is read and unpacked, whatever the file says."""
 
 import zipfile

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calibration of JUNGFRAU modules: pedestal, gain and mask from files, and the plain conversion of raw words with them."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A dataset as a folder of `.npy` files and `dataset.json` (schema/dataset.md): reading, checking and writing."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Datasets: made by a simulator, read from recorded files, or from a folder; with the calibration that belongs to them."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The process in which fabio reads image files. Arguments: a file of JSON with their paths, and a file descriptor that takes the pixels of all
 frames one after the other. Standard output gets a line of JSON a file: what it holds, or why it cannot be read."""
 

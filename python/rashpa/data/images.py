@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Image files of the field (CBF, TIFF, EDF) through fabio, into memory.
 
 fabio trusts the headers that it reads: a damaged CBF or TIFF makes it loop, or ask for any amount of memory. It reads in a process of its own

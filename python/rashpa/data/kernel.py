@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels in Python: a function on the pixels of an image, and what it declares. Slow, and easy to try something with.
 
     from rashpa.data.kernel import Column, kernel

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Another Python process with limits on processor time, memory and what it writes, for libraries that a damaged file can make run for ever, take
 all memory, or crash (fabio, HDF5).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hex of packets in every form that people paste."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of a stored run as PNG: one image, and the hit curve."""
 
 from pathlib import Path

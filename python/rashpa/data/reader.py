@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads what the `hdf5` sink stored: images, the table of every image of the run, and the books."""
 
 from __future__ import annotations

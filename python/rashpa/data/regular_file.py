@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opening files that may come from anywhere: nothing that could wait for ever, or never ends, is read."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Completes the master of a run whose receiver could not: the native module reads the journal and the data files."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who may talk to a node: checked before anything of a request is looked at."""
 
 import hmac

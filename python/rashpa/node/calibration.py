@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calibration in the layout of a buffer's image: each DTP's part of its module's maps at the place where its pixels arrive."""
 
 from collections.abc import Sequence

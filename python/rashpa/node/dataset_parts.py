@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a telegram says of datasets, as the models that have their bounds."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a node needs of an engine: `native_engine` is the real one, `rashpa.testing.fake_engine` one without compiled code.
 
 Constructors take all memory, sockets and files; they raise `EngineError` with a code of the Fault telegram. Calls may come from any thread and are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a node may read and write, and whose code it loads, whatever a telegram says: a telegram comes from whoever can give orders, the node reads and writes as who
 started it."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lets connections in: so many at a time, each for so long before it has asked something whole. Who may give orders always gets in.
 
 The sockets of strangers come out of the same number of open files as those of the data path, and as the output files; so the gate, not the

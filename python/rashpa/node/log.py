@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a node has done, for people: the newest entries in memory, read by `rashpa node log`. No token and no owner's secret is ever in a text."""
 
 import logging

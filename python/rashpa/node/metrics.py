@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The counters of a node as Prometheus metrics; made anew from the engine's status at each scrape, so that they cannot disagree with it."""
 
 from collections.abc import Callable, Iterator

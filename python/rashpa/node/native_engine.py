@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Engines of the native module behind the contract of `engine`: telegram parts in, native configurations out, and back.
 
 Only a node imports this module, and what it needs, rashpa._native: where nothing is compiled there is no node.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The native configuration of a receiver from its Configure telegram: buffers, pipelines with their calibration, sinks with their metadata."""
 
 import json

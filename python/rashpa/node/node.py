@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node without its transport: state, engine, and the answer to each telegram."""
 
 import asyncio

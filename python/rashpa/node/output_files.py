@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a configuration's files go: the folder is made, and files of an earlier run are in the way unless they may be replaced.
 
 Nothing is moved or removed here: the sink writes beside older files and takes their names when the run begins.

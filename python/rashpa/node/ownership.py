@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whose a node is: one run's at a time, until Reset, or until its manager has been silent for the lease."""
 
 import hmac

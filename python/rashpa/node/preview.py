@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An image as PNG, for a look."""
 
 import io

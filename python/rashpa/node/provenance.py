@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What went into the pixels, for the output file: calibration maps with their files and checksums, kernels with their parameters."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a node as a process: listens, says where, ends when told."""
 
 import asyncio

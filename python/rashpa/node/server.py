@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The HTTP face of a node: POST /telegram, GET /capabilities, /status, /metrics, /healthz, /preview, /books, /log."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node's certificate and key."""
 
 import os

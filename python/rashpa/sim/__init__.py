@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makers of datasets, their summary and preview, and the expected values of the pattern."""
 
 from rashpa.data.datasets import LoadedDataset, calibration_from_spec, dataset_from_spec, load_dataset

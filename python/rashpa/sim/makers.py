@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makers of dataset folders (schema/dataset.md)."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The values of the `pattern` dataset, computed with NumPy: what must arrive, without asking the code that sent it."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A picture of one frame of a dataset: all modules stacked, photons where there is a calibration, logarithmic."""
 
 from pathlib import Path

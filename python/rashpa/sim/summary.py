@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is in a dataset, as a list of facts."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Engines without compiled code: the whole path manager ↔ HTTP ↔ node can be tested with them.
 
 No pixels travel: an emulator says over one TCP connection a receiver, for every image of a DTP, what would have become of it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node with a fake engine as a process: `python -m rashpa.testing.fake_node emulator|receiver [NAME]`."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nodes in this process in place of URLs: the whole path manager ↔ HTTP ↔ node, without sockets for the control plane."""
 
 import asyncio

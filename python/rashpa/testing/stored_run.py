@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes files in the layout of the `hdf5` sink with h5py alone, so that the reader is tested where nothing is compiled."""
 
 from pathlib import Path

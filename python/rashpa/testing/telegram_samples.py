@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One valid telegram of each kind: what schema/golden/*.xml hold. `python -m rashpa.testing.telegram_samples FOLDER` writes them anew."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa bench`: rows of a program become a table and a file with machine facts."""
 
 import json

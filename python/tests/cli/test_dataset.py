@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa dataset` makes, describes and draws; bad input is one line and exit 2."""
 
 from pathlib import Path

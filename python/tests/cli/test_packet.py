@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rashpa packet` as it is typed."""
 
 import json

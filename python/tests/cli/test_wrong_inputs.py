@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wrong inputs as people give them: each is refused before anything starts, with its place and what to try, and leaves nothing behind."""
 
 from pathlib import Path

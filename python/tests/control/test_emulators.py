@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several emulators in a run file: which modules each plays, what it is told, and what is refused."""
 
 from pathlib import Path

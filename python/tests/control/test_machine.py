@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Machine facts are plain JSON and name what every figure needs beside it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two managers and one set of nodes."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One run with two emulators and two receivers: books of all, and what becomes of the others when an emulator is lost, hangs or refuses."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One run with two receivers: books of each, and what becomes of the others when one is lost, stands still or refuses."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is said of rates: frames that came, not those that were expected."""
 
 from pathlib import Path

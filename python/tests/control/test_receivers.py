@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several receivers in one run file: what each is told, and what they must not share."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What counts as news of a run, and how long it may be without any."""
 
 from dataclasses import replace

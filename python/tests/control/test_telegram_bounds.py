@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run file and telegrams have the same bounds: what a run file cannot say, a telegram cannot either."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bounds of TOML text are found where they are, and nowhere else."""
 
 import pytest

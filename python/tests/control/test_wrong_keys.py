@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whatever is wrong with a key of a kernel, a sink, a link or a dataset is said with file, line and key."""
 
 from pathlib import Path

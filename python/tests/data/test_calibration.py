@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calibration maps load from every form that the field uses, and wrong ones are refused by name."""
 
 import io

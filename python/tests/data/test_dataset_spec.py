@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The [dataset] section is checked before anything is made, and says which key is wrong."""
 
 from pathlib import Path

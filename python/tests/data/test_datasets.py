@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Datasets of every kind load from a run file's section, with flags, kinds and calibration; folders survive the round trip."""
 
 import json

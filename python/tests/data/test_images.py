@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Images that fabio cannot read, or never stops to read, are refused within a bounded time; what its process says is not believed."""
 
 import gzip

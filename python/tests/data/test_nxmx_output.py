@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the native `hdf5` sink writes at the end of a small run, read by the programs that users have: h5py with hdf5plugin, nxmx, dectris-compression."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Packets as hex and as a tree of headers: the golden packets byte for byte, and bad input of every kind."""
 
 import json

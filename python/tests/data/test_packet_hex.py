@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hex as people paste it."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The models of the run file and the structures of the native module have the same keys: names, types, bounds, choices, defaults. A key that is
 written on one side alone is found here."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What native code says stands in the node's log, with what it is about."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pipelines in whole runs of native engines: what the plan says beforehand is what the units do."""
 
 from pathlib import Path

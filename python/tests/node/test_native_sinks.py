@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sinks of a whole run over the native engines: their books, and where the file says that its pixels come from."""
 
 import hashlib

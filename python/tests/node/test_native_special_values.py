@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values by which a detector says gap, dead or saturated: masked from the run file to the reader, by every unit that this machine has."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels that are not part of the program, in whole runs of native engines: what they find is what NumPy finds, and what goes wrong in them is told."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs whose storage fails: what they say, and what is left on the disk."""
 
 import asyncio

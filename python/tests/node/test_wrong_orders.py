@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Telegrams written by hand that say of a kernel, a sink, a link or a dataset what cannot be: a Fault that names element and attribute, and says
 that the configuration is wrong."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Modules of the simulator lie where the detector has them: the picture goes on across a gap."""
 
 from pathlib import Path

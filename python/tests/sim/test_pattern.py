@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pattern computed with NumPy is the one that the native dataset plays."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// libFuzzer: any bytes are no frame record, or one that is written and read again as it was. The first byte says
 /// whether the record gets the CRC32C that it would be refused without.
 #include <algorithm>

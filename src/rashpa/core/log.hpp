@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What happens, for the log of the node: texts with the run, buffer, DTP and frame that they are about. Messages wait
 /// in a bounded queue until the node takes them (src/bindings/log.cpp); where nobody takes them, they are counted and

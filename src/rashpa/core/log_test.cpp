@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/core/log.hpp"
 
 #include <gtest/gtest.h>

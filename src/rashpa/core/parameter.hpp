@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Parameters of a part of the program (a kernel, a sink, a link), declared once: from the declaration follow the
 /// reading of named values into the part's Config, and what Python, the schema and the reference pages say of them.

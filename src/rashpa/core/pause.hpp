@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a thread does between two looks at a word that another thread is about to write.
 #include <atomic>

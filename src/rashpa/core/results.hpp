@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a pipeline says of every image besides its pixels: numbers in named columns, and the reasons of its vetoes.
 #include <algorithm>

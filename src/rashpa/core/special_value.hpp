@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Values by which a detector says that a pixel holds no count: gaps, dead pixels, counters that are full.
 #include <cstdint>

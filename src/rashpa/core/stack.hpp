@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What travels from the scheduler through the unit to the sinks: one stack of images and what is known of each. All of
 /// it is allocated at start. One thread at a time owns a stack (scheduler → unit → distributor) and hands it over in

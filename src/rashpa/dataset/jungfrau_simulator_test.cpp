@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/dataset/jungfrau_simulator.hpp"
 
 #include <gtest/gtest.h>

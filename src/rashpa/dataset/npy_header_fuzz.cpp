@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/core/error.hpp"
 #include "rashpa/dataset/npy_header.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/dataset/npy_header.hpp"
 
 #include <gtest/gtest.h>

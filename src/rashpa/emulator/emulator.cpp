@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/emulator/emulator.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a kernel says of itself, in its own folder: parameters, ports, units and cost. Capabilities, checks of a
 /// pipeline, run file, telegrams, reports and reference pages follow from it (schema/kernels.json). Made once, before

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Arrays in the memory of the current CUDA device, for tests and benchmarks: everything here waits for the device, and
 /// an error is an exception.

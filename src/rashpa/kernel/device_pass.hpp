@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The work of one step on a CUDA device. Without CUDA headers, so that the contract is the same in every build: a
 /// stream is a pointer, an error is a cudaError_t as int, 0 when all is well.

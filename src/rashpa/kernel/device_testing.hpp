@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the tests of CUDA kernels share: a fresh seed in every run.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// rashpa_kernel_bench: one JSON document of rows {what, value, unit, against, against_value, ratio} on standard
 /// output. All things that a row compares run in turn, in the same run, on the same realistic data; values are medians.
 /// One thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Photon images of any integer type: which function for which type, and which values a threshold picks.
 #include <algorithm>

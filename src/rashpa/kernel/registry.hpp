@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// All kernels of this program. A kernel is added by one line in registry.cpp.
 #include <memory>

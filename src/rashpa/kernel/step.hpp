@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The contract of kernels: a step of a pipeline is a kernel with its parameters. Units ask it once, at set-up, for an
 /// object that does the work; docs/how-to/add_a_kernel.md shows how one is made.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One DTP's images on the destination side: places lines and records where the link sees them (Sight), keeps the map
 /// of what arrived and the running CRC32C, and decides each image exactly once, in order. Used by one link thread.

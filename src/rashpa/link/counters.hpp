@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What links count: each registers its own counters by name, and who shows them takes what there is. The names are
 /// those of telegrams, reports and metrics; docs/explanations/links.md says what they mean.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the thread of a link that sees events alone does with those of its DTPs, without a device: immediate → image →
 /// record → assembly.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The RNIC's part is played by the test: it writes lines and records into memory and tells of the immediate.
 #include "rashpa/link/event_handler.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Packet faults that a sender is asked to make, and what it says of them. Which links can is theirs to say.
 #include <cstdint>

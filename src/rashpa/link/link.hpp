@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The link contract: how bytes of DTPs travel. It fits links that see every packet (roce), links that only complete
 /// (verbs) and links that write memory and a lock word (pcie); nothing above it knows which one it has.

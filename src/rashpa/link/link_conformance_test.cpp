@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The contract of links on every link that runs in one process.
 #include "rashpa/link/inproc/inproc.hpp"
 #include "rashpa/link/link_contract.hpp"

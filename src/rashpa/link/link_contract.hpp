@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What every link promises (link.hpp), as tests over a table of makers: a program includes this once and instantiates
 /// LinkContract with what runs there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/link/receiver_memory.hpp"
 
 #include <fmt/format.h>

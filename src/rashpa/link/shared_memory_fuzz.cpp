@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// libFuzzer: what another process writes into the memory that both share: the words and records that announce images,
 /// and, where the first byte is 0, the control block that a source opens.
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Copies into destination memory that is read much later: past the caches where the processor can, so that cache lines
 /// are not read before they are overwritten, and what lies in the caches stays there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Shared by this folder's tests and its benchmark: a small set-up of one or more DTPs with known pixels.
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The outer shell that the receivers of all links with threads of their own share.
 #include <atomic>

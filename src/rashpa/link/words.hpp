@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The words that every link shares: where an end is, how a source is held back, how a thread waits, how a queue pair
 /// works, which proof is asked for. Plain values.

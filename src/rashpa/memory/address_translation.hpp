@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What makes memory usable by a DMA engine. Three ways, one interface: registration with an RNIC (link/verbs), dma-buf
 /// for memory of an accelerator (also link/verbs, which imports it), IOMMU mapping for memory-mapped devices

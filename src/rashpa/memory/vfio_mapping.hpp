@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A PCI device owned by this process through vfio-pci: memory mapped for it through the IOMMU (VFIO type 1), its
 /// registers, its bus mastering. No kernel module of ours, and no physically contiguous memory: what is contiguous is

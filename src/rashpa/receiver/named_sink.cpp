@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/receiver/named_sink.hpp"
 
 #include <fmt/format.h>

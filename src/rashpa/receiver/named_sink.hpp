@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A sink of a buffer, from its name and named values: its own, and those of its line.
 #include <string>

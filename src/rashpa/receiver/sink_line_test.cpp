@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One sink with its queue, thread and books: what it loses, nobody else feels.
 #include "rashpa/receiver/sink_line.hpp"
 

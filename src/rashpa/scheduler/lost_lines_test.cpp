@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/scheduler/lost_lines.hpp"
 
 #include <gtest/gtest.h>

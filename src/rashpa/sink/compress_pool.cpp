@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/sink/compress_pool.hpp"
 
 #include <string>

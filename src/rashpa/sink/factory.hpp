@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which sinks there are, and how one is made from its name.
 #include <cstdint>

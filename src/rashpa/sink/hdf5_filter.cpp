@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Filter 32008 inside this process. The sink writes finished chunks and never runs it; the library only asks that a
 /// filter be known before it creates a dataset that names it (and our C++ tests read through it).
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The HDF5 C API with owners, errors as exceptions, and the few shapes that our files need. Private to this folder:
 /// only .cpp files include it.

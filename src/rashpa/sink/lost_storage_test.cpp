@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What is left when storage fails: disks that are full, files that are removed, processes that are killed.
 #include <gtest/gtest.h>
 #include <hdf5.h>

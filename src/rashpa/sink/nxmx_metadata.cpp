@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/sink/nxmx_metadata.hpp"
 
 #include "rashpa/core/parameter.hpp"

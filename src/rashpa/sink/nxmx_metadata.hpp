@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a file says of the experiment. Plain members, filled by the control plane; nothing here changes during a run.
 #include <cstdint>

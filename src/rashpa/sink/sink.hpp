@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The sink contract: where results go. docs/how-to/add_a_sink.md shows how one is made.
 #include <cstdint>

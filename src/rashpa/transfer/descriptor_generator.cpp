@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/transfer/descriptor_generator.hpp"
 
 #include <fmt/format.h>

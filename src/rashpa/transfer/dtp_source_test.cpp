@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/transfer/dtp_source.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which units this program has, and how one is made. Accelerators are optional when it is built and when it runs.
 #include <cstdint>

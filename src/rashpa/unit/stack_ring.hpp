@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// For this folder's tests and benchmark: the memory of a ring of stacks as a receiver lays it out, and the stacks.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The processing unit contract: a pipeline of kernels, prepared once, run on stacks of images.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Reads what an AF_PACKET socket gives: untrusted frames of RoCEv2 on IPv4 and of RoCEv1, one packet each or several
 /// that the kernel has not cut yet (a sender's GSO crosses veth and lo whole).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Frames are made by the codec, which shares no code with the parser.
 #include "rashpa/wire/frame_parser.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Addresses of RoCEv1: link-local GIDs fe80::/64 whose interface identifier is the EUI-64 form of the MAC address, so
 /// that the destination's MAC address follows from its GID, as it does for the kernel.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The few headers of the data path, in the form in which it needs them: big-endian loads and stores without branches.
 #include <array>

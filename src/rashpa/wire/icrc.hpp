@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Invariant CRC of RoCE packets (docs/explanations/software_roce.md): CRC-32 over 8 bytes of ones, the IP and UDP
 /// headers and the BTH with their variant fields set to ones, and the rest of the packet.

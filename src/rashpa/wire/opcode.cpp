@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/wire/opcode.hpp"
 
 #include <fmt/format.h>

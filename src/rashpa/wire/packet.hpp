@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Complete codec of RoCE packets, for tools and tests: bytes ↔ a plain tree of headers. The data path has its own fast
 /// forms of the few headers it needs (wire.hpp); both are tested against the same golden packets.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// For tests of this folder and of those that use it: known bytes, golden packets.
 #include <cstddef>

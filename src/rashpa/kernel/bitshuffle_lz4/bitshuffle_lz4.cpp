@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 
 #include <lz4.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Kernel `bitshuffle_lz4`: the chunk format of HDF5 filter 32008 (user values {0, 2}) and of stream2's "bslz4".
 /// README.md has the layout.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle.hpp"
 
 // Highway compiles this file once for each instruction set (foreach_target) and chooses at run time.

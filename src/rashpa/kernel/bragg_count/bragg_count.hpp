@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The Bragg veto: how many pixels are bright, and whether the image is kept for it. See README.md.
 #include <cstddef>

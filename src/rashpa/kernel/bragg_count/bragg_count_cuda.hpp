@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The Bragg veto on CUDA devices, for pipelines where nothing counts on its way.
 #include <cuda_runtime_api.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The CUDA kernel against the plain reference, on a GPU. RASHPA_SEED repeats a run.
 #include "rashpa/kernel/bragg_count/bragg_count_cuda.hpp"
 

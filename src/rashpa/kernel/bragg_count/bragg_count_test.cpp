@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 
 #include <gtest/gtest.h>

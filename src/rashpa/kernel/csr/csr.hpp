@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Compaction of an image to the list of its pixels at or above a threshold. See README.md.
 #include <cstddef>

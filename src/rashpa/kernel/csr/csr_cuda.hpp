@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Compaction on CUDA devices: the same lists, in the same order, as the reference. Asynchronous in the stream given;
 /// nothing allocates or synchronises.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include "rashpa/kernel/csr/csr_cuda.hpp"

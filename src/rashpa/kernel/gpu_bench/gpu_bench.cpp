@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// rashpa_gpu_bench: what one GPU can do at most, and what our kernels make of it, in one run. `--json` writes one row
 /// a line {what, value, unit, against, against_value, ratio}, ratio = value / against_value; `rashpa bench gpu` calls
 /// it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the parts of rashpa_gpu_bench hand to each other: rows of results, and how device work is timed.
 #include <cuda_runtime_api.h>

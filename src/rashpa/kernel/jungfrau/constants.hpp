@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Numbers that the reference and the fast kernels share.
 #include <cstdint>

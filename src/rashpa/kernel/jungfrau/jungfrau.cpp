@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// JUNGFRAU raw words to photons or keV. The decode table, the arithmetic and the accuracy are in README.md.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The conversion on CUDA devices: the same results as the reference, bit for bit (README.md). Everything is
 /// asynchronous in the stream given; nothing allocates or synchronises after the constructor of Calibration.

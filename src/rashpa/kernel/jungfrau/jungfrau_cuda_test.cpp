@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The CUDA kernel against the plain reference, bit for bit, on a GPU. Random words and calibrations are fresh in every
 /// run; RASHPA_SEED repeats one.
 #include "rashpa/kernel/jungfrau/jungfrau_cuda.hpp"

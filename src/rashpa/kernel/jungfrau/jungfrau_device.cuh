@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The conversion as one thread does it: eight pixels of one image, from registers to registers. For every kernel that
 /// converts, whether it runs over a stack (jungfrau.cu) or stays resident. Results as the reference, bit for bit: each

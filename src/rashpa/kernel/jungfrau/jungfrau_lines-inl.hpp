@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Two passes over a block, straight past the caches: for vectors whose results are whole cache lines.
 /// Compiled once for each instruction set, by jungfrau_simd.cpp.
 #if defined(RASHPA_JUNGFRAU_LINES_INL) == defined(HWY_TARGET_TOGGLE)

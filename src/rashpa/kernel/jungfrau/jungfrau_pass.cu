@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/kernel/jungfrau/jungfrau_pass.hpp"
 
 namespace rashpa::kernel::jungfrau::cuda {

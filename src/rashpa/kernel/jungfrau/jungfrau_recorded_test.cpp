@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Recorded frames of a real module; skipped where absent.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Three passes over a block, through a stage in the first-level cache: for vectors shorter than a cache line of
 /// results. Compiled once for each instruction set, by jungfrau_simd.cpp.
 #if defined(RASHPA_JUNGFRAU_STAGED_INL) == defined(HWY_TARGET_TOGGLE)

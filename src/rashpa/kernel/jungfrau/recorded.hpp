@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Recorded frames and pedestals of a real module, for tests: ../shared/data/jungfrau_m049 from the folder that a test
 /// runs in.

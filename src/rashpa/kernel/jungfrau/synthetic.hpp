@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Synthetic JUNGFRAU calibrations and raw frames with the measured values of a real module (always labelled
 /// synthetic), for tests and benchmarks: noise in every pixel, all three gains, a share of pixels that hold spots.

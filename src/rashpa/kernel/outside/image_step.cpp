@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/kernel/outside/image_step.hpp"
 
 #include <fmt/format.h>

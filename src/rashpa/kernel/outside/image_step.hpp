@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Steps of code from outside the program: a function that looks at one image at a time, and what it declares, checked.
 /// Plugins and Python functions are made of it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * A kernel as a shared object: the only header that it needs, C11 and C++. docs/how-to/add_a_kernel.md shows how one is
  * made, examples/kernels/local_maxima is one.

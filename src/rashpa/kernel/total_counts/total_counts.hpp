@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A veto on the sum of an image's counts, and on how much of it is masked. See README.md.
 #include <cstddef>

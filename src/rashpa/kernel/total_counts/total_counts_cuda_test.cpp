@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The kernel on a GPU against the plain reference: run by `make test-device`.
 #include "rashpa/kernel/total_counts/total_counts_cuda.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// rashpa_link_bench: one of our links and its peers side by side, alternating, in one run on two processors. roce
 /// beside ZeroMQ with messages of lines and of images, UDP sockets without and with GSO and GRO, memcpy and a copy past
 /// the caches; pcie beside both copies, and its events beside bare words between the cores.

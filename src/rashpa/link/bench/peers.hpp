@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The contestants of rashpa_link_bench: each moves lines from one thread to another for a while and says how fast.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Makes the two ends of DTPs, each side by its own options: `roce` and `verbs` speak the same packets; `pcie` speaks
 /// only with itself.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which link an end has, by the type of its options. A new link adds its options here and its two makers in
 /// factory.cpp (docs/how-to/add_a_link.md).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The link contract within one process: a thread copies from source memory to the RASHPA buffer. Nothing is lost on
 /// the way; it exists for tests, for small set-ups, and as the plainest form of the contract.

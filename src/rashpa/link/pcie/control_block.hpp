@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The memory that both ends of the link share besides the RASHPA buffer: for each DTP the lock word, which the source
 /// writes and the receiver polls, and the credits, which the receiver writes and the source reads.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/link/pcie/control_block.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What moves a sender's bytes into the receiver's memory, behind one seam: the processor today (cpu_engine.hpp), copy
 /// engines of a GPU and a simulated card later. The sender checks bounds and credits; an engine moves bytes, and keeps

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What pcie does besides the contract (link_conformance_test.cpp): hostile peers, flow without credits, sleep, bounds.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The bodies of SenderWith, for who has an engine of its own.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A thread's flag "I sleep" in memory that another process shares, so that who has news makes a system call only when
 /// somebody waits for it. The flag is the futex itself. No value of it, whoever wrote it, does harm: at worst a sleep

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Source and receiver as they are meant to be: two processes that know of each other by an endpoint alone.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What one link thread does with the packets of its DTPs, without sockets: ICRC, headers, responder, assembly.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What each transport's responder makes of a packet, and how it is counted.
 #include "rashpa/link/roce/packet_handler.hpp"
 

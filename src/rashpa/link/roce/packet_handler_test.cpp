@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The receiving side without sockets: packets are made by the codec, which shares no code with the data path.
 #include "rashpa/link/roce/packet_handler.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What is inside a RoceSender: one type for each transport, with faults or without, chosen when it is made; nothing of
 /// that is decided again for a packet.

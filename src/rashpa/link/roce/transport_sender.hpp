@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The sender of one transport: cuts writes into packets, hands them to its outlet, listens to what comes back.
 /// `Requester` is UcRequester, RcRequester or UdRequester; `Outlet` PlainOutlet or FaultInjector.

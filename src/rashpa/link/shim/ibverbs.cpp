@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/link/shim/ibverbs.hpp"
 
 #include "rashpa/link/shim/shared_library.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// libibverbs behind a table of function pointers, so that nothing links against it: one binary starts with and without
 /// it. Calls that the header defines inline over the device's own table (ibv_post_send, ibv_post_recv, ibv_poll_cq,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/memory/cuda/wait_value.hpp"
 
 #include "rashpa/core/error.hpp"

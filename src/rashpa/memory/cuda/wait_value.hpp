@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Work in a stream that waits for a word in memory, by the driver that is there at run time: a program that uses this
 /// also starts where none is.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Counts what this program takes from the heap: nothing may be taken once a unit runs.
 #include <gtest/gtest.h>
 

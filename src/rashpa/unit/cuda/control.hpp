@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The words that host and device exchange. Host: pinned memory that both see at one address.
 #include <cstddef>

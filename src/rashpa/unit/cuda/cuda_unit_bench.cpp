@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// rashpa_cuda_unit_bench: the unit on a device against the bus. First every trigger with one small image: from the
 /// word that the host writes to the results in host memory. Then JUNGFRAU 4M at full rate from a ring that is always
 /// full, against copies of the same pinned memory in the same run. `--json` writes one row a line.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The unit on a device: the contract of all units with every trigger, and against the unit on processor cores. Run by
 /// `make test-device`.
 #include "rashpa/unit/cuda/cuda_unit.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/unit/cuda/graph.hpp"
 
 #include "rashpa/unit/cuda/dispatch.hpp"

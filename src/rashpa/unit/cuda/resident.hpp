@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A kernel that stays on the device, polls the trigger word in host memory and runs the whole pipeline of a stack by
 /// itself: no launch between the trigger and the first result. For stacks that it reads over the bus itself.

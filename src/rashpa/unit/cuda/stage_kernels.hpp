@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The last step of a stack: what leaves the device.
 #include <cuda_runtime_api.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Congestion notifications: a router marks packets on a full way (ECN), the destination answers with a CNP to the
 /// source's queue pair, the source counts them. This link has its window and its pace and does not slow down.

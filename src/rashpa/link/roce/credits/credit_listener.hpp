@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Where an RNIC's credits and acknowledgements come in: it sends to UDP port 4791 and no other, so that all sources of
 /// one address share a socket.

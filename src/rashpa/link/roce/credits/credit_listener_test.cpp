@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The RNIC's part is played by a socket of another port.
 #include "rashpa/link/roce/credits/credit_listener.hpp"
 

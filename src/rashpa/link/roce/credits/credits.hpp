@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Flow control of one DTP: two 64-bit little-endian words in the source's memory, images granted and payload bytes
 /// received, which the receiver writes on the DTP's queue pair: RDMA WRITE ONLY, with UD a SEND. Both only grow, so a

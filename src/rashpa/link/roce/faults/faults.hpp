@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Packet faults of one DTP, made in its sender, and the log that says what the receiver must find.
 #include <atomic>

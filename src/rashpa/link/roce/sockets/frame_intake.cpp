@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/link/roce/sockets/frame_intake.hpp"
 
 #include <linux/if_packet.h>

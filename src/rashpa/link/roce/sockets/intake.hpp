@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How a link thread gets its packets from the system: in batches, each datagram one packet or several.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/link/roce/sockets/packet_batch.hpp"
 
 #include <netinet/udp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Packets on their way into the kernel: headers and ICRCs are made here, payload stays where it is. Packets of one
 /// size are joined to datagrams of up to 64 KiB that the kernel cuts again (UDP_SEGMENT).

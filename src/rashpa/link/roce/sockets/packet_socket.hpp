@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// An AF_PACKET socket that takes the frames of one link thread and nothing else: the kernel filters (classic BPF), so
 /// that other traffic costs no wake-up. Frames that this machine sends out are not taken; those that come in over a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Senders that are not ours: packets cut to the MTU that they see, events without a frame record of ours.
 #include <gtest/gtest.h>
 

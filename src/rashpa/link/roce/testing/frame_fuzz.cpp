@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// libFuzzer: what a packet socket may give, from the frame to the buffer. The first byte chooses the framing; any
 /// bytes follow.
 #include <cstdlib>

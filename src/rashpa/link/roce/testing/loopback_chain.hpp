@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// For this folder's tests: senders and a receiver over loopback sockets in one process.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Messages whose sequence numbers pass 2^24, in both directions: the codec makes the packets that a receiver takes,
 /// and reads those that a sender makes, bit for bit.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Reliable connections over loopback sockets: every byte arrives whatever happens to packets, and what cannot arrive
 /// ends in a bounded time.
 #include <gtest/gtest.h>

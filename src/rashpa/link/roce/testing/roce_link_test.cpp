@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Sender → receiver over loopback sockets.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Acknowledgements of Reliable Connected: what they say and the packets that carry them.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The requester of one Reliable Connected queue pair, without sockets: which packets are unacknowledged, which are to
 /// be sent (again), and when to give up. Used by the DTP's thread alone; all memory is taken in the constructor.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The requester without sockets: what is to be sent after which answer.
 #include "rashpa/link/roce/transports/rc_requester.hpp"
 

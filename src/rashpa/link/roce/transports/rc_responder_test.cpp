@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Each rule of the responder. Packets are made by the codec, which shares no code with the data path.
 #include "rashpa/link/roce/transports/rc_responder.hpp"
 

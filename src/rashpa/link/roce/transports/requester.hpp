@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What the requesters of all transports share. A sender has one requester, of a type chosen at set-up: it makes the
 /// headers of packets, and knows how much may fly. Used by the DTP's thread alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The responder of one Unreliable Connected queue pair for RDMA WRITE, by the specification's rules (volume 1, 9.8),
 /// but for one: FIRST and MIDDLE may be shorter than the path MTU, all of a message alike, because senders that are no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rashpa/link/roce/transports/uc_responder.hpp"
 
 #include <gtest/gtest.h>

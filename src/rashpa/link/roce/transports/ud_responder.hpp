@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The receiving side of one Unreliable Datagram queue pair: SEND ONLY, with a line header of ours in front of the
 /// payload (schema/line_header.md), because UD names no memory. Used by one thread.

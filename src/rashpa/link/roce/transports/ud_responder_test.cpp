@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Packets are made by the codec, the line header by hand.
 #include "rashpa/link/roce/transports/ud_responder.hpp"
 
