@@ -6,7 +6,6 @@ Usage: check_spdx.py [--fix]. Prints one line a file without it; exit 1 when the
 """
 
 import argparse
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,9 +29,12 @@ def comment(path: Path) -> str | None:
 
 def sources(root: Path) -> Iterator[Path]:
     """Files that git knows or would add."""
-    git = shutil.which("git") or "git"
     listing = subprocess.run(
-        [git, "ls-files", "-co", "--exclude-standard", "-z"], cwd=root, check=True, capture_output=True, text=True
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"],  # noqa: S607
+        cwd=root,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     for name in listing.stdout.split("\0"):
         path = root / name
