@@ -261,7 +261,7 @@ class Run:
         row = self.row_of(index)
         first, end = int(self._table_ptr[name][row]), int(self._table_ptr[name][row + 1])
         group = self._rashpa["tables"][name]
-        found = {column: self._table_column(group, column)[first:end] for column in self._table_facts(name).columns}
+        found = {column: self._table_column(group, column)[first:end] for column in map(_text, group.attrs["columns"])}
         if any(len(values) != end - first for values in found.values()):
             raise RunFileError(f"{self.path}: table {name} holds fewer rows than the master says; copy it again")
         return found

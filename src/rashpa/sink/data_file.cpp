@@ -51,6 +51,10 @@ bool DataFile::is_at(const std::filesystem::path& path) const noexcept {
   return ::stat(path.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
 }
 
+std::string says_gone(const std::filesystem::path& path) {
+  return path.string() + " was removed or replaced while the run went on";
+}
+
 std::string sync_to_disk(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return errno_text(errno);

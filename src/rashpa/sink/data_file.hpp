@@ -40,6 +40,9 @@ class DataFile {
   ::ino_t inode_ = 0;
 };
 
+/// What is said of a file that is_at() does not find.
+std::string says_gone(const std::filesystem::path& path);
+
 /// Brings a file to the disk; the system's reason when that failed, else empty.
 std::string sync_to_disk(const std::filesystem::path& path);
 

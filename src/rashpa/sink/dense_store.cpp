@@ -130,7 +130,7 @@ void DenseStore::flush_parts(std::string& error) {
     if (!part.file) continue;
     if (!part.file->is_at(files_.data(number + 1))) {
       set_flushed(part, 0);
-      give_up(number, name_of(number) + " was removed or replaced while the run went on");
+      give_up(number, says_gone(files_.data(number + 1)));
       if (error.empty()) error = part.lost;
       continue;
     }
@@ -220,7 +220,7 @@ void DenseStore::complete(std::size_t number) {
   const std::filesystem::path path = files_.data(number + 1);
   std::string why;
   if (part.file) {
-    if (!part.file->is_at(path)) why = path.string() + " was removed or replaced while the run went on";
+    if (!part.file->is_at(path)) why = says_gone(path);
     try {
       if (!part.set.valid()) reopen_data(part);
       // Drops the room made for an image that could not be written.

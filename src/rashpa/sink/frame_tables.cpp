@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rashpa/sink/hdf5_column.hpp"
+#include "rashpa/sink/scalar_reader.hpp"
 #include "rashpa/sink/special_values.hpp"
 
 namespace rashpa::sink {
@@ -39,14 +40,15 @@ T not_counted() noexcept {
   return std::is_signed_v<T> ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
 }
 
-/// A number of every image.
-template <typename T>
-void write_scalars(hid_t group, const FrameRows& rows, std::size_t number, T (*value)(Scalar)) {
+/// A number of every image; `read`: of its type.
+template <typename Read>
+void write_scalars(hid_t group, const FrameRows& rows, std::size_t number, Read read) {
+  using T = decltype(read(Scalar()));
   const Column& facts = rows.header().results.columns[number];
   const T none = not_counted<T>();
   h5::Column column = h5::column<T>(group, facts.name, kRows);
   for (std::size_t image = 0; image < rows.size(); ++image) {
-    const T one = rows.rows()[image].measured != 0 ? value(rows.scalar(image, number)) : none;
+    const T one = rows.rows()[image].measured != 0 ? read(rows.scalar(image, number)) : none;
     column.append(&one, 1);
   }
   column.flush();
@@ -61,21 +63,7 @@ void write_scalars(hid_t group, const FrameRows& rows) {
   for (const Column& column : rows.header().results.columns) {
     const std::size_t number = names.size();
     names.push_back(column.name);
-    switch (column.type) {
-      case Column::Type::u32:
-        write_scalars<std::uint32_t>(group, rows, number,
-                                     [](Scalar one) { return static_cast<std::uint32_t>(one.count()); });
-        break;
-      case Column::Type::u64:
-        write_scalars<std::uint64_t>(group, rows, number, [](Scalar one) { return one.count(); });
-        break;
-      case Column::Type::i64:
-        write_scalars<std::int64_t>(group, rows, number, [](Scalar one) { return one.integer(); });
-        break;
-      case Column::Type::f64:
-        write_scalars<double>(group, rows, number, [](Scalar one) { return one.real(); });
-        break;
-    }
+    with_reader(column.type, [&](auto read) { write_scalars(group, rows, number, read); });
   }
   h5::texts_attribute(group, "columns", names);
 }

@@ -186,16 +186,12 @@ std::vector<LostImage> Hdf5Sink::settle() {
   impl_->store->settle(error);
   const TableRows there = impl_->tables ? impl_->tables->settle(error) : TableRows{};
   if (!error.empty()) impl_->keep_error(error);
-  TableRows end{};
+  RowsOfImages rows_of_images(there);
   std::uint64_t kept = 0;
   std::vector<LostImage> lost;
   for (std::size_t i = 0; i < impl_->rows.size(); ++i) {
     FrameRow& row = impl_->rows.row(i);
-    bool rows_there = true;
-    for (std::size_t t = 0; t < end.size(); ++t) {
-      end[t] += row.table_rows[t];
-      rows_there &= row.table_rows[t] == 0 || end[t] <= there[t];
-    }
+    const bool rows_there = rows_of_images.are_there(row);
     if (row.decision != Decision::accepted) continue;
     const bool image_there = impl_->store->holds(row.stored);
     if (image_there && rows_there) {

@@ -123,15 +123,10 @@ Repaired repair(const std::string& prefix) {
   FrameRows rows(journal.get());
   const ImageForm form = rows.header().form;
   std::map<std::uint32_t, std::uint64_t> files;
-  const TableRows table_rows = readable_tables(prefix, rows.header().results.tables);
-  TableRows end{};
+  RowsOfImages rows_of_images(readable_tables(prefix, rows.header().results.tables));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     FrameRow& row = rows.row(i);
-    bool rows_there = true;
-    for (std::size_t t = 0; t < end.size(); ++t) {
-      end[t] += row.table_rows[t];
-      rows_there &= row.table_rows[t] == 0 || end[t] <= table_rows[t];
-    }
+    const bool rows_there = rows_of_images.are_there(row);
     if (row.decision != Decision::accepted) continue;
     const auto [found, fresh] = files.try_emplace(row.stored.file, 0);
     if (fresh) found->second = readable_of(OutputFiles::data_path(prefix, row.stored.file), form);

@@ -94,7 +94,7 @@ class SparseStore final : public ImageStore {
     bytes_stored_ = index_->bytes_stored() + intensity_->bytes_stored();
     if (!file_->is_at(files_.data(1))) {
       broken_ = true;
-      lost_ = files_.data(1).string() + " was removed or replaced while the run went on";
+      lost_ = says_gone(files_.data(1));
       if (error.empty()) error = lost_;
       return set_readable(0);
     }
@@ -141,7 +141,7 @@ class SparseStore final : public ImageStore {
 void SparseStore::settle(std::string& error) {
   const std::filesystem::path path = files_.data(1);
   std::string why = lost_;
-  if (why.empty() && !file_->is_at(path)) why = path.string() + " was removed or replaced while the run went on";
+  if (why.empty() && !file_->is_at(path)) why = says_gone(path);
   const bool gone = !why.empty();
   try {
     for (auto* column : {&index_, &intensity_}) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/sink/scalar_reader.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -14,16 +15,8 @@ constexpr std::size_t kChunk = 1024;  // rows: few enough that a part of them is
 constexpr std::size_t kPtr = 1024;
 
 h5::Column made(hid_t group, const Column& facts) {
-  switch (facts.type) {
-    case Column::Type::u32:
-      return h5::column<std::uint32_t>(group, facts.name, kChunk);
-    case Column::Type::u64:
-      return h5::column<std::uint64_t>(group, facts.name, kChunk);
-    case Column::Type::i64:
-      return h5::column<std::int64_t>(group, facts.name, kChunk);
-    default:
-      return h5::column<double>(group, facts.name, kChunk);
-  }
+  return with_reader(facts.type,
+                     [&](auto read) { return h5::column<decltype(read(Scalar()))>(group, facts.name, kChunk); });
 }
 
 std::string path_of(const Table& table, const Column& column) {
@@ -61,22 +54,12 @@ void TableStore::make(hid_t file) {
 
 void TableStore::append(h5::Column& column, Column::Type type, const TableView& view, std::size_t at,
                         std::size_t columns) {
-  const auto each = [&](auto value) {
+  with_reader(type, [&](auto read) {
     for (std::uint32_t row = 0; row < view.rows; ++row) {
-      const auto one = value(view.values[row * columns + at]);
+      const auto one = read(view.values[row * columns + at]);
       column.append(&one, 1);
     }
-  };
-  switch (type) {
-    case Column::Type::u32:
-      return each([](Scalar one) { return static_cast<std::uint32_t>(one.count()); });
-    case Column::Type::u64:
-      return each([](Scalar one) { return one.count(); });
-    case Column::Type::i64:
-      return each([](Scalar one) { return one.integer(); });
-    case Column::Type::f64:
-      return each([](Scalar one) { return one.real(); });
-  }
+  });
 }
 
 bool TableStore::put(const StackImage& image, std::string& error) {
@@ -93,8 +76,7 @@ bool TableStore::put(const StackImage& image, std::string& error) {
     return true;
   } catch (const Error& failure) {
     broken_ = true;  // the columns hold part of an image
-    if (!ends_.empty()) rows_ = ends_.back();
-    if (ends_.empty()) rows_ = {};
+    rows_ = ends_.empty() ? TableRows{} : ends_.back();
     if (error.empty()) {
       error = std::string(failure.what()) + "; check the space in the folder of " + files_.prefix().string() +
               ". Images share the chunks of tables: no further one is stored";
@@ -105,7 +87,7 @@ bool TableStore::put(const StackImage& image, std::string& error) {
 
 std::uint64_t TableStore::flush(std::string& error) {
   if (!file_->is_at(files_.tables())) {
-    if (!broken_ && error.empty()) error = files_.tables().string() + " was removed or replaced while the run went on";
+    if (!broken_ && error.empty()) error = says_gone(files_.tables());
     broken_ = true;
     return whole_ = 0;
   }
@@ -129,7 +111,7 @@ std::uint64_t TableStore::flush(std::string& error) {
 TableRows TableStore::settle(std::string& error) {
   const std::filesystem::path path = files_.tables();
   std::string why;
-  if (!file_->is_at(path)) why = path.string() + " was removed or replaced while the run went on";
+  if (!file_->is_at(path)) why = says_gone(path);
   const bool gone = !why.empty();
   try {
     for (std::size_t t = 0; t < tables_.size(); ++t) {
@@ -167,10 +149,19 @@ std::uint64_t TableStore::bytes_stored() const noexcept {
   std::uint64_t bytes = 0;
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     for (const Column& column : tables_[t].columns) {
-      bytes += rows_[t] * (column.type == Column::Type::u32 ? sizeof(std::uint32_t) : sizeof(std::uint64_t));
+      bytes += rows_[t] * with_reader(column.type, [](auto read) { return sizeof(read(Scalar())); });
     }
   }
   return bytes;
+}
+
+bool RowsOfImages::are_there(const FrameRow& row) noexcept {
+  bool all = true;
+  for (std::size_t t = 0; t < end_.size(); ++t) {
+    end_[t] += row.table_rows[t];
+    all &= row.table_rows[t] == 0 || end_[t] <= there_[t];
+  }
+  return all;
 }
 
 TableRows readable_rows(const std::filesystem::path& path, const std::vector<Table>& tables) {

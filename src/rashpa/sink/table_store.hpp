@@ -51,6 +51,18 @@ class TableStore {
   bool broken_ = false;
 };
 
+/// Asked of the rows of a run in their order, one after the other: whether what they say of tables is in the file.
+class RowsOfImages {
+ public:
+  /// `there`: rows of each table that can be read.
+  explicit RowsOfImages(const TableRows& there) noexcept : there_(there) {}
+  [[nodiscard]] bool are_there(const FrameRow& row) noexcept;
+
+ private:
+  TableRows there_;
+  TableRows end_{};
+};
+
 /// Rows of each table that can be read from a file of tables; it may have been left by a process that was killed.
 TableRows readable_rows(const std::filesystem::path& path, const std::vector<Table>& tables);
 

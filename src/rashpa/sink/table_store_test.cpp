@@ -149,7 +149,7 @@ class TableStoreTest : public testing::Test {
   }
 
   fs::path folder_;
-  std::vector<std::uint16_t> pixels_ = std::vector<std::uint16_t>(kSide * kSide, 3);
+  std::vector<std::uint16_t> pixels_ = std::vector<std::uint16_t>(std::size_t{kSide} * kSide, 3);
   Books books_;
   bool mounted_ = false;
 };
