@@ -65,6 +65,10 @@ class Reshaping {
       }
     }
   }
+  ~Reshaping() = default;
+  Reshaping(const Reshaping&) = delete;
+  Reshaping& operator=(const Reshaping&) = delete;
+
   [[nodiscard]] const kernel::Shape& made() const noexcept { return made_; }
   [[nodiscard]] bool changes() const noexcept { return !steps_.empty(); }
   [[nodiscard]] auto region(std::uint32_t x, std::uint32_t y, std::uint32_t width, std::uint32_t height) const {

@@ -298,9 +298,7 @@ class Run:
         for run in self.lost_runs(row):
             x, y, width = places[run.dtp]
             first, end = run.first_line, run.first_line + run.lines
-            top, bottom = (
-                (line_rows[run.dtp][first], line_rows[run.dtp][end]) if line_rows else (y + first, y + end)
-            )
+            top, bottom = (line_rows[run.dtp][first], line_rows[run.dtp][end]) if line_rows else (y + first, y + end)
             lost[top:bottom, x : x + width] = True
         return lost
 

@@ -185,9 +185,7 @@ def _python_kernel(kernel: PythonKernel, folders: Folders) -> _native.Kernel:
     )
 
 
-def _sink(
-    sink: SinkOrder, kernels: Sequence[Kernel], image: _Image, origin: _Origin
-) -> _native.SinkConfig:
+def _sink(sink: SinkOrder, kernels: Sequence[Kernel], image: _Image, origin: _Origin) -> _native.SinkConfig:
     values = sink.model_dump(mode="json", exclude={"kind", "metadata"})
     if not isinstance(sink, Hdf5Order):
         return _native.SinkConfig(sink.kind, values)
@@ -197,9 +195,7 @@ def _sink(
     return _native.SinkConfig(sink.kind, values, metadata)
 
 
-def _metadata(
-    said: FileMetadata, kernels: Sequence[Kernel], image: _Image, proof: str
-) -> _native.NxmxMetadata:
+def _metadata(said: FileMetadata, kernels: Sequence[Kernel], image: _Image, proof: str) -> _native.NxmxMetadata:
     plain = said.model_dump(mode="json", exclude={"labels", "modules", "dtps"})
     plain |= {"software_version": software_version(), "proof": proof, "pixel_units": pixel_units(kernels)}
     metadata = _native.NxmxMetadata(plain)

@@ -139,8 +139,8 @@ class CpuPass {
   [[nodiscard]] virtual Grain grain() const noexcept { return Grain::block; }
   /// Before the first run() of a stack with `items` images. One thread.
   virtual void begin(std::size_t items) noexcept = 0;
-  /// Pixels [first, last) of the images seen; `first` is a multiple of 4096. Several threads at once, each with its `worker`
-  /// number, for different pixels (block) or items (image: one item, all pixels).
+  /// Pixels [first, last) of the images seen; `first` is a multiple of 4096. Several threads at once, each with its
+  /// `worker` number, for different pixels (block) or items (image: one item, all pixels).
   virtual void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept = 0;
   /// After the last run() of the stack, once an item. One thread.
   virtual void finish(std::size_t item, Finding& finding) noexcept = 0;

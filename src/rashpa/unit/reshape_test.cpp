@@ -122,10 +122,10 @@ TEST(Reshape, pixels_lists_and_counts_are_those_of_the_new_shape) {
   for (const unsigned threads : {1U, 2U, 5U}) {
     Images images;
     Doorbell bell;
-    const auto unit = make_unit(
-        {.cores = {threads, -1}},
-        {.kernels = {widen(), kernel::bragg_count::Config{400, 0, 4'000'000}, kernel::csr::Config{400, 1.0}}},
-        images.ring.layout, bell);
+    const auto unit =
+        make_unit({.cores = {threads, -1}},
+                  {.kernels = {widen(), kernel::bragg_count::Config{400, 0, 4'000'000}, kernel::csr::Config{400, 1.0}}},
+                  images.ring.layout, bell);
     unit->submit(&images.ring.all[0]);
     while (unit->take() == nullptr) {
     }
@@ -148,8 +148,8 @@ TEST(Reshape, steps_behind_it_may_make_pixels_of_the_new_shape) {
   Images images;
   Doorbell bell;
   const auto config = jungfrau::synthetic::config(2 * kWidth, kHeight + 1, jungfrau::Output::photons, 2);
-  const auto unit = make_unit(
-      {.cores = {2, -1}}, {.kernels = {widen(), config, kernel::csr::Config{2, 1.0}}}, images.ring.layout, bell);
+  const auto unit = make_unit({.cores = {2, -1}}, {.kernels = {widen(), config, kernel::csr::Config{2, 1.0}}},
+                              images.ring.layout, bell);
   unit->submit(&images.ring.all[0]);
   while (unit->take() == nullptr) {
   }

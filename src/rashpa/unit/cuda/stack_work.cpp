@@ -31,10 +31,11 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
     }
   }
   if (const PlannedStep* step = steps.reshaper()) {
-    throw ConfigError(fmt::format("unit: unit cuda has no version of the kernel {} that makes {} × {} pixels of {} × "
-                                  "{}; use unit cpu",
-                                  step->step->declaration().name, step->out_shape.width, step->out_shape.height,
-                                  step->in_shape.width, step->in_shape.height));
+    throw ConfigError(
+        fmt::format("unit: unit cuda has no version of the kernel {} that makes {} × {} pixels of {} × "
+                    "{}; use unit cpu",
+                    step->step->declaration().name, step->out_shape.width, step->out_shape.height, step->in_shape.width,
+                    step->in_shape.height));
   }
   if (layout.images == nullptr || layout.image_stride % kAlignment != 0 ||
       layout.image_stride < std::size_t{layout.width} * layout.height * pixel_bytes(layout.input) ||
