@@ -72,8 +72,11 @@ AnyArray column_of(Column::Type type, std::size_t size, Value value) {
 /// What a pipeline found in the images of one call. Keeps the memory of the results, and of the images.
 class Found {
  public:
-  Found(std::shared_ptr<Runner> runner, nb::object source, std::uint32_t width, std::uint32_t height)
-      : runner_(std::move(runner)), source_(std::move(source)), width_(width), height_(height) {
+  Found(std::shared_ptr<Runner> runner, nb::object source)
+      : runner_(std::move(runner)),
+        source_(std::move(source)),
+        width_(runner_->output().width),
+        height_(runner_->output().height) {
     for (const Stack& stack : runner_->results()) {
       for (const StackImage& image : stack.view()) images_.push_back(&image);
     }
@@ -258,7 +261,7 @@ class Pipeline {
       runner_->run(given);
       runner = runner_;
     }
-    return {std::move(runner), nb::cast(images), config_.width, config_.height};
+    return {std::move(runner), nb::cast(images)};
   }
 
   [[nodiscard]] const std::string& how() const noexcept { return how_; }

@@ -19,7 +19,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Protocol, overload
+from typing import Any, Protocol, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -121,9 +121,7 @@ class Found(Sequence[Image]):
     @cached_property
     def pixels(self) -> NDArray[Any]:
         """Of the accepted images, in order: [accepted][row][column]."""
-        pixels = self._native.pixels
-        assert pixels is not None  # the units of this module deliver everything
-        return pixels
+        return cast("NDArray[Any]", self._native.pixels)  # never None: the units of this module deliver everything
 
     @cached_property
     def list_ptr(self) -> NDArray[np.uint64]:

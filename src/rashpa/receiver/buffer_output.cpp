@@ -16,8 +16,8 @@ Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint
                  std::shared_ptr<const sink::SpecialMask> mask) {
   return {.buffer = buffer.name,
           .run = run,
-          .width = buffer.width,
-          .height = buffer.height,
+          .width = made.width,
+          .height = made.height,
           .pixel = made.pixel,
           .sparse = made.list_capacity != 0,
           .list_capacity = static_cast<std::uint32_t>(made.list_capacity),

@@ -30,6 +30,13 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
       throw ConfigError(fmt::format("unit: unit cuda has no version of the kernel {}; use unit cpu", declaration.name));
     }
   }
+  if (const PlannedStep* step = steps.reshaper()) {
+    throw ConfigError(
+        fmt::format("unit: unit cuda has no version of the kernel {} that makes {} × {} pixels of {} × "
+                    "{}; use unit cpu",
+                    step->step->declaration().name, step->out_shape.width, step->out_shape.height, step->in_shape.width,
+                    step->in_shape.height));
+  }
   if (layout.images == nullptr || layout.image_stride % kAlignment != 0 ||
       layout.image_stride < std::size_t{layout.width} * layout.height * pixel_bytes(layout.input) ||
       reinterpret_cast<std::uintptr_t>(layout.images) % kAlignment != 0) {
@@ -155,6 +162,7 @@ cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const no
     stack.out_stride = made_stride(i);
     stack.scalars = bench.scalars.as<Scalar>() + step.first_column;
     stack.step = static_cast<std::uint8_t>(i);
+    if (settled_on_delivery(i)) break;
     const auto code =
         static_cast<cudaError_t>(step.rides ? kernel::cuda::settle_counts(stack, nullptr, *step.rides, stream)
                                             : passes_[i]->enqueue(stack, number, stream));
@@ -184,6 +192,12 @@ cudaError_t StackWork::copy_out(std::uint32_t slot, cudaStream_t stream) const n
   delivery.host_scalars = scalars_.as<Scalar>() + place(slot) * columns_;
   delivery.host_done = &done_.as<Word>()[slot].value;
   delivery.blocks_done = bench.blocks_done.as<std::uint32_t>();
+  if (const std::size_t last = steps_.steps.size() - 1; settled_on_delivery(last)) {
+    delivery.settles = true;
+    delivery.tap = *steps_.steps[last].rides;
+    delivery.tap_column = static_cast<std::uint32_t>(steps_.steps[last].first_column);
+    delivery.tap_step = static_cast<std::uint8_t>(last);
+  }
   return deliver(delivery, stream);
 }
 
