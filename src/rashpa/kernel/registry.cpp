@@ -12,7 +12,9 @@ namespace rashpa::kernel {
   KERNEL(jungfrau)             \
   KERNEL(bragg_count)          \
   KERNEL(csr)                  \
-  KERNEL(total_counts)
+  KERNEL(total_counts)         \
+  KERNEL(veto)                 \
+  KERNEL(peakfinder8)
 
 #define RASHPA_DECLARE(name)       \
   namespace name {                 \
