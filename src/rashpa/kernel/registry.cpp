@@ -14,7 +14,9 @@ namespace rashpa::kernel {
   KERNEL(csr)                  \
   KERNEL(total_counts)         \
   KERNEL(veto)                 \
-  KERNEL(peakfinder8)
+  KERNEL(peakfinder8)          \
+  KERNEL(peakfinder)           \
+  KERNEL(sparsify)
 
 #define RASHPA_DECLARE(name)       \
   namespace name {                 \

@@ -30,23 +30,23 @@ struct Values {
       const hn::RebindToSigned<Floats> di;
       const hn::Rebind<T, Floats> narrow;
       const auto values = hn::PromoteTo(di, hn::LoadU(narrow, at));
-      const auto counts = hn::And(hn::Ge(values, hn::Set(di, static_cast<std::int32_t>(least))),
-                                  hn::Le(values, hn::Set(di, static_cast<std::int32_t>(most))));
-      return hn::IfThenElse(hn::RebindMask(d, counts), hn::ConvertTo(d, values), none);
+      const auto masked = hn::Or(hn::Lt(values, hn::Set(di, static_cast<std::int32_t>(least))),
+                                 hn::Gt(values, hn::Set(di, static_cast<std::int32_t>(most))));
+      return hn::IfThenElse(hn::RebindMask(d, masked), none, hn::ConvertTo(d, values));
     } else if constexpr (std::is_signed_v<T>) {
       const hn::RebindToSigned<Floats> di;
       const auto values = hn::LoadU(di, at);
-      const auto counts = hn::And(hn::Ge(values, hn::Set(di, least)), hn::Le(values, hn::Set(di, most)));
-      return hn::IfThenElse(hn::RebindMask(d, counts), hn::ConvertTo(d, values), none);
+      const auto masked = hn::Or(hn::Lt(values, hn::Set(di, least)), hn::Gt(values, hn::Set(di, most)));
+      return hn::IfThenElse(hn::RebindMask(d, masked), none, hn::ConvertTo(d, values));
     } else {
       const hn::RebindToUnsigned<Floats> du;
       const hn::RebindToSigned<Floats> di;
       const auto values = hn::LoadU(du, at);
-      const auto counts = hn::Le(values, hn::Set(du, most));
+      const auto masked = hn::Gt(values, hn::Set(du, most));
       const auto high = hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<16>(values)));
       const auto low = hn::ConvertTo(d, hn::BitCast(di, hn::And(values, hn::Set(du, 0xFFFFU))));
       const auto whole = hn::MulAdd(high, hn::Set(d, 65536.0F), low);
-      return hn::IfThenElse(hn::RebindMask(d, counts), whole, none);
+      return hn::IfThenElse(hn::RebindMask(d, masked), none, whole);
     }
   }
   T least;
