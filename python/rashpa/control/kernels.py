@@ -38,6 +38,7 @@ class Parameter:
     above: float | None = None
     most: float | None = None
     choices: tuple[str, ...] = ()
+    allowed: tuple[int, ...] = ()
     taken_from: str = ""
     default: Any = None
     not_above: str = ""
@@ -167,6 +168,8 @@ class KernelSection(Section):
 def _type_of(parameter: Parameter) -> Any:
     if parameter.kind == "choice":
         return Literal[parameter.choices]
+    if parameter.allowed:
+        return Literal[parameter.allowed]
     known: dict[str, Any] = {"flag": bool, "integer": int, "number": float, "text": str}
     return known[parameter.kind] | None if parameter.taken_from else known[parameter.kind]
 

@@ -203,7 +203,11 @@ def _rule_problems(kernel: Kernel, known: Declaration, path: KeyPath, before: Se
     except RuleError as error:
         yield Problem((*path, known.takes.by), str(error))
     for port in known.makes:
-        if port.port == "verdict" and port.by and (not re.fullmatch(NAME, values[port.by]) or values[port.by] == "none"):
+        if (
+            port.port == "verdict"
+            and port.by
+            and (not re.fullmatch(NAME, values[port.by]) or values[port.by] == "none")
+        ):
             text = "a small letter and then small letters, digits or _, at most 48, and not none"
             yield Problem((*path, port.by), text)
 

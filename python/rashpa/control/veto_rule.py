@@ -75,7 +75,8 @@ class _Check:
 
     def _read(self, at: int) -> _Token:
         found = _TOKEN.match(self._text, at)
-        assert found is not None  # "other" takes whatever is left
+        if found is None:
+            _fail("it cannot be read")  # does not happen: "other" takes whatever is left
         kind = str(found.lastgroup)
         token = _Token(kind, found[kind], found.start(kind), found.end(kind))
         after = self._text[token.last : token.last + 1]
@@ -181,9 +182,7 @@ class _Check:
         if not turns:
             return value
         self._number(value, "-")
-        return _Value(
-            self._since(first), constant=None if value.constant is None else value.constant * (-1) ** turns
-        )
+        return _Value(self._since(first), constant=None if value.constant is None else value.constant * (-1) ** turns)
 
     def _primary(self, depth: int) -> _Value:
         token = self._token

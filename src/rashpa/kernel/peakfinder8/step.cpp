@@ -46,9 +46,15 @@ const Parameters<Config>& parameters() {
                 .most = kFarthest,
                 .taken_from = "detector.beam_center_y"},
                &Config::beam_y, Need::needed)
-          .add({.name = "panel_width", .doc = "of the panels that the image is made of; 0: it is one", .least = 0},
+          .add({.name = "panel_width",
+                .doc = "of the panels that the image is made of; 0: it is one",
+                .least = 0,
+                .most = kFarthest},
                &Config::panel_width)
-          .add({.name = "panel_height", .doc = "of the panels that the image is made of; 0: it is one", .least = 0},
+          .add({.name = "panel_height",
+                .doc = "of the panels that the image is made of; 0: it is one",
+                .least = 0,
+                .most = kFarthest},
                &Config::panel_height)
           .add({.name = "max_peaks", .doc = "room for peaks of an image", .least = 1, .most = kMostTableRows},
                &Config::max_peaks);
