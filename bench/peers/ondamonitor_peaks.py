@@ -17,6 +17,7 @@ NAMES = ("x", "y", "intensity", "index", "pixels", "largest", "sigma", "snr")
 
 
 def main() -> None:
+    """Reads the settings, looks, measures, writes."""
     settings = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     images = np.load(settings["images"]).astype(np.float32)
     radius = np.load(settings["radius"])

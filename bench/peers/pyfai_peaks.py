@@ -11,13 +11,14 @@ import time
 from pathlib import Path
 
 import numpy as np
-from pyFAI.integrator.azimuthal import AzimuthalIntegrator
 from pyFAI.detectors import Detector
+from pyFAI.integrator.azimuthal import AzimuthalIntegrator
 from pyFAI.opencl.peak_finder import OCL_PeakFinder
 from pyFAI.units import to_unit
 
 
 def main() -> None:
+    """Reads the settings, looks, measures, writes."""
     settings = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     images = np.load(settings["images"])
     mask = np.load(settings["mask"])
