@@ -95,7 +95,7 @@ Rings Radii::ring(const Config& config, const Shape& shape, const char* owner) {
   for (std::size_t pixel = 0; pixel < radius.size(); ++pixel) {
     const double x = static_cast<double>(pixel % width_) + 0.5 - beam_x_;
     const double y = static_cast<double>(pixel / width_) + 0.5 - beam_y_;
-    radius[pixel] = static_cast<float>(std::hypot(x, y));
+    radius[pixel] = static_cast<float>(std::sqrt(x * x + y * y));
     if (radius[pixel] < config.min_radius || (config.max_radius != 0 && radius[pixel] >= config.max_radius)) {
       radius[pixel] = -1;
       continue;
@@ -125,7 +125,8 @@ Rings Radii::ring(const Config& config, const Shape& shape, const char* owner) {
 float Radii::place(std::size_t pixel) const noexcept {
   const double x = static_cast<double>(pixel % width_) + 0.5 - beam_x_;
   const double y = static_cast<double>(pixel / width_) + 0.5 - beam_y_;
-  return static_cast<float>(std::clamp((std::hypot(x, y) - first_) / step_, 0.0, static_cast<double>(bins_ - 1)));
+  return static_cast<float>(
+      std::clamp((std::sqrt(x * x + y * y) - first_) / step_, 0.0, static_cast<double>(bins_ - 1)));
 }
 
 Level level_at(std::span<const Bin> bins, float place, double noise) noexcept {
@@ -134,7 +135,7 @@ Level level_at(std::span<const Bin> bins, float place, double noise) noexcept {
   const float part = place - static_cast<float>(bin);
   const float mean = bins[bin].mean * (1 - part) + bins[next].mean * part;
   const float deviation = bins[bin].deviation * (1 - part) + bins[next].deviation * part;
-  return {mean, static_cast<float>(std::hypot(double{deviation}, noise))};
+  return {mean, static_cast<float>(std::sqrt(double{deviation} * double{deviation} + noise * noise))};
 }
 
 void background_reference(const Config& config, const Radii& radii, const void* image, PixelFormat format,
