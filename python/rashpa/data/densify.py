@@ -22,7 +22,7 @@ def masked_value(dtype: np.dtype[Any]) -> Any:
 def radii(shape: tuple[int, int], beam_x: float, beam_y: float) -> NDArray[np.float64]:
     """Distance of each pixel's middle from the beam, pixels [row][column]. `beam_x`, `beam_y`: from the corner of the image."""
     rows, columns = np.arange(shape[0]) + 0.5 - beam_y, np.arange(shape[1]) + 0.5 - beam_x
-    return np.hypot(rows[:, None], columns[None, :])
+    return np.asarray(np.hypot(rows[:, None], columns[None, :]), np.float64)
 
 
 def densify(
@@ -53,6 +53,6 @@ def densify(
     if value.dtype.kind != "f":
         limits = np.iinfo(value.dtype)
         image = np.clip(np.rint(image), limits.min, limits.max)
-    made = image.astype(value.dtype)
+    made: NDArray[Any] = image.astype(value.dtype)
     made.ravel()[index] = value
     return made

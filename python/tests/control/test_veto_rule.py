@@ -28,7 +28,7 @@ def cases() -> Iterator[tuple[str, str]]:
             yield rule, expected
 
 
-@pytest.mark.parametrize(("rule", "expected"), cases())
+@pytest.mark.parametrize(("rule", "expected"), list(cases()))
 def test_rules_are_refused_with_the_words_of_the_native_side(rule: str, expected: str) -> None:
     if expected in ("true", "false"):
         check_rule(rule, COLUMNS)
