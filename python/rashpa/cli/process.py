@@ -61,6 +61,8 @@ def process(
     named after its file. Exit code 0 when every image is decided and stored; 1 when a recording failed; 2 for bad input, before anything
     is written; 3 when images are errored; 130 after Ctrl-C.
     """
+    if cluster:  # its workers have other working folders
+        files, pipeline, output = [file.absolute() for file in files], pipeline.absolute(), output.absolute()
     jobs_of = [
         Job(pipeline, buffer, output, recording, replace, header_bytes, threads, unit)
         for recording in recordings_of(files)

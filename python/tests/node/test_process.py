@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stored images through a pipeline: the results of the run that would have been, and errors in words before anything is written."""
 
+import concurrent.futures
+import contextlib
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import hdf5plugin
@@ -153,6 +157,39 @@ def test_recordings_of_every_kind_give_the_same(folder: Path, tmp_path: Path) ->
             counts.append(run.tables.scalars["bright_pixels"])
     np.testing.assert_array_equal(counts[0], counts[1])
     np.testing.assert_array_equal(counts[0], counts[2])
+
+
+def test_workers_of_a_cluster_get_recordings_with_whole_paths(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Job] = []
+
+    class Pool(concurrent.futures.ThreadPoolExecutor):
+        def submit(self, function, job):  # type: ignore[no-untyped-def, override]
+            asked.append(job)
+            return super().submit(function, job)
+
+    class Client(contextlib.nullcontext[None]):
+        def __init__(self, address: str, timeout: float) -> None:
+            if address != "tcp://here:8786":
+                raise OSError("nobody there")
+            super().__init__(None)
+
+        def get_executor(self, pure: bool) -> Pool:
+            assert pure is False  # the same recording may be processed again
+            return Pool(1)
+
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
+    monkeypatch.chdir(tmp_path)
+    np.save("f.npy", raw_images(folder)[:4])
+    arguments = ("f.npy", "-p", folder / "dense.toml", "-o", "out", "--cluster")
+    code, said = invoke(*arguments, "tcp://here:8786")
+    assert code == 0, said
+    assert [one.recording.files for one in asked] == [(tmp_path / "f.npy",)]
+    assert (tmp_path / "out/f_b_master.h5").is_file()
+    code, said = invoke(*arguments, "tcp://there:8786", "--replace")
+    assert code == 2
+    assert "no scheduler answers" in said
 
 
 def test_image_files_are_one_recording(tmp_path: Path) -> None:
