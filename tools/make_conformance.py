@@ -73,7 +73,7 @@ def images_of(pixel: str) -> np.ndarray:
         made[:, 5, 7:9] = np.nan
         return made
     made = images.astype(pixel)
-    limits = np.iinfo(made.dtype)
+    limits = np.iinfo(pixel)
     for place, value in enumerate((limits.max, limits.max - 1, limits.min, 0)):
         made[1:3, 2 + place, 11] = value
     if limits.min < 0:

@@ -48,6 +48,7 @@ def test_frames_are_read_when_they_are_asked_for(folder: Path) -> None:
         part = run.frames[2:10:3]
         assert len(part) == 3
         np.testing.assert_array_equal(np.asarray(part), np.stack([run.image(n) for n in (2, 5, 8)]))
+        assert np.asarray(part).dtype == run.dtype == np.uint16
         assert sum(1 for _ in run.frames) == FRAMES
         with pytest.raises(IndexError, match="no image 12 among 12"):
             run.frames[FRAMES]

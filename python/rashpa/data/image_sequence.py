@@ -46,4 +46,5 @@ class ImageSequence(Sequence[T], Generic[T]):
         """All of it, one behind the other: [image][row][column] of images."""
         if copy is False:
             raise ValueError("images are read from a file: there is nothing to share")
-        return np.stack([np.asarray(one) for one in self]).astype(dtype, copy=False)
+        whole = np.stack([np.asarray(one) for one in self])
+        return whole if dtype is None else whole.astype(dtype, copy=False)
