@@ -62,10 +62,11 @@ class Column:
 class Port:
     """What goes into a kernel or comes out of it."""
 
-    port: Literal["pixels", "list", "scalars", "table", "verdict"]
+    port: Literal["pixels", "list", "scalars", "table", "verdict", "accumulation"]
     pixels: tuple[str, ...] = ()
     by: str = ""
     capacity: str = ""
+    per: str = ""  # the columns are there once for each name in this parameter: "{}" in theirs
     columns: tuple[Column, ...] = ()
     reasons: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
@@ -80,6 +81,7 @@ class Declaration:
     parameters: tuple[Parameter, ...]
     takes: Port
     makes: tuple[Port, ...]
+    delivered: bool  # takes only the detector's own pixels
     calibration: bool
     units: tuple[str, ...]
     offers: tuple[str, ...]
@@ -111,13 +113,25 @@ def declaration(name: str) -> Declaration:
 
 def declaration_of(kernel: "Kernel") -> Declaration:
     """The same of a kernel with its parameters; that of code from outside has the name of the code."""
-    return dataclasses.replace(declaration(kernel.name), name=label_of(kernel))
+    known = declaration(kernel.name)
+    values = parameters_of(kernel)
+    makes = tuple(_named(port, str(values[port.per])) if port.per else port for port in known.makes)
+    return dataclasses.replace(known, name=label_of(kernel), makes=makes)
+
+
+def _named(port: Port, text: str) -> Port:
+    """The port with a set of columns for each name of "name=…; name=…"."""
+    names = [part.partition("=")[0].strip() for part in text.split(";") if part.strip()]
+    columns = (
+        dataclasses.replace(column, name=column.name.replace("{}", name)) for name in names for column in port.columns
+    )
+    return dataclasses.replace(port, columns=tuple(columns), per="")
 
 
 def _outside(name: str) -> Declaration:
     """Of code that only the receiver loads: what it makes is not known here."""
     pixels = Port("pixels", tuple(PIXEL_TYPES))
-    return Declaration(name, OUTSIDE[name], (), pixels, (), False, ("cpu",), (), (), 0.0, 0.0)
+    return Declaration(name, OUTSIDE[name], (), pixels, (), False, False, ("cpu",), (), (), 0.0, 0.0)
 
 
 def _declaration(values: dict[str, Any]) -> Declaration:

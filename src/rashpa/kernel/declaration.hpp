@@ -22,13 +22,16 @@ struct Port {
     scalars,  ///< numbers in named columns
     table,    ///< rows of named columns, as many as are found; it has the kernel's name
     verdict,  ///< whether the image is kept; if not, one of `reasons`
+    accumulation,  ///< arrays that grow over many images, of quantities among `columns`; it has the kernel's name
   };
   Kind kind = Kind::pixels;
   std::vector<PixelType> pixels{};     ///< pixels: the types that are possible
   std::string by{};                    ///< pixels made: the parameter of which the n-th choice makes the n-th type
   std::string capacity{};              ///< list: the parameter that says for which part of the pixels there is room;
                                        ///< table: for how many rows an image
-  std::vector<Column> columns{};       ///< scalars, table
+  std::string per{};                   ///< scalars: the columns are there once for each name of "name=…; name=…" in
+                                       ///< this parameter, which takes the place of their "{}"
+  std::vector<Column> columns{};       ///< scalars, table; accumulation: quantities that are possible
   std::vector<std::string> reasons{};  ///< verdict: names, as in reports and files
   std::vector<std::string> limits{};   ///< verdict: parameters that the first column is compared with, for plots
 };
@@ -46,6 +49,7 @@ struct Declaration {
   std::vector<Parameter> parameters{};
   Port takes{};
   std::vector<Port> makes{};
+  bool delivered = false;  ///< takes only the detector's own pixels: stands before kernels that make pixels
   bool calibration = false;               ///< needs the maps of the detector's calibration
   std::vector<std::string> units{"cpu"};  ///< that have a version of it
   std::vector<Tap> offers{};              ///< makes pixels: what it hands to steps behind it

@@ -12,7 +12,11 @@ namespace rashpa::kernel {
   KERNEL(jungfrau)             \
   KERNEL(bragg_count)          \
   KERNEL(csr)                  \
-  KERNEL(total_counts)
+  KERNEL(total_counts)         \
+  KERNEL(accumulate)           \
+  KERNEL(roi_stats)            \
+  KERNEL(checksum)             \
+  KERNEL(unpack)
 
 #define RASHPA_DECLARE(name)       \
   namespace name {                 \
