@@ -12,7 +12,7 @@ from rashpa.control import pipeline, special_values
 from rashpa.control import run_file as toml
 from rashpa.control.dataset_check import dataset_problems
 from rashpa.control.emulators import PlannedEmulator, emulator_problems, idle_problems, plan_emulators
-from rashpa.control.kernels import code_of, declaration, label_of
+from rashpa.control.kernels import code_of, declaration, label_of, parameters_of
 from rashpa.control.link_check import link_problems, route_problems
 from rashpa.control.pipeline import PIXEL_BYTES, usable_units
 from rashpa.control.planned_node import PlannedNode, node_problems
