@@ -35,14 +35,18 @@ class CpuUnit final : public Unit, private Team::Work {
   /// The work of one step: a pass over pixels, or none when it rides on an earlier one.
   struct Work {
     std::unique_ptr<kernel::CpuPass> pass;
-    memory::Buffer made;  // of a step that makes pixels for other steps: a stack of images
+    memory::Buffer made;          // of a step that makes pixels for other steps: a stack of images
+    std::size_t pixels = 0;       // of the images that it sees
+    std::size_t task_pixels = 0;  // of one task
   };
 
   /// An accumulation with its open window. The pass owns what is being added up; `results` has room for as many windows
   /// as can end before the first of them comes back with its stack.
   struct Accumulating {
     std::size_t step = 0;
-    std::size_t windows = 1;  // in `results`
+    std::size_t elements = 0;       // of each quantity
+    std::size_t task_elements = 0;  // written at once
+    std::size_t windows = 1;        // in `results`
     std::size_t window_bytes = 0;
     memory::Buffer results;
     AccumulatedView open{};  // values: not set; `ended()`: images of it have come
@@ -73,8 +77,6 @@ class CpuUnit final : public Unit, private Team::Work {
 
   const Steps steps_;
   const Layout layout_;
-  const std::size_t pixels_;
-  const std::size_t task_pixels_;
   const unsigned threads_;
   Doorbell& done_bell_;
 
