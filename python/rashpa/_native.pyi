@@ -239,7 +239,7 @@ class Reshaping:
     """What the kernels of a pipeline make of the shape of images, and of all that is said in their pixels. ConfigError when a kernel cannot
     take images of that shape."""
 
-    def __init__(self, kernels: list[Kernel], width: int, height: int) -> None: ...
+    def __init__(self, kernels: Sequence[Kernel], width: int, height: int) -> None: ...
     width: Final[int]  # of the images that come out
     height: Final[int]
     changes: Final[bool]  # a kernel changes the shape

@@ -24,17 +24,17 @@ constexpr std::size_t kImages = 8;
 
 /// Adds lanes of 32 bits, `low` + `high` · 2^shift, to sums of 64 bits.
 template <class D32, class V>
-HWY_INLINE void add_wide(D32 d32, V low, V high, int shift, std::uint64_t* HWY_RESTRICT to) {
+HWY_INLINE void add_wide(D32 /*d32*/, V low, V high, int shift, std::uint64_t* HWY_RESTRICT to) {
   const hn::Half<D32> half;
   using Lane = hn::TFromD<D32>;
   using Sum = std::conditional_t<std::is_signed_v<Lane>, std::int64_t, std::uint64_t>;
   const hn::Repartition<Sum, D32> d64;
   const hn::RebindToUnsigned<decltype(d64)> du64;
-  const hn::RebindToUnsigned<D32> du32;
+  using Unsigned = hn::RebindToUnsigned<D32>;
   const auto lanes = hn::Lanes(d64);
   const auto one = [&](auto low_half, auto high_half, std::uint64_t* at) {
     // the low parts are unsigned in any case
-    const auto lo = hn::PromoteTo(du64, hn::BitCast(hn::Half<decltype(du32)>(), low_half));
+    const auto lo = hn::PromoteTo(du64, hn::BitCast(hn::Half<Unsigned>(), low_half));
     const auto hi = hn::BitCast(du64, hn::PromoteTo(d64, high_half));
     const auto both = hn::Add(lo, hn::ShiftLeftSame(hi, shift));
     hn::StoreU(hn::Add(hn::LoadU(du64, at), both), du64, at);
@@ -57,7 +57,7 @@ HWY_INLINE void add_vector(D32 d32, Sums& sums, const std::byte* const* images, 
   const auto low16u = hn::Set(du, 0xFFFFU);
   constexpr bool kWide = sizeof(T) == 4;
   auto low = hn::Zero(d32), high = hn::Zero(d32);
-  auto valid = hn::Zero(du);
+  auto masked = hn::Zero(du);
   auto b_low = hn::Zero(du), b_high = hn::Zero(du), ab_low = hn::Zero(du), ab_high = hn::Zero(du);
   auto a_low = hn::Zero(du), a_high = hn::Zero(du);
   [[maybe_unused]] auto most = low;
@@ -72,11 +72,11 @@ HWY_INLINE void add_vector(D32 d32, Sums& sums, const std::byte* const* images, 
         return hn::PromoteTo(d32, pixels);
       }
     }();
-    const auto not_above = hn::Le(values, to);
-    const auto counts = std::is_signed_v<T> ? hn::And(not_above, hn::Ge(values, from)) : not_above;
-    const auto kept = hn::IfThenElseZero(counts, values);
-    valid = hn::Sub(valid, hn::BitCast(du, hn::VecFromMask(d32, counts)));
-    if constexpr (kMax) most = hn::IfThenElse(counts, hn::Max(most, values), most);
+    const auto above = hn::Gt(values, to);
+    const auto beyond = std::is_signed_v<T> ? hn::Or(above, hn::Lt(values, from)) : above;
+    const auto kept = hn::IfThenZeroElse(beyond, values);
+    masked = hn::Sub(masked, hn::BitCast(du, hn::VecFromMask(d32, beyond)));
+    if constexpr (kMax) most = hn::IfThenElse(beyond, most, hn::Max(most, values));
     if constexpr (kWide) {
       low = hn::Add(low, hn::And(kept, low16));
       high = hn::Add(high, hn::ShiftRight<16>(kept));
@@ -108,7 +108,8 @@ HWY_INLINE void add_vector(D32 d32, Sums& sums, const std::byte* const* images, 
     }
   }
   std::uint32_t* const to_counted = sums.counted.data() + p;
-  hn::StoreU(hn::Add(hn::LoadU(du, to_counted), valid), du, to_counted);
+  const auto all = hn::Set(du, static_cast<std::uint32_t>(count));
+  hn::StoreU(hn::Add(hn::LoadU(du, to_counted), hn::Sub(all, masked)), du, to_counted);
   auto* const to_sum = reinterpret_cast<std::uint64_t*>(sums.sum.data() + p);
   if constexpr (kWide) {
     add_wide(d32, low, high, 16, to_sum);

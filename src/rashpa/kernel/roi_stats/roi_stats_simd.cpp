@@ -40,7 +40,8 @@ Stats stats_typed(const T* HWY_RESTRICT pixels, std::size_t count, PixelFormat f
   while (i + lanes <= count) {
     const std::size_t end = std::min(count, i + kVectorsAtOnce * lanes);
     auto low = hn::Zero(d), high = hn::Zero(d);
-    auto valid = hn::Zero(du);
+    auto masked = hn::Zero(du);
+    std::size_t seen = 0;
     for (; i + lanes <= end; i += lanes) {
       const auto loaded = hn::LoadU(narrow, pixels + i);
       const auto values = [&] {
@@ -50,25 +51,27 @@ Stats stats_typed(const T* HWY_RESTRICT pixels, std::size_t count, PixelFormat f
           return hn::PromoteTo(d, loaded);
         }
       }();
-      const auto not_above = hn::Le(values, to);
-      const auto counts = std::is_signed_v<T> ? hn::And(not_above, hn::Ge(values, from)) : not_above;
-      const auto kept = hn::IfThenElseZero(counts, values);
+      const auto above = hn::Gt(values, to);
+      const auto beyond = std::is_signed_v<T> ? hn::Or(above, hn::Lt(values, from)) : above;
+      const auto kept = hn::IfThenZeroElse(beyond, values);
       if constexpr (kWide) {
         low = hn::Add(low, hn::And(kept, low16));
         high = hn::Add(high, hn::ShiftRight<16>(kept));
       } else {
         low = hn::Add(low, kept);
       }
-      valid = hn::Sub(valid, hn::BitCast(du, hn::VecFromMask(d, counts)));
-      least = hn::Min(least, hn::IfThenElse(counts, values, nothing_less));
-      most = hn::Max(most, hn::IfThenElse(counts, values, nothing_more));
+      masked = hn::Sub(masked, hn::BitCast(du, hn::VecFromMask(d, beyond)));
+      seen += lanes;
+      least = hn::Min(least, hn::IfThenElse(beyond, nothing_less, values));
+      most = hn::Max(most, hn::IfThenElse(beyond, nothing_more, values));
     }
     hn::Store(low, d, lane);
     for (std::size_t l = 0; l < lanes; ++l) found.sum += static_cast<std::int64_t>(lane[l]);
     hn::Store(high, d, lane);
     for (std::size_t l = 0; l < lanes; ++l) found.sum += static_cast<std::int64_t>(lane[l]) * 65536;
-    hn::Store(hn::BitCast(d, valid), d, lane);
-    for (std::size_t l = 0; l < lanes; ++l) found.counted += static_cast<std::uint32_t>(lane[l]);
+    found.counted += seen;
+    hn::Store(hn::BitCast(d, masked), d, lane);
+    for (std::size_t l = 0; l < lanes; ++l) found.counted -= static_cast<std::uint32_t>(lane[l]);
   }
   if (found.counted > 0) {
     hn::Store(least, d, lane);

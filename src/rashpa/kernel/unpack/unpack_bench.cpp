@@ -50,7 +50,7 @@ void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += 4 * lanes) {
     for (std::size_t v = 0; v < 4; ++v) hn::Stream(hn::LoadU(d, in + i + v * lanes), d, out + i + v * lanes);
   }
-  hn::FlushStream();
+  hwy::FlushStream();
 }
 
 /// As many bytes read and written as 12-bit counters take.

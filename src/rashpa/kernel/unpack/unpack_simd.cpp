@@ -115,8 +115,6 @@ void unpack_impl(Bits bits, const std::uint8_t* in, std::uint8_t* out, std::size
   }
 }
 
-void flush_impl() { hn::FlushStream(); }
-
 }  // namespace HWY_NAMESPACE
 }  // namespace rashpa::kernel::unpack
 HWY_AFTER_NAMESPACE();
@@ -125,14 +123,13 @@ HWY_AFTER_NAMESPACE();
 namespace rashpa::kernel::unpack {
 
 HWY_EXPORT(unpack_impl);
-HWY_EXPORT(flush_impl);
 
 void unpack(Bits bits, const std::byte* in, std::byte* out, std::size_t pixels) noexcept {
   HWY_DYNAMIC_DISPATCH(unpack_impl)
   (bits, reinterpret_cast<const std::uint8_t*>(in), reinterpret_cast<std::uint8_t*>(out), pixels);
 }
 
-void flush() noexcept { HWY_DYNAMIC_DISPATCH(flush_impl)(); }
+void flush() noexcept { hwy::FlushStream(); }
 
 }  // namespace rashpa::kernel::unpack
 #endif  // HWY_ONCE

@@ -2,7 +2,10 @@
 /// Windows of accumulations: which images they hold, when they end, whose memory they are.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <random>
+#include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
@@ -19,8 +22,8 @@ namespace accumulate = kernel::accumulate;
 
 constexpr std::uint32_t kWidth = 131, kHeight = 67, kPixels = kWidth * kHeight, kStack = 5, kStacks = 3;
 
-struct Run {
-  explicit Run(std::uint32_t images, std::uint32_t seed = 1) : pixels(images, std::vector<std::uint16_t>(kPixels)) {
+struct Images {
+  explicit Images(std::uint32_t images, std::uint32_t seed = 1) : pixels(images, std::vector<std::uint16_t>(kPixels)) {
     std::mt19937 random(seed);
     for (auto& image : pixels) {
       for (auto& pixel : image) pixel = random() % 50 == 0 ? 65535 : static_cast<std::uint16_t>(random() % 6);
@@ -44,7 +47,7 @@ struct Window {
 };
 
 /// Every stack of the run, one after the other; windows as the sinks would see them. Images of `darks` are darks.
-std::vector<Window> windows_of(const Pipeline& pipeline, Run& run, unsigned threads,
+std::vector<Window> windows_of(const Pipeline& pipeline, Images& run, unsigned threads,
                                const std::vector<std::uint64_t>& darks = {},
                                std::vector<std::uint64_t>* accepted = nullptr) {
   Doorbell bell;
@@ -91,7 +94,7 @@ std::vector<std::uint64_t> part(const std::vector<std::uint64_t>& all, std::uint
 }
 
 TEST(Accumulations, the_run_is_one_window_that_its_end_ends) {
-  Run run(23);
+  Images run(23);
   for (const unsigned threads : {1U, 2U, 5U}) {
     std::vector<std::uint64_t> accepted;
     const auto windows = windows_of({.kernels = {accumulate::Config{}}}, run, threads, {4, 5, 6}, &accepted);
@@ -105,7 +108,7 @@ TEST(Accumulations, the_run_is_one_window_that_its_end_ends) {
 }
 
 TEST(Accumulations, windows_hold_what_was_accepted_of_their_images) {
-  Run run(38);
+  Images run(38);
   const kernel::total_counts::Config most{.max_counts = 21'500};
   std::vector<std::uint64_t> accepted;
   const auto windows = windows_of({.kernels = {most, accumulate::Config{.window = 10}}}, run, 2,
@@ -125,7 +128,7 @@ TEST(Accumulations, windows_hold_what_was_accepted_of_their_images) {
 }
 
 TEST(Accumulations, images_that_are_vetoed_behind_it_count_when_asked_for) {
-  Run run(10);
+  Images run(10);
   const kernel::total_counts::Config none{.max_counts = 0};
   const accumulate::Config all{.images = accumulate::Images::reached};
   const auto windows = windows_of({.kernels = {all, none}}, run, 2);
@@ -134,7 +137,7 @@ TEST(Accumulations, images_that_are_vetoed_behind_it_count_when_asked_for) {
 }
 
 TEST(Accumulations, what_can_refuse_an_image_stands_before) {
-  Run run(5);
+  Images run(5);
   const kernel::total_counts::Config veto{};
   const kernel::csr::Config list{1, 1.0};
   EXPECT_THROW(windows_of({.kernels = {accumulate::Config{}, veto}}, run, 1), ConfigError);
@@ -143,12 +146,12 @@ TEST(Accumulations, what_can_refuse_an_image_stands_before) {
 }
 
 TEST(Accumulations, a_window_is_a_whole_number_of_stacks) {
-  Run run(5);
+  Images run(5);
   EXPECT_THROW(windows_of({.kernels = {accumulate::Config{.window = 7}}}, run, 1), ConfigError);
 }
 
 TEST(Accumulations, windows_stay_while_their_stacks_are_out) {
-  Run run(kStack * kStacks);
+  Images run(kStack * kStacks);
   Doorbell bell;
   const auto unit = make_unit({.cores = {2, -1}}, {.kernels = {accumulate::Config{.window = kStack}}},
                               {kWidth, kHeight, PixelType::u16, kStack, kStacks}, bell);
