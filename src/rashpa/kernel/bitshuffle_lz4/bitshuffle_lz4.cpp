@@ -50,6 +50,11 @@ Compressor::Compressor(std::size_t element_bytes) : element_bytes_(element_bytes
                       " bytes are not supported; use a type of 1, 2, 4 or 8 bytes");
   }
   LZ4_initStream(&state_->lz4, sizeof(state_->lz4));
+  // An empty table names position 0 for every hash, which a block at position 0 would take for matches: with one block
+  // behind it, the first real one gives the bytes that it gives ever after.
+  std::array<std::byte, 64> nothing{};
+  std::array<char, LZ4_COMPRESSBOUND(64)> out{};
+  LZ4_compress_fast_continue(&state_->lz4, chars(nothing.data()), out.data(), 64, LZ4_COMPRESSBOUND(64), 1);
 }
 Compressor::Compressor(Compressor&&) noexcept = default;
 Compressor& Compressor::operator=(Compressor&&) noexcept = default;
