@@ -2,6 +2,7 @@
 /// Modules of 1536 × 1536 pixels, unpacked into memory beyond the caches, against copies past the caches of as many
 /// bytes read and written.
 #include <benchmark/benchmark.h>
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstring>
