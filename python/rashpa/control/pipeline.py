@@ -5,7 +5,7 @@ What the native units do of themselves (src/rashpa/unit/steps.cpp) follows from 
 nothing is compiled. A test holds both against each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rashpa.control.kernels import (
@@ -125,11 +125,7 @@ def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = Non
             found.append(Problem(path, _unfit(known, pixel, maker)))
         if lister and any(known.made(port) for port in ("pixels", "list", "verdict")):
             found.append(Problem(path, f"{known.name} stands behind {lister}; put it before"))
-        if maker and known.delivered:
-            text = f"{known.name} reads pixels as the detector delivers them, and {maker} makes others; put it before"
-            found.append(Problem(path, text))
-        if adder and (known.name not in declarations() or any(map(known.made, ("verdict", "list", "table")))):
-            found.append(Problem(path, f"{known.name} can refuse images that {adder} has added up; put it before"))
+        found += (Problem(path, text) for text in _order_problems(known, maker, adder))
         for column in _columns(known):
             if columns.setdefault(column.name, known.name) != known.name:
                 text = f"{known.name} makes the column {column.name}, as {columns[column.name]} does; leave one"
@@ -144,6 +140,14 @@ def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = Non
         text = f"the kernels make {len(columns)} numbers an image, {MOST_COLUMNS} at most"
         found.append(Problem(("kernel",), text))
     return found
+
+
+def _order_problems(known: Declaration, maker: str, adder: str) -> Iterator[str]:
+    """Of a kernel behind `maker`, which made its pixels, and `adder`, which adds up accepted images; "": there is none."""
+    if maker and known.delivered:
+        yield f"{known.name} reads pixels as the detector delivers them, and {maker} makes others; put it before"
+    if adder and (known.name not in declarations() or any(map(known.made, ("verdict", "list", "table")))):
+        yield f"{known.name} can refuse images that {adder} has added up; put it before"
 
 
 def plan_pipeline(kernels: Sequence[Kernel], pixel: str) -> Pipeline:

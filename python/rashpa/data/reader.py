@@ -16,6 +16,8 @@ import hdf5plugin  # noqa: F401  registers the bitshuffle filter that the images
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.chunks import decoded_chunk
+
 COMPLETENESS = ("open", "complete", "partial", "missing")
 DECISIONS = ("none", "accepted", "vetoed", "errored")
 _OLD_COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")  # of files that do not name them
@@ -426,6 +428,8 @@ class Run:
         raise RunFileError(f"{self.path}: the data files hold fewer images than the master says; copy them again")
 
     def _read(self, name: str, part: h5py.Dataset, place: int) -> NDArray[Any]:
+        if (image := decoded_chunk(part, place)) is not None:
+            return image
         try:
             return cast("NDArray[Any]", part[place])
         except OSError as error:

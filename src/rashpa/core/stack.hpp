@@ -54,9 +54,9 @@ struct StackImage {
   Completeness completeness = Completeness::open;
   std::byte* raw =
       nullptr;  ///< the slot: height × width pixels of the buffer's type, row-major; lost lines already filled
-  std::uint32_t lost_count = 0;     ///< valid entries of `lost`
-  LostRun* lost = nullptr;          ///< room for every run that can occur; owned by the scheduler
-  std::int64_t last_packet_ns = 0;  ///< monotonic, of the last packet of the image
+  std::uint32_t lost_count = 0;        ///< valid entries of `lost`
+  LostRun* lost = nullptr;             ///< room for every run that can occur; owned by the scheduler
+  std::int64_t last_packet_ns = 0;     ///< monotonic, of the last packet of the image
   std::span<const PayloadSum> sums{};  ///< one for each DTP; none where nobody says it. Of the scheduler, for the unit
 
   // results

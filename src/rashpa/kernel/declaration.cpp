@@ -59,8 +59,9 @@ std::string json_of(const Declaration& declaration) {
       in_quotes(declaration.name), in_quotes(declaration.purpose),
       array_of(declaration.parameters, [](const Parameter& one) { return rashpa::json_of(one); }),
       json_of(declaration.takes), array_of(declaration.makes, [](const Port& one) { return json_of(one); }),
-      declaration.delivered, declaration.calibration, array_of(declaration.units, in_quotes), array_of(declaration.offers, tap),
-      array_of(declaration.rides, tap), declaration.stack_bytes, declaration.scratch_bytes);
+      declaration.delivered, declaration.calibration, array_of(declaration.units, in_quotes),
+      array_of(declaration.offers, tap), array_of(declaration.rides, tap), declaration.stack_bytes,
+      declaration.scratch_bytes);
 }
 
 }  // namespace rashpa::kernel

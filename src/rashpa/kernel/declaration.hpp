@@ -17,11 +17,11 @@ namespace rashpa::kernel {
 /// What goes into a kernel or comes out of it, for each image.
 struct Port {
   enum class Kind : std::uint8_t {
-    pixels,   ///< an image of one of `pixels`; steps behind it see it in place of the one before
-    list,     ///< pixels picked out, with their index, ascending
-    scalars,  ///< numbers in named columns
-    table,    ///< rows of named columns, as many as are found; it has the kernel's name
-    verdict,  ///< whether the image is kept; if not, one of `reasons`
+    pixels,        ///< an image of one of `pixels`; steps behind it see it in place of the one before
+    list,          ///< pixels picked out, with their index, ascending
+    scalars,       ///< numbers in named columns
+    table,         ///< rows of named columns, as many as are found; it has the kernel's name
+    verdict,       ///< whether the image is kept; if not, one of `reasons`
     accumulation,  ///< arrays that grow over many images, of quantities among `columns`; it has the kernel's name
   };
   Kind kind = Kind::pixels;
@@ -49,8 +49,8 @@ struct Declaration {
   std::vector<Parameter> parameters{};
   Port takes{};
   std::vector<Port> makes{};
-  bool delivered = false;  ///< takes only the detector's own pixels: stands before kernels that make pixels
-  bool calibration = false;               ///< needs the maps of the detector's calibration
+  bool delivered = false;    ///< takes only the detector's own pixels: stands before kernels that make pixels
+  bool calibration = false;  ///< needs the maps of the detector's calibration
   std::vector<std::string> units{"cpu"};  ///< that have a version of it
   std::vector<Tap> offers{};              ///< makes pixels: what it hands to steps behind it
   std::vector<Tap> rides{};               ///< what spares it its own pass over the pixels

@@ -150,8 +150,8 @@ class CpuPass {
   /// After the last run() of the stack, once an item. One thread.
   virtual void finish(std::size_t item, Finding& finding) noexcept = 0;
   /// Of a step that accumulates, when a window has ended and finish() has been called for all its images: writes
-  /// elements [first, last) of each quantity, `first` a multiple of 4096, and starts them anew. Several threads at once,
-  /// each with its `worker` number, for different elements; `to`: by quantity, element 0.
+  /// elements [first, last) of each quantity, `first` a multiple of 4096, and starts them anew. Several threads at
+  /// once, each with its `worker` number, for different elements; `to`: by quantity, element 0.
   virtual void conclude(unsigned worker, const AccumulatedArrays& to, std::size_t first, std::size_t last) noexcept {
     static_cast<void>(worker), static_cast<void>(to), static_cast<void>(first), static_cast<void>(last);
   }
@@ -198,8 +198,8 @@ class Step {
   }
   /// Room for rows in the table of an image; 0: it makes none.
   [[nodiscard]] virtual std::uint32_t table_capacity() const { return 0; }
-  /// What it accumulates of pixels `in`, if anything: CpuPass::conclude writes that. An image that it vetoes or fails is
-  /// not counted; unless Accumulation::accepted is off, no step behind it may refuse an image that it has added.
+  /// What it accumulates of pixels `in`, if anything: CpuPass::conclude writes that. An image that it vetoes or fails
+  /// is not counted; unless Accumulation::accepted is off, no step behind it may refuse an image that it has added.
   [[nodiscard]] virtual std::optional<Accumulation> accumulation(const Shape& shape, PixelFormat in) const {
     static_cast<void>(shape), static_cast<void>(in);
     return std::nullopt;

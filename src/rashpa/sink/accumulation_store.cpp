@@ -71,11 +71,16 @@ void write_one(hid_t set, hsize_t at, std::uint64_t value) {
 
 AccumulationStore::AccumulationStore(const std::vector<Accumulation>& accumulations, const OutputFiles& files,
                                      unsigned threads)
-    : accumulations_(accumulations), files_(files), codec_4_(4, threads), codec_8_(8, threads), groups_(accumulations.size()) {
+    : accumulations_(accumulations),
+      files_(files),
+      codec_4_(4, threads),
+      codec_8_(8, threads),
+      groups_(accumulations.size()) {
   for (const Accumulation& one : accumulations_) {
     for (const Quantity& quantity : one.quantities) {
       if (one.elements() * bytes_of(quantity.type) < std::uint64_t{1} << 32) continue;
-      throw ConfigError("hdf5 sink: " + one.name + ": " + quantity.name + " takes 4 GiB or more, and does not fit an HDF5 chunk");
+      throw ConfigError("hdf5 sink: " + one.name + ": " + quantity.name +
+                        " takes 4 GiB or more, and does not fit an HDF5 chunk");
     }
   }
   const std::filesystem::path path = files.accumulated();
@@ -126,7 +131,8 @@ void AccumulationStore::make(hid_t file) {
 
 void AccumulationStore::make_room(Group& group, const Accumulation& facts, hsize_t windows) {
   const std::vector<hsize_t> extent = extent_of(facts, windows);
-  for (const h5::Handle& set : group.quantities) h5::check(H5Dset_extent(set.get(), extent.data()), "extend " + facts.name);
+  for (const h5::Handle& set : group.quantities)
+    h5::check(H5Dset_extent(set.get(), extent.data()), "extend " + facts.name);
 }
 
 void AccumulationStore::append(const Accumulation& facts, Group& group, const AccumulatedView& window) {
@@ -171,7 +177,8 @@ void AccumulationStore::settle(std::string& error) {
     // Drops the room made for a window that could not be written.
     for (std::size_t a = 0; a < groups_.size(); ++a) {
       make_room(groups_[a], accumulations_[a], groups_[a].windows);
-      for (const h5::Handle& set : groups_[a].facts) h5::check(H5Dset_extent(set.get(), &groups_[a].windows), "set the windows");
+      for (const h5::Handle& set : groups_[a].facts)
+        h5::check(H5Dset_extent(set.get(), &groups_[a].windows), "set the windows");
     }
   } catch (const Error& failure) {
     if (why.empty()) why = failure.what();

@@ -82,9 +82,12 @@ class AccumulationStoreTest : public testing::Test {
     }
     sum_.assign(kPixels, static_cast<std::int64_t>(window) - 7);
     counted_.assign(kPixels, 3);
-    stack.accumulated[0] = {{reinterpret_cast<const std::byte*>(sum_.data()),
-                             reinterpret_cast<const std::byte*>(counted_.data())},
-                            window, window * 4, window * 4 + 4, 3};
+    stack.accumulated[0] = {
+        {reinterpret_cast<const std::byte*>(sum_.data()), reinterpret_cast<const std::byte*>(counted_.data())},
+        window,
+        window * 4,
+        window * 4 + 4,
+        3};
     put_and_mark(sink, stack);
   }
   void play_open(Sink& sink) {
@@ -126,7 +129,8 @@ TEST_F(AccumulationStoreTest, windows_are_in_the_master_and_name_their_images) {
   EXPECT_EQ(sink.error(), "");
   check_all(file("master.h5"), kAt);
   EXPECT_EQ(read<double>(file("master.h5"), kAt + "/profile/intensity", H5T_NATIVE_DOUBLE), profile_);
-  EXPECT_EQ(read<double>(file("master.h5"), kAt + "/profile/q", H5T_NATIVE_DOUBLE), (std::vector<double>{0.5, 1.0, 1.5}));
+  EXPECT_EQ(read<double>(file("master.h5"), kAt + "/profile/q", H5T_NATIVE_DOUBLE),
+            (std::vector<double>{0.5, 1.0, 1.5}));
 }
 
 TEST_F(AccumulationStoreTest, a_run_that_never_began_leaves_nothing) {

@@ -25,8 +25,8 @@ class CompressPool {
 
   /// Receives image i's chunk; called in order, on the thread that called run(). Must not throw.
   using Write = std::function<void(std::size_t i, std::span<const std::byte> chunk)>;
-  /// Compresses `images` and hands each to `write`. Returns when all are written. Fewer images than threads: all threads
-  /// work on each of them.
+  /// Compresses `images` and hands each to `write`. Returns when all are written. Fewer images than threads: all
+  /// threads work on each of them.
   void run(std::span<const std::byte* const> images, const Write& write);
 
  private:

@@ -79,7 +79,8 @@ struct Hdf5Sink::Impl {
         mask(config.special_mask),
         store(config.form == ImageForm::sparse ? make_sparse_store(config, files) : make_dense_store(config, files)) {
     if (!config.results.tables.empty()) tables.emplace(config.results.tables, files);
-    if (!config.results.accumulations.empty()) accumulations.emplace(config.results.accumulations, files, config.threads);
+    if (!config.results.accumulations.empty())
+      accumulations.emplace(config.results.accumulations, files, config.threads);
   }
 
   void keep_error(const std::string& text) {

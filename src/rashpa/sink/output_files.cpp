@@ -137,7 +137,8 @@ void OutputFiles::refuse_what_is_there() const {
   if (existing_ == Existing::replace) return;
   std::vector<fs::path> old = data_files(prefix_);
   std::sort(old.begin(), old.end());
-  for (const fs::path& path : {tables_path(prefix_), accumulated_path(prefix_), journal_path(prefix_), master_path(prefix_)}) {
+  for (const fs::path& path :
+       {tables_path(prefix_), accumulated_path(prefix_), journal_path(prefix_), master_path(prefix_)}) {
     if (fs::exists(path)) old.insert(old.begin(), path);
   }
   if (!old.empty()) throw FileError("hdf5 sink: " + old[0].string() + " exists; remove it or change the prefix");

@@ -54,8 +54,8 @@ void add_accumulation(const Accumulation& made, std::uint32_t stack, PlannedStep
                                   kMostAccumulations));
   }
   if (made.window % stack != 0) {
-    throw ConfigError(fmt::format("kernel {}: window: {} images are not a whole number of stacks of {}; take {}", made.name,
-                                  made.window, stack, (made.window / stack + 1) * stack));
+    throw ConfigError(fmt::format("kernel {}: window: {} images are not a whole number of stacks of {}; take {}",
+                                  made.name, made.window, stack, (made.window / stack + 1) * stack));
   }
   step.accumulation = known.size();
   results.accumulations.push_back(made);
@@ -70,8 +70,8 @@ void check_behind_accumulation(const Declaration& declaration, const Results& re
                           declaration.made(Port::Kind::list) != nullptr ||
                           declaration.made(Port::Kind::table) != nullptr || !declaration.origin.empty();
   if (!may_refuse) return;
-  throw ConfigError(fmt::format("unit: {} can refuse images that {} has added up; put it before", declaration.name,
-                                found->name));
+  throw ConfigError(
+      fmt::format("unit: {} can refuse images that {} has added up; put it before", declaration.name, found->name));
 }
 
 /// Columns and reasons of a step, behind those of the steps before it.
@@ -99,7 +99,8 @@ void add_results(const Declaration& declaration, const kernel::Shape& shape, std
     step.table = results.tables.size();
     results.tables.push_back({declaration.name, table->columns, step.step->table_capacity()});
   }
-  if (auto accumulation = step.step->accumulation(shape, step.in)) add_accumulation(*accumulation, stack, step, results);
+  if (auto accumulation = step.step->accumulation(shape, step.in))
+    add_accumulation(*accumulation, stack, step, results);
   if (const Port* verdict = declaration.made(Port::Kind::verdict)) {
     for (const std::string& reason : verdict->reasons) step.reasons.push_back(results.reasons.add(reason));
   }
@@ -148,8 +149,9 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
     }
     check_pixels(declaration, format.type, maker);
     if (declaration.delivered && !maker.empty()) {
-      throw ConfigError(fmt::format("unit: {} reads pixels as the detector delivers them, {} makes others; put it before",
-                                    declaration.name, maker));
+      throw ConfigError(
+          fmt::format("unit: {} reads pixels as the detector delivers them, {} makes others; put it before",
+                      declaration.name, maker));
     }
     PlannedStep planned{
         .step = step, .in = format, .out = step->fit(shape, format), .in_shape = shape, .out_shape = shape};

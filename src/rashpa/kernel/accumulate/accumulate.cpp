@@ -15,9 +15,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-bool is_signed(PixelFormat format) noexcept {
-  return format.type == PixelType::i16 || format.type == PixelType::i32;
-}
+bool is_signed(PixelFormat format) noexcept { return format.type == PixelType::i16 || format.type == PixelType::i32; }
 bool is_wide(PixelFormat format) noexcept { return pixel_bytes(format.type) == 4; }
 
 /// Below every pixel of its kind.
@@ -114,7 +112,8 @@ void add_reals(Sums& sums, const float* image, std::size_t first, std::size_t la
 
 void check(const Config& config) {
   if (config.sum || config.mean || config.max || config.variance) return;
-  throw ConfigError("kernel accumulate: sum, mean, max and variance are all off; switch one on, or leave the kernel out");
+  throw ConfigError(
+      "kernel accumulate: sum, mean, max and variance are all off; switch one on, or leave the kernel out");
 }
 
 Sums::Sums(const Config& config, PixelFormat pixel_format, std::size_t pixels)

@@ -57,7 +57,8 @@ void expect_equal(const Sums& sums, const Sums& truth) {
 }
 
 TEST(Accumulate, masked_pixels_are_counted_pixel_by_pixel) {
-  const std::vector<std::vector<std::uint16_t>> images{{1, 65535, 3, 65535}, {2, 65534, 65535, 65535}, {6, 0, 9, 65535}};
+  const std::vector<std::vector<std::uint16_t>> images{
+      {1, 65535, 3, 65535}, {2, 65534, 65535, 65535}, {6, 0, 9, 65535}};
   Sums sums(kAll, delivered(PixelType::u16), 4);
   add(sums, pointers(images).data(), images.size(), 0, 4);
   const Written found(sums);
@@ -89,9 +90,8 @@ TEST(Accumulate, integers_of_every_type_are_the_reference_s) {
   std::mt19937 random(3);
   for (const PixelType type : photon_types()) {
     with_type(type, [&]<typename T>(T) {
-      for (const PixelFormat format :
-           {delivered(type), delivered(type, 90), PixelFormat{type, std::is_signed_v<T> ? Masked::minimum
-                                                                                         : Masked::maximum}}) {
+      for (const PixelFormat format : {delivered(type), delivered(type, 90),
+                                       PixelFormat{type, std::is_signed_v<T> ? Masked::minimum : Masked::maximum}}) {
         for (const std::size_t pixels : {std::size_t{1}, std::size_t{37}, std::size_t{1500}}) {
           std::vector<std::vector<T>> images(19, std::vector<T>(pixels));
           for (auto& image : images) {

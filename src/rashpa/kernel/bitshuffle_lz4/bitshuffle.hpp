@@ -6,8 +6,8 @@
 namespace rashpa::kernel::bitshuffle_lz4 {
 
 /// Bit transpose of one block: bit b of element i goes to bit i mod 8 of byte b · elements/8 + i/8 of the output (bits
-/// and bytes counted from the least significant). `elements` is a multiple of 8, `element_bytes` is 1, 2, 4 or 8; `in` and
-/// `out` do not overlap. The plain reference: one bit at a time.
+/// and bytes counted from the least significant). `elements` is a multiple of 8, `element_bytes` is 1, 2, 4 or 8; `in`
+/// and `out` do not overlap. The plain reference: one bit at a time.
 void shuffle_reference(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept;
 /// The inverse of shuffle_reference, likewise plain.
 void unshuffle_reference(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept;

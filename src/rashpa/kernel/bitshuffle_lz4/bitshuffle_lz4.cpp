@@ -135,8 +135,8 @@ std::optional<std::size_t> block_at(std::span<const std::byte> rest, std::size_t
   return packed;
 }
 
-/// Blocks of `out` from `first` to `last`, of which the first one's length is at the beginning of `rest`. False when one
-/// is bad; `rest` then ends up anywhere in it.
+/// Blocks of `out` from `first` to `last`, of which the first one's length is at the beginning of `rest`. False when
+/// one is bad; `rest` then ends up anywhere in it.
 bool decode_blocks(std::span<const std::byte>& rest, std::size_t element_bytes, const Facts& facts, std::size_t first,
                    std::size_t last, std::byte* out, std::vector<std::byte>& planes) {
   planes.resize(std::max(planes.size(), std::min(facts.block_bytes, facts.shuffled_bytes)));
@@ -254,7 +254,8 @@ std::size_t ThreadedCodec::compress(std::span<const std::byte> in, std::span<std
     if (pieces_[number].size() < bound) pieces_[number].resize(bound);
   }
   crew_->run(parts, [&](unsigned worker, std::size_t number) {
-    bytes[number] = compressors_[worker].compress_part(in, part(number), number == 0 ? out : std::span(pieces_[number]));
+    bytes[number] =
+        compressors_[worker].compress_part(in, part(number), number == 0 ? out : std::span(pieces_[number]));
   });
   std::vector<std::size_t> at(parts + 1);
   for (std::size_t number = 0; number < parts; ++number) at[number + 1] = at[number] + bytes[number];
@@ -276,7 +277,8 @@ bool ThreadedCodec::decompress(std::span<const std::byte> chunk, std::span<std::
   const auto begin = [&](std::size_t task) { return blocks * task / tasks; };
   for (std::size_t block = 0, task = 0; block < blocks; ++block) {
     if (block == begin(task)) rests[task++] = rest;
-    const auto packed = block_at(rest, std::min(facts->block_bytes, facts->shuffled_bytes - block * facts->block_bytes));
+    const auto packed =
+        block_at(rest, std::min(facts->block_bytes, facts->shuffled_bytes - block * facts->block_bytes));
     if (!packed) return false;
     rest = rest.subspan(4 + *packed);
   }

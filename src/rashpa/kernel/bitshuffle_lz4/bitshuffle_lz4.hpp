@@ -60,7 +60,8 @@ class Compressor {
 /// The uncompressed bytes that the header of `chunk` states; empty when the chunk is shorter than a header.
 std::optional<std::uint64_t> uncompressed_bytes(std::span<const std::byte> chunk) noexcept;
 
-/// Both directions on several threads: blocks of one image at a time. Calls from one thread at a time, which works, too.
+/// Both directions on several threads: blocks of one image at a time. Calls from one thread at a time, which works,
+/// too.
 class ThreadedCodec {
  public:
   /// `threads` ≥ 1: those that work, the caller's included. Throws ConfigError as Compressor does.

@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::byte> chunk(size - 1);  // an allocation of its own, for asan
   if (size > 1) std::memcpy(chunk.data(), data + 1, size - 1);
   if ((data[0] & 4U) != 0 && chunk.size() >= bslz4::kHeaderBytes) {
-    std::memset(chunk.data(), 0, 6);                       // at most 64 KiB
-    std::memset(chunk.data() + 8, 0, 2);                   // blocks, too
+    std::memset(chunk.data(), 0, 6);      // at most 64 KiB
+    std::memset(chunk.data() + 8, 0, 2);  // blocks, too
   }
   const auto stated = bslz4::uncompressed_bytes(chunk);
   if (!stated || *stated > (1U << 20U)) return 0;

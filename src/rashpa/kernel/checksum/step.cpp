@@ -12,12 +12,11 @@ namespace rashpa::kernel::checksum {
 namespace {
 
 const Parameters<Config>& parameters() {
-  static const auto declared =
-      Parameters<Config>("kernel checksum")
-          .add({.name = "on_mismatch",
-                .doc = "what becomes of an image that is not what its source has sent",
-                .choices = {"error", "veto"}},
-               &Config::on_mismatch);
+  static const auto declared = Parameters<Config>("kernel checksum")
+                                   .add({.name = "on_mismatch",
+                                         .doc = "what becomes of an image that is not what its source has sent",
+                                         .choices = {"error", "veto"}},
+                                        &Config::on_mismatch);
   return declared;
 }
 
@@ -41,9 +40,7 @@ const Declaration& declared() {
 class Pass final : public CpuPass {
  public:
   Pass(const Config& config, const Setup& setup)
-      : config_(config),
-        bytes_(setup.shape.pixels() * pixel_bytes(setup.in.type)),
-        results_(setup.stack) {}
+      : config_(config), bytes_(setup.shape.pixels() * pixel_bytes(setup.in.type)), results_(setup.stack) {}
 
   [[nodiscard]] Grain grain() const noexcept override { return Grain::image; }
   void begin(std::size_t /*items*/) noexcept override {}
@@ -69,9 +66,10 @@ class Pass final : public CpuPass {
   [[nodiscard]] std::string failure() const override {
     const std::uint32_t part = first_wrong_.load(std::memory_order_relaxed);
     if (part == kNone) return {};
-    return fmt::format("its pixels are not what the source has sent: the CRC32C of DTP {} of the buffer (counted from 0) "
-                       "is not the one of its frame record",
-                       part);
+    return fmt::format(
+        "its pixels are not what the source has sent: the CRC32C of DTP {} of the buffer (counted from 0) "
+        "is not the one of its frame record",
+        part);
   }
 
  private:

@@ -43,8 +43,9 @@ NamedRegion region_of(std::string_view text) {
   NamedRegion region;
   region.name = std::string(cut(text, '='));
   if (!is_name(region.name)) {
-    refuse(fmt::format("'{}' does not begin with a name; write name=x,y,width,height, names of a-z, 0-9 and _, {} at most",
-                       whole, kLongestName));
+    refuse(
+        fmt::format("'{}' does not begin with a name; write name=x,y,width,height, names of a-z, 0-9 and _, {} at most",
+                    whole, kLongestName));
   }
   for (std::uint32_t* value : {&region.x, &region.y, &region.width, &region.height}) {
     const std::string_view number = cut(text, ',');

@@ -74,7 +74,8 @@ TEST(RoiStats, regions_are_read_or_refused_in_words) {
       EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
     }
   }
-  EXPECT_THROW(static_cast<void>(step_of(Config{"a=90,0,11,1"})->fit({100, 10}, delivered(PixelType::u16))), ConfigError);
+  EXPECT_THROW(static_cast<void>(step_of(Config{"a=90,0,11,1"})->fit({100, 10}, delivered(PixelType::u16))),
+               ConfigError);
   EXPECT_THROW(static_cast<void>(step_of(Config{"a=0,4294967295,1,2"})->fit({100, 10}, delivered(PixelType::u16))),
                ConfigError);
 }

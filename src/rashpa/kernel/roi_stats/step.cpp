@@ -25,8 +25,14 @@ const Parameters<Config>& parameters() {
 
 /// `name` is put before each column.
 std::vector<Column> columns_of(const std::string& name) {
-  return {{.name = name + "_sum", .type = Column::Type::i64, .unit = "counts", .doc = "Sum over the pixels that are not masked"},
-          {.name = name + "_mean", .type = Column::Type::f64, .unit = "counts", .doc = "Mean of them; NaN where there is none"},
+  return {{.name = name + "_sum",
+           .type = Column::Type::i64,
+           .unit = "counts",
+           .doc = "Sum over the pixels that are not masked"},
+          {.name = name + "_mean",
+           .type = Column::Type::f64,
+           .unit = "counts",
+           .doc = "Mean of them; NaN where there is none"},
           {.name = name + "_min", .type = Column::Type::i64, .unit = "counts", .doc = "Least of them"},
           {.name = name + "_max", .type = Column::Type::i64, .unit = "counts", .doc = "Largest of them"},
           {.name = name + "_pixels", .unit = "pixels", .doc = "Pixels that are not masked"}};
@@ -113,9 +119,11 @@ class RoiStats final : public Step {
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declaration_; }
   [[nodiscard]] PixelFormat fit(const Shape& shape, PixelFormat in) const override {
     for (const NamedRegion& one : regions_) {
-      if (std::uint64_t{one.x} + one.width <= shape.width && std::uint64_t{one.y} + one.height <= shape.height) continue;
-      throw ConfigError(fmt::format("kernel roi_stats: regions: {}={},{},{},{} reaches beyond the image of {} × {} pixels",
-                                    one.name, one.x, one.y, one.width, one.height, shape.width, shape.height));
+      if (std::uint64_t{one.x} + one.width <= shape.width && std::uint64_t{one.y} + one.height <= shape.height)
+        continue;
+      throw ConfigError(
+          fmt::format("kernel roi_stats: regions: {}={},{},{},{} reaches beyond the image of {} × {} pixels", one.name,
+                      one.x, one.y, one.width, one.height, shape.width, shape.height));
     }
     return in;
   }

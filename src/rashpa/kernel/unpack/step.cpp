@@ -105,11 +105,12 @@ class Unpack final : public Step {
   [[nodiscard]] PixelFormat fit(const Shape& shape, PixelFormat /*in*/) const override {
     const Shape packed = config_.packed();
     if (shape.width != packed.width || shape.height != packed.height) {
-      throw ConfigError(fmt::format(
-          "kernel unpack: {} × {} modules of {} × {} pixels are {} × {} bytes of {} bits a pixel, the buffer's image has "
-          "{} × {}; change modules_across, modules_down, module_width, module_height or bits",
-          config_.modules_across, config_.modules_down, config_.module_width, config_.module_height, packed.width,
-          packed.height, count_of(config_.bits), shape.width, shape.height));
+      throw ConfigError(
+          fmt::format("kernel unpack: {} × {} modules of {} × {} pixels are {} × {} bytes of {} bits a pixel, the "
+                      "buffer's image has "
+                      "{} × {}; change modules_across, modules_down, module_width, module_height or bits",
+                      config_.modules_across, config_.modules_down, config_.module_width, config_.module_height,
+                      packed.width, packed.height, count_of(config_.bits), shape.width, shape.height));
     }
     const std::int64_t most = (std::int64_t{1} << count_of(config_.bits)) - 1;
     return {type_of(config_.bits), Masked::maximum, most};

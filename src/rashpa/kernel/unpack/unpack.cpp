@@ -19,7 +19,8 @@ void mask(std::byte* out, std::size_t bytes) noexcept { std::memset(out, 0xFF, b
 
 void check(const Config& config) {
   if (config.module_width == 0 || config.module_width % 8 != 0) {
-    throw ConfigError(fmt::format("kernel unpack: module_width: {} pixels; it is a multiple of 8", config.module_width));
+    throw ConfigError(
+        fmt::format("kernel unpack: module_width: {} pixels; it is a multiple of 8", config.module_width));
   }
   if (config.module_height == 0 || config.modules_across == 0 || config.modules_down == 0) {
     throw ConfigError("kernel unpack: module_height, modules_across and modules_down are at least 1");

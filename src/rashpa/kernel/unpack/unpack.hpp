@@ -50,8 +50,8 @@ void check(const Config& config);
 /// A step of a pipeline. Throws as check().
 std::shared_ptr<const Step> step_of(const Config& config);
 
-/// `pixels` counters, a multiple of 8, from consecutive bits of `in`: counter p has bits p · n to (p + 1) · n − 1, where
-/// bit b is bit b mod 8, from the least significant, of byte b / 8. The plain reference: one bit at a time.
+/// `pixels` counters, a multiple of 8, from consecutive bits of `in`: counter p has bits p · n to (p + 1) · n − 1,
+/// where bit b is bit b mod 8, from the least significant, of byte b / 8. The plain reference: one bit at a time.
 void unpack_reference(Bits bits, const std::byte* in, std::byte* out, std::size_t pixels) noexcept;
 /// The same with the machine's widest vectors, past the caches where `out` lies well (aligned as a vector).
 void unpack(Bits bits, const std::byte* in, std::byte* out, std::size_t pixels) noexcept;

@@ -80,7 +80,8 @@ TEST(Unpack, modules_go_to_their_places_and_gaps_are_masked) {
   EXPECT_EQ(made, (Shape{83, 65}));
   const auto step = step_of(config);
   EXPECT_EQ(step->fit(packed, delivered(PixelType::u8)), (PixelFormat{PixelType::u16, Masked::maximum, 4095}));
-  const auto pass = step->on_cpu({.shape = packed, .made = made, .in = delivered(PixelType::u8), .stack = 2, .places = 2});
+  const auto pass =
+      step->on_cpu({.shape = packed, .made = made, .in = delivered(PixelType::u8), .stack = 2, .places = 2});
   const std::vector<std::vector<std::byte>> images{random_bytes(packed.pixels(), 1), random_bytes(packed.pixels(), 2)};
   std::vector<std::vector<std::uint16_t>> out(2, std::vector<std::uint16_t>(made.pixels(), 7));
   const std::byte* in[] = {images[0].data(), images[1].data()};

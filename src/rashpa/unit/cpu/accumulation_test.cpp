@@ -51,8 +51,8 @@ std::vector<Window> windows_of(const Pipeline& pipeline, Images& run, unsigned t
                                const std::vector<std::uint64_t>& darks = {},
                                std::vector<std::uint64_t>* accepted = nullptr) {
   Doorbell bell;
-  const auto unit = make_unit({.cores = {threads, -1}}, pipeline,
-                              {kWidth, kHeight, PixelType::u16, kStack, kStacks}, bell);
+  const auto unit =
+      make_unit({.cores = {threads, -1}}, pipeline, {kWidth, kHeight, PixelType::u16, kStack, kStacks}, bell);
   std::vector<Window> all;
   const auto keep = [&](const AccumulatedView& view) {
     if (!view.ended()) return;

@@ -84,7 +84,7 @@ class CpuUnit final : public Unit, private Team::Work {
   std::size_t mark_words_ = 0;    // from one image's marks to the next's
   memory::Buffer outputs_;
   std::vector<std::uint64_t> marks_;
-  std::vector<Work> works_;  // by step
+  std::vector<Work> works_;                 // by step
   std::vector<Accumulating> accumulating_;  // by accumulation
 
   memory::Ring<Stack*> in_;
