@@ -423,6 +423,10 @@ class Found:
     @property
     def tables(self) -> dict[str, Any]: ...  # first row of each image and behind the last, columns
     @property
+    def accumulated(
+        self,
+    ) -> dict[str, Any]: ...  # by kernel: [window][elements] by quantity, and "images" of each window
+    @property
     def failures(self) -> dict[int, str]: ...  # of errored images
 
 class Pipeline:

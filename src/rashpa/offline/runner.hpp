@@ -63,6 +63,8 @@ class Runner {
   void run(const Images& images);
   /// As many images as there are; each stack goes to `taker`, who rings bell() when one can come back.
   void run(const Images& images, Taker& taker);
+  /// Of the last run() without a taker: windows of accumulations that its end has ended.
+  [[nodiscard]] const Accumulated& open() const noexcept { return open_; }
   /// Of the last run() without a taker.
   [[nodiscard]] const std::vector<Stack>& results() const noexcept { return stacks_; }
   /// By slot, for a taker that gives it back.
@@ -88,6 +90,7 @@ class Runner {
   std::vector<bool> busy_;  // by slot
   Doorbell bell_;
   std::unique_ptr<unit::Unit> unit_;  // last: its threads use the above
+  Accumulated open_{};
 };
 
 }  // namespace rashpa::offline
