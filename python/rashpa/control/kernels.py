@@ -38,6 +38,7 @@ class Parameter:
     above: float | None = None
     most: float | None = None
     choices: tuple[str, ...] = ()
+    allowed: tuple[int, ...] = ()
     taken_from: str = ""
     default: Any = None
     not_above: str = ""
@@ -81,6 +82,7 @@ class Declaration:
     parameters: tuple[Parameter, ...]
     takes: Port
     makes: tuple[Port, ...]
+    several: bool
     delivered: bool  # takes only the detector's own pixels
     calibration: bool
     units: tuple[str, ...]
@@ -112,16 +114,22 @@ def declaration(name: str) -> Declaration:
 
 
 def declaration_of(kernel: "Kernel") -> Declaration:
-    """The same of a kernel with its parameters; that of code from outside has the name of the code."""
+    """The same of a kernel with its parameters; that of code from outside has the name of the code, a verdict the reason that a parameter names,
+    scalars a set of columns for each name in a parameter."""
     known = declaration(kernel.name)
-    values = parameters_of(kernel)
-    makes = tuple(_named(port, str(values[port.per])) if port.per else port for port in known.makes)
+    values = (
+        parameters_of(kernel) if any(port.per or (port.port == "verdict" and port.by) for port in known.makes) else {}
+    )
+    makes = tuple(_port_with(port, values) for port in known.makes)
     return dataclasses.replace(known, name=label_of(kernel), makes=makes)
 
 
-def _named(port: Port, text: str) -> Port:
-    """The port with a set of columns for each name of "name=…; name=…"."""
-    names = [part.partition("=")[0].strip() for part in text.split(";") if part.strip()]
+def _port_with(port: Port, values: dict[str, Any]) -> Port:
+    if port.port == "verdict" and port.by:
+        return dataclasses.replace(port, reasons=(values[port.by],))
+    if not port.per:
+        return port
+    names = [part.partition("=")[0].strip() for part in str(values[port.per]).split(";") if part.strip()]
     columns = (
         dataclasses.replace(column, name=column.name.replace("{}", name)) for name in names for column in port.columns
     )
@@ -131,7 +139,7 @@ def _named(port: Port, text: str) -> Port:
 def _outside(name: str) -> Declaration:
     """Of code that only the receiver loads: what it makes is not known here."""
     pixels = Port("pixels", tuple(PIXEL_TYPES))
-    return Declaration(name, OUTSIDE[name], (), pixels, (), False, False, ("cpu",), (), (), 0.0, 0.0)
+    return Declaration(name, OUTSIDE[name], (), pixels, (), False, False, False, ("cpu",), (), (), 0.0, 0.0)
 
 
 def _declaration(values: dict[str, Any]) -> Declaration:
@@ -174,6 +182,8 @@ class KernelSection(Section):
 def _type_of(parameter: Parameter) -> Any:
     if parameter.kind == "choice":
         return Literal[parameter.choices]
+    if parameter.allowed:
+        return Literal[parameter.allowed]
     known: dict[str, Any] = {"flag": bool, "integer": int, "number": float, "text": str}
     return known[parameter.kind] | None if parameter.taken_from else known[parameter.kind]
 

@@ -16,7 +16,11 @@ namespace rashpa::kernel {
   KERNEL(accumulate)           \
   KERNEL(roi_stats)            \
   KERNEL(checksum)             \
-  KERNEL(unpack)
+  KERNEL(unpack)               \
+  KERNEL(veto)                 \
+  KERNEL(peakfinder8)          \
+  KERNEL(peakfinder)           \
+  KERNEL(sparsify)
 
 #define RASHPA_DECLARE(name)       \
   namespace name {                 \
