@@ -423,6 +423,10 @@ class Found:
     @property
     def tables(self) -> dict[str, Any]: ...  # first row of each image and behind the last, columns
     @property
+    def accumulated(
+        self,
+    ) -> dict[str, Any]: ...  # by kernel: [window][elements] by quantity, and "images" of each window
+    @property
     def failures(self) -> dict[int, str]: ...  # of errored images
 
 class Pipeline:
@@ -577,6 +581,21 @@ class Receiver:
     def completeness(self, buffer: int) -> NDArray[np.uint8]: ...  # per image: 0 open, 1 complete, 2 partial, 3 missing
     def decisions(self, buffer: int) -> NDArray[np.uint8]: ...  # per image: 0 none, 1 accepted, 2 vetoed, 3 errored
     def latest(self, buffer: int) -> NDArray[Any] | None: ...  # copy of a recent accepted image, for previews
+
+class BitshuffleLz4:
+    """Compressed chunks of images, as files of the hdf5 sink hold them (HDF5 filter 32008, LZ4): both directions on `threads` threads. One thread
+    at a time calls. ConfigError for elements of other than 1, 2, 4 or 8 bytes."""
+
+    def __init__(self, element_bytes: int, threads: int = 1) -> None: ...
+    def compress(self, pixels: NDArray[np.uint8], out: NDArray[np.uint8]) -> int:
+        """Bytes of the chunk, written to `out`. ConfigError when that has fewer than bound() bytes, or `pixels` is no whole number of elements."""
+
+    def decompress(self, chunk: NDArray[np.uint8], out: NDArray[np.uint8]) -> bool:
+        """False when the chunk is damaged, or not of exactly as many bytes as `out` has."""
+
+    @staticmethod
+    def bound(bytes: int, element_bytes: int) -> int:
+        """Room that the chunk of so many bytes needs at most."""
 
 def decode_packet(data: bytes, layer: str) -> dict[str, Any]: ...
 

@@ -75,6 +75,8 @@ def _made(step: Step) -> Iterator[str]:
             yield f"list of {step.leaves} with their index, room for {100 * step.list_part:g} % of the pixels"
         elif port.port == "table":
             yield f"table of {' and '.join(column.name for column in port.columns)}, room for {port.capacity} rows an image"
+        elif port.port == "accumulation":
+            yield f"{' and '.join(column.name for column in port.columns)} of many images"
         elif port.port == "scalars":
             yield " and ".join(column.name for column in port.columns)
         else:

@@ -152,6 +152,11 @@ class Found(Sequence[Image]):
         return self._native.tables
 
     @cached_property
+    def accumulated(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """By kernel: each quantity that it has accumulated over these images, [window][row][column], and `images`, how many each window added up."""
+        return self._native.accumulated
+
+    @cached_property
     def failures(self) -> dict[int, str]:
         """Why images are errored, by number."""
         return self._native.failures

@@ -48,8 +48,36 @@ void check_pixels(const Declaration& declaration, PixelType given, const std::st
                                 maker.empty() ? "the buffer has" : maker + " makes", pixel_name(given), advice));
 }
 
+void add_accumulation(const Accumulation& made, std::uint32_t stack, PlannedStep& step, Results& results) {
+  const std::vector<Accumulation>& known = results.accumulations;
+  if (known.size() == kMostAccumulations) {
+    throw ConfigError(fmt::format("unit: {} accumulates images, as {} kernels before it do; leave one", made.name,
+                                  kMostAccumulations));
+  }
+  if (made.window % stack != 0) {
+    throw ConfigError(fmt::format("kernel {}: window: {} images are not a whole number of stacks of {}; take {}",
+                                  made.name, made.window, stack, (made.window / stack + 1) * stack));
+  }
+  step.accumulation = known.size();
+  results.accumulations.push_back(made);
+}
+
+/// What has been added up cannot be taken back: nothing behind may refuse an image.
+void check_behind_accumulation(const Declaration& declaration, const Results& results) {
+  const auto& sums = results.accumulations;
+  const auto found = std::find_if(sums.begin(), sums.end(), [](const Accumulation& one) { return one.accepted; });
+  if (found == sums.end()) return;
+  const bool may_refuse = declaration.made(Port::Kind::verdict) != nullptr ||
+                          declaration.made(Port::Kind::list) != nullptr ||
+                          declaration.made(Port::Kind::table) != nullptr || !declaration.origin.empty();
+  if (!may_refuse) return;
+  throw ConfigError(
+      fmt::format("unit: {} can refuse images that {} has added up; put it before", declaration.name, found->name));
+}
+
 /// Columns and reasons of a step, behind those of the steps before it.
-void add_results(const Declaration& declaration, PlannedStep& step, Results& results) {
+void add_results(const Declaration& declaration, const kernel::Shape& shape, std::uint32_t stack, PlannedStep& step,
+                 Results& results) {
   step.first_column = results.columns.size();
   if (const Port* scalars = declaration.made(Port::Kind::scalars)) {
     for (const Column& column : scalars->columns) {
@@ -72,6 +100,8 @@ void add_results(const Declaration& declaration, PlannedStep& step, Results& res
     step.table = results.tables.size();
     results.tables.push_back({declaration.name, table->columns, step.step->table_capacity()});
   }
+  if (auto accumulation = step.step->accumulation(shape, step.in))
+    add_accumulation(*accumulation, stack, step, results);
   if (const Port* verdict = declaration.made(Port::Kind::verdict)) {
     for (const std::string& reason : verdict->reasons) step.reasons.push_back(results.reasons.add(reason));
   }
@@ -120,6 +150,11 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
       }
     }
     if (declaration.takes_pixels()) check_pixels(declaration, format.type, maker);
+    if (declaration.delivered && !maker.empty()) {
+      throw ConfigError(
+          fmt::format("unit: {} reads pixels as the detector delivers them, {} makes others; put it before",
+                      declaration.name, maker));
+    }
     step->fit_columns(steps.output.results.columns);
     PlannedStep planned{
         .step = step, .in = format, .out = step->fit(shape, format), .in_shape = shape, .out_shape = shape};
@@ -137,7 +172,8 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
       lister = declaration.name;
       steps.output.list_capacity = step->list_capacity(shape);
     }
-    add_results(declaration, planned, steps.output.results);
+    check_behind_accumulation(declaration, steps.output.results);
+    add_results(declaration, shape, layout.stack, planned, steps.output.results);
     if (planned.makes_pixels) {
       steps.last_maker = steps.steps.size();
       maker = declaration.name;

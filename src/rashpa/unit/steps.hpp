@@ -18,13 +18,14 @@ struct PlannedStep {
   kernel::Shape out_shape{};  ///< of those that it makes, or leaves
   bool makes_pixels = false;
   bool makes_list = false;
-  std::optional<kernel::CountTap> rides{};  ///< the pass that made the pixels has counted: no pass of its own
-  bool marked = false;                      ///< that pass has left marks: its own pass reads those
-  std::optional<std::int32_t> count_at{};   ///< it counts on its way, for a step behind it
-  std::optional<std::int32_t> mark_at{};    ///< it leaves marks, for a step behind it
-  std::size_t first_column = 0;             ///< of StackImage::scalars
-  std::vector<VetoReason> reasons{};        ///< of its verdicts 1, 2, …
-  std::optional<std::size_t> table{};       ///< which of StackImage::tables it makes
+  std::optional<kernel::CountTap> rides{};    ///< the pass that made the pixels has counted: no pass of its own
+  bool marked = false;                        ///< that pass has left marks: its own pass reads those
+  std::optional<std::int32_t> count_at{};     ///< it counts on its way, for a step behind it
+  std::optional<std::int32_t> mark_at{};      ///< it leaves marks, for a step behind it
+  std::size_t first_column = 0;               ///< of StackImage::scalars
+  std::vector<VetoReason> reasons{};          ///< of its verdicts 1, 2, …
+  std::optional<std::size_t> table{};         ///< which of StackImage::tables it makes
+  std::optional<std::size_t> accumulation{};  ///< which of Stack::accumulated it makes
 };
 
 /// A pipeline that has been checked against a layout, in the form that units use; the same for all of them.
