@@ -220,9 +220,19 @@ class DestinationDtp:
 
 class Calibration:
     """Maps in image layout of the buffer: pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32 [height][width] (NXmx
-    pixel_mask bits, not 0: no valid calibration)."""
+    pixel_mask bits, not 0: no valid calibration), rms of the pedestal of G0 float32 [height][width]. parts: which part of a module lies where:
+    module, x, y, width, height in the module, x, y in the image."""
 
-    def __init__(self, pedestal: NDArray[np.float32], gain: NDArray[np.float32], mask: NDArray[np.uint32]) -> None: ...
+    def __init__(
+        self,
+        pedestal: NDArray[np.float32],
+        gain: NDArray[np.float32],
+        mask: NDArray[np.uint32],
+        rms: NDArray[np.float32] | None = None,
+        module_width: int = 0,
+        module_height: int = 0,
+        parts: Sequence[tuple[int, int, int, int, int, int, int]] = [],
+    ) -> None: ...
 
 class Kernel:
     """A kernel of the registry with its parameters, as kernels_json() declares them. ConfigError names the parameter that is wrong."""
@@ -243,7 +253,9 @@ class Reshaping:
     width: Final[int]  # of the images that come out
     height: Final[int]
     changes: Final[bool]  # a kernel changes the shape
-    def region(self, x: int, y: int, width: int, height: int) -> tuple[int, int, int, int]: ...  # smallest, x, y, width, height
+    def region(
+        self, x: int, y: int, width: int, height: int
+    ) -> tuple[int, int, int, int]: ...  # smallest, x, y, width, height
     def mask(self, seen: NDArray[np.uint32]) -> NDArray[np.uint32]: ...  # NXmx pixel_mask
 
 def kernels_json() -> str: ...  # what schema/kernels.json holds
@@ -291,6 +303,9 @@ class NxmxCalibration:
     kind: str  # "pedestal", "gain", "mask"
     file: str
     sha256: str
+    version: str  # of a calibration file; empty, as those below: it is none
+    date: str
+    source: str
     def __init__(self) -> None: ...
 
 class NxmxKernel:

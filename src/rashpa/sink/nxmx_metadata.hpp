@@ -40,6 +40,9 @@ struct NxmxCalibration {
   std::string kind;    ///< "pedestal_0": what, of which module
   std::string file;    ///< where it came from
   std::string sha256;  ///< of the file; of the values where they were computed
+  std::string version{};  ///< of a calibration file; empty, as those below: it is none
+  std::string date{};     ///< when it was made
+  std::string source{};   ///< of what
 };
 
 /// A step of the pipeline, as it was used.
