@@ -39,8 +39,8 @@ struct Calibration {
 
 using Rms = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 /// module, x, y, width, height in the module, x, y in the image
-using Part = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
-                        std::uint32_t>;
+using Part =
+    std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 
 /// Where modules lie in the image, and how large a whole one is.
 struct Modules {

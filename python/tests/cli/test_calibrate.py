@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 pytest.importorskip("rashpa._native")
 
-from rashpa.cli.calibrate import app  # noqa: E402
-from rashpa.data.calibration_file import read_facts, read_map  # noqa: E402
-from rashpa.data.pedestal import CODES  # noqa: E402
+from rashpa.cli.calibrate import app
+from rashpa.data.calibration_file import read_facts, read_map
+from rashpa.data.pedestal import CODES
 
 RUNNER = CliRunner()
 LEVEL = (2400, 13500, 14000)

@@ -55,7 +55,7 @@ def test_dead_noisy_and_switched_pixels_are_masked() -> None:
 
 def test_too_few_frames_are_refused() -> None:
     words, _, _ = darks(0)
-    with pytest.raises(PedestalError, match="a.npy: 19 frames; at least 20 are needed"):
+    with pytest.raises(PedestalError, match=r"a\.npy: 19 frames; at least 20 are needed"):
         pedestal_of(words[:19], 0, "a.npy")
 
 

@@ -173,15 +173,16 @@ void Steps::check_plain(const std::string& unit) const {
   for (const PlannedStep& step : steps) {
     const std::string& name = step.step->declaration().name;
     if (!(step.in_shape == step.out_shape)) {
-      throw ConfigError(fmt::format("unit: unit {} has no version of the kernel {} that makes {} × {} pixels of {} × {}; "
-                                    "use unit cpu",
-                                    unit, name, step.out_shape.width, step.out_shape.height, step.in_shape.width,
-                                    step.in_shape.height));
+      throw ConfigError(fmt::format(
+          "unit: unit {} has no version of the kernel {} that makes {} × {} pixels of {} × {}; "
+          "use unit cpu",
+          unit, name, step.out_shape.width, step.out_shape.height, step.in_shape.width, step.in_shape.height));
     }
     if (step.step->learns_from_darks()) {
-      throw ConfigError(fmt::format("unit: unit {} has no version of the kernel {} that learns from dark images; use "
-                                    "unit cpu",
-                                    unit, name));
+      throw ConfigError(
+          fmt::format("unit: unit {} has no version of the kernel {} that learns from dark images; use "
+                      "unit cpu",
+                      unit, name));
     }
   }
 }

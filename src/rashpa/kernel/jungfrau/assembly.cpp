@@ -101,7 +101,8 @@ Region Assembly::made(const Module& module) const noexcept {
 Assembly::Assembly(const Shape& seen, const Shape& module, std::span<const ModulePart> parts, Borders borders)
     : seen_(seen), made_(seen), module_whole_(module), borders_(borders) {
   if (parts.empty()) {
-    throw ConfigError("kernel jungfrau: borders: nothing is said of where modules lie, which the assembled image needs");
+    throw ConfigError(
+        "kernel jungfrau: borders: nothing is said of where modules lie, which the assembled image needs");
   }
   collect_modules(parts);
   check_overlaps();
@@ -120,22 +121,22 @@ void Assembly::collect_modules(std::span<const ModulePart> parts) {
     const Region& source = part.source;
     if (!inside(source, module_whole_.width, module_whole_.height) ||
         !inside({part.x, part.y, source.width, source.height}, seen_.width, seen_.height)) {
-      throw ConfigError(fmt::format("kernel jungfrau: borders: a part of module {} is outside the module or the image",
-                                    part.module));
+      throw ConfigError(
+          fmt::format("kernel jungfrau: borders: a part of module {} is outside the module or the image", part.module));
     }
     const auto found = std::find_if(modules_.begin(), modules_.end(),
                                     [&](const Module& module) { return module.number == part.module; });
     if (found == modules_.end()) {
-      modules_.push_back(
-          {part.module, part.x, part.y, source.x, source.y, source.width, source.height});
+      modules_.push_back({part.module, part.x, part.y, source.x, source.y, source.width, source.height});
       continue;
     }
     Module& module = *found;
     if (std::int64_t{part.x} - source.x != std::int64_t{module.x} - module.sx ||
         std::int64_t{part.y} - source.y != std::int64_t{module.y} - module.sy) {
-      throw ConfigError(fmt::format("kernel jungfrau: borders: parts of module {} lie apart in the buffer's image; the "
-                                    "assembled image needs them as they are in the module",
-                                    part.module));
+      throw ConfigError(
+          fmt::format("kernel jungfrau: borders: parts of module {} lie apart in the buffer's image; the "
+                      "assembled image needs them as they are in the module",
+                      part.module));
     }
     const std::uint32_t right = std::max(module.sx + module.width, source.x + source.width);
     const std::uint32_t bottom = std::max(module.sy + module.height, source.y + source.height);
@@ -154,11 +155,11 @@ void Assembly::check_overlaps() const {
       const Region a = made(modules_[j]);
       const Region b = made(modules_[i]);
       if (!overlap(a.x, a.width, b.x, b.width) || !overlap(a.y, a.height, b.y, b.height)) continue;
-      throw ConfigError(
-          fmt::format("kernel jungfrau: borders: module {} at ({}, {}) would lie on module {} at ({}, {}), which is {} × "
-                      "{} pixels when it is assembled; give it x ≥ {} or y ≥ {} in [[detector.module]]",
-                      modules_[i].number, b.x, b.y, modules_[j].number, a.x, a.y, a.width, a.height, a.x + a.width,
-                      a.y + a.height));
+      throw ConfigError(fmt::format(
+          "kernel jungfrau: borders: module {} at ({}, {}) would lie on module {} at ({}, {}), which is {} × "
+          "{} pixels when it is assembled; give it x ≥ {} or y ≥ {} in [[detector.module]]",
+          modules_[i].number, b.x, b.y, modules_[j].number, a.x, a.y, a.width, a.height, a.x + a.width,
+          a.y + a.height));
     }
   }
 }

@@ -12,10 +12,10 @@
 
 namespace rashpa::kernel::jungfrau {
 
-inline constexpr std::uint32_t kChip = 256;               ///< pixels of a chip, both ways
-inline constexpr std::uint32_t kUserMasked = 1U << 8U;    ///< NXmx pixel_mask: masked by choice
-inline constexpr std::uint32_t kVirtual = 1U << 31U;      ///< NXmx pixel_mask: its value is a share of another pixel's
-inline constexpr std::uint32_t kGapBetweenModules = 1U;   ///< NXmx pixel_mask: no pixel is here
+inline constexpr std::uint32_t kChip = 256;              ///< pixels of a chip, both ways
+inline constexpr std::uint32_t kUserMasked = 1U << 8U;   ///< NXmx pixel_mask: masked by choice
+inline constexpr std::uint32_t kVirtual = 1U << 31U;     ///< NXmx pixel_mask: its value is a share of another pixel's
+inline constexpr std::uint32_t kGapBetweenModules = 1U;  ///< NXmx pixel_mask: no pixel is here
 
 /// Where every pixel of the image seen lies in the assembled one. A module keeps the place of its first pixel; what is
 /// right of and below it is where the run file's geometry has it. Does not change; any thread.

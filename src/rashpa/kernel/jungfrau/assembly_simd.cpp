@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Converted pixels to their places in the assembled image: by blocks that stay in the second-level cache, by lines that
-/// go past the caches.
+/// Converted pixels to their places in the assembled image: by blocks that stay in the second-level cache, by lines
+/// that go past the caches.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -30,7 +30,8 @@ void stream(void* to, const void* from, std::size_t bytes) {
   const Bytes d;
   auto* out = static_cast<std::uint8_t*>(to);
   const auto* in = static_cast<const std::uint8_t*>(from);
-  const std::size_t head = std::min(bytes, (kCacheLine - reinterpret_cast<std::uintptr_t>(out) % kCacheLine) % kCacheLine);
+  const std::size_t head =
+      std::min(bytes, (kCacheLine - reinterpret_cast<std::uintptr_t>(out) % kCacheLine) % kCacheLine);
   std::memcpy(out, in, head);
   std::size_t at = head;
   for (; at + kCacheLine <= bytes; at += kCacheLine) {

@@ -97,9 +97,10 @@ std::string refusal(const Shape& seen, const std::vector<ModulePart>& parts) {
 }
 
 TEST(Assembly, modules_that_would_lie_on_each_other_are_refused_with_what_to_do) {
-  EXPECT_EQ(refusal({1024, 1024}, {whole(0, 0, 0), whole(1, 0, 512)}),
-            "kernel jungfrau: borders: module 1 at (0, 512) would lie on module 0 at (0, 0), which is 1030 × 514 pixels "
-            "when it is assembled; give it x ≥ 1030 or y ≥ 514 in [[detector.module]]");
+  EXPECT_EQ(
+      refusal({1024, 1024}, {whole(0, 0, 0), whole(1, 0, 512)}),
+      "kernel jungfrau: borders: module 1 at (0, 512) would lie on module 0 at (0, 0), which is 1030 × 514 pixels "
+      "when it is assembled; give it x ≥ 1030 or y ≥ 514 in [[detector.module]]");
   EXPECT_EQ(refusal({1024, 1026}, {whole(0, 0, 0), whole(1, 0, 514)}), "accepted");
   EXPECT_NE(refusal(kModule, {}), "accepted");
   EXPECT_NE(refusal({1024, 300}, {whole(0, 0, 0)}), "accepted");
@@ -170,8 +171,10 @@ TEST(Assembly, fast_kernels_equal_the_reference) {
 
 TEST(Assembly, several_modules_bands_and_parts_of_modules_equal_the_reference) {
   // two modules beside each other in bands, a third below them, and gaps; an image whose rows are no multiple of 64
-  const std::vector<ModulePart> parts{{0, {0, 0, 1024, 200}, 0, 0},     {0, {0, 200, 1024, 312}, 0, 200},
-                                      {1, {0, 0, 1024, 512}, 1038, 10}, {2, {300, 100, 500, 300}, 400, 560}};
+  const std::vector<ModulePart> parts{{0, {0, 0, 1024, 200}, 0, 0},
+                                      {0, {0, 200, 1024, 312}, 0, 200},
+                                      {1, {0, 0, 1024, 512}, 1038, 10},
+                                      {2, {300, 100, 500, 300}, 400, 560}};
   const Assembly assembly({2070, 870}, kModule, parts, Borders::shared);
   EXPECT_EQ(assembly.shape(), (Shape{2070, 870}));
   expect_equal(assembly, Output::photons, 18, 3);

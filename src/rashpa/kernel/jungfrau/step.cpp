@@ -34,40 +34,38 @@ struct Settings {
 };
 
 const Parameters<Settings>& parameters() {
-  static const auto declared = Parameters<Settings>("kernel jungfrau")
-                                   .add({.name = "output", .choices = {"photons", "kev"}}, &Settings::output)
-                                   .add({.name = "photon_energy_kev",
-                                         .doc = "that of the detector when not given",
-                                         .least = 0,
-                                         .above = true,
-                                         .taken_from = "detector.energy_kev"},
-                                        &Settings::photon_energy_kev, Need::needed)
-                                   .add({.name = "borders",
-                                         .doc = "pixels of double size between chips: raw, the image is as modules send "
-                                                "it; shared, it is assembled and their counts are shared; masked, it is "
-                                                "assembled and they are masked",
-                                         .choices = {"raw", "shared", "masked"}},
-                                        &Settings::borders)
-                                   .add({.name = "track",
-                                         .doc = "pedestals of G0 follow dark images, or also pixels without a photon",
-                                         .choices = {"off", "darks", "empty"}},
-                                        &Settings::track)
-                                   .add({.name = "track_images",
-                                         .doc = "images that the running mean looks back",
-                                         .least = 2,
-                                         .most = 100000},
-                                        &Settings::track_images)
-                                   .add({.name = "track_sigma",
-                                         .doc = "track empty: no farther from the pedestal, in RMS",
-                                         .least = 0,
-                                         .above = true,
-                                         .most = 100},
-                                        &Settings::track_sigma)
-                                   .add({.name = "drift_alarm",
-                                         .doc = "median drift of the pedestals, in RMS, from which on there is an alarm; 0: none",
-                                         .least = 0,
-                                         .most = 40},
-                                        &Settings::drift_alarm);
+  static const auto declared =
+      Parameters<Settings>("kernel jungfrau")
+          .add({.name = "output", .choices = {"photons", "kev"}}, &Settings::output)
+          .add({.name = "photon_energy_kev",
+                .doc = "that of the detector when not given",
+                .least = 0,
+                .above = true,
+                .taken_from = "detector.energy_kev"},
+               &Settings::photon_energy_kev, Need::needed)
+          .add({.name = "borders",
+                .doc = "pixels of double size between chips: raw, the image is as modules send "
+                       "it; shared, it is assembled and their counts are shared; masked, it is "
+                       "assembled and they are masked",
+                .choices = {"raw", "shared", "masked"}},
+               &Settings::borders)
+          .add({.name = "track",
+                .doc = "pedestals of G0 follow dark images, or also pixels without a photon",
+                .choices = {"off", "darks", "empty"}},
+               &Settings::track)
+          .add({.name = "track_images", .doc = "images that the running mean looks back", .least = 2, .most = 100000},
+               &Settings::track_images)
+          .add({.name = "track_sigma",
+                .doc = "track empty: no farther from the pedestal, in RMS",
+                .least = 0,
+                .above = true,
+                .most = 100},
+               &Settings::track_sigma)
+          .add({.name = "drift_alarm",
+                .doc = "median drift of the pedestals, in RMS, from which on there is an alarm; 0: none",
+                .least = 0,
+                .most = 40},
+               &Settings::drift_alarm);
   return declared;
 }
 
@@ -191,8 +189,9 @@ class Pass final : public CpuPass {
   [[nodiscard]] std::string notice() const override {
     const double median = alarm_.load(std::memory_order_relaxed);
     if (median == 0) return {};
-    return fmt::format("jungfrau: the pedestals have moved by {:.2f} RMS (median), the drift_alarm is {:g}; calibrate again",
-                       median, alarm_at_);
+    return fmt::format(
+        "jungfrau: the pedestals have moved by {:.2f} RMS (median), the drift_alarm is {:g}; calibrate again", median,
+        alarm_at_);
   }
 
  private:

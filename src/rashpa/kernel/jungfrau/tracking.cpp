@@ -40,9 +40,10 @@ Tracker::Tracker(const Config& config, Prepared& calibration, unsigned workers)
     const std::size_t place = place_of(pixel);
     if ((calibration.invalid_g0(pixel / kGroup) >> (pixel % kGroup) & 1U) != 0) continue;
     if (!std::isfinite(rms[pixel]) || rms[pixel] < 0) {
-      throw ConfigError(fmt::format("kernel jungfrau: track: the RMS of the pedestal of pixel ({}, {}) is {}; it must be a "
-                                    "number, or the pixel masked",
-                                    pixel % config.calibration.width, pixel / config.calibration.width, rms[pixel]));
+      throw ConfigError(
+          fmt::format("kernel jungfrau: track: the RMS of the pedestal of pixel ({}, {}) is {}; it must be a "
+                      "number, or the pixel masked",
+                      pixel % config.calibration.width, pixel / config.calibration.width, rms[pixel]));
     }
     variance_[place] = rms[pixel] * rms[pixel];
     start_[place] = config.calibration.pedestal[pixel];
@@ -90,7 +91,8 @@ void Tracker::follow(unsigned worker, const Images& images, std::size_t first, s
       if (!dark) empty = false;  // one image a stack
       if (begin == 0) in_hand_ += 1;
       const Follow how{inverse_, dark ? 0.0F : static_cast<float>(settings_.sigma)};
-      follow_groups(calibration_->table(0, begin / kGroup), variance_.data() + begin, groups, images.raw[i] + begin, how);
+      follow_groups(calibration_->table(0, begin / kGroup), variance_.data() + begin, groups, images.raw[i] + begin,
+                    how);
       if (tail == 0) continue;
       std::uint16_t padded[kGroup];
       std::fill(std::begin(padded), std::end(padded), kReadoutErrorOnes);

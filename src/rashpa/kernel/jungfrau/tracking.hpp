@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Pedestals of the highest gain that follow the detector while it measures: a running mean and variance of every pixel,
-/// from dark images, or also from pixels that have no photon (README.md).
+/// Pedestals of the highest gain that follow the detector while it measures: a running mean and variance of every
+/// pixel, from dark images, or also from pixels that have no photon (README.md).
 #include <cstddef>
 #include <cstdint>
 #include <vector>

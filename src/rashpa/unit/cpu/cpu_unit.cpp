@@ -202,8 +202,7 @@ void CpuUnit::run(unsigned worker, std::uint32_t task) noexcept {
   CpuPass& pass = *work.pass;
   if (pass.grain() == CpuPass::Grain::block) {
     const std::size_t first = task * work.task_pixels;
-    const Items items{0, items_, pixels_of_.data(), made_.data(), marks_of_.data(), place_.data(),
-                      dark_.data()};
+    const Items items{0, items_, pixels_of_.data(), made_.data(), marks_of_.data(), place_.data(), dark_.data()};
     pass.run(worker, items, first, std::min(first + work.task_pixels, work.pixels));
   } else {
     const Items item{task, 1, &pixels_of_[task], &made_[task], &marks_of_[task], &place_[task], &dark_[task]};
