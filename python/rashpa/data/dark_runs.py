@@ -11,6 +11,8 @@ from rashpa import _native
 from rashpa.data.datasets import dataset_from_spec
 from rashpa.data.reader import Run, open_run
 
+NATIVE_ERRORS = (_native.ConfigError, _native.FileError, _native.ResourceError)
+"""What reading frames raises besides OSError."""
 _MASTER = "_master.h5"
 
 

@@ -33,8 +33,8 @@ jungfrau::Config tracked() {
 }
 
 /// The second image of each stack is dark, and all words are 60 ADU above their pedestals and photons.
-struct Run {
-  Run() : ring(kWidth, kHeight, kStack, kStacks, memory::MemoryKind::pageable) {
+struct Played {
+  Played() : ring(kWidth, kHeight, kStack, kStacks, memory::MemoryKind::pageable) {
     const auto config = tracked();
     jungfrau::synthetic::Random random(4);
     for (std::uint32_t s = 0; s < kStacks; ++s) {
@@ -66,7 +66,7 @@ Pipeline pipeline(bool keep_darks = false) {
 
 TEST(Learning, images_of_a_stack_have_the_pedestals_that_the_stacks_before_have_left) {
   for (const unsigned threads : {1U, 2U, 5U}) {
-    Run run;
+    Played run;
     Doorbell bell;
     const auto unit = make_unit({.cores = {threads, -1}}, pipeline(), run.ring.layout, bell);
     run.through(*unit);
@@ -104,7 +104,7 @@ TEST(Learning, images_of_a_stack_have_the_pedestals_that_the_stacks_before_have_
 }
 
 TEST(Learning, kept_darks_are_images_like_others) {
-  Run run;
+  Played run;
   Doorbell bell;
   Pipeline kept{.kernels = {tracked()}, .keep_darks = true};
   const auto unit = make_unit({.cores = {2, -1}}, kept, run.ring.layout, bell);
@@ -114,7 +114,7 @@ TEST(Learning, kept_darks_are_images_like_others) {
 }
 
 TEST(Learning, an_alarm_is_a_notice) {
-  Run run;
+  Played run;
   Doorbell bell;
   const auto unit = make_unit({.cores = {1, -1}}, pipeline(), run.ring.layout, bell);
   EXPECT_EQ(unit->notice(), "");
