@@ -74,8 +74,10 @@ def check(data: Data, folder: Path, threads: int) -> None:
     kernel = {"name": "jungfrau", "photon_energy_kev": ENERGY}
     ours = Pipeline([kernel], data.raw.shape[1:], calibration=data.maps, threads=threads)(data.raw).pixels
     code = data.raw >> 14
-    special = np.isin(data.raw, (0xFFFF, 0x4000, 0xC000)) | (code == 2) | (data.maps.mask != 0) | (abs(ours) > 32000)
-    theirs = np.rint(np.load(folder / "aare.npy"))
+    special = np.isin(data.raw, (0xFFFF, 0x4000, 0xC000)) | (code == 2) | (data.maps.mask != 0) | (abs(ours.astype(np.int32)) > 32000)
+    exact = np.load(folder / "aare.npy")
+    theirs = np.rint(exact)
+    special |= np.abs(exact - np.floor(exact) - 0.5) < 1e-3  # aare divides, which may round the other way at a half
     if not np.array_equal(ours[~special], theirs[~special]):
         raise SystemExit("photons differ from aare's")
     far = apart(data)
@@ -103,8 +105,7 @@ def main() -> None:
         folder = Path(name)
         data = frames(chosen.stack, chosen.modules)
         maps = data.maps
-        with np.errstate(divide="ignore"):
-            factor = (1.0 / (maps.gain.astype(np.float64) * ENERGY)).astype(np.float32)
+        factor = (maps.gain.astype(np.float64) * ENERGY).astype(np.float32)  # aare divides by it
         for key, values in (("raw", data.raw), ("pedestal", maps.pedestal), ("factor", factor), ("mask", maps.mask)):
             np.save(folder / f"{key}.npy", values)
         peers, ours = [], []
