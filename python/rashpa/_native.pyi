@@ -220,9 +220,19 @@ class DestinationDtp:
 
 class Calibration:
     """Maps in image layout of the buffer: pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32 [height][width] (NXmx
-    pixel_mask bits, not 0: no valid calibration)."""
+    pixel_mask bits, not 0: no valid calibration), rms of the pedestal of G0 float32 [height][width]. parts: which part of a module lies where:
+    module, x, y, width, height in the module, x, y in the image."""
 
-    def __init__(self, pedestal: NDArray[np.float32], gain: NDArray[np.float32], mask: NDArray[np.uint32]) -> None: ...
+    def __init__(
+        self,
+        pedestal: NDArray[np.float32],
+        gain: NDArray[np.float32],
+        mask: NDArray[np.uint32],
+        rms: NDArray[np.float32] | None = None,
+        module_width: int = 0,
+        module_height: int = 0,
+        parts: Sequence[tuple[int, int, int, int, int, int, int]] = [],
+    ) -> None: ...
 
 class Kernel:
     """A kernel of the registry with its parameters, as kernels_json() declares them. ConfigError names the parameter that is wrong."""
@@ -293,6 +303,9 @@ class NxmxCalibration:
     kind: str  # "pedestal", "gain", "mask"
     file: str
     sha256: str
+    version: str  # of a calibration file; empty, as those below: it is none
+    date: str
+    source: str
     def __init__(self) -> None: ...
 
 class NxmxKernel:

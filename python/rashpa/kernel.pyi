@@ -13,6 +13,11 @@ def jungfrau(
     *,
     output: Literal["photons", "kev"] = "photons",
     photon_energy_kev: float,
+    borders: Literal["raw", "shared", "masked"] = "raw",
+    track: Literal["off", "darks", "empty"] = "off",
+    track_images: int = 200,
+    track_sigma: float = 3,
+    drift_alarm: float = 0,
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
@@ -23,6 +28,11 @@ def jungfrau(
     Makes pixels of int16 or float32.
     Finds masked_pixels (pixels), saturated_pixels (pixels).
     photon_energy_kev: that of the detector when not given.
+    borders: pixels of double size between chips: raw, the image is as modules send it; shared, it is assembled and their counts are shared; masked, it is assembled and they are masked.
+    track: pedestals of G0 follow dark images, or also pixels without a photon.
+    track_images: images that the running mean looks back.
+    track_sigma: track empty: no farther from the pedestal, in RMS.
+    drift_alarm: median drift of the pedestals, in RMS, from which on there is an alarm; 0: none.
     """
 
 def bragg_count(

@@ -82,6 +82,7 @@ class RunFacts:
     calibration: dict[
         str, tuple[str, str]
     ]  # "pedestal_0": file, SHA-256 of the file or, where there is none, of the values
+    calibration_made: dict[str, tuple[str, str, str]]  # the same, of calibration files: version, date, source
 
 
 @dataclass(frozen=True)
@@ -396,6 +397,18 @@ class Run:
             lost[top:bottom, x : x + width] = True
         return lost
 
+    @property
+    def module_places(self) -> list[tuple[int, int, int, int]]:
+        """x, y, width, height of what the images hold of each module, by its number. Empty without the table of DTPs."""
+        if "dtps" not in self._rashpa:
+            return []
+        columns = [self._rashpa["dtps"][name][()].tolist() for name in ("module", "x", "y", "width", "height")]
+        places: dict[int, tuple[int, int, int, int]] = {}
+        for module, x, y, width, height in zip(*columns, strict=True):
+            left, top, right, bottom = places.get(module, (x, y, x + width, y + height))
+            places[module] = (min(left, x), min(top, y), max(right, x + width), max(bottom, y + height))
+        return [(x, y, right - x, bottom - y) for _, (x, y, right, bottom) in sorted(places.items())]
+
     def summary(self, incomplete: int = 5) -> RunSummary:
         """The run in one screen; at most `incomplete` images of which something is missing are listed."""
         missing_rows = np.flatnonzero(self.tables.completeness > COMPLETENESS.index("complete"))
@@ -433,8 +446,17 @@ class Run:
         kernels = tuple((_text(steps[name].attrs["name"]), _parameters(steps[name])) for name in sorted(steps))
         maps = self._rashpa.get("calibration", {})
         calibration = {name: (_text(maps[name]["file"][()]), _text(maps[name]["sha256"][()])) for name in maps}
+        made = {
+            name: (_text(one["version"][()]), _text(one["date"][()]), _text(one["source"][()]))
+            for name, one in maps.items()
+            if "date" in one
+        }
         return RunFacts(
-            run_number=None if number is None else int(number), kernels=kernels, calibration=calibration, **texts
+            run_number=None if number is None else int(number),
+            kernels=kernels,
+            calibration=calibration,
+            calibration_made=made,
+            **texts,
         )
 
     def _judged(self) -> bool:

@@ -107,6 +107,7 @@ struct Setup {
   std::optional<std::int32_t> count_at{};  ///< Tap::count is wanted of it: pixels at or above
   std::optional<std::int32_t> mark_at{};   ///< Tap::mark is wanted of it
   bool marked = false;                     ///< Tap::mark is there for it
+  bool only_learned = false;               ///< of dark images nothing is wanted but that it learns from them
   std::span<const Column> before{};        ///< of the steps before it; valid while the pass is made
 };
 
@@ -119,6 +120,7 @@ struct Items {
   std::uint64_t* const* marks = nullptr;  ///< Tap::mark: bit p mod 64 of word p / 64; written or read
   const std::uint32_t* place = nullptr;   ///< below Setup::places
   const std::span<const PayloadSum>* sums = nullptr;  ///< of the image as it was delivered; null: nobody says them
+  const std::uint8_t* dark = nullptr;                 ///< not 0: a dark image. Null: none is
 };
 
 /// What a pass found in one image.
@@ -160,6 +162,8 @@ class CpuPass {
   }
   /// Why it could not do its work, the first reason; empty when it could, or has nothing to say. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
+  /// What a person should know of it now: an alarm, in words; empty: nothing. Any thread.
+  [[nodiscard]] virtual std::string notice() const { return {}; }
 };
 
 /// A step that is nothing but a count: pixels at or above `threshold`, which is its first column; kept from `least` to
@@ -194,6 +198,8 @@ class Step {
   /// Whether it hands `tap` to steps behind it, as far as its declaration does.
   [[nodiscard]] virtual bool offers(Tap tap) const { return declaration().offers_tap(tap); }
   [[nodiscard]] virtual std::optional<CountTap> count_tap() const { return std::nullopt; }
+  /// Whether it sees dark images that the pipeline does not keep: they are vetoed behind it. Stacks come in order.
+  [[nodiscard]] virtual bool learns_from_darks() const { return false; }
   /// The threshold of Tap::mark that spares it its own pass.
   [[nodiscard]] virtual std::optional<std::int32_t> mark_tap() const { return std::nullopt; }
   /// Room for entries in the list of an image; 0: it makes none.

@@ -178,6 +178,7 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
       steps.last_maker = steps.steps.size();
       maker = declaration.name;
     }
+    if (step->learns_from_darks()) steps.learned = steps.steps.size() + 1;
     if (planned.makes_pixels || vetoes) steps.decided = steps.steps.size() + 1;
     format = planned.out;
     shape = planned.out_shape;
@@ -204,13 +205,26 @@ kernel::Setup Steps::setup(std::size_t number, const Layout& layout, unsigned wo
           .count_at = step.count_at,
           .mark_at = step.mark_at,
           .marked = step.marked,
+          .only_learned = !keep_darks,
           .before = std::span(output.results.columns).first(step.first_column)};
 }
 
-const PlannedStep* Steps::reshaper() const noexcept {
-  const auto found = std::find_if(steps.begin(), steps.end(),
-                                  [](const PlannedStep& step) { return !(step.in_shape == step.out_shape); });
-  return found == steps.end() ? nullptr : &*found;
+void Steps::check_plain(const std::string& unit) const {
+  for (const PlannedStep& step : steps) {
+    const std::string& name = step.step->declaration().name;
+    if (!(step.in_shape == step.out_shape)) {
+      throw ConfigError(fmt::format(
+          "unit: unit {} has no version of the kernel {} that makes {} × {} pixels of {} × {}; "
+          "use unit cpu",
+          unit, name, step.out_shape.width, step.out_shape.height, step.in_shape.width, step.in_shape.height));
+    }
+    if (step.step->learns_from_darks()) {
+      throw ConfigError(
+          fmt::format("unit: unit {} has no version of the kernel {} that learns from dark images; use "
+                      "unit cpu",
+                      unit, name));
+    }
+  }
 }
 
 std::string Steps::words() const {
@@ -241,6 +255,7 @@ bool settle_without_work(const Steps& steps, bool stopping, StackImage& image) n
   if (stopping) {
     image.decision = Decision::errored;
   } else if ((image.flags & FrameRecord::dark) != 0 && !steps.keep_darks) {
+    if (steps.learned > 0) return false;
     image.decision = Decision::vetoed;
     image.reason = VetoReason::dark;
   } else if (image.completeness == Completeness::partial && steps.partial == PartialPolicy::veto) {

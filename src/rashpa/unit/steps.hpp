@@ -34,12 +34,14 @@ struct Steps {
   std::size_t decided = 0;  ///< steps from this one on veto nothing
   PartialPolicy partial = PartialPolicy::keep;
   bool keep_darks = false;
+  std::size_t learned = 0;     ///< steps before this one see dark images that are not kept; those are vetoed then
   bool marks = false;          ///< a step leaves marks
   std::size_t last_maker = 0;  ///< step that makes the pixels of the output; steps.size(): none does
   Output output{};
 
-  /// The first step that changes the shape of images; null: none does.
-  [[nodiscard]] const PlannedStep* reshaper() const noexcept;
+  /// Throws ConfigError when a step changes the shape of images or learns from dark ones, for units that cannot do
+  /// that.
+  void check_plain(const std::string& unit) const;
   /// What the pass of step `number` is made for.
   [[nodiscard]] kernel::Setup setup(std::size_t number, const Layout& layout, unsigned workers,
                                     std::uint32_t benches) const;

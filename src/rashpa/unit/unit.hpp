@@ -96,6 +96,8 @@ class Unit {
     static_cast<void>(failed_in);
     return {};
   }
+  /// What a person should know of its work now, an alarm of a kernel; empty: nothing. Any thread.
+  [[nodiscard]] virtual std::string notice() const { return {}; }
 };
 
 }  // namespace rashpa::unit

@@ -7,6 +7,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/frame_record.hpp"
 
 namespace rashpa::unit {
 
@@ -53,6 +54,7 @@ CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& co
       out_(layout.stacks),
       image_(layout.stack),
       place_(layout.stack),
+      dark_(layout.stack),
       pixels_of_(layout.stack),
       made_(layout.stack),
       marks_of_(layout.stack),
@@ -197,6 +199,14 @@ std::string CpuUnit::failure(std::uint8_t failed_in) const {
   return works_[failed_in - 1U].pass->failure();
 }
 
+std::string CpuUnit::notice() const {
+  for (const Work& work : works_) {
+    if (work.pass == nullptr) continue;
+    if (std::string text = work.pass->notice(); !text.empty()) return text;
+  }
+  return {};
+}
+
 Stack* CpuUnit::take() noexcept {
   Stack* stack = nullptr;
   return out_.try_pop(stack) ? stack : nullptr;
@@ -229,7 +239,8 @@ bool CpuUnit::begin(Stack& stack) noexcept {
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     StackImage& image = stack.images[i];
     if (settle_without_work(steps_, stopping_.load(std::memory_order_acquire), image)) continue;
-    image.measured = true;
+    dark_[items_] = (image.flags & FrameRecord::dark) != 0 ? 1 : 0;
+    image.measured = dark_[items_] == 0 || steps_.keep_darks;
     image_[items_] = i;
     place_[items_] = stack.slot * layout_.stack + i;
     pixels_of_[items_] = image.raw;
@@ -287,10 +298,12 @@ void CpuUnit::run(unsigned worker, std::uint32_t task) noexcept {
   CpuPass& pass = *work.pass;
   if (pass.grain() == CpuPass::Grain::block) {
     const std::size_t first = task * work.task_pixels;
-    const Items items{0, items_, pixels_of_.data(), made_.data(), marks_of_.data(), place_.data(), sums_of_.data()};
+    const Items items{
+        0, items_, pixels_of_.data(), made_.data(), marks_of_.data(), place_.data(), sums_of_.data(), dark_.data()};
     pass.run(worker, items, first, std::min(first + work.task_pixels, work.pixels));
   } else {
-    const Items item{task, 1, &pixels_of_[task], &made_[task], &marks_of_[task], &place_[task], &sums_of_[task]};
+    const Items item{task,        1, &pixels_of_[task], &made_[task], &marks_of_[task], &place_[task], &sums_of_[task],
+                     &dark_[task]};
     pass.run(worker, item, 0, work.pixels);
   }
 }
@@ -326,9 +339,11 @@ void CpuUnit::settle(std::size_t number) noexcept {
     } else {
       works_[number].pass->finish(item, finding);
     }
-    if (!settle(step, item, finding)) continue;
+    const bool learned = dark_[item] != 0 && !steps_.keep_darks;
+    if (learned ? !settle_dark(number, item) : !settle(step, item, finding)) continue;
     image_[kept] = image_[item];
     place_[kept] = place_[item];
+    dark_[kept] = dark_[item];
     pixels_of_[kept] = step.makes_pixels ? made_[item] : pixels_of_[item];
     marks_of_[kept] = marks_of_[item];
     sums_of_[kept] = sums_of_[item];
@@ -355,6 +370,16 @@ bool CpuUnit::settle(const PlannedStep& step, std::size_t item, Finding& finding
   if (step.makes_list) image.sparse = finding.list;
   if (step.table) image.tables[*step.table] = finding.table;
   return true;
+}
+
+/// A dark image that is not kept goes as far as steps learn from it. False when that is the end.
+bool CpuUnit::settle_dark(std::size_t number, std::size_t item) noexcept {
+  if (number + 1 < steps_.learned) return true;
+  StackImage& image = stack_->images[image_[item]];
+  image.scalars = {};
+  image.decision = Decision::vetoed;
+  image.reason = VetoReason::dark;
+  return false;
 }
 
 /// What is left has passed all steps.

@@ -30,6 +30,7 @@ class CpuUnit final : public Unit, private Team::Work {
   [[nodiscard]] Accumulated conclude() noexcept override;
   [[nodiscard]] std::string how() const override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
+  [[nodiscard]] std::string notice() const override;
 
  private:
   /// The work of one step: a pass over pixels, or none when it rides on an earlier one.
@@ -67,6 +68,7 @@ class CpuUnit final : public Unit, private Team::Work {
   void begin_pass() noexcept;
   void settle(std::size_t number) noexcept;
   bool settle(const PlannedStep& step, std::size_t item, kernel::Finding& finding) noexcept;
+  bool settle_dark(std::size_t number, std::size_t item) noexcept;
   void deliver() noexcept;
   void hand_back() noexcept;
 
@@ -102,6 +104,7 @@ class CpuUnit final : public Unit, private Team::Work {
   std::size_t items_ = 0;
   std::vector<std::uint32_t> image_;         // of item
   std::vector<std::uint32_t> place_;         // of item
+  std::vector<std::uint8_t> dark_;           // of item
   std::vector<const std::byte*> pixels_of_;  // what the next step sees
   std::vector<std::byte*> made_;             // where it puts what it makes
   std::vector<std::uint64_t*> marks_of_;
