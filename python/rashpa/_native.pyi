@@ -379,9 +379,9 @@ class BufferConfig:
     kernels: list[Kernel]
     sinks: list[SinkConfig]  # at least one
     threads: int
-    unit: str  # "cpu" | "cuda"
+    unit: str  # "cpu" | "cuda" | "opencl"
     trigger: str  # "auto" | "launch" | "graph" | "stream" | "persistent"
-    device: int
+    device: str  # its number; opencl: or a part of its name
     def __init__(self) -> None: ...
 
 def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which device or why not

@@ -10,6 +10,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/kernel/jungfrau/jungfrau_opencl.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/jungfrau/jungfrau_pass.hpp"
 #endif
@@ -49,7 +50,7 @@ const Declaration& declared() {
                               .doc = "Pixels without a valid value, lost lines included"},
                              {.name = "saturated_pixels", .unit = "pixels", .doc = "Pixels beyond the largest gain"}}}},
       .calibration = true,
-      .units = {"cpu", "cuda"},
+      .units = {"cpu", "cuda", "opencl"},
       .offers = {Tap::count, Tap::mark},
       .stack_bytes = 8,
       .scratch_bytes = 24};
@@ -116,6 +117,10 @@ class JungfrauStep final : public Step {
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const Setup& setup, const memory::opencl::Device& device) const override {
+    return opencl::make_pass(config_, taps_of(setup), setup, device);
   }
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
