@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raw words to photons (KEV 0) or keV (KEV 1). Pedestals and factors: gain by gain, PADDED entries each. A group a tile
+// Raw words to photons (KEV 0) or keV (KEV 1). Pedestals and factors: gain by gain, `padded` entries each. A group a tile
 // of TILE pixels of all images, so that what belongs to a pixel is read once a stack.
 #define GAIN_0_LARGEST 0x3FFF
 #define NO_PHOTONS (-32768)
@@ -38,7 +38,7 @@ short converted(ushort word, float pedestal, float factor) {
 
 // A word that is not simply one of gain 0, and which its pixel's own tables have to say what it is.
 Out other_word(ushort word, size_t pixel, global const float* pedestals, global const float* factors,
-               uint* masked, uint* saturated) {
+               uint padded, uint* masked, uint* saturated) {
 #if KEV
   const Out none = as_float(0x7FC00000);
   const Out too_much = INFINITY;
@@ -52,7 +52,7 @@ Out other_word(ushort word, size_t pixel, global const float* pedestals, global 
     *masked += 1;
     return none;
   }
-  const float pedestal = pedestals[(size_t)gain * PADDED + pixel];
+  const float pedestal = pedestals[(size_t)gain * padded + pixel];
   if (IS_MASKED(pedestal)) {
     *masked += 1;
     return none;
@@ -61,7 +61,7 @@ Out other_word(ushort word, size_t pixel, global const float* pedestals, global 
     *saturated += 1;
     return too_much;
   }
-  return converted(word, pedestal, factors[(size_t)gain * PADDED + pixel]);
+  return converted(word, pedestal, factors[(size_t)gain * padded + pixel]);
 }
 
 struct Counts {
@@ -72,7 +72,7 @@ struct Counts {
 };
 
 kernel void convert_tiles(global const ushort* restrict raw, uint raw_stride, global Out* restrict out, uint out_stride,
-                          global const float* restrict pedestals, global const float* restrict factors, uint pixels,
+                          global const float* restrict pedestals, global const float* restrict factors, uint padded, uint pixels,
                           global const struct Books* restrict books, uint images, global struct Counts* tile_counts,
                           global uchar* restrict marks, uint marks_stride, int count_from, int mark_from) {
   local uint sums[3];
@@ -111,7 +111,7 @@ kernel void convert_tiles(global const ushort* restrict raw, uint raw_stride, gl
 #endif
         for (uint k = 0; k < 8; ++k) {
           if (word[k] > GAIN_0_LARGEST) {
-            pixel[k] = other_word(word[k], first + at + k, pedestals, factors, &masked, &saturated);
+            pixel[k] = other_word(word[k], first + at + k, pedestals, factors, padded, &masked, &saturated);
           } else {
             masked += IS_MASKED(pedestals[first + at + k]) ? 1 : 0;
           }

@@ -52,14 +52,14 @@ class Pass final : public kernel::opencl::DevicePass {
   Pass(const Prepared& prepared, const Taps& taps, const Setup& setup, const Device& device)
       : taps_(taps),
         pixels_(static_cast<std::uint32_t>(prepared.pixels())),
+        padded_(static_cast<std::uint32_t>((prepared.pixels() + kGroup - 1) / kGroup * kGroup)),
         tiles_(kernel::opencl::tiles_of(pixels_, kTile)),
         out_bytes_(prepared.output() == Output::kev ? sizeof(float) : sizeof(std::int16_t)),
         group_(device.group()),
         program_(kernel::opencl::build(
             device, "jungfrau", {jungfrau_cl},
-            fmt::format("-D TILE={} -D PADDED={} -D KEV={:d} -D COUNT={:d} -D MARK={:d}", kTile,
-                        (prepared.pixels() + kGroup - 1) / kGroup * kGroup, prepared.output() == Output::kev, taps.count,
-                        taps.mark))),
+            fmt::format("-D TILE={} -D KEV={:d} -D COUNT={:d} -D MARK={:d}", kTile, prepared.output() == Output::kev,
+                        taps.count, taps.mark))),
         convert_(program_, "convert_tiles"),
         settle_(program_, "settle") {
     const Tables tables = tables_of(prepared);
@@ -78,7 +78,7 @@ class Pass final : public kernel::opencl::DevicePass {
     const cl_mem marks = taps_.mark ? stack.marks : counts;
     const cl_uint marks_stride = stack.marks_stride * sizeof(std::uint64_t);
     const cl_int code = convert_.run(queue, tiles_, 1, group_, stack.in, raw_stride, stack.out, out_stride,
-                                     pedestals_.get(), factors_.get(), pixels_, stack.books, stack.count, counts, marks,
+                                     pedestals_.get(), factors_.get(), padded_, pixels_, stack.books, stack.count, counts, marks,
                                      marks_stride, threshold(taps_.bright_threshold), threshold(taps_.mark_threshold));
     if (code != CL_SUCCESS) return code;
     const cl_uint behind = (kTogether - pixels_ % kTogether) % kTogether;
@@ -92,6 +92,7 @@ class Pass final : public kernel::opencl::DevicePass {
   }
   Taps taps_;
   cl_uint pixels_;
+  cl_uint padded_;  // entries of a gain
   cl_uint tiles_;
   std::uint32_t out_bytes_;
   std::uint32_t group_;
