@@ -235,6 +235,17 @@ class Kernel:
     @property
     def veto_reasons(self) -> list[str]: ...  # of its verdict; empty: it judges nothing
 
+class Reshaping:
+    """What the kernels of a pipeline make of the shape of images, and of all that is said in their pixels. ConfigError when a kernel cannot
+    take images of that shape."""
+
+    def __init__(self, kernels: Sequence[Kernel], width: int, height: int) -> None: ...
+    width: Final[int]  # of the images that come out
+    height: Final[int]
+    changes: Final[bool]  # a kernel changes the shape
+    def region(self, x: int, y: int, width: int, height: int) -> tuple[int, int, int, int]: ...  # smallest, x, y, width, height
+    def mask(self, seen: NDArray[np.uint32]) -> NDArray[np.uint32]: ...  # NXmx pixel_mask
+
 def kernels_json() -> str: ...  # what schema/kernels.json holds
 def plugin_kernel(file: str, parameters: dict[str, bool | int | float | str]) -> Kernel:
     """Loads a shared object, which runs its code. ConfigError when it is no plugin of this version, or declares what makes no sense."""
@@ -271,6 +282,7 @@ class NxmxDtp:
     y: int
     width: int
     height: int
+    line_rows: list[int]  # of reshaped images: line l is rows line_rows[l] up to line_rows[l + 1]
     def __init__(self) -> None: ...
 
 class NxmxCalibration:

@@ -70,6 +70,12 @@ Receiver::Receiver(Config config)
     pipeline.delivery = unit::Delivery::list_in_place;  // no sink reads pixels beside a list
     one->unit = unit::make_unit(choice, pipeline, shape, one->done_bell);
     const unit::Output& made = one->unit->output();
+    if (!buffer.special.empty() && (made.width != buffer.width || made.height != buffer.height)) {
+      throw ConfigError(
+          fmt::format("receiver: buffer {} has special values of {} × {} pixels, and its kernels make {} "
+                      "× {}; leave special values out",
+                      buffer.name, buffer.width, buffer.height, made.width, made.height));
+    }
     scheduler::LaneConfig lane{.name = buffer.name,
                                .pixel = buffer.pixel,
                                .memory = memory_.data(),
@@ -95,8 +101,8 @@ Receiver::Receiver(Config config)
     }
     const Output output{.buffer = buffer.name,
                         .run = config_.run,
-                        .width = buffer.width,
-                        .height = buffer.height,
+                        .width = made.width,
+                        .height = made.height,
                         .pixel = made.pixel,
                         .sparse = made.list_capacity != 0,
                         .list_capacity = static_cast<std::uint32_t>(made.list_capacity),
