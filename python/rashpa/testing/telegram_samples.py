@@ -35,7 +35,11 @@ def telegram_samples() -> dict[str, t.Telegram]:
             ("jungfrau",),
             ("hdf5", "null"),
             (t.Link("roce", 3000000000, (1024, 4096)),),
-            (t.Unit("cpu", True, "2 processors"), t.Unit("cuda", False, "no CUDA device"), t.Unit("opencl", False, "no OpenCL device")),
+            (
+                t.Unit("cpu", True, "2 processors"),
+                t.Unit("cuda", False, "no CUDA device"),
+                t.Unit("opencl", False, "no OpenCL device"),
+            ),
         ),
         "claim": t.Claim("run first_light of alice@beamline", owner=_OWNER),
         "configure_source": t.Configure(7, "first_light", source=_source(placement, receiver_end), owner=_OWNER),

@@ -32,8 +32,8 @@ static_assert(sizeof(ImageBooks) == 16 + 8 * kMostColumns);
 /// A stack in memory of the device. Images at regular distances from the beginning.
 struct DeviceStack {
   cl_mem in = nullptr;
-  std::uint32_t in_stride = 0;  ///< bytes, a multiple of 16
-  cl_mem out = nullptr;         ///< when it makes pixels
+  std::uint32_t in_stride = 0;     ///< bytes, a multiple of 16
+  cl_mem out = nullptr;            ///< when it makes pixels
   std::uint32_t out_stride = 0;    ///< bytes, a multiple of 64 pixels
   cl_mem marks = nullptr;          ///< Tap::mark: bit p mod 64 of word p / 64; 0 behind the last pixel
   std::uint32_t marks_stride = 0;  ///< words of 64 bits

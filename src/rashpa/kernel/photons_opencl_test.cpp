@@ -48,8 +48,8 @@ class PhotonsOpencl : public opencl::OpenclTest {
                                         << shape.width << " x " << shape.height);
         Images images;
         for (int i = 0; i < 3; ++i) {
-          images.push_back(with_type(
-              format.type, [&]<typename T>(T) { return random_image<T>(random, shape.pixels()); }));
+          images.push_back(
+              with_type(format.type, [&]<typename T>(T) { return random_image<T>(random, shape.pixels()); }));
         }
         check(kernel::Setup{.shape = shape, .in = format}, images);
       }
@@ -107,8 +107,8 @@ TEST_F(PhotonsOpencl, lists_are_those_of_the_reference_from_pixels_and_from_mark
         if (!marked) marks.clear();
         const auto found = opencl::run_step(*device, *csr::step_of(config), setup, images, 0, marks);
         for (std::size_t i = 0; i < images.size(); ++i) {
-          const std::size_t count = csr::compact_reference(images[i].data(), setup.in, pixels, 2,
-                                                           {index.data(), value.data(), room});
+          const std::size_t count =
+              csr::compact_reference(images[i].data(), setup.in, pixels, 2, {index.data(), value.data(), room});
           if (count == csr::kOverflow) {
             EXPECT_EQ(found.books[i].entries, opencl::kListOverflow);
             continue;

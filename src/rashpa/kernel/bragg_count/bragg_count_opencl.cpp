@@ -26,10 +26,10 @@ class Pass final : public kernel::opencl::DevicePass {
         tiles_(kernel::opencl::tiles_of(pixels_, kTile)),
         pixel_bytes_(static_cast<std::uint32_t>(pixel_bytes(setup.in.type))),
         group_(device.group()),
-        program_(kernel::opencl::build(
-            device, "bragg_count", {kernel::opencl::photon_source(), bragg_count_cl},
-            kernel::opencl::photon_macros(setup.in, from_threshold(setup.in, tap.threshold)) +
-                fmt::format(" -D TILE={}", kTile))),
+        program_(
+            kernel::opencl::build(device, "bragg_count", {kernel::opencl::photon_source(), bragg_count_cl},
+                                  kernel::opencl::photon_macros(setup.in, from_threshold(setup.in, tap.threshold)) +
+                                      fmt::format(" -D TILE={}", kTile))),
         count_(program_, "count_tiles"),
         settle_(device, tap) {
     for (std::uint32_t bench = 0; bench < setup.benches; ++bench) {

@@ -31,10 +31,10 @@ class Pass final : public kernel::opencl::DevicePass {
         tiles_(kernel::opencl::tiles_of(words_, group_ * words_of_item_)),
         capacity_(static_cast<std::uint32_t>(capacity_of(config, setup.shape.pixels()))),
         pixel_bytes_(static_cast<std::uint32_t>(pixel_bytes(setup.in.type))),
-        program_(kernel::opencl::build(
-            device, "csr", {kernel::opencl::photon_source(), csr_cl},
-            kernel::opencl::photon_macros(setup.in, from_threshold(setup.in, config.threshold)) +
-                fmt::format(" -D WORDS={}", words_of_item_))),
+        program_(
+            kernel::opencl::build(device, "csr", {kernel::opencl::photon_source(), csr_cl},
+                                  kernel::opencl::photon_macros(setup.in, from_threshold(setup.in, config.threshold)) +
+                                      fmt::format(" -D WORDS={}", words_of_item_))),
         mark_(program_, "mark_tiles"),
         count_(program_, "count_tiles"),
         place_(program_, "place_tiles"),

@@ -18,8 +18,8 @@ namespace {
 using memory::opencl::Device;
 using memory::opencl::Memory;
 
-constexpr std::uint32_t kTile = 2048;         // its calibration stays in a first-level cache over the stack
-constexpr std::uint32_t kTogether = 8;        // pixels
+constexpr std::uint32_t kTile = 2048;   // its calibration stays in a first-level cache over the stack
+constexpr std::uint32_t kTogether = 8;  // pixels
 constexpr std::size_t kCountsBytes = 4 * sizeof(cl_uint);
 
 /// Pedestals and factors, pixel by pixel.
@@ -56,10 +56,9 @@ class Pass final : public kernel::opencl::DevicePass {
         tiles_(kernel::opencl::tiles_of(pixels_, kTile)),
         out_bytes_(prepared.output() == Output::kev ? sizeof(float) : sizeof(std::int16_t)),
         group_(device.group()),
-        program_(kernel::opencl::build(
-            device, "jungfrau", {jungfrau_cl},
-            fmt::format("-D TILE={} -D KEV={:d} -D COUNT={:d} -D MARK={:d}", kTile, prepared.output() == Output::kev,
-                        taps.count, taps.mark))),
+        program_(kernel::opencl::build(device, "jungfrau", {jungfrau_cl},
+                                       fmt::format("-D TILE={} -D KEV={:d} -D COUNT={:d} -D MARK={:d}", kTile,
+                                                   prepared.output() == Output::kev, taps.count, taps.mark))),
         convert_(program_, "convert_tiles"),
         settle_(program_, "settle") {
     const Tables tables = tables_of(prepared);
@@ -77,9 +76,10 @@ class Pass final : public kernel::opencl::DevicePass {
     // Where nothing is marked, some memory all the same: the function has the argument.
     const cl_mem marks = taps_.mark ? stack.marks : counts;
     const cl_uint marks_stride = stack.marks_stride * sizeof(std::uint64_t);
-    const cl_int code = convert_.run(queue, tiles_, 1, group_, stack.in, raw_stride, stack.out, out_stride,
-                                     pedestals_.get(), factors_.get(), padded_, pixels_, stack.books, stack.count, counts, marks,
-                                     marks_stride, threshold(taps_.bright_threshold), threshold(taps_.mark_threshold));
+    const cl_int code =
+        convert_.run(queue, tiles_, 1, group_, stack.in, raw_stride, stack.out, out_stride, pedestals_.get(),
+                     factors_.get(), padded_, pixels_, stack.books, stack.count, counts, marks, marks_stride,
+                     threshold(taps_.bright_threshold), threshold(taps_.mark_threshold));
     if (code != CL_SUCCESS) return code;
     const cl_uint behind = (kTogether - pixels_ % kTogether) % kTogether;
     return settle_.run(queue, stack.count, 1, group_, stack.books, counts, tiles_, behind, stack.first_column);

@@ -20,7 +20,7 @@ class JungfrauOpencl : public opencl::OpenclTest {
     const std::size_t pixels = stack.front().size();
     const std::size_t made = config.output == Output::kev ? 4 : 2;
     kernel::Setup setup{.shape = {config.calibration.width, config.calibration.height},
-                .in = {PixelType::u16, Masked::maximum}};
+                        .in = {PixelType::u16, Masked::maximum}};
     if (taps.count) setup.count_at = taps.bright_threshold;
     if (taps.mark) setup.mark_at = taps.mark_threshold;
     std::vector<std::vector<std::byte>> images;

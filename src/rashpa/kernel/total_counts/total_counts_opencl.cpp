@@ -49,7 +49,8 @@ class Pass final : public kernel::opencl::DevicePass {
     const cl_mem sums = sums_[bench].get();
     const cl_mem masked = masked_[bench].get();
     const cl_uint stride = stack.in_stride / pixel_bytes_;
-    const cl_int code = sum_.run(queue, tiles_, stack.count, group_, stack.in, stride, pixels_, stack.books, sums, masked);
+    const cl_int code =
+        sum_.run(queue, tiles_, stack.count, group_, stack.in, stride, pixels_, stack.books, sums, masked);
     if (code != CL_SUCCESS) return code;
     return settle_.run(queue, stack.count, 1, group_, stack.books, sums, masked, tiles_, stack.step, stack.first_column,
                        cl_long{limits_.least}, cl_long{limits_.most}, limits_.masked);

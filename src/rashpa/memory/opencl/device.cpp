@@ -130,9 +130,10 @@ const DeviceInfo& device_of(std::string_view wanted) {
   for (const DeviceInfo& device : all) {
     if (lower(fmt::format("{} ({})", device.name, device.platform)).find(part) == std::string::npos) continue;
     if (found != nullptr) {
-      throw ConfigError(fmt::format("unit: several OpenCL devices have '{}' in their names: {}; say more of one, or its "
-                                    "number",
-                                    wanted, devices_text()));
+      throw ConfigError(
+          fmt::format("unit: several OpenCL devices have '{}' in their names: {}; say more of one, or its "
+                      "number",
+                      wanted, devices_text()));
     }
     found = &device;
   }
@@ -147,8 +148,8 @@ Device::Device(const DeviceInfo& info)
     : info_(info),
       group_(info.processor ? 1 : static_cast<std::uint32_t>(std::bit_floor(std::min(kGroup, info.work_group)))) {
   cl_int code = CL_SUCCESS;
-  context_ = Owned<cl_context, &Api::release_context>(
-      api().create_context(nullptr, 1, &info_.id, nullptr, nullptr, &code));
+  context_ =
+      Owned<cl_context, &Api::release_context>(api().create_context(nullptr, 1, &info_.id, nullptr, nullptr, &code));
   check(code, "a context on " + info_.name);
   own_queue_ = queue();
 }
@@ -163,8 +164,8 @@ Queue Device::queue() const {
 Memory Device::make(cl_mem_flags flags, std::size_t bytes, void* data, std::string_view what) const {
   if (bytes == 0) return {};
   if (bytes > info_.largest_buffer) {
-    throw ResourceError(fmt::format("opencl: {}: {} bytes are more than {} takes at once ({}); take a smaller stack", what,
-                                    bytes, info_.name, info_.largest_buffer));
+    throw ResourceError(fmt::format("opencl: {}: {} bytes are more than {} takes at once ({}); take a smaller stack",
+                                    what, bytes, info_.name, info_.largest_buffer));
   }
   cl_int code = CL_SUCCESS;
   Memory memory(api().create_buffer(context_.get(), flags, bytes, data, &code));
@@ -190,8 +191,8 @@ HostMemory::HostMemory(const Device& device, std::size_t bytes, std::string_view
   queue_ = device.own_queue();
   memory_ = device.shared_memory(bytes, what);
   cl_int code = CL_SUCCESS;
-  data_ = api().map_buffer(queue_, memory_.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, nullptr,
-                           nullptr, &code);
+  data_ = api().map_buffer(queue_, memory_.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, nullptr, nullptr,
+                           &code);
   check(code, what);
   std::memset(data_, 0, bytes);
 }
@@ -223,8 +224,8 @@ Program::Program(const Device& device, const std::string& name, const std::vecto
     lengths.push_back(part.size());
   }
   cl_int code = CL_SUCCESS;
-  program_ = Owned<cl_program, &Api::release_program>(api().create_program(
-      device.context(), static_cast<cl_uint>(parts.size()), parts.data(), lengths.data(), &code));
+  program_ = Owned<cl_program, &Api::release_program>(
+      api().create_program(device.context(), static_cast<cl_uint>(parts.size()), parts.data(), lengths.data(), &code));
   check(code, "the program " + name);
   const cl_device_id id = device.info().id;
   code = api().build_program(program_.get(), 1, &id, options.c_str(), nullptr, nullptr);

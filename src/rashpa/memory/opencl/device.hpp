@@ -17,11 +17,11 @@ namespace rashpa::memory::opencl {
 /// A device that kernels can be built for: OpenCL 1.2 or later, with a compiler, least byte first.
 struct DeviceInfo {
   cl_device_id id = nullptr;
-  std::string name;      ///< "pthread-AMD EPYC 7763"
-  std::string platform;  ///< "Portable Computing Language"
-  std::string driver;    ///< its version, in the driver's words
-  bool processor = false;  ///< its work items are threads of processor cores
-  bool unified = false;    ///< it works on host memory without copies
+  std::string name;                  ///< "pthread-AMD EPYC 7763"
+  std::string platform;              ///< "Portable Computing Language"
+  std::string driver;                ///< its version, in the driver's words
+  bool processor = false;            ///< its work items are threads of processor cores
+  bool unified = false;              ///< it works on host memory without copies
   std::size_t work_group = 1;        ///< most work items of a group
   std::size_t local_bytes = 0;       ///< memory of a work group
   std::size_t largest_buffer = 0;    ///< bytes
@@ -149,8 +149,7 @@ class Kernel {
              const Arguments&... arguments) const noexcept {
     cl_uint number = 0;
     cl_int code = CL_SUCCESS;
-    ((code = code != CL_SUCCESS ? code
-                                : api().set_argument(kernel_.get(), number++, sizeof(arguments), &arguments)),
+    ((code = code != CL_SUCCESS ? code : api().set_argument(kernel_.get(), number++, sizeof(arguments), &arguments)),
      ...);
     return code != CL_SUCCESS ? code : start(queue, columns, rows, group);
   }

@@ -61,7 +61,8 @@ std::string OpenclUnit::error() const {
 void OpenclUnit::submit(Stack* stack) noexcept {
   const bool ended = stopping_.load(std::memory_order_acquire) || failed();
   std::uint8_t* const work = asked(*stack);
-  for (std::uint32_t i = 0; i < stack->count; ++i) work[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
+  for (std::uint32_t i = 0; i < stack->count; ++i)
+    work[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
   in_.try_push(stack);
   submitted_.ring();
 }

@@ -34,12 +34,19 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
           fmt::format("unit: unit opencl has no version of the kernel {}; use unit cpu", declaration.name));
     }
   }
+  if (const PlannedStep* step = steps.reshaper()) {
+    throw ConfigError(fmt::format(
+        "unit: unit opencl has no version of the kernel {} that makes {} × {} pixels of {} × {}; use unit cpu",
+        step->step->declaration().name, step->out_shape.width, step->out_shape.height, step->in_shape.width,
+        step->in_shape.height));
+  }
   if (steps.steps.empty()) return layout;
   if (layout.images == nullptr || layout.image_stride % kAlignment != 0 ||
       layout.image_stride < std::size_t{layout.width} * layout.height * pixel_bytes(layout.input) ||
       reinterpret_cast<std::uintptr_t>(layout.images) % kAlignment != 0) {
-    throw ConfigError(fmt::format("unit: unit opencl needs the images' memory, {} bytes aligned and as far apart, not {}",
-                                  kAlignment, layout.image_stride));
+    throw ConfigError(
+        fmt::format("unit: unit opencl needs the images' memory, {} bytes aligned and as far apart, not {}", kAlignment,
+                    layout.image_stride));
   }
   return layout;
 }
@@ -54,8 +61,8 @@ bool in_place(const Device& device, const Layout& layout, Transfer transfer) {
   if (transfer == Transfer::copied) return false;
   const bool possible = device.info().unified && placed_for(device, layout);
   if (transfer == Transfer::in_place && !possible) {
-    throw ConfigError(fmt::format("unit: {} cannot work on the images where they are; let them be copied",
-                                  device.info().name));
+    throw ConfigError(
+        fmt::format("unit: {} cannot work on the images where they are; let them be copied", device.info().name));
   }
   return possible;
 }
@@ -123,8 +130,8 @@ void StackWork::make_slots(const Device& device) {
       slot.made = device.shared_memory(made_bytes, "images of a stack");
       // The host's until a stack is submitted.
       cl_int code = CL_SUCCESS;
-      slot.raw_mapped = api().map_buffer(out_.get(), slot.raw.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, raw_bytes, 0,
-                                         nullptr, nullptr, &code);
+      slot.raw_mapped = api().map_buffer(out_.get(), slot.raw.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, raw_bytes,
+                                         0, nullptr, nullptr, &code);
       check(code, "the images of a stack");
     }
     slots_.push_back(std::move(slot));
@@ -173,7 +180,8 @@ std::size_t StackWork::made_stride(std::size_t step) const noexcept {
 
 cl_int StackWork::status(const Event& event) noexcept {
   cl_int state = CL_COMPLETE;
-  const cl_int code = api().get_event_info(event.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, nullptr);
+  const cl_int code =
+      api().get_event_info(event.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, nullptr);
   return code != CL_SUCCESS ? code : state;
 }
 

@@ -62,9 +62,9 @@ class StackWork {
     Event came, computed, decided, delivered;
   };
   struct Slot {
-    Memory raw;                // in place
+    Memory raw;  // in place
     void* raw_mapped = nullptr;
-    Memory made;               // in place: the pixels that leave
+    Memory made;  // in place: the pixels that leave
     std::byte* made_mapped = nullptr;
     memory::opencl::HostMemory pixels;  // copied
     memory::opencl::HostMemory index, value;
@@ -95,7 +95,7 @@ class StackWork {
   std::size_t lister_;
   const memory::opencl::Device& device_;
   memory::opencl::Queue in_, compute_, out_;
-  std::vector<std::unique_ptr<kernel::opencl::DevicePass>> passes_;        // by step; null: it rides
+  std::vector<std::unique_ptr<kernel::opencl::DevicePass>> passes_;         // by step; null: it rides
   std::vector<std::unique_ptr<kernel::opencl::SettleCounts>> settlements_;  // by step; null: it does not
   std::vector<Slot> slots_;
   std::vector<Bench> benches_;
