@@ -269,7 +269,7 @@ class Buffer(Section):
     trigger: Literal["auto", "launch", "graph", "stream", "persistent"] = Field(
         default="auto", description="cuda: how a stack is started; auto: the fastest that fits"
     )
-    device: Annotated[int, Field(ge=0, le=255)] | Annotated[str, Field(min_length=1, max_length=64)] = Field(
+    device: Annotated[int, Field(ge=0, le=255)] | Annotated[str, Field(pattern=r"^[ -~]{1,64}$")] = Field(
         default=0, description="cuda, opencl: number of the device; opencl: or a part of its name, whatever the case"
     )
     kernel: list[Kernel] = Field(default=[], max_length=64)
