@@ -439,7 +439,7 @@ class Pipeline:
         unit: str = "cpu",
         threads: int = 1,
         stack: int = 16,
-        device: int = 0,
+        device: str = "0",
         trigger: str = "auto",
         keep_darks: bool = True,
         fused: bool = True,

@@ -26,14 +26,16 @@ def _dataset(plan: Plan, node: str) -> telegram.Dataset:
     return telegram.Dataset(kind, tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items()))
 
 
-def _kernel(kernel: Kernel, file: toml.RunFile) -> Kernel:
-    """With what it takes from elsewhere in the run file."""
+def _kernel(kernel: Kernel, file: toml.RunFile, buffer: PlannedBuffer) -> Kernel:
+    """With what it takes from elsewhere in the run file. The beam is in pixels of the buffer's image, and in its middle when it is not given."""
     taken: dict[str, object] = {}
     for parameter in declaration(kernel.name).parameters:
         if parameter.taken_from and getattr(kernel, parameter.name) is None:
             found: Any = file
             for key in parameter.taken_from.split("."):
                 found = getattr(found, key)
+            if parameter.taken_from.startswith("detector.beam_center_"):
+                found = metadata_of(file, buffer)[parameter.taken_from.removeprefix("detector.")]
             taken[parameter.name] = found
     return kernel.model_copy(update=taken)
 
@@ -127,7 +129,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
                 )
                 for dtp in buffer.dtps
             ),
-            kernels=tuple(_kernel(kernel, file) for kernel in buffer.section.kernel),
+            kernels=tuple(_kernel(kernel, file, buffer) for kernel in buffer.section.kernel),
             sinks=tuple(_sink(sink, plan, buffer) for sink in buffer.section.sink),
             special=tuple(telegram.SpecialValue(one.value, one.meaning) for one in file.detector.special),
         )

@@ -12,7 +12,11 @@ namespace rashpa::kernel {
   KERNEL(jungfrau)             \
   KERNEL(bragg_count)          \
   KERNEL(csr)                  \
-  KERNEL(total_counts)
+  KERNEL(total_counts)         \
+  KERNEL(veto)                 \
+  KERNEL(peakfinder8)          \
+  KERNEL(peakfinder)           \
+  KERNEL(sparsify)
 
 #define RASHPA_DECLARE(name)       \
   namespace name {                 \
