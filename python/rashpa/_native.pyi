@@ -406,9 +406,9 @@ class BufferConfig:
     kernels: list[Kernel]
     sinks: list[SinkConfig]  # at least one
     threads: int
-    unit: str  # "cpu" | "cuda"
+    unit: str  # "cpu" | "cuda" | "opencl"
     trigger: str  # "auto" | "launch" | "graph" | "stream" | "persistent"
-    device: int
+    device: str  # its number; opencl: or a part of its name
     def __init__(self) -> None: ...
 
 def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which device or why not
@@ -456,7 +456,7 @@ class Pipeline:
         unit: str = "cpu",
         threads: int = 1,
         stack: int = 16,
-        device: int = 0,
+        device: str = "0",
         trigger: str = "auto",
         keep_darks: bool = True,
         fused: bool = True,

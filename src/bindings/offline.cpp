@@ -330,7 +330,7 @@ class Pipeline {
 
 offline::Config config_of(const std::vector<ConfiguredKernel>& kernels, std::uint32_t width, std::uint32_t height,
                           const std::string& pixel, const std::string& unit, unsigned threads, std::uint32_t stack,
-                          int device, const std::string& trigger, bool keep_darks, bool fused,
+                          const std::string& device, const std::string& trigger, bool keep_darks, bool fused,
                           const std::vector<SpecialValue>& special) {
   offline::Config config{.width = width, .height = height, .pixel = kPixels.value(pixel), .stack = stack};
   config.unit.kind = unit::kind_of(unit);
@@ -416,15 +416,16 @@ void bind_offline(nb::module_& m) {
       .def(
           "__init__",
           [](Pipeline* self, const std::vector<ConfiguredKernel>& kernels, std::uint32_t width, std::uint32_t height,
-             const std::string& pixel, const std::string& unit, unsigned threads, std::uint32_t stack, int device,
-             const std::string& trigger, bool keep_darks, bool fused, const std::vector<SpecialValue>& special) {
+             const std::string& pixel, const std::string& unit, unsigned threads, std::uint32_t stack,
+             const std::string& device, const std::string& trigger, bool keep_darks, bool fused,
+             const std::vector<SpecialValue>& special) {
             const offline::Config config = config_of(kernels, width, height, pixel, unit, threads, stack, device,
                                                      trigger, keep_darks, fused, special);
             const nb::gil_scoped_release release;
             new (self) Pipeline(config);
           },
           "kernels"_a, "width"_a, "height"_a, "pixel"_a, nb::kw_only(), "unit"_a = "cpu", "threads"_a = 1,
-          "stack"_a = 16, "device"_a = 0, "trigger"_a = "auto", "keep_darks"_a = true, "fused"_a = true,
+          "stack"_a = 16, "device"_a = "0", "trigger"_a = "auto", "keep_darks"_a = true, "fused"_a = true,
           "special"_a = std::vector<SpecialValue>{})
       .def("run", &Pipeline::run, "images"_a, "frame_number"_a.none() = nb::none(), "flags"_a.none() = nb::none())
       .def_prop_ro("how", &Pipeline::how)

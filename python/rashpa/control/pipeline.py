@@ -102,7 +102,7 @@ class Pipeline:
         return seen + step.kernel.stack_bytes / stack, written + (1 / 8 if step.marks_for else 0)
 
 
-UNITS = ("cpu", "cuda")
+UNITS = ("cpu", "cuda", "opencl")
 
 
 def usable_units(kernels: Sequence[Kernel]) -> tuple[str, ...]:

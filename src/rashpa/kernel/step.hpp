@@ -20,6 +20,10 @@
 #include "rashpa/kernel/calibration_maps.hpp"
 #include "rashpa/kernel/declaration.hpp"
 
+namespace rashpa::memory::opencl {
+class Device;  // memory/opencl/device.hpp
+}
+
 namespace rashpa::kernel {
 
 /// Which values of a pixel say that it has none.
@@ -103,7 +107,7 @@ struct Setup {
   std::uint32_t stack = 0;                 ///< most images at once
   std::uint32_t places = 0;                ///< images in the ring: room for what outlives the pass
   unsigned workers = 1;                    ///< cpu: threads
-  std::uint32_t benches = 1;               ///< cuda: stacks in flight, each on a bench of its own
+  std::uint32_t benches = 1;               ///< cuda, opencl: stacks in flight, each on a bench of its own
   std::optional<std::int32_t> count_at{};  ///< Tap::count is wanted of it: pixels at or above
   std::optional<std::int32_t> mark_at{};   ///< Tap::mark is wanted of it
   bool marked = false;                     ///< Tap::mark is there for it
@@ -182,6 +186,9 @@ struct CountTap {
 namespace cuda {
 class DevicePass;  // device_pass.hpp
 }
+namespace opencl {
+class DevicePass;  // opencl_pass.hpp
+}
 
 /// A kernel with its parameters. Does not change; used by any number of units.
 class Step {
@@ -219,6 +226,10 @@ class Step {
   [[nodiscard]] virtual std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const = 0;
   /// For the current device; null when there is none or the program was built without CUDA. Throws as on_cpu().
   [[nodiscard]] virtual std::unique_ptr<cuda::DevicePass> on_cuda(const Setup& setup) const;
+  /// For the device, which outlives it; null when there is none. Throws ResourceError with what the compiler of the
+  /// device says, too.
+  [[nodiscard]] virtual std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
+                                                                      const memory::opencl::Device& device) const;
 };
 
 /// A step by value, made of a kernel's Config: its folder has `step_of(const Config&)`.

@@ -13,6 +13,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/jungfrau/assembly.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/kernel/jungfrau/jungfrau_opencl.hpp"
 #include "rashpa/kernel/jungfrau/tracking.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/jungfrau/jungfrau_pass.hpp"
@@ -82,7 +83,7 @@ const Declaration& declared() {
                               .doc = "Pixels without a valid value, lost lines included"},
                              {.name = "saturated_pixels", .unit = "pixels", .doc = "Pixels beyond the largest gain"}}}},
       .calibration = true,
-      .units = {"cpu", "cuda"},
+      .units = {"cpu", "cuda", "opencl"},
       .offers = {Tap::count, Tap::mark},
       .stack_bytes = 8,
       .scratch_bytes = 24};
@@ -258,6 +259,10 @@ class JungfrauStep final : public Step {
   [[nodiscard]] bool learns_from_darks() const override { return tracks(); }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, assembly(setup.shape), setup);
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const Setup& setup, const memory::opencl::Device& device) const override {
+    return opencl::make_pass(config_, taps_of(setup), setup, device);
   }
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
