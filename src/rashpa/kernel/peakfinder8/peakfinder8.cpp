@@ -118,7 +118,10 @@ Local around(const Seen& seen, const Panel& panel, std::int64_t x, std::int64_t 
 std::optional<Peak> measure(const Seen& seen, const Panel& panel, std::span<const std::uint32_t> members) noexcept {
   if (members.size() < seen.config.min_pixels || members.size() > seen.config.max_pixels) return std::nullopt;
   const auto column = [&](std::uint32_t pixel) { return static_cast<double>(pixel % seen.shape.width); };
-  const auto row = [&](std::uint32_t pixel) { return static_cast<double>(pixel / seen.shape.width); };
+  const auto row = [&](std::uint32_t pixel) {
+    const std::uint32_t number = pixel / seen.shape.width;
+    return static_cast<double>(number);
+  };
   double weights = 0;
   double x = 0;
   double y = 0;
@@ -247,7 +250,8 @@ Finder::Finder(const Config& config, const Shape& shape, const Rings& rings)
     : config_(config),
       shape_(shape),
       rings_(&rings),
-      sorted_(shape.pixels()),
+      memory_(shape.pixels() * sizeof(float), memory::MemoryKind::huge),
+      sorted_(reinterpret_cast<float*>(memory_.data())),
       limits_(rings.count()),
       above_(rings.count()),
       bright_(shape.pixels() / 64 + 1),
@@ -258,7 +262,7 @@ Finder::Finder(const Config& config, const Shape& shape, const Rings& rings)
 void Finder::limit_rings() noexcept {
   const auto first = rings_->first();
   for (std::uint32_t ring = 0; ring < rings_->count(); ++ring) {
-    const float* const values = sorted_.data() + first[ring];
+    const float* const values = sorted_ + first[ring];
     const std::size_t count = first[ring + 1] - first[ring];
     Window window;
     for (int round = 0; round < kRounds; ++round) {
@@ -271,7 +275,7 @@ void Finder::limit_rings() noexcept {
 }
 
 std::size_t Finder::find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept {
-  sort_by_ring(image, format, *rings_, sorted_.data());
+  sort_by_ring(image, format, *rings_, sorted_);
   limit_rings();
   mark_above(image, format, *rings_, above_.data(), bright_.data());
   std::copy(bright_.begin(), bright_.end(), left_.begin());

@@ -10,6 +10,7 @@
 
 #include "rashpa/kernel/rings.hpp"
 #include "rashpa/kernel/step.hpp"
+#include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::kernel::sigma_clip {
 
@@ -94,7 +95,8 @@ class Background {
  private:
   Config config_;
   const Radii* radii_;
-  std::vector<float> sorted_;
+  memory::Buffer memory_;  // huge pages: values go to as many places at once as there are bins
+  float* sorted_;
   std::vector<Bin> bins_;
   std::vector<float> above_;
   std::vector<std::uint64_t> marks_;
