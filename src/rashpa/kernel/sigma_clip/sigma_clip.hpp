@@ -53,6 +53,7 @@ class Radii {
   [[nodiscard]] double middle(std::uint32_t bin) const noexcept { return first_ + step_ * bin; }
 
  private:
+  [[nodiscard]] double radius_of(std::size_t pixel) const noexcept;
   Rings ring(const Config& config, const Shape& shape, const char* owner);
   std::uint32_t width_;
   double beam_x_;
