@@ -250,8 +250,8 @@ Finder::Finder(const Config& config, const Shape& shape, const Rings& rings)
     : config_(config),
       shape_(shape),
       rings_(&rings),
-      memory_(shape.pixels() * sizeof(float), memory::MemoryKind::huge),
-      sorted_(reinterpret_cast<float*>(memory_.data())),
+      band_(Rings::kBand),
+      sorted_(shape.pixels()),
       limits_(rings.count()),
       above_(rings.count()),
       bright_(shape.pixels() / 64 + 1),
@@ -262,7 +262,7 @@ Finder::Finder(const Config& config, const Shape& shape, const Rings& rings)
 void Finder::limit_rings() noexcept {
   const auto first = rings_->first();
   for (std::uint32_t ring = 0; ring < rings_->count(); ++ring) {
-    const float* const values = sorted_ + first[ring];
+    const float* const values = sorted_.data() + first[ring];
     const std::size_t count = first[ring + 1] - first[ring];
     Window window;
     for (int round = 0; round < kRounds; ++round) {
@@ -275,7 +275,7 @@ void Finder::limit_rings() noexcept {
 }
 
 std::size_t Finder::find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept {
-  sort_by_ring(image, format, *rings_, sorted_);
+  sort_by_ring(image, format, *rings_, band_.data(), sorted_.data());
   limit_rings();
   mark_above(image, format, *rings_, above_.data(), bright_.data());
   std::copy(bright_.begin(), bright_.end(), left_.begin());

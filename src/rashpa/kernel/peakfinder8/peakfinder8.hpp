@@ -9,7 +9,6 @@
 
 #include "rashpa/kernel/rings.hpp"
 #include "rashpa/kernel/step.hpp"
-#include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::kernel::peakfinder8 {
 
@@ -73,8 +72,8 @@ class Finder {
   Config config_;
   Shape shape_;
   const Rings* rings_;
-  memory::Buffer memory_;  // huge pages: values go to as many places at once as there are rings
-  float* sorted_;
+  std::vector<float> band_;
+  std::vector<float> sorted_;
   std::vector<Limit> limits_;
   std::vector<float> above_;
   std::vector<std::uint64_t> bright_;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
-#include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::kernel::peakfinder8 {
 namespace {
@@ -50,9 +49,10 @@ BENCHMARK(find_peaks)->Unit(benchmark::kMillisecond);
 void sort_image(benchmark::State& state) {
   const auto photons = image();
   const Rings rings = rings_of(kConfig, kShape);
-  const memory::Buffer memory(kShape.pixels() * sizeof(float), memory::MemoryKind::huge);
-  auto* const sorted = reinterpret_cast<float*>(memory.data());
-  for ([[maybe_unused]] auto _ : state) sort_by_ring(photons.data(), delivered(PixelType::u16), rings, sorted);
+  std::vector<float> band(Rings::kBand);
+  std::vector<float> sorted(kShape.pixels());
+  for ([[maybe_unused]] auto _ : state)
+    sort_by_ring(photons.data(), delivered(PixelType::u16), rings, band.data(), sorted.data());
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kShape.pixels() * 2));
 }
 BENCHMARK(sort_image)->Unit(benchmark::kMillisecond);

@@ -10,7 +10,6 @@
 
 #include "rashpa/kernel/rings.hpp"
 #include "rashpa/kernel/step.hpp"
-#include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::kernel::sigma_clip {
 
@@ -96,8 +95,8 @@ class Background {
  private:
   Config config_;
   const Radii* radii_;
-  memory::Buffer memory_;  // huge pages: values go to as many places at once as there are bins
-  float* sorted_;
+  std::vector<float> band_;
+  std::vector<float> sorted_;
   std::vector<Bin> bins_;
   std::vector<float> above_;
   std::vector<std::uint64_t> marks_;
