@@ -7,6 +7,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
+#include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/kernel/jungfrau/tracking.hpp"
@@ -120,6 +121,15 @@ TEST(Learning, an_alarm_is_a_notice) {
   EXPECT_EQ(unit->notice(), "");
   for (int round = 0; round < 3; ++round) run.through(*unit);
   EXPECT_NE(unit->notice().find("the drift_alarm is 0.5; calibrate again"), std::string::npos) << unit->notice();
+}
+
+TEST(Learning, nothing_accumulates_what_is_only_learned_from) {
+  const Played played;
+  Pipeline pipeline{{kernel::accumulate::Config{.sum = true}, tracked()}};
+  EXPECT_THROW(steps_of(pipeline, played.ring.layout), ConfigError);
+  pipeline.keep_darks = true;
+  EXPECT_NO_THROW(steps_of(pipeline, played.ring.layout));
+  EXPECT_NO_THROW(steps_of({{tracked(), kernel::accumulate::Config{.sum = true}}}, played.ring.layout));
 }
 
 TEST(Learning, units_that_cannot_say_so) {

@@ -178,7 +178,14 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
       steps.last_maker = steps.steps.size();
       maker = declaration.name;
     }
-    if (step->learns_from_darks()) steps.learned = steps.steps.size() + 1;
+    if (step->learns_from_darks()) {
+      if (!steps.output.results.accumulations.empty() && !pipeline.keep_darks) {
+        throw ConfigError(
+            fmt::format("unit: {} learns from dark images, which {} before it would accumulate; put it before",
+                        declaration.name, steps.output.results.accumulations.front().name));
+      }
+      steps.learned = steps.steps.size() + 1;
+    }
     if (planned.makes_pixels || vetoes) steps.decided = steps.steps.size() + 1;
     format = planned.out;
     shape = planned.out_shape;
