@@ -20,7 +20,7 @@ const Parameters<Config>& parameters() {
                 .least = 0,
                 .most = 2147483648.0},
                &Config::window)
-          .add({.name = "images",
+          .add({.name = "added",
                 .doc = "accepted: what the pipeline accepts; reached: all that the kernels before it let through",
                 .choices = {"accepted", "reached"}},
                &Config::images);
