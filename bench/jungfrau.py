@@ -74,7 +74,12 @@ def check(data: Data, folder: Path, threads: int) -> None:
     kernel = {"name": "jungfrau", "photon_energy_kev": ENERGY}
     ours = Pipeline([kernel], data.raw.shape[1:], calibration=data.maps, threads=threads)(data.raw).pixels
     code = data.raw >> 14
-    special = np.isin(data.raw, (0xFFFF, 0x4000, 0xC000)) | (code == 2) | (data.maps.mask != 0) | (abs(ours.astype(np.int32)) > 32000)
+    special = (
+        np.isin(data.raw, (0xFFFF, 0x4000, 0xC000))
+        | (code == 2)
+        | (data.maps.mask != 0)
+        | (abs(ours.astype(np.int32)) > 32000)
+    )
     exact = np.load(folder / "aare.npy")
     theirs = np.rint(exact)
     special |= np.abs(exact - np.floor(exact) - 0.5) < 1e-3  # aare divides, which may round the other way at a half

@@ -55,7 +55,8 @@ def buffer_configs(order: telegram.Destination, folders: Folders, proof: str) ->
                 folders.check_write(Path(sink.prefix))
     calibration, facts = _calibration_of(order, folders)
     module = _Module(order.module_width, order.module_height)
-    return [_buffer_config(buffer, module, calibration, _Origin(proof, facts), folders) for buffer in order.buffers]
+    origin = _Origin(proof, facts)
+    return [_buffer_config(buffer, module, calibration, origin, folders) for buffer in order.buffers]
 
 
 @dataclass(frozen=True)
