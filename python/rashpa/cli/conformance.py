@@ -16,7 +16,14 @@ from rashpa.data.conformance import Verdict, judge_all
 from rashpa.data.pipeline import available_units, kernel_declarations
 
 _FAILED, _BAD_INPUT = 1, 2
-_STYLES = {"identical": "green", "within": "green", "different": "bold red", "refused": "red", "no version": "dim"}
+_STYLES = {
+    "identical": "green",
+    "within": "green",
+    "different": "bold red",
+    "refused": "red",
+    "no version": "dim",
+    "no vectors": "yellow",
+}
 
 
 def conformance(
@@ -54,12 +61,12 @@ def conformance(
         except OSError as error:
             errors.print(f"rashpa conformance: {report}: {error.strerror}", markup=False, highlight=False)
             raise typer.Exit(_BAD_INPUT) from None
-    raise typer.Exit(0 if all(one.good or one.result == "no version" for one in verdicts) else _FAILED)
+    raise typer.Exit(0 if not any(one.bad for one in verdicts) else _FAILED)
 
 
 def _show(console: Console, unit: str, device: str, verdicts: list[Verdict], verbose: bool) -> None:
     table = Table(title=f"unit {unit}: {device}", title_justify="left", box=None)
-    for name in ("kernel", "vectors", "identical", "within", "different", "refused", "no version"):
+    for name in ("kernel", "vectors", "identical", "within", "different", "refused", "no version", "no vectors"):
         table.add_column(name, justify="left" if name == "kernel" else "right")
     for kernel in dict.fromkeys(one.kernel for one in verdicts):
         mine = [one for one in verdicts if one.kernel == kernel]

@@ -52,6 +52,7 @@ def process(
     header_bytes: Annotated[
         int, typer.Option(min=0, max=1 << 20, help="Before each frame of raw files; 112: SLS receiver.")
     ] = 0,
+    join: Annotated[bool, typer.Option("--join", help="All files are one recording, in the order given.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Write over results of the same name.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
@@ -65,7 +66,7 @@ def process(
         files, pipeline, output = [file.absolute() for file in files], pipeline.absolute(), output.absolute()
     jobs_of = [
         Job(pipeline, buffer, output, recording, replace, header_bytes, threads, unit)
-        for recording in recordings_of(files)
+        for recording in recordings_of(files, join=join)
     ]
     frames = _checked(jobs_of)
     console = Console()

@@ -26,6 +26,9 @@ Arrays = dict[str, NDArray[Any]]
 STACKS = (16, 1, 2)
 """Each vector is run with stacks of so many images: what comes out must not depend on it."""
 
+WITHOUT = {"azimuthal": "its inputs are made of a geometry file, which no vector holds"}
+"""Kernels that have no vectors, and why."""
+
 
 @dataclass(frozen=True)
 class Vector:
@@ -42,7 +45,7 @@ class Vector:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a vector. `result`: "identical", "within", "different", "refused", "no version"."""
+    """What became of a vector. `result`: "identical", "within", "different", "refused", "no version", "no vectors"."""
 
     kernel: str
     name: str
@@ -54,6 +57,10 @@ class Verdict:
     @property
     def good(self) -> bool:
         return self.result in ("identical", "within")
+
+    @property
+    def bad(self) -> bool:
+        return self.result in ("different", "refused")
 
 
 def folder() -> Path:
@@ -129,6 +136,10 @@ def arrays_of(found: Found) -> Arrays:
     for name, (ptr, columns) in found.tables.items():
         arrays[f"table.{name}.ptr"] = ptr
         arrays |= {f"table.{name}.{column}": values for column, values in columns.items()}
+    for name, quantities in getattr(found, "accumulated", {}).items():
+        arrays |= {f"accumulated.{name}.{quantity}": values for quantity, values in quantities.items()}
+    for name, (profiles, _) in getattr(found, "profiles", {}).items():
+        arrays |= {f"profile.{name}.{column}": values for column, values in profiles.items()}
     return arrays
 
 
@@ -186,8 +197,11 @@ def judge(vector: Vector, unit: str) -> Verdict:
 
 
 def judge_all(unit: str, kernels: list[str] | None = None) -> Iterator[Verdict]:
-    """Of all kernels, or of those named. A kernel without vectors is "different": nothing is known of it."""
+    """Of all kernels, or of those named. A kernel that should have vectors and has none is "different": nothing is known of it."""
     for kernel in kernels or list(kernel_declarations()):
+        if kernel in WITHOUT:
+            yield Verdict(kernel, "", "no vectors", WITHOUT[kernel])
+            continue
         try:
             for vector in vectors(kernel):
                 yield judge(vector, unit)

@@ -85,7 +85,7 @@ class Description:
 
 def describe(paths: Sequence[Path], raw: RawShape, seconds: int = 120) -> Description:
     """Of files that belong together. Looks at strangers' files in a process of its own. StoredError says what is wrong with them."""
-    if not is_hdf5(paths[0]):
+    if not is_hdf5(paths[0]) or len(paths) > 1:
         with _closing(open_stored(paths, raw)) as stored:
             return Description(stored.frames, stored.shape, stored.pixel)
     (path,) = paths
@@ -118,18 +118,18 @@ def is_hdf5(path: Path) -> bool:
 
 
 def open_stored(paths: Sequence[Path], raw: RawShape) -> Stored:
-    """Files that belong together: one HDF5 file, one of raw frames, or any number of image files. StoredError says what is wrong."""
+    """Files that belong together: one HDF5 file, or any number of raw files or of image files. StoredError says what is wrong."""
     first = paths[0]
     for path in paths:
         _check_regular(path)
     if is_image(first):
         return _ImageFiles(list(paths))
-    if len(paths) > 1:
-        raise StoredError(f"{paths[1]}: only image files ({'.cbf, .tif, .edf'}) make one recording together")
-    if is_hdf5(first):
+    if is_hdf5(first) and len(paths) == 1:
         return _open_hdf5(first)
-    if first.suffix.lower() in RAW:
-        return _Raw(first, raw)
+    if all(path.suffix.lower() in RAW for path in paths):
+        return _Raw(list(paths), raw)
+    if len(paths) > 1:
+        raise StoredError(f"{paths[1]}: only image files, or raw files, make one recording together")
     known = ", ".join((*HDF5, *RAW, ".cbf", ".tif", ".edf"))
     raise StoredError(f"{first}: no file of images by its name; there are {known}")
 
@@ -296,17 +296,17 @@ class _Foreign:
 class _Raw:
     """Frames one after the other, as a receiver wrote them: .bin, .npy, .zst of either."""
 
-    def __init__(self, path: Path, raw: RawShape) -> None:
-        npy = ".npy" in path.suffixes
+    def __init__(self, paths: list[Path], raw: RawShape) -> None:
+        says = all(".npy" in path.suffixes for path in paths)  # its own shape
+        known = all(path.suffix.lower() in (".bin", ".npy", ".zst") for path in paths)
         try:
-            # a file that says its own shape is asked for it
             self._data = _native.raw_dataset(
-                [[str(path)]],
-                width=0 if npy else raw.width,
-                height=0 if npy else raw.height,
+                [[str(path) for path in paths]],
+                width=0 if says else raw.width,
+                height=0 if says else raw.height,
                 pixel=raw.pixel,
-                format="auto" if path.suffix.lower() in (".bin", ".npy", ".zst") else "bin",
-                header_bytes=0 if npy else raw.header_bytes,
+                format="auto" if known else "bin",
+                header_bytes=0 if says else raw.header_bytes,
             )
         except _native.NativeError as error:
             raise StoredError(str(error).removeprefix("dataset: ")) from None

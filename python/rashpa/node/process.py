@@ -71,8 +71,11 @@ class Processed:
         )
 
 
-def recordings_of(files: Sequence[Path]) -> list[Recording]:
-    """Image files of a frame each are one recording in the order given, every other file is one. Each has a name of its own."""
+def recordings_of(files: Sequence[Path], *, join: bool = False) -> list[Recording]:
+    """Image files of a frame each are one recording in the order given, every other file is one; with `join`, all are one. Each has a name of its
+    own."""
+    if join:
+        return [Recording(_name_of(files[0]), tuple(files))]
     images = tuple(file for file in files if is_image(file))
     groups = [(file,) for file in files if not is_image(file)] + ([images] if images else [])
     names: dict[str, int] = {}

@@ -11,6 +11,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 import pytest
+import zstandard
 from typer.testing import CliRunner
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
@@ -210,6 +211,41 @@ def test_image_files_are_one_recording(tmp_path: Path) -> None:
     with open_run(tmp_path / "out/scan_000_b_master.h5") as run:
         np.testing.assert_array_equal(run.tables.scalars["bright_pixels"], (images >= 5).sum(axis=(1, 2)))
         np.testing.assert_array_equal(run.image(3), images[3])
+
+
+def test_raw_files_are_joined_when_it_is_asked_for(folder: Path, tmp_path: Path) -> None:
+    images = raw_images(folder)[:5]
+    images[:2].tofile(tmp_path / "a.bin")
+    images[2:].tofile(tmp_path / "b.bin")
+    arguments = (tmp_path / "a.bin", tmp_path / "b.bin", "-p", folder / "dense.toml", "--join")
+    code, said = invoke(*arguments, "-o", tmp_path / "out")
+    assert code == 0, said
+    with open_run(tmp_path / "out/a_b_master.h5") as run:
+        assert run.books["expected"] == 5
+    assert "make one recording" in refused(
+        tmp_path, tmp_path / "a.bin", folder / "online/raw_b_master.h5", *arguments[2:]
+    )
+
+
+RECORDED = Path(__file__).resolve().parents[4] / "shared" / "data" / "jungfrau_m049"
+
+
+@pytest.mark.skipif(not RECORDED.is_dir(), reason="recorded frames are not part of this project")
+def test_recorded_frames_are_converted_as_their_recorders_did(tmp_path: Path) -> None:
+    example = Path(__file__).resolve().parents[3] / "examples" / "03_recorded_jungfrau.toml"
+    raw = [RECORDED / f"mod5_raw{n}.bin.zst" for n in range(10)]
+    code, said = invoke(*raw, "--join", "-p", example, "--buffer", "kev", "-o", tmp_path)
+    assert code == 0, said
+    packed = (RECORDED / "mod5_conv0.bin.zst").read_bytes()
+    converted = zstandard.ZstdDecompressor().stream_reader(packed).read()
+    photons = np.frombuffer(converted, "<f4").reshape(512, 1024)
+    with open_run(tmp_path / "mod5_raw0_kev_master.h5") as run:
+        assert run.books["written"] == 10
+        ours = run.image(0) / np.float32(12.4)
+    exact = np.load(RECORDED / "gain_reconstructed.npz")["exact"]
+    valid = np.isfinite(ours) & (exact if exact.shape == ours.shape else np.ones(ours.shape, bool))
+    assert valid.mean() > 0.9
+    np.testing.assert_allclose(ours[valid], photons[valid], rtol=1e-4, atol=1e-3)
 
 
 def test_names_of_recordings_are_different() -> None:
