@@ -54,6 +54,13 @@ CASES: dict[str, dict[str, Kernels]] = {
     },
 }
 CASES["roi_stats"] = {"regions": ({"name": "roi_stats", "regions": "a=3,2,20,15; b=10,10,30,12"},)}
+CASES["accumulate"] = {
+    "all": ({"name": "accumulate", "variance": True},),
+    "windows": (
+        {**BRIGHT, "min_pixels": 60},
+        {"name": "accumulate", "variance": True, "window": 2, "added": "reached"},
+    ),
+}
 CASES["unpack"] = {
     f"bits_{bits}": (
         {"name": "unpack", "bits": bits, "module_width": 48, "module_height": 11, "modules_down": 3, "gap_y": 2},

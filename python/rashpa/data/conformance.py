@@ -136,6 +136,8 @@ def arrays_of(found: Found) -> Arrays:
     for name, (ptr, columns) in found.tables.items():
         arrays[f"table.{name}.ptr"] = ptr
         arrays |= {f"table.{name}.{column}": values for column, values in columns.items()}
+    for name, quantities in getattr(found, "accumulated", {}).items():
+        arrays |= {f"accumulated.{name}.{quantity}": values for quantity, values in quantities.items()}
     for name, (profiles, _) in getattr(found, "profiles", {}).items():
         arrays |= {f"profile.{name}.{column}": values for column, values in profiles.items()}
     return arrays
