@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-from rashpa.data.pipeline import Pipeline
 from scipy.spatial import cKDTree
 
 from rashpa.control.machine import machine_facts
+from rashpa.data.pipeline import Pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 THAUMATIN = ROOT / "../shared/data/mx"

@@ -47,6 +47,11 @@ def kernel_declarations() -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in json.loads(_native.kernels_json())}
 
 
+def available_units() -> dict[str, tuple[bool, str]]:
+    """Units of this machine by name: whether each can be used, and which device it is, or why it cannot."""
+    return {name: (usable, what) for name, usable, what in _native.available_units()}
+
+
 @dataclass(frozen=True)
 class PixelList:
     """Pixels picked out of an image, ascending. `index`: row · width + column."""
@@ -122,6 +127,11 @@ class Found(Sequence[Image]):
     def pixels(self) -> NDArray[Any]:
         """Of the accepted images, in order: [accepted][row][column]."""
         return cast("NDArray[Any]", self._native.pixels)  # never None: the units of this module deliver everything
+
+    @property
+    def makes_lists(self) -> bool:
+        """Whether a kernel of the pipeline makes lists."""
+        return self._native.lists is not None
 
     @cached_property
     def list_ptr(self) -> NDArray[np.uint64]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data import densify
+from rashpa.data.image_sequence import ImageSequence
 
 COMPLETENESS = ("open", "complete", "partial", "missing")
 DECISIONS = ("none", "accepted", "vetoed", "errored")
@@ -242,6 +243,31 @@ class Run:
         if "saturation_value" in detector:
             found |= pixels > detector["saturation_value"][()]
         return np.asarray(found, np.bool_)
+
+    @property
+    def frames(self) -> ImageSequence[NDArray[Any]]:
+        """The stored images, read when asked for: frames[3], frames[10:20], numpy.asarray(frames[::10])."""
+        return ImageSequence(self.image, range(len(self)))
+
+    @property
+    def lists(self) -> ImageSequence[tuple[NDArray[np.uint32], NDArray[Any]]]:
+        """Of each stored image, indices of pixels and their values. TypeError when the run holds dense images."""
+        if self._frame_ptr is None:
+            raise TypeError(f"{self.path.name} holds dense images")
+        return ImageSequence(self.sparse, range(len(self)))
+
+    @property
+    def densified(self) -> ImageSequence[NDArray[Any]]:
+        """The stored images as densify() makes them again."""
+        return ImageSequence(self.densify, range(len(self)))
+
+    @property
+    def peaks(self) -> ImageSequence[dict[str, NDArray[Any]]]:
+        """Of each stored image the peaks that a peak finder has listed, a column each. KeyError when there was none in the pipeline."""
+        finder = next((name for name in self._table_ptr if name.startswith("peakfinder")), None)
+        if finder is None:
+            raise KeyError(f"{self.path.name} has no peaks; its pipeline had no peak finder")
+        return ImageSequence(lambda index: self.table(finder, index), range(len(self)))
 
     def images(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """Frame number and pixels of each stored image, in order."""

@@ -27,19 +27,10 @@ from rashpa.node.python_kernel import load_python_kernel
 
 def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> _native.ReceiverConfig:
     """Everything but the link's options. EngineError when calibration or output cannot be had."""
-    # all is checked before the first file is touched
-    for buffer in order.buffers:
-        for kernel in buffer.kernels:
-            if code := code_of(kernel):
-                folders.kernel_file(code)
-        for sink in buffer.sinks:
-            if isinstance(sink, Hdf5Order):
-                folders.check_write(Path(sink.prefix))
-    calibration, facts = _calibration_of(order, folders)
-    config = _native.ReceiverConfig()
     chosen = links.parameters_of(order.options)
     proof = "{} ({})".format(*proof_of(order.link, chosen.get("verify", "all"), chosen.get("records", True)))
-    config.buffers = [_buffer_config(buffer, calibration, _Origin(proof, facts), folders) for buffer in order.buffers]
+    config = _native.ReceiverConfig()
+    config.buffers = buffer_configs(order, folders, proof)
     config.memory = order.memory
     config.source_link = order.peer_link
     config.bind_address = order.bind_address
@@ -50,6 +41,20 @@ def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> 
     config.poll = order.poll
     config.first_processor = order.first_processor
     return config
+
+
+def buffer_configs(order: telegram.Destination, folders: Folders, proof: str) -> list[_native.BufferConfig]:
+    """Of all buffers. `proof`: what the files say of how it is known that pixels are complete. EngineError as for `receiver_config`."""
+    # all is checked before the first file is touched
+    for buffer in order.buffers:
+        for kernel in buffer.kernels:
+            if code := code_of(kernel):
+                folders.kernel_file(code)
+        for sink in buffer.sinks:
+            if isinstance(sink, Hdf5Order):
+                folders.check_write(Path(sink.prefix))
+    calibration, facts = _calibration_of(order, folders)
+    return [_buffer_config(buffer, calibration, _Origin(proof, facts), folders) for buffer in order.buffers]
 
 
 @dataclass(frozen=True)
