@@ -220,9 +220,19 @@ class DestinationDtp:
 
 class Calibration:
     """Maps in image layout of the buffer: pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32 [height][width] (NXmx
-    pixel_mask bits, not 0: no valid calibration)."""
+    pixel_mask bits, not 0: no valid calibration), rms of the pedestal of G0 float32 [height][width]. parts: which part of a module lies where:
+    module, x, y, width, height in the module, x, y in the image."""
 
-    def __init__(self, pedestal: NDArray[np.float32], gain: NDArray[np.float32], mask: NDArray[np.uint32]) -> None: ...
+    def __init__(
+        self,
+        pedestal: NDArray[np.float32],
+        gain: NDArray[np.float32],
+        mask: NDArray[np.uint32],
+        rms: NDArray[np.float32] | None = None,
+        module_width: int = 0,
+        module_height: int = 0,
+        parts: Sequence[tuple[int, int, int, int, int, int, int]] = [],
+    ) -> None: ...
 
 class Kernel:
     """A kernel of the registry with its parameters, as kernels_json() declares them. ConfigError names the parameter that is wrong."""
@@ -293,6 +303,9 @@ class NxmxCalibration:
     kind: str  # "pedestal", "gain", "mask"
     file: str
     sha256: str
+    version: str  # of a calibration file; empty, as those below: it is none
+    date: str
+    source: str
     def __init__(self) -> None: ...
 
 class NxmxKernel:
@@ -422,6 +435,10 @@ class Found:
     def lists(self) -> tuple | None: ...  # type: ignore[type-arg]  # first entry of each image and behind the last, indices, values
     @property
     def tables(self) -> dict[str, Any]: ...  # first row of each image and behind the last, columns
+    @property
+    def accumulated(
+        self,
+    ) -> dict[str, Any]: ...  # by kernel: [window][elements] by quantity, and "images" of each window
     @property
     def failures(self) -> dict[int, str]: ...  # of errored images
 
@@ -577,6 +594,21 @@ class Receiver:
     def completeness(self, buffer: int) -> NDArray[np.uint8]: ...  # per image: 0 open, 1 complete, 2 partial, 3 missing
     def decisions(self, buffer: int) -> NDArray[np.uint8]: ...  # per image: 0 none, 1 accepted, 2 vetoed, 3 errored
     def latest(self, buffer: int) -> NDArray[Any] | None: ...  # copy of a recent accepted image, for previews
+
+class BitshuffleLz4:
+    """Compressed chunks of images, as files of the hdf5 sink hold them (HDF5 filter 32008, LZ4): both directions on `threads` threads. One thread
+    at a time calls. ConfigError for elements of other than 1, 2, 4 or 8 bytes."""
+
+    def __init__(self, element_bytes: int, threads: int = 1) -> None: ...
+    def compress(self, pixels: NDArray[np.uint8], out: NDArray[np.uint8]) -> int:
+        """Bytes of the chunk, written to `out`. ConfigError when that has fewer than bound() bytes, or `pixels` is no whole number of elements."""
+
+    def decompress(self, chunk: NDArray[np.uint8], out: NDArray[np.uint8]) -> bool:
+        """False when the chunk is damaged, or not of exactly as many bytes as `out` has."""
+
+    @staticmethod
+    def bound(bytes: int, element_bytes: int) -> int:
+        """Room that the chunk of so many bytes needs at most."""
 
 def decode_packet(data: bytes, layer: str) -> dict[str, Any]: ...
 

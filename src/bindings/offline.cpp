@@ -176,6 +176,29 @@ class Found {
     return out;
   }
 
+  /// By kernel and quantity: [window][elements], of windows that ended in these images or with them; and, by kernel, how
+  /// many images each window has added up.
+  [[nodiscard]] nb::dict accumulated() const {
+    nb::dict out;
+    for (std::size_t a = 0; a < results().accumulations.size(); ++a) {
+      const Accumulation& facts = results().accumulations[a];
+      std::vector<AccumulatedView> windows;
+      for (const Stack& stack : runner_->results()) {
+        if (stack.accumulated[a].ended()) windows.push_back(stack.accumulated[a]);
+      }
+      if (runner_->open()[a].ended()) windows.push_back(runner_->open()[a]);
+      nb::dict named;
+      for (std::size_t q = 0; q < facts.quantities.size(); ++q) {
+        named[nb::str(facts.quantities[q].name.c_str())] = quantity_of(facts, q, windows);
+      }
+      std::vector<std::uint64_t> images;
+      for (const AccumulatedView& window : windows) images.push_back(window.images);
+      named["images"] = array_of(std::move(images));
+      out[nb::str(facts.name.c_str())] = named;
+    }
+    return out;
+  }
+
   /// Of each errored image, its number and why.
   [[nodiscard]] nb::dict failures() const {
     nb::dict out;
@@ -190,6 +213,30 @@ class Found {
     std::shared_ptr<Runner> runner;
     nb::object source;
   };
+  static nb::dlpack::dtype dtype_of_quantity(Quantity::Type type) {
+    switch (type) {
+      case Quantity::Type::u32:
+        return nb::dtype<std::uint32_t>();
+      case Quantity::Type::i32:
+        return nb::dtype<std::int32_t>();
+      case Quantity::Type::i64:
+        return nb::dtype<std::int64_t>();
+      case Quantity::Type::f32:
+        return nb::dtype<float>();
+      default:
+        return nb::dtype<double>();
+    }
+  }
+  static AnyArray quantity_of(const Accumulation& facts, std::size_t q, const std::vector<AccumulatedView>& windows) {
+    const Quantity::Type type = facts.quantities[q].type;
+    std::vector<const std::byte*> values;
+    for (const AccumulatedView& window : windows) values.push_back(window.values[q]);
+    std::byte* data = copy(values, facts.elements() * bytes_of(type));
+    const nb::capsule keeper(data, [](void* at) noexcept { delete[] static_cast<std::byte*>(at); });
+    std::vector<std::size_t> shape{windows.size()};
+    shape.insert(shape.end(), facts.shape.begin(), facts.shape.end());
+    return {data, shape.size(), shape.data(), keeper, nullptr, dtype_of_quantity(type)};
+  }
   static SparseView list_of(const StackImage& image) noexcept {
     return image.decision == Decision::accepted ? image.sparse : SparseView{};
   }
@@ -363,6 +410,7 @@ void bind_offline(nb::module_& m) {
       .def_prop_ro("pixels", &Found::pixels, nb::rv_policy::automatic)
       .def_prop_ro("lists", &Found::lists, nb::rv_policy::automatic)
       .def_prop_ro("tables", &Found::tables, nb::rv_policy::automatic)
+      .def_prop_ro("accumulated", &Found::accumulated, nb::rv_policy::automatic)
       .def_prop_ro("failures", &Found::failures, nb::rv_policy::automatic);
   nb::class_<Pipeline>(m, "Pipeline")
       .def(

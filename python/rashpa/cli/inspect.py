@@ -95,6 +95,10 @@ def _facts(summary: RunSummary) -> Table:
         facts.add_row("hit rate", f"{100 * summary.hit_rate:.1f} % accepted of the images decided on")
     for name, table in summary.tables.items():
         facts.add_row(_plain(f"table {name}"), _plain(f"{table.rows} rows of {', '.join(table.columns)}"))
+    for name, sums in summary.accumulations.items():
+        images = sum(window.images for window in sums.windows)
+        shown = f"{len(sums.windows)} windows, {images} images: {', '.join(sums.quantities)}"
+        facts.add_row(_plain(f"accumulated by {name}"), _plain(shown))
     names = {
         "sample": "sample",
         "start_time": "started",

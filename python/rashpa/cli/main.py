@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 
 # The native module that these need is not there where only the manager runs.
-_GROUPS = ("dataset", "packet", "bench")
+_GROUPS = ("dataset", "calibrate", "packet", "bench")
 _READERS = ("inspect", "peaks")
 
 

@@ -152,6 +152,11 @@ class Found(Sequence[Image]):
         return self._native.tables
 
     @cached_property
+    def accumulated(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """By kernel: each quantity that it has accumulated over these images, [window][row][column], and `images`, how many each window added up."""
+        return self._native.accumulated
+
+    @cached_property
     def failures(self) -> dict[int, str]:
         """Why images are errored, by number."""
         return self._native.failures
@@ -208,14 +213,21 @@ class Pipeline:
         trigger: str = "auto",
         fused: bool = True,
         special: Mapping[int, str] | None = None,
+        modules: Sequence[tuple[int, int]] = ((0, 0),),
+        module_shape: tuple[int, int] = (512, 1024),
     ) -> None:
         height, width = shape
         maps = None
         if calibration is not None:
+            rms = getattr(calibration, "rms", None)  # of the pedestal, where pedestals are to be followed
             maps = _native.Calibration(
                 np.ascontiguousarray(calibration.pedestal, np.float32),
                 np.ascontiguousarray(calibration.gain, np.float32),
                 np.ascontiguousarray(calibration.mask, np.uint32),
+                None if rms is None else np.ascontiguousarray(rms, np.float32),
+                module_shape[1],
+                module_shape[0],
+                [(number, 0, 0, module_shape[1], module_shape[0], x, y) for number, (x, y) in enumerate(modules)],
             )
         self._native = _native.Pipeline(
             [_kernel(one, maps) for one in kernels],
