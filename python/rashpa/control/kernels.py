@@ -42,6 +42,7 @@ class Parameter:
     default: Any = None
     not_above: str = ""
     pixel_value: bool = False
+    file: bool = False  # a text that names a file, which the receiver reads when it is configured
 
     @property
     def needed(self) -> bool:
@@ -59,16 +60,38 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Axis:
+    """An axis of a profile."""
+
+    name: str
+    unit: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Input:
+    """An array that a kernel is given, made of the files that its parameters name. `shape`: [height][width], or any number of values."""
+
+    name: str
+    type: str
+    shape: Literal["image", "values"]
+    needed: bool
+    doc: str = ""
+
+
+@dataclass(frozen=True)
 class Port:
     """What goes into a kernel or comes out of it."""
 
-    port: Literal["pixels", "list", "scalars", "table", "verdict"]
+    port: Literal["pixels", "list", "scalars", "table", "profile", "verdict"]
     pixels: tuple[str, ...] = ()
     by: str = ""
     capacity: str = ""
     columns: tuple[Column, ...] = ()
     reasons: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    axes: tuple[Axis, ...] = ()
+    definition: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +104,7 @@ class Declaration:
     takes: Port
     makes: tuple[Port, ...]
     calibration: bool
+    inputs: tuple[Input, ...]
     units: tuple[str, ...]
     offers: tuple[str, ...]
     rides: tuple[str, ...]
@@ -117,7 +141,7 @@ def declaration_of(kernel: "Kernel") -> Declaration:
 def _outside(name: str) -> Declaration:
     """Of code that only the receiver loads: what it makes is not known here."""
     pixels = Port("pixels", tuple(PIXEL_TYPES))
-    return Declaration(name, OUTSIDE[name], (), pixels, (), False, ("cpu",), (), (), 0.0, 0.0)
+    return Declaration(name, OUTSIDE[name], (), pixels, (), False, (), ("cpu",), (), (), 0.0, 0.0)
 
 
 def _declaration(values: dict[str, Any]) -> Declaration:
@@ -127,6 +151,7 @@ def _declaration(values: dict[str, Any]) -> Declaration:
             **values,
             **lists,
             "parameters": tuple(_made(Parameter, one) for one in values["parameters"]),
+            "inputs": tuple(Input(**one) for one in values["inputs"]),
             "takes": _port(values["takes"]),
             "makes": tuple(_port(one) for one in values["makes"]),
         }
@@ -135,7 +160,8 @@ def _declaration(values: dict[str, Any]) -> Declaration:
 
 def _port(values: dict[str, Any]) -> Port:
     columns = tuple(Column(**column) for column in values.get("columns", ()))
-    port: Port = _made(Port, {**values, "columns": columns})
+    axes = tuple(Axis(**axis) for axis in values.get("axes", ()))
+    port: Port = _made(Port, {**values, "columns": columns, "axes": axes})
     return port
 
 
@@ -162,6 +188,15 @@ def _type_of(parameter: Parameter) -> Any:
         return Literal[parameter.choices]
     known: dict[str, Any] = {"flag": bool, "integer": int, "number": float, "text": str}
     return known[parameter.kind] | None if parameter.taken_from else known[parameter.kind]
+
+
+def files_of(kernel: "Kernel") -> dict[str, str]:
+    """The files that parameters of a kernel name, by parameter; those that are not given are left out."""
+    return {
+        parameter.name: name
+        for parameter in declaration(kernel.name).parameters
+        if parameter.file and (name := getattr(kernel, parameter.name))
+    }
 
 
 def _field_of(parameter: Parameter) -> tuple[Any, Any]:

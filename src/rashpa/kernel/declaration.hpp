@@ -11,6 +11,7 @@
 #include "rashpa/core/parameter.hpp"
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/results.hpp"
+#include "rashpa/kernel/given.hpp"
 
 namespace rashpa::kernel {
 
@@ -21,6 +22,7 @@ struct Port {
     list,     ///< pixels picked out, with their index, ascending
     scalars,  ///< numbers in named columns
     table,    ///< rows of named columns, as many as are found; it has the kernel's name
+    profile,  ///< arrays of fixed length, one value a bin of its axes; it has the kernel's name
     verdict,  ///< whether the image is kept; if not, one of `reasons`
   };
   Kind kind = Kind::pixels;
@@ -28,7 +30,9 @@ struct Port {
   std::string by{};                    ///< pixels made: the parameter of which the n-th choice makes the n-th type
   std::string capacity{};              ///< list: the parameter that says for which part of the pixels there is room;
                                        ///< table: for how many rows an image
-  std::vector<Column> columns{};       ///< scalars, table
+  std::vector<Column> columns{};       ///< scalars, table; profile: its arrays, float64
+  std::vector<Axis> axes{};            ///< profile: one or two, the slow one first; Step::axes() has their bins
+  std::string definition{};            ///< profile: as Profile::definition
   std::vector<std::string> reasons{};  ///< verdict: names, as in reports and files
   std::vector<std::string> limits{};   ///< verdict: parameters that the first column is compared with, for plots
 };
@@ -47,6 +51,7 @@ struct Declaration {
   Port takes{};
   std::vector<Port> makes{};
   bool calibration = false;               ///< needs the maps of the detector's calibration
+  std::vector<Input> inputs{};            ///< arrays that it is given, made from the files that parameters name
   std::vector<std::string> units{"cpu"};  ///< that have a version of it
   std::vector<Tap> offers{};              ///< makes pixels: what it hands to steps behind it
   std::vector<Tap> rides{};               ///< what spares it its own pass over the pixels

@@ -20,7 +20,7 @@ class StackCopies {
   /// `lost_runs`: most runs of lost lines of an image. Throws ResourceError when the memory is not there.
   StackCopies(const sink::Output& output, std::uint32_t stacks, std::uint32_t lost_runs);
 
-  /// A copy of what sinks read: facts, lost lines and, of accepted images, tables and the list or the pixels. An image
+  /// A copy of what sinks read: facts, lost lines and, of accepted images, tables, profiles and the list or the pixels. An image
   /// that was overwritten while it was copied is errored in the copy. Null when no room is free.
   [[nodiscard]] Stack* take(const Stack& stack) noexcept;
   void give_back(std::uint32_t slot) noexcept { free_.try_push(&copies_[slot]); }
@@ -29,6 +29,7 @@ class StackCopies {
 
  private:
   void copy_tables(const StackImage& from, StackImage& to, std::size_t place) noexcept;
+  void copy_profiles(const StackImage& from, StackImage& to, std::size_t place) noexcept;
   void copy_image(const Stack& stack, const StackImage& from, StackImage& to, std::size_t place) noexcept;
 
   std::size_t pixel_bytes_ = 0;  // of an image, when it is dense
@@ -40,6 +41,8 @@ class StackCopies {
   std::size_t value_bytes_ = 0;  // of one
   std::vector<Table> tables_;
   std::array<std::vector<Scalar>, kMostTables> table_values_;
+  std::vector<std::size_t> profile_values_;  // of an image, by profile
+  std::array<std::vector<double>, kMostProfiles> profiles_;
   std::vector<LostRun> lost_;
   std::vector<Stack> copies_;
   memory::Ring<Stack*> free_;
