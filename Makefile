@@ -116,7 +116,7 @@ asan tsan: build/.packages  ## the C++ tests with sanitizers
 	cmake --build --preset $@
 	ctest --preset $@ --no-tests=error
 
-sanitizers: asan  ## asan of all (as CI), and tsan where threads meet
+sanitizers: asan  ## asan of all, and tsan where threads meet
 	cmake --preset tsan
 	cmake --build --preset tsan --target $(TSAN_TESTS:%=rashpa_%_test)
 	ctest --preset tsan --no-tests=error -R '^($(subst $(SPACE),|,$(TSAN_TESTS)))$$'

@@ -155,6 +155,7 @@ cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const no
     stack.out_stride = made_stride(i);
     stack.scalars = bench.scalars.as<Scalar>() + step.first_column;
     stack.step = static_cast<std::uint8_t>(i);
+    if (settled_on_delivery(i)) break;
     const auto code =
         static_cast<cudaError_t>(step.rides ? kernel::cuda::settle_counts(stack, nullptr, *step.rides, stream)
                                             : passes_[i]->enqueue(stack, number, stream));
@@ -184,6 +185,12 @@ cudaError_t StackWork::copy_out(std::uint32_t slot, cudaStream_t stream) const n
   delivery.host_scalars = scalars_.as<Scalar>() + place(slot) * columns_;
   delivery.host_done = &done_.as<Word>()[slot].value;
   delivery.blocks_done = bench.blocks_done.as<std::uint32_t>();
+  if (const std::size_t last = steps_.steps.size() - 1; settled_on_delivery(last)) {
+    delivery.settles = true;
+    delivery.tap = *steps_.steps[last].rides;
+    delivery.tap_column = static_cast<std::uint32_t>(steps_.steps[last].first_column);
+    delivery.tap_step = static_cast<std::uint8_t>(last);
+  }
   return deliver(delivery, stream);
 }
 

@@ -69,6 +69,9 @@ class StackWork {
     return std::size_t{slot} * layout_.stack + image;
   }
   [[nodiscard]] std::size_t made_stride(std::size_t step) const noexcept;
+  [[nodiscard]] bool settled_on_delivery(std::size_t step) const noexcept {
+    return step + 1 == steps_.steps.size() && steps_.steps[step].rides.has_value();
+  }
 
   Steps steps_;
   Layout layout_;

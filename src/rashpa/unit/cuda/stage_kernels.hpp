@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/step.hpp"
 #include "rashpa/unit/cuda/control.hpp"
 
 namespace rashpa::unit::cuda {
@@ -14,7 +15,8 @@ namespace rashpa::unit::cuda {
 using kernel::cuda::DeviceFinding;
 
 /// Stores accepted images, all findings and all scalars in host memory, and the order's ticket behind them; clears
-/// findings and scalars on the device for the next stack.
+/// findings and scalars on the device for the next stack. A last step that is nothing but a count is decided on the
+/// way: a kernel of its own would cost a small stack more than its work.
 struct Deliver {
   Order* order = nullptr;   ///< of the device, with its work as the steps have left it
   std::uint32_t stack = 0;  ///< images
@@ -28,6 +30,10 @@ struct Deliver {
   DeviceFinding* host_findings = nullptr;
   Scalar* host_scalars = nullptr;
   std::uint32_t* host_done = nullptr;
+  bool settles = false;                  ///< the last step is `tap`, of DeviceFinding::counted
+  kernel::CountTap tap{};                ///< settles
+  std::uint32_t tap_column = 0;          ///< settles: of `columns`
+  std::uint8_t tap_step = 0;             ///< settles: its number
   std::uint32_t* blocks_done = nullptr;  ///< one word of device memory, 0 between launches
 };
 cudaError_t deliver(const Deliver& step, cudaStream_t stream) noexcept;

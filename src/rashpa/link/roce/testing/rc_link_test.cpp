@@ -74,7 +74,8 @@ TEST_P(RcFaults, every_byte_of_every_image_arrives) {
             0U);
   EXPECT_EQ(stats["events"], 1200U);
   if (c.faults.drop + c.faults.corrupt + c.faults.reorder == 0) {  // else some come ahead of a gap, twice
-    EXPECT_EQ(stats["duplicate_packets"], injected.duplicate);
+    EXPECT_GE(stats["duplicate_packets"], injected.duplicate);
+    EXPECT_LE(stats["duplicate_packets"], injected.duplicate + sent["retransmitted_packets"]) << "repeated when late";
   }
   if (c.faults.drop + c.faults.corrupt > 0) {
     EXPECT_GE(sent["retransmitted_packets"], injected.drop + injected.corrupt);

@@ -56,7 +56,11 @@ TEST_P(RoceLink, carries_every_byte_of_every_image) {
   EXPECT_EQ(
       stats["icrc_bad"] + stats["malformed"] + stats["unknown_qp"] + stats["refused_key"] + stats["sequence_drops"],
       0U);
-  EXPECT_EQ(stats["duplicate_packets"] + stats["late_packets"] + stats["overrun_packets"] + stats["bad_records"], 0U);
+  EXPECT_EQ(stats["late_packets"] + stats["overrun_packets"] + stats["bad_records"], 0U);
+  std::uint64_t repeated = 0;  // by RC, when this machine lets the receiver answer too late
+  for (const auto& sender : chain.senders) repeated += sender->stats()["retransmitted_packets"];
+  EXPECT_LE(stats["duplicate_packets"], repeated);
+  EXPECT_TRUE(repeated == 0 || c.transport == Transport::rc);
   EXPECT_EQ(stats["icrc_exact"] + stats["icrc_modulo_id"], stats["packets"]);
   if (c.gro || !c.gso || c.v6) {
     EXPECT_EQ(stats["icrc_modulo_id"], 0U);
