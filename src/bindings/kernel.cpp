@@ -39,13 +39,13 @@ kernel::Number number_of(const std::string& name, nb::dlpack::dtype type) {
   using Code = nb::dlpack::dtype_code;
   using kernel::Number;
   constexpr std::array<std::tuple<Code, int, Number>, 8> kKnown{{{Code::UInt, 8, Number::u8},
-                                                                {Code::UInt, 16, Number::u16},
-                                                                {Code::UInt, 32, Number::u32},
-                                                                {Code::UInt, 64, Number::u64},
-                                                                {Code::Int, 32, Number::i32},
-                                                                {Code::Int, 64, Number::i64},
-                                                                {Code::Float, 32, Number::f32},
-                                                                {Code::Float, 64, Number::f64}}};
+                                                                 {Code::UInt, 16, Number::u16},
+                                                                 {Code::UInt, 32, Number::u32},
+                                                                 {Code::UInt, 64, Number::u64},
+                                                                 {Code::Int, 32, Number::i32},
+                                                                 {Code::Int, 64, Number::i64},
+                                                                 {Code::Float, 32, Number::f32},
+                                                                 {Code::Float, 64, Number::f64}}};
   for (const auto& [code, bits, number] : kKnown) {
     if (static_cast<std::uint8_t>(code) == type.code && bits == type.bits && type.lanes == 1) return number;
   }

@@ -36,7 +36,7 @@ namespace {
 
 using Bits = nb::ndarray<const std::uint64_t, nb::c_contig, nb::device::cpu>;
 using Reals = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
-using ColumnFacts = std::tuple<std::string, std::string, std::string, std::string>;          // name, type, unit, doc
+using ColumnFacts = std::tuple<std::string, std::string, std::string, std::string>;        // name, type, unit, doc
 using AxisFacts = std::tuple<std::string, std::string, std::string, std::vector<double>>;  // name, unit, doc, bins
 
 /// Set when the interpreter ends: from then on nothing of it may be touched.

@@ -97,7 +97,8 @@ def _facts(summary: RunSummary) -> Table:
         facts.add_row(_plain(f"table {name}"), _plain(f"{table.rows} rows of {', '.join(table.columns)}"))
     for name, profile in summary.profiles.items():
         axes = ", ".join(
-            f"{axis} {values[0]:.4g} to {values[-1]:.4g} {profile.units[axis]}".rstrip() for axis, values in profile.axes.items()
+            f"{axis} {values[0]:.4g} to {values[-1]:.4g} {profile.units[axis]}".rstrip()
+            for axis, values in profile.axes.items()
         )
         bins = " × ".join(str(count) for count in profile.shape)
         facts.add_row(_plain(f"profile {name}"), _plain(f"{', '.join(profile.arrays)}: {bins} bins, {axes}"))

@@ -39,7 +39,9 @@ def read_poni(key: str, path: str, shape: tuple[int, int]) -> "AzimuthalIntegrat
         name, _, value = line.partition(":")
         further = name.strip().lower() == "splinefile" and value.strip() not in ("", "None")
         if further or ('"filename"' in line and '"filename": null' not in line):
-            raise ValueError(f"{key}: {path}: names a further file ({line.strip()[:80]}); give a PONI of a flat detector")
+            raise ValueError(
+                f"{key}: {path}: names a further file ({line.strip()[:80]}); give a PONI of a flat detector"
+            )
     with _Quiet():
         try:
             found = AzimuthalIntegrator.sload(PoniFile(path))
@@ -106,10 +108,7 @@ def read_image(key: str, path: str, shape: tuple[int, int], dtype: Any) -> NDArr
     CBF, MSK). ValueError or OSError that begin with the key."""
     plain = ".npz:" in path or Path(path.removesuffix(".zst")).suffix in (".npy", ".npz", ".bin", ".raw")
     try:
-        if plain:
-            found = read_array(path, np.dtype(dtype), shape)
-        else:
-            found = _fabio_image(path)
+        found = read_array(path, np.dtype(dtype), shape) if plain else _fabio_image(path)
     except OSError as error:
         raise OSError(f"{key}: {path}: {reason(error)}") from None
     except Exception as error:  # noqa: BLE001 (zip, zstd, fabio raise many kinds)

@@ -295,7 +295,9 @@ class Run:
 
     def _profile_facts(self, name: str) -> ProfileFacts:
         group = self._rashpa["profiles"][name]
-        axes = {axis: self._tables_entry(group, axis) for axis in map(_text, group.attrs["axes"]) if axis != "frame_number"}
+        axes = {
+            axis: self._tables_entry(group, axis) for axis in map(_text, group.attrs["axes"]) if axis != "frame_number"
+        }
         return ProfileFacts(
             {array: _text(group[array].attrs.get("units", "")) for array in map(_text, group.attrs["arrays"])},
             {axis: values[()] for axis, values in axes.items()},
@@ -310,7 +312,9 @@ class Run:
         if isinstance(index, int) and not 0 <= index < len(self):
             raise IndexError(f"{self.path.name} holds {len(self)} images; there is no image {index}")
         group = known[name]
-        for axis in map(_text, group.attrs["axes"][1:]):  # the virtual dataset gives fill values where the file is absent
+        for axis in map(
+            _text, group.attrs["axes"][1:]
+        ):  # the virtual dataset gives fill values where the file is absent
             self._tables_entry(group, axis)
         return {array: group[array][index] for array in map(_text, group.attrs["arrays"])}
 

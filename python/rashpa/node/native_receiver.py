@@ -129,9 +129,7 @@ def _buffer_config(
     return config
 
 
-def _kernel(
-    kernel: Kernel, calibration: _native.Calibration | None, image: Image, folders: Folders
-) -> _native.Kernel:
+def _kernel(kernel: Kernel, calibration: _native.Calibration | None, image: Image, folders: Folders) -> _native.Kernel:
     if isinstance(kernel, PluginKernel):
         return _native.plugin_kernel(str(folders.kernel_file(kernel.code)), dict(kernel.parameters))
     if isinstance(kernel, PythonKernel):
@@ -215,7 +213,9 @@ def _add_origin(metadata: _native.NxmxMetadata, kernels: Sequence[Kernel], origi
         step.parameters = [(name, json.dumps(value)) for name, value in values.items() if name != "name"]
         if code := code_of(kernel):
             step.parameters += [("sha256", json.dumps(origin.code[code]))]
-        step.parameters += [(f"{key}_sha256", json.dumps(sha256_of(Path(name)))) for key, name in files_of(kernel).items()]
+        step.parameters += [
+            (f"{key}_sha256", json.dumps(sha256_of(Path(name)))) for key, name in files_of(kernel).items()
+        ]
         step.veto_reasons = reasons
         steps.append(step)
     metadata.kernels = steps

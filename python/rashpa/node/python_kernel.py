@@ -124,7 +124,11 @@ def _check(what: str, declared: PythonKernel) -> None:
         if not isinstance(column, Column) or column.type != "float64":
             raise EngineError("config", f"{what}: {_shown(column)} is no column of float64, as arrays of a profile are")
     for axis in declared.axes:
-        if not isinstance(axis, Axis) or np.asarray(axis.values).ndim != 1 or np.asarray(axis.values).dtype.kind not in "iuf":
+        if (
+            not isinstance(axis, Axis)
+            or np.asarray(axis.values).ndim != 1
+            or np.asarray(axis.values).dtype.kind not in "iuf"
+        ):
             raise EngineError("config", f"{what}: {_shown(axis)} is no axis with the centre of each bin")
 
 
@@ -186,7 +190,9 @@ def _arrays(declared: PythonKernel, found: Any) -> NDArray[np.float64]:
     arrays = [np.asarray(_of(found, column), np.float64) for column in declared.profile]
     for column, array in zip(declared.profile, arrays, strict=True):
         if array.shape != shape:
-            raise ValueError(f"{column.name} of its profile has the shape {list(array.shape)}; its axes have {list(shape)} bins")
+            raise ValueError(
+                f"{column.name} of its profile has the shape {list(array.shape)}; its axes have {list(shape)} bins"
+            )
     return np.ascontiguousarray(np.stack(arrays))
 
 

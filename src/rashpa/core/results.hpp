@@ -106,7 +106,7 @@ struct Axis {
 
 /// Arrays of fixed length, one value a bin: the same bins for every image.
 struct Profile {
-  std::string name;  ///< of the kernel that makes it
+  std::string name;            ///< of the kernel that makes it
   std::vector<Column> arrays;  ///< float64; the first one is what plots show
   std::vector<Axis> axes;      ///< one or two, the slow one first
   std::string definition{};    ///< NeXus application definition that arrays and axes are named after; empty: none

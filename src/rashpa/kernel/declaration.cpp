@@ -73,8 +73,9 @@ std::string json_of(const Declaration& declaration) {
       in_quotes(declaration.name), in_quotes(declaration.purpose),
       array_of(declaration.parameters, [](const Parameter& one) { return rashpa::json_of(one); }),
       json_of(declaration.takes), array_of(declaration.makes, [](const Port& one) { return json_of(one); }),
-      declaration.calibration, array_of(declaration.inputs, [](const Input& one) { return json_of(one); }), array_of(declaration.units, in_quotes), array_of(declaration.offers, tap),
-      array_of(declaration.rides, tap), declaration.stack_bytes, declaration.scratch_bytes);
+      declaration.calibration, array_of(declaration.inputs, [](const Input& one) { return json_of(one); }),
+      array_of(declaration.units, in_quotes), array_of(declaration.offers, tap), array_of(declaration.rides, tap),
+      declaration.stack_bytes, declaration.scratch_bytes);
 }
 
 }  // namespace rashpa::kernel

@@ -57,7 +57,8 @@ void check_given(std::string_view kernel, const std::vector<Input>& inputs, cons
     }
     if (input.shape != Input::Shape::image) continue;
     if (image != nullptr && array->shape() != *image) {
-      refuse(input.name, fmt::format("is {}, another one {} rows and columns; they must be equal", array->shape(), *image));
+      refuse(input.name,
+             fmt::format("is {}, another one {} rows and columns; they must be equal", array->shape(), *image));
     }
     image = &array->shape();
   }

@@ -20,8 +20,8 @@ class StackCopies {
   /// `lost_runs`: most runs of lost lines of an image. Throws ResourceError when the memory is not there.
   StackCopies(const sink::Output& output, std::uint32_t stacks, std::uint32_t lost_runs);
 
-  /// A copy of what sinks read: facts, lost lines and, of accepted images, tables, profiles and the list or the pixels. An image
-  /// that was overwritten while it was copied is errored in the copy. Null when no room is free.
+  /// A copy of what sinks read: facts, lost lines and, of accepted images, tables, profiles and the list or the pixels.
+  /// An image that was overwritten while it was copied is errored in the copy. Null when no room is free.
   [[nodiscard]] Stack* take(const Stack& stack) noexcept;
   void give_back(std::uint32_t slot) noexcept { free_.try_push(&copies_[slot]); }
   [[nodiscard]] const Stack& copy(std::uint32_t slot) const noexcept { return copies_[slot]; }

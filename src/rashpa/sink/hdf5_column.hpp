@@ -12,7 +12,8 @@ namespace rashpa::sink::h5 {
 enum class Storage : std::uint8_t { plain, bitshuffle_lz4 };
 
 /// A dataset that grows along its first dimension, element by element; an element is a value, or an array of `inner`
-/// shape. Appended values collect in one chunk's memory, full chunks are written directly. Nothing is allocated by append() itself.
+/// shape. Appended values collect in one chunk's memory, full chunks are written directly. Nothing is allocated by
+/// append() itself.
 class Column {
  public:
   /// `value_bytes` is that of `type`; `inner`: the shape of an element, at most two numbers.

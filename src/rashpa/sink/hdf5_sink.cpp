@@ -204,8 +204,9 @@ std::vector<LostImage> Hdf5Sink::settle() {
     }
     lost.push_back({.index = row.index,
                     .frame_number = row.frame_number,
-                    .reason = image_there ? "its rows of a table or its profiles are not in " + impl_->files.tables().string()
-                                          : impl_->store->why_lost(row.stored)});
+                    .reason = image_there
+                                  ? "its rows of a table or its profiles are not in " + impl_->files.tables().string()
+                                  : impl_->store->why_lost(row.stored)});
     row.decision = Decision::errored;
     row.error = ErrorReason::storage;
   }

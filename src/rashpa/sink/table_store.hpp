@@ -23,15 +23,15 @@ inline constexpr std::size_t kProfiles = kMostTables;
 
 /// Stores the rows and profiles that kernels have found in stored images: <prefix>_tables.h5 with
 /// /entry/tables/<name>/<column>, the rows of all images one after the other, and /entry/profiles/<name>/<array>
-/// [image][bin] beside the axes; how many rows are an image's, and whether it has profiles, FrameRow says. They reach the file in chunks. Used
-/// by the thread of an Hdf5Sink only.
+/// [image][bin] beside the axes; how many rows are an image's, and whether it has profiles, FrameRow says. They reach
+/// the file in chunks. Used by the thread of an Hdf5Sink only.
 class TableStore {
  public:
   /// Creates the file; throws FileError. `files` outlives the store.
   TableStore(const Results& results, const OutputFiles& files);
 
-  /// Appends the rows and profiles of one image that is stored. False when they could not be kept, and why in `error` (the first
-  /// reason only): nothing can follow them then. Does not throw.
+  /// Appends the rows and profiles of one image that is stored. False when they could not be kept, and why in `error`
+  /// (the first reason only): nothing can follow them then. Does not throw.
   bool put(const StackImage& image, std::string& error);
   /// Brings the rows to the file; of the images that put() has taken, how many have all theirs there.
   std::uint64_t flush(std::string& error);

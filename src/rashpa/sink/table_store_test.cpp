@@ -75,14 +75,15 @@ class TableStoreTest : public testing::Test {
     return out;
   }
   static std::vector<Profile> profiles() {
-    return {{"azimuthal",
-             {{.name = "I", .type = Column::Type::f64, .unit = "photons"}, {.name = "I_errors", .type = Column::Type::f64}},
-             {{.name = "radial_axis", .unit = "1/nm", .doc = "Bins", .values = {0.5, 1.5, 2.5}}},
-             "NXazint1d"},
-            {"map",
-             {{.name = "I", .type = Column::Type::f64}},
-             {{.name = "chi", .values = {-90, 90}}, {.name = "q", .values = {1, 2, 3, 4}}},
-             {}}};
+    return {
+        {"azimuthal",
+         {{.name = "I", .type = Column::Type::f64, .unit = "photons"}, {.name = "I_errors", .type = Column::Type::f64}},
+         {{.name = "radial_axis", .unit = "1/nm", .doc = "Bins", .values = {0.5, 1.5, 2.5}}},
+         "NXazint1d"},
+        {"map",
+         {{.name = "I", .type = Column::Type::f64}},
+         {{.name = "chi", .values = {-90, 90}}, {.name = "q", .values = {1, 2, 3, 4}}},
+         {}}};
   }
   /// Value of a bin of an array of an image's profile.
   static double value_of(std::uint64_t image, std::size_t profile, std::size_t place) {

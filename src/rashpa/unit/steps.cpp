@@ -55,11 +55,11 @@ void add_profile(const Port& port, PlannedStep& step, std::vector<Profile>& prof
                     profile.arrays.size() <= kMostProfileArrays && profile.bins() > 0 &&
                     profile.bins() <= kMostProfileBins;
   if (!fits) {
-    throw ConfigError(
-        fmt::format("unit: {} makes a profile of {} arrays, {} axes and {} bins; 1 to {} arrays, one or two axes and 1 to {} "
-                    "bins are possible",
-                    name, profile.arrays.size(), profile.axes.size(), profile.axes.empty() ? 0 : profile.bins(),
-                    kMostProfileArrays, kMostProfileBins));
+    throw ConfigError(fmt::format(
+        "unit: {} makes a profile of {} arrays, {} axes and {} bins; 1 to {} arrays, one or two axes and 1 to {} "
+        "bins are possible",
+        name, profile.arrays.size(), profile.axes.size(), profile.axes.empty() ? 0 : profile.bins(), kMostProfileArrays,
+        kMostProfileBins));
   }
   step.profile = profiles.size();
   profiles.push_back(std::move(profile));

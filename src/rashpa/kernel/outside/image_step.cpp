@@ -151,10 +151,8 @@ class Pass final : public CpuPass {
 
   Found look(unsigned worker, const std::byte* pixels, std::size_t item, Scalar* rows, double* profile) noexcept {
     if (profile != nullptr) std::fill_n(profile, profile_, 0.0);
-    ImageFindings findings{.scalars = scalars_.data() + item * columns_,
-                           .rows = rows,
-                           .row_capacity = table_rows_,
-                           .profile = profile};
+    ImageFindings findings{
+        .scalars = scalars_.data() + item * columns_, .rows = rows, .row_capacity = table_rows_, .profile = profile};
     std::string why;
     bool good = functions_[worker]->look(pixels, findings, why);
     if (good && findings.verdict > reasons_) {
@@ -285,9 +283,9 @@ std::shared_ptr<const Step> image_step(Declaration declaration, std::uint32_t ta
     Check(declaration).that(finite, fmt::format("axis {} has values that are no numbers", axis.name));
     bins = axis.values.size() > kMostProfileBins ? 0 : bins * axis.values.size();
   }
-  Check(declaration).that(axes.size() == (profile != nullptr ? profile->axes.size() : 0) && bins > 0 &&
-                              bins <= kMostProfileBins,
-                          fmt::format("its profile has {} bins; 1 to {} are possible", bins, kMostProfileBins));
+  Check(declaration)
+      .that(axes.size() == (profile != nullptr ? profile->axes.size() : 0) && bins > 0 && bins <= kMostProfileBins,
+            fmt::format("its profile has {} bins; 1 to {} are possible", bins, kMostProfileBins));
   return std::make_shared<ImageStep>(std::move(declaration), table_rows, std::move(make), std::move(axes));
 }
 

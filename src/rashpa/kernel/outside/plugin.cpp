@@ -306,8 +306,7 @@ class PluginKernel final : public Kernel {
       return std::make_unique<Function>(library, setup, plain_values, rows);
     };
     const bool profile = declaration_.made(Port::Kind::profile) != nullptr;
-    return image_step(declaration_, rows, function,
-                      profile ? axes_of(library_->plugin()) : std::vector<Axis>{});
+    return image_step(declaration_, rows, function, profile ? axes_of(library_->plugin()) : std::vector<Axis>{});
   }
 
  private:
