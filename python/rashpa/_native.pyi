@@ -240,6 +240,19 @@ class Kernel:
     @property
     def veto_reasons(self) -> list[str]: ...  # of its verdict; empty: it judges nothing
 
+class Reshaping:
+    """What the kernels of a pipeline make of the shape of images, and of all that is said in their pixels. ConfigError when a kernel cannot
+    take images of that shape."""
+
+    def __init__(self, kernels: Sequence[Kernel], width: int, height: int) -> None: ...
+    width: Final[int]  # of the images that come out
+    height: Final[int]
+    changes: Final[bool]  # a kernel changes the shape
+    def region(
+        self, x: int, y: int, width: int, height: int
+    ) -> tuple[int, int, int, int]: ...  # smallest, x, y, width, height
+    def mask(self, seen: NDArray[np.uint32]) -> NDArray[np.uint32]: ...  # NXmx pixel_mask
+
 def kernels_json() -> str: ...  # what schema/kernels.json holds
 def plugin_kernel(file: str, parameters: dict[str, bool | int | float | str]) -> Kernel:
     """Loads a shared object, which runs its code. ConfigError when it is no plugin of this version, or declares what makes no sense."""
@@ -278,6 +291,7 @@ class NxmxDtp:
     y: int
     width: int
     height: int
+    line_rows: list[int]  # of reshaped images: line l is rows line_rows[l] up to line_rows[l + 1]
     def __init__(self) -> None: ...
 
 class NxmxCalibration:
@@ -393,6 +407,65 @@ class BufferConfig:
 
 def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which device or why not
 
+class Found:
+    """What a pipeline found in the images of one call, by their place in it. Arrays are the caller's, but for `pixels`: a view of the memory in which
+    they were made, or of the images themselves where no kernel has made pixels."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def decision(self) -> NDArray[np.uint8]: ...  # 0 none, 1 accepted, 2 vetoed, 3 errored
+    @property
+    def reason(self) -> NDArray[np.uint8]: ...  # of the veto: place in `reasons`
+    @property
+    def measured(self) -> NDArray[np.uint8]: ...  # the pipeline has looked at its pixels
+    @property
+    def reasons(self) -> list[str]: ...
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]: ...
+    @property
+    def pixels(self) -> NDArray[Any] | None: ...  # of the accepted images [accepted][row][column]
+    @property
+    def lists(self) -> tuple | None: ...  # type: ignore[type-arg]  # first entry of each image and behind the last, indices, values
+    @property
+    def tables(self) -> dict[str, Any]: ...  # first row of each image and behind the last, columns
+    @property
+    def failures(self) -> dict[int, str]: ...  # of errored images
+
+class Pipeline:
+    """Kernels on images [image][row][column] in memory. `stack`: images that are processed together; `fused`: kernels may share passes. ConfigError
+    when kernels and images do not fit."""
+
+    def __init__(
+        self,
+        kernels: Sequence[Kernel],
+        width: int,
+        height: int,
+        pixel: str,
+        *,
+        unit: str = "cpu",
+        threads: int = 1,
+        stack: int = 16,
+        device: int = 0,
+        trigger: str = "auto",
+        keep_darks: bool = True,
+        fused: bool = True,
+        special: Sequence[SpecialValue] = (),
+    ) -> None: ...
+    def run(
+        self,
+        images: NDArray[Any],
+        frame_number: NDArray[np.uint64] | None = None,
+        flags: NDArray[np.uint32] | None = None,
+    ) -> Found: ...
+
+    """Any thread; waits, without the GIL. Results of an earlier call that are still looked at stay as they are."""
+
+    @property
+    def how(self) -> str: ...  # the unit, in words
+    @property
+    def pixel(self) -> str: ...  # type of the pixels that come out
+
 class ReceiverConfig:
     buffers: list[BufferConfig]
     memory: str  # "pageable" | "huge": all buffers lie in one registered block
@@ -418,6 +491,23 @@ class Books:
     written: Final[int]
     @property
     def balanced(self) -> bool: ...
+
+class Recorder:
+    """A buffer's pipeline, sinks and books without a receiver, of images [image][row][column] in memory. `config.images`: as many as will come. Nothing
+    is dropped: process() waits until the sinks are through. One thread at a time; status() from any."""
+
+    def __init__(self, config: BufferConfig, run: int) -> None: ...
+    def begin(self) -> None: ...  # outputs take their names
+    def process(
+        self,
+        images: NDArray[Any],  # a multiple of the stack, but for the last ones
+        frame_number: NDArray[np.uint64] | None = None,
+        timestamp_ns: NDArray[np.uint64] | None = None,
+        flags: NDArray[np.uint32] | None = None,
+        completeness: NDArray[np.uint8] | None = None,
+    ) -> None: ...
+    def finish(self) -> None: ...  # no more come; completes the outputs
+    def status(self) -> BufferStatus: ...
 
 class Latency:
     """Microseconds."""

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "pixels.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/dataset/jungfrau_simulator.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
@@ -35,42 +36,6 @@ namespace {
 
 using AnyArray = nb::ndarray<nb::numpy>;
 using Sizes = std::vector<std::size_t>;
-
-constexpr PixelType kPixelTypes[] = {PixelType::u8,  PixelType::u16, PixelType::u32,
-                                     PixelType::i16, PixelType::i32, PixelType::f32};
-
-PixelType pixel_of(std::string_view name) {
-  for (const PixelType type : kPixelTypes) {
-    if (pixel_name(type) == name) return type;
-  }
-  throw ConfigError(
-      fmt::format("dataset: no pixel type '{}'; choose uint8, uint16, uint32, int16, int32 or float32", name));
-}
-
-nb::dlpack::dtype dtype_of(PixelType type) {
-  switch (type) {
-    case PixelType::u8:
-      return nb::dtype<std::uint8_t>();
-    case PixelType::u16:
-      return nb::dtype<std::uint16_t>();
-    case PixelType::u32:
-      return nb::dtype<std::uint32_t>();
-    case PixelType::i16:
-      return nb::dtype<std::int16_t>();
-    case PixelType::i32:
-      return nb::dtype<std::int32_t>();
-    default:
-      return nb::dtype<float>();
-  }
-}
-
-PixelType pixel_of(nb::dlpack::dtype dtype) {
-  for (const PixelType type : kPixelTypes) {
-    if (dtype_of(type) == dtype) return type;
-  }
-  throw ConfigError(
-      "dataset: the array's type is no pixel type; convert it to uint8, uint16, uint32, int16, int32 or float32");
-}
 
 AnyArray copied(const void* source, std::size_t bytes, const Sizes& sizes, nb::dlpack::dtype dtype) {
   auto memory = std::make_unique<std::byte[]>(bytes);
@@ -113,7 +78,7 @@ std::shared_ptr<Dataset> memory_dataset(const nb::ndarray<nb::ro, nb::ndim<4>, n
       throw ConfigError("dataset: the array has an axis that is too long");
   }
   const ModuleShape shape{static_cast<std::uint32_t>(frames.shape(3)), static_cast<std::uint32_t>(frames.shape(2)),
-                          pixel_of(frames.dtype())};
+                          pixel_of("dataset", frames.dtype())};
   const auto modules = static_cast<std::uint32_t>(frames.shape(1));
   if (flags && flags->shape(0) != frames.shape(0)) {
     throw ConfigError(
@@ -134,15 +99,15 @@ std::shared_ptr<Dataset> memory_dataset(const nb::ndarray<nb::ro, nb::ndim<4>, n
 std::shared_ptr<Dataset> pattern_dataset(std::uint32_t width, std::uint32_t height, const std::string& pixel,
                                          std::uint32_t modules, std::uint64_t frames) {
   const nb::gil_scoped_release release;
-  return dataset::make_pattern({width, height, pixel_of(pixel)}, modules, frames);
+  return dataset::make_pattern({width, height, pixel_of("dataset", pixel)}, modules, frames);
 }
 
 std::shared_ptr<Dataset> raw_dataset(const std::vector<std::vector<std::string>>& files, std::uint32_t width,
                                      std::uint32_t height, const std::string& pixel, const std::string& format,
                                      std::uint32_t header_bytes, const std::optional<FlagArray>& flags) {
   const nb::gil_scoped_release release;
-  std::shared_ptr<MemoryDataset> out =
-      dataset::load_raw(files, {{width, height, pixel_of(pixel)}, dataset::raw_format(format), header_bytes});
+  std::shared_ptr<MemoryDataset> out = dataset::load_raw(
+      files, {{width, height, pixel_of("dataset", pixel)}, dataset::raw_format(format), header_bytes});
   if (flags && flags->shape(0) > out->frames()) {
     throw ConfigError(fmt::format("dataset: flags for {} frames; the files have {}", flags->shape(0), out->frames()));
   }
@@ -253,7 +218,7 @@ void bind_dataset(nb::module_& m) {
   m.def(
       "pattern_value",
       [](const std::string& pixel, std::uint32_t module, std::uint64_t frame, std::uint32_t row, std::uint32_t column) {
-        return dataset::pattern_value(pixel_of(pixel), module, frame, row, column);
+        return dataset::pattern_value(pixel_of("dataset", pixel), module, frame, row, column);
       },
       "pixel"_a, "module"_a, "frame"_a, "row"_a, "column"_a);
   m.def("raw_dataset", &raw_dataset, "files"_a, "width"_a = 0, "height"_a = 0, "pixel"_a = "uint16",

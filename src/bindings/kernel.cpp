@@ -6,11 +6,15 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "bindings.hpp"
 #include "named_values.hpp"
@@ -27,6 +31,7 @@ namespace {
 
 using Maps = nb::ndarray<const float, nb::shape<3, -1, -1>, nb::c_contig, nb::device::cpu>;
 using Mask = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MadeMask = nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<2>>;
 using kernel::CalibrationMaps;
 
 struct Calibration {
@@ -84,6 +89,48 @@ std::shared_ptr<const CalibrationMaps> maps_of(const Maps& pedestal, const Maps&
   return found;
 }
 
+/// The steps of a pipeline that change the shape of images, in order.
+class Reshaping {
+ public:
+  Reshaping(const std::vector<ConfiguredKernel>& kernels, std::uint32_t width, std::uint32_t height)
+      : seen_{width, height}, made_(seen_) {
+    for (const ConfiguredKernel& one : kernels) {
+      if (auto reshape = one.step->reshape(made_)) {
+        made_ = reshape->shape();
+        steps_.push_back(std::move(reshape));
+      }
+    }
+  }
+  ~Reshaping() = default;
+  Reshaping(const Reshaping&) = delete;
+  Reshaping& operator=(const Reshaping&) = delete;
+
+  [[nodiscard]] const kernel::Shape& made() const noexcept { return made_; }
+  [[nodiscard]] bool changes() const noexcept { return !steps_.empty(); }
+  [[nodiscard]] auto region(std::uint32_t x, std::uint32_t y, std::uint32_t width, std::uint32_t height) const {
+    Region region{x, y, width, height};
+    for (const auto& step : steps_) region = step->place(region);
+    return std::tuple{region.x, region.y, region.width, region.height};
+  }
+  [[nodiscard]] MadeMask mask(const Mask& seen) const {
+    if (seen.shape(0) != seen_.height || seen.shape(1) != seen_.width) {
+      throw ConfigError(fmt::format("mask: {} × {} pixels, must be {} × {}", seen.shape(1), seen.shape(0), seen_.width,
+                                    seen_.height));
+    }
+    auto mask = std::make_unique<std::vector<std::uint32_t>>(seen.data(), seen.data() + seen.size());
+    for (const auto& step : steps_) *mask = step->mask(*mask);
+    std::uint32_t* data = mask->data();
+    const nb::capsule owner(mask.release(),
+                            [](void* p) noexcept { delete static_cast<std::vector<std::uint32_t>*>(p); });
+    return MadeMask(data, {made_.height, made_.width}, owner);
+  }
+
+ private:
+  kernel::Shape seen_;
+  kernel::Shape made_;
+  std::vector<std::unique_ptr<const kernel::Reshape>> steps_;
+};
+
 }  // namespace
 
 void bind_kernel(nb::module_& m) {
@@ -111,6 +158,14 @@ void bind_kernel(nb::module_& m) {
         const kernel::Port* verdict = self.step->declaration().made(kernel::Port::Kind::verdict);
         return verdict == nullptr ? std::vector<std::string>{} : verdict->reasons;
       });
+  nb::class_<Reshaping>(m, "Reshaping")
+      .def(nb::init<const std::vector<ConfiguredKernel>&, std::uint32_t, std::uint32_t>(), "kernels"_a, "width"_a,
+           "height"_a)
+      .def_prop_ro("width", [](const Reshaping& self) { return self.made().width; })
+      .def_prop_ro("height", [](const Reshaping& self) { return self.made().height; })
+      .def_prop_ro("changes", &Reshaping::changes)
+      .def("region", &Reshaping::region, "x"_a, "y"_a, "width"_a, "height"_a)
+      .def("mask", &Reshaping::mask, "seen"_a);
   m.def("kernels_json", &kernel::kernels_json);
   m.def(
       "plugin_kernel",

@@ -13,5 +13,6 @@ NB_MODULE(_native, m) {
   bind_sink(m);
   bind_emulator(m);
   bind_receiver(m);
+  bind_offline(m);
   bind_packet(m);
 }

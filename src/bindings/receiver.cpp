@@ -14,9 +14,11 @@
 #include <tuple>
 
 #include "bindings.hpp"
+#include "buffer_spec.hpp"
 #include "kernel.hpp"
 #include "link.hpp"
 #include "names.hpp"
+#include "pixels.hpp"
 #include "tables.hpp"
 
 namespace rashpa::bindings {
@@ -36,10 +38,6 @@ class Receiver final : public receiver::Receiver {
     const nb::gil_scoped_release release;
     stop();
   }
-};
-
-struct BufferSpec {
-  receiver::BufferConfig config;
 };
 
 struct ReceiverSpec {
@@ -119,12 +117,7 @@ std::optional<nb::ndarray<nb::numpy>> latest(const Receiver& engine, std::size_t
   auto* data = new std::byte[preview->pixels.size()];
   const nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<std::byte*>(memory); });
   std::memcpy(data, preview->pixels.data(), preview->pixels.size());
-  const auto bits = static_cast<std::uint8_t>(pixel_bytes(output.pixel) * 8);
-  const auto code = output.pixel == PixelType::f32                                     ? nb::dlpack::dtype_code::Float
-                    : output.pixel == PixelType::i16 || output.pixel == PixelType::i32 ? nb::dlpack::dtype_code::Int
-                                                                                       : nb::dlpack::dtype_code::UInt;
-  const nb::dlpack::dtype type{static_cast<std::uint8_t>(code), bits, 1};
-  return nb::ndarray<nb::numpy>(data, {output.height, output.width}, owner, {}, type);
+  return nb::ndarray<nb::numpy>(data, {output.height, output.width}, owner, {}, dtype_of(output.pixel));
 }
 
 void bind_config(nb::module_& m) {

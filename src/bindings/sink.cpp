@@ -39,7 +39,8 @@ void bind_metadata(nb::module_& m) {
       .def_rw("x", &NxmxDtp::x)
       .def_rw("y", &NxmxDtp::y)
       .def_rw("width", &NxmxDtp::width)
-      .def_rw("height", &NxmxDtp::height);
+      .def_rw("height", &NxmxDtp::height)
+      .def_rw("line_rows", &NxmxDtp::line_rows);
   nb::class_<NxmxCalibration>(m, "NxmxCalibration")
       .def(nb::init<>())
       .def_rw("kind", &NxmxCalibration::kind)

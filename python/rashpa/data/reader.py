@@ -339,9 +339,12 @@ class Run:
             int(dtps["id"][i]): tuple(int(dtps[name][i]) for name in ("x", "y", "width"))
             for i in range(len(dtps["id"]))
         }
+        line_rows = dict(zip(places, dtps["line_rows"][()].tolist(), strict=True)) if "line_rows" in dtps else {}
         for run in self.lost_runs(row):
             x, y, width = places[run.dtp]
-            lost[y + run.first_line : y + run.first_line + run.lines, x : x + width] = True
+            first, end = run.first_line, run.first_line + run.lines
+            top, bottom = (line_rows[run.dtp][first], line_rows[run.dtp][end]) if line_rows else (y + first, y + end)
+            lost[top:bottom, x : x + width] = True
         return lost
 
     def summary(self, incomplete: int = 5) -> RunSummary:

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rashpa import _native
 from rashpa.control import links, telegram
 from rashpa.control.kernels import Kernel, PluginKernel, PythonKernel, code_of, declaration, files_of, parameters_of
@@ -60,6 +63,32 @@ class _Origin:
     calibration: Sequence[tuple[str, str, str]]
     code: Mapping[str, str] = field(default_factory=dict)  # of kernels from outside: file, SHA-256
     reasons: Sequence[list[str]] = ()  # of each kernel's verdict
+
+
+@dataclass(frozen=True)
+class _Image:
+    """The image that a buffer's sinks get: what has become of the places and the mask of the one that arrives."""
+
+    made: _native.Reshaping
+    arriving_mask: NDArray[np.uint32]
+
+    def mask(self) -> NDArray[np.uint32]:
+        return self.made.mask(self.arriving_mask)
+
+    def module(self, said: ModulePlace) -> _native.NxmxModule:
+        place = _native.NxmxModule()
+        place.name = said.name
+        place.x, place.y, place.width, place.height = self.made.region(said.x, said.y, said.width, said.height)
+        return place
+
+    def dtp(self, said: DtpPlace) -> _native.NxmxDtp:
+        place = _native.NxmxDtp()
+        place.id, place.module = said.id, said.module
+        place.x, place.y, place.width, place.height = self.made.region(said.x, said.y, said.width, said.height)
+        if self.made.changes:
+            lines = [self.made.region(said.x, said.y + line, said.width, 1) for line in range(said.height)]
+            place.line_rows = [y for _, y, _, _ in lines] + [place.y + place.height]
+        return place
 
 
 def missing_folders_of(order: telegram.Destination) -> list[Path]:
@@ -125,7 +154,9 @@ def _buffer_config(
     config.kernels = [_kernel(kernel, native_maps, image, folders) for kernel in kernels]
     code = {code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
     origin = replace(origin, code=code, reasons=[one.veto_reasons for one in config.kernels])
-    config.sinks = [_sink(sink, buffer, kernels, maps, origin) for sink in buffer.sinks]
+    mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
+    image = _Image(_native.Reshaping(config.kernels, buffer.width, buffer.height), mask)
+    config.sinks = [_sink(sink, kernels, image, origin) for sink in buffer.sinks]
     return config
 
 
@@ -165,43 +196,25 @@ def _python_kernel(kernel: PythonKernel, folders: Folders) -> _native.Kernel:
     )
 
 
-def _sink(
-    sink: SinkOrder, buffer: telegram.Buffer, kernels: Sequence[Kernel], maps: Maps | None, origin: _Origin
-) -> _native.SinkConfig:
+def _sink(sink: SinkOrder, kernels: Sequence[Kernel], image: _Image, origin: _Origin) -> _native.SinkConfig:
     values = sink.model_dump(mode="json", exclude={"kind", "metadata"})
     if not isinstance(sink, Hdf5Order):
         return _native.SinkConfig(sink.kind, values)
-    metadata = _metadata(sink.metadata, buffer, kernels, maps, origin.proof)
+    metadata = _metadata(sink.metadata, kernels, image, origin.proof)
     _add_origin(metadata, kernels, origin)
     prepare_output(Path(sink.prefix), sink.existing)
     return _native.SinkConfig(sink.kind, values, metadata)
 
 
-def _metadata(
-    said: FileMetadata, buffer: telegram.Buffer, kernels: Sequence[Kernel], maps: Maps | None, proof: str
-) -> _native.NxmxMetadata:
+def _metadata(said: FileMetadata, kernels: Sequence[Kernel], image: _Image, proof: str) -> _native.NxmxMetadata:
     plain = said.model_dump(mode="json", exclude={"labels", "modules", "dtps"})
     plain |= {"software_version": software_version(), "proof": proof, "pixel_units": pixel_units(kernels)}
     metadata = _native.NxmxMetadata(plain)
     metadata.labels = said.labels
-    metadata.modules = [_module_place(module) for module in said.modules]
-    metadata.dtps = [_dtp_place(dtp) for dtp in said.dtps]
-    metadata.pixel_mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
+    metadata.modules = [image.module(module) for module in said.modules]
+    metadata.dtps = [image.dtp(dtp) for dtp in said.dtps]
+    metadata.pixel_mask = image.mask()
     return metadata
-
-
-def _module_place(said: ModulePlace) -> _native.NxmxModule:
-    place = _native.NxmxModule()
-    place.name = said.name
-    place.x, place.y, place.width, place.height = said.x, said.y, said.width, said.height
-    return place
-
-
-def _dtp_place(said: DtpPlace) -> _native.NxmxDtp:
-    place = _native.NxmxDtp()
-    place.id, place.module = said.id, said.module
-    place.x, place.y, place.width, place.height = said.x, said.y, said.width, said.height
-    return place
 
 
 def _add_origin(metadata: _native.NxmxMetadata, kernels: Sequence[Kernel], origin: _Origin) -> None:

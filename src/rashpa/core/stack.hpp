@@ -53,8 +53,9 @@ struct StackImage {
   ErrorReason error = ErrorReason::none;
   bool measured = false;                       ///< the pipeline has looked at its pixels
   std::array<Scalar, kMostColumns> scalars{};  ///< by column of the unit's results; 0 of steps that it did not reach
-  const std::byte* pixels = nullptr;  ///< height × width of the pipeline's output type, row-major; valid when accepted
-  SparseView sparse{};                ///< when the pipeline makes CSR
+  const std::byte* pixels =
+      nullptr;          ///< height × width, and type, of the unit's output, row-major; valid when accepted
+  SparseView sparse{};  ///< when the pipeline makes CSR
   std::array<TableView, kMostTables> tables{};        ///< by table of the unit's results
   std::array<ProfileView, kMostProfiles> profiles{};  ///< by profile of the unit's results; of accepted images
   std::uint8_t failed_in = 0;  ///< errored by the unit: n: its n-th step could not do its work; 0: another reason

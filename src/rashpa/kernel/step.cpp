@@ -7,6 +7,8 @@ namespace rashpa::kernel {
 
 Step::~Step() = default;
 
+std::unique_ptr<const Reshape> Step::reshape(const Shape& /*in*/) const { return nullptr; }
+
 std::unique_ptr<cuda::DevicePass> Step::on_cuda(const Setup& /*setup*/) const { return nullptr; }
 
 }  // namespace rashpa::kernel

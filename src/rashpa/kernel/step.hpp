@@ -8,10 +8,12 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "rashpa/core/region.hpp"
 #include "rashpa/core/special_value.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/kernel/declaration.hpp"
@@ -77,11 +79,25 @@ struct Shape {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   [[nodiscard]] std::size_t pixels() const noexcept { return std::size_t{width} * height; }
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+/// What a step that changes the shape of images does to everything that is said in pixels. Does not change; any thread.
+class Reshape {
+ public:
+  virtual ~Reshape() = default;
+  /// Of the images made.
+  [[nodiscard]] virtual Shape shape() const noexcept = 0;
+  /// The smallest region that holds all that becomes of `region`.
+  [[nodiscard]] virtual Region place(const Region& region) const = 0;
+  /// The NXmx pixel_mask of the images made, from that of the images seen.
+  [[nodiscard]] virtual std::vector<std::uint32_t> mask(std::span<const std::uint32_t> seen) const = 0;
 };
 
 /// What a pass is made for.
 struct Setup {
-  Shape shape{};
+  Shape shape{};  ///< of the images that it sees
+  Shape made{};   ///< of those that it makes; the same unless the step has a Reshape
   PixelFormat in{};
   std::uint32_t stack = 0;                 ///< most images at once
   std::uint32_t places = 0;                ///< images in the ring: room for what outlives the pass
@@ -124,8 +140,8 @@ class CpuPass {
   [[nodiscard]] virtual Grain grain() const noexcept { return Grain::block; }
   /// Before the first run() of a stack with `items` images. One thread.
   virtual void begin(std::size_t items) noexcept = 0;
-  /// Pixels [first, last) of the items; `first` is a multiple of 4096. Several threads at once, each with its `worker`
-  /// number, for different pixels (block) or items (image: one item, all pixels).
+  /// Pixels [first, last) of the images seen; `first` is a multiple of 4096. Several threads at once, each with its
+  /// `worker` number, for different pixels (block) or items (image: one item, all pixels).
   virtual void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept = 0;
   /// After the last run() of the stack, once an item. One thread.
   virtual void finish(std::size_t item, Finding& finding) noexcept = 0;
@@ -158,6 +174,10 @@ class Step {
   /// What it makes of pixels `in`: the same where it makes none. Throws ConfigError when shape or pixels do not fit;
   /// that their type is one that it takes is known before.
   [[nodiscard]] virtual PixelFormat fit(const Shape& shape, PixelFormat in) const = 0;
+  /// How images of shape `in`, which fits, become others; null: they keep their shape. Only of steps that make pixels.
+  [[nodiscard]] virtual std::unique_ptr<const Reshape> reshape(const Shape& in) const;
+  /// Whether it hands `tap` to steps behind it, as far as its declaration does.
+  [[nodiscard]] virtual bool offers(Tap tap) const { return declaration().offers_tap(tap); }
   [[nodiscard]] virtual std::optional<CountTap> count_tap() const { return std::nullopt; }
   /// The threshold of Tap::mark that spares it its own pass.
   [[nodiscard]] virtual std::optional<std::int32_t> mark_tap() const { return std::nullopt; }

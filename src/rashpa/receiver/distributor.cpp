@@ -10,6 +10,7 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/memory/cpu_set.hpp"
+#include "rashpa/receiver/buffer_output.hpp"
 
 namespace rashpa::receiver {
 
@@ -161,13 +162,7 @@ void Distributor::count(const StackImage& image) {
   if (image.decision != Decision::errored) return;
   std::string text = unit_.error();
   if (text.empty()) text = unit_.failure(image.failed_in);
-  if (text.empty() && output_.list_capacity > 0) {
-    text = fmt::format(
-        "more than {} of its {} pixels are at or above the threshold, and its list holds no more; set a larger "
-        "capacity "
-        "of kernel csr, or a higher threshold",
-        output_.list_capacity, std::uint64_t{output_.width} * output_.height);
-  }
+  if (text.empty() && output_.list_capacity > 0) text = full_list_text(output_);
   if (text.empty()) text = "the unit could not finish it, or was ended";
   if (image.error == ErrorReason::overwritten) text = "a later image was written into its slot before it was stored";
   note_errored(image.index, image.frame_number, image.error, text);

@@ -10,6 +10,7 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/receiver/buffer_output.hpp"
 
 namespace rashpa::receiver {
 
@@ -70,6 +71,12 @@ Receiver::Receiver(Config config)
     pipeline.delivery = unit::Delivery::list_in_place;  // no sink reads pixels beside a list
     one->unit = unit::make_unit(choice, pipeline, shape, one->done_bell);
     const unit::Output& made = one->unit->output();
+    if (!buffer.special.empty() && (made.width != buffer.width || made.height != buffer.height)) {
+      throw ConfigError(
+          fmt::format("receiver: buffer {} has special values of {} × {} pixels, and its kernels make {} "
+                      "× {}; leave special values out",
+                      buffer.name, buffer.width, buffer.height, made.width, made.height));
+    }
     scheduler::LaneConfig lane{.name = buffer.name,
                                .pixel = buffer.pixel,
                                .memory = memory_.data(),
@@ -88,26 +95,8 @@ Receiver::Receiver(Config config)
       ++position;
     }
     one->lane = std::make_unique<scheduler::Lane>(std::move(lane), *one->unit, *link_);
-    std::shared_ptr<sink::SpecialMask> mask;
-    if (!buffer.special.empty()) {
-      mask =
-          std::make_shared<sink::SpecialMask>(buffer.pixel, buffer.special, std::size_t{buffer.width} * buffer.height);
-    }
-    const Output output{.buffer = buffer.name,
-                        .run = config_.run,
-                        .width = buffer.width,
-                        .height = buffer.height,
-                        .pixel = made.pixel,
-                        .sparse = made.list_capacity != 0,
-                        .list_capacity = static_cast<std::uint32_t>(made.list_capacity),
-                        .stack = buffer.stack,
-                        .images = buffer.images,
-                        .slice = buffer.slice,
-                        .delivered = made.delivered,
-                        .largest_count = shape.largest_count,
-                        .special = made.delivered ? buffer.special : std::vector<SpecialValue>{},
-                        .special_mask = mask,
-                        .results = made.results};
+    const std::shared_ptr<sink::SpecialMask> mask = special_mask_of(buffer);
+    const Output output = output_of(buffer, made, config_.run, mask);
     one->distributor =
         std::make_unique<Distributor>(buffer, output, *one->lane, *one->unit, one->done_bell, bell_, mask);
     log::write(log::Level::info, {.run = config_.run, .buffer = buffer.name},

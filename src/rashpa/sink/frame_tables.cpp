@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -68,6 +69,19 @@ void write_scalars(hid_t group, const FrameRows& rows) {
   h5::texts_attribute(group, "columns", names);
 }
 
+/// Where the lines of each DTP have become rows, when a kernel has changed the shape of images.
+void write_line_rows(hid_t group, std::span<const NxmxDtp> dtps) {
+  std::size_t longest = 0;
+  for (const NxmxDtp& dtp : dtps) longest = std::max(longest, dtp.line_rows.size());
+  if (longest == 0) return;
+  std::vector<std::uint32_t> rows;
+  for (const NxmxDtp& dtp : dtps) {
+    rows.insert(rows.end(), dtp.line_rows.begin(), dtp.line_rows.end());
+    rows.resize(rows.size() + longest - dtp.line_rows.size());
+  }
+  h5::array<std::uint32_t>(group, "line_rows", rows, {dtps.size(), longest});
+}
+
 void write_dtps(hid_t parent, std::span<const NxmxDtp> dtps) {
   if (dtps.empty()) return;
   const h5::Handle group = h5::group(parent, "dtps", "NXcollection");
@@ -83,6 +97,7 @@ void write_dtps(hid_t parent, std::span<const NxmxDtp> dtps) {
   member("y", &NxmxDtp::y);
   member("width", &NxmxDtp::width);
   member("height", &NxmxDtp::height);
+  write_line_rows(group.get(), dtps);
 }
 
 void write_pipeline(hid_t parent, std::span<const NxmxKernel> kernels) {

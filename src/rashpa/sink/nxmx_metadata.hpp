@@ -30,6 +30,9 @@ struct NxmxDtp {
   std::uint32_t y = 0;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
+  /// Of images whose shape a kernel has changed, `source lines + 1` numbers: line l has become the rows from
+  /// line_rows[l] to line_rows[l + 1], not included. Empty: line l is row y + l.
+  std::vector<std::uint32_t> line_rows{};
 };
 
 /// A calibration map that went into the pixels.

@@ -17,16 +17,19 @@ using kernel::Declaration;
 using kernel::Port;
 using kernel::Tap;
 
+void check_size(const kernel::Shape& shape) {
+  if (shape.pixels() > std::numeric_limits<std::uint32_t>::max()) {
+    throw ConfigError(fmt::format("unit: an image of {} × {} pixels is too large; 2^32 − 1 pixels at most", shape.width,
+                                  shape.height));
+  }
+}
+
 void check(const Layout& layout) {
   if (layout.width == 0 || layout.height == 0 || layout.stack == 0 || layout.stacks == 0) {
     throw ConfigError(fmt::format("unit: layout of {} × {} pixels, {} images a stack, {} stacks: none may be 0",
                                   layout.width, layout.height, layout.stack, layout.stacks));
   }
-  const std::uint64_t pixels = std::uint64_t{layout.width} * layout.height;
-  if (pixels > std::numeric_limits<std::uint32_t>::max()) {
-    throw ConfigError(fmt::format("unit: an image of {} × {} pixels is too large; 2^32 − 1 pixels at most",
-                                  layout.width, layout.height));
-  }
+  check_size({layout.width, layout.height});
 }
 
 std::string names_of(const std::vector<PixelType>& types) {
@@ -100,14 +103,13 @@ void fuse(Steps& steps) {
   PlannedStep* maker = nullptr;
   for (PlannedStep& step : steps.steps) {
     if (maker != nullptr) {
-      const Declaration& offered = maker->step->declaration();
       const auto count = step.step->count_tap();
       const auto mark = step.step->mark_tap();
-      if (count && !maker->count_at && offered.offers_tap(Tap::count) &&
+      if (count && !maker->count_at && maker->step->offers(Tap::count) &&
           step.step->declaration().rides_on(Tap::count)) {
         step.rides = count;
         maker->count_at = count->threshold;
-      } else if (mark && !maker->mark_at && offered.offers_tap(Tap::mark) &&
+      } else if (mark && !maker->mark_at && maker->step->offers(Tap::mark) &&
                  step.step->declaration().rides_on(Tap::mark)) {
         step.marked = true;
         maker->mark_at = mark;
@@ -122,7 +124,7 @@ void fuse(Steps& steps) {
 
 Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
   check(layout);
-  const kernel::Shape shape{layout.width, layout.height};
+  kernel::Shape shape{layout.width, layout.height};
   Steps steps;
   steps.partial = pipeline.partial;
   steps.keep_darks = pipeline.keep_darks;
@@ -138,8 +140,13 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
       }
     }
     check_pixels(declaration, format.type, maker);
-    PlannedStep planned{.step = step, .in = format, .out = step->fit(shape, format)};
+    PlannedStep planned{
+        .step = step, .in = format, .out = step->fit(shape, format), .in_shape = shape, .out_shape = shape};
     planned.makes_pixels = declaration.made(Port::Kind::pixels) != nullptr;
+    if (const auto reshape = step->reshape(shape)) {
+      planned.out_shape = reshape->shape();
+      check_size(planned.out_shape);
+    }
     planned.makes_list = declaration.made(Port::Kind::list) != nullptr;
     const bool vetoes = declaration.made(Port::Kind::verdict) != nullptr;
     if (!lister.empty() && (vetoes || planned.makes_pixels || planned.makes_list)) {
@@ -156,8 +163,11 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
     }
     if (planned.makes_pixels || vetoes) steps.decided = steps.steps.size() + 1;
     format = planned.out;
+    shape = planned.out_shape;
     steps.steps.push_back(std::move(planned));
   }
+  steps.output.width = shape.width;
+  steps.output.height = shape.height;
   steps.output.pixel = format.type;
   steps.output.delivered = maker.empty();
   steps.output.pixels = lister.empty() || pipeline.delivery == Delivery::everything;
@@ -167,7 +177,8 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
 
 kernel::Setup Steps::setup(std::size_t number, const Layout& layout, unsigned workers, std::uint32_t benches) const {
   const PlannedStep& step = steps[number];
-  return {.shape = {layout.width, layout.height},
+  return {.shape = step.in_shape,
+          .made = step.out_shape,
           .in = step.in,
           .stack = layout.stack,
           .places = layout.stack * layout.stacks,
@@ -176,6 +187,12 @@ kernel::Setup Steps::setup(std::size_t number, const Layout& layout, unsigned wo
           .count_at = step.count_at,
           .mark_at = step.mark_at,
           .marked = step.marked};
+}
+
+const PlannedStep* Steps::reshaper() const noexcept {
+  const auto found = std::find_if(steps.begin(), steps.end(),
+                                  [](const PlannedStep& step) { return !(step.in_shape == step.out_shape); });
+  return found == steps.end() ? nullptr : &*found;
 }
 
 std::string Steps::words() const {

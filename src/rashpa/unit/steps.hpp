@@ -14,6 +14,8 @@ struct PlannedStep {
   kernel::StepOf step;
   kernel::PixelFormat in{};   ///< the pixels that it sees
   kernel::PixelFormat out{};  ///< the pixels that those behind it see
+  kernel::Shape in_shape{};   ///< of the pixels that it sees
+  kernel::Shape out_shape{};  ///< of those that it makes, or leaves
   bool makes_pixels = false;
   bool makes_list = false;
   std::optional<kernel::CountTap> rides{};  ///< the pass that made the pixels has counted: no pass of its own
@@ -36,6 +38,8 @@ struct Steps {
   std::size_t last_maker = 0;  ///< step that makes the pixels of the output; steps.size(): none does
   Output output{};
 
+  /// The first step that changes the shape of images; null: none does.
+  [[nodiscard]] const PlannedStep* reshaper() const noexcept;
   /// What the pass of step `number` is made for.
   [[nodiscard]] kernel::Setup setup(std::size_t number, const Layout& layout, unsigned workers,
                                     std::uint32_t benches) const;

@@ -60,6 +60,8 @@ struct Cores {
 
 /// What comes out of a unit, known when it is made.
 struct Output {
+  std::uint32_t width = 0;  ///< of StackImage::pixels: a kernel may change the shape of images
+  std::uint32_t height = 0;
   PixelType pixel = PixelType::u16;  ///< of StackImage::pixels and of the values of lists
   bool delivered = true;             ///< they are the detector's own pixels: no kernel has made them
   bool pixels = true;                ///< accepted images have pixels

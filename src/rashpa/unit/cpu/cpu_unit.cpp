@@ -30,6 +30,11 @@ std::size_t task_pixels(std::size_t pixels, unsigned threads) {
   return std::max(std::clamp<std::size_t>(wanted / 4096 * 4096, 4096, 65536), fewest);
 }
 
+/// Bytes from one image that the step makes to the next.
+std::size_t stride_of(const PlannedStep& step) {
+  return round_up(step.out_shape.pixels() * pixel_bytes(step.out.type), kCacheLine);
+}
+
 const Cores& checked(const Cores& cores) {
   if (cores.threads == 0 || cores.threads > Team::kMostThreads) {
     throw ConfigError(fmt::format("unit: {} threads; 1 to {} are possible", cores.threads, Team::kMostThreads));
@@ -42,9 +47,7 @@ const Cores& checked(const Cores& cores) {
 CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& cores, Doorbell& done_bell)
     : steps_(steps_of(pipeline, layout)),
       layout_(layout),
-      pixels_(static_cast<std::size_t>(layout.width) * layout.height),
-      task_pixels_(task_pixels(pixels_, checked(cores).threads)),
-      threads_(cores.threads),
+      threads_(checked(cores).threads),
       done_bell_(done_bell),
       in_(layout.stacks),
       out_(layout.stacks),
@@ -60,6 +63,7 @@ CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& co
 }
 
 void CpuUnit::make_works() {
+  std::size_t most_pixels = 0;
   for (std::size_t number = 0; number < steps_.steps.size(); ++number) {
     const PlannedStep& step = steps_.steps[number];
     if (!step.step->declaration().runs_on("cpu")) {
@@ -68,7 +72,7 @@ void CpuUnit::make_works() {
     }
     Work work;
     if (step.makes_pixels) {
-      const std::size_t stride = round_up(pixels_ * pixel_bytes(step.out.type), kCacheLine);
+      const std::size_t stride = stride_of(step);
       if (number == steps_.last_maker) {
         image_stride_ = stride;
         outputs_ = memory::Buffer(std::size_t{layout_.stacks} * layout_.stack * stride, memory::MemoryKind::huge);
@@ -76,11 +80,14 @@ void CpuUnit::make_works() {
         work.made = memory::Buffer(layout_.stack * stride, memory::MemoryKind::huge);
       }
     }
+    work.pixels = step.in_shape.pixels();
+    work.task_pixels = task_pixels(work.pixels, threads_);
+    most_pixels = std::max(most_pixels, step.out_shape.pixels());
     if (!step.rides) work.pass = step.step->on_cpu(steps_.setup(number, layout_, threads_, 1));
     works_.push_back(std::move(work));
   }
   if (steps_.marks) {
-    mark_words_ = round_up(pixels_, kMarks) / kMarks;
+    mark_words_ = round_up(most_pixels, kMarks) / kMarks;
     marks_.resize(layout_.stack * mark_words_);
   }
 }
@@ -89,7 +96,7 @@ CpuUnit::~CpuUnit() { stop(); }
 
 std::byte* CpuUnit::made_by(std::size_t number, std::uint32_t place, std::size_t item) const noexcept {
   if (number == steps_.last_maker) return outputs_.data() + place * image_stride_;
-  const std::size_t stride = round_up(pixels_ * pixel_bytes(steps_.steps[number].out.type), kCacheLine);
+  const std::size_t stride = stride_of(steps_.steps[number]);
   return works_[number].made.data() + item * stride;
 }
 
@@ -168,25 +175,27 @@ bool CpuUnit::go_on() noexcept {
 }
 
 void CpuUnit::begin_pass() noexcept {
-  CpuPass& pass = *works_[step_].pass;
+  const Work& work = works_[step_];
+  CpuPass& pass = *work.pass;
   if (steps_.steps[step_].makes_pixels) {
     for (std::size_t item = 0; item < items_; ++item) made_[item] = made_by(step_, place_[item], item);
   }
   pass.begin(items_);
   const std::size_t tasks =
-      pass.grain() == CpuPass::Grain::block ? (pixels_ + task_pixels_ - 1) / task_pixels_ : items_;
+      pass.grain() == CpuPass::Grain::block ? (work.pixels + work.task_pixels - 1) / work.task_pixels : items_;
   team_->publish(static_cast<std::uint32_t>(tasks));
 }
 
 void CpuUnit::run(unsigned worker, std::uint32_t task) noexcept {
-  CpuPass& pass = *works_[step_].pass;
+  const Work& work = works_[step_];
+  CpuPass& pass = *work.pass;
   if (pass.grain() == CpuPass::Grain::block) {
-    const std::size_t first = task * task_pixels_;
+    const std::size_t first = task * work.task_pixels;
     const Items items{0, items_, pixels_of_.data(), made_.data(), marks_of_.data(), place_.data()};
-    pass.run(worker, items, first, std::min(first + task_pixels_, pixels_));
+    pass.run(worker, items, first, std::min(first + work.task_pixels, work.pixels));
   } else {
     const Items item{task, 1, &pixels_of_[task], &made_[task], &marks_of_[task], &place_[task]};
-    pass.run(worker, item, 0, pixels_);
+    pass.run(worker, item, 0, work.pixels);
   }
 }
 

@@ -33,7 +33,9 @@ class CpuUnit final : public Unit, private Team::Work {
   /// The work of one step: a pass over pixels, or none when it rides on an earlier one.
   struct Work {
     std::unique_ptr<kernel::CpuPass> pass;
-    memory::Buffer made;  // of a step that makes pixels for other steps: a stack of images
+    memory::Buffer made;          // of a step that makes pixels for other steps: a stack of images
+    std::size_t pixels = 0;       // of the images that it sees
+    std::size_t task_pixels = 0;  // of one task
   };
 
   // Exactly one thread at a time owns the stack in hand: the submitting thread, or the team's thread that finished a
@@ -55,8 +57,6 @@ class CpuUnit final : public Unit, private Team::Work {
 
   const Steps steps_;
   const Layout layout_;
-  const std::size_t pixels_;
-  const std::size_t task_pixels_;
   const unsigned threads_;
   Doorbell& done_bell_;
 

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipelines of kernels on arrays of images: the same units as a receiver has, without a run.
+
+>>> import numpy as np
+>>> images = np.zeros((3, 4, 5), np.uint16)
+>>> images[1, 2, 3] = 40
+>>> pipeline = Pipeline([{"name": "bragg_count", "threshold": 10, "min_pixels": 1}], images.shape[1:], images.dtype)
+>>> found = pipeline(images)
+>>> [image.decision for image in found]
+['vetoed', 'accepted', 'vetoed']
+>>> found.columns["bright_pixels"]
+array([0, 1, 0], dtype=uint32)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, Protocol, cast, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rashpa import _native
+from rashpa.data.reader import DECISIONS
+
+Value = bool | int | float | str
+
+
+class CalibrationMaps(Protocol):
+    """Of a detector: pedestal (ADU) and gain (ADU/keV) float32 [3][height][width], mask uint32 [height][width]."""
+
+    @property
+    def pedestal(self) -> NDArray[np.float32]: ...
+    @property
+    def gain(self) -> NDArray[np.float32]: ...
+    @property
+    def mask(self) -> NDArray[np.uint32]: ...
+
+
+@cache
+def kernel_declarations() -> dict[str, dict[str, Any]]:
+    """What each kernel of the program says of itself, by name."""
+    return {one["name"]: one for one in json.loads(_native.kernels_json())}
+
+
+@dataclass(frozen=True)
+class PixelList:
+    """Pixels picked out of an image, ascending. `index`: row · width + column."""
+
+    index: NDArray[np.uint32]
+    value: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Image:
+    """What was found in one image. `reason`: of the veto, or why it is errored; empty: neither."""
+
+    decision: str  # "accepted", "vetoed", "errored"
+    reason: str
+    scalars: dict[str, Any]
+    pixels: NDArray[Any] | None
+    list: PixelList | None
+    tables: dict[str, dict[str, NDArray[Any]]]
+
+
+class Found(Sequence[Image]):
+    """What a pipeline found, image by image; arrays where they are asked for.
+
+    Pixels are views of the memory in which they were made (of the images given, where no kernel makes pixels); they stay as they are.
+    """
+
+    def __init__(self, native: _native.Found) -> None:
+        self._native = native
+
+    def __len__(self) -> int:
+        return self._native.size
+
+    @overload
+    def __getitem__(self, key: int) -> Image: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Image]: ...
+    def __getitem__(self, key: int | slice) -> Image | list[Image]:
+        if isinstance(key, slice):
+            return [self._image(number) for number in range(*key.indices(len(self)))]
+        number = key + len(self) if key < 0 else key
+        if not 0 <= number < len(self):
+            raise IndexError(f"there are {len(self)} images; there is no image {key}")
+        return self._image(number)
+
+    def __iter__(self) -> Iterator[Image]:
+        return (self._image(number) for number in range(len(self)))
+
+    @cached_property
+    def decision(self) -> NDArray[np.uint8]:
+        """Of each image, index into DECISIONS: 1 accepted, 2 vetoed, 3 errored."""
+        return self._native.decision
+
+    @cached_property
+    def reason(self) -> NDArray[np.uint8]:
+        """Why each image was vetoed, index into `reasons`."""
+        return self._native.reason
+
+    @cached_property
+    def reasons(self) -> tuple[str, ...]:
+        return tuple(self._native.reasons)
+
+    @cached_property
+    def accepted(self) -> NDArray[np.intp]:
+        """The numbers of the accepted images."""
+        return np.flatnonzero(self.decision == DECISIONS.index("accepted"))
+
+    @cached_property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Numbers of every image, by name; 0 of steps that an image did not reach."""
+        return self._native.columns
+
+    @cached_property
+    def pixels(self) -> NDArray[Any]:
+        """Of the accepted images, in order: [accepted][row][column]."""
+        return cast("NDArray[Any]", self._native.pixels)  # never None: the units of this module deliver everything
+
+    @cached_property
+    def list_ptr(self) -> NDArray[np.uint64]:
+        """The first entry of each image in `list_index` and `list_value`, and behind the last one. TypeError when no kernel makes lists."""
+        return self._lists[0]
+
+    @cached_property
+    def list_index(self) -> NDArray[np.uint32]:
+        return self._lists[1]
+
+    @cached_property
+    def list_value(self) -> NDArray[Any]:
+        return self._lists[2]
+
+    @cached_property
+    def tables(self) -> dict[str, tuple[NDArray[np.uint64], dict[str, NDArray[Any]]]]:
+        """By name: the first row of each image and behind the last one; columns."""
+        return self._native.tables
+
+    @cached_property
+    def failures(self) -> dict[int, str]:
+        """Why images are errored, by number."""
+        return self._native.failures
+
+    @cached_property
+    def _lists(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
+        lists = self._native.lists
+        if lists is None:
+            raise TypeError("no kernel of this pipeline makes lists")
+        ptr, index, value = lists
+        return ptr, index, value
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        """Of accepted images among the accepted."""
+        return {int(number): place for place, number in enumerate(self.accepted)}
+
+    def _image(self, number: int) -> Image:
+        decision = DECISIONS[self.decision[number]]
+        accepted = decision == "accepted"
+        reason = self.reasons[self.reason[number]] if decision == "vetoed" else self.failures.get(number, "")
+        pixel_list = None
+        if accepted and self._native.lists is not None:
+            entries = slice(int(self.list_ptr[number]), int(self.list_ptr[number + 1]))
+            pixel_list = PixelList(self.list_index[entries], self.list_value[entries])
+        tables = {}
+        for name, (ptr, columns) in self.tables.items():
+            rows = slice(int(ptr[number]), int(ptr[number + 1]))
+            tables[name] = {column: values[rows] for column, values in columns.items()}
+        scalars = {name: values[number] for name, values in self.columns.items()}
+        pixels = self.pixels[self._place[number]] if accepted else None
+        return Image(decision, reason, scalars, pixels, pixel_list, tables)
+
+
+class Pipeline:
+    """Kernels, one after the other, on images of one shape and type.
+
+    `kernels`: as a run file names them, `{"name": "csr", "threshold": 1}`. `calibration`: for kernels that need it. `unit`: "cpu", or an accelerator
+    of this machine. `threads`: of unit cpu; 0: one a processor. `stack`: images that are processed together. `fused`: kernels may share passes over
+    the pixels. Raises ConfigError that names kernel and parameter.
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Mapping[str, Any]],
+        shape: tuple[int, ...],
+        dtype: Any = np.uint16,
+        *,
+        calibration: CalibrationMaps | None = None,
+        unit: str = "cpu",
+        threads: int = 0,
+        stack: int = 16,
+        device: int = 0,
+        trigger: str = "auto",
+        fused: bool = True,
+        special: Mapping[int, str] | None = None,
+    ) -> None:
+        height, width = shape
+        maps = None
+        if calibration is not None:
+            maps = _native.Calibration(
+                np.ascontiguousarray(calibration.pedestal, np.float32),
+                np.ascontiguousarray(calibration.gain, np.float32),
+                np.ascontiguousarray(calibration.mask, np.uint32),
+            )
+        self._native = _native.Pipeline(
+            [_kernel(one, maps) for one in kernels],
+            width,
+            height,
+            np.dtype(dtype).name,
+            unit=unit,
+            threads=threads or (len(os.sched_getaffinity(0)) if unit == "cpu" else 1),
+            stack=stack,
+            device=device,
+            trigger=trigger,
+            fused=fused,
+            special=[_native.SpecialValue(value, meaning) for value, meaning in (special or {}).items()],
+        )
+
+    def __call__(
+        self,
+        images: NDArray[Any],
+        *,
+        frame_number: ArrayLike | None = None,
+        flags: ArrayLike | None = None,
+    ) -> Found:
+        """Processes images [image][row][column], or one [row][column], where they lie: nothing is copied, and Python's lock is not held."""
+        images = images[np.newaxis] if images.ndim == 2 else images
+        numbers = None if frame_number is None else np.ascontiguousarray(frame_number, np.uint64)
+        bits = None if flags is None else np.ascontiguousarray(flags, np.uint32)
+        return Found(self._native.run(images, numbers, bits))
+
+    @property
+    def how(self) -> str:
+        """The unit and its passes, in words."""
+        return self._native.how
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the pixels that come out."""
+        return np.dtype(self._native.pixel)
+
+
+def _kernel(values: Mapping[str, Any], maps: _native.Calibration | None) -> _native.Kernel:
+    parameters = dict(values)
+    name = parameters.pop("name", None)
+    if not isinstance(name, str):
+        raise _native.ConfigError(f"pipeline: kernel {dict(values)!r} has no name")
+    declared = kernel_declarations().get(name, {})
+    return _native.Kernel(name, parameters, maps if declared.get("calibration") else None)

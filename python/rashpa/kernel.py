@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every kernel as a function on arrays of images: `rashpa.kernel.csr(images, threshold=3)`.
+
+Made of the kernels' own declarations; `kernel.pyi` is written by tools/make_kernels.py from the same. Images are [image][row][column], or one
+[row][column]; they are read where they lie, and Python's lock is not held. What a function returns is described at `rashpa.Found`.
+
+    >>> import numpy as np, rashpa.kernel
+    >>> images = np.array([[[0, 7], [3, 0]], [[1, 0], [0, 0]]], np.uint16)
+    >>> found = rashpa.kernel.csr(images, threshold=3, capacity=1.0)
+    >>> found[0].list
+    PixelList(index=array([1, 2], dtype=uint32), value=array([7, 3], dtype=uint16))
+    >>> rashpa.kernel.bragg_count(images, threshold=3, min_pixels=2).accepted
+    array([0])
+"""
+
+from rashpa.data.kernel_functions import function_of, kernel_names
+
+__all__ = list(kernel_names())
+
+globals().update({name: function_of(name) for name in kernel_names()})

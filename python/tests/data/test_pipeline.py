@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipelines on arrays: the integers of plain NumPy, no copies, errors in words."""
+
+import doctest
+import threading
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+from rashpa import _native
+from rashpa.data import datasets, pipeline
+from rashpa.data.calibration import Calibration, to_photons
+from rashpa.data.pipeline import Pipeline
+
+RANDOM = np.random.default_rng(7)
+
+
+def images(count: int, shape: tuple[int, int] = (17, 37)) -> np.ndarray:
+    return RANDOM.integers(0, 20, (count, *shape)).astype(np.uint16)
+
+
+COUNT = {"name": "bragg_count", "threshold": 15, "min_pixels": 120}
+
+
+@pytest.mark.parametrize("stack", [1, 4, 16])
+@pytest.mark.parametrize("count", [1, 7, 33])
+def test_scalars_and_verdicts_are_those_of_numpy(count: int, stack: int) -> None:
+    given = images(count)
+    found = Pipeline([COUNT], given.shape[1:], given.dtype, stack=stack, threads=2)(given)
+    bright = (given >= 15).sum(axis=(1, 2))
+    np.testing.assert_array_equal(found.columns["bright_pixels"], bright)
+    np.testing.assert_array_equal(found.decision, np.where(bright >= 120, 1, 2))
+    assert {found.reasons[one] for one in found.reason[found.decision == 2]} <= {"too_few"}
+    np.testing.assert_array_equal(found.pixels, given[bright >= 120])
+
+
+def test_lists_are_those_of_numpy() -> None:
+    given = images(9)
+    found = Pipeline([{"name": "csr", "threshold": 18, "capacity": 1.0}], given.shape[1:], given.dtype)(given)
+    for image, one in zip(given, found, strict=True):
+        assert one.list is not None
+        np.testing.assert_array_equal(one.list.index, np.flatnonzero(image >= 18))
+        np.testing.assert_array_equal(one.list.value, image.ravel()[image.ravel() >= 18])
+    assert found.list_ptr[-1] == len(found.list_index) == (given >= 18).sum()
+
+
+def test_images_are_not_copied() -> None:
+    given = images(8)
+    found = Pipeline([{**COUNT, "min_pixels": 0}], given.shape[1:], given.dtype)(given)
+    assert np.shares_memory(found.pixels, given)
+
+
+def test_every_second_image_of_an_array_is_read_where_it_lies() -> None:
+    given = images(12)
+    part = given[1::2]
+    found = Pipeline([{**COUNT, "min_pixels": 0}], given.shape[1:], given.dtype)(part)
+    np.testing.assert_array_equal(found.columns["bright_pixels"], (part >= 15).sum(axis=(1, 2)))
+    assert np.shares_memory(found.pixels, given)
+
+
+def calibrated() -> tuple[np.ndarray, Calibration]:
+    made = datasets.dataset_from_spec({"kind": "jungfrau", "modules": 1, "frames": 5}, datasets.Path())
+    return np.stack([made.dataset.frame(0, n) for n in range(5)]), made.calibration[0]
+
+
+def test_calibrated_pixels_are_those_of_the_plain_conversion() -> None:
+    raw, calibration = calibrated()
+    kernels = [{"name": "jungfrau", "output": "kev", "photon_energy_kev": 12.4}]
+    found = Pipeline(kernels, raw.shape[1:], raw.dtype, calibration=calibration, threads=2)(raw)
+    expected = np.stack([to_photons(frame, calibration, 1.0) for frame in raw])
+    valid = np.isfinite(expected)
+    assert found.pixels.dtype == np.float32
+    np.testing.assert_allclose(found.pixels[valid], expected[valid], rtol=2e-6, atol=2e-3)
+    np.testing.assert_array_equal(np.isnan(found.pixels), np.isnan(expected))
+
+
+def test_results_stay_as_they_are_when_the_pipeline_goes_on() -> None:
+    raw, calibration = calibrated()
+    one = Pipeline([{"name": "jungfrau", "photon_energy_kev": 12.4}], raw.shape[1:], raw.dtype, calibration=calibration)
+    first = one(raw).pixels
+    before = first.copy()
+    one(raw[::-1])
+    np.testing.assert_array_equal(first, before)
+
+
+def test_memory_of_results_that_nobody_holds_is_used_again() -> None:
+    raw, calibration = calibrated()
+    one = Pipeline([{"name": "jungfrau", "photon_energy_kev": 12.4}], raw.shape[1:], raw.dtype, calibration=calibration)
+    first = one(raw).pixels.ctypes.data
+    assert one(raw).pixels.ctypes.data == first
+
+
+def test_a_single_image_is_a_stack_of_one() -> None:
+    given = images(1)
+    assert len(Pipeline([COUNT], given.shape[1:], given.dtype)(given[0])) == 1
+
+
+def test_threads_may_share_a_pipeline() -> None:
+    given = images(40)
+    one = Pipeline([COUNT], given.shape[1:], given.dtype)
+    expected = (given >= 15).sum(axis=(1, 2))
+    wrong: list[int] = []
+
+    def work() -> None:
+        wrong.extend(n for n in range(20) if not np.array_equal(one(given).columns["bright_pixels"], expected))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_dark_flags_veto_where_they_are_given() -> None:
+    given = images(3)
+    found = Pipeline([COUNT], given.shape[1:], given.dtype)(given, flags=[0, 1, 0])
+    assert len(found) == 3  # darks are images like others: whoever asks for them gets them
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kernels": [{"name": "nothing"}]}, "kernel nothing is not known"),
+        ({"kernels": [{"threshold": 1}]}, "has no name"),
+        ({"kernels": [{**COUNT, "threshold": 0}]}, "threshold"),
+        ({"kernels": [{**COUNT, "threshold": "ten"}]}, "threshold"),
+        ({"kernels": [COUNT, COUNT]}, "twice"),
+        ({"dtype": np.float32}, "float32"),
+        ({"dtype": np.float64}, "float64"),
+        ({"stack": 0}, "stack"),
+        ({"unit": "abacus"}, "abacus"),
+        ({"threads": 5000}, "5000 threads"),
+        ({"kernels": [{"name": "jungfrau", "photon_energy_kev": 12.4}]}, "calibration"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_words(change: dict[str, object], words: str) -> None:
+    values: dict[str, object] = {"kernels": [COUNT], "shape": (17, 37), "dtype": np.uint16, **change}
+    with pytest.raises(_native.NativeError, match=words):
+        Pipeline(**values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (images(2, (16, 37)), "37 × 16"),
+        (images(2).astype(np.int32), "int32"),
+        (images(2).astype(np.float64), "no pixel type"),
+        (images(2, (37, 17)).transpose(0, 2, 1), "ascontiguousarray"),
+    ],
+)
+def test_images_that_do_not_fit_are_refused_in_words(given: np.ndarray, words: str) -> None:
+    one = Pipeline([COUNT], (17, 37), np.uint16)
+    with pytest.raises(_native.ConfigError, match=words):
+        one(given)
+
+
+def test_a_list_without_room_is_an_error_of_that_image_alone() -> None:
+    given = np.zeros((3, 17, 37), np.uint16)
+    given[1] = 9
+    found = Pipeline([{"name": "csr", "threshold": 5, "capacity": 0.1}], (17, 37), np.uint16)(given)
+    assert [one.decision for one in found] == ["accepted", "errored", "accepted"]
+
+
+def test_examples_in_the_documentation_are_true() -> None:
+    assert doctest.testmod(pipeline).failed == 0

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Pipelines on arrays of images. Images are read where they lie, results are views of the memory that they were made
+/// in; a pipeline takes new memory when somebody still looks at its last results.
+#include <fmt/format.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "bindings.hpp"
+#include "buffer_spec.hpp"
+#include "kernel.hpp"
+#include "names.hpp"
+#include "pixels.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/offline/recorder.hpp"
+
+namespace rashpa::bindings {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using offline::Images;
+using offline::Runner;
+
+namespace {
+
+using AnyArray = nb::ndarray<nb::numpy>;
+using ImageArray = nb::ndarray<nb::ro, nb::ndim<3>, nb::device::cpu>;
+template <typename T>
+using PerImage = std::optional<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+
+/// Memory of `values` as an array that owns it.
+template <typename T>
+AnyArray array_of(std::vector<T> values, std::size_t size) {
+  auto* owned = new std::vector<T>(std::move(values));
+  const nb::capsule owner(owned, [](void* at) noexcept { delete static_cast<std::vector<T>*>(at); });
+  return {owned->data(), {size}, owner, {}, nb::dtype<T>()};
+}
+template <typename T>
+AnyArray array_of(std::vector<T> values) {
+  const std::size_t size = values.size();
+  return array_of(std::move(values), size);
+}
+
+/// Column `type` of values that `value(i)` gives.
+template <typename Value>
+AnyArray column_of(Column::Type type, std::size_t size, Value value) {
+  const auto filled = [&]<typename T>(T, auto cast) {
+    std::vector<T> values(size);
+    for (std::size_t i = 0; i < size; ++i) values[i] = cast(value(i));
+    return array_of(std::move(values));
+  };
+  switch (type) {
+    case Column::Type::u32:
+      return filled(std::uint32_t{}, [](Scalar s) { return static_cast<std::uint32_t>(s.count()); });
+    case Column::Type::u64:
+      return filled(std::uint64_t{}, [](Scalar s) { return s.count(); });
+    case Column::Type::i64:
+      return filled(std::int64_t{}, [](Scalar s) { return s.integer(); });
+    default:
+      return filled(double{}, [](Scalar s) { return s.real(); });
+  }
+}
+
+/// What a pipeline found in the images of one call. Keeps the memory of the results, and of the images.
+class Found {
+ public:
+  Found(std::shared_ptr<Runner> runner, nb::object source)
+      : runner_(std::move(runner)),
+        source_(std::move(source)),
+        width_(runner_->output().width),
+        height_(runner_->output().height) {
+    for (const Stack& stack : runner_->results()) {
+      for (const StackImage& image : stack.view()) images_.push_back(&image);
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return images_.size(); }
+  [[nodiscard]] const Results& results() const noexcept { return runner_->output().results; }
+  [[nodiscard]] std::vector<std::string> reasons() const { return results().reasons.names(); }
+
+  template <typename T>
+  [[nodiscard]] AnyArray each(T (*value)(const StackImage&)) const {
+    std::vector<T> values(images_.size());
+    std::transform(images_.begin(), images_.end(), values.begin(), [&](const StackImage* one) { return value(*one); });
+    return array_of(std::move(values));
+  }
+
+  [[nodiscard]] nb::dict columns() const {
+    nb::dict out;
+    for (std::size_t c = 0; c < results().columns.size(); ++c) {
+      const Column& column = results().columns[c];
+      out[nb::str(column.name.c_str())] =
+          column_of(column.type, images_.size(), [&](std::size_t i) { return images_[i]->scalars[c]; });
+    }
+    return out;
+  }
+
+  /// Of the accepted images, in order; none when the pipeline makes lists in place of pixels.
+  [[nodiscard]] std::optional<AnyArray> pixels() const {
+    if (!runner_->output().pixels) return std::nullopt;
+    std::vector<const std::byte*> accepted;
+    for (const StackImage* image : images_) {
+      if (image->decision == Decision::accepted) accepted.push_back(image->pixels);
+    }
+    const PixelType type = runner_->output().pixel;
+    const std::size_t bytes = pixel_bytes(type);
+    const std::size_t image_bytes = bytes * width_ * height_;
+    if (accepted.empty()) return AnyArray(copy({}, 0), {0, height_, width_}, {}, {}, dtype_of(type));
+    const std::ptrdiff_t stride =
+        accepted.size() > 1 ? accepted[1] - accepted[0] : static_cast<std::ptrdiff_t>(image_bytes);
+    const auto* owner = new Owner{runner_, source_};
+    nb::capsule keeper(owner, [](void* at) noexcept { delete static_cast<Owner*>(at); });
+    for (std::size_t i = 1; i < accepted.size(); ++i) {
+      if (accepted[i] - accepted[i - 1] == stride && stride % static_cast<std::ptrdiff_t>(bytes) == 0) continue;
+      std::byte* data = copy(accepted, image_bytes);
+      keeper = nb::capsule(data, [](void* at) noexcept { delete[] static_cast<std::byte*>(at); });
+      return AnyArray(data, {accepted.size(), height_, width_}, keeper, {}, dtype_of(type));
+    }
+    auto* first = const_cast<std::byte*>(
+        accepted[0]);  // NOLINT(cppcoreguidelines-pro-type-const-cast): marked read-only by Python
+    return AnyArray(first, {accepted.size(), height_, width_}, keeper,
+                    {stride / static_cast<std::ptrdiff_t>(bytes), static_cast<std::int64_t>(width_), 1},
+                    dtype_of(type));
+  }
+
+  /// First entry of each image and behind the last, indices, values; none when the pipeline makes no lists.
+  [[nodiscard]] std::optional<nb::tuple> lists() const {
+    if (runner_->output().list_capacity == 0) return std::nullopt;
+    std::vector<std::uint64_t> first{0};
+    for (const StackImage* image : images_) first.push_back(first.back() + list_of(*image).count);
+    const PixelType type = runner_->output().pixel;
+    const std::size_t bytes = pixel_bytes(type);
+    std::vector<std::uint32_t> index(first.back());
+    std::vector<std::byte> value(first.back() * bytes);
+    for (std::size_t i = 0; i < images_.size(); ++i) {
+      const SparseView list = list_of(*images_[i]);
+      if (list.count == 0) continue;
+      std::memcpy(index.data() + first[i], list.index, list.count * sizeof(std::uint32_t));
+      std::memcpy(value.data() + first[i] * bytes, list.value, list.count * bytes);
+    }
+    auto* owned = new std::vector<std::byte>(std::move(value));
+    const nb::capsule owner(owned, [](void* at) noexcept { delete static_cast<std::vector<std::byte>*>(at); });
+    const std::size_t entries = first.back();
+    return nb::make_tuple(array_of(std::move(first)), array_of(std::move(index)),
+                          AnyArray(owned->data(), {entries}, owner, {}, dtype_of(type)));
+  }
+
+  /// By name: first row of each image and behind the last, columns by name.
+  [[nodiscard]] nb::dict tables() const {
+    nb::dict out;
+    for (std::size_t t = 0; t < results().tables.size(); ++t) {
+      const Table& table = results().tables[t];
+      const std::size_t columns = table.columns.size();
+      std::vector<std::uint64_t> first{0};
+      std::vector<const Scalar*> rows;
+      for (const StackImage* image : images_) {
+        const TableView view = image->decision == Decision::accepted ? image->tables[t] : TableView{};
+        for (std::uint32_t r = 0; r < view.rows; ++r) rows.push_back(view.values + r * columns);
+        first.push_back(rows.size());
+      }
+      nb::dict named;
+      for (std::size_t c = 0; c < columns; ++c) {
+        named[nb::str(table.columns[c].name.c_str())] =
+            column_of(table.columns[c].type, rows.size(), [&](std::size_t r) { return rows[r][c]; });
+      }
+      out[nb::str(table.name.c_str())] = nb::make_tuple(array_of(std::move(first)), named);
+    }
+    return out;
+  }
+
+  /// Of each errored image, its number and why.
+  [[nodiscard]] nb::dict failures() const {
+    nb::dict out;
+    for (std::size_t i = 0; i < images_.size(); ++i) {
+      if (images_[i]->decision == Decision::errored) out[nb::int_(i)] = runner_->failure(images_[i]->failed_in);
+    }
+    return out;
+  }
+
+ private:
+  struct Owner {
+    std::shared_ptr<Runner> runner;
+    nb::object source;
+  };
+  static SparseView list_of(const StackImage& image) noexcept {
+    return image.decision == Decision::accepted ? image.sparse : SparseView{};
+  }
+  static std::byte* copy(const std::vector<const std::byte*>& images, std::size_t bytes) {
+    auto* data = new std::byte[std::max<std::size_t>(images.size() * bytes, 1)];
+    for (std::size_t i = 0; i < images.size(); ++i) std::memcpy(data + i * bytes, images[i], bytes);
+    return data;
+  }
+
+  std::shared_ptr<Runner> runner_;
+  nb::object source_;  // the array: without a kernel that makes pixels, they are its own
+  std::uint32_t width_;
+  std::uint32_t height_;
+  std::vector<const StackImage*> images_;
+};
+
+template <typename Array>
+auto per_image(const char* what, const Array& values, std::size_t count) {
+  if (values.shape(0) != count) {
+    throw ConfigError(fmt::format("pipeline: {} of {} images are given for {}", what, values.shape(0), count));
+  }
+  return values.data();
+}
+
+/// Throws ConfigError when they are others than a pipeline was made for.
+Images images_of(const ImageArray& images, std::uint32_t width, std::uint32_t height, PixelType pixel) {
+  const PixelType type = pixel_of("pipeline", images.dtype());
+  if (type != pixel || images.shape(2) != width || images.shape(1) != height) {
+    throw ConfigError(fmt::format("pipeline: made for images of {} × {} pixels of {}, given {} × {} of {}", width,
+                                  height, pixel_name(pixel), images.shape(2), images.shape(1), pixel_name(type)));
+  }
+  const bool gaps =
+      (width > 1 && images.stride(2) != 1) || (height > 1 && images.stride(1) != static_cast<std::int64_t>(width));
+  if (gaps || reinterpret_cast<std::uintptr_t>(images.data()) % pixel_bytes(type) != 0) {
+    throw ConfigError("pipeline: the pixels of an image must lie one after the other; use numpy.ascontiguousarray");
+  }
+  return {.first = static_cast<const std::byte*>(images.data()),
+          .stride = images.stride(0) * static_cast<std::ptrdiff_t>(pixel_bytes(type)),
+          .count = images.shape(0)};
+}
+
+/// A pipeline with its unit, which is made for as many images as the largest call had.
+class Pipeline {
+ public:
+  explicit Pipeline(offline::Config config) : config_(std::move(config)), runner_(make(1)) {
+    how_ = runner_->how();
+    pixel_ = kPixels.name(runner_->output().pixel);
+  }
+  ~Pipeline() {
+    // Its threads may wait for a function in Python.
+    const nb::gil_scoped_release release;
+    runner_.reset();
+  }
+
+  [[nodiscard]] Found run(const ImageArray& images, const PerImage<std::uint64_t>& frame_number,
+                          const PerImage<std::uint32_t>& flags) {
+    Images given = images_of(images, config_.width, config_.height, config_.pixel);
+    if (frame_number) given.frame_number = per_image("frame_number", *frame_number, given.count);
+    if (flags) given.flags = per_image("flags", *flags, given.count);
+    std::shared_ptr<Runner> runner;
+    {
+      const nb::gil_scoped_release release;
+      const std::lock_guard lock(busy_);
+      if (runner_ == nullptr || runner_.use_count() > 1 || runner_->room() < given.count) {
+        const std::size_t room = runner_ == nullptr ? given.count : std::max(given.count, runner_->room());
+        runner_.reset();  // before the next takes memory
+        runner_ = make(room);
+      }
+      runner_->run(given);
+      runner = runner_;
+    }
+    return {std::move(runner), nb::cast(images)};
+  }
+
+  [[nodiscard]] const std::string& how() const noexcept { return how_; }
+  [[nodiscard]] const std::string& pixel() const noexcept { return pixel_; }
+
+ private:
+  [[nodiscard]] std::shared_ptr<Runner> make(std::size_t images) const {
+    offline::Config config = config_;
+    config.stacks = static_cast<std::uint32_t>(std::max<std::size_t>((images + config.stack - 1) / config.stack, 1));
+    return std::make_shared<Runner>(config);
+  }
+
+  offline::Config config_;
+  std::mutex busy_;
+  std::shared_ptr<Runner> runner_;  // null: no memory for the last call
+  std::string how_;
+  std::string pixel_;
+};
+
+offline::Config config_of(const std::vector<ConfiguredKernel>& kernels, std::uint32_t width, std::uint32_t height,
+                          const std::string& pixel, const std::string& unit, unsigned threads, std::uint32_t stack,
+                          int device, const std::string& trigger, bool keep_darks, bool fused,
+                          const std::vector<SpecialValue>& special) {
+  offline::Config config{.width = width, .height = height, .pixel = kPixels.value(pixel), .stack = stack};
+  config.unit.kind = unit::kind_of(unit);
+  config.unit.cores.threads = threads;
+  config.unit.device = device;
+  config.unit.trigger = unit::trigger_of(trigger);
+  for (const ConfiguredKernel& kernel : kernels) config.pipeline.kernels.emplace_back(kernel.step);
+  config.pipeline.keep_darks = keep_darks;
+  config.pipeline.passes = fused ? unit::Passes::fused : unit::Passes::separate;
+  config.largest_count = largest_count_of(config.pixel, special);
+  if (stack == 0) throw ConfigError("pipeline: stack: 0 images at a time; at least 1");
+  return config;
+}
+
+/// A buffer's pipeline and sinks without a receiver.
+class Recorder {
+ public:
+  Recorder(const receiver::BufferConfig& config, std::uint32_t run)
+      : config_(config), recorder_(std::make_unique<offline::Recorder>(config, run)) {}
+
+  ~Recorder() {
+    // Its threads may wait for a function in Python.
+    const nb::gil_scoped_release release;
+    recorder_.reset();
+  }
+
+  void process(const ImageArray& images, const PerImage<std::uint64_t>& frame_number,
+               const PerImage<std::uint64_t>& timestamp_ns, const PerImage<std::uint32_t>& flags,
+               const PerImage<std::uint8_t>& completeness) {
+    Images given = images_of(images, config_.width, config_.height, config_.pixel);
+    if (frame_number) given.frame_number = per_image("frame_number", *frame_number, given.count);
+    if (timestamp_ns) given.timestamp_ns = per_image("timestamp_ns", *timestamp_ns, given.count);
+    if (flags) given.flags = per_image("flags", *flags, given.count);
+    std::vector<Completeness> states;
+    if (completeness) {
+      const std::uint8_t* values = per_image("completeness", *completeness, given.count);
+      for (std::size_t i = 0; i < given.count; ++i) states.push_back(static_cast<Completeness>(values[i] & 3U));
+      given.completeness = states.data();
+    }
+    const nb::gil_scoped_release release;
+    recorder_->process(given);
+  }
+  void begin() { recorder_->begin(); }
+  void finish() { recorder_->finish(); }
+  [[nodiscard]] receiver::BufferStatus status() const { return recorder_->status(); }
+
+ private:
+  receiver::BufferConfig config_;
+  std::unique_ptr<offline::Recorder> recorder_;
+};
+
+}  // namespace
+
+void bind_offline(nb::module_& m) {
+  nb::class_<Found>(m, "Found")
+      .def_prop_ro("size", &Found::size)
+      .def_prop_ro(
+          "decision",
+          [](const Found& f) {
+            return f.each<std::uint8_t>([](const StackImage& i) { return std::uint8_t(i.decision); });
+          },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "reason",
+          [](const Found& f) {
+            return f.each<std::uint8_t>([](const StackImage& i) { return std::uint8_t(i.reason); });
+          },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "measured",
+          [](const Found& f) {
+            return f.each<std::uint8_t>([](const StackImage& i) { return std::uint8_t(i.measured); });
+          },
+          nb::rv_policy::automatic)
+      .def_prop_ro("reasons", &Found::reasons)
+      .def_prop_ro("columns", &Found::columns, nb::rv_policy::automatic)
+      .def_prop_ro("pixels", &Found::pixels, nb::rv_policy::automatic)
+      .def_prop_ro("lists", &Found::lists, nb::rv_policy::automatic)
+      .def_prop_ro("tables", &Found::tables, nb::rv_policy::automatic)
+      .def_prop_ro("failures", &Found::failures, nb::rv_policy::automatic);
+  nb::class_<Pipeline>(m, "Pipeline")
+      .def(
+          "__init__",
+          [](Pipeline* self, const std::vector<ConfiguredKernel>& kernels, std::uint32_t width, std::uint32_t height,
+             const std::string& pixel, const std::string& unit, unsigned threads, std::uint32_t stack, int device,
+             const std::string& trigger, bool keep_darks, bool fused, const std::vector<SpecialValue>& special) {
+            const offline::Config config = config_of(kernels, width, height, pixel, unit, threads, stack, device,
+                                                     trigger, keep_darks, fused, special);
+            const nb::gil_scoped_release release;
+            new (self) Pipeline(config);
+          },
+          "kernels"_a, "width"_a, "height"_a, "pixel"_a, nb::kw_only(), "unit"_a = "cpu", "threads"_a = 1,
+          "stack"_a = 16, "device"_a = 0, "trigger"_a = "auto", "keep_darks"_a = true, "fused"_a = true,
+          "special"_a = std::vector<SpecialValue>{})
+      .def("run", &Pipeline::run, "images"_a, "frame_number"_a.none() = nb::none(), "flags"_a.none() = nb::none())
+      .def_prop_ro("how", &Pipeline::how)
+      .def_prop_ro("pixel", &Pipeline::pixel);
+  nb::class_<Recorder>(m, "Recorder")
+      .def(
+          "__init__",
+          [](Recorder* self, const BufferSpec& config, std::uint32_t run) {
+            const nb::gil_scoped_release release;
+            new (self) Recorder(config.config, run);
+          },
+          "config"_a, "run"_a)
+      .def("begin", &Recorder::begin, nb::call_guard<nb::gil_scoped_release>())
+      .def("process", &Recorder::process, "images"_a, "frame_number"_a.none() = nb::none(),
+           "timestamp_ns"_a.none() = nb::none(), "flags"_a.none() = nb::none(), "completeness"_a.none() = nb::none())
+      .def("finish", &Recorder::finish, nb::call_guard<nb::gil_scoped_release>())
+      .def("status", &Recorder::status, nb::keep_alive<0, 1>());
+}
+
+}  // namespace rashpa::bindings

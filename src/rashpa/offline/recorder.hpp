@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/histogram.hpp"
+#include "rashpa/offline/runner.hpp"
+#include "rashpa/receiver/receiver.hpp"
+#include "rashpa/receiver/sink_line.hpp"
+#include "rashpa/sink/special_mask.hpp"
+
+namespace rashpa::offline {
+
+/// A buffer of a run without its receiver: the same pipeline, sinks, files and books, of images that are in memory. No
+/// sink drops anything: whoever gives images waits. One thread at a time; status() from any.
+class Recorder final : private Taker, private receiver::LineOwner {
+ public:
+  /// `config.images`: as many as will come. Of `dtps` only the file's metadata are made, by the caller. Throws what a
+  /// receiver throws.
+  explicit Recorder(const receiver::BufferConfig& config, std::uint32_t run);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Outputs take their names. Throws FileError.
+  void begin();
+  /// The next images; Images::first_index is set here. Returns when all of them are with the unit and the sinks are
+  /// through with them. A multiple of the stack, but for the last ones. Throws ConfigError when more come than were
+  /// announced, or none may come any more.
+  void process(Images images);
+  /// No more images come: those that did not are missing. Completes the outputs.
+  void finish();
+  [[nodiscard]] receiver::BufferStatus status() const;
+
+ private:
+  void take(Stack& stack) noexcept override;
+  Stack* give_back() noexcept override;
+  void through(const Stack& stack) noexcept override;
+  void lost(std::string_view name, std::uint64_t index, std::uint64_t frame, ErrorReason reason,
+            const std::string& text) noexcept override;
+  [[nodiscard]] sink::SkippedImage skipped(std::uint64_t index) const noexcept override;
+  [[nodiscard]] Books decided() const noexcept override;
+  void count(const StackImage& image);
+  void note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text);
+  void let_go(const Stack& stack) noexcept;
+
+  receiver::BufferConfig config_;
+  Runner runner_;
+  std::shared_ptr<sink::SpecialMask> mask_;  // null: no special values
+  receiver::Output output_;
+  std::uint64_t next_ = 0;                   // image
+  std::uint64_t stacks_ = 0;
+  bool begun_ = false;
+  bool finished_ = false;
+  Histogram ready_;
+  Histogram decided_ns_;
+  Histogram written_ns_;
+  mutable std::mutex lock_;             // guards what follows
+  std::vector<std::uint32_t> holders_;  // by slot: lines that still read it
+  std::vector<Stack*> back_;            // through, and not taken back by the runner
+  Books books_;
+  std::vector<std::uint64_t> by_reason_;
+  std::array<std::uint64_t, kErrorReasons> by_error_{};
+  std::set<std::uint64_t> lost_;
+  std::optional<receiver::FirstErrored> first_errored_;
+  std::vector<std::shared_ptr<receiver::SinkLine>> lines_;  // last: their threads use the above
+};
+
+}  // namespace rashpa::offline

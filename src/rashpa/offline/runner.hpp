@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A pipeline of kernels on images that are in memory already: the units and steps of a receiver, without link and
+/// scheduler. For notebooks, stored data and comparisons with other programs.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/doorbell.hpp"
+#include "rashpa/memory/buffer.hpp"
+#include "rashpa/unit/factory.hpp"
+
+namespace rashpa::offline {
+
+struct Config {
+  unit::Choice unit{};
+  unit::Pipeline pipeline{};
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  PixelType pixel = PixelType::u16;
+  std::uint32_t stack = 16;                      ///< images that are processed together
+  std::uint32_t stacks = 2;                      ///< room for results
+  std::int64_t largest_count = kNoLargestCount;  ///< see largest_count_of()
+};
+
+/// Images in memory of the caller: each without gaps, image i at `first` + i · `stride`. What is null is the same for
+/// all images.
+struct Images {
+  const std::byte* first = nullptr;  ///< aligned as a pixel is
+  std::ptrdiff_t stride = 0;         ///< bytes
+  std::size_t count = 0;
+  std::uint64_t first_index = 0;                ///< of StackImage::index
+  const std::uint64_t* frame_number = nullptr;  ///< null: as the index
+  const std::uint64_t* timestamp_ns = nullptr;  ///< null: 0
+  const std::uint32_t* flags = nullptr;         ///< FrameRecord::Flag bits; null: 0
+  const Completeness* completeness = nullptr;   ///< null: complete
+};
+
+/// Whom a runner hands what is done; all calls come from the thread that called run().
+class Taker {
+ public:
+  virtual ~Taker() = default;
+  /// The next stack, in order; it is the taker's until it comes back from give_back().
+  virtual void take(Stack& stack) noexcept = 0;
+  /// A stack that is needed no more, in any order; null when there is none.
+  virtual Stack* give_back() noexcept = 0;
+};
+
+/// All memory for results is taken at construction. One thread at a time.
+class Runner {
+ public:
+  /// Throws as unit::make_unit() does.
+  explicit Runner(const Config& config);
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  /// Processes all images and waits for them. Unit cpu reads them where they are, others get copies. Without a taker
+  /// the results stay in results() until the next call, and there is room for room() images. Throws ConfigError when
+  /// there are more, StateError when the unit failed for good.
+  void run(const Images& images);
+  /// As many images as there are; each stack goes to `taker`, who rings bell() when one can come back.
+  void run(const Images& images, Taker& taker);
+  /// Of the last run() without a taker.
+  [[nodiscard]] const std::vector<Stack>& results() const noexcept { return stacks_; }
+  /// By slot, for a taker that gives it back.
+  [[nodiscard]] Stack& stack(std::uint32_t slot) noexcept { return stacks_[slot]; }
+  [[nodiscard]] std::size_t room() const noexcept { return std::size_t{config_.stack} * config_.stacks; }
+  [[nodiscard]] const unit::Output& output() const noexcept { return unit_->output(); }
+  [[nodiscard]] std::string how() const { return unit_->how(); }
+  /// Why the step of StackImage::failed_in could not do its work.
+  [[nodiscard]] std::string failure(std::uint8_t failed_in) const { return unit_->failure(failed_in); }
+  [[nodiscard]] Doorbell& bell() noexcept { return bell_; }
+
+ private:
+  void process(const Images& images, Taker* taker);
+  void fill(Stack& stack, const Images& images, std::uint64_t number) noexcept;
+
+  Config config_;
+  std::size_t image_bytes_;
+  std::size_t image_stride_ = 0;  // of ring_
+  memory::Buffer ring_;           // of units with memory of their own
+  std::vector<Stack> stacks_;
+  std::vector<bool> busy_;  // by slot
+  Doorbell bell_;
+  std::unique_ptr<unit::Unit> unit_;  // last: its threads use the above
+};
+
+}  // namespace rashpa::offline

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/receiver/buffer_output.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace rashpa::receiver {
+
+std::shared_ptr<sink::SpecialMask> special_mask_of(const BufferConfig& buffer) {
+  if (buffer.special.empty()) return nullptr;
+  return std::make_shared<sink::SpecialMask>(buffer.pixel, buffer.special, std::size_t{buffer.width} * buffer.height);
+}
+
+Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint32_t run,
+                 std::shared_ptr<const sink::SpecialMask> mask) {
+  return {.buffer = buffer.name,
+          .run = run,
+          .width = made.width,
+          .height = made.height,
+          .pixel = made.pixel,
+          .sparse = made.list_capacity != 0,
+          .list_capacity = static_cast<std::uint32_t>(made.list_capacity),
+          .stack = buffer.stack,
+          .images = buffer.images,
+          .slice = buffer.slice,
+          .delivered = made.delivered,
+          .largest_count = largest_count_of(buffer.pixel, buffer.special),
+          .special = made.delivered ? buffer.special : std::vector<SpecialValue>{},
+          .special_mask = std::move(mask),
+          .results = made.results};
+}
+
+std::string full_list_text(const Output& output) {
+  return fmt::format(
+      "more than {} of its {} pixels are at or above the threshold, and its list holds no more; set a larger capacity "
+      "of kernel csr, or a higher threshold",
+      output.list_capacity, std::uint64_t{output.width} * output.height);
+}
+
+}  // namespace rashpa::receiver
