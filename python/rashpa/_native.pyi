@@ -430,6 +430,8 @@ class Found:
     @property
     def tables(self) -> dict[str, Any]: ...  # first row of each image and behind the last, columns
     @property
+    def profiles(self) -> dict[str, Any]: ...  # arrays [image][bins], NaN where an image is not accepted; axes
+    @property
     def failures(self) -> dict[int, str]: ...  # of errored images
 
 class Pipeline:

@@ -12,7 +12,8 @@ namespace rashpa::kernel {
   KERNEL(jungfrau)             \
   KERNEL(bragg_count)          \
   KERNEL(csr)                  \
-  KERNEL(total_counts)
+  KERNEL(total_counts)         \
+  KERNEL(azimuthal)
 
 #define RASHPA_DECLARE(name)       \
   namespace name {                 \
