@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel `azimuthal` against pyFAI's csc and csr engines, in one process: the same integers first, then images a second, alternately.
 
-    .venv/bin/python bench/azimuthal.py bench/results/azimuthal.json
+.venv/bin/python bench/azimuthal.py bench/results/azimuthal.json
 """
 
 import json
@@ -25,12 +25,14 @@ BINS, IMAGES, ROUNDS = 1000, 16, 3
 
 
 def rate(work: Callable[[], Any], images: int) -> float:
+    """Images a second."""
     start = time.perf_counter()
     work()
     return images / (time.perf_counter() - start)
 
 
 def compare(name: str, shape: tuple[int, int], options: dict[str, Any], peer: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of one case; SystemExit when the integers differ."""
     random = np.random.default_rng(1)
     images = random.poisson(2.0, (IMAGES, *shape)).astype(np.uint16)
     detector = Detector(75e-6, 75e-6, max_shape=shape)
@@ -61,7 +63,7 @@ def compare(name: str, shape: tuple[int, int], options: dict[str, Any], peer: di
             "pyFAI csr": (lambda: [theirs("csr", image) for image in images[:3]], 3),
         }
         rates: dict[str, list[float]] = {key: [] for key in works}
-        for key, (work, _) in works.items():
+        for work, _ in works.values():
             work()  # tables are made
         for _ in range(ROUNDS):
             for key, (work, count) in works.items():
@@ -79,6 +81,7 @@ def compare(name: str, shape: tuple[int, int], options: dict[str, Any], peer: di
 
 
 def main(out: Path) -> None:
+    """Writes the results."""
     plain: dict[str, Any] = {"correctSolidAngle": False}
     corrected: dict[str, Any] = {"polarization_factor": 0.99, "error_model": "poisson"}
     rows: list[dict[str, Any]] = []

@@ -79,3 +79,116 @@ def total_counts(
     max_counts: sum of all photons.
     max_masked: fraction of the pixels that may be masked.
     """
+
+def peakfinder8(
+    images: NDArray[Any],
+    *,
+    threshold: float = 800,
+    min_snr: float = 5,
+    min_pixels: int = 2,
+    max_pixels: int = 200,
+    local_bg_radius: int = 3,
+    min_radius: float = 0,
+    max_radius: float = 0,
+    beam_x: float,
+    beam_y: float,
+    panel_width: int = 0,
+    panel_height: int = 0,
+    max_peaks: int = 2048,
+    unit: str = "cpu",
+    threads: int = 0,
+    stack: int = 16,
+) -> Found:
+    """Finds Bragg peaks over a radial background and lists them.
+
+    Takes pixels of uint8, uint16, uint32, int16, int32, float32.
+    Finds n_peaks (peaks), peak_intensity.
+    Finds rows of x (pixels), y (pixels), intensity, snr, pixels (pixels), largest, background.
+    threshold: least value of a pixel of a peak.
+    min_snr: least signal-to-noise ratio.
+    min_pixels: of a peak.
+    max_pixels: of a peak.
+    local_bg_radius: of the background around a peak, pixels.
+    min_radius: least distance from the beam, pixels.
+    max_radius: largest distance from the beam, pixels; 0: everywhere.
+    beam_x: where the beam hits the image, pixels from its corner; that of the detector when not given.
+    beam_y: where the beam hits the image, pixels from its corner; that of the detector when not given.
+    panel_width: of the panels that the image is made of; 0: it is one.
+    panel_height: of the panels that the image is made of; 0: it is one.
+    max_peaks: room for peaks of an image.
+    """
+
+def peakfinder(
+    images: NDArray[Any],
+    *,
+    beam_x: float,
+    beam_y: float,
+    min_radius: float = 0,
+    max_radius: float = 0,
+    bins: int = 800,
+    error_model: Literal["poisson", "azimuthal", "hybrid"] = "poisson",
+    clip: float = 0,
+    cycles: int = 5,
+    noise: float = 1,
+    cutoff: float = 3,
+    patch: int = 5,
+    connected: int = 3,
+    max_peaks: int = 2048,
+    unit: str = "cpu",
+    threads: int = 0,
+    stack: int = 16,
+) -> Found:
+    """Finds pixels above a sigma-clipped radial background that are the largest around.
+
+    Takes pixels of uint8, uint16, uint32, int16, int32, float32.
+    Finds n_peaks (peaks), peak_intensity.
+    Finds rows of x (pixels), y (pixels), intensity, snr, pixels (pixels), largest, background.
+    beam_x: where the beam hits the image, pixels from its corner; that of the detector when not given.
+    beam_y: where the beam hits the image, pixels from its corner; that of the detector when not given.
+    min_radius: least distance from the beam, pixels.
+    max_radius: largest distance from the beam, pixels; 0: everywhere.
+    bins: of the background by radius.
+    clip: deviations from which on a pixel is left out of the background; at least Chauvenet"s criterion.
+    cycles: how often pixels are left out, at most.
+    noise: of the detector, in units of the pixels.
+    cutoff: deviations above the background of what is picked.
+    patch: side of the square around a peak, pixels.
+    connected: pixels of the square above the limit.
+    max_peaks: room for peaks of an image.
+    """
+
+def sparsify(
+    images: NDArray[Any],
+    *,
+    beam_x: float,
+    beam_y: float,
+    min_radius: float = 0,
+    max_radius: float = 0,
+    bins: int = 800,
+    error_model: Literal["poisson", "azimuthal", "hybrid"] = "poisson",
+    clip: float = 0,
+    cycles: int = 5,
+    noise: float = 1,
+    cutoff: float = 3,
+    capacity: float = 0.1,
+    unit: str = "cpu",
+    threads: int = 0,
+    stack: int = 16,
+) -> Found:
+    """Lists the pixels above a sigma-clipped radial background, and that background.
+
+    Takes pixels of uint8, uint16, uint32, int16, int32, float32.
+    Makes lists of pixels.
+    Finds listed_pixels (pixels).
+    Finds rows of radius (pixels), background, deviation.
+    beam_x: where the beam hits the image, pixels from its corner; that of the detector when not given.
+    beam_y: where the beam hits the image, pixels from its corner; that of the detector when not given.
+    min_radius: least distance from the beam, pixels.
+    max_radius: largest distance from the beam, pixels; 0: everywhere.
+    bins: of the background by radius.
+    clip: deviations from which on a pixel is left out of the background; at least Chauvenet"s criterion.
+    cycles: how often pixels are left out, at most.
+    noise: of the detector, in units of the pixels.
+    cutoff: deviations above the background of what is picked.
+    capacity: room for listed pixels, as a part of all.
+    """

@@ -2,6 +2,9 @@
 /// Nouns that every part shares: exceptions, Region, Slice, Placement, Books; endpoints and options of links.
 #include <nanobind/stl/string.h>
 
+#include <cstring>
+#include <exception>
+
 #include "bindings.hpp"
 #include "link.hpp"
 #include "named_values.hpp"
@@ -23,6 +26,27 @@ void bind_core(nb::module_& m) {
   const nb::exception<ResourceError> resource(m, "ResourceError", root.ptr());
   const nb::exception<FileError> file(m, "FileError", root.ptr());
   const nb::exception<StateError> state(m, "StateError", root.ptr());
+  // Ahead of those above: a message may name a file whose name is no UTF-8.
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    const auto raise = [](const char* type, const char* text) {
+      const nb::object words =
+          nb::steal(PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "backslashreplace"));
+      PyErr_SetObject(nb::module_::import_("rashpa._native").attr(type).ptr(), words.ptr());
+    };
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const ConfigError& error) {
+      raise("ConfigError", error.what());
+    } catch (const ResourceError& error) {
+      raise("ResourceError", error.what());
+    } catch (const FileError& error) {
+      raise("FileError", error.what());
+    } catch (const StateError& error) {
+      raise("StateError", error.what());
+    } catch (const Error& error) {
+      raise("NativeError", error.what());
+    }
+  });
 
   nb::class_<Region>(m, "Region")
       .def(

@@ -24,6 +24,7 @@ app = typer.Typer(
 
 # The native module that these need is not there where only the manager runs.
 _GROUPS = ("dataset", "packet", "bench")
+_READERS = ("inspect", "peaks")
 
 
 def _show_version(wanted: bool) -> None:
@@ -57,7 +58,7 @@ def _mount() -> None:
     app.command()(receiver)
     app.command()(free)
     app.add_typer(node_orders, name="node")
-    for name in (*_GROUPS, "inspect", "repair"):
+    for name in (*_GROUPS, "inspect", "peaks", "repair"):
         try:
             part = importlib.import_module(f"rashpa.cli.{name}")
         except ImportError as error:
@@ -70,7 +71,7 @@ def _mount() -> None:
         else:
             command = getattr(part, name)
             # a stranger's file may end the library that reads it; what is repaired is our own
-            app.command(name)(in_limited_process(command) if name == "inspect" else command)
+            app.command(name)(in_limited_process(command) if name in _READERS else command)
 
 
 _mount()

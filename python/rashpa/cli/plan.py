@@ -47,6 +47,8 @@ def lines_of(found: Plan, buffer: PlannedBuffer) -> Iterator[str]:
     for number, step in enumerate(steps.steps, start=1):
         if step.outside:
             yield f"  {number}. {step.kernel.name}: {step.takes} → known when the receiver has loaded it: {step.outside}"
+        elif step.rule:
+            yield f"  {number}. {step.kernel.name}: keeps an image when {step.rule} → {', '.join(_made(step))}"
         else:
             yield f"  {number}. {step.kernel.name}: {step.takes} → {', '.join(_made(step))}"
         yield f"     {_pass(steps, step, section.stack)}"
@@ -85,6 +87,8 @@ def _made(step: Step) -> Iterator[str]:
 def _pass(steps: Pipeline, step: Step, stack: int) -> str:
     if step.rides_on:
         return f"no pass: {step.rides_on} counts on its way"
+    if step.rule:
+        return "no pass: it looks at columns only"
     read, written = steps.cost(step, stack)
     extra = [f"counts for {step.counts_for}"] if step.counts_for else []
     extra += [f"leaves marks for {step.marks_for}"] if step.marks_for else []

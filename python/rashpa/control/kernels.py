@@ -38,6 +38,7 @@ class Parameter:
     above: float | None = None
     most: float | None = None
     choices: tuple[str, ...] = ()
+    allowed: tuple[int, ...] = ()
     taken_from: str = ""
     default: Any = None
     not_above: str = ""
@@ -103,6 +104,7 @@ class Declaration:
     parameters: tuple[Parameter, ...]
     takes: Port
     makes: tuple[Port, ...]
+    several: bool
     calibration: bool
     inputs: tuple[Input, ...]
     units: tuple[str, ...]
@@ -134,14 +136,20 @@ def declaration(name: str) -> Declaration:
 
 
 def declaration_of(kernel: "Kernel") -> Declaration:
-    """The same of a kernel with its parameters; that of code from outside has the name of the code."""
-    return dataclasses.replace(declaration(kernel.name), name=label_of(kernel))
+    """The same of a kernel with its parameters; that of code from outside has the name of the code, a verdict the reason that a parameter names."""
+    known = declaration(kernel.name)
+    values = parameters_of(kernel) if any(port.port == "verdict" and port.by for port in known.makes) else {}
+    makes = tuple(
+        dataclasses.replace(port, reasons=(values[port.by],)) if port.port == "verdict" and port.by else port
+        for port in known.makes
+    )
+    return dataclasses.replace(known, name=label_of(kernel), makes=makes)
 
 
 def _outside(name: str) -> Declaration:
     """Of code that only the receiver loads: what it makes is not known here."""
     pixels = Port("pixels", tuple(PIXEL_TYPES))
-    return Declaration(name, OUTSIDE[name], (), pixels, (), False, (), ("cpu",), (), (), 0.0, 0.0)
+    return Declaration(name, OUTSIDE[name], (), pixels, (), False, False, (), ("cpu",), (), (), 0.0, 0.0)
 
 
 def _declaration(values: dict[str, Any]) -> Declaration:
@@ -186,6 +194,8 @@ class KernelSection(Section):
 def _type_of(parameter: Parameter) -> Any:
     if parameter.kind == "choice":
         return Literal[parameter.choices]
+    if parameter.allowed:
+        return Literal[parameter.allowed]
     known: dict[str, Any] = {"flag": bool, "integer": int, "number": float, "text": str}
     return known[parameter.kind] | None if parameter.taken_from else known[parameter.kind]
 

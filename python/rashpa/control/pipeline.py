@@ -5,20 +5,24 @@ What the native units do of themselves (src/rashpa/unit/steps.cpp) follows from 
 nothing is compiled. A test holds both against each other.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rashpa.control.kernels import (
     LARGEST,
+    NAME,
     OUTSIDE,
     Column,
     Declaration,
     Kernel,
+    code_of,
     declaration_of,
     label_of,
     parameters_of,
 )
 from rashpa.control.run_file_reader import KeyPath
+from rashpa.control.veto_rule import RuleError, check_rule
 
 MOST_COLUMNS = 12
 PIXEL_BYTES = {"uint8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "float32": 4}
@@ -37,13 +41,14 @@ class Step:
     """One step: the pixels that it sees and leaves, and how it is done."""
 
     kernel: Declaration
-    takes: str
+    takes: str  # pixels; empty: it takes none
     leaves: str
     list_part: float = 0.0  # of the pixels, for which its list has room; 0: it makes none
     rides_on: str = ""  # the step that counts for it on its way: no pass of its own
     marked_by: str = ""  # the step that leaves marks for it: its own pass reads those
     counts_for: str = ""
     marks_for: str = ""
+    rule: str = ""  # on columns of the steps before it
 
     @property
     def outside(self) -> str:
@@ -89,7 +94,7 @@ class Pipeline:
 
     def cost(self, step: Step, stack: int) -> tuple[float, float]:
         """Bytes a pixel and image that the step's pass reads and writes; lists not counted, which depend on the data."""
-        if step.rides_on:
+        if step.rides_on or not step.takes:
             return 0.0, 0.0
         seen = PIXEL_BYTES[step.takes] if not step.marked_by else 1 / 8
         written = PIXEL_BYTES[step.leaves] if step.kernel.made("pixels") else 0
@@ -108,7 +113,7 @@ def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = Non
     """What keeps the kernels from working one behind the other on pixels of the type `pixel`. `largest`: where counts of the detector end, if not
     with the type."""
     found: list[Problem] = []
-    names = [label_of(kernel) for kernel in kernels]
+    names = [label_of(kernel) for kernel in kernels if not declaration_of(kernel).several]
     twice = [name for number, name in enumerate(names) if name in names[:number]]
     if twice:
         found.append(Problem(("kernel",), f"{', '.join(names)}; kernels come once each, {twice[0]} is there twice"))
@@ -120,7 +125,9 @@ def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = Non
         found += (
             Problem((*path, *problem.path), problem.text) for problem in _value_problems(kernel, known, pixel, largest)
         )
-        if pixel not in known.takes.pixels:
+        if known.takes.port == "scalars":
+            found += _rule_problems(kernel, known, path, kernels[:number])
+        elif pixel not in known.takes.pixels:
             found.append(Problem(path, _unfit(known, pixel, maker)))
         if lister and any(known.made(port) for port in ("pixels", "list", "verdict")):
             found.append(Problem(path, f"{known.name} stands behind {lister}; put it before"))
@@ -145,7 +152,7 @@ def plan_pipeline(kernels: Sequence[Kernel], pixel: str) -> Pipeline:
     for kernel in kernels:
         known = declaration_of(kernel)
         rides_on = marked_by = ""
-        if maker is not None:
+        if maker is not None and known.rides:
             made_by = steps[maker]
             if not made_by.counts_for and "count" in made_by.kernel.offers and "count" in known.rides:
                 rides_on = made_by.kernel.name
@@ -158,7 +165,9 @@ def plan_pipeline(kernels: Sequence[Kernel], pixel: str) -> Pipeline:
         left = leaves(kernel, pixel)
         if known.made("pixels"):
             maker = len(steps)
-        steps.append(Step(known, pixel, left, part, rides_on, marked_by))
+        takes = pixel if known.takes.port == "pixels" else ""
+        rule = "" if takes else str(parameters_of(kernel)[known.takes.by])
+        steps.append(Step(known, takes, left, part, rides_on, marked_by, rule=rule))
         pixel = left
     return Pipeline(tuple(steps), pixel)
 
@@ -182,6 +191,25 @@ def _with(step: Step, **values: str) -> Step:
 def _columns(known: Declaration) -> tuple[Column, ...]:
     port = known.made("scalars")
     return port.columns if port else ()
+
+
+def _rule_problems(kernel: Kernel, known: Declaration, path: KeyPath, before: Sequence[Kernel]) -> Iterator[Problem]:
+    """Of a step that takes columns of the steps before it."""
+    values = parameters_of(kernel)
+    columns = [column for one in before for column in _columns(declaration_of(one))]
+    unknown = any(code_of(one) for one in before)  # what code from outside makes is known when it is loaded
+    try:
+        check_rule(values[known.takes.by], None if unknown else columns)
+    except RuleError as error:
+        yield Problem((*path, known.takes.by), str(error))
+    for port in known.makes:
+        if (
+            port.port == "verdict"
+            and port.by
+            and (not re.fullmatch(NAME, values[port.by]) or values[port.by] == "none")
+        ):
+            text = "a small letter and then small letters, digits or _, at most 48, and not none"
+            yield Problem((*path, port.by), text)
 
 
 def _unfit(known: Declaration, pixel: str, maker: str) -> str:

@@ -26,9 +26,9 @@ def _dataset(plan: Plan, node: str) -> telegram.Dataset:
     return telegram.Dataset(kind, tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items()))
 
 
-def _kernel(kernel: Kernel, plan: Plan, node: str) -> Kernel:
-    """With what it takes from elsewhere in the run file. For a node of this machine, relative paths of files count from the run file's folder; a
-    remote node takes them from where it runs."""
+def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Kernel:
+    """With what it takes from elsewhere in the run file. The beam is in pixels of the buffer's image, and in its middle when it is not given. For a
+    node of this machine, relative paths of files count from the run file's folder; a remote node takes them from where it runs."""
     file = plan.file
     taken: dict[str, object] = {}
     if node == "local":
@@ -39,6 +39,8 @@ def _kernel(kernel: Kernel, plan: Plan, node: str) -> Kernel:
             found: Any = file
             for key in parameter.taken_from.split("."):
                 found = getattr(found, key)
+            if parameter.taken_from.startswith("detector.beam_center_"):
+                found = metadata_of(file, buffer)[parameter.taken_from.removeprefix("detector.")]
             taken[parameter.name] = found
     return kernel.model_copy(update=taken)
 
@@ -132,7 +134,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
                 )
                 for dtp in buffer.dtps
             ),
-            kernels=tuple(_kernel(kernel, plan, receiver.node) for kernel in buffer.section.kernel),
+            kernels=tuple(_kernel(kernel, plan, buffer, receiver.node) for kernel in buffer.section.kernel),
             sinks=tuple(_sink(sink, plan, buffer) for sink in buffer.section.sink),
             special=tuple(telegram.SpecialValue(one.value, one.meaning) for one in file.detector.special),
         )

@@ -4,6 +4,7 @@
 Untrusted bytes: UTF-8 only, within the limits of `telegram_limits`, no DOCTYPE (hence no entities), nothing is ever loaded from elsewhere.
 """
 
+import contextlib
 import dataclasses
 import re
 import types
@@ -181,6 +182,9 @@ def _validated(data: bytes, code: str) -> Any:
         log = parser.feed_error_log  # the exception's own log has what others have met before
         if not len(log):
             raise TelegramError(str(error).replace("{" + NAMESPACE + "}", "")) from None
+    finally:
+        with contextlib.suppress(etree.LxmlError):
+            parser.close()  # a parser that is dropped before its end keeps what it has built for ever
     raise _refused(log[0], code) from None
 
 

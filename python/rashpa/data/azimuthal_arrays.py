@@ -20,7 +20,7 @@ def azimuthal_arrays(values: Values, image: Image) -> dict[str, NDArray[Any]]:
     if not path:
         raise ValueError("poni: is needed and not there: the geometry, made with pyFAI-calib2")
     poni = geometry.read_poni("poni", path, shape)
-    unit = geometry.checked_unit("unit", path, poni, str(values["unit"]))
+    unit = geometry.checked_unit("radial_unit", path, poni, str(values["radial_unit"]))
     masked = image.masked.copy()
     if values["mask"]:
         masked |= geometry.read_mask("mask", str(values["mask"]), shape)

@@ -18,8 +18,8 @@ RUN = ("unit", "threads", "stack")
 
 
 def kernel_names() -> tuple[str, ...]:
-    """In the order of the registry."""
-    return tuple(kernel_declarations())
+    """Of those that take pixels, in the order of the registry; a rule on columns is nothing without the kernels before it."""
+    return tuple(name for name, one in kernel_declarations().items() if one["takes"]["port"] == "pixels")
 
 
 def needed(parameter: dict[str, Any]) -> bool:
@@ -74,6 +74,9 @@ def _port_text(port: dict[str, Any]) -> str:
             column["name"] + (f" ({column['unit']})" if column["unit"] else "") for column in port["columns"]
         )
         return f"Finds {'rows of ' if port['port'] == 'table' else ''}{names}."
+    if port["port"] == "profile":
+        arrays = ", ".join(column["name"] for column in port["columns"])
+        return f"Makes a profile of {arrays} along {' and '.join(axis['name'] for axis in port['axes'])}."
     if port["port"] == "verdict":
         return f"Vetoes: {', '.join(port['reasons'])}."
     return "Makes lists of pixels." if port["port"] == "list" else ""
@@ -105,7 +108,8 @@ def stub_text() -> str:
         "from rashpa.data.pipeline import CalibrationMaps, Found",
         "",
     ]
-    for name, declared in kernel_declarations().items():
+    for name in kernel_names():
+        declared = kernel_declarations()[name]
         arguments = list(_signature(declared).parameters.values())
         lines.append(f"def {name}(")
         star = False

@@ -16,6 +16,8 @@ import hdf5plugin  # noqa: F401  registers the bitshuffle filter that the images
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data import densify
+
 COMPLETENESS = ("open", "complete", "partial", "missing")
 DECISIONS = ("none", "accepted", "vetoed", "errored")
 _OLD_COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")  # of files that do not name them
@@ -226,8 +228,18 @@ class Run:
         index_, intensity = self.sparse(index)
         image = np.zeros(self.shape, dtype=intensity.dtype)
         image.ravel()[index_] = intensity
-        limits = np.iinfo(intensity.dtype)
-        masked = limits.min if limits.min < 0 else limits.max
+        return self._masked(image, index)
+
+    def densify(self, index: int, random: np.random.Generator | None = None) -> NDArray[Any]:
+        """Stored image `index`, made again of listed pixels and background by the kernel `sparsify`: that of image(), with the background in place of
+        0. With `random`, the background is scattered as it was measured. KeyError when the kernel was not there."""
+        background = self.table(densify.KERNEL, index)
+        parameters = next(values for name, values in self.facts.kernels if name == densify.KERNEL)
+        return self._masked(densify.densify(self.shape, *self.sparse(index), background, parameters, random), index)
+
+    def _masked(self, image: NDArray[Any], index: int) -> NDArray[Any]:
+        """With the masked value where there is no measurement."""
+        masked = densify.masked_value(image.dtype)
         image[(self.pixel_mask & _GAP_OR_BAD) != 0] = masked
         image[self.lost_mask(self.row_of(index))] = masked
         return image

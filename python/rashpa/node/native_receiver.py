@@ -150,11 +150,14 @@ def _buffer_config(
         _native.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
     config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
-    image = Image(buffer.height, buffer.width, maps.mask if maps is not None else gaps_of_buffer(buffer))
-    config.kernels = [_kernel(kernel, native_maps, image, folders) for kernel in kernels]
+    mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
+    made: list[_native.Kernel] = []
+    for kernel in kernels:
+        seen = _Image(_native.Reshaping(made, buffer.width, buffer.height), mask).mask()
+        made.append(_kernel(kernel, native_maps, Image(seen.shape[0], seen.shape[1], seen), folders))
+    config.kernels = made
     code = {code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
     origin = replace(origin, code=code, reasons=[one.veto_reasons for one in config.kernels])
-    mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
     image = _Image(_native.Reshaping(config.kernels, buffer.width, buffer.height), mask)
     config.sinks = [_sink(sink, kernels, image, origin) for sink in buffer.sinks]
     return config

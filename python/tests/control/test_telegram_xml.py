@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import dataclasses
+import os
 import random
 import time
 from pathlib import Path
@@ -75,6 +76,23 @@ def test_schema_and_classes_have_the_same_attributes() -> None:
 def test_what_is_no_telegram_is_refused_with_a_reason(data: bytes, says: str) -> None:
     with pytest.raises(TelegramError, match=says):
         decode(data)
+
+
+def _megabytes() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
+
+
+def test_telegrams_that_are_refused_leave_no_memory_behind() -> None:
+    whole = encode(SAMPLES["configure_destination"])
+    wrong = whole.replace(b"</Configure>", b"<!--" + b"x" * 100_000 + b"--><Nothing/></Configure>")
+    cut = whole[:-20]
+    for data in (wrong, cut):
+        for count in range(300):
+            if count == 50:
+                before = _megabytes()
+            with pytest.raises(TelegramError):
+                decode(data)
+        assert _megabytes() - before < 2, f"{len(data)} bytes each"
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,9 @@ def test_no_file_between_model_and_structure_names_a_key() -> None:
         "capacity",
         "icrc",
         "window_bytes",
+        "noise",
+        "keep",
+        "reason",
     }  # of other things, too
     spelt = keys - {
         "threads",

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/printable.hpp"
 
 namespace rashpa::dataset {
 
@@ -34,7 +35,7 @@ PixelType type_of(std::string_view descr) {
   throw FileError(
       fmt::format("the array's type '{}' is not a pixel type; save it as uint8, uint16, uint32, int16, int32 or "
                   "float32, little endian",
-                  descr));
+                  printable(descr)));
 }
 
 // The dictionary literal {'descr': '<u2', 'fortran_order': False, 'shape': (10, 512, 1024), }, keys in any order.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "rashpa/core/error.hpp"
 
@@ -57,6 +58,16 @@ TEST(NpyHeader, what_is_not_a_plain_array_of_pixels_is_refused) {
            "",
        }) {
     EXPECT_THROW(parse(npy(text)), FileError) << text;
+  }
+}
+
+TEST(NpyHeader, what_a_message_quotes_is_printable) {
+  try {
+    parse(npy("{'descr': '<f8\xff', 'fortran_order': False, 'shape': (1, 2)}"));
+    FAIL() << "accepted";
+  } catch (const FileError& error) {
+    EXPECT_NE(std::string_view(error.what()).find("'<f8\\xff' is not a pixel type"), std::string_view::npos)
+        << error.what();
   }
 }
 

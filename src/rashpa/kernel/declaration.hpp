@@ -27,7 +27,9 @@ struct Port {
   };
   Kind kind = Kind::pixels;
   std::vector<PixelType> pixels{};     ///< pixels: the types that are possible
-  std::string by{};                    ///< pixels made: the parameter of which the n-th choice makes the n-th type
+  std::string by{};                    ///< pixels made: the parameter of which the n-th choice makes the n-th type;
+                                       ///< scalars taken: the parameter that has the rule on them; verdict: the
+                                       ///< parameter that has the name of its reason
   std::string capacity{};              ///< list: the parameter that says for which part of the pixels there is room;
                                        ///< table: for how many rows an image
   std::vector<Column> columns{};       ///< scalars, table; profile: its arrays, float64
@@ -48,8 +50,9 @@ struct Declaration {
   std::string name;
   std::string purpose;  ///< one line
   std::vector<Parameter> parameters{};
-  Port takes{};
+  Port takes{};  ///< pixels, or scalars: it looks at columns of the steps before it only
   std::vector<Port> makes{};
+  bool several = false;                   ///< may come several times in a pipeline
   bool calibration = false;               ///< needs the maps of the detector's calibration
   std::vector<Input> inputs{};            ///< arrays that it is given, made from the files that parameters name
   std::vector<std::string> units{"cpu"};  ///< that have a version of it
@@ -65,6 +68,7 @@ struct Declaration {
     }
     return nullptr;
   }
+  [[nodiscard]] bool takes_pixels() const noexcept { return takes.kind == Port::Kind::pixels; }
   [[nodiscard]] bool offers_tap(Tap tap) const noexcept { return has(offers, tap); }
   [[nodiscard]] bool rides_on(Tap tap) const noexcept { return has(rides, tap); }
   [[nodiscard]] bool runs_on(const std::string& unit) const noexcept { return has(units, unit); }

@@ -13,6 +13,10 @@ namespace rashpa::kernel {
   KERNEL(bragg_count)          \
   KERNEL(csr)                  \
   KERNEL(total_counts)         \
+  KERNEL(veto)                 \
+  KERNEL(peakfinder8)          \
+  KERNEL(peakfinder)           \
+  KERNEL(sparsify)             \
   KERNEL(azimuthal)
 
 #define RASHPA_DECLARE(name)       \

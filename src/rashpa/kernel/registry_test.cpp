@@ -20,13 +20,13 @@ TEST(Registry, every_kernel_declares_what_units_and_people_need) {
     SCOPED_TRACE(declaration.name);
     EXPECT_TRUE(names.insert(declaration.name).second) << "a name is taken once";
     EXPECT_FALSE(declaration.purpose.empty());
-    EXPECT_EQ(declaration.takes.kind, Port::Kind::pixels);
-    EXPECT_FALSE(declaration.takes.pixels.empty());
+    EXPECT_EQ(declaration.takes.pixels.empty(), !declaration.takes_pixels());
+    EXPECT_EQ(declaration.takes.kind == Port::Kind::scalars, !declaration.takes.by.empty());
     EXPECT_FALSE(declaration.makes.empty());
     EXPECT_FALSE(declaration.units.empty());
     for (const Port& port : declaration.makes) {
-      EXPECT_EQ(port.columns.empty(), port.kind != Port::Kind::scalars);
-      EXPECT_EQ(port.reasons.empty(), port.kind != Port::Kind::verdict);
+      EXPECT_EQ(port.columns.empty(), port.kind != Port::Kind::scalars && port.kind != Port::Kind::table);
+      EXPECT_EQ(port.reasons.empty(), port.kind != Port::Kind::verdict || !port.by.empty());
     }
     EXPECT_EQ(&kernel_named(declaration.name), kernel);
   }

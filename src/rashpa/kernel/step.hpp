@@ -106,6 +106,7 @@ struct Setup {
   std::optional<std::int32_t> count_at{};  ///< Tap::count is wanted of it: pixels at or above
   std::optional<std::int32_t> mark_at{};   ///< Tap::mark is wanted of it
   bool marked = false;                     ///< Tap::mark is there for it
+  std::span<const Column> before{};        ///< of the steps before it; valid while the pass is made
 };
 
 /// Some images of a stack, as a pass sees them. Arrays of pointers, one entry an image.
@@ -120,16 +121,18 @@ struct Items {
 
 /// What a pass found in one image.
 struct Finding {
-  Scalar* scalars = nullptr;  ///< its columns, in the order of the declaration
-  std::uint8_t verdict = 0;   ///< 0: kept; n: its n-th reason
-  bool failed = false;        ///< it could not do its work (list full): the image is errored
-  SparseView list{};          ///< memory of its own, valid until the place is processed again
-  TableView table{};          ///< the same
-  ProfileView profile{};      ///< the same
-  std::uint32_t counted = 0;  ///< Tap::count
+  Scalar* scalars = nullptr;       ///< its columns, in the order of the declaration
+  const Scalar* before = nullptr;  ///< those of Setup::before
+  std::uint8_t verdict = 0;        ///< 0: kept; n: its n-th reason
+  bool failed = false;             ///< it could not do its work (list full): the image is errored
+  SparseView list{};               ///< memory of its own, valid until the place is processed again
+  TableView table{};               ///< the same
+  ProfileView profile{};           ///< the same
+  std::uint32_t counted = 0;       ///< Tap::count
 };
 
-/// The work of one step on processor cores. Nothing throws or allocates.
+/// The work of one step on processor cores. Nothing throws or allocates. Of a step that takes no pixels finish() alone
+/// is called.
 class CpuPass {
  public:
   enum class Grain : std::uint8_t {
@@ -174,6 +177,8 @@ class Step {
   /// What it makes of pixels `in`: the same where it makes none. Throws ConfigError when shape or pixels do not fit;
   /// that their type is one that it takes is known before.
   [[nodiscard]] virtual PixelFormat fit(const Shape& shape, PixelFormat in) const = 0;
+  /// Throws ConfigError when it cannot work on the columns of the steps before it.
+  virtual void fit_columns(std::span<const Column> before) const { static_cast<void>(before); }
   /// How images of shape `in`, which fits, become others; null: they keep their shape. Only of steps that make pixels.
   [[nodiscard]] virtual std::unique_ptr<const Reshape> reshape(const Shape& in) const;
   /// Whether it hands `tap` to steps behind it, as far as its declaration does.

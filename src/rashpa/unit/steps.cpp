@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
@@ -135,11 +136,13 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
   for (const kernel::StepOf& step : pipeline.kernels) {
     const Declaration& declaration = step->declaration();
     for (const PlannedStep& earlier : steps.steps) {
+      if (declaration.several) break;
       if (&earlier.step->declaration() == &declaration || earlier.step->declaration().name == declaration.name) {
         throw ConfigError(fmt::format("unit: {} is twice in the pipeline; leave one", declaration.name));
       }
     }
-    check_pixels(declaration, format.type, maker);
+    if (declaration.takes_pixels()) check_pixels(declaration, format.type, maker);
+    step->fit_columns(steps.output.results.columns);
     PlannedStep planned{
         .step = step, .in = format, .out = step->fit(shape, format), .in_shape = shape, .out_shape = shape};
     planned.makes_pixels = declaration.made(Port::Kind::pixels) != nullptr;
@@ -186,7 +189,8 @@ kernel::Setup Steps::setup(std::size_t number, const Layout& layout, unsigned wo
           .benches = benches,
           .count_at = step.count_at,
           .mark_at = step.mark_at,
-          .marked = step.marked};
+          .marked = step.marked,
+          .before = std::span(output.results.columns).first(step.first_column)};
 }
 
 const PlannedStep* Steps::reshaper() const noexcept {

@@ -10,6 +10,7 @@
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/veto/veto.hpp"
 
 namespace rashpa::unit {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 namespace jungfrau = kernel::jungfrau;
 using kernel::bragg_count::Config;
 using Csr = kernel::csr::Config;
+using Veto = kernel::veto::Config;
 
 const Layout kLayout{16, 8, PixelType::u16, 2, 2};
 
@@ -63,6 +65,21 @@ TEST(Steps, pipelines_that_do_not_fit_are_refused_with_what_to_do) {
   EXPECT_THAT(refusal({photons()}, {8, 16, PixelType::u16, 2, 2}), says("16 × 8 pixels, the buffer's image 8 × 16"));
   EXPECT_THAT(refusal({}, {16, 8, PixelType::u16, 0, 2}), says("none may be 0"));
   EXPECT_THAT(refusal({}, {70000, 70000, PixelType::u16, 1, 2}), says("too large"));
+}
+
+TEST(Steps, rules_name_columns_of_the_steps_before_them) {
+  const auto says = [](const char* text) { return testing::HasSubstr(text); };
+  const Veto bright{"bright_pixels > 3", "weak"};
+  const Veto masked{"masked_pixels < 3", "covered"};
+  EXPECT_EQ(refusal({photons(), Config{}, bright, masked, Csr{}}), "accepted") << "rules may come several times";
+  EXPECT_THAT(refusal({photons(), bright, Config{}}),
+              says("kernel veto: keep: no step before it makes the column bright_pixels; there are masked_pixels, "
+                   "saturated_pixels"));
+  EXPECT_THAT(refusal({bright}), says("put it behind one that makes columns"));
+  EXPECT_THAT(refusal({photons(), Csr{}, masked}), says("veto stands behind csr; put it before"));
+  const Steps steps = steps_of({{kev(), masked}, PartialPolicy::keep, false}, kLayout);
+  EXPECT_EQ(steps.output.results.reasons.names().back(), "covered");
+  EXPECT_EQ(steps.decided, 2U);
 }
 
 TEST(Steps, output_follows_the_steps) {

@@ -43,9 +43,10 @@ const Parameters<Settings>& parameters() {
           .add(P{.name = "bins", .doc = "radial", .least = 1, .most = 65000}, &Settings::bins)
           .add(P{.name = "azimuthal_bins", .doc = "0: one-dimensional", .least = 0, .most = 3600},
                &Settings::azimuthal_bins)
-          .add(P{.name = "unit", .choices = {"q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm"}}, &Settings::unit)
-          .add(P{.name = "radial_min", .doc = "in unit; both 0: all", .least = 0}, &Settings::radial_min)
-          .add(P{.name = "radial_max", .doc = "in unit; both 0: all", .least = 0}, &Settings::radial_max)
+          .add(P{.name = "radial_unit", .choices = {"q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm"}},
+               &Settings::unit)
+          .add(P{.name = "radial_min", .doc = "in radial_unit; both 0: all", .least = 0}, &Settings::radial_min)
+          .add(P{.name = "radial_max", .doc = "in radial_unit; both 0: all", .least = 0}, &Settings::radial_max)
           .add(P{.name = "azimuth_min", .doc = "degrees", .least = -180, .most = 360}, &Settings::azimuth_min)
           .add(P{.name = "azimuth_max", .doc = "degrees", .least = -180, .most = 360}, &Settings::azimuth_max)
           .add(P{.name = "solid_angle", .doc = "correct for it"}, &Settings::solid_angle)
@@ -53,9 +54,9 @@ const Parameters<Settings>& parameters() {
           .add(P{.name = "polarization_factor", .doc = "1: horizontal", .least = -1, .most = 1},
                &Settings::polarization_factor)
           .add(P{.name = "errors", .choices = {"none", "poisson", "azimuthal"}}, &Settings::errors)
-          .add(P{.name = "ring_min", .doc = "of the ring that is judged, in unit; both 0: all", .least = 0},
+          .add(P{.name = "ring_min", .doc = "of the ring that is judged, in radial_unit; both 0: all", .least = 0},
                &Settings::ring_min)
-          .add(P{.name = "ring_max", .doc = "of the ring that is judged, in unit; both 0: all", .least = 0},
+          .add(P{.name = "ring_max", .doc = "of the ring that is judged, in radial_unit; both 0: all", .least = 0},
                &Settings::ring_max)
           .add(P{.name = "min_intensity", .doc = "mean of the ring; 0: any", .least = 0}, &Settings::min_intensity)
           .add(P{.name = "max_intensity", .doc = "mean of the ring; 0: any", .least = 0}, &Settings::max_intensity);
@@ -88,7 +89,7 @@ const Declaration& declared() {
                               .doc = "Sum of counts, dark subtracted"},
                              {.name = "norm", .type = Column::Type::f64, .doc = "Sum of what pixels are divided by"}},
                  .axes = {{.name = "azimuthal_axis", .unit = "deg", .doc = "Centres of bins; with two dimensions"},
-                          {.name = "radial_axis", .doc = "Centres of bins, in unit"}},
+                          {.name = "radial_axis", .doc = "Centres of bins"}},
                  .definition = "NXazint1d"},
                 {.kind = Port::Kind::verdict, .reasons = {"ring_too_weak", "ring_too_strong"}}},
       .inputs = {{.name = "bins", .type = Number::u32, .doc = "bin of each pixel"},

@@ -163,7 +163,7 @@ bool CpuUnit::go_on() noexcept {
       stack_->decided_ns = now_ns();
       decided_ = true;
     }
-    if (works_[step_].pass != nullptr) {
+    if (works_[step_].pass != nullptr && steps_.steps[step_].step->declaration().takes_pixels()) {
       begin_pass();
       return true;
     }
@@ -216,7 +216,8 @@ void CpuUnit::settle(std::size_t number) noexcept {
   const PlannedStep& step = steps_.steps[number];
   std::size_t kept = 0;
   for (std::size_t item = 0; item < items_; ++item) {
-    Finding finding{.scalars = stack_->images[image_[item]].scalars.data() + step.first_column};
+    Scalar* const numbers = stack_->images[image_[item]].scalars.data();
+    Finding finding{.scalars = numbers + step.first_column, .before = numbers};
     if (step.rides) {
       finding.scalars[0] = Scalar::of_count(counted_[item]);
       finding.verdict = step.rides->verdict(counted_[item]);

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Peaks of a run as CrystFEL and other programs read them: a CXI file beside the master, and a geometry that names both."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from rashpa.data.reader import Run, RunFileError
+
+CXI_VERSION = 160
+RESULT = "/entry_1/result_1"
+DATA = "/entry_1/data_1"
+_COLUMNS = {
+    "peakXPosRaw": "x",
+    "peakYPosRaw": "y",
+    "peakTotalIntensity": "intensity",
+    "peakSNR": "snr",
+    "peakNPixels": "pixels",
+    "peakMaximumValue": "largest",
+    "peakBackground": "background",
+}
+"""Dataset of the file: column of the table. Those that a table lacks are left out; the first three are needed."""
+_NEEDED = ("x", "y", "intensity")
+
+
+@dataclass(frozen=True)
+class CxiPeaks:
+    """What was written."""
+
+    file: Path
+    table: str
+    images: int
+    peaks: int
+    with_pixels: bool  # whether the file leads to images
+
+
+def peak_table(run: Run) -> str:
+    """The table of the run that has peaks. RunFileError when there is none."""
+    for name, facts in run.table_facts.items():
+        if set(_NEEDED) <= set(facts.columns):
+            return name
+    raise RunFileError(f"{run.path}: no kernel of this run has made a table of peaks; peakfinder8 and peakfinder do")
+
+
+def write_cxi(run: Run, file: Path) -> CxiPeaks:
+    """Writes the peaks of all stored images into `file`, beside links to the images. Raises RunFileError, OSError.
+
+    Positions are as the kernel finds them: the middle of the first pixel is 0, 0. The file names the master by its path from the folder of `file`.
+    """
+    name = peak_table(run)
+    tables = [run.table(name, index) for index in range(len(run))]
+    counts = np.array([len(table["x"]) for table in tables], np.int32)
+    most = max(1, int(counts.max(initial=0)))
+    master = os.path.relpath(run.path.resolve(), file.resolve().parent)
+    with h5py.File(file, "w") as out:
+        out["cxi_version"] = np.int32(CXI_VERSION)
+        entry = out.create_group("entry_1")
+        entry.attrs["NX_class"] = "NXentry"
+        result = entry.create_group("result_1")
+        result.attrs["NX_class"] = "NXcollection"
+        result.attrs["description"] = f"peaks of the kernel {name}; the middle of the first pixel is 0, 0"
+        result["nPeaks"] = counts
+        for dataset, column in _COLUMNS.items():
+            if column not in run.table_facts[name].columns:
+                continue
+            values = np.zeros((len(tables), most), np.float32)
+            for row, table in enumerate(tables):
+                values[row, : counts[row]] = table[column]
+            result.create_dataset(dataset, data=values, chunks=(1, most), compression="gzip", shuffle=True)
+        data = entry.create_group("data_1")
+        data.attrs["NX_class"] = "NXdata"
+        data["frame_number"] = run.frame_numbers
+        data["mask"] = h5py.ExternalLink(master, "/entry/instrument/detector/pixel_mask")
+        if run.form == "dense":
+            data.attrs["signal"] = "data"
+            data["data"] = h5py.ExternalLink(master, "/entry/data/data")
+    return CxiPeaks(file, name, len(tables), int(counts.sum()), run.form == "dense")
+
+
+def geometry_of(run: Run) -> str:
+    """CrystFEL's geometry of the run: one panel, the beam along z, as a start for refinement."""
+    with h5py.File(run.path) as file:
+        detector = file["/entry/instrument/detector"]
+        size = float(detector["x_pixel_size"][()])
+        distance = float(detector["distance"][()])
+        beam_x, beam_y = float(detector["beam_center_x"][()]), float(detector["beam_center_y"][()])
+        wavelength = float(file["/entry/instrument/beam/incident_wavelength"][()])
+    height, width = run.shape
+    dtype = run.dtype
+    if dtype.kind == "f":
+        bad: list[str] = []  # CrystFEL knows NaN
+    elif dtype.kind == "i":
+        bad = [f"flag_lessthan = {np.iinfo(dtype).min + 1 if run.facts.pixel_units else 0}"]
+    else:
+        bad = [f"flag_morethan = {np.iinfo(dtype).max - 1}"]
+    lines = [
+        f"; of {run.path.name}",
+        f"wavelength = {wavelength:.6f} A",
+        f"clen = {distance:.6f} m",
+        f"res = {1 / size:.4f}",
+        "adu_per_photon = 1",
+        *bad,
+        f"data = {DATA}/data",
+        "dim0 = %",
+        "dim1 = ss",
+        "dim2 = fs",
+        f"mask = {DATA}/mask",
+        "mask_good = 0x0000",
+        "mask_bad = 0xffff",
+        f"peak_list = {RESULT}",
+        "",
+        "p0/min_fs = 0",
+        f"p0/max_fs = {width - 1}",
+        "p0/min_ss = 0",
+        f"p0/max_ss = {height - 1}",
+        f"p0/corner_x = {-beam_x:.4f}",
+        f"p0/corner_y = {-beam_y:.4f}",
+        "p0/fs = +1.0x",
+        "p0/ss = +1.0y",
+    ]
+    return "\n".join(lines) + "\n"

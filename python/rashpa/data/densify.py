@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images made again of what the kernel `sparsify` has kept: listed pixels over a background by radius."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+KERNEL = "sparsify"
+
+
+def masked_value(dtype: np.dtype[Any]) -> Any:
+    """What pixels without a measurement hold, where a kernel or a reader fills them."""
+    if dtype.kind == "f":
+        return np.nan
+    limits = np.iinfo(dtype)
+    return limits.min if limits.min < 0 else limits.max
+
+
+def radii(shape: tuple[int, int], beam_x: float, beam_y: float) -> NDArray[np.float64]:
+    """Distance of each pixel's middle from the beam, pixels [row][column]. `beam_x`, `beam_y`: from the corner of the image."""
+    rows, columns = np.arange(shape[0]) + 0.5 - beam_y, np.arange(shape[1]) + 0.5 - beam_x
+    return np.asarray(np.hypot(rows[:, None], columns[None, :]), np.float64)
+
+
+def densify(
+    shape: tuple[int, int],
+    index: NDArray[np.uint32],
+    value: NDArray[Any],
+    background: dict[str, NDArray[Any]],
+    parameters: dict[str, Any],
+    random: np.random.Generator | None = None,
+) -> NDArray[Any]:
+    """The image [row][column] of a list of pixels and its background.
+
+    `background`: columns `radius`, `background`, `deviation` of the table `sparsify`; `parameters` of the kernel. Pixels that were not looked at are 0.
+    With `random`, unlisted pixels are scattered by the deviations; without, they hold the mean. Masked pixels are not known here.
+
+    >>> table = {"radius": np.array([0.5, 2.5]), "background": np.array([2.0, 4.0]), "deviation": np.array([1.0, 1.0])}
+    >>> densify((1, 4), np.array([2], np.uint32), np.array([90], np.uint16), table, {"beam_x": 0.0, "beam_y": 0.5})
+    array([[ 2,  3, 90,  4]], dtype=uint16)
+    """
+    radius = radii(shape, float(parameters["beam_x"]), float(parameters["beam_y"]))
+    image = np.interp(radius, background["radius"], background["background"])
+    if random is not None:
+        image += random.normal(size=shape) * np.interp(radius, background["radius"], background["deviation"])
+    farthest = float(parameters.get("max_radius", 0))
+    image[radius < float(parameters.get("min_radius", 0))] = 0
+    if farthest > 0:
+        image[radius >= farthest] = 0
+    if value.dtype.kind != "f":
+        limits = np.iinfo(value.dtype)
+        image = np.clip(np.rint(image), limits.min, limits.max)
+    made: NDArray[Any] = image.astype(value.dtype)
+    made.ravel()[index] = value
+    return made

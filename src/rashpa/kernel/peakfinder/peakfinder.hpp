@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Pixels that stick out of the background by radius and are the largest around. See README.md.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rashpa/kernel/sigma_clip/sigma_clip.hpp"
+
+namespace rashpa::kernel::peakfinder {
+
+struct Config : sigma_clip::Config {
+  std::uint32_t patch = 5;  ///< odd
+  std::uint32_t connected = 3;
+  std::uint32_t max_peaks = 2048;
+};
+
+/// A step of a pipeline. Throws ConfigError when bounds contradict each other.
+std::shared_ptr<const Step> step_of(const Config& config);
+
+struct Peak {
+  double x = 0;  ///< the middle of the first pixel is 0
+  double y = 0;
+  double intensity = 0;
+  double snr = 0;
+  std::uint32_t pixels = 0;
+  double largest = 0;
+  double background = 0;
+  friend bool operator==(const Peak&, const Peak&) = default;
+};
+
+/// All peaks of an image in order. The plain reference: allocates.
+std::vector<Peak> find_reference(const Config& config, const Shape& shape, const sigma_clip::Radii& radii,
+                                 const void* image, PixelFormat format);
+
+/// The same, fast, with memory of its own. One thread at a time.
+class Finder {
+ public:
+  /// `radii` outlives it. Throws ResourceError.
+  Finder(const Config& config, const Shape& shape, const sigma_clip::Radii& radii);
+  /// The first peaks.size() of them are put there; returns how many there are.
+  std::size_t find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept;
+
+ private:
+  Config config_;
+  Shape shape_;
+  const sigma_clip::Radii* radii_;
+  sigma_clip::Background background_;
+};
+
+}  // namespace rashpa::kernel::peakfinder

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Bragg peaks over a radial background. See README.md.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rashpa/kernel/rings.hpp"
+#include "rashpa/kernel/step.hpp"
+
+namespace rashpa::kernel::peakfinder8 {
+
+struct Config {
+  double threshold = 800;
+  double min_snr = 5;
+  std::uint32_t min_pixels = 2;
+  std::uint32_t max_pixels = 200;
+  std::uint32_t local_bg_radius = 3;
+  double min_radius = 0;  ///< pixels
+  double max_radius = 0;  ///< 0: everywhere
+  double beam_x = 0;      ///< pixels from the corner of the image
+  double beam_y = 0;
+  std::uint32_t panel_width = 0;  ///< 0: that of the image
+  std::uint32_t panel_height = 0;
+  std::uint32_t max_peaks = 2048;
+};
+
+/// Throws ConfigError when bounds contradict each other.
+void check(const Config& config);
+
+/// A step of a pipeline. Throws as check().
+std::shared_ptr<const Step> step_of(const Config& config);
+
+struct Peak {
+  double x = 0;  ///< the middle of the first pixel is 0
+  double y = 0;
+  double intensity = 0;
+  double snr = 0;
+  std::uint32_t pixels = 0;
+  double largest = 0;
+  double background = 0;
+  friend bool operator==(const Peak&, const Peak&) = default;
+};
+
+/// Rounded distances from the beam, kNone outside of min_radius and max_radius.
+Rings rings_of(const Config& config, const Shape& shape);
+
+/// The limits of a ring.
+struct Limit {
+  float above = 0;  ///< a pixel with more is bright
+  float mean = 0;   ///< of the radial background
+};
+
+/// All peaks of an image in order. The plain reference: allocates.
+std::vector<Peak> find_reference(const Config& config, const Shape& shape, const Rings& rings, const void* image,
+                                 PixelFormat format);
+
+/// The same, fast, with memory of its own. One thread at a time.
+class Finder {
+ public:
+  /// `rings` outlives it. Throws ResourceError.
+  Finder(const Config& config, const Shape& shape, const Rings& rings);
+  /// The first peaks.size() of them are put there; returns how many there are.
+  std::size_t find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept;
+  [[nodiscard]] std::span<const Limit> limits() const noexcept { return limits_; }
+
+ private:
+  void limit_rings() noexcept;
+
+  Config config_;
+  Shape shape_;
+  const Rings* rings_;
+  std::vector<float> sorted_;
+  std::vector<Limit> limits_;
+  std::vector<float> above_;
+  std::vector<std::uint64_t> bright_;
+  std::vector<std::uint64_t> left_;     // bright pixels that are in no peak yet
+  std::vector<std::uint32_t> members_;  // of the peak in hand
+};
+
+}  // namespace rashpa::kernel::peakfinder8

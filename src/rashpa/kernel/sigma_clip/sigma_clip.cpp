@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/kernel/sigma_clip/sigma_clip.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::kernel::sigma_clip {
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr std::uint32_t kFewest = 3;  // Chauvenet's criterion needs a logarithm above 0
+
+/// Values of a bin that are not left out: low < value < high.
+struct Window {
+  float low = -kInfinity;
+  float high = kInfinity;
+};
+
+/// What a bin's values say; deviation² is the variance over the pixels.
+struct Moments {
+  std::uint32_t count = 0;
+  double mean = 0;
+  double variance = 0;
+};
+
+/// `whole`: sums over the window; `above_one`: over those of them that are at least 1. A pixel without counts has the
+/// variance of one with 1.
+Moments moments_of(const RingSums& whole, const RingSums& above_one, bool azimuthal) noexcept {
+  if (whole.count == 0) return {};
+  const double mean = whole.sum / whole.count;
+  const double variance = azimuthal ? std::max(whole.squares / whole.count - mean * mean, 0.0)
+                                    : (above_one.sum + (whole.count - above_one.count)) / whole.count;
+  return {whole.count, mean, variance};
+}
+
+/// Leaves out what is further from the mean than the criterion says, as long as there is something to leave out.
+/// `sums(window)`: of the values in it.
+template <typename Sums>
+Bin clip(const Config& config, Sums sums) {
+  const bool hybrid = config.error_model == ErrorModel::hybrid;
+  const float one = std::nextafter(1.0F, 0.0F);
+  const auto moments = [&](const RingSums& whole, const Window& window, bool azimuthal) {
+    return moments_of(whole, azimuthal ? RingSums{} : sums(Window{std::max(window.low, one), window.high}), azimuthal);
+  };
+  bool azimuthal = config.error_model == ErrorModel::azimuthal || (hybrid && config.cycles > 0);
+  Window window;
+  Moments found = moments(sums(window), window, azimuthal);
+  std::uint32_t left = std::max(kFewest, found.count);
+  for (std::uint32_t cycle = 0; cycle < config.cycles && found.count > 0; ++cycle) {
+    const double chauvenet = std::sqrt(2 * std::log(left / std::sqrt(2 * std::numbers::pi)));
+    const double reach = std::max(config.clip, chauvenet) * std::sqrt(found.variance);
+    // What lies at the limit is kept.
+    const Window next{std::max(window.low, std::nextafter(static_cast<float>(found.mean - reach), -kInfinity)),
+                      std::min(window.high, std::nextafter(static_cast<float>(found.mean + reach), kInfinity))};
+    const RingSums kept = sums(next);
+    const std::uint32_t clipped = found.count - kept.count;
+    window = next;
+    if (clipped == 0 && !hybrid) break;
+    left = std::max(kFewest, left - clipped);
+    if (hybrid && (cycle + 1 == config.cycles || clipped == 0)) azimuthal = false;
+    found = moments(kept, window, azimuthal);
+    if (clipped == 0) break;
+  }
+  if (found.count == 0) return {};
+  return {static_cast<float>(found.mean), static_cast<float>(std::sqrt(found.variance))};
+}
+
+}  // namespace
+
+void check(const Config& config, const char* owner) {
+  if (config.max_radius != 0 && config.max_radius <= config.min_radius) {
+    throw ConfigError(fmt::format("{}: max_radius: {} is not above min_radius {}; 0 looks everywhere", owner,
+                                  config.max_radius, config.min_radius));
+  }
+}
+
+Radii::Radii(const Config& config, const Shape& shape, const char* owner)
+    : width_(shape.width),
+      beam_x_(config.beam_x),
+      beam_y_(config.beam_y),
+      bins_(config.bins),
+      rings_(ring(config, shape, owner)) {}
+
+Rings Radii::ring(const Config& config, const Shape& shape, const char* owner) {
+  std::vector<float> radius(shape.pixels());
+  float least = kInfinity;
+  float most = -kInfinity;
+  for (std::size_t pixel = 0; pixel < radius.size(); ++pixel) {
+    const double x = static_cast<double>(pixel % width_) + 0.5 - beam_x_;
+    const double y = static_cast<double>(pixel / width_) + 0.5 - beam_y_;
+    radius[pixel] = static_cast<float>(std::sqrt(x * x + y * y));
+    if (radius[pixel] < config.min_radius || (config.max_radius != 0 && radius[pixel] >= config.max_radius)) {
+      radius[pixel] = -1;
+      continue;
+    }
+    least = std::min(least, radius[pixel]);
+    most = std::max(most, radius[pixel]);
+  }
+  if (least > most) {
+    throw ConfigError(
+        fmt::format("{}: min_radius, max_radius: no pixel of the image is that far from the beam; look "
+                    "at beam_x and beam_y",
+                    owner));
+  }
+  // The largest one lies in the last bin.
+  const double end = std::nextafter(most, kInfinity);
+  step_ = (end - least) / bins_;
+  first_ = least + step_ / 2;
+  std::vector<std::uint16_t> ring_of(radius.size(), Rings::kNone);
+  for (std::size_t pixel = 0; pixel < radius.size(); ++pixel) {
+    if (radius[pixel] < 0) continue;
+    const double bin = (radius[pixel] - least) / step_;
+    ring_of[pixel] = static_cast<std::uint16_t>(std::min<double>(bin, bins_ - 1));
+  }
+  return {std::move(ring_of), bins_};
+}
+
+float Radii::place(std::size_t pixel) const noexcept {
+  const double x = static_cast<double>(pixel % width_) + 0.5 - beam_x_;
+  const double y = static_cast<double>(pixel / width_) + 0.5 - beam_y_;
+  return static_cast<float>(
+      std::clamp((std::sqrt(x * x + y * y) - first_) / step_, 0.0, static_cast<double>(bins_ - 1)));
+}
+
+Level level_at(std::span<const Bin> bins, float place, double noise) noexcept {
+  const auto bin = static_cast<std::size_t>(place);
+  const std::size_t next = std::min(bin + 1, bins.size() - 1);
+  const float part = place - static_cast<float>(bin);
+  const float mean = bins[bin].mean * (1 - part) + bins[next].mean * part;
+  const float deviation = bins[bin].deviation * (1 - part) + bins[next].deviation * part;
+  return {mean, static_cast<float>(std::sqrt(double{deviation} * double{deviation} + noise * noise))};
+}
+
+void background_reference(const Config& config, const Radii& radii, const void* image, PixelFormat format,
+                          std::span<Bin> bins) {
+  std::vector<std::vector<float>> values(bins.size());
+  const auto ring_of = radii.rings().ring_of();
+  for (std::size_t pixel = 0; pixel < ring_of.size(); ++pixel) {
+    if (ring_of[pixel] != Rings::kNone) values[ring_of[pixel]].push_back(pixel_value(image, format, pixel));
+  }
+  for (std::size_t bin = 0; bin < bins.size(); ++bin) {
+    bins[bin] = clip(config, [&](const Window& window) {
+      RingSums sums;
+      for (const float value : values[bin]) {
+        if (!(value > window.low && value < window.high)) continue;
+        sums.sum += double{value};
+        sums.squares += double{value} * double{value};
+        sums.count += 1;
+      }
+      return sums;
+    });
+  }
+}
+
+Background::Background(const Config& config, const Radii& radii)
+    : config_(config),
+      radii_(&radii),
+      sorted_(radii.rings().slot().size()),
+      bins_(config.bins),
+      above_(config.bins),
+      marks_(radii.rings().slot().size() / 64 + 1) {}
+
+void Background::look(const void* image, PixelFormat format) noexcept {
+  const Rings& rings = radii_->rings();
+  sort_by_ring(image, format, rings, sorted_.data());
+  for (std::uint32_t bin = 0; bin < config_.bins; ++bin) {
+    const std::uint32_t first = rings.first()[bin];
+    const std::uint32_t count = rings.first()[bin + 1] - first;
+    bins_[bin] = clip(config_, [&](const Window& window) {
+      return ring_sums(sorted_.data() + first, count, window.low, window.high);
+    });
+  }
+}
+
+/// The limit of a pixel lies between those of its bin and of the bins beside it, and what is rounded on the way is much
+/// less than a thousandth of it.
+std::span<const std::uint64_t> Background::candidates(const void* image, PixelFormat format, double factor) noexcept {
+  for (std::size_t bin = 0; bin < bins_.size(); ++bin) {
+    const std::size_t last = std::min(bin + 1, bins_.size() - 1);
+    float mean = kInfinity;
+    float deviation = kInfinity;
+    for (std::size_t beside = bin == 0 ? 0 : bin - 1; beside <= last; ++beside) {
+      mean = std::min(mean, bins_[beside].mean);
+      deviation = std::min(deviation, bins_[beside].deviation);
+    }
+    const double limit = mean + factor * std::hypot(double{deviation}, config_.noise);
+    above_[bin] = static_cast<float>(limit - 1e-3 * (std::abs(limit) + 1));
+  }
+  mark_above(image, format, radii_->rings(), above_.data(), marks_.data());
+  return marks_;
+}
+
+}  // namespace rashpa::kernel::sigma_clip

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The background of an image by radius, without its outliers: what the kernels `peakfinder` and `sparsify` have in
+/// common. See README.md.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "rashpa/kernel/rings.hpp"
+#include "rashpa/kernel/step.hpp"
+
+namespace rashpa::kernel::sigma_clip {
+
+/// What the deviation of a pixel follows from.
+enum class ErrorModel : std::uint8_t {
+  poisson,    ///< from its counts
+  azimuthal,  ///< from what the pixels of the same radius scatter
+  hybrid,     ///< azimuthal while outliers are left out, then poisson
+};
+
+struct Config {
+  double beam_x = 0;  ///< pixels from the corner of the image
+  double beam_y = 0;
+  double min_radius = 0;  ///< pixels
+  double max_radius = 0;  ///< 0: everywhere
+  std::uint32_t bins = 800;
+  ErrorModel error_model = ErrorModel::poisson;
+  double clip = 0;  ///< deviations; at least those of Chauvenet's criterion are taken
+  std::uint32_t cycles = 5;
+  double noise = 1;   ///< of the detector
+  double cutoff = 3;  ///< deviations above the background
+};
+
+/// Throws ConfigError when bounds contradict each other; `owner`: "kernel sparsify".
+void check(const Config& config, const char* owner);
+
+/// The parameters that both kernels have, each with the member of Settings that holds it; Settings derives from Config.
+template <class Settings>
+Parameters<Settings> with_parameters(Parameters<Settings> parameters);
+
+/// Where the pixels lie. Made once, read by any number of threads.
+class Radii {
+ public:
+  /// Throws ConfigError that begins with `owner` when no pixel is looked at.
+  Radii(const Config& config, const Shape& shape, const char* owner);
+  [[nodiscard]] const Rings& rings() const noexcept { return rings_; }
+  /// Of a pixel that lies in a ring: its place between the middles of bins, 0 to bins − 1.
+  [[nodiscard]] float place(std::size_t pixel) const noexcept;
+  /// The middle of a bin, pixels.
+  [[nodiscard]] double middle(std::uint32_t bin) const noexcept { return first_ + step_ * bin; }
+
+ private:
+  Rings ring(const Config& config, const Shape& shape, const char* owner);
+  std::uint32_t width_;
+  double beam_x_;
+  double beam_y_;
+  std::uint32_t bins_;
+  double first_ = 0;  // the middle of the first bin
+  double step_ = 1;
+  Rings rings_;
+};
+
+/// Of a bin; 0 and 0 where it has no pixels.
+struct Bin {
+  float mean = 0;
+  float deviation = 0;
+  friend bool operator==(const Bin&, const Bin&) = default;
+};
+
+/// The background at a pixel: its mean, and the deviation with the noise of the detector.
+struct Level {
+  float mean = 0;
+  float deviation = 0;
+};
+Level level_at(std::span<const Bin> bins, float place, double noise) noexcept;
+
+/// The plain reference. `bins` [Config::bins].
+void background_reference(const Config& config, const Radii& radii, const void* image, PixelFormat format,
+                          std::span<Bin> bins);
+
+/// The same, fast, with memory of its own; then pixels that stick out. One thread at a time.
+class Background {
+ public:
+  /// `radii` outlives it. Throws ResourceError.
+  Background(const Config& config, const Radii& radii);
+  void look(const void* image, PixelFormat format) noexcept;
+  [[nodiscard]] std::span<const Bin> bins() const noexcept { return bins_; }
+  /// One bit a pixel, 64 a word: of all pixels that may be above mean + factor · deviation, and of few others. After
+  /// look().
+  std::span<const std::uint64_t> candidates(const void* image, PixelFormat format, double factor) noexcept;
+
+ private:
+  Config config_;
+  const Radii* radii_;
+  std::vector<float> sorted_;
+  std::vector<Bin> bins_;
+  std::vector<float> above_;
+  std::vector<std::uint64_t> marks_;
+};
+
+template <class Settings, typename T>
+constexpr T Settings::*member(T Config::*of_base) noexcept {
+  return of_base;
+}
+
+template <class Settings>
+Parameters<Settings> with_parameters(Parameters<Settings> parameters) {
+  constexpr double kFarthest = 1e5;
+  return std::move(parameters)
+      .add({.name = "beam_x",
+            .doc = "where the beam hits the image, pixels from its corner; that of the detector when not given",
+            .least = -kFarthest,
+            .most = kFarthest,
+            .taken_from = "detector.beam_center_x"},
+           member<Settings>(&Config::beam_x), Need::needed)
+      .add({.name = "beam_y",
+            .doc = "where the beam hits the image, pixels from its corner; that of the detector when not given",
+            .least = -kFarthest,
+            .most = kFarthest,
+            .taken_from = "detector.beam_center_y"},
+           member<Settings>(&Config::beam_y), Need::needed)
+      .add({.name = "min_radius", .doc = "least distance from the beam, pixels", .least = 0, .most = kFarthest},
+           member<Settings>(&Config::min_radius))
+      .add({.name = "max_radius",
+            .doc = "largest distance from the beam, pixels; 0: everywhere",
+            .least = 0,
+            .most = kFarthest},
+           member<Settings>(&Config::max_radius))
+      .add({.name = "bins", .doc = "of the background by radius", .least = 2, .most = Rings::kMost},
+           member<Settings>(&Config::bins))
+      .add({.name = "error_model", .choices = {"poisson", "azimuthal", "hybrid"}},
+           member<Settings>(&Config::error_model))
+      .add({.name = "clip",
+            .doc = "deviations from which on a pixel is left out of the background; at least Chauvenet's criterion",
+            .least = 0,
+            .most = 1e6},
+           member<Settings>(&Config::clip))
+      .add({.name = "cycles", .doc = "how often pixels are left out, at most", .least = 0, .most = 100},
+           member<Settings>(&Config::cycles))
+      .add({.name = "noise", .doc = "of the detector, in units of the pixels", .least = 0, .most = 1e9},
+           member<Settings>(&Config::noise))
+      .add({.name = "cutoff", .doc = "deviations above the background of what is picked", .least = 0, .most = 1e6},
+           member<Settings>(&Config::cutoff));
+}
+
+}  // namespace rashpa::kernel::sigma_clip

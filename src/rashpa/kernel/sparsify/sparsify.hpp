@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The pixels that stick out of the background by radius, and that background. See README.md.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rashpa/kernel/sigma_clip/sigma_clip.hpp"
+
+namespace rashpa::kernel::sparsify {
+
+struct Config : sigma_clip::Config {
+  double capacity = 0.1;  ///< part of the pixels for which the list has room
+};
+
+/// A step of a pipeline. Throws ConfigError when bounds contradict each other.
+std::shared_ptr<const Step> step_of(const Config& config);
+
+std::size_t capacity_of(const Config& config, std::size_t pixels) noexcept;
+
+/// The pixels that stick out, ascending. The plain reference: allocates. `bins` [Config::bins] gets the background.
+std::vector<std::uint32_t> sparsify_reference(const Config& config, const sigma_clip::Radii& radii, const void* image,
+                                              PixelFormat format, std::span<sigma_clip::Bin> bins);
+
+/// The same, fast, with memory of its own. One thread at a time.
+class Sparsifier {
+ public:
+  /// `radii` outlives it. Throws ResourceError.
+  Sparsifier(const Config& config, const sigma_clip::Radii& radii);
+  /// The first index.size() of them are put there; returns how many there are.
+  std::size_t sparsify(const void* image, PixelFormat format, std::span<std::uint32_t> index) noexcept;
+  [[nodiscard]] std::span<const sigma_clip::Bin> bins() const noexcept { return background_.bins(); }
+
+ private:
+  Config config_;
+  const sigma_clip::Radii* radii_;
+  sigma_clip::Background background_;
+};
+
+}  // namespace rashpa::kernel::sparsify

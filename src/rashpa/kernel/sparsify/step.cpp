@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "rashpa/kernel/sparsify/sparsify.hpp"
+#include "rashpa/memory/buffer.hpp"
+
+namespace rashpa::kernel::sparsify {
+
+namespace {
+
+constexpr const char* kOwner = "kernel sparsify";
+constexpr std::size_t kColumns = 3;  // of the table
+
+const Parameters<Config>& parameters() {
+  static const auto declared = sigma_clip::with_parameters(Parameters<Config>(kOwner))
+                                   .add({.name = "capacity",
+                                         .doc = "room for listed pixels, as a part of all",
+                                         .least = 0,
+                                         .above = true,
+                                         .most = 1},
+                                        &Config::capacity);
+  return declared;
+}
+
+std::vector<PixelType> types() {
+  std::vector<PixelType> all = photon_types();
+  all.push_back(PixelType::f32);
+  return all;
+}
+
+const Declaration& declared() {
+  static const Declaration declaration{
+      .name = "sparsify",
+      .purpose = "lists the pixels above a sigma-clipped radial background, and that background",
+      .parameters = parameters().declared(),
+      .takes = {.kind = Port::Kind::pixels, .pixels = types()},
+      .makes =
+          {{.kind = Port::Kind::list, .capacity = "capacity"},
+           {.kind = Port::Kind::scalars,
+            .columns = {{.name = "listed_pixels", .unit = "pixels", .doc = "Pixels above the background"}}},
+           {.kind = Port::Kind::table,
+            .capacity = "bins",
+            .columns = {{.name = "radius", .type = Column::Type::f64, .unit = "pixels", .doc = "Middle of the bin"},
+                        {.name = "background", .type = Column::Type::f64, .doc = "Mean of the bin"},
+                        {.name = "deviation", .type = Column::Type::f64, .doc = "Of a pixel of the bin"}}}},
+      .units = {"cpu"},
+      .scratch_bytes = 11};
+  return declaration;
+}
+
+class Pass final : public CpuPass {
+ public:
+  Pass(const Config& config, const Setup& setup)
+      : radii_(config, setup.shape, kOwner),
+        format_(setup.in),
+        capacity_(capacity_of(config, setup.shape.pixels())),
+        bins_(config.bins),
+        found_(setup.stack) {
+    stride_ = (capacity_ * (sizeof(std::uint32_t) + pixel_bytes(format_.type)) + 63) / 64 * 64;
+    lists_ = memory::Buffer(setup.places * stride_, memory::MemoryKind::huge);
+    rows_ = memory::Buffer(std::size_t{setup.places} * bins_ * kColumns * sizeof(Scalar), memory::MemoryKind::huge);
+    for (unsigned worker = 0; worker < setup.workers; ++worker) workers_.emplace_back(config, radii_);
+  }
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+
+  [[nodiscard]] Grain grain() const noexcept override { return Grain::image; }
+  void begin(std::size_t /*items*/) noexcept override {}
+  void run(unsigned worker, const Items& items, std::size_t /*first*/, std::size_t /*last*/) noexcept override {
+    for (std::size_t i = 0; i < items.count; ++i) {
+      std::byte* const list = lists_.data() + items.place[i] * stride_;
+      auto* const index = reinterpret_cast<std::uint32_t*>(list);
+      std::byte* const values = list + capacity_ * sizeof(std::uint32_t);
+      const std::size_t count = workers_[worker].sparsify(items.in[i], format_, {index, capacity_});
+      const std::size_t kept = std::min(count, capacity_);
+      const std::size_t bytes = pixel_bytes(format_.type);
+      for (std::size_t at = 0; at < kept; ++at) {
+        std::memcpy(values + at * bytes, items.in[i] + index[at] * bytes, bytes);
+      }
+      auto* row = reinterpret_cast<Scalar*>(rows_.data()) + std::size_t{items.place[i]} * bins_ * kColumns;
+      found_[items.first + i] = {count, {index, values, static_cast<std::uint32_t>(kept)}, {row, bins_}};
+      for (std::uint32_t bin = 0; bin < bins_; ++bin) {
+        const sigma_clip::Bin& found = workers_[worker].bins()[bin];
+        *row++ = Scalar::of_real(radii_.middle(bin));
+        *row++ = Scalar::of_real(found.mean);
+        *row++ = Scalar::of_real(found.deviation);
+      }
+    }
+  }
+  void finish(std::size_t item, Finding& finding) noexcept override {
+    const Found& found = found_[item];
+    finding.scalars[0] = Scalar::of_count(found.pixels);
+    finding.failed = found.pixels > capacity_;
+    if (finding.failed) {
+      std::size_t none = 0;
+      too_many_.compare_exchange_strong(none, found.pixels, std::memory_order_relaxed);
+      return;
+    }
+    finding.list = found.list;
+    finding.table = found.table;
+  }
+  [[nodiscard]] std::string failure() const override {
+    const std::size_t found = too_many_.load(std::memory_order_relaxed);
+    if (found == 0) return {};
+    return fmt::format(
+        "{}: {} pixels of an image are above the background, and its list holds {}; set a larger "
+        "capacity",
+        kOwner, found, capacity_);
+  }
+
+ private:
+  struct Found {
+    std::size_t pixels = 0;
+    SparseView list{};
+    TableView table{};
+  };
+  sigma_clip::Radii radii_;
+  PixelFormat format_;
+  std::size_t capacity_;
+  std::uint32_t bins_;
+  std::size_t stride_ = 0;
+  memory::Buffer lists_;  // [place]: indices, then values
+  memory::Buffer rows_;   // Scalar [place][bin][column]
+  std::vector<Sparsifier> workers_;
+  std::vector<Found> found_;  // by item
+  std::atomic<std::size_t> too_many_{0};
+};
+
+class Sparsify final : public Step {
+ public:
+  explicit Sparsify(const Config& config) : config_(config) { sigma_clip::check(config, kOwner); }
+  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
+  [[nodiscard]] PixelFormat fit(const Shape& shape, PixelFormat in) const override {
+    static_cast<void>(sigma_clip::Radii(config_, shape, kOwner));
+    return in;
+  }
+  [[nodiscard]] std::size_t list_capacity(const Shape& shape) const override {
+    return capacity_of(config_, shape.pixels());
+  }
+  [[nodiscard]] std::uint32_t table_capacity() const override { return config_.bins; }
+  [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
+    return std::make_unique<Pass>(config_, setup);
+  }
+
+ private:
+  Config config_;
+};
+
+class SparsifyKernel final : public Kernel {
+ public:
+  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
+  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
+    return step_of(parameters().read(values));
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<Sparsify>(config); }
+
+const Kernel& kernel() noexcept;
+const Kernel& kernel() noexcept {
+  static const SparsifyKernel kernel;
+  return kernel;
+}
+
+}  // namespace rashpa::kernel::sparsify

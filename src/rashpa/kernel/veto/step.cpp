@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/kernel/veto/rule.hpp"
+#include "rashpa/kernel/veto/veto.hpp"
+
+namespace rashpa::kernel::veto {
+
+namespace {
+
+constexpr std::size_t kMostName = 48;
+
+const Parameters<Config>& parameters() {
+  static const auto declared =
+      Parameters<Config>("kernel veto")
+          .add({.name = "keep", .doc = "condition on columns of the steps before it, as n_peaks >= 15"}, &Config::keep,
+               Need::needed)
+          .add({.name = "reason", .doc = "name of the veto, in reports and files"}, &Config::reason, Need::needed);
+  return declared;
+}
+
+const Declaration& declared() {
+  static const Declaration declaration{
+      .name = "veto",
+      .purpose = "keeps an image when a rule on the numbers of the steps before it holds",
+      .parameters = parameters().declared(),
+      .takes = {.kind = Port::Kind::scalars, .by = "keep"},
+      .makes = {{.kind = Port::Kind::verdict, .by = "reason"}},
+      .several = true,
+      .units = {"cpu"}};
+  return declaration;
+}
+
+template <typename Work>
+auto with_key(Work work) {
+  try {
+    return work();
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("kernel veto: keep: {}", error.what()));
+  }
+}
+
+void check(const Config& config) {
+  with_key([&] { Rule::check(config.keep); });
+  const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto allowed = [&](char c) { return lower(c) || (c >= '0' && c <= '9') || c == '_'; };
+  const std::string& name = config.reason;
+  if (name.empty() || name.size() > kMostName || !lower(name.front()) ||
+      !std::all_of(name.begin(), name.end(), allowed) || name == VetoReasons::kFirst[0]) {
+    throw ConfigError(
+        fmt::format("kernel veto: reason: a small letter and then small letters, digits or _, at most "
+                    "{}, and not none",
+                    kMostName));
+  }
+}
+
+class Pass final : public CpuPass {
+ public:
+  Pass(const Config& config, const Setup& setup) : rule_(with_key([&] { return Rule(config.keep, setup.before); })) {}
+  void begin(std::size_t /*items*/) noexcept override {}
+  void run(unsigned /*worker*/, const Items& /*items*/, std::size_t /*first*/, std::size_t /*last*/) noexcept override {
+  }
+  void finish(std::size_t /*item*/, Finding& finding) noexcept override {
+    finding.verdict = rule_.holds(finding.before) ? 0 : 1;
+  }
+
+ private:
+  Rule rule_;
+};
+
+class Veto final : public Step {
+ public:
+  explicit Veto(Config config) : config_(std::move(config)), declaration_(declared()) {
+    check(config_);
+    declaration_.makes.front().reasons = {config_.reason};
+  }
+  [[nodiscard]] const Declaration& declaration() const noexcept override { return declaration_; }
+  [[nodiscard]] PixelFormat fit(const Shape& /*shape*/, PixelFormat in) const override { return in; }
+  void fit_columns(std::span<const Column> before) const override {
+    with_key([&] { return Rule(config_.keep, before); });
+  }
+  [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
+    return std::make_unique<Pass>(config_, setup);
+  }
+
+ private:
+  Config config_;
+  Declaration declaration_;
+};
+
+class VetoKernel final : public Kernel {
+ public:
+  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
+  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
+    return step_of(parameters().read(values));
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<Veto>(config); }
+
+const Kernel& kernel() noexcept;
+const Kernel& kernel() noexcept {
+  static const VetoKernel kernel;
+  return kernel;
+}
+
+}  // namespace rashpa::kernel::veto
