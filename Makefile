@@ -27,7 +27,7 @@ export CCACHE_NOHASHDIR := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # What the native build is made of; `wildcard` leaves out what git still knows and the tree no longer has.
-SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' \
+SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
 .PHONY: build packages demo test test-cpp test-python test-chaos test-vm wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan sanitizers aarch64 fuzz reference lock clean distclean help

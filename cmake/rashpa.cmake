@@ -125,6 +125,24 @@ function(rashpa_cuda_sources target)
   target_compile_definitions(${target} PUBLIC RASHPA_HAVE_CUDA=1)
 endfunction()
 
+# rashpa_opencl_sources(rashpa_jungfrau rashpa::kernel::jungfrau jungfrau.cl): puts the texts of OpenCL sources into a
+# target, each as `extern const std::string_view` of the namespace, named jungfrau_cl.
+function(rashpa_opencl_sources target namespace)
+  foreach(source ${ARGN})
+    string(REPLACE "." "_" name ${source})
+    set(made ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+    add_custom_command(
+      OUTPUT ${made}
+      COMMAND
+        ${CMAKE_COMMAND} -D SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/${source} -D MADE=${made} -D NAMESPACE=${namespace} -D
+        NAME=${name} -P ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+      VERBATIM
+    )
+    target_sources(${target} PRIVATE ${made})
+  endforeach()
+endfunction()
+
 # rashpa_device_program(rashpa_x): a program that needs a GPU. ctest does not know it; the target rashpa_device_programs
 # builds all of them, and <build>/device_programs.txt, from which `make device-bundle` works, names them.
 function(rashpa_device_program target)

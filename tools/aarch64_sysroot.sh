@@ -10,7 +10,7 @@ if ! command -v apt-get >/dev/null; then
   exit 1
 fi
 # The libraries alone: programs of packages.txt run on this machine.
-mapfile -t wanted < <(sed 's/#.*//' packages.txt | awk '/^(lib|cppzmq)/ && !/^libclang/ {print $1}')
+mapfile -t wanted < <(sed 's/#.*//' packages.txt | awk '/^(lib|cppzmq|opencl-c-headers)/ && !/^libclang/ {print $1}')
 mkdir -p "$root"/{state/lists/partial,cache/archives/partial,etc}
 : > "$root/status"
 if grep -q '^ID=ubuntu' /etc/os-release; then

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LINE = "SPDX-License-Identifier: Apache-2.0"
-SLASHES = {".cpp", ".hpp", ".h", ".c", ".cu", ".cuh"}
+SLASHES = {".cpp", ".hpp", ".h", ".c", ".cu", ".cuh", ".cl"}
 HASHES = {".py", ".pyi", ".sh", ".cmake", ".toml", ".yaml", ".yml"}
 HASH_NAMES = {"CMakeLists.txt", "Makefile"}
 LOOKED_AT = 3  # lines; the first may be for the shell

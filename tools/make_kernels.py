@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes schema/kernels.json and links.json, what kernels and links of the native module say of themselves, then telegram_parts.xsd, which
-follows from them and from the models of the run file, and python/rashpa/kernel.pyi, the kernels as functions.
+follows from them and from the models of the run file, python/rashpa/kernel.pyi, the kernels as functions, and conformance vectors of kernels that have none.
 
 Usage: make_kernels.py [--check]. With --check nothing is written; exit 1 when a file is out of date.
 """
@@ -26,6 +26,28 @@ def _stale(name: str, text: str) -> bool:
     return True
 
 
+def _without_vectors() -> bool:
+    """Whether a kernel has no conformance vectors; without --check they are made. Those that are there stay: they change on purpose only."""
+    import make_conformance
+    from rashpa.data.conformance import WITHOUT, write_vectors
+    from rashpa.data.pipeline import kernel_declarations
+
+    make_conformance.FOLDER.mkdir(exist_ok=True)
+    known = [one for one in kernel_declarations() if one not in WITHOUT]
+    missing = [one for one in known if not (make_conformance.FOLDER / f"{one}.npz").is_file()]
+    for name in missing:
+        if "--check" in sys.argv[1:]:
+            print(f"schema/conformance/{name}.npz is not there; run tools/make_kernels.py")
+            continue
+        try:
+            write_vectors(name, make_conformance.vectors_of(name), make_conformance.FOLDER)
+        except (_native.NativeError, KeyError, ValueError) as error:
+            print(
+                f"kernel {name}: its declaration alone makes no vectors ({error}); give it CASES in tools/make_conformance.py"
+            )
+    return bool(missing) and "--check" in sys.argv[1:]
+
+
 def main() -> int:
     """Exit status."""
     stale = [_stale("schema/kernels.json", _native.kernels_json()), _stale("schema/links.json", _native.links_json())]
@@ -35,6 +57,7 @@ def main() -> int:
     from rashpa.data.kernel_functions import stub_text
 
     stale.append(_stale("python/rashpa/kernel.pyi", stub_text()))
+    stale.append(_without_vectors())
     return int(any(stale))
 
 

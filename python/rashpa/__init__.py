@@ -1,2 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An open RDMA-based acquisition system for 2D X-ray detectors: control plane, readers and tools around the native data plane."""
+"""An open RDMA-based acquisition system for 2D X-ray detectors: control plane, readers and tools around the native data plane.
+
+`open` reads a stored run, `run` carries one out, `rashpa.kernel` has every kernel as a function on arrays, `Pipeline` several in a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rashpa.control.outcome import Outcome
+    from rashpa.data.pipeline import Found, Pipeline
+    from rashpa.data.reader import Run
+
+__all__ = ["Found", "Pipeline", "open", "run"]
+
+
+def open(file: Path | str) -> Run:  # noqa: A001 (rashpa.open, as with other formats)
+    """A stored run, by its `_master.h5` file. RunFileError says what is wrong with it."""
+    from rashpa.data.reader import open_run
+
+    return open_run(file)
+
+
+def run(config: Path | str | Mapping[str, Any]) -> Outcome:
+    """Carries out a run file, or its tables as a dict, and returns what came of it: `good`, `problem`, the books of all buffers."""
+    from rashpa.control.carry_out import carry_out
+
+    return carry_out(config)
+
+
+def __getattr__(name: str) -> Any:
+    # what needs the native module, which is not there where only the manager runs
+    if name in ("Found", "Pipeline"):
+        from rashpa.data import pipeline
+
+        return getattr(pipeline, name)
+    raise AttributeError(f"module 'rashpa' has no attribute {name!r}")

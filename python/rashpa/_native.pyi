@@ -220,9 +220,19 @@ class DestinationDtp:
 
 class Calibration:
     """Maps in image layout of the buffer: pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32 [height][width] (NXmx
-    pixel_mask bits, not 0: no valid calibration)."""
+    pixel_mask bits, not 0: no valid calibration), rms of the pedestal of G0 float32 [height][width]. parts: which part of a module lies where:
+    module, x, y, width, height in the module, x, y in the image."""
 
-    def __init__(self, pedestal: NDArray[np.float32], gain: NDArray[np.float32], mask: NDArray[np.uint32]) -> None: ...
+    def __init__(
+        self,
+        pedestal: NDArray[np.float32],
+        gain: NDArray[np.float32],
+        mask: NDArray[np.uint32],
+        rms: NDArray[np.float32] | None = None,
+        module_width: int = 0,
+        module_height: int = 0,
+        parts: Sequence[tuple[int, int, int, int, int, int, int]] = [],
+    ) -> None: ...
 
 class Kernel:
     """A kernel of the registry with its parameters and `arrays`, its inputs by name, as kernels_json() declares them. ConfigError names the
@@ -300,6 +310,9 @@ class NxmxCalibration:
     kind: str  # "pedestal", "gain", "mask"
     file: str
     sha256: str
+    version: str  # of a calibration file; empty, as those below: it is none
+    date: str
+    source: str
     def __init__(self) -> None: ...
 
 class NxmxKernel:
@@ -400,9 +413,9 @@ class BufferConfig:
     kernels: list[Kernel]
     sinks: list[SinkConfig]  # at least one
     threads: int
-    unit: str  # "cpu" | "cuda"
+    unit: str  # "cpu" | "cuda" | "opencl"
     trigger: str  # "auto" | "launch" | "graph" | "stream" | "persistent"
-    device: int
+    device: str  # its number; opencl: or a part of its name
     def __init__(self) -> None: ...
 
 def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which device or why not
@@ -432,6 +445,10 @@ class Found:
     @property
     def profiles(self) -> dict[str, Any]: ...  # arrays [image][bins], NaN where an image is not accepted; axes
     @property
+    def accumulated(
+        self,
+    ) -> dict[str, Any]: ...  # by kernel: [window][elements] by quantity, and "images" of each window
+    @property
     def failures(self) -> dict[int, str]: ...  # of errored images
 
 class Pipeline:
@@ -448,7 +465,7 @@ class Pipeline:
         unit: str = "cpu",
         threads: int = 1,
         stack: int = 16,
-        device: int = 0,
+        device: str = "0",
         trigger: str = "auto",
         keep_darks: bool = True,
         fused: bool = True,
@@ -586,6 +603,21 @@ class Receiver:
     def completeness(self, buffer: int) -> NDArray[np.uint8]: ...  # per image: 0 open, 1 complete, 2 partial, 3 missing
     def decisions(self, buffer: int) -> NDArray[np.uint8]: ...  # per image: 0 none, 1 accepted, 2 vetoed, 3 errored
     def latest(self, buffer: int) -> NDArray[Any] | None: ...  # copy of a recent accepted image, for previews
+
+class BitshuffleLz4:
+    """Compressed chunks of images, as files of the hdf5 sink hold them (HDF5 filter 32008, LZ4): both directions on `threads` threads. One thread
+    at a time calls. ConfigError for elements of other than 1, 2, 4 or 8 bytes."""
+
+    def __init__(self, element_bytes: int, threads: int = 1) -> None: ...
+    def compress(self, pixels: NDArray[np.uint8], out: NDArray[np.uint8]) -> int:
+        """Bytes of the chunk, written to `out`. ConfigError when that has fewer than bound() bytes, or `pixels` is no whole number of elements."""
+
+    def decompress(self, chunk: NDArray[np.uint8], out: NDArray[np.uint8]) -> bool:
+        """False when the chunk is damaged, or not of exactly as many bytes as `out` has."""
+
+    @staticmethod
+    def bound(bytes: int, element_bytes: int) -> int:
+        """Room that the chunk of so many bytes needs at most."""
 
 def decode_packet(data: bytes, layer: str) -> dict[str, Any]: ...
 

@@ -13,6 +13,11 @@ def jungfrau(
     *,
     output: Literal["photons", "kev"] = "photons",
     photon_energy_kev: float,
+    borders: Literal["raw", "shared", "masked"] = "raw",
+    track: Literal["off", "darks", "empty"] = "off",
+    track_images: int = 200,
+    track_sigma: float = 3,
+    drift_alarm: float = 0,
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
@@ -23,6 +28,11 @@ def jungfrau(
     Makes pixels of int16 or float32.
     Finds masked_pixels (pixels), saturated_pixels (pixels).
     photon_energy_kev: that of the detector when not given.
+    borders: pixels of double size between chips: raw, the image is as modules send it; shared, it is assembled and their counts are shared; masked, it is assembled and they are masked.
+    track: pedestals of G0 follow dark images, or also pixels without a photon.
+    track_images: images that the running mean looks back.
+    track_sigma: track empty: no farther from the pedestal, in RMS.
+    drift_alarm: median drift of the pedestals, in RMS, from which on there is an alarm; 0: none.
     """
 
 def bragg_count(
@@ -78,6 +88,85 @@ def total_counts(
     min_counts: sum of all photons.
     max_counts: sum of all photons.
     max_masked: fraction of the pixels that may be masked.
+    """
+
+def accumulate(
+    images: NDArray[Any],
+    *,
+    sum: bool = True,
+    mean: bool = True,
+    max: bool = True,
+    variance: bool = False,
+    window: int = 0,
+    added: Literal["accepted", "reached"] = "accepted",
+    unit: str = "cpu",
+    threads: int = 0,
+    stack: int = 16,
+) -> Found:
+    """Sum, mean, maximum and variance of each pixel over the run or a window of images.
+
+    Takes pixels of uint8, uint16, uint32, int16, int32, float32.
+    Accumulates sum, mean, max, variance, counted of many images.
+    max: largest value.
+    variance: unbiased: n - 1.
+    window: images, a multiple of the buffer"s stack; 0: the whole run.
+    added: accepted: what the pipeline accepts; reached: all that the kernels before it let through.
+    """
+
+def roi_stats(
+    images: NDArray[Any],
+    *,
+    regions: str,
+    unit: str = "cpu",
+    threads: int = 0,
+    stack: int = 16,
+) -> Found:
+    """Sum, mean, least and largest value of named rectangles.
+
+    Takes pixels of uint8, uint16, uint32, int16, int32.
+    Finds <name>_sum (counts), <name>_mean (counts), <name>_min (counts), <name>_max (counts), <name>_pixels (pixels), for each name.
+    regions: name=x,y,width,height of the image, several with ; between them; 8 at most.
+    """
+
+def checksum(
+    images: NDArray[Any],
+    *,
+    on_mismatch: Literal["error", "veto"] = "error",
+    unit: str = "cpu",
+    threads: int = 0,
+    stack: int = 16,
+) -> Found:
+    """CRC32C of each image, its parts verified against their frame records.
+
+    Takes pixels of uint8, uint16, uint32, int16, int32, float32.
+    Finds crc32c, checksums_verified.
+    Vetoes: wrong_checksum.
+    on_mismatch: what becomes of an image that is not what its source has sent.
+    """
+
+def unpack(
+    images: NDArray[Any],
+    *,
+    bits: Literal["1", "6", "12", "24"],
+    module_width: int = 1536,
+    module_height: int = 1536,
+    modules_across: int = 1,
+    modules_down: int = 1,
+    gap_x: int = 0,
+    gap_y: int = 0,
+    unit: str = "cpu",
+    threads: int = 0,
+    stack: int = 16,
+) -> Found:
+    """Packed counters of 1, 6, 12 or 24 bits to pixels, modules in their places.
+
+    Takes pixels of uint8.
+    Makes pixels of uint8 or uint8 or uint16 or uint32.
+    bits: of a counter.
+    module_width: pixels, a multiple of 8.
+    module_height: pixels.
+    gap_x: pixels between modules beside each other.
+    gap_y: rows between modules below each other.
     """
 
 def peakfinder8(

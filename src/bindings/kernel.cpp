@@ -71,7 +71,20 @@ std::shared_ptr<const kernel::GivenArrays> arrays_of(const std::optional<nb::dic
   return all;
 }
 
-std::shared_ptr<const CalibrationMaps> maps_of(const Maps& pedestal, const Maps& gain, const Mask& mask) {
+using Rms = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+/// module, x, y, width, height in the module, x, y in the image
+using Part =
+    std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+
+/// Where modules lie in the image, and how large a whole one is.
+struct Modules {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<Part> parts{};
+};
+
+std::shared_ptr<const CalibrationMaps> maps_of(const Maps& pedestal, const Maps& gain, const Mask& mask,
+                                               const std::optional<Rms>& rms, const Modules& modules) {
   const std::size_t height = mask.shape(0);
   const std::size_t width = mask.shape(1);
   for (const Maps* maps : {&pedestal, &gain}) {
@@ -86,6 +99,18 @@ std::shared_ptr<const CalibrationMaps> maps_of(const Maps& pedestal, const Maps&
   found->pedestal.assign(pedestal.data(), pedestal.data() + pedestal.size());
   found->gain.assign(gain.data(), gain.data() + gain.size());
   found->mask.assign(mask.data(), mask.data() + mask.size());
+  if (rms) {
+    if (rms->shape(0) != height || rms->shape(1) != width) {
+      throw ConfigError(fmt::format("calibration: rms must be [{}][{}] like the mask, got [{}][{}]", height, width,
+                                    rms->shape(0), rms->shape(1)));
+    }
+    found->rms.assign(rms->data(), rms->data() + rms->size());
+  }
+  found->module_width = modules.width;
+  found->module_height = modules.height;
+  for (const auto& [module, source_x, source_y, part_width, part_height, x, y] : modules.parts) {
+    found->parts.push_back({module, {source_x, source_y, part_width, part_height}, x, y});
+  }
   return found;
 }
 
@@ -137,10 +162,12 @@ void bind_kernel(nb::module_& m) {
   nb::class_<Calibration>(m, "Calibration")
       .def(
           "__init__",
-          [](Calibration* self, const Maps& pedestal, const Maps& gain, const Mask& mask) {
-            new (self) Calibration{maps_of(pedestal, gain, mask)};
+          [](Calibration* self, const Maps& pedestal, const Maps& gain, const Mask& mask, const std::optional<Rms>& rms,
+             std::uint32_t module_width, std::uint32_t module_height, const std::vector<Part>& parts) {
+            new (self) Calibration{maps_of(pedestal, gain, mask, rms, {module_width, module_height, parts})};
           },
-          "pedestal"_a, "gain"_a, "mask"_a);
+          "pedestal"_a, "gain"_a, "mask"_a, "rms"_a.none() = nb::none(), "module_width"_a = 0, "module_height"_a = 0,
+          "parts"_a = std::vector<Part>{});
   nb::class_<ConfiguredKernel>(m, "Kernel")
       .def(
           "__init__",

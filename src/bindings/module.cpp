@@ -11,6 +11,7 @@ NB_MODULE(_native, m) {
   bind_kernel(m);
   bind_python_kernel(m);
   bind_sink(m);
+  bind_codec(m);
   bind_emulator(m);
   bind_receiver(m);
   bind_offline(m);

@@ -193,6 +193,29 @@ class Found {
     return out;
   }
 
+  /// By kernel and quantity: [window][elements], of windows that ended in these images or with them; and, by kernel,
+  /// how many images each window has added up.
+  [[nodiscard]] nb::dict accumulated() const {
+    nb::dict out;
+    for (std::size_t a = 0; a < results().accumulations.size(); ++a) {
+      const Accumulation& facts = results().accumulations[a];
+      std::vector<AccumulatedView> windows;
+      for (const Stack& stack : runner_->results()) {
+        if (stack.accumulated[a].ended()) windows.push_back(stack.accumulated[a]);
+      }
+      if (runner_->open()[a].ended()) windows.push_back(runner_->open()[a]);
+      nb::dict named;
+      for (std::size_t q = 0; q < facts.quantities.size(); ++q) {
+        named[nb::str(facts.quantities[q].name.c_str())] = quantity_of(facts, q, windows);
+      }
+      std::vector<std::uint64_t> images;
+      for (const AccumulatedView& window : windows) images.push_back(window.images);
+      named["images"] = array_of(std::move(images));
+      out[nb::str(facts.name.c_str())] = named;
+    }
+    return out;
+  }
+
   [[nodiscard]] AnyArray profile_array(std::size_t number, std::size_t array) const {
     const Profile& profile = results().profiles[number];
     const std::size_t bins = profile.bins();
@@ -221,6 +244,30 @@ class Found {
     std::shared_ptr<Runner> runner;
     nb::object source;
   };
+  static nb::dlpack::dtype dtype_of_quantity(Quantity::Type type) {
+    switch (type) {
+      case Quantity::Type::u32:
+        return nb::dtype<std::uint32_t>();
+      case Quantity::Type::i32:
+        return nb::dtype<std::int32_t>();
+      case Quantity::Type::i64:
+        return nb::dtype<std::int64_t>();
+      case Quantity::Type::f32:
+        return nb::dtype<float>();
+      default:
+        return nb::dtype<double>();
+    }
+  }
+  static AnyArray quantity_of(const Accumulation& facts, std::size_t q, const std::vector<AccumulatedView>& windows) {
+    const Quantity::Type type = facts.quantities[q].type;
+    std::vector<const std::byte*> values;
+    for (const AccumulatedView& window : windows) values.push_back(window.values[q]);
+    std::byte* data = copy(values, facts.elements() * bytes_of(type));
+    const nb::capsule keeper(data, [](void* at) noexcept { delete[] static_cast<std::byte*>(at); });
+    std::vector<std::size_t> shape{windows.size()};
+    shape.insert(shape.end(), facts.shape.begin(), facts.shape.end());
+    return {data, shape.size(), shape.data(), keeper, nullptr, dtype_of_quantity(type)};
+  }
   static SparseView list_of(const StackImage& image) noexcept {
     return image.decision == Decision::accepted ? image.sparse : SparseView{};
   }
@@ -314,7 +361,7 @@ class Pipeline {
 
 offline::Config config_of(const std::vector<ConfiguredKernel>& kernels, std::uint32_t width, std::uint32_t height,
                           const std::string& pixel, const std::string& unit, unsigned threads, std::uint32_t stack,
-                          int device, const std::string& trigger, bool keep_darks, bool fused,
+                          const std::string& device, const std::string& trigger, bool keep_darks, bool fused,
                           const std::vector<SpecialValue>& special) {
   offline::Config config{.width = width, .height = height, .pixel = kPixels.value(pixel), .stack = stack};
   config.unit.kind = unit::kind_of(unit);
@@ -395,20 +442,22 @@ void bind_offline(nb::module_& m) {
       .def_prop_ro("lists", &Found::lists, nb::rv_policy::automatic)
       .def_prop_ro("tables", &Found::tables, nb::rv_policy::automatic)
       .def_prop_ro("profiles", &Found::profiles, nb::rv_policy::automatic)
+      .def_prop_ro("accumulated", &Found::accumulated, nb::rv_policy::automatic)
       .def_prop_ro("failures", &Found::failures, nb::rv_policy::automatic);
   nb::class_<Pipeline>(m, "Pipeline")
       .def(
           "__init__",
           [](Pipeline* self, const std::vector<ConfiguredKernel>& kernels, std::uint32_t width, std::uint32_t height,
-             const std::string& pixel, const std::string& unit, unsigned threads, std::uint32_t stack, int device,
-             const std::string& trigger, bool keep_darks, bool fused, const std::vector<SpecialValue>& special) {
+             const std::string& pixel, const std::string& unit, unsigned threads, std::uint32_t stack,
+             const std::string& device, const std::string& trigger, bool keep_darks, bool fused,
+             const std::vector<SpecialValue>& special) {
             const offline::Config config = config_of(kernels, width, height, pixel, unit, threads, stack, device,
                                                      trigger, keep_darks, fused, special);
             const nb::gil_scoped_release release;
             new (self) Pipeline(config);
           },
           "kernels"_a, "width"_a, "height"_a, "pixel"_a, nb::kw_only(), "unit"_a = "cpu", "threads"_a = 1,
-          "stack"_a = 16, "device"_a = 0, "trigger"_a = "auto", "keep_darks"_a = true, "fused"_a = true,
+          "stack"_a = 16, "device"_a = "0", "trigger"_a = "auto", "keep_darks"_a = true, "fused"_a = true,
           "special"_a = std::vector<SpecialValue>{})
       .def("run", &Pipeline::run, "images"_a, "frame_number"_a.none() = nb::none(), "flags"_a.none() = nb::none())
       .def_prop_ro("how", &Pipeline::how)

@@ -170,7 +170,7 @@ void bind_config(nb::module_& m) {
           [](BufferSpec& s, const std::string& name) { s.config.unit.trigger = unit::trigger_of(name); })
       .def_prop_rw(
           "device", [](const BufferSpec& s) { return s.config.unit.device; },
-          [](BufferSpec& s, int device) { s.config.unit.device = device; })
+          [](BufferSpec& s, const std::string& device) { s.config.unit.device = device; })
       .def_prop_rw(
           "pixel", [](const BufferSpec& s) { return kPixels.name(s.config.pixel); },
           [](BufferSpec& s, const std::string& name) { s.config.pixel = kPixels.value(name); })

@@ -45,7 +45,10 @@ void bind_metadata(nb::module_& m) {
       .def(nb::init<>())
       .def_rw("kind", &NxmxCalibration::kind)
       .def_rw("file", &NxmxCalibration::file)
-      .def_rw("sha256", &NxmxCalibration::sha256);
+      .def_rw("sha256", &NxmxCalibration::sha256)
+      .def_rw("version", &NxmxCalibration::version)
+      .def_rw("date", &NxmxCalibration::date)
+      .def_rw("source", &NxmxCalibration::source);
   nb::class_<sink::NxmxKernel>(m, "NxmxKernel")
       .def(nb::init<>())
       .def_rw("name", &sink::NxmxKernel::name)

@@ -88,7 +88,7 @@ def test_first_light_balances_its_books_and_keeps_the_hits(tmp_path: Path) -> No
 def check_against_the_processor(file: Path, folder: Path, report: dict[str, Any]) -> None:
     """The same run on processor cores: the same books, the same numbers of every image, the same pixels."""
     other = folder / "processor.toml"
-    text = file.read_text(encoding="utf-8").replace('unit = "cuda"', 'unit = "cpu"')
+    text = re.sub(r'unit = "(cuda|opencl)"', 'unit = "cpu"', file.read_text(encoding="utf-8"))
     other.write_text(text.replace('output = "."', 'output = "cpu"'), encoding="utf-8")
     code, output, processor = run(other, folder)
     assert code == 0, output
@@ -121,6 +121,30 @@ def test_a_gpu_gives_the_books_of_the_processor_and_a_machine_without_one_is_tol
     said = " ".join((done.stdout + done.stderr).split())
     assert "buffer" in said
     assert f"cuda cannot be used: {units['cuda'].what}; what it can use: cpu" in said
+
+
+def test_an_opencl_device_gives_the_books_of_the_processor(tmp_path: Path) -> None:
+    """The example of the GPU on whatever OpenCL this machine has, chosen by a part of its name."""
+    unit = {unit.name: unit for unit in NativeFactory("receiver").capabilities("here").units}["opencl"]
+    if not unit.usable:
+        pytest.skip(f"no OpenCL here: {unit.what}")
+    name = re.sub(r"^0: ", "", unit.what.split(" (")[0])
+    file = edited(
+        tmp_path,
+        "05_gpu.toml",
+        frames="240",
+        rate_hz="0.0",
+        output='"."',
+        unit='"opencl"',
+        device=f'"{name[:40].upper()}"',
+    )
+    code, output, report = run(file, tmp_path)
+    assert code == 0, output
+    assert report["books"]["balanced"]
+    assert report["books"]["complete"] == 240 + 48
+    assert name in report["buffers"][0]["unit"]
+    assert "3 stacks in flight" in report["buffers"][0]["unit"]
+    check_against_the_processor(file, tmp_path, report)
 
 
 def test_two_processes_that_share_memory_give_the_same_images_as_over_packets(tmp_path: Path) -> None:

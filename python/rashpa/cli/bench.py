@@ -28,6 +28,7 @@ _BENCHMARKS = {
     "kernel": "a kernel's bytes per second on one core, against memcpy of the same bytes",
     "gpu": "floors of the GPU (copies, launches, waits), then the kernels against them",
     "cuda_unit": "the unit on a GPU: every trigger's latency, and 4M images at full rate against the bus",
+    "opencl_unit": "the unit on an OpenCL device against two threads of unit cpu, and how long its kernels take to compile",
     "chain": "a whole acquisition in two processes over pcie, on any unit: books, rates, latencies",
 }
 
@@ -95,6 +96,12 @@ def gpu(
             raise _refusal(f"rashpa_{part}_bench ended with status {status}; what it said is above", FAILED)
         rows += found
     _show_and_store("gpu", rows, json_file)
+
+
+@app.command(context_settings=_PASS_ON)
+def opencl(context: typer.Context, json_file: JsonFile = None) -> None:
+    """The unit on an OpenCL device against unit cpu. Further options go to the program: --device, --images, --modules, --stack, --rounds."""
+    _run("opencl_unit", "opencl", ["--json", *context.args], json_file)
 
 
 @app.command(context_settings=_PASS_ON)

@@ -102,6 +102,10 @@ def _facts(summary: RunSummary) -> Table:
         )
         bins = " × ".join(str(count) for count in profile.shape)
         facts.add_row(_plain(f"profile {name}"), _plain(f"{', '.join(profile.arrays)}: {bins} bins, {axes}"))
+    for name, sums in summary.accumulations.items():
+        images = sum(window.images for window in sums.windows)
+        shown = f"{len(sums.windows)} windows, {images} images: {', '.join(sums.quantities)}"
+        facts.add_row(_plain(f"accumulated by {name}"), _plain(shown))
     names = {
         "sample": "sample",
         "start_time": "started",

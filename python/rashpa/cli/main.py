@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 
 # The native module that these need is not there where only the manager runs.
-_GROUPS = ("dataset", "packet", "bench")
+_GROUPS = ("dataset", "calibrate", "packet", "bench")
 _READERS = ("inspect", "peaks")
 
 
@@ -58,7 +58,7 @@ def _mount() -> None:
     app.command()(receiver)
     app.command()(free)
     app.add_typer(node_orders, name="node")
-    for name in (*_GROUPS, "inspect", "peaks", "repair"):
+    for name in (*_GROUPS, "conformance", "inspect", "peaks", "process", "repair"):
         try:
             part = importlib.import_module(f"rashpa.cli.{name}")
         except ImportError as error:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa plan FILE`: what a run would do with its pixels: steps, passes, memory. Touches no file and needs no node."""
+"""`rashpa plan FILE`: what a run would do with its pixels: steps, passes, memory. Needs no node."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from rashpa.control.calibration_warnings import calibration_warnings
 from rashpa.control.pipeline import PIXEL_BYTES, UNITS, Pipeline, Step, plan_pipeline
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, PlannedBuffer, load_plan
@@ -19,7 +21,7 @@ def plan(
     file: Annotated[Path, typer.Argument(help="Run file (TOML); examples/ has some.", show_default=False)],
 ) -> None:
     """Show how the images of each buffer are processed: steps and what they take and make, which passes over the pixels that is on which unit,
-    bytes a pixel, and the memory that is taken. Nothing is started, and nothing but the run file is read.
+    bytes a pixel, and the memory that is taken. Nothing is started; the run file is read, and what calibration files say of themselves.
     """
     try:
         found = load_plan(file)
@@ -30,6 +32,8 @@ def plan(
             )
         raise typer.Exit(BAD_INPUT) from None
     console = Console()
+    for text in calibration_warnings(found, datetime.now(UTC)):
+        Console(stderr=True).print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     for buffer in found.buffers:
         for line in lines_of(found, buffer):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -78,6 +82,8 @@ def _made(step: Step) -> Iterator[str]:
             yield f"profile of {arrays} along {' and '.join(axis.name for axis in port.axes)}"
         elif port.port == "table":
             yield f"table of {' and '.join(column.name for column in port.columns)}, room for {port.capacity} rows an image"
+        elif port.port == "accumulation":
+            yield f"{' and '.join(column.name for column in port.columns)} of many images"
         elif port.port == "scalars":
             yield " and ".join(column.name for column in port.columns)
         else:

@@ -195,7 +195,7 @@ def _plots_of(buffer: PlannedBuffer, report: dict[str, Any], outcome: Outcome) -
     node = next(known.node for known in outcome.plan.receivers if known.name == buffer.receiver)
     for kernel in buffer.section.kernel if file and node == "local" else ():
         ports = {port.port: port for port in declaration(kernel.name).makes}
-        if not {"scalars", "verdict"} <= ports.keys():
+        if not {"scalars", "verdict"} <= ports.keys() or not ports["verdict"].limits:
             continue
         column = ports["scalars"].columns[0].name
         values = column_of(Path(file), column)

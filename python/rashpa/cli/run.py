@@ -4,6 +4,7 @@
 import asyncio
 import errno
 import signal
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from rich.console import Console
 from rashpa.cli.output_check import folder_trouble, output_problems
 from rashpa.cli.report import REPORT_FILES, write_report
 from rashpa.cli.run_display import RunDisplay, print_outcome
+from rashpa.control.calibration_warnings import calibration_warnings
 from rashpa.control.capacity import cautions
 from rashpa.control.local_node import local_command
 from rashpa.control.manager import Manager
@@ -43,7 +45,7 @@ def run(
     except (RunFileError, TokenError, OSError) as error:
         _complain(errors, str(error))
         raise typer.Exit(BAD_INPUT) from None
-    for text in cautions(plan):
+    for text in (*cautions(plan), *calibration_warnings(plan, datetime.now(UTC))):
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     console = Console()
     if check:

@@ -16,6 +16,7 @@ from rashpa.control.dataset_spec import (
 )
 from rashpa.control.run_file import RunFile
 from rashpa.control.run_file_reader import RunFileSource
+from rashpa.data.calibration_file import split_reference
 from rashpa.data.regular_file import read_regular, reason
 
 _LONGEST_PATH = 200  # of what a message repeats
@@ -148,7 +149,8 @@ def _calibration_files(calibration: CalibrationSpec) -> Iterator[Path]:
     for entry in (*calibration.pedestal, *calibration.gain, *calibration.mask):
         for name in [entry] if isinstance(entry, str) else entry:
             head, found, _ = name.rpartition(".npz:")
-            yield Path(f"{head}.npz") if found else Path(name)
+            split = split_reference(name)
+            yield Path(f"{head}.npz") if found else Path(split[0] if split else name)
 
 
 def trouble_with(path: Path) -> str | None:

@@ -84,10 +84,11 @@ class Input:
 class Port:
     """What goes into a kernel or comes out of it."""
 
-    port: Literal["pixels", "list", "scalars", "table", "profile", "verdict"]
+    port: Literal["pixels", "list", "scalars", "table", "profile", "verdict", "accumulation"]
     pixels: tuple[str, ...] = ()
     by: str = ""
     capacity: str = ""
+    per: str = ""  # the columns are there once for each name in this parameter: "{}" in theirs
     columns: tuple[Column, ...] = ()
     reasons: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
@@ -105,6 +106,7 @@ class Declaration:
     takes: Port
     makes: tuple[Port, ...]
     several: bool
+    delivered: bool  # takes only the detector's own pixels
     calibration: bool
     inputs: tuple[Input, ...]
     units: tuple[str, ...]
@@ -136,20 +138,32 @@ def declaration(name: str) -> Declaration:
 
 
 def declaration_of(kernel: "Kernel") -> Declaration:
-    """The same of a kernel with its parameters; that of code from outside has the name of the code, a verdict the reason that a parameter names."""
+    """The same of a kernel with its parameters; that of code from outside has the name of the code, a verdict the reason that a parameter names,
+    scalars a set of columns for each name in a parameter."""
     known = declaration(kernel.name)
-    values = parameters_of(kernel) if any(port.port == "verdict" and port.by for port in known.makes) else {}
-    makes = tuple(
-        dataclasses.replace(port, reasons=(values[port.by],)) if port.port == "verdict" and port.by else port
-        for port in known.makes
+    values = (
+        parameters_of(kernel) if any(port.per or (port.port == "verdict" and port.by) for port in known.makes) else {}
     )
+    makes = tuple(_port_with(port, values) for port in known.makes)
     return dataclasses.replace(known, name=label_of(kernel), makes=makes)
+
+
+def _port_with(port: Port, values: dict[str, Any]) -> Port:
+    if port.port == "verdict" and port.by:
+        return dataclasses.replace(port, reasons=(values[port.by],))
+    if not port.per:
+        return port
+    names = [part.partition("=")[0].strip() for part in str(values[port.per]).split(";") if part.strip()]
+    columns = (
+        dataclasses.replace(column, name=column.name.replace("{}", name)) for name in names for column in port.columns
+    )
+    return dataclasses.replace(port, columns=tuple(columns), per="")
 
 
 def _outside(name: str) -> Declaration:
     """Of code that only the receiver loads: what it makes is not known here."""
     pixels = Port("pixels", tuple(PIXEL_TYPES))
-    return Declaration(name, OUTSIDE[name], (), pixels, (), False, False, (), ("cpu",), (), (), 0.0, 0.0)
+    return Declaration(name, OUTSIDE[name], (), pixels, (), False, False, False, (), ("cpu",), (), (), 0.0, 0.0)
 
 
 def _declaration(values: dict[str, Any]) -> Declaration:

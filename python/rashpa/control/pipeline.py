@@ -18,13 +18,14 @@ from rashpa.control.kernels import (
     Kernel,
     code_of,
     declaration_of,
+    declarations,
     label_of,
     parameters_of,
 )
 from rashpa.control.run_file_reader import KeyPath
 from rashpa.control.veto_rule import RuleError, check_rule
 
-MOST_COLUMNS = 12
+MOST_COLUMNS = 64
 PIXEL_BYTES = {"uint8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "float32": 4}
 
 
@@ -101,7 +102,7 @@ class Pipeline:
         return seen + step.kernel.stack_bytes / stack, written + (1 / 8 if step.marks_for else 0)
 
 
-UNITS = ("cpu", "cuda")
+UNITS = ("cpu", "cuda", "opencl")
 
 
 def usable_units(kernels: Sequence[Kernel]) -> tuple[str, ...]:
@@ -117,7 +118,7 @@ def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = Non
     twice = [name for number, name in enumerate(names) if name in names[:number]]
     if twice:
         found.append(Problem(("kernel",), f"{', '.join(names)}; kernels come once each, {twice[0]} is there twice"))
-    maker = lister = ""
+    maker = lister = adder = ""
     columns: dict[str, str] = {}
     for number, kernel in enumerate(kernels):
         path: KeyPath = ("kernel", number)
@@ -131,6 +132,7 @@ def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = Non
             found.append(Problem(path, _unfit(known, pixel, maker)))
         if lister and any(known.made(port) for port in ("pixels", "list", "verdict")):
             found.append(Problem(path, f"{known.name} stands behind {lister}; put it before"))
+        found += (Problem(path, text) for text in _order_problems(known, maker, adder))
         for column in _columns(known):
             if columns.setdefault(column.name, known.name) != known.name:
                 text = f"{known.name} makes the column {column.name}, as {columns[column.name]} does; leave one"
@@ -139,10 +141,20 @@ def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = Non
             maker, pixel, largest = known.name, leaves(kernel, pixel), None
         if known.made("list"):
             lister = known.name
+        if known.made("accumulation") and parameters_of(kernel).get("added") != "reached":
+            adder = known.name
     if len(columns) > MOST_COLUMNS:
         text = f"the kernels make {len(columns)} numbers an image, {MOST_COLUMNS} at most"
         found.append(Problem(("kernel",), text))
     return found
+
+
+def _order_problems(known: Declaration, maker: str, adder: str) -> Iterator[str]:
+    """Of a kernel behind `maker`, which made its pixels, and `adder`, which adds up accepted images; "": there is none."""
+    if maker and known.delivered:
+        yield f"{known.name} reads pixels as the detector delivers them, and {maker} makes others; put it before"
+    if adder and (known.name not in declarations() or any(map(known.made, ("verdict", "list", "table")))):
+        yield f"{known.name} can refuse images that {adder} has added up; put it before"
 
 
 def plan_pipeline(kernels: Sequence[Kernel], pixel: str) -> Pipeline:

@@ -127,7 +127,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             threads=buffer.section.threads,
             unit=buffer.section.unit,
             trigger=buffer.section.trigger,
-            device=buffer.section.device,
+            device=str(buffer.section.device),
             dtps=tuple(
                 telegram.DestinationDtp(
                     dtp.id, dtp.module, dtp.x, dtp.y, dtp.region.width, dtp.region.height, dtp.region.x, dtp.region.y

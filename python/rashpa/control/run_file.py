@@ -265,11 +265,13 @@ class Buffer(Section):
     partial: Literal["keep", "veto"] = "keep"
     keep_darks: bool = False
     threads: int = Field(default=1, ge=1, le=256, description="of the unit cpu")
-    unit: Literal["cpu", "cuda"] = Field(default="cpu", description="what runs the kernels")
+    unit: Literal["cpu", "cuda", "opencl"] = Field(default="cpu", description="what runs the kernels")
     trigger: Literal["auto", "launch", "graph", "stream", "persistent"] = Field(
         default="auto", description="cuda: how a stack is started; auto: the fastest that fits"
     )
-    device: int = Field(default=0, ge=0, le=255, description="cuda: number of the device")
+    device: Annotated[int, Field(ge=0, le=255)] | Annotated[str, Field(pattern=r"^[ -~]{1,64}$")] = Field(
+        default=0, description="cuda, opencl: number of the device; opencl: or a part of its name, whatever the case"
+    )
     kernel: list[Kernel] = Field(default=[], max_length=64)
     sink: list[Sink] = Field(
         min_length=1,

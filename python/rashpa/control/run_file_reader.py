@@ -9,6 +9,7 @@ import sys
 import tomllib
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -133,7 +134,18 @@ def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
         raw = tomllib.loads(text)
     except ValueError as error:  # a number of thousands of digits is one, too
         raise RunFileError(_no_toml(path, text, str(error))) from None
-    source = RunFileSource(path, text, hashlib.sha256(data).hexdigest())
+    return _validated(path, raw, RunFileSource(path, text, hashlib.sha256(data).hexdigest()))
+
+
+def run_file_of(values: Mapping[str, Any]) -> tuple[RunFile, RunFileSource]:
+    """The run file of tables that are in memory, as TOML would give them. RunFileError names the keys that are wrong."""
+    text = json.dumps(values, default=str, sort_keys=True)
+    return _validated(
+        Path("run"), dict(values), RunFileSource(Path("run"), "", hashlib.sha256(text.encode()).hexdigest())
+    )
+
+
+def _validated(path: Path, raw: dict[str, Any], source: RunFileSource) -> tuple[RunFile, RunFileSource]:
     try:
         return RunFile.model_validate(raw), source
     except ValidationError as error:

@@ -12,7 +12,7 @@ from rashpa.control import pipeline, special_values
 from rashpa.control import run_file as toml
 from rashpa.control.dataset_check import dataset_problems, trouble_with
 from rashpa.control.emulators import PlannedEmulator, emulator_problems, idle_problems, plan_emulators
-from rashpa.control.kernels import code_of, declaration, files_of, label_of
+from rashpa.control.kernels import Kernel, code_of, declaration, files_of, label_of, parameters_of
 from rashpa.control.link_check import link_problems, route_problems
 from rashpa.control.pipeline import PIXEL_BYTES, usable_units
 from rashpa.control.planned_node import PlannedNode, node_problems
@@ -330,7 +330,17 @@ def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, 
         section.kernel, file.detector.pixel, special_values.largest_count(file.detector)
     ):
         yield f"{source.where((*path, *problem.path))}: {problem.text}"
-    first = next((declaration(kernel.name) for kernel in section.kernel), None)
+    known = [declaration(kernel.name) for kernel in section.kernel]
+    for number, kernel in enumerate(section.kernel):
+        window = parameters_of(kernel).get("window", 0) if known[number].made("accumulation") else 0
+        if window % section.stack:
+            fits = (window // section.stack + 1) * section.stack
+            yield (
+                f"{source.where((*path, 'kernel', number, 'window'))}: {window} images are not a whole number of stacks of {section.stack}; "
+                f"take {fits}"
+            )
+    # what only looks at the detector's pixels, and makes none, goes before all
+    first = next((one for one in known if not one.delivered or one.made("pixels")), None)
     if special and first is not None and first.calibration:
         yield (
             f"{source.where((*path, 'kernel', 0))}: {first.name} reads raw words of its detector, which have special values of their own; leave "
@@ -346,6 +356,8 @@ def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, 
         yield f'{source.where((*path, "unit"))}: {section.unit} runs no code from outside ({label_of(outside[0][1])}); set unit = "cpu"'
     elif section.kernel and section.unit not in (usable := usable_units(section.kernel)):
         yield f"{source.where((*path, 'unit'))}: {section.unit} has no version of every kernel; {' or '.join(usable) or 'none'} has"
+    for number, kernel in enumerate(section.kernel):
+        yield from _only_cpu(kernel, section, f"{source.where((*path, 'kernel', number))}")
     for number, kernel in outside if _local(file, section) else ():
         folder = source.path.parent
         if not (folder / code_of(kernel)).is_file():
@@ -366,6 +378,14 @@ def _kernel_file_problems(
         for parameter, name in files_of(kernel).items():
             if trouble := trouble_with(folder / name):
                 yield f"{source.where((*path, 'kernel', number, parameter))}: {trouble}"
+
+
+def _only_cpu(kernel: Kernel, section: toml.Buffer, where: str) -> Iterator[str]:
+    """What only processor cores do, whatever versions a kernel has."""
+    values = parameters_of(kernel)
+    for key, plain in (("borders", "raw"), ("track", "off")):
+        if section.unit != "cpu" and values.get(key, plain) != plain:
+            yield f'{where}: {section.unit} has no version of {kernel.name} with {key} = "{values[key]}"; set unit = "cpu"'
 
 
 def _local(file: toml.RunFile, section: toml.Buffer) -> bool:

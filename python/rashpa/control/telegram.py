@@ -179,7 +179,7 @@ class Buffer:
     threads: int
     unit: str
     trigger: str
-    device: int
+    device: str
     dtps: tuple[DestinationDtp, ...]
     kernels: tuple[Kernel, ...] = field(default=(), metadata={PART: "Kernel"})
     sinks: tuple[SinkOrder, ...] = field(default=(), metadata={PART: "Sink"})

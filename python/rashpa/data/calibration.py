@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.bounded_array import read_array
+from rashpa.data.calibration_file import CalibrationFileError, read_map, split_reference
 from rashpa.data.dataset_spec import CalibrationSpec
 from rashpa.data.regular_file import reason
 
@@ -22,19 +24,41 @@ class Calibration:
     pedestal: NDArray[np.float32]
     gain: NDArray[np.float32]
     mask: NDArray[np.uint32]
+    rms: NDArray[np.float32] | None = None
+    """ADU, of the pedestal of G0; None: not known."""
 
 
 def load_calibration(spec: CalibrationSpec, height: int, width: int) -> list[Calibration]:
     """One Calibration a module. Raises FileError with path and reason."""
     modules = []
-    for module, (pedestal, gain) in enumerate(zip(spec.pedestal, spec.gain, strict=True)):
-        mask = (
-            load_map(spec.mask[module], np.dtype("<u4"), (height, width))
-            if spec.mask
-            else np.zeros((height, width), np.uint32)
-        )
-        modules.append(Calibration(_gains(pedestal, height, width), _per_kev(_gains(gain, height, width), spec), mask))
+    for module, (pedestal, gain) in enumerate(zip(spec.pedestal, spec.gain or spec.pedestal, strict=True)):
+        found = _calibration_file(pedestal, module)
+        mask_from = spec.mask[module] if spec.mask else pedestal if found else None
+        mask = np.zeros((height, width), np.uint32)
+        if isinstance(mask_from, str):
+            mask = _map_of(mask_from, module, "mask", np.dtype("<u4"), (height, width))
+        pedestals = _gains(pedestal, module, "pedestal", height, width)
+        _check_pedestals(pedestals, mask, pedestal, module)
+        rms = _map_of(str(pedestal), module, "rms", np.dtype("<f4"), (3, height, width))[0] if found else None
+        gains = _gains(gain, module, "gain", height, width)
+        unit_said = not isinstance(gain, str) or split_reference(gain) is None  # a calibration file has ADU/keV
+        modules.append(Calibration(pedestals, _per_kev(gains, spec) if unit_said else gains, mask, rms))
     return modules
+
+
+def _check_pedestals(
+    pedestal: NDArray[np.float32], mask: NDArray[np.uint32], entry: str | Sequence[str], module: int
+) -> None:
+    """A pixel that is not masked has pedestals that are numbers."""
+    wrong = ~np.isfinite(pedestal) & ((mask & 0xFFFF) == 0)
+    if not wrong.any():
+        return
+    gain, row, column = (int(at[0]) for at in np.nonzero(wrong))
+    name = entry if isinstance(entry, str) else entry[gain]
+    raise _native.FileError(
+        f"calibration: {name}: [dataset.calibration] pedestal of module {module}: pixel ({column}, {row}), G{gain} is "
+        f"{pedestal[gain, row, column]} ({np.count_nonzero(wrong)} such values); mask the pixel, or calibrate again"
+    )
 
 
 def _per_kev(gain: NDArray[np.float32], spec: CalibrationSpec) -> NDArray[np.float32]:
@@ -45,12 +69,36 @@ def _per_kev(gain: NDArray[np.float32], spec: CalibrationSpec) -> NDArray[np.flo
         return (gain.astype(np.float64) / spec.photon_energy_kev).astype(np.float32)
 
 
-def _gains(entry: str | Sequence[str], height: int, width: int) -> NDArray[np.float32]:
+def _calibration_file(entry: str | Sequence[str], module: int) -> tuple[str, int] | None:
+    """File and module, when the entry names a calibration file."""
+    split = split_reference(entry) if isinstance(entry, str) else None
+    return None if split is None else (split[0], module if split[1] is None else split[1])
+
+
+def _gains(entry: str | Sequence[str], module: int, key: str, height: int, width: int) -> NDArray[np.float32]:
     if isinstance(entry, str):
-        return load_map(entry, np.dtype("<f4"), (3, height, width))
+        return _map_of(entry, module, key, np.dtype("<f4"), (3, height, width))
     if len(entry) != 3:
         raise _native.FileError(f"calibration: {', '.join(entry)}: {len(entry)} files; give one for each of G0, G1, G2")
     return np.stack([load_map(name, np.dtype("<f4"), (height, width)) for name in entry])
+
+
+def _map_of(reference: str, module: int, key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Of a calibration file the array `key` of the module, of any other file the one that it holds."""
+    found = _calibration_file(reference, module)
+    if found is None:
+        return load_map(reference, dtype, shape)
+    name, number = found
+    try:
+        array = read_map(Path(name), number, key, shape)
+    except (OSError, CalibrationFileError) as error:
+        said = reason(error) if isinstance(error, OSError) else str(error)
+        raise _native.FileError(f"calibration: {name}: {said}; `rashpa calibrate pedestal` makes such a file") from None
+    if array is None:
+        raise _native.FileError(
+            f"calibration: {name}: module{number} has no {key}; name it in [dataset.calibration] {key}"
+        )
+    return np.ascontiguousarray(array, dtype=dtype.newbyteorder("="))
 
 
 def load_map(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:

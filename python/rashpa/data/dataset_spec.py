@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, model_validator
 
+from rashpa.data.calibration_file import split_reference
+
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Side = Annotated[int, Field(ge=1, le=65536)]
 _Pixels = Annotated[int, Field(ge=0, le=2**20)]
@@ -65,21 +67,32 @@ class PatternSpec(_Spec):
 
 class CalibrationSpec(_Spec):
     """Calibration files, one entry a module. An entry of pedestal or gain is one file [3][height][width] or a list of three files
-    [height][width] for G0, G1, G2: `.npy`, headerless float32 `.bin`, `.zst` of these, or `archive.npz:key`."""
+    [height][width] for G0, G1, G2: `.npy`, headerless float32 `.bin`, `.zst` of these, or `archive.npz:key`; or a calibration file,
+    `file.h5` or `file.h5:3` for the maps of its module 3, which brings mask and RMS with it."""
 
     pedestal: list[FileName | list[FileName]] = Field(min_length=1, description="ADU")
-    gain: list[FileName | list[FileName]] = Field(min_length=1)
+    gain: list[FileName | list[FileName]] = Field(
+        default=[], description="of the calibration files of `pedestal` when not given"
+    )
     mask: list[FileName] = Field(
         default=[], description="uint32 [height][width], NXmx pixel_mask bits; nothing masked when not given"
     )
     gain_unit: Literal["adu_per_kev", "adu_per_photon"] = "adu_per_kev"
     photon_energy_kev: float = Field(default=12.4, gt=0.0, description="of the photon in adu_per_photon")
+    serial: list[str] = Field(
+        default=[], description="of each module; a calibration file of another one is warned of before the run"
+    )
+    oldest_days: float = Field(
+        default=30.0, ge=0.0, description="age of a calibration file that is warned of before the run; 0: none"
+    )
 
     @model_validator(mode="after")
     def _one_entry_a_module(self) -> Self:
-        counts = {len(self.pedestal), len(self.gain)} | ({len(self.mask)} if self.mask else set())
+        counts = {len(some) for some in (self.pedestal, self.gain, self.mask, self.serial) if some}
         if len(counts) > 1:
-            raise ValueError("pedestal, gain and mask need the same number of entries: one a module")
+            raise ValueError("pedestal, gain, mask and serial need the same number of entries: one a module")
+        if not self.gain and not all(isinstance(one, str) and split_reference(one) for one in self.pedestal):
+            raise ValueError("gain is needed, as the files of pedestal are no calibration files that have one")
         return self
 
     def resolved(self, base: Path) -> Self:

@@ -26,6 +26,7 @@ from rashpa.data.images import is_image, read_images
 DARK = 1
 """Flag bit of a dark frame (FrameRecord)."""
 KINDS = ("dark", "blank", "hit")
+_COMMON_MODE_ADU = 14.0  # of the simulator, src/rashpa/dataset/jungfrau_calibration.hpp
 """What a simulated frame shows; the index is the value in JungfrauDataset.kinds()."""
 
 
@@ -156,7 +157,10 @@ def _jungfrau(spec: JungfrauSpec) -> LoadedDataset:
         dataset=data,
         source="JUNGFRAU simulator",
         label="synthetic",
-        calibration=[Calibration(data.pedestal(m), data.gain(m), data.mask(m)) for m in range(spec.modules)],
+        calibration=[
+            Calibration(data.pedestal(m), data.gain(m), data.mask(m), _simulated_rms(data.noise(m)))
+            for m in range(spec.modules)
+        ],
         kinds=[KINDS[kind] for kind in data.kinds()],
         energy_kev=spec.energy_kev,
         parameters=spec.model_dump(),
@@ -165,7 +169,12 @@ def _jungfrau(spec: JungfrauSpec) -> LoadedDataset:
 
 def _simulated_calibration(seed: int, module: int) -> Calibration:
     maps = _native.jungfrau_calibration(seed, module)
-    return Calibration(maps["pedestal"], maps["gain"], maps["mask"])
+    return Calibration(maps["pedestal"], maps["gain"], maps["mask"], _simulated_rms(maps["noise"]))
+
+
+def _simulated_rms(noise: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of a pixel's pedestal: its own noise, and what all pixels of its chip have in common."""
+    return np.hypot(noise, np.float32(_COMMON_MODE_ADU))
 
 
 def _pattern(spec: PatternSpec) -> LoadedDataset:

@@ -48,6 +48,11 @@ def kernel_declarations() -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in json.loads(_native.kernels_json())}
 
 
+def available_units() -> dict[str, tuple[bool, str]]:
+    """Units of this machine by name: whether each can be used, and which device it is, or why it cannot."""
+    return {name: (usable, what) for name, usable, what in _native.available_units()}
+
+
 @dataclass(frozen=True)
 class PixelList:
     """Pixels picked out of an image, ascending. `index`: row · width + column."""
@@ -124,6 +129,11 @@ class Found(Sequence[Image]):
         """Of the accepted images, in order: [accepted][row][column]."""
         return cast("NDArray[Any]", self._native.pixels)  # never None: the units of this module deliver everything
 
+    @property
+    def makes_lists(self) -> bool:
+        """Whether a kernel of the pipeline makes lists."""
+        return self._native.lists is not None
+
     @cached_property
     def list_ptr(self) -> NDArray[np.uint64]:
         """The first entry of each image in `list_index` and `list_value`, and behind the last one. TypeError when no kernel makes lists."""
@@ -146,6 +156,11 @@ class Found(Sequence[Image]):
     def profiles(self) -> dict[str, tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]]:
         """By name: arrays [image][bin], with two axes [image][slow][fast], NaN where an image is not accepted; the axes, the slow one first."""
         return self._native.profiles
+
+    @cached_property
+    def accumulated(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """By kernel: each quantity that it has accumulated over these images, [window][row][column], and `images`, how many each window added up."""
+        return self._native.accumulated
 
     @cached_property
     def failures(self) -> dict[int, str]:
@@ -200,18 +215,25 @@ class Pipeline:
         unit: str = "cpu",
         threads: int = 0,
         stack: int = 16,
-        device: int = 0,
+        device: int | str = 0,
         trigger: str = "auto",
         fused: bool = True,
         special: Mapping[int, str] | None = None,
+        modules: Sequence[tuple[int, int]] = ((0, 0),),
+        module_shape: tuple[int, int] = (512, 1024),
     ) -> None:
         height, width = shape
         maps = None
         if calibration is not None:
+            rms = getattr(calibration, "rms", None)  # of the pedestal, where pedestals are to be followed
             maps = _native.Calibration(
                 np.ascontiguousarray(calibration.pedestal, np.float32),
                 np.ascontiguousarray(calibration.gain, np.float32),
                 np.ascontiguousarray(calibration.mask, np.uint32),
+                None if rms is None else np.ascontiguousarray(rms, np.float32),
+                module_shape[1],
+                module_shape[0],
+                [(number, 0, 0, module_shape[1], module_shape[0], x, y) for number, (x, y) in enumerate(modules)],
             )
         self._native = _native.Pipeline(
             [_kernel(one, maps, (height, width)) for one in kernels],
@@ -221,7 +243,7 @@ class Pipeline:
             unit=unit,
             threads=threads or (len(os.sched_getaffinity(0)) if unit == "cpu" else 1),
             stack=stack,
-            device=device,
+            device=str(device),
             trigger=trigger,
             fused=fused,
             special=[_native.SpecialValue(value, meaning) for value, meaning in (special or {}).items()],

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data import densify
+from rashpa.data.chunks import decoded_chunk
+from rashpa.data.image_sequence import ImageSequence
 
 COMPLETENESS = ("open", "complete", "partial", "missing")
 DECISIONS = ("none", "accepted", "vetoed", "errored")
@@ -80,6 +82,7 @@ class RunFacts:
     calibration: dict[
         str, tuple[str, str]
     ]  # "pedestal_0": file, SHA-256 of the file or, where there is none, of the values
+    calibration_made: dict[str, tuple[str, str, str]]  # the same, of calibration files: version, date, source
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,26 @@ class ProfileFacts:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(len(values) for values in self.axes.values())
+
+
+@dataclass(frozen=True)
+class AccumulatedWindow:
+    """Consecutive images of the run, of which a kernel has added some up."""
+
+    number: int
+    first_image: int  # row in the tables
+    end_image: int  # behind the last one
+    images: int  # that were added up
+
+
+@dataclass(frozen=True)
+class AccumulationFacts:
+    """Arrays that a kernel has accumulated over the run or windows of it."""
+
+    quantities: tuple[str, ...]
+    shape: tuple[int, ...]  # of each
+    windows: tuple[AccumulatedWindow, ...]
+    images_added: str  # "accepted", or "reached": all that the kernels before it let through
 
 
 @dataclass(frozen=True)
@@ -136,6 +159,7 @@ class RunSummary:
     judged: bool = True  # whether the pipeline held a kernel with a verdict
     tables: dict[str, TableFacts] = field(default_factory=dict)
     profiles: dict[str, ProfileFacts] = field(default_factory=dict)
+    accumulations: dict[str, AccumulationFacts] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)  # detector, sample, start_time, end_time, proof, labels, …
 
     @property
@@ -257,6 +281,31 @@ class Run:
             found |= pixels > detector["saturation_value"][()]
         return np.asarray(found, np.bool_)
 
+    @property
+    def frames(self) -> ImageSequence[NDArray[Any]]:
+        """The stored images, read when asked for: frames[3], frames[10:20], numpy.asarray(frames[::10])."""
+        return ImageSequence(self.image, range(len(self)))
+
+    @property
+    def lists(self) -> ImageSequence[tuple[NDArray[np.uint32], NDArray[Any]]]:
+        """Of each stored image, indices of pixels and their values. TypeError when the run holds dense images."""
+        if self._frame_ptr is None:
+            raise TypeError(f"{self.path.name} holds dense images")
+        return ImageSequence(self.sparse, range(len(self)))
+
+    @property
+    def densified(self) -> ImageSequence[NDArray[Any]]:
+        """The stored images as densify() makes them again."""
+        return ImageSequence(self.densify, range(len(self)))
+
+    @property
+    def peaks(self) -> ImageSequence[dict[str, NDArray[Any]]]:
+        """Of each stored image the peaks that a peak finder has listed, a column each. KeyError when there was none in the pipeline."""
+        finder = next((name for name in self._table_ptr if name.startswith("peakfinder")), None)
+        if finder is None:
+            raise KeyError(f"{self.path.name} has no peaks; its pipeline had no peak finder")
+        return ImageSequence(lambda index: self.table(finder, index), range(len(self)))
+
     def images(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """Frame number and pixels of each stored image, in order."""
         for index, frame in enumerate(self.frame_numbers):
@@ -330,6 +379,40 @@ class Run:
             self._tables_entry(group, axis)
         return {array: group[array][index] for array in map(_text, group.attrs["arrays"])}
 
+    @property
+    def accumulation_facts(self) -> dict[str, AccumulationFacts]:
+        """What kernels have accumulated over the run or windows of it, by kernel."""
+        group = self._accumulated()
+        return {name: _accumulation_facts(group[name]) for name in group} if group is not None else {}
+
+    def accumulated(self, name: str, quantity: str, window: int = -1) -> NDArray[Any]:
+        """A quantity that kernel `name` has accumulated, "sum" or "mean", in the stored window `window` (place, not number; by default the last one).
+
+        KeyError when there is no such kernel or quantity, IndexError when there is no such window.
+        """
+        facts = self.accumulation_facts
+        if name not in facts:
+            raise KeyError(f"{self.path.name} has no accumulation {name}; there are {', '.join(facts) or 'none'}")
+        if quantity not in facts[name].quantities:
+            raise KeyError(f"{name} has no {quantity}; there are {', '.join(facts[name].quantities)}")
+        windows = len(facts[name].windows)
+        if not -windows <= window < windows:
+            raise IndexError(f"{name} has {windows} windows; there is no window {window}")
+        values: NDArray[Any] = self._rashpa["accumulated"][name][quantity][window % windows]
+        return values
+
+    def _accumulated(self) -> h5py.Group | None:
+        link = self._rashpa.get("accumulated", getlink=True)
+        if link is None:
+            return None
+        try:
+            return self._rashpa["accumulated"]
+        except (KeyError, OSError) as error:
+            file = self.path.parent / link.filename
+            raise RunFileError(
+                f"{file}: the accumulations of {self.path.name} cannot be opened; put it beside it"
+            ) from error
+
     def row_of(self, index: int) -> int:
         """The table row of stored image `index`."""
         return int(np.flatnonzero(self.tables.stored_index == index)[0])
@@ -359,6 +442,18 @@ class Run:
             lost[top:bottom, x : x + width] = True
         return lost
 
+    @property
+    def module_places(self) -> list[tuple[int, int, int, int]]:
+        """x, y, width, height of what the images hold of each module, by its number. Empty without the table of DTPs."""
+        if "dtps" not in self._rashpa:
+            return []
+        columns = [self._rashpa["dtps"][name][()].tolist() for name in ("module", "x", "y", "width", "height")]
+        places: dict[int, tuple[int, int, int, int]] = {}
+        for module, x, y, width, height in zip(*columns, strict=True):
+            left, top, right, bottom = places.get(module, (x, y, x + width, y + height))
+            places[module] = (min(left, x), min(top, y), max(right, x + width), max(bottom, y + height))
+        return [(x, y, right - x, bottom - y) for _, (x, y, right, bottom) in sorted(places.items())]
+
     def summary(self, incomplete: int = 5) -> RunSummary:
         """The run in one screen; at most `incomplete` images of which something is missing are listed."""
         missing_rows = np.flatnonzero(self.tables.completeness > COMPLETENESS.index("complete"))
@@ -381,6 +476,7 @@ class Run:
             judged=self._judged(),
             tables=self.table_facts,
             profiles=self.profile_facts,
+            accumulations=self.accumulation_facts,
             texts=self._texts(),
         )
 
@@ -396,8 +492,17 @@ class Run:
         kernels = tuple((_text(steps[name].attrs["name"]), _parameters(steps[name])) for name in sorted(steps))
         maps = self._rashpa.get("calibration", {})
         calibration = {name: (_text(maps[name]["file"][()]), _text(maps[name]["sha256"][()])) for name in maps}
+        made = {
+            name: (_text(one["version"][()]), _text(one["date"][()]), _text(one["source"][()]))
+            for name, one in maps.items()
+            if "date" in one
+        }
         return RunFacts(
-            run_number=None if number is None else int(number), kernels=kernels, calibration=calibration, **texts
+            run_number=None if number is None else int(number),
+            kernels=kernels,
+            calibration=calibration,
+            calibration_made=made,
+            **texts,
         )
 
     def _judged(self) -> bool:
@@ -428,6 +533,8 @@ class Run:
         raise RunFileError(f"{self.path}: the data files hold fewer images than the master says; copy them again")
 
     def _read(self, name: str, part: h5py.Dataset, place: int) -> NDArray[Any]:
+        if (image := decoded_chunk(part, place)) is not None:
+            return image
         try:
             return cast("NDArray[Any]", part[place])
         except OSError as error:
@@ -472,6 +579,18 @@ class Run:
             texts[name] = _text(self._rashpa.attrs.get(name, b""))
         texts["labels"] = ", ".join(_text(label) for label in self._rashpa.attrs.get("labels", ()))
         return {name: text for name, text in texts.items() if text}
+
+
+def _accumulation_facts(group: h5py.Group) -> AccumulationFacts:
+    names = (group.attrs["signal"], *group.attrs.get("auxiliary_signals", ()))
+    quantities = tuple(map(_text, names))
+    columns = [group[name][()].tolist() for name in ("window", "first_image", "end_image", "images")]
+    # After a kill the last window may be there in part.
+    there = min(len(group[name]) for name in quantities)
+    windows = tuple(AccumulatedWindow(*values) for values in list(zip(*columns, strict=False))[:there])
+    return AccumulationFacts(
+        quantities, tuple(group[quantities[0]].shape[1:]), windows, _text(group.attrs["images_added"])
+    )
 
 
 def open_run(path: Path | str) -> Run:

@@ -20,12 +20,20 @@ class Maps:
     pedestal: NDArray[np.float32]
     gain: NDArray[np.float32]
     mask: NDArray[np.uint32]
+    rms: NDArray[np.float32] | None = None
+    """ADU [height][width], of the pedestal of G0; None: not known."""
 
 
 def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
     """The maps of the buffer's image from those of whole modules. Pixels that no DTP fills are masked as gap."""
     shape = (buffer.height, buffer.width)
-    result = Maps(np.zeros((3, *shape), np.float32), np.zeros((3, *shape), np.float32), np.full(shape, GAP, np.uint32))
+    known = all(modules[dtp.module].rms is not None for dtp in buffer.dtps if dtp.module < len(modules))
+    result = Maps(
+        np.zeros((3, *shape), np.float32),
+        np.zeros((3, *shape), np.float32),
+        np.full(shape, GAP, np.uint32),
+        np.zeros(shape, np.float32) if known else None,
+    )
     for dtp in buffer.dtps:
         if dtp.module >= len(modules):
             raise EngineError(
@@ -45,6 +53,8 @@ def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
         result.pedestal[:, *target] = maps.pedestal[:, *source]
         result.gain[:, *target] = maps.gain[:, *source]
         result.mask[target] = maps.mask[source]
+        if result.rms is not None and maps.rms is not None:
+            result.rms[target] = maps.rms[source]
     return result
 
 

@@ -39,7 +39,7 @@ _MAX_DTPS = 256
 
 
 @contextlib.contextmanager
-def _native_errors() -> Iterator[None]:
+def native_errors() -> Iterator[None]:
     """Native exceptions as EngineError with the code of the Fault telegram."""
     try:
         yield
@@ -74,7 +74,7 @@ class NativeSource:
     def __init__(self, order: telegram.Source, run: int, folders: Folders) -> None:
         self._emulator = order.emulator
         self._positions = {str(dtp.id): position for position, dtp in enumerate(order.dtps)}
-        with _native_errors():
+        with native_errors():
             self._engine = _native.Emulator(_emulator_config(order, run, folders))
 
     def configured(self, node: str) -> Configured:
@@ -84,19 +84,19 @@ class NativeSource:
         """Nothing: the destinations came with Configure."""
 
     def start(self) -> None:
-        with _native_errors():
+        with native_errors():
             self._engine.start()
 
     def pause(self) -> None:
-        with _native_errors():
+        with native_errors():
             self._engine.pause()
 
     def resume(self) -> None:
-        with _native_errors():
+        with native_errors():
             self._engine.resume()
 
     def stop(self) -> None:
-        with _native_errors():
+        with native_errors():
             self._engine.stop()
 
     def abort(self) -> None:
@@ -243,7 +243,7 @@ class NativeDestination:
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
         self._new_folders = missing_folders_of(order)
         try:
-            with _native_errors():
+            with native_errors():
                 config = receiver_config(order, run, folders)
                 config.link = link_options(order.options)
                 self._engine = _native.Receiver(config)
@@ -262,11 +262,11 @@ class NativeDestination:
         return Configured(node, endpoints, places)
 
     def arm(self, order: telegram.Arm) -> None:
-        with _native_errors():
+        with native_errors():
             self._engine.arm([_native_endpoint(endpoint) for endpoint in order.endpoints])
 
     def start(self) -> None:
-        with _native_errors():
+        with native_errors():
             self._engine.start()
 
     def pause(self) -> None:
@@ -276,23 +276,23 @@ class NativeDestination:
         raise EngineError("state", "a receiver takes what comes; resume the emulator")
 
     def stop(self) -> None:
-        with _native_errors():
+        with native_errors():
             self._engine.finish()
 
     def abort(self) -> None:
-        with _native_errors():
+        with native_errors():
             self._engine.stop()
 
     def wait(self, timeout_s: float) -> bool:
         if not self._engine.wait(timeout_s):
             return self._engine.status().state == "stopped"
-        with _native_errors():
+        with native_errors():
             self._engine.stop()  # completes the files; the books stay as they are
         return True
 
     def status(self) -> DestinationStatus:
         status = self._engine.status()
-        buffers = tuple(_buffer_status(buffer) for buffer in status.buffers)
+        buffers = tuple(buffer_status(buffer) for buffer in status.buffers)
         counts = _counts("link", status.link)
         return DestinationStatus(
             self._receiver, status.elapsed_s, status.memory, status.first_incomplete, counts, buffers
@@ -326,7 +326,8 @@ def _books_of(books: _native.Books) -> telegram.Books:
     )
 
 
-def _buffer_status(buffer: _native.BufferStatus) -> telegram.BufferStatus:
+def buffer_status(buffer: _native.BufferStatus) -> telegram.BufferStatus:
+    """As telegrams say it."""
     books = _books_of(buffer.books)
     latencies = tuple(
         telegram.Latency(stage, latency.count, latency.p50, latency.p99, latency.max)
@@ -412,7 +413,7 @@ class NativeFactory:
 
     def set_log(self, level: str, file: Path | None) -> None:
         """What native code says: from `level` on, and besides into `file`, of 10 MB at most, with two older ones. EngineError when it cannot be written."""
-        with _native_errors():
+        with native_errors():
             _native.set_log_level(level)
             if file is not None:
                 _native.log_to_file(str(file))

@@ -22,27 +22,16 @@ from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.output_files import missing_folders, prepare_output
-from rashpa.node.provenance import calibration_facts, pixel_units, sha256_of
+from rashpa.node.provenance import CalibrationFact, calibration_facts, pixel_units, sha256_of
 from rashpa.node.python_kernel import load_python_kernel
 
 
 def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> _native.ReceiverConfig:
     """Everything but the link's options. EngineError when calibration or output cannot be had."""
-    # all is checked before the first file is touched
-    for buffer in order.buffers:
-        for kernel in buffer.kernels:
-            if code := code_of(kernel):
-                folders.kernel_file(code)
-            for name in files_of(kernel).values():
-                folders.check_file(Path(name))
-        for sink in buffer.sinks:
-            if isinstance(sink, Hdf5Order):
-                folders.check_write(Path(sink.prefix))
-    calibration, facts = _calibration_of(order, folders)
-    config = _native.ReceiverConfig()
     chosen = links.parameters_of(order.options)
     proof = "{} ({})".format(*proof_of(order.link, chosen.get("verify", "all"), chosen.get("records", True)))
-    config.buffers = [_buffer_config(buffer, calibration, _Origin(proof, facts), folders) for buffer in order.buffers]
+    config = _native.ReceiverConfig()
+    config.buffers = buffer_configs(order, folders, proof)
     config.memory = order.memory
     config.source_link = order.peer_link
     config.bind_address = order.bind_address
@@ -55,12 +44,38 @@ def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> 
     return config
 
 
+def buffer_configs(order: telegram.Destination, folders: Folders, proof: str) -> list[_native.BufferConfig]:
+    """Of all buffers. `proof`: what the files say of how it is known that pixels are complete. EngineError as for `receiver_config`."""
+    # all is checked before the first file is touched
+    for buffer in order.buffers:
+        for kernel in buffer.kernels:
+            if code := code_of(kernel):
+                folders.kernel_file(code)
+            for name in files_of(kernel).values():
+                folders.check_file(Path(name))
+        for sink in buffer.sinks:
+            if isinstance(sink, Hdf5Order):
+                folders.check_write(Path(sink.prefix))
+    calibration, facts = _calibration_of(order, folders)
+    module = _Module(order.module_width, order.module_height)
+    origin = _Origin(proof, facts)
+    return [_buffer_config(buffer, module, calibration, origin, folders) for buffer in order.buffers]
+
+
+@dataclass(frozen=True)
+class _Module:
+    """Pixels of a module of the detector."""
+
+    width: int
+    height: int
+
+
 @dataclass(frozen=True)
 class _Origin:
-    """What a file says of where its pixels come from; `calibration`: kind, file, SHA-256 of each map."""
+    """What a file says of where its pixels come from; `calibration`: of each map."""
 
     proof: str
-    calibration: Sequence[tuple[str, str, str]]
+    calibration: Sequence[CalibrationFact]
     code: Mapping[str, str] = field(default_factory=dict)  # of kernels from outside: file, SHA-256
     reasons: Sequence[list[str]] = ()  # of each kernel's verdict
 
@@ -100,7 +115,7 @@ def missing_folders_of(order: telegram.Destination) -> list[Path]:
     ]
 
 
-def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list[Maps], list[tuple[str, str, str]]]:
+def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list[Maps], list[CalibrationFact]]:
     """The maps of all modules, and where they come from; none when no kernel wants them."""
     wanting = [one.name for each in order.buffers for one in each.kernels if declaration(one.name).calibration]
     if not wanting:
@@ -116,12 +131,13 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list
             f"kernel {wanting[0]} needs pedestal and gain, and dataset {order.dataset.kind} has none; name them in [dataset.calibration] "
             "or leave the kernel out",
         )
-    used = [Maps(maps.pedestal, maps.gain, maps.mask) for maps in found]
+    used = [Maps(maps.pedestal, maps.gain, maps.mask, maps.rms) for maps in found]
     return used, calibration_facts(spec.resolved(Path.cwd()), used)
 
 
 def _buffer_config(
     buffer: telegram.Buffer,
+    module: _Module,
     calibration: list[Maps],
     origin: _Origin,
     folders: Folders,
@@ -129,7 +145,12 @@ def _buffer_config(
     kernels = buffer.kernels
     calibrated = any(declaration(kernel.name).calibration for kernel in kernels)
     maps = maps_of_buffer(buffer, calibration) if calibrated else None
-    native_maps = _native.Calibration(maps.pedestal, maps.gain, maps.mask) if maps is not None else None
+    native_maps = None
+    if maps is not None:
+        parts = [(dtp.module, dtp.source_x, dtp.source_y, dtp.width, dtp.height, dtp.x, dtp.y) for dtp in buffer.dtps]
+        native_maps = _native.Calibration(
+            maps.pedestal, maps.gain, maps.mask, maps.rms, module.width, module.height, parts
+        )
     config = _native.BufferConfig()
     config.name = buffer.name
     config.width = buffer.width
@@ -236,8 +257,9 @@ def _add_origin(metadata: _native.NxmxMetadata, kernels: Sequence[Kernel], origi
         steps.append(step)
     metadata.kernels = steps
     maps = []
-    for kind, file, sha256 in origin.calibration if any(declaration(one.name).calibration for one in kernels) else ():
+    for fact in origin.calibration if any(declaration(one.name).calibration for one in kernels) else ():
         one = _native.NxmxCalibration()
-        one.kind, one.file, one.sha256 = kind, file, sha256
+        one.kind, one.file, one.sha256 = fact.kind, fact.file, fact.sha256
+        one.version, one.date, one.source = fact.version, fact.date, fact.source
         maps.append(one)
     metadata.calibration = maps

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rashpa.node.engine import EngineError
 
-_OURS = re.compile(r"master\.(h5|journal)|data_[0-9]+\.h5|tables\.h5")
+_OURS = re.compile(r"master\.(h5|journal)|data_[0-9]+\.h5|(tables|accumulated)\.h5")
 
 
 def prepare_output(prefix: Path, existing: str) -> None:

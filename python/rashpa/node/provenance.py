@@ -3,6 +3,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from rashpa.control.dataset_spec import AnyDatasetSpec
 from rashpa.control.kernels import Kernel
 from rashpa.control.pipeline import leaves
+from rashpa.data.calibration_file import read_facts, split_reference
 from rashpa.data.dataset_spec import DirectorySpec, FilesSpec
 from rashpa.data.regular_file import open_regular
 from rashpa.node.calibration import Maps
@@ -19,16 +21,34 @@ _KINDS = ("pedestal", "gain", "mask")
 _PIECE_BYTES = 1 << 20
 
 
-def calibration_facts(spec: AnyDatasetSpec, maps: Sequence[Maps]) -> list[tuple[str, str, str]]:
-    """Of each map that was used: "pedestal_0", the file, its SHA-256. Where a map was computed: by what, and the SHA-256 of its values
-    (float32 or uint32, little-endian, row by row). OSError when a file cannot be read."""
+@dataclass(frozen=True)
+class CalibrationFact:
+    """A map that was used: "pedestal_0", the file, its SHA-256; of a calibration file its version, date and source, which are empty else."""
+
+    kind: str
+    file: str
+    sha256: str
+    version: str = ""
+    date: str = ""
+    source: str = ""
+
+
+def calibration_facts(spec: AnyDatasetSpec, maps: Sequence[Maps]) -> list[CalibrationFact]:
+    """Of each map that was used. Where a map was computed: by what, and the SHA-256 of its values (float32 or uint32, little-endian, row by
+    row). OSError, CalibrationFileError when a file cannot be read."""
     facts = []
     for module, one in enumerate(maps):
         for kind in _KINDS:
             files = list(_files_of(spec, kind, module))
             values: NDArray[Any] = getattr(one, kind)
             sha256 = _of_files(files) if files else hashlib.sha256(values.tobytes()).hexdigest()
-            facts.append((f"{kind}_{module}", ", ".join(files) or f"computed: dataset {spec.kind}", sha256))
+            said = ("", "", "")
+            if (split := split_reference(files[0]) if len(files) == 1 else None) is not None:
+                known = read_facts(Path(split[0]))
+                said = (str(known.version), known.date, known.source)
+            facts.append(
+                CalibrationFact(f"{kind}_{module}", ", ".join(files) or f"computed: dataset {spec.kind}", sha256, *said)
+            )
     return facts
 
 
@@ -47,6 +67,9 @@ def _files_of(spec: AnyDatasetSpec, kind: str, module: int) -> Iterator[str]:
         yield str(Path(spec.path) / f"module{module}_{kind}.npy")
     elif isinstance(spec, FilesSpec) and spec.calibration is not None:
         entries = getattr(spec.calibration, kind)
+        pedestal = spec.calibration.pedestal[module] if module < len(spec.calibration.pedestal) else ""
+        if not entries and isinstance(pedestal, str) and split_reference(pedestal):
+            yield pedestal  # a calibration file brings what is not named
         if module < len(entries):
             entry = entries[module]
             yield from [entry] if isinstance(entry, str) else entry
@@ -62,6 +85,8 @@ def _of_files(references: Sequence[str]) -> str:
     sha256 = hashlib.sha256()
     for reference in references:
         name, separator, _ = reference.rpartition(":")
+        if (split := split_reference(reference)) is not None:
+            reference = split[0]
         with open_regular(name if separator and name.endswith(".npz") else reference) as file:
             while piece := file.read(_PIECE_BYTES):
                 sha256.update(piece)

@@ -343,7 +343,11 @@ class FakeFactory:
             kernels,
             sinks,
             links,
-            (telegram.Unit("cpu", True, "fake"), telegram.Unit("cuda", False, "fake")),
+            (
+                telegram.Unit("cpu", True, "fake"),
+                telegram.Unit("cuda", False, "fake"),
+                telegram.Unit("opencl", False, "fake"),
+            ),
         )
 
     def make(self, order: Configure) -> "FakeSource | FakeDestination":

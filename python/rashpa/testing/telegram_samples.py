@@ -35,7 +35,11 @@ def telegram_samples() -> dict[str, t.Telegram]:
             ("jungfrau",),
             ("hdf5", "null"),
             (t.Link("roce", 3000000000, (1024, 4096)),),
-            (t.Unit("cpu", True, "2 processors"), t.Unit("cuda", False, "no CUDA device")),
+            (
+                t.Unit("cpu", True, "2 processors"),
+                t.Unit("cuda", False, "no CUDA device"),
+                t.Unit("opencl", False, "no OpenCL device"),
+            ),
         ),
         "claim": t.Claim("run first_light of alice@beamline", owner=_OWNER),
         "configure_source": t.Configure(7, "first_light", source=_source(placement, receiver_end), owner=_OWNER),
@@ -110,7 +114,7 @@ def _destination() -> t.Destination:
         threads=1,
         unit="cuda",
         trigger="graph",
-        device=0,
+        device="0",
         dtps=(t.DestinationDtp(2, 1, 0, 256, 1024, 256, 0, 256),),
         kernels=(
             _kernel(name="jungfrau", photon_energy_kev=12.4),

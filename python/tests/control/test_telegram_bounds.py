@@ -101,7 +101,9 @@ def of_telegram(kind: str) -> dict[str, Any]:
 def of_run_file(model: type[BaseModel], name: str) -> dict[str, Any]:
     """The same of a run file's key."""
     described = model.model_json_schema()["properties"][name]
-    described = next((one for one in described.get("anyOf", [described]) if one.get("type") != "null"), described)
+    options = [one for one in described.get("anyOf", [described]) if one.get("type") != "null"]
+    # A number or a text is a text in a telegram.
+    described = next((one for one in options if "pattern" in one), options[0])
     if described.get("type") == "boolean":
         return {}
     if "enum" in described:

@@ -26,5 +26,15 @@ TEST(Checksum, chains_over_every_split) {
   }
 }
 
+TEST(Checksum, sums_of_parts_are_combined) {
+  std::vector<std::byte> long_one(100'003);
+  for (std::size_t i = 0; i < long_one.size(); ++i) long_one[i] = static_cast<std::byte>(i * 7 >> 3);
+  const std::span<const std::byte> all(long_one);
+  for (const std::size_t split : {0U, 1U, 4096U, 65'537U, 100'002U, 100'003U}) {
+    const std::uint32_t head = crc32c(all.first(split)), tail = crc32c(all.subspan(split));
+    EXPECT_EQ(crc32c_combined(head, tail, all.size() - split), crc32c(all)) << split;
+  }
+}
+
 }  // namespace
 }  // namespace rashpa

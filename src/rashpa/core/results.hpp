@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -95,7 +96,7 @@ inline constexpr std::uint32_t kMostTableRows = 1U << 20U;
 /// Most tables that a pipeline makes.
 inline constexpr std::size_t kMostTables = 2;
 
-/// One axis of a profile.
+/// One axis of a profile, or of an accumulation.
 struct Axis {
   std::string name;
   std::string unit{};
@@ -129,12 +130,74 @@ inline constexpr std::size_t kMostProfileBins = 1U << 22U;
 /// Most profiles that a pipeline makes.
 inline constexpr std::size_t kMostProfiles = 2;
 
+/// One of the arrays of an accumulation.
+struct Quantity {
+  enum class Type : std::uint8_t { u32, i32, i64, f32, f64 };
+  std::string name;  ///< "sum", "mean", …
+  Type type = Type::f64;
+  std::string unit{};
+  std::string doc{};
+  friend bool operator==(const Quantity&, const Quantity&) = default;
+};
+
+constexpr std::uint32_t bytes_of(Quantity::Type type) noexcept {
+  return type == Quantity::Type::i64 || type == Quantity::Type::f64 ? 8 : 4;
+}
+constexpr std::string_view name_of(Quantity::Type type) noexcept {
+  constexpr std::string_view names[] = {"uint32", "int32", "int64", "float32", "float64"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+/// Arrays of one shape that grow over many images, and are results when their window of images ends.
+///
+/// A window is `window` consecutive images of the buffer's time slice, by index, whatever becomes of them: image i
+/// belongs to window i / window. It is a multiple of a stack. Windows end with their last stack, the one that is open
+/// at the end of the run ends there.
+struct Accumulation {
+  std::string name;  ///< of the kernel that makes it
+  std::vector<Quantity> quantities;
+  std::vector<std::uint32_t> shape;  ///< of each quantity: rows, columns of an image; bins of a profile
+  std::vector<Axis> axes{};          ///< none, or one for each dimension
+  std::uint64_t window = 0;          ///< images; 0: the whole run
+  bool accepted = true;              ///< only images that the pipeline accepts; otherwise all that reach the kernel
+
+  [[nodiscard]] std::size_t elements() const noexcept {
+    std::size_t all = 1;
+    for (const std::uint32_t one : shape) all *= one;
+    return all;
+  }
+  /// Of one window, all quantities.
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    std::size_t all = 0;
+    for (const Quantity& one : quantities) all += elements() * bytes_of(one.type);
+    return all;
+  }
+  friend bool operator==(const Accumulation&, const Accumulation&) = default;
+};
+
+/// Most accumulations that a pipeline makes, most quantities of one.
+inline constexpr std::size_t kMostAccumulations = 2;
+inline constexpr std::size_t kMostQuantities = 8;
+
+/// A window that has ended.
+struct AccumulatedView {
+  std::array<const std::byte*, kMostQuantities> values{};  ///< by quantity, elements row-major
+  std::uint64_t window = 0;                                ///< number, from 0
+  std::uint64_t first = 0;                                 ///< index of its first image
+  std::uint64_t end = 0;                                   ///< behind its last one; 0: no window has ended
+  std::uint64_t images = 0;                                ///< that were added up
+  [[nodiscard]] bool ended() const noexcept { return end != 0; }
+};
+/// By accumulation.
+using Accumulated = std::array<AccumulatedView, kMostAccumulations>;
+
 /// What comes out of a pipeline beside pixels and lists; made once, before the run.
 struct Results {
   std::vector<Column> columns;
   VetoReasons reasons;
   std::vector<Table> tables{};
   std::vector<Profile> profiles{};
+  std::vector<Accumulation> accumulations{};
   /// Place of the column, or columns.size().
   [[nodiscard]] std::size_t column(std::string_view name) const noexcept {
     const auto found =

@@ -30,8 +30,19 @@ struct SparseView {
   std::uint32_t count = 0;
 };
 
+/// What a source says of the part of an image that it has sent: the CRC32C of its lines in order, without the gaps
+/// between them. Line i lies `first` + i · `pitch` bytes behind the image's first one.
+struct PayloadSum {
+  std::uint64_t first = 0;
+  std::uint64_t pitch = 0;
+  std::uint32_t line_bytes = 0;
+  std::uint32_t lines = 0;
+  std::uint32_t crc32c = 0;
+  bool known = false;  ///< false: lines are lost, or no record has come
+};
+
 /// Most columns that a pipeline has.
-inline constexpr std::size_t kMostColumns = 12;
+inline constexpr std::size_t kMostColumns = 64;
 
 /// One image of a stack. Inputs are set by the scheduler, results by the unit.
 struct StackImage {
@@ -43,9 +54,10 @@ struct StackImage {
   Completeness completeness = Completeness::open;
   std::byte* raw =
       nullptr;  ///< the slot: height × width pixels of the buffer's type, row-major; lost lines already filled
-  std::uint32_t lost_count = 0;     ///< valid entries of `lost`
-  LostRun* lost = nullptr;          ///< room for every run that can occur; owned by the scheduler
-  std::int64_t last_packet_ns = 0;  ///< monotonic, of the last packet of the image
+  std::uint32_t lost_count = 0;        ///< valid entries of `lost`
+  LostRun* lost = nullptr;             ///< room for every run that can occur; owned by the scheduler
+  std::int64_t last_packet_ns = 0;     ///< monotonic, of the last packet of the image
+  std::span<const PayloadSum> sums{};  ///< one for each DTP; none where nobody says it. Of the scheduler, for the unit
 
   // results
   Decision decision = Decision::none;
@@ -90,6 +102,7 @@ struct Stack {
   std::int64_t ready_ns = 0;         ///< monotonic: the global event
   std::int64_t decided_ns = 0;       ///< all decisions made
   std::int64_t written_ns = 0;       ///< the last sink that needed it is through
+  Accumulated accumulated{};         ///< windows that end with this stack; memory of the unit, valid as its pixels are
   const SlotGuard* guard = nullptr;  ///< null: nothing can be written over these images
 
   [[nodiscard]] std::span<StackImage> view() noexcept { return {images.data(), count}; }

@@ -8,7 +8,7 @@ namespace rashpa::kernel {
 namespace {
 
 std::string_view name_of(Port::Kind kind) noexcept {
-  constexpr std::string_view names[] = {"pixels", "list", "scalars", "table", "profile", "verdict"};
+  constexpr std::string_view names[] = {"pixels", "list", "scalars", "table", "profile", "verdict", "accumulation"};
   return names[static_cast<std::size_t>(kind)];
 }
 std::string_view name_of(Tap tap) noexcept { return tap == Tap::count ? "count" : "mark"; }
@@ -39,6 +39,7 @@ std::string json_of(const Port& port) {
   }
   if (!port.by.empty()) out += R"(, "by": )" + in_quotes(port.by);
   if (!port.capacity.empty()) out += R"(, "capacity": )" + in_quotes(port.capacity);
+  if (!port.per.empty()) out += R"(, "per": )" + in_quotes(port.per);
   if (!port.columns.empty()) {
     out += R"(, "columns": )" + array_of(port.columns, [](const Column& column) { return json_of(column); });
   }
@@ -68,13 +69,13 @@ const std::vector<PixelType>& photon_types() {
 std::string json_of(const Declaration& declaration) {
   const auto tap = [](Tap one) { return in_quotes(name_of(one)); };
   return fmt::format(
-      R"({{"name": {}, "purpose": {}, "parameters": {}, "takes": {}, "makes": {}, "several": {}, "calibration": {}, )"
-      R"("inputs": {}, "units": {}, )"
+      R"({{"name": {}, "purpose": {}, "parameters": {}, "takes": {}, "makes": {}, "several": {}, "delivered": {}, )"
+      R"("calibration": {}, "inputs": {}, "units": {}, )"
       R"("offers": {}, "rides": {}, "stack_bytes": {}, "scratch_bytes": {}}})",
       in_quotes(declaration.name), in_quotes(declaration.purpose),
       array_of(declaration.parameters, [](const Parameter& one) { return rashpa::json_of(one); }),
       json_of(declaration.takes), array_of(declaration.makes, [](const Port& one) { return json_of(one); }),
-      declaration.several, declaration.calibration,
+      declaration.several, declaration.delivered, declaration.calibration,
       array_of(declaration.inputs, [](const Input& one) { return json_of(one); }),
       array_of(declaration.units, in_quotes), array_of(declaration.offers, tap), array_of(declaration.rides, tap),
       declaration.stack_bytes, declaration.scratch_bytes);

@@ -18,12 +18,13 @@ namespace rashpa::kernel {
 /// What goes into a kernel or comes out of it, for each image.
 struct Port {
   enum class Kind : std::uint8_t {
-    pixels,   ///< an image of one of `pixels`; steps behind it see it in place of the one before
-    list,     ///< pixels picked out, with their index, ascending
-    scalars,  ///< numbers in named columns
-    table,    ///< rows of named columns, as many as are found; it has the kernel's name
-    profile,  ///< arrays of fixed length, one value a bin of its axes; it has the kernel's name
-    verdict,  ///< whether the image is kept; if not, one of `reasons`
+    pixels,        ///< an image of one of `pixels`; steps behind it see it in place of the one before
+    list,          ///< pixels picked out, with their index, ascending
+    scalars,       ///< numbers in named columns
+    table,         ///< rows of named columns, as many as are found; it has the kernel's name
+    profile,       ///< arrays of fixed length, one value a bin of its axes; it has the kernel's name
+    verdict,       ///< whether the image is kept; if not, one of `reasons`
+    accumulation,  ///< arrays that grow over many images, of quantities among `columns`; it has the kernel's name
   };
   Kind kind = Kind::pixels;
   std::vector<PixelType> pixels{};     ///< pixels: the types that are possible
@@ -32,7 +33,10 @@ struct Port {
                                        ///< parameter that has the name of its reason
   std::string capacity{};              ///< list: the parameter that says for which part of the pixels there is room;
                                        ///< table: for how many rows an image
-  std::vector<Column> columns{};       ///< scalars, table; profile: its arrays, float64
+  std::string per{};                   ///< scalars: the columns are there once for each name of "name=…; name=…" in
+                                       ///< this parameter, which takes the place of their "{}"
+  std::vector<Column> columns{};       ///< scalars, table; profile: its arrays, float64;
+                                       ///< accumulation: quantities that are possible
   std::vector<Axis> axes{};            ///< profile: one or two, the slow one first; Step::axes() has their bins
   std::string definition{};            ///< profile: as Profile::definition
   std::vector<std::string> reasons{};  ///< verdict: names, as in reports and files
@@ -52,9 +56,10 @@ struct Declaration {
   std::vector<Parameter> parameters{};
   Port takes{};  ///< pixels, or scalars: it looks at columns of the steps before it only
   std::vector<Port> makes{};
-  bool several = false;                   ///< may come several times in a pipeline
-  bool calibration = false;               ///< needs the maps of the detector's calibration
-  std::vector<Input> inputs{};            ///< arrays that it is given, made from the files that parameters name
+  bool several = false;         ///< may come several times in a pipeline
+  bool delivered = false;       ///< takes only the detector's own pixels: stands before kernels that make pixels
+  bool calibration = false;     ///< needs the maps of the detector's calibration
+  std::vector<Input> inputs{};  ///< arrays that it is given, made from the files that parameters name
   std::vector<std::string> units{"cpu"};  ///< that have a version of it
   std::vector<Tap> offers{};              ///< makes pixels: what it hands to steps behind it
   std::vector<Tap> rides{};               ///< what spares it its own pass over the pixels

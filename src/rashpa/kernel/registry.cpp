@@ -13,6 +13,10 @@ namespace rashpa::kernel {
   KERNEL(bragg_count)          \
   KERNEL(csr)                  \
   KERNEL(total_counts)         \
+  KERNEL(accumulate)           \
+  KERNEL(roi_stats)            \
+  KERNEL(checksum)             \
+  KERNEL(unpack)               \
   KERNEL(veto)                 \
   KERNEL(peakfinder8)          \
   KERNEL(peakfinder)           \

@@ -68,19 +68,26 @@ void with_values(const void* image, PixelFormat format, Work work) {
   with_type(format.type, [&]<typename T>(T) { work(static_cast<const T*>(image), Values<T>(range)); });
 }
 
-void sort_impl(const void* image, PixelFormat format, const Rings& rings, float* HWY_RESTRICT sorted) {
+void sort_impl(const void* image, PixelFormat format, const Rings& rings, float* HWY_RESTRICT band,
+               float* HWY_RESTRICT sorted) {
   const Floats d;
   const hn::RebindToSigned<Floats> di;
+  const hn::Rebind<std::uint16_t, Floats> narrow;
   const std::size_t lanes = hn::Lanes(d);
-  const std::uint32_t* const HWY_RESTRICT slot = rings.slot().data();
+  const std::uint16_t* const HWY_RESTRICT slot = rings.slot().data();
   const std::size_t pixels = rings.slot().size();
   with_values(image, format, [&](const auto* in, const auto& values) {
-    std::size_t p = 0;
-    for (; p + lanes <= pixels; p += lanes) {
-      const auto to = hn::LoadU(di, reinterpret_cast<const std::int32_t*>(slot + p));
-      hn::ScatterIndex(values(in + p), d, sorted, to);
+    for (std::size_t begin = 0; begin < pixels; begin += Rings::kBand) {
+      const std::size_t end = std::min(begin + Rings::kBand, pixels);
+      std::size_t p = begin;
+      for (; p + lanes <= end; p += lanes) {
+        hn::ScatterIndex(values(in + p), d, band, hn::PromoteTo(di, hn::LoadU(narrow, slot + p)));
+      }
+      for (; p < end; ++p) band[slot[p]] = pixel_value(image, format, p);
+      for (const Rings::Move& move : rings.moves(begin / Rings::kBand)) {
+        std::copy_n(band + move.from, move.count, sorted + move.to);
+      }
     }
-    for (; p < pixels; ++p) sorted[slot[p]] = pixel_value(image, format, p);
   });
 }
 
@@ -174,8 +181,8 @@ HWY_EXPORT(sort_impl);
 HWY_EXPORT(sums_impl);
 HWY_EXPORT(mark_impl);
 
-void sort_by_ring(const void* image, PixelFormat format, const Rings& rings, float* sorted) noexcept {
-  HWY_DYNAMIC_DISPATCH(sort_impl)(image, format, rings, sorted);
+void sort_by_ring(const void* image, PixelFormat format, const Rings& rings, float* band, float* sorted) noexcept {
+  HWY_DYNAMIC_DISPATCH(sort_impl)(image, format, rings, band, sorted);
 }
 RingSums ring_sums(const float* values, std::size_t count, float low, float high) noexcept {
   return HWY_DYNAMIC_DISPATCH(sums_impl)(values, count, low, high);

@@ -2,6 +2,7 @@
 #include "rashpa/kernel/step.hpp"
 
 #include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/opencl_pass.hpp"
 
 namespace rashpa::kernel {
 
@@ -10,5 +11,10 @@ Step::~Step() = default;
 std::unique_ptr<const Reshape> Step::reshape(const Shape& /*in*/) const { return nullptr; }
 
 std::unique_ptr<cuda::DevicePass> Step::on_cuda(const Setup& /*setup*/) const { return nullptr; }
+
+std::unique_ptr<opencl::DevicePass> Step::on_opencl(const Setup& /*setup*/,
+                                                    const memory::opencl::Device& /*device*/) const {
+  return nullptr;
+}
 
 }  // namespace rashpa::kernel

@@ -3,6 +3,7 @@
 /// The contract of kernels: a step of a pipeline is a kernel with its parameters. Units ask it once, at set-up, for an
 /// object that does the work; docs/how-to/add_a_kernel.md shows how one is made.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -18,6 +19,10 @@
 #include "rashpa/core/stack.hpp"
 #include "rashpa/kernel/declaration.hpp"
 #include "rashpa/kernel/given.hpp"
+
+namespace rashpa::memory::opencl {
+class Device;  // memory/opencl/device.hpp
+}
 
 namespace rashpa::kernel {
 
@@ -102,10 +107,11 @@ struct Setup {
   std::uint32_t stack = 0;                 ///< most images at once
   std::uint32_t places = 0;                ///< images in the ring: room for what outlives the pass
   unsigned workers = 1;                    ///< cpu: threads
-  std::uint32_t benches = 1;               ///< cuda: stacks in flight, each on a bench of its own
+  std::uint32_t benches = 1;               ///< cuda, opencl: stacks in flight, each on a bench of its own
   std::optional<std::int32_t> count_at{};  ///< Tap::count is wanted of it: pixels at or above
   std::optional<std::int32_t> mark_at{};   ///< Tap::mark is wanted of it
   bool marked = false;                     ///< Tap::mark is there for it
+  bool only_learned = false;               ///< of dark images nothing is wanted but that it learns from them
   std::span<const Column> before{};        ///< of the steps before it; valid while the pass is made
 };
 
@@ -117,6 +123,8 @@ struct Items {
   std::byte* const* out = nullptr;        ///< what it makes of them, aligned to 64 bytes; when it makes pixels
   std::uint64_t* const* marks = nullptr;  ///< Tap::mark: bit p mod 64 of word p / 64; written or read
   const std::uint32_t* place = nullptr;   ///< below Setup::places
+  const std::span<const PayloadSum>* sums = nullptr;  ///< of the image as it was delivered; null: nobody says them
+  const std::uint8_t* dark = nullptr;                 ///< not 0: a dark image. Null: none is
 };
 
 /// What a pass found in one image.
@@ -130,6 +138,9 @@ struct Finding {
   ProfileView profile{};           ///< the same
   std::uint32_t counted = 0;       ///< Tap::count
 };
+
+/// Where the quantities of an accumulation go, each aligned to 64 bytes.
+using AccumulatedArrays = std::array<std::byte*, kMostQuantities>;
 
 /// The work of one step on processor cores. Nothing throws or allocates. Of a step that takes no pixels finish() alone
 /// is called.
@@ -148,8 +159,16 @@ class CpuPass {
   virtual void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept = 0;
   /// After the last run() of the stack, once an item. One thread.
   virtual void finish(std::size_t item, Finding& finding) noexcept = 0;
+  /// Of a step that accumulates, when a window has ended and finish() has been called for all its images: writes
+  /// elements [first, last) of each quantity, `first` a multiple of 4096, and starts them anew. Several threads at
+  /// once, each with its `worker` number, for different elements; `to`: by quantity, element 0.
+  virtual void conclude(unsigned worker, const AccumulatedArrays& to, std::size_t first, std::size_t last) noexcept {
+    static_cast<void>(worker), static_cast<void>(to), static_cast<void>(first), static_cast<void>(last);
+  }
   /// Why it could not do its work, the first reason; empty when it could, or has nothing to say. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
+  /// What a person should know of it now: an alarm, in words; empty: nothing. Any thread.
+  [[nodiscard]] virtual std::string notice() const { return {}; }
 };
 
 /// A step that is nothing but a count: pixels at or above `threshold`, which is its first column; kept from `least` to
@@ -168,6 +187,9 @@ struct CountTap {
 namespace cuda {
 class DevicePass;  // device_pass.hpp
 }
+namespace opencl {
+class DevicePass;  // opencl_pass.hpp
+}
 
 /// A kernel with its parameters. Does not change; used by any number of units.
 class Step {
@@ -184,6 +206,8 @@ class Step {
   /// Whether it hands `tap` to steps behind it, as far as its declaration does.
   [[nodiscard]] virtual bool offers(Tap tap) const { return declaration().offers_tap(tap); }
   [[nodiscard]] virtual std::optional<CountTap> count_tap() const { return std::nullopt; }
+  /// Whether it sees dark images that the pipeline does not keep: they are vetoed behind it. Stacks come in order.
+  [[nodiscard]] virtual bool learns_from_darks() const { return false; }
   /// The threshold of Tap::mark that spares it its own pass.
   [[nodiscard]] virtual std::optional<std::int32_t> mark_tap() const { return std::nullopt; }
   /// Room for entries in the list of an image; 0: it makes none.
@@ -195,10 +219,20 @@ class Step {
   [[nodiscard]] virtual std::uint32_t table_capacity() const { return 0; }
   /// The axes of its profile with their bins; none: it makes none.
   [[nodiscard]] virtual std::vector<Axis> axes() const { return {}; }
+  /// What it accumulates of pixels `in`, if anything: CpuPass::conclude writes that. An image that it vetoes or fails
+  /// is not counted; unless Accumulation::accepted is off, no step behind it may refuse an image that it has added.
+  [[nodiscard]] virtual std::optional<Accumulation> accumulation(const Shape& shape, PixelFormat in) const {
+    static_cast<void>(shape), static_cast<void>(in);
+    return std::nullopt;
+  }
   /// Throws ResourceError when there is no memory.
   [[nodiscard]] virtual std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const = 0;
   /// For the current device; null when there is none or the program was built without CUDA. Throws as on_cpu().
   [[nodiscard]] virtual std::unique_ptr<cuda::DevicePass> on_cuda(const Setup& setup) const;
+  /// For the device, which outlives it; null when there is none. Throws ResourceError with what the compiler of the
+  /// device says, too.
+  [[nodiscard]] virtual std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
+                                                                      const memory::opencl::Device& device) const;
 };
 
 /// A step by value, made of a kernel's Config: its folder has `step_of(const Config&)`.

@@ -72,7 +72,8 @@ void Recorder::finish() {
   if (finished_) return;
   finished_ = true;
   if (!begun_) return;
-  for (auto& line : lines_) line->close(stacks_);
+  const Accumulated open = runner_.conclude();
+  for (auto& line : lines_) line->close(stacks_, open);
   const auto done = [](const auto& line) { return line->done(); };
   for (;;) {
     for (auto& line : lines_) line->watch(now_ns());

@@ -49,12 +49,16 @@ void Runner::run(const Images& images) {
     throw ConfigError(fmt::format("{} images at once, with room for the results of {}", images.count, room()));
   }
   process(images, nullptr);
+  open_ = unit_->conclude();
 }
 
 void Runner::run(const Images& images, Taker& taker) { process(images, &taker); }
 
 void Runner::process(const Images& images, Taker* taker) {
-  for (Stack& stack : stacks_) stack.count = 0;
+  for (Stack& stack : stacks_) {
+    stack.count = 0;
+    stack.accumulated = {};
+  }
   const std::uint64_t stacks = (images.count + config_.stack - 1) / config_.stack;
   std::uint64_t submitted = 0;
   std::uint64_t decided = 0;

@@ -63,6 +63,8 @@ class Runner {
   void run(const Images& images);
   /// As many images as there are; each stack goes to `taker`, who rings bell() when one can come back.
   void run(const Images& images, Taker& taker);
+  /// Of the last run() without a taker: windows of accumulations that its end has ended.
+  [[nodiscard]] const Accumulated& open() const noexcept { return open_; }
   /// Of the last run() without a taker.
   [[nodiscard]] const std::vector<Stack>& results() const noexcept { return stacks_; }
   /// By slot, for a taker that gives it back.
@@ -70,6 +72,8 @@ class Runner {
   [[nodiscard]] std::size_t room() const noexcept { return std::size_t{config_.stack} * config_.stacks; }
   [[nodiscard]] const unit::Output& output() const noexcept { return unit_->output(); }
   [[nodiscard]] std::string how() const { return unit_->how(); }
+  /// The windows of accumulations that are open, of all images since the last call; see unit::Unit::conclude().
+  [[nodiscard]] Accumulated conclude() noexcept { return unit_->conclude(); }
   /// Why the step of StackImage::failed_in could not do its work.
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const { return unit_->failure(failed_in); }
   [[nodiscard]] Doorbell& bell() noexcept { return bell_; }
@@ -86,6 +90,7 @@ class Runner {
   std::vector<bool> busy_;  // by slot
   Doorbell bell_;
   std::unique_ptr<unit::Unit> unit_;  // last: its threads use the above
+  Accumulated open_{};
 };
 
 }  // namespace rashpa::offline

@@ -89,7 +89,8 @@ void Distributor::run(int processor) {
     if (lane_.closed() && taken == lane_.submitted()) break;
     bell_.wait(seen, kLongestSleep);
   }
-  for (auto& line : lines_) line->close(taken);
+  const Accumulated open = unit_.conclude();
+  for (auto& line : lines_) line->close(taken, open);
   finish_lines();
   done_.store(true, std::memory_order_release);
 }

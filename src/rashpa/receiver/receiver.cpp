@@ -41,6 +41,7 @@ struct Receiver::Buffer {
   std::unique_ptr<unit::Unit> unit;
   std::unique_ptr<scheduler::Lane> lane;
   std::unique_ptr<Distributor> distributor;
+  bool noticed = false;  // what the unit has to say was said; guarded by watching_
 };
 
 Receiver::Receiver(Config config)
@@ -134,6 +135,13 @@ void Receiver::say_set_up() const {
 void Receiver::observe(bool last) {
   const std::lock_guard lock(watching_);
   watch_.look(link_->stats(), now_ns(), last);
+  for (std::size_t b = 0; b < buffers_.size(); ++b) {
+    if (buffers_[b]->noticed) continue;
+    const std::string notice = buffers_[b]->unit->notice();
+    if (notice.empty()) continue;
+    buffers_[b]->noticed = true;
+    log::write(log::Level::warning, {.run = config_.run, .buffer = config_.buffers[b].name}, "{}", notice);
+  }
 }
 
 void Receiver::make_link() {

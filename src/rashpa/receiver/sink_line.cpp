@@ -92,7 +92,8 @@ bool SinkLine::offer(const Stack& stack) noexcept {
   return true;
 }
 
-void SinkLine::close(std::uint64_t stacks) noexcept {
+void SinkLine::close(std::uint64_t stacks, const Accumulated& open) noexcept {
+  open_ = copies_ ? copies_->keep(open) : open;
   stacks_.store(stacks, std::memory_order_relaxed);
   closed_.store(true, std::memory_order_release);
   bell_.ring();
@@ -179,6 +180,7 @@ void SinkLine::complete() noexcept {
   skip_to(stacks_.load(std::memory_order_relaxed));
   completing_.store(true, std::memory_order_relaxed);
   try {
+    sink_->put_open(open_);
     for (const sink::LostImage& lost : sink_->settle()) {
       lose(lost.index, lost.frame_number, ErrorReason::storage, lost.reason);
     }

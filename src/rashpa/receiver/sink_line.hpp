@@ -80,9 +80,9 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   /// Hands a stack over; false when the line may drop and has no room: the sink does not get it. A line that waits
   /// always takes it, and says through() later, or before this returns.
   bool offer(const Stack& stack) noexcept;
-  /// No more stacks come; there were `stacks` of them, offered or not. What is queued is stored, then the output is
-  /// completed.
-  void close(std::uint64_t stacks) noexcept;
+  /// No more stacks come; there were `stacks` of them, offered or not. What is queued is stored, then `open`, the
+  /// windows of accumulations that the end of the run has ended, then the output is completed.
+  void close(std::uint64_t stacks, const Accumulated& open) noexcept;
   /// Everything is stored and completed, or the sink was left behind.
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
   /// After close(), now and then until done(): leaves a sink behind that does not come back. Does what a prompt sink
@@ -134,6 +134,7 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   memory::Ring<const Stack*> queue_;
   std::vector<ErrorReason> results_;         // by slot of the stack, or of its copy
   std::vector<sink::SkippedImage> skipped_;  // scratch, a stack's
+  Accumulated open_{};                       // set by close()
   std::uint64_t next_stack_ = 0;             // the sink has had those before, or was told that it never will
   std::uint32_t with_sink_ = 0;              // stacks that it answered `later` for
   std::mutex owner_lock_;                    // held while the owner is called

@@ -153,7 +153,7 @@ struct Bench {
     line->start(-1);
   }
   void finish() {
-    line->close(stacks.stacks.size());
+    line->close(stacks.stacks.size(), {});
     while (!line->done()) {
       line->watch(now_ns());
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -21,6 +21,7 @@ Lane::Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link)
   for (const LaneDtp& dtp : config_.dtps) lost_per_image_ += most_lost_runs(dtp.placement.lines);
   states_.resize(config_.slots);
   lost_.resize(static_cast<std::size_t>(config_.slots) * lost_per_image_);
+  sums_.resize(static_cast<std::size_t>(config_.slots) * dtps_.size());
   stacks_.resize(config_.slots / config_.stack);
   for (std::size_t slot = 0; slot < stacks_.size(); ++slot) {
     stacks_[slot].slot = static_cast<std::uint32_t>(slot);
@@ -57,6 +58,13 @@ void Lane::open(std::uint64_t number) noexcept {
     image.index = number * config_.stack + i;
     image.frame_number = config_.slice.frame(image.index);
     states_[image.index % config_.slots] = ImageState{};
+    const std::size_t slot = image.index % config_.slots;
+    const std::span<PayloadSum> sums(sums_.data() + slot * dtps_.size(), dtps_.size());
+    for (std::size_t dtp = 0; dtp < sums.size(); ++dtp) {
+      const Placement& placement = config_.dtps[dtp].placement;
+      sums[dtp] = {placement.first_line_offset, placement.pitch, placement.line_bytes, placement.lines};
+    }
+    image.sums = sums;
   }
 }
 
@@ -147,6 +155,9 @@ void Lane::take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now)
   }
   if (arrival.completeness == Completeness::complete) {
     ++seen.complete;
+    PayloadSum& sum = sums_[arrival.index % config_.slots * dtps_.size() + dtp];
+    sum.crc32c = arrival.record.payload_crc32c;
+    sum.known = arrival.record.payload_bytes == config_.dtps[dtp].placement.payload_bytes();
   } else {
     if (arrival.completeness == Completeness::missing) ++seen.missing;
     if (seen.loss == link::Loss::none) {

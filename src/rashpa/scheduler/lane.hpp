@@ -136,6 +136,7 @@ class Lane final : public SlotGuard {
   std::vector<Stack> stacks_;
   std::vector<ImageState> states_;
   std::vector<LostRun> lost_;
+  std::vector<PayloadSum> sums_;  // [image of the ring][dtp]
   std::uint32_t lost_per_image_ = 0;
   std::vector<DtpState> dtps_;
   CompletenessTable completeness_;

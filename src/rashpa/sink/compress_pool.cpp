@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/sink/compress_pool.hpp"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -11,8 +12,11 @@ namespace rashpa::sink {
 namespace bslz4 = kernel::bitshuffle_lz4;
 
 CompressPool::CompressPool(unsigned threads, std::size_t element_bytes, std::size_t image_bytes)
-    : image_bytes_(image_bytes), slots_(2 * std::size_t{threads}) {
-  for (Slot& slot : slots_) slot.chunk.resize(bslz4::compressed_bound(image_bytes, element_bytes));
+    : element_bytes_(element_bytes), image_bytes_(image_bytes), slots_(2 * std::size_t{threads}) {
+  for (Slot& slot : slots_) {
+    slot.chunk.resize(place_of(threads, threads));
+    slot.bytes.resize(threads);
+  }
   for (unsigned i = 0; i < threads; ++i) {
     threads_.emplace_back([this, i, compressor = bslz4::Compressor(element_bytes)]() mutable {
       memory::place_this_thread("sink-" + std::to_string(i), -1);
@@ -29,38 +33,68 @@ CompressPool::~CompressPool() {
   claimable_.notify_all();
 }
 
+bslz4::Part CompressPool::part(std::size_t number, std::size_t parts) const noexcept {
+  return bslz4::part_of(image_bytes_, element_bytes_, number, parts);
+}
+
+/// Where the piece of a part begins in its slot, until all are joined.
+std::size_t CompressPool::place_of(std::size_t number, std::size_t parts) const noexcept {
+  std::size_t place = 0;
+  for (std::size_t before = 0; before < number; ++before) {
+    const bslz4::Part one = part(before, parts);
+    place += bslz4::compressed_bound(one.last - one.first, element_bytes_);
+  }
+  return place;
+}
+
 void CompressPool::work(bslz4::Compressor compressor) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    claimable_.wait(
-        lock, [this] { return stop_ || (next_claim_ < images_.size() && next_claim_ < next_write_ + slots_.size()); });
+    claimable_.wait(lock, [this] {
+      return stop_ || (next_claim_ < images_.size() * parts_ && next_claim_ / parts_ < next_write_ + slots_.size());
+    });
     if (stop_) return;
-    const std::size_t i = next_claim_++;
+    const std::size_t parts = parts_;
+    const std::size_t i = next_claim_ / parts, number = next_claim_ % parts;
+    ++next_claim_;
     Slot& slot = slots_[i % slots_.size()];
     const std::span image(images_[i], image_bytes_);
     lock.unlock();
-    slot.bytes = compressor.compress(image, slot.chunk);
+    const std::span<std::byte> room = std::span(slot.chunk).subspan(place_of(number, parts));
+    slot.bytes[number] = compressor.compress_part(image, part(number, parts), room);
     lock.lock();
-    slot.done = true;
+    slot.done += 1;
     finished_.notify_one();
   }
+}
+
+/// The pieces of a chunk, one behind the other.
+void CompressPool::join(Slot& slot, std::size_t parts) noexcept {
+  std::size_t end = slot.bytes[0];
+  for (std::size_t number = 1; number < parts; ++number) {
+    std::memmove(slot.chunk.data() + end, slot.chunk.data() + place_of(number, parts), slot.bytes[number]);
+    end += slot.bytes[number];
+  }
+  slot.bytes[0] = end;
 }
 
 void CompressPool::run(std::span<const std::byte* const> images, const Write& write) {
   std::unique_lock lock(mutex_);
   images_ = images;
+  parts_ = images.size() < threads_.size() ? threads_.size() : 1;
   next_claim_ = 0;
   next_write_ = 0;
   claimable_.notify_all();
   for (std::size_t i = 0; i < images.size(); ++i) {
     Slot& slot = slots_[i % slots_.size()];
-    finished_.wait(lock, [&slot] { return slot.done; });
+    finished_.wait(lock, [this, &slot] { return slot.done == parts_; });
     lock.unlock();
-    write(i, std::span<const std::byte>(slot.chunk).first(slot.bytes));
+    join(slot, parts_);
+    write(i, std::span<const std::byte>(slot.chunk).first(slot.bytes[0]));
     lock.lock();
-    slot.done = false;
+    slot.done = 0;
     next_write_ = i + 1;
-    claimable_.notify_one();
+    claimable_.notify_all();
   }
   images_ = {};
 }

@@ -17,7 +17,7 @@ namespace rashpa::sink {
 /// construction.
 class CompressPool {
  public:
-  /// `threads` ≥ 1; images of `image_bytes` bytes with elements of `element_bytes` (1, 2 or 4).
+  /// `threads` ≥ 1; images of `image_bytes` bytes with elements of `element_bytes` (1, 2, 4 or 8).
   CompressPool(unsigned threads, std::size_t element_bytes, std::size_t image_bytes);
   CompressPool(const CompressPool&) = delete;
   CompressPool& operator=(const CompressPool&) = delete;
@@ -25,23 +25,30 @@ class CompressPool {
 
   /// Receives image i's chunk; called in order, on the thread that called run(). Must not throw.
   using Write = std::function<void(std::size_t i, std::span<const std::byte> chunk)>;
-  /// Compresses `images` and hands each to `write`. Returns when all are written.
+  /// Compresses `images` and hands each to `write`. Returns when all are written. Fewer images than threads: all
+  /// threads work on each of them.
   void run(std::span<const std::byte* const> images, const Write& write);
 
  private:
   struct Slot {
     std::vector<std::byte> chunk;
-    std::size_t bytes = 0;
-    bool done = false;
+    std::vector<std::size_t> bytes;  // of its pieces
+    std::size_t done = 0;            // pieces
   };
+  void join(Slot& slot, std::size_t parts) noexcept;
+  [[nodiscard]] kernel::bitshuffle_lz4::Part part(std::size_t number, std::size_t parts) const noexcept;
+  [[nodiscard]] std::size_t place_of(std::size_t number, std::size_t parts) const noexcept;
   void work(kernel::bitshuffle_lz4::Compressor compressor);
 
+  std::size_t element_bytes_;
   std::size_t image_bytes_;
   std::mutex mutex_;
   std::condition_variable claimable_;
   std::condition_variable finished_;
-  // Guarded by the mutex. Image i uses slot i mod slots, so it may be claimed only while i < next_write_ + slots.
+  // Guarded by the mutex. Image i uses slot i mod slots, so it may be claimed only while i < next_write_ + slots. A
+  // claim is one part of an image.
   std::span<const std::byte* const> images_;
+  std::size_t parts_ = 1;  // of each image
   std::size_t next_claim_ = 0;
   std::size_t next_write_ = 0;
   std::vector<Slot> slots_;

@@ -118,6 +118,10 @@ void write_calibration(hid_t parent, std::span<const NxmxCalibration> calibratio
     const h5::Handle one = h5::group(group.get(), item.kind, "NXcollection");
     h5::text(one.get(), "file", item.file);
     h5::text(one.get(), "sha256", item.sha256);
+    if (item.date.empty()) continue;
+    h5::text(one.get(), "version", item.version);
+    h5::text(one.get(), "date", item.date);
+    h5::text(one.get(), "source", item.source);
   }
 }
 

@@ -24,7 +24,7 @@ herr_t set_local(hid_t dcpl, hid_t type, hid_t) {
   unsigned values[kMaxValues] = {};
   if (H5Pget_filter_by_id2(dcpl, bslz4::kFilterId, &flags, &count, values, 0, nullptr, nullptr) < 0) return -1;
   const std::size_t element_bytes = H5Tget_size(type);
-  if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4) return -1;
+  if (!bslz4::is_element(element_bytes)) return -1;
   const unsigned full[5] = {0, 4, static_cast<unsigned>(element_bytes), count > 0 ? values[0] : 0, kLz4};
   return H5Pmodify_filter(dcpl, bslz4::kFilterId, flags, 5, full);
 }

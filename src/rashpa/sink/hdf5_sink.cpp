@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/sink/accumulation_store.hpp"
 #include "rashpa/sink/frame_rows.hpp"
 #include "rashpa/sink/image_store.hpp"
 #include "rashpa/sink/master.hpp"
@@ -82,6 +83,8 @@ struct Hdf5Sink::Impl {
         mask(config.special_mask),
         store(config.form == ImageForm::sparse ? make_sparse_store(config, files) : make_dense_store(config, files)) {
     if (!config.results.tables.empty() || !config.results.profiles.empty()) tables.emplace(config.results, files);
+    if (!config.results.accumulations.empty())
+      accumulations.emplace(config.results.accumulations, files, config.threads);
   }
 
   void keep_error(const std::string& text) {
@@ -91,6 +94,7 @@ struct Hdf5Sink::Impl {
   void keep_stats() {
     const std::lock_guard lock(mutex);
     stats = store->stats();
+    if (accumulations) stats.bytes_stored += accumulations->bytes_stored();
     if (!tables) return;
     stats.images_written = std::min(stats.images_written, with_rows);
     stats.bytes_stored += tables->bytes_stored();
@@ -126,6 +130,7 @@ struct Hdf5Sink::Impl {
   std::shared_ptr<const SpecialMask> mask;
   std::unique_ptr<ImageStore> store;
   std::optional<TableStore> tables;
+  std::optional<AccumulationStore> accumulations;
   std::uint64_t with_rows = 0;      // stored images of which all rows are in the file
   std::vector<StoredPlace> stored;  // scratch of put(), grown to the stack's size once
   bool settled = false;
@@ -155,6 +160,7 @@ Put Hdf5Sink::put(const Stack& stack, std::span<ErrorReason> results) {
     begin();
     impl_->store->put(stack, std::span(impl_->stored).first(images.size()), results, error);
     if (impl_->tables) put_tables(stack, results, error);
+    if (impl_->accumulations) impl_->accumulations->put(stack.accumulated, error);
   } catch (const Error& failure) {
     error = failure.what();
     for (std::size_t i = 0; i < images.size(); ++i) {
@@ -178,6 +184,15 @@ void Hdf5Sink::put_tables(const Stack& stack, std::span<ErrorReason> results, st
   impl_->with_rows = impl_->tables->flush(error);
 }
 
+void Hdf5Sink::put_open(const Accumulated& accumulated) {
+  if (!impl_->accumulations) return;
+  h5::silence();
+  std::string error;
+  impl_->accumulations->put(accumulated, error);
+  if (!error.empty()) impl_->keep_error(error);
+  impl_->keep_stats();
+}
+
 void Hdf5Sink::skip(std::span<const SkippedImage> images) {
   for (const SkippedImage& image : images) impl_->rows.append(image);  // reach the journal with the next stack
 }
@@ -189,6 +204,7 @@ std::vector<LostImage> Hdf5Sink::settle() {
   std::string error;
   impl_->store->settle(error);
   const TableRows there = impl_->tables ? impl_->tables->settle(error) : TableRows{};
+  if (impl_->accumulations) impl_->accumulations->settle(error);
   if (!error.empty()) impl_->keep_error(error);
   RowsOfImages rows_of_images(there);
   std::uint64_t kept = 0;

@@ -46,8 +46,9 @@ struct Hdf5Config {
 };
 
 /// Writes NXmx (docs/reference/files.md): accepted images in order, and under /entry/rashpa one row for every image of
-/// the run, the lost lines and the books; rows of tables lie in <prefix>_tables.h5. Data files can be read while they
-/// grow (SWMR); the master file is made complete by close(), at once: until then there is what the constructor wrote.
+/// the run, the lost lines and the books; rows of tables lie in <prefix>_tables.h5, accumulations in
+/// <prefix>_accumulated.h5. Data files can be read while they grow (SWMR); the master file is made complete by close(),
+/// at once: until then there is what the constructor wrote.
 ///
 /// Until begin() all files have the suffix ".new", and go when it is never called. The rows of the tables are kept in
 /// memory and in a journal, <prefix>_master.journal, which holds room for the master besides, so that a full disk does
@@ -69,6 +70,7 @@ class Hdf5Sink final : public Sink {
   void begin() override;
   Put put(const Stack& stack, std::span<ErrorReason> results) override;
   void skip(std::span<const SkippedImage> images) override;
+  void put_open(const Accumulated& accumulated) override;
   std::vector<LostImage> settle() override;
   void close(const Books& books) override;
   [[nodiscard]] SinkStats stats() const noexcept override;

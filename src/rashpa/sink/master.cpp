@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/sink/accumulation_store.hpp"
 #include "rashpa/sink/data_file.hpp"
 #include "rashpa/sink/frame_tables.hpp"
 #include "rashpa/sink/hdf5_column.hpp"
@@ -124,6 +125,7 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
     {
       const h5::Handle rashpa(H5Gopen2(entry.get(), "rashpa", H5P_DEFAULT), H5Gclose, "open /entry/rashpa");
       refer_to_tables(rashpa.get(), prefix, contents.rows);
+      refer_to_accumulations(rashpa.get(), prefix);
     }
     refer_to_profiles(entry.get(), prefix, contents.rows, contents.stored_index);
     h5::Column frames = h5::column<std::uint64_t>(data.get(), "frame_number", kRows);

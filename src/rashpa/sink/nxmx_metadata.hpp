@@ -37,9 +37,12 @@ struct NxmxDtp {
 
 /// A calibration map that went into the pixels.
 struct NxmxCalibration {
-  std::string kind;    ///< "pedestal_0": what, of which module
-  std::string file;    ///< where it came from
-  std::string sha256;  ///< of the file; of the values where they were computed
+  std::string kind;       ///< "pedestal_0": what, of which module
+  std::string file;       ///< where it came from
+  std::string sha256;     ///< of the file; of the values where they were computed
+  std::string version{};  ///< of a calibration file; empty, as those below: it is none
+  std::string date{};     ///< when it was made
+  std::string source{};   ///< of what
 };
 
 /// A step of the pipeline, as it was used.

@@ -69,6 +69,7 @@ bool locked(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0; }
 
 fs::path OutputFiles::master_path(const fs::path& prefix) { return prefix.string() + "_master.h5"; }
 fs::path OutputFiles::tables_path(const fs::path& prefix) { return prefix.string() + "_tables.h5"; }
+fs::path OutputFiles::accumulated_path(const fs::path& prefix) { return prefix.string() + "_accumulated.h5"; }
 fs::path OutputFiles::journal_path(const fs::path& prefix) { return prefix.string() + "_master.journal"; }
 fs::path OutputFiles::data_path(const fs::path& prefix, std::uint64_t number) {
   return prefix.string() + fmt::format("_data_{:06}.h5", number);
@@ -103,12 +104,13 @@ OutputFiles::OutputFiles(const Hdf5Config& config) : prefix_(config.prefix), exi
   ::unlink(staged(master_path(prefix_)).c_str());
   ::unlink(staged(data_path(prefix_, 1)).c_str());
   ::unlink(staged(tables_path(prefix_)).c_str());
+  ::unlink(staged(accumulated_path(prefix_)).c_str());
 }
 
 OutputFiles::~OutputFiles() {
   if (!begun_) {
-    for (const fs::path& path :
-         {data_path(prefix_, 1), tables_path(prefix_), master_path(prefix_), journal_path(prefix_)}) {
+    for (const fs::path& path : {data_path(prefix_, 1), tables_path(prefix_), accumulated_path(prefix_),
+                                 master_path(prefix_), journal_path(prefix_)}) {
       ::unlink(staged(path).c_str());
     }
   }
@@ -135,7 +137,8 @@ void OutputFiles::refuse_what_is_there() const {
   if (existing_ == Existing::replace) return;
   std::vector<fs::path> old = data_files(prefix_);
   std::sort(old.begin(), old.end());
-  for (const fs::path& path : {tables_path(prefix_), journal_path(prefix_), master_path(prefix_)}) {
+  for (const fs::path& path :
+       {tables_path(prefix_), accumulated_path(prefix_), journal_path(prefix_), master_path(prefix_)}) {
     if (fs::exists(path)) old.insert(old.begin(), path);
   }
   if (!old.empty()) throw FileError("hdf5 sink: " + old[0].string() + " exists; remove it or change the prefix");
@@ -166,9 +169,11 @@ void OutputFiles::begin() {
   if (existing_ == Existing::replace) {
     for (const fs::path& old : data_files(prefix_)) ::unlink(old.c_str());
     ::unlink(tables_path(prefix_).c_str());
+    ::unlink(accumulated_path(prefix_).c_str());
   }
   take_place(data_path(prefix_, 1));
   take_place(tables_path(prefix_));
+  take_place(accumulated_path(prefix_));
 }
 
 void OutputFiles::complete() noexcept { ::unlink(now(journal_path(prefix_)).c_str()); }

@@ -33,7 +33,9 @@ class OutputFiles {
   [[nodiscard]] std::filesystem::path master() const { return now(master_path(prefix_)); }
   [[nodiscard]] std::filesystem::path data(std::uint64_t number) const { return now(data_path(prefix_, number)); }
   [[nodiscard]] std::filesystem::path tables() const { return now(tables_path(prefix_)); }
+  [[nodiscard]] std::filesystem::path accumulated() const { return now(accumulated_path(prefix_)); }
 
+  [[nodiscard]] static std::filesystem::path accumulated_path(const std::filesystem::path& prefix);
   [[nodiscard]] static std::filesystem::path tables_path(const std::filesystem::path& prefix);
   [[nodiscard]] static std::filesystem::path master_path(const std::filesystem::path& prefix);
   [[nodiscard]] static std::filesystem::path journal_path(const std::filesystem::path& prefix);

@@ -84,6 +84,17 @@ TableRows readable_tables(const fs::path& prefix, const Results& results) {
   return readable_rows(path, results);
 }
 
+/// What is not readable stays what it is: the master only links it.
+void let_accumulations_be_opened(const fs::path& prefix) {
+  const fs::path path = OutputFiles::accumulated_path(prefix);
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return;
+  try {
+    let_be_opened(path);
+  } catch (const FileError&) {  // damaged
+  }
+}
+
 Books books_of(const FrameRows& rows) {
   Books books{.expected = rows.header().images};
   for (const FrameRow& row : rows.rows()) {
@@ -142,6 +153,7 @@ Repaired repair(const std::string& prefix) {
   rows.fill_up();
   const std::vector<std::int64_t> places = index_stored(rows, [](const StoredPlace&) { return true; });
   rows.give_back_reserve();
+  let_accumulations_be_opened(prefix);
   const std::vector<std::uint32_t> special = special_mask_of(prefix, rows);
   complete_master(
       prefix,

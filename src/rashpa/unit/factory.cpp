@@ -9,6 +9,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/unit/cpu/cpu_unit.hpp"
+#include "rashpa/unit/opencl/opencl_unit.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/unit/cuda/cuda_unit.hpp"
 #endif
@@ -17,7 +18,8 @@ namespace rashpa::unit {
 
 namespace {
 
-constexpr std::array kKinds{std::pair{"cpu", Kind::cpu}, std::pair{"cuda", Kind::cuda}};
+constexpr std::array kKinds{std::pair{"cpu", Kind::cpu}, std::pair{"cuda", Kind::cuda},
+                            std::pair{"opencl", Kind::opencl}};
 constexpr std::array kTriggers{std::pair{"auto", Trigger::automatic}, std::pair{"launch", Trigger::launch},
                                std::pair{"graph", Trigger::graph}, std::pair{"stream", Trigger::stream},
                                std::pair{"persistent", Trigger::persistent}};
@@ -56,6 +58,7 @@ std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, 
     }
     return std::make_unique<CpuUnit>(pipeline, layout, choice.cores, done_bell);
   }
+  if (choice.kind == Kind::opencl) return opencl::make_unit(choice, pipeline, layout, done_bell);
 #ifdef RASHPA_HAVE_CUDA
   return cuda::make_unit(choice, pipeline, layout, done_bell);
 #else
@@ -71,6 +74,7 @@ std::vector<Available> available_units() {
 #else
   units.push_back({.name = "cuda", .usable = false, .what = "not built in: nvcc was not found"});
 #endif
+  units.push_back(opencl::available());
   return units;
 }
 

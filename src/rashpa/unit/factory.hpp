@@ -11,7 +11,7 @@
 
 namespace rashpa::unit {
 
-enum class Kind : std::uint8_t { cpu, cuda };
+enum class Kind : std::uint8_t { cpu, cuda, opencl };
 
 /// Throws ConfigError that lists the kinds when `name` is none of them.
 Kind kind_of(std::string_view name);
@@ -30,11 +30,19 @@ enum class Trigger : std::uint8_t {
 Trigger trigger_of(std::string_view name);
 std::string_view name_of(Trigger trigger) noexcept;
 
+/// How raw images get to a device of OpenCL.
+enum class Transfer : std::uint8_t {
+  automatic,  ///< in place where the device can
+  in_place,   ///< the device works on the RASHPA buffer itself
+  copied,     ///< into memory of the device
+};
+
 struct Choice {
   Kind kind = Kind::cpu;
-  Cores cores{};                         ///< cpu: its threads; cuda: the processor of the thread that takes results
-  int device = 0;                        ///< cuda: its number
-  Trigger trigger = Trigger::automatic;  ///< cuda
+  Cores cores{};                            ///< cpu: its threads; else the processor of the thread that takes results
+  std::string device = "0";                 ///< its number; opencl: or a part of its name
+  Trigger trigger = Trigger::automatic;     ///< cuda
+  Transfer transfer = Transfer::automatic;  ///< opencl
 };
 
 /// Makes the unit with all its memory. Throws ConfigError when the pipeline does not fit the layout (order, input type,

@@ -69,8 +69,36 @@ void add_profile(const Port& port, PlannedStep& step, std::vector<Profile>& prof
   profiles.push_back(std::move(profile));
 }
 
+void add_accumulation(const Accumulation& made, std::uint32_t stack, PlannedStep& step, Results& results) {
+  const std::vector<Accumulation>& known = results.accumulations;
+  if (known.size() == kMostAccumulations) {
+    throw ConfigError(fmt::format("unit: {} accumulates images, as {} kernels before it do; leave one", made.name,
+                                  kMostAccumulations));
+  }
+  if (made.window % stack != 0) {
+    throw ConfigError(fmt::format("kernel {}: window: {} images are not a whole number of stacks of {}; take {}",
+                                  made.name, made.window, stack, (made.window / stack + 1) * stack));
+  }
+  step.accumulation = known.size();
+  results.accumulations.push_back(made);
+}
+
+/// What has been added up cannot be taken back: nothing behind may refuse an image.
+void check_behind_accumulation(const Declaration& declaration, const Results& results) {
+  const auto& sums = results.accumulations;
+  const auto found = std::find_if(sums.begin(), sums.end(), [](const Accumulation& one) { return one.accepted; });
+  if (found == sums.end()) return;
+  const bool may_refuse = declaration.made(Port::Kind::verdict) != nullptr ||
+                          declaration.made(Port::Kind::list) != nullptr ||
+                          declaration.made(Port::Kind::table) != nullptr || !declaration.origin.empty();
+  if (!may_refuse) return;
+  throw ConfigError(
+      fmt::format("unit: {} can refuse images that {} has added up; put it before", declaration.name, found->name));
+}
+
 /// Columns and reasons of a step, behind those of the steps before it.
-void add_results(const Declaration& declaration, PlannedStep& step, Results& results) {
+void add_results(const Declaration& declaration, const kernel::Shape& shape, std::uint32_t stack, PlannedStep& step,
+                 Results& results) {
   step.first_column = results.columns.size();
   if (const Port* scalars = declaration.made(Port::Kind::scalars)) {
     for (const Column& column : scalars->columns) {
@@ -94,6 +122,8 @@ void add_results(const Declaration& declaration, PlannedStep& step, Results& res
     results.tables.push_back({declaration.name, table->columns, step.step->table_capacity()});
   }
   if (const Port* profile = declaration.made(Port::Kind::profile)) add_profile(*profile, step, results.profiles);
+  if (auto accumulation = step.step->accumulation(shape, step.in))
+    add_accumulation(*accumulation, stack, step, results);
   if (const Port* verdict = declaration.made(Port::Kind::verdict)) {
     for (const std::string& reason : verdict->reasons) step.reasons.push_back(results.reasons.add(reason));
   }
@@ -142,6 +172,11 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
       }
     }
     if (declaration.takes_pixels()) check_pixels(declaration, format.type, maker);
+    if (declaration.delivered && !maker.empty()) {
+      throw ConfigError(
+          fmt::format("unit: {} reads pixels as the detector delivers them, {} makes others; put it before",
+                      declaration.name, maker));
+    }
     step->fit_columns(steps.output.results.columns);
     PlannedStep planned{
         .step = step, .in = format, .out = step->fit(shape, format), .in_shape = shape, .out_shape = shape};
@@ -159,10 +194,19 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
       lister = declaration.name;
       steps.output.list_capacity = step->list_capacity(shape);
     }
-    add_results(declaration, planned, steps.output.results);
+    check_behind_accumulation(declaration, steps.output.results);
+    add_results(declaration, shape, layout.stack, planned, steps.output.results);
     if (planned.makes_pixels) {
       steps.last_maker = steps.steps.size();
       maker = declaration.name;
+    }
+    if (step->learns_from_darks()) {
+      if (!steps.output.results.accumulations.empty() && !pipeline.keep_darks) {
+        throw ConfigError(
+            fmt::format("unit: {} learns from dark images, which {} before it would accumulate; put it before",
+                        declaration.name, steps.output.results.accumulations.front().name));
+      }
+      steps.learned = steps.steps.size() + 1;
     }
     if (planned.makes_pixels || vetoes) steps.decided = steps.steps.size() + 1;
     format = planned.out;
@@ -190,13 +234,26 @@ kernel::Setup Steps::setup(std::size_t number, const Layout& layout, unsigned wo
           .count_at = step.count_at,
           .mark_at = step.mark_at,
           .marked = step.marked,
+          .only_learned = !keep_darks,
           .before = std::span(output.results.columns).first(step.first_column)};
 }
 
-const PlannedStep* Steps::reshaper() const noexcept {
-  const auto found = std::find_if(steps.begin(), steps.end(),
-                                  [](const PlannedStep& step) { return !(step.in_shape == step.out_shape); });
-  return found == steps.end() ? nullptr : &*found;
+void Steps::check_plain(const std::string& unit) const {
+  for (const PlannedStep& step : steps) {
+    const std::string& name = step.step->declaration().name;
+    if (!(step.in_shape == step.out_shape)) {
+      throw ConfigError(fmt::format(
+          "unit: unit {} has no version of the kernel {} that makes {} × {} pixels of {} × {}; "
+          "use unit cpu",
+          unit, name, step.out_shape.width, step.out_shape.height, step.in_shape.width, step.in_shape.height));
+    }
+    if (step.step->learns_from_darks()) {
+      throw ConfigError(
+          fmt::format("unit: unit {} has no version of the kernel {} that learns from dark images; use "
+                      "unit cpu",
+                      unit, name));
+    }
+  }
 }
 
 std::string Steps::words() const {
@@ -228,6 +285,7 @@ bool settle_without_work(const Steps& steps, bool stopping, StackImage& image) n
   if (stopping) {
     image.decision = Decision::errored;
   } else if ((image.flags & FrameRecord::dark) != 0 && !steps.keep_darks) {
+    if (steps.learned > 0) return false;
     image.decision = Decision::vetoed;
     image.reason = VetoReason::dark;
   } else if (image.completeness == Completeness::partial && steps.partial == PartialPolicy::veto) {

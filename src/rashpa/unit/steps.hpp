@@ -18,14 +18,15 @@ struct PlannedStep {
   kernel::Shape out_shape{};  ///< of those that it makes, or leaves
   bool makes_pixels = false;
   bool makes_list = false;
-  std::optional<kernel::CountTap> rides{};  ///< the pass that made the pixels has counted: no pass of its own
-  bool marked = false;                      ///< that pass has left marks: its own pass reads those
-  std::optional<std::int32_t> count_at{};   ///< it counts on its way, for a step behind it
-  std::optional<std::int32_t> mark_at{};    ///< it leaves marks, for a step behind it
-  std::size_t first_column = 0;             ///< of StackImage::scalars
-  std::vector<VetoReason> reasons{};        ///< of its verdicts 1, 2, …
-  std::optional<std::size_t> table{};       ///< which of StackImage::tables it makes
-  std::optional<std::size_t> profile{};     ///< which of StackImage::profiles it makes
+  std::optional<kernel::CountTap> rides{};    ///< the pass that made the pixels has counted: no pass of its own
+  bool marked = false;                        ///< that pass has left marks: its own pass reads those
+  std::optional<std::int32_t> count_at{};     ///< it counts on its way, for a step behind it
+  std::optional<std::int32_t> mark_at{};      ///< it leaves marks, for a step behind it
+  std::size_t first_column = 0;               ///< of StackImage::scalars
+  std::vector<VetoReason> reasons{};          ///< of its verdicts 1, 2, …
+  std::optional<std::size_t> table{};         ///< which of StackImage::tables it makes
+  std::optional<std::size_t> accumulation{};  ///< which of Stack::accumulated it makes
+  std::optional<std::size_t> profile{};       ///< which of StackImage::profiles it makes
 };
 
 /// A pipeline that has been checked against a layout, in the form that units use; the same for all of them.
@@ -34,12 +35,14 @@ struct Steps {
   std::size_t decided = 0;  ///< steps from this one on veto nothing
   PartialPolicy partial = PartialPolicy::keep;
   bool keep_darks = false;
+  std::size_t learned = 0;     ///< steps before this one see dark images that are not kept; those are vetoed then
   bool marks = false;          ///< a step leaves marks
   std::size_t last_maker = 0;  ///< step that makes the pixels of the output; steps.size(): none does
   Output output{};
 
-  /// The first step that changes the shape of images; null: none does.
-  [[nodiscard]] const PlannedStep* reshaper() const noexcept;
+  /// Throws ConfigError when a step changes the shape of images or learns from dark ones, for units that cannot do
+  /// that.
+  void check_plain(const std::string& unit) const;
   /// What the pass of step `number` is made for.
   [[nodiscard]] kernel::Setup setup(std::size_t number, const Layout& layout, unsigned workers,
                                     std::uint32_t benches) const;

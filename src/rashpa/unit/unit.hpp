@@ -82,6 +82,9 @@ class Unit {
   /// time.
   virtual void stop() noexcept = 0;
   [[nodiscard]] virtual const Output& output() const noexcept = 0;
+  /// The windows of accumulations that are open when no more stacks come, by accumulation; one that is not open has not
+  /// `ended()`. After the last take(), by its thread; what it points to stays until the unit goes.
+  [[nodiscard]] virtual Accumulated conclude() noexcept { return {}; }
   /// How it works, in words, for the log and the report: "2 threads", "graph on NVIDIA H200, because …".
   [[nodiscard]] virtual std::string how() const = 0;
   /// What made it fail for good; empty while it works. From then on everything submitted comes back errored. Any
@@ -93,6 +96,8 @@ class Unit {
     static_cast<void>(failed_in);
     return {};
   }
+  /// What a person should know of its work now, an alarm of a kernel; empty: nothing. Any thread.
+  [[nodiscard]] virtual std::string notice() const { return {}; }
 };
 
 }  // namespace rashpa::unit

@@ -26,18 +26,4 @@ void unshuffle_reference(const std::byte* in, std::byte* out, std::size_t elemen
   }
 }
 
-void unshuffle(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept {
-  const std::size_t plane = elements / 8;  // bytes of one bit plane
-  for (std::size_t byte = 0; byte < element_bytes; ++byte) {
-    const std::byte* planes = in + byte * 8 * plane;
-    for (std::size_t group = 0; group < plane; ++group) {
-      std::uint64_t bits = 0;
-      for (std::size_t b = 0; b < 8; ++b) bits |= std::to_integer<std::uint64_t>(planes[b * plane + group]) << (8 * b);
-      bits = transpose_8x8(bits);
-      std::byte* target = out + group * 8 * element_bytes + byte;
-      for (std::size_t i = 0; i < 8; ++i) target[i * element_bytes] = static_cast<std::byte>(bits >> (8 * i));
-    }
-  }
-}
-
 }  // namespace rashpa::kernel::bitshuffle_lz4

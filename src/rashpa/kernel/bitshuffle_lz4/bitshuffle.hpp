@@ -6,8 +6,8 @@
 namespace rashpa::kernel::bitshuffle_lz4 {
 
 /// Bit transpose of one block: bit b of element i goes to bit i mod 8 of byte b · elements/8 + i/8 of the output (bits
-/// and bytes counted from the least significant). `elements` is a multiple of 8, `element_bytes` is 1, 2 or 4; `in` and
-/// `out` do not overlap. The plain reference: one bit at a time.
+/// and bytes counted from the least significant). `elements` is a multiple of 8, `element_bytes` is 1, 2, 4 or 8; `in`
+/// and `out` do not overlap. The plain reference: one bit at a time.
 void shuffle_reference(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept;
 /// The inverse of shuffle_reference, likewise plain.
 void unshuffle_reference(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept;
@@ -15,7 +15,8 @@ void unshuffle_reference(const std::byte* in, std::byte* out, std::size_t elemen
 /// Same result as shuffle_reference, by vector compares and mask stores; the widest instructions of this machine are
 /// chosen at the first call (Highway).
 void shuffle(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept;
-/// Same result as unshuffle_reference, 64 bits at a time. Only inspection and tests decompress, so it stays portable.
+/// Same result as unshuffle_reference: masks become bytes where there are mask registers, otherwise 8 × 8 bits are
+/// transposed in vectors.
 void unshuffle(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept;
 
 /// Transposes an 8 × 8 matrix of bits: bit c of byte r goes to bit r of byte c.

@@ -2,6 +2,7 @@
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <random>
 #include <vector>
@@ -46,15 +47,21 @@ TEST(Bitshuffle, a_single_bit_goes_where_the_format_says) {
 }
 
 TEST(Bitshuffle, vector_code_agrees_with_the_reference_for_every_size) {
-  for (std::size_t element_bytes : {1U, 2U, 4U}) {
+  for (const std::size_t element_bytes : {1U, 2U, 4U, 8U}) {
     for (std::size_t elements = 8; elements <= 4096; elements = elements < 256 ? elements + 8 : elements * 2) {
       const Bytes in = random_bytes(elements * element_bytes, static_cast<std::uint32_t>(elements));
       Bytes reference(in.size()), fast(in.size()), back(in.size()), back_reference(in.size());
       shuffle_reference(in.data(), reference.data(), elements, element_bytes);
-      shuffle(in.data(), fast.data(), elements, element_bytes);
-      ASSERT_EQ(fast, reference) << element_bytes << " bytes, " << elements << " elements";
-      unshuffle(fast.data(), back.data(), elements, element_bytes);
-      ASSERT_EQ(back, in);
+      for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+        hwy::SetSupportedTargetsForTest(target);
+        hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+        shuffle(in.data(), fast.data(), elements, element_bytes);
+        ASSERT_EQ(fast, reference) << hwy::TargetName(target) << element_bytes << " bytes, " << elements << " elements";
+        unshuffle(fast.data(), back.data(), elements, element_bytes);
+        ASSERT_EQ(back, in) << hwy::TargetName(target) << element_bytes << " bytes, " << elements << " elements";
+      }
+      hwy::SetSupportedTargetsForTest(0);
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
       unshuffle_reference(fast.data(), back_reference.data(), elements, element_bytes);
       ASSERT_EQ(back_reference, in);
     }
@@ -62,7 +69,7 @@ TEST(Bitshuffle, vector_code_agrees_with_the_reference_for_every_size) {
 }
 
 TEST(BitshuffleLz4, every_length_comes_back_unchanged) {
-  for (std::size_t element_bytes : {1U, 2U, 4U}) {
+  for (const std::size_t element_bytes : {1U, 2U, 4U, 8U}) {
     for (std::size_t elements : {0U, 1U, 7U, 8U, 9U, 127U, 2048U, 4096U, 4103U, 8191U, 8192U, 8193U, 50'000U}) {
       for (const Bytes& in : {random_bytes(elements * element_bytes, 1), sparse_bytes(elements * element_bytes, 2)}) {
         const Bytes chunk = compressed(in, element_bytes);
@@ -85,6 +92,22 @@ TEST(BitshuffleLz4, a_compressor_gives_the_same_bytes_whatever_it_compressed_bef
   EXPECT_EQ(out, compressed(second, 2));
 }
 
+TEST(BitshuffleLz4, threads_make_the_same_bytes_and_read_them) {
+  for (const std::size_t element_bytes : {1U, 2U, 4U, 8U}) {
+    for (const unsigned threads : {1U, 2U, 5U}) {
+      ThreadedCodec codec(element_bytes, threads);
+      for (const std::size_t elements : {0U, 5U, 100U, 4103U, 50'000U, 300'001U, 17U}) {
+        const Bytes in = sparse_bytes(elements * element_bytes, 7);
+        Bytes out(compressed_bound(in.size(), element_bytes)), back(in.size());
+        out.resize(codec.compress(in, out));
+        ASSERT_EQ(out, compressed(in, element_bytes)) << elements;
+        ASSERT_TRUE(codec.decompress(out, back)) << elements;
+        ASSERT_EQ(back, in);
+      }
+    }
+  }
+}
+
 TEST(BitshuffleLz4, a_wrong_request_is_refused) {
   EXPECT_THROW(Compressor(3), ConfigError);
   Compressor compressor(2);
@@ -97,9 +120,11 @@ TEST(BitshuffleLz4, truncated_or_changed_chunks_never_decode_past_their_ends) {
   const Bytes in = sparse_bytes(20'006, 5);
   const Bytes chunk = compressed(in, 2);
   Bytes out(in.size());
+  ThreadedCodec threaded(2, 3);
   for (std::size_t n = 0; n < chunk.size(); n += n < 64 ? 1 : 37) {
     const Bytes cut(chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(n));  // its own allocation, for asan
     EXPECT_FALSE(decompress(cut, 2, out)) << n;
+    EXPECT_FALSE(threaded.decompress(cut, out)) << n;
   }
   Bytes longer = chunk;
   longer.push_back(std::byte{0});
@@ -109,7 +134,8 @@ TEST(BitshuffleLz4, truncated_or_changed_chunks_never_decode_past_their_ends) {
     Bytes changed = chunk;
     changed[random() % changed.size()] = static_cast<std::byte>(random());
     changed[random() % 20] = static_cast<std::byte>(random());
-    decompress(changed, 2, out);  // any answer, no access outside
+    const bool good = decompress(changed, 2, out);  // any answer, no access outside
+    EXPECT_EQ(threaded.decompress(changed, out), good);
   }
   Bytes small(in.size() - 2);
   EXPECT_FALSE(decompress(chunk, 2, small));

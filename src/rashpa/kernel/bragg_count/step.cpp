@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/bragg_count/bragg_count_opencl.hpp"
 #include "rashpa/kernel/photons.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/bragg_count/bragg_count_cuda.hpp"
@@ -34,7 +35,7 @@ const Declaration& declared() {
           {{.kind = Port::Kind::scalars,
             .columns = {{.name = "bright_pixels", .unit = "pixels", .doc = "Pixels at or above the veto's threshold"}}},
            {.kind = Port::Kind::verdict, .reasons = {"too_few", "too_many"}, .limits = {"min_pixels"}}},
-      .units = {"cpu", "cuda"},
+      .units = {"cpu", "cuda", "opencl"},
       .rides = {Tap::count}};
   return declaration;
 }
@@ -84,6 +85,10 @@ class BraggCount final : public Step {
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, *count_tap(), setup);
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const Setup& setup, const memory::opencl::Device& device) const override {
+    return opencl::make_pass(*count_tap(), setup, device);
   }
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {

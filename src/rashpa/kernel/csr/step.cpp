@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "rashpa/kernel/csr/csr.hpp"
+#include "rashpa/kernel/csr/csr_opencl.hpp"
 #include "rashpa/kernel/photons.hpp"
 #include "rashpa/memory/buffer.hpp"
 #ifdef RASHPA_HAVE_CUDA
@@ -34,7 +35,7 @@ const Declaration& declared() {
                                        .parameters = parameters().declared(),
                                        .takes = {.kind = Port::Kind::pixels, .pixels = photon_types()},
                                        .makes = {{.kind = Port::Kind::list, .capacity = "capacity"}},
-                                       .units = {"cpu", "cuda"},
+                                       .units = {"cpu", "cuda", "opencl"},
                                        .rides = {Tap::mark}};
   return declaration;
 }
@@ -99,6 +100,10 @@ class Csr final : public Step {
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const Setup& setup, const memory::opencl::Device& device) const override {
+    return opencl::make_pass(config_, setup, device);
   }
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {

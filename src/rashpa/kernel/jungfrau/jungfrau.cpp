@@ -69,7 +69,9 @@ void check(const Config& config) {
   if (!calibration.mask.empty()) expect("mask", calibration.mask.size(), 1);
 }
 
-bool leaves_int16(const Entry& entry) noexcept {
+/// Whether a word of G0 can leave int16; `anywhere`: with any pedestal that a word can be.
+bool leaves_int16(const Entry& entry, bool anywhere) noexcept {
+  if (anywhere) return std::abs(kLargestAdu * entry.factor) > kLargestPhotons;
   const float ends[] = {(0.0F - entry.pedestal) * entry.factor, (kLargestAdu - entry.pedestal) * entry.factor};
   return std::any_of(std::begin(ends), std::end(ends),
                      [](float x) { return !(x >= kSmallestPhotons && x <= kLargestPhotons); });
@@ -133,7 +135,7 @@ Prepared::Prepared(const Config& config)
         entry.pedestal = photons ? kMaskedPedestal : std::numeric_limits<float>::quiet_NaN();
         entry.factor = kMaskedFactor;
         if (gain == 0) invalid_g0_[group] |= std::uint64_t{1} << (i % kGroup);
-      } else if (gain == 0 && photons && leaves_int16(entry)) {
+      } else if (gain == 0 && photons && leaves_int16(entry, config.tracking.from != Tracking::From::off)) {
         wild_[group] = 1;
       }
       float* table = reinterpret_cast<float*>(tables_.data()) + (gain * groups_ + group) * 2 * kGroup +

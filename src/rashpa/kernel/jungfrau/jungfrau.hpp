@@ -21,12 +21,34 @@ enum class Output : std::uint8_t {
   kev,      ///< float32
 };
 
+/// What becomes of the pixels of double size at the borders of chips (assembly.hpp).
+enum class Borders : std::uint8_t {
+  raw,     ///< the image is as modules send it
+  shared,  ///< assembled; their counts are shared by the pixels that they cover
+  masked,  ///< assembled; they are masked
+};
+
+/// Pedestals of G0 that follow the detector (tracking.hpp).
+struct Tracking {
+  enum class From : std::uint8_t {
+    off,
+    darks,  ///< dark images
+    empty,  ///< and, in the first other image of each stack, pixels without a photon
+  };
+  From from = From::off;
+  std::uint32_t images = 200;  ///< N: how many images the running mean looks back
+  double sigma = 3;            ///< empty: no farther from the pedestal than so many σ
+  double alarm = 0;            ///< median drift in σ at which an alarm is given; 0: none
+};
+
 using Calibration = CalibrationMaps;
 
 struct Config {
   double photon_energy_kev = 0;
   Output output = Output::photons;
   Calibration calibration{};
+  Borders borders = Borders::raw;
+  Tracking tracking{};
 };
 
 /// A step of a pipeline. Throws nothing: what is wrong with the configuration is said when the step is fitted.
@@ -56,6 +78,7 @@ struct Images {
   std::uint64_t* const* marks =
       nullptr;               ///< bit p mod 64 of word p / 64: photons of pixel p ≥ mark_threshold; with Taps::mark
   Counts* counts = nullptr;  ///< added to
+  bool past_caches = true;   ///< false: what comes out is read again soon
 };
 
 /// Pixels in the unit of calibration layout and marks: ranges start at multiples of it and end there or at the image's
@@ -73,6 +96,10 @@ class Prepared {
   /// Group `group` of gain `gain` (0 … 2).
   [[nodiscard]] const float* table(unsigned gain, std::size_t group) const noexcept {
     return reinterpret_cast<const float*>(tables_.data()) + (gain * groups_ + group) * 2 * kGroup;
+  }
+  /// The same, for pedestals that move within 0 … 16383 ADU: of a calibration with Config::tracking.
+  [[nodiscard]] float* table(unsigned gain, std::size_t group) noexcept {
+    return reinterpret_cast<float*>(tables_.data()) + (gain * groups_ + group) * 2 * kGroup;
   }
   /// Bit p: pixel p of the group has no valid calibration in G0 (pixels behind the image's end have one).
   [[nodiscard]] std::uint64_t invalid_g0(std::size_t group) const noexcept { return invalid_g0_[group]; }

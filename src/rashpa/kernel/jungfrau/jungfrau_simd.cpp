@@ -67,7 +67,7 @@ void convert_impl(const Prepared& calibration, const Images& images, const Taps&
                   std::size_t last) {
   constexpr std::size_t kAtOnce = 16;  // images whose parts are kept on the stack
   const std::size_t out_bytes = calibration.output() == Output::kev ? sizeof(float) : sizeof(std::int16_t);
-  Block block{&calibration, 0, 0, taps, true, false};
+  Block block{&calibration, 0, 0, taps, images.past_caches, false};
   block.taps.bright_threshold = std::max<std::int16_t>(taps.bright_threshold, kMaskedPhotons + 1);
   block.taps.mark_threshold = std::max<std::int16_t>(taps.mark_threshold, kMaskedPhotons + 1);
   for (std::size_t i = 0; i < images.count; ++i) {

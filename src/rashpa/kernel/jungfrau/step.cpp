@@ -4,12 +4,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/jungfrau/assembly.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/kernel/jungfrau/jungfrau_opencl.hpp"
+#include "rashpa/kernel/jungfrau/tracking.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/jungfrau/jungfrau_pass.hpp"
 #endif
@@ -22,17 +27,46 @@ namespace {
 struct Settings {
   Output output = Output::photons;
   double photon_energy_kev = 0;
+  Borders borders = Borders::raw;
+  Tracking::From track = Tracking::From::off;
+  std::uint32_t track_images = Tracking{}.images;
+  double track_sigma = Tracking{}.sigma;
+  double drift_alarm = Tracking{}.alarm;
 };
 
 const Parameters<Settings>& parameters() {
-  static const auto declared = Parameters<Settings>("kernel jungfrau")
-                                   .add({.name = "output", .choices = {"photons", "kev"}}, &Settings::output)
-                                   .add({.name = "photon_energy_kev",
-                                         .doc = "that of the detector when not given",
-                                         .least = 0,
-                                         .above = true,
-                                         .taken_from = "detector.energy_kev"},
-                                        &Settings::photon_energy_kev, Need::needed);
+  static const auto declared =
+      Parameters<Settings>("kernel jungfrau")
+          .add({.name = "output", .choices = {"photons", "kev"}}, &Settings::output)
+          .add({.name = "photon_energy_kev",
+                .doc = "that of the detector when not given",
+                .least = 0,
+                .above = true,
+                .taken_from = "detector.energy_kev"},
+               &Settings::photon_energy_kev, Need::needed)
+          .add({.name = "borders",
+                .doc = "pixels of double size between chips: raw, the image is as modules send "
+                       "it; shared, it is assembled and their counts are shared; masked, it is "
+                       "assembled and they are masked",
+                .choices = {"raw", "shared", "masked"}},
+               &Settings::borders)
+          .add({.name = "track",
+                .doc = "pedestals of G0 follow dark images, or also pixels without a photon",
+                .choices = {"off", "darks", "empty"}},
+               &Settings::track)
+          .add({.name = "track_images", .doc = "images that the running mean looks back", .least = 2, .most = 100000},
+               &Settings::track_images)
+          .add({.name = "track_sigma",
+                .doc = "track empty: no farther from the pedestal, in RMS",
+                .least = 0,
+                .above = true,
+                .most = 100},
+               &Settings::track_sigma)
+          .add({.name = "drift_alarm",
+                .doc = "median drift of the pedestals, in RMS, from which on there is an alarm; 0: none",
+                .least = 0,
+                .most = 40},
+               &Settings::drift_alarm);
   return declared;
 }
 
@@ -49,10 +83,30 @@ const Declaration& declared() {
                               .doc = "Pixels without a valid value, lost lines included"},
                              {.name = "saturated_pixels", .unit = "pixels", .doc = "Pixels beyond the largest gain"}}}},
       .calibration = true,
-      .units = {"cpu", "cuda"},
+      .units = {"cpu", "cuda", "opencl"},
       .offers = {Tap::count, Tap::mark},
       .stack_bytes = 8,
       .scratch_bytes = 24};
+  return declaration;
+}
+
+/// With the columns of the drift.
+const Declaration& declared_with_drift() {
+  static const Declaration declaration = [] {
+    Declaration tracked = declared();
+    for (Port& port : tracked.makes) {
+      if (port.kind != Port::Kind::scalars) continue;
+      port.columns.push_back({.name = "pedestal_drift",
+                              .type = Column::Type::f64,
+                              .unit = "RMS",
+                              .doc = "Median distance of the pedestals from the calibration, as last looked at"});
+      port.columns.push_back({.name = "pedestal_drift_worst",
+                              .type = Column::Type::f64,
+                              .unit = "RMS",
+                              .doc = "Of the pixel that is farthest"});
+    }
+    return tracked;
+  }();
   return declaration;
 }
 
@@ -63,21 +117,59 @@ Taps taps_of(const Setup& setup) {
   return {setup.count_at.has_value(), threshold(setup.count_at), setup.mark_at.has_value(), threshold(setup.mark_at)};
 }
 
+/// The calibration with the pixels masked that `borders` wants masked.
+Config with_borders(const Config& config, const Assembly* assembly) {
+  if (assembly == nullptr || config.borders != Borders::masked) return config;
+  Config masked = config;
+  std::vector<std::uint32_t>& mask = masked.calibration.mask;
+  mask.resize(assembly->seen().pixels());
+  for (std::size_t pixel = 0; pixel < mask.size(); ++pixel) {
+    if (assembly->is_double(pixel)) mask[pixel] |= kUserMasked;
+  }
+  return masked;
+}
+
 class Pass final : public CpuPass {
  public:
-  Pass(const Config& config, const Setup& setup)
-      : calibration_(config),
+  Pass(const Config& config, std::unique_ptr<const Assembly> assembly, const Setup& setup)
+      : assembly_(std::move(assembly)),
+        calibration_(with_borders(config, assembly_.get())),
         taps_(taps_of(setup)),
         stack_(setup.stack),
         workers_(setup.workers),
-        counts_(std::size_t{setup.workers} * setup.stack) {}
+        leave_darks_(config.tracking.from != Tracking::From::off && setup.only_learned),
+        alarm_at_(config.tracking.alarm),
+        counts_(std::size_t{setup.workers} * setup.stack),
+        chosen_(setup.workers) {
+    if (assembly_) assembler_.emplace(*assembly_, config.output, setup.workers);
+    if (config.tracking.from != Tracking::From::off) {
+      tracker_.emplace(with_borders(config, assembly_.get()), calibration_, setup.workers);
+    }
+    for (Chosen& chosen : chosen_) chosen = Chosen(setup.stack);
+  }
 
-  void begin(std::size_t /*items*/) noexcept override { std::fill(counts_.begin(), counts_.end(), Counts{}); }
+  void begin(std::size_t /*items*/) noexcept override {
+    std::fill(counts_.begin(), counts_.end(), Counts{});
+    if (!tracker_) return;
+    tracker_->begin();
+    const double median = tracker_->drift().median;
+    if (alarm_at_ > 0 && median >= alarm_at_) alarm_.store(median, std::memory_order_relaxed);
+  }
   void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept override {
-    const Images images{items.count, reinterpret_cast<const std::uint16_t* const*>(items.in),
-                        reinterpret_cast<void* const*>(items.out), items.marks,
-                        counts_.data() + std::size_t{worker} * stack_ + items.first};
-    convert(calibration_, images, taps_, first, last);
+    const Images all{items.count, reinterpret_cast<const std::uint16_t* const*>(items.in),
+                     reinterpret_cast<void* const*>(items.out), items.marks,
+                     counts_.data() + std::size_t{worker} * stack_ + items.first};
+    const bool some = leave_darks_ && items.dark != nullptr;
+    const Images images = some ? choose(chosen_[worker], all, items.dark) : all;
+    if (assembler_) {
+      assembler_->convert(worker, calibration_, images, first, last);
+    } else {
+      convert(calibration_, images, taps_, first, last);
+    }
+    if (some) {
+      for (std::size_t i = 0; i < images.count; ++i) all.counts[chosen_[worker].item[i]] = images.counts[i];
+    }
+    if (tracker_ && items.dark != nullptr) tracker_->follow(worker, {items.count, all.raw, items.dark}, first, last);
   }
   void finish(std::size_t item, Finding& finding) noexcept override {
     Counts sum;
@@ -89,21 +181,66 @@ class Pass final : public CpuPass {
     }
     finding.scalars[0] = Scalar::of_count(sum.masked);
     finding.scalars[1] = Scalar::of_count(sum.saturated);
+    if (tracker_) {
+      finding.scalars[2] = Scalar::of_real(tracker_->drift().median);
+      finding.scalars[3] = Scalar::of_real(tracker_->drift().worst);
+    }
     finding.counted = sum.bright;
+  }
+  [[nodiscard]] std::string notice() const override {
+    const double median = alarm_.load(std::memory_order_relaxed);
+    if (median == 0) return {};
+    return fmt::format(
+        "jungfrau: the pedestals have moved by {:.2f} RMS (median), the drift_alarm is {:g}; calibrate again", median,
+        alarm_at_);
   }
 
  private:
+  /// The images of a stack that are converted.
+  struct Chosen {
+    Chosen() = default;
+    explicit Chosen(std::size_t stack) : item(stack), raw(stack), out(stack), marks(stack), counts(stack) {}
+    std::vector<std::size_t> item;
+    std::vector<const std::uint16_t*> raw;
+    std::vector<void*> out;
+    std::vector<std::uint64_t*> marks;
+    std::vector<Counts> counts;
+  };
+  /// All but dark images, with the counts that they have so far.
+  static Images choose(Chosen& chosen, const Images& all, const std::uint8_t* dark) noexcept {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < all.count; ++i) {
+      if (dark[i] != 0) continue;
+      chosen.item[count] = i;
+      chosen.raw[count] = all.raw[i];
+      chosen.out[count] = all.out[i];
+      chosen.marks[count] = all.marks == nullptr ? nullptr : all.marks[i];
+      chosen.counts[count] = all.counts[i];
+      ++count;
+    }
+    return {count, chosen.raw.data(), chosen.out.data(), chosen.marks.data(), chosen.counts.data()};
+  }
+
+  std::unique_ptr<const Assembly> assembly_;
   Prepared calibration_;
+  std::optional<Assembler> assembler_;
+  std::optional<Tracker> tracker_;
   Taps taps_;
   std::uint32_t stack_;
   unsigned workers_;
+  bool leave_darks_;
+  double alarm_at_;
+  std::atomic<double> alarm_{0};
   std::vector<Counts> counts_;  // [worker][item]
+  std::vector<Chosen> chosen_;  // by worker
 };
 
 class JungfrauStep final : public Step {
  public:
   explicit JungfrauStep(Config config) : config_(std::move(config)) {}
-  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
+  [[nodiscard]] const Declaration& declaration() const noexcept override {
+    return tracks() ? declared_with_drift() : declared();
+  }
   [[nodiscard]] PixelFormat fit(const Shape& shape, PixelFormat /*in*/) const override {
     const Calibration& calibration = config_.calibration;
     if (calibration.width != shape.width || calibration.height != shape.height) {
@@ -114,8 +251,18 @@ class JungfrauStep final : public Step {
     if (config_.output == Output::kev) return {PixelType::f32, Masked::not_a_number};
     return {PixelType::i16, Masked::minimum};
   }
+  [[nodiscard]] std::unique_ptr<const Reshape> reshape(const Shape& in) const override { return assembly(in); }
+  /// Of an assembled image, steps behind it count for themselves.
+  [[nodiscard]] bool offers(Tap tap) const override {
+    return config_.borders == Borders::raw && declared().offers_tap(tap);
+  }
+  [[nodiscard]] bool learns_from_darks() const override { return tracks(); }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
-    return std::make_unique<Pass>(config_, setup);
+    return std::make_unique<Pass>(config_, assembly(setup.shape), setup);
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const Setup& setup, const memory::opencl::Device& device) const override {
+    return opencl::make_pass(config_, taps_of(setup), setup, device);
   }
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
@@ -124,6 +271,14 @@ class JungfrauStep final : public Step {
 #endif
 
  private:
+  [[nodiscard]] bool tracks() const noexcept { return config_.tracking.from != Tracking::From::off; }
+  [[nodiscard]] std::unique_ptr<const Assembly> assembly(const Shape& in) const {
+    if (config_.borders == Borders::raw) return nullptr;
+    const Calibration& calibration = config_.calibration;
+    return std::make_unique<Assembly>(in, Shape{calibration.module_width, calibration.module_height}, calibration.parts,
+                                      config_.borders);
+  }
+
   Config config_;
 };
 
@@ -135,7 +290,12 @@ class JungfrauKernel final : public Kernel {
     if (given.calibration == nullptr) {
       throw ConfigError("kernel jungfrau: needs pedestal and gain; name them in [dataset.calibration]");
     }
-    return step_of(Config{settings.photon_energy_kev, settings.output, *given.calibration});
+    return step_of(
+        Config{.photon_energy_kev = settings.photon_energy_kev,
+               .output = settings.output,
+               .calibration = *given.calibration,
+               .borders = settings.borders,
+               .tracking = {settings.track, settings.track_images, settings.track_sigma, settings.drift_alarm}});
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A plugin that is as the environment's RASHPA_TEST_PLUGIN says: "" is right, every other word is wrong in one way.
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>

@@ -118,7 +118,10 @@ Local around(const Seen& seen, const Panel& panel, std::int64_t x, std::int64_t 
 std::optional<Peak> measure(const Seen& seen, const Panel& panel, std::span<const std::uint32_t> members) noexcept {
   if (members.size() < seen.config.min_pixels || members.size() > seen.config.max_pixels) return std::nullopt;
   const auto column = [&](std::uint32_t pixel) { return static_cast<double>(pixel % seen.shape.width); };
-  const auto row = [&](std::uint32_t pixel) { return static_cast<double>(pixel / seen.shape.width); };
+  const auto row = [&](std::uint32_t pixel) {
+    const std::uint32_t number = pixel / seen.shape.width;
+    return static_cast<double>(number);
+  };
   double weights = 0;
   double x = 0;
   double y = 0;
@@ -247,6 +250,7 @@ Finder::Finder(const Config& config, const Shape& shape, const Rings& rings)
     : config_(config),
       shape_(shape),
       rings_(&rings),
+      band_(Rings::kBand),
       sorted_(shape.pixels()),
       limits_(rings.count()),
       above_(rings.count()),
@@ -271,7 +275,7 @@ void Finder::limit_rings() noexcept {
 }
 
 std::size_t Finder::find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept {
-  sort_by_ring(image, format, *rings_, sorted_.data());
+  sort_by_ring(image, format, *rings_, band_.data(), sorted_.data());
   limit_rings();
   mark_above(image, format, *rings_, above_.data(), bright_.data());
   std::copy(bright_.begin(), bright_.end(), left_.begin());

@@ -72,6 +72,7 @@ class Finder {
   Config config_;
   Shape shape_;
   const Rings* rings_;
+  std::vector<float> band_;
   std::vector<float> sorted_;
   std::vector<Limit> limits_;
   std::vector<float> above_;

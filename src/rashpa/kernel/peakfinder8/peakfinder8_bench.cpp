@@ -49,8 +49,10 @@ BENCHMARK(find_peaks)->Unit(benchmark::kMillisecond);
 void sort_image(benchmark::State& state) {
   const auto photons = image();
   const Rings rings = rings_of(kConfig, kShape);
+  std::vector<float> band(Rings::kBand);
   std::vector<float> sorted(kShape.pixels());
-  for ([[maybe_unused]] auto _ : state) sort_by_ring(photons.data(), delivered(PixelType::u16), rings, sorted.data());
+  for ([[maybe_unused]] auto _ : state)
+    sort_by_ring(photons.data(), delivered(PixelType::u16), rings, band.data(), sorted.data());
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kShape.pixels() * 2));
 }
 BENCHMARK(sort_image)->Unit(benchmark::kMillisecond);

@@ -93,9 +93,7 @@ Rings Radii::ring(const Config& config, const Shape& shape, const char* owner) {
   float least = kInfinity;
   float most = -kInfinity;
   for (std::size_t pixel = 0; pixel < radius.size(); ++pixel) {
-    const double x = static_cast<double>(pixel % width_) + 0.5 - beam_x_;
-    const double y = static_cast<double>(pixel / width_) + 0.5 - beam_y_;
-    radius[pixel] = static_cast<float>(std::sqrt(x * x + y * y));
+    radius[pixel] = static_cast<float>(radius_of(pixel));
     if (radius[pixel] < config.min_radius || (config.max_radius != 0 && radius[pixel] >= config.max_radius)) {
       radius[pixel] = -1;
       continue;
@@ -122,11 +120,16 @@ Rings Radii::ring(const Config& config, const Shape& shape, const char* owner) {
   return {std::move(ring_of), bins_};
 }
 
+double Radii::radius_of(std::size_t pixel) const noexcept {
+  const std::size_t row = pixel / width_;
+  const std::size_t column = pixel % width_;
+  const double x = static_cast<double>(column) + 0.5 - beam_x_;
+  const double y = static_cast<double>(row) + 0.5 - beam_y_;
+  return std::sqrt(x * x + y * y);
+}
+
 float Radii::place(std::size_t pixel) const noexcept {
-  const double x = static_cast<double>(pixel % width_) + 0.5 - beam_x_;
-  const double y = static_cast<double>(pixel / width_) + 0.5 - beam_y_;
-  return static_cast<float>(
-      std::clamp((std::sqrt(x * x + y * y) - first_) / step_, 0.0, static_cast<double>(bins_ - 1)));
+  return static_cast<float>(std::clamp((radius_of(pixel) - first_) / step_, 0.0, static_cast<double>(bins_ - 1)));
 }
 
 Level level_at(std::span<const Bin> bins, float place, double noise) noexcept {
@@ -162,6 +165,7 @@ void background_reference(const Config& config, const Radii& radii, const void* 
 Background::Background(const Config& config, const Radii& radii)
     : config_(config),
       radii_(&radii),
+      band_(Rings::kBand),
       sorted_(radii.rings().slot().size()),
       bins_(config.bins),
       above_(config.bins),
@@ -169,7 +173,7 @@ Background::Background(const Config& config, const Radii& radii)
 
 void Background::look(const void* image, PixelFormat format) noexcept {
   const Rings& rings = radii_->rings();
-  sort_by_ring(image, format, rings, sorted_.data());
+  sort_by_ring(image, format, rings, band_.data(), sorted_.data());
   for (std::uint32_t bin = 0; bin < config_.bins; ++bin) {
     const std::uint32_t first = rings.first()[bin];
     const std::uint32_t count = rings.first()[bin + 1] - first;

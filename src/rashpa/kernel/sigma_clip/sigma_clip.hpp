@@ -52,6 +52,7 @@ class Radii {
   [[nodiscard]] double middle(std::uint32_t bin) const noexcept { return first_ + step_ * bin; }
 
  private:
+  [[nodiscard]] double radius_of(std::size_t pixel) const noexcept;
   Rings ring(const Config& config, const Shape& shape, const char* owner);
   std::uint32_t width_;
   double beam_x_;
@@ -94,6 +95,7 @@ class Background {
  private:
   Config config_;
   const Radii* radii_;
+  std::vector<float> band_;
   std::vector<float> sorted_;
   std::vector<Bin> bins_;
   std::vector<float> above_;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "rashpa/kernel/total_counts/total_counts.hpp"
+#include "rashpa/kernel/total_counts/total_counts_opencl.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/total_counts/total_counts_cuda.hpp"
 #endif
@@ -38,7 +39,7 @@ const Declaration& declared() {
                 {.kind = Port::Kind::verdict,
                  .reasons = {"too_few_counts", "too_many_counts", "too_many_masked"},
                  .limits = {"min_counts"}}},
-      .units = {"cpu", "cuda"}};
+      .units = {"cpu", "cuda", "opencl"}};
   return declaration;
 }
 
@@ -83,6 +84,10 @@ class TotalCounts final : public Step {
   [[nodiscard]] PixelFormat fit(const Shape& /*shape*/, PixelFormat in) const override { return in; }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const Setup& setup, const memory::opencl::Device& device) const override {
+    return opencl::make_pass(config_, setup, device);
   }
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {

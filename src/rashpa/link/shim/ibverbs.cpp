@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/link/shim/ibverbs.hpp"
 
-#include "rashpa/link/shim/shared_library.hpp"
+#include "rashpa/core/shared_library.hpp"
 
 namespace rashpa::link::shim {
 

@@ -7,6 +7,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/frame_record.hpp"
 
 namespace rashpa::unit {
 
@@ -53,12 +54,15 @@ CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& co
       out_(layout.stacks),
       image_(layout.stack),
       place_(layout.stack),
+      dark_(layout.stack),
       pixels_of_(layout.stack),
       made_(layout.stack),
       marks_of_(layout.stack),
+      sums_of_(layout.stack),
       counted_(layout.stack) {
   if (steps_.steps.empty()) return;  // nothing to do for a team
   make_works();
+  make_accumulations();
   team_ = std::make_unique<Team>(cores.threads, cores.first_processor, static_cast<Team::Work&>(*this));
 }
 
@@ -92,7 +96,88 @@ void CpuUnit::make_works() {
   }
 }
 
+void CpuUnit::make_accumulations() {
+  const std::vector<Accumulation>& made = steps_.output.results.accumulations;
+  accumulating_.resize(made.size());
+  for (std::size_t number = 0; number < steps_.steps.size(); ++number) {
+    const auto place = steps_.steps[number].accumulation;
+    if (!place) continue;
+    const Accumulation& facts = made[*place];
+    Accumulating& one = accumulating_[*place];
+    one.step = number;
+    one.elements = facts.elements();
+    one.task_elements = task_pixels(one.elements, threads_);
+    if (facts.window > 0) {
+      const std::uint64_t in_flight = std::uint64_t{layout_.stacks} * layout_.stack;
+      one.windows = static_cast<std::size_t>((in_flight + facts.window - 1) / facts.window + 1);
+    }
+    for (const Quantity& quantity : facts.quantities) {
+      one.window_bytes += round_up(facts.elements() * bytes_of(quantity.type), kCacheLine);
+    }
+    one.results = memory::Buffer(one.windows * one.window_bytes, memory::MemoryKind::huge);
+  }
+}
+
 CpuUnit::~CpuUnit() { stop(); }
+
+/// The stack's images belong to one window of each accumulation.
+void CpuUnit::open_windows(const Stack& stack) noexcept {
+  const std::uint64_t first = stack.number * layout_.stack;
+  for (std::size_t a = 0; a < accumulating_.size(); ++a) {
+    AccumulatedView& open = accumulating_[a].open;
+    if (!open.ended()) {
+      const std::uint64_t window = steps_.output.results.accumulations[a].window;
+      open.window = window == 0 ? 0 : first / window;
+      open.first = open.window * window;
+    }
+    open.end = first + stack.count;
+  }
+}
+
+/// Where the open window's arrays go.
+void CpuUnit::aim(std::size_t number) noexcept {
+  Accumulating& one = accumulating_[number];
+  const Accumulation& facts = steps_.output.results.accumulations[number];
+  std::byte* at = one.results.data() + one.open.window % one.windows * one.window_bytes;
+  for (std::size_t q = 0; q < facts.quantities.size(); ++q) {
+    one.to[q] = at;
+    at += round_up(facts.elements() * bytes_of(facts.quantities[q].type), kCacheLine);
+  }
+}
+
+AccumulatedView CpuUnit::close_window(std::size_t number) noexcept {
+  Accumulating& one = accumulating_[number];
+  AccumulatedView view = one.open;
+  std::copy(one.to.begin(), one.to.end(), view.values.begin());
+  one.open = {};
+  return view;
+}
+
+/// Begins to write the next window that ends with the stack in hand. False when there is none.
+bool CpuUnit::conclude_next() noexcept {
+  for (; accumulation_ < accumulating_.size(); ++accumulation_) {
+    const Accumulation& facts = steps_.output.results.accumulations[accumulation_];
+    if (facts.window == 0 || (stack_->number + 1) * layout_.stack % facts.window != 0) continue;
+    aim(accumulation_);
+    writing_ = true;
+    const Accumulating& one = accumulating_[accumulation_];
+    team_->publish(static_cast<std::uint32_t>((one.elements + one.task_elements - 1) / one.task_elements));
+    return true;
+  }
+  return false;
+}
+
+Accumulated CpuUnit::conclude() noexcept {
+  Accumulated all{};
+  for (std::size_t a = 0; a < accumulating_.size(); ++a) {
+    if (!accumulating_[a].open.ended()) continue;
+    aim(a);
+    Accumulating& one = accumulating_[a];
+    works_[one.step].pass->conclude(0, one.to, 0, one.elements);
+    all[a] = close_window(a);
+  }
+  return all;
+}
 
 std::byte* CpuUnit::made_by(std::size_t number, std::uint32_t place, std::size_t item) const noexcept {
   if (number == steps_.last_maker) return outputs_.data() + place * image_stride_;
@@ -112,6 +197,14 @@ std::string CpuUnit::how() const {
 std::string CpuUnit::failure(std::uint8_t failed_in) const {
   if (failed_in == 0 || failed_in > works_.size() || works_[failed_in - 1U].pass == nullptr) return {};
   return works_[failed_in - 1U].pass->failure();
+}
+
+std::string CpuUnit::notice() const {
+  for (const Work& work : works_) {
+    if (work.pass == nullptr) continue;
+    if (std::string text = work.pass->notice(); !text.empty()) return text;
+  }
+  return {};
 }
 
 Stack* CpuUnit::take() noexcept {
@@ -141,23 +234,30 @@ void CpuUnit::work_off() noexcept {
 /// Collects what is to be processed. False when that is nothing.
 bool CpuUnit::begin(Stack& stack) noexcept {
   items_ = 0;
+  stack.accumulated = {};
+  open_windows(stack);
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     StackImage& image = stack.images[i];
     if (settle_without_work(steps_, stopping_.load(std::memory_order_acquire), image)) continue;
-    image.measured = true;
+    dark_[items_] = (image.flags & FrameRecord::dark) != 0 ? 1 : 0;
+    image.measured = dark_[items_] == 0 || steps_.keep_darks;
     image_[items_] = i;
     place_[items_] = stack.slot * layout_.stack + i;
     pixels_of_[items_] = image.raw;
+    sums_of_[items_] = image.sums;
     marks_of_[items_] = marks_.data() + items_ * mark_words_;
     items_ += 1;
   }
   step_ = 0;
   decided_ = false;
+  delivered_ = false;
+  accumulation_ = 0;
   return go_on();
 }
 
 /// Settles steps until one needs the team. False when the stack is done.
 bool CpuUnit::go_on() noexcept {
+  if (delivered_) return conclude_next();
   for (; step_ < steps_.steps.size() && items_ > 0; ++step_) {
     if (step_ == steps_.decided && !decided_) {
       stack_->decided_ns = now_ns();
@@ -171,7 +271,8 @@ bool CpuUnit::go_on() noexcept {
   }
   if (!decided_) stack_->decided_ns = now_ns();
   deliver();
-  return false;
+  delivered_ = true;
+  return conclude_next();
 }
 
 void CpuUnit::begin_pass() noexcept {
@@ -187,21 +288,35 @@ void CpuUnit::begin_pass() noexcept {
 }
 
 void CpuUnit::run(unsigned worker, std::uint32_t task) noexcept {
+  if (writing_) {
+    const Accumulating& one = accumulating_[accumulation_];
+    const std::size_t first = task * one.task_elements;
+    works_[one.step].pass->conclude(worker, one.to, first, std::min(first + one.task_elements, one.elements));
+    return;
+  }
   const Work& work = works_[step_];
   CpuPass& pass = *work.pass;
   if (pass.grain() == CpuPass::Grain::block) {
     const std::size_t first = task * work.task_pixels;
-    const Items items{0, items_, pixels_of_.data(), made_.data(), marks_of_.data(), place_.data()};
+    const Items items{
+        0, items_, pixels_of_.data(), made_.data(), marks_of_.data(), place_.data(), sums_of_.data(), dark_.data()};
     pass.run(worker, items, first, std::min(first + work.task_pixels, work.pixels));
   } else {
-    const Items item{task, 1, &pixels_of_[task], &made_[task], &marks_of_[task], &place_[task]};
+    const Items item{task,        1, &pixels_of_[task], &made_[task], &marks_of_[task], &place_[task], &sums_of_[task],
+                     &dark_[task]};
     pass.run(worker, item, 0, work.pixels);
   }
 }
 
 void CpuUnit::finished() noexcept {
-  settle(step_);
-  ++step_;
+  if (writing_) {
+    stack_->accumulated[accumulation_] = close_window(accumulation_);
+    writing_ = false;
+    ++accumulation_;
+  } else {
+    settle(step_);
+    ++step_;
+  }
   if (go_on()) return;
   hand_back();
   if (waiting_.fetch_sub(1, std::memory_order_acq_rel) > 1) {
@@ -224,15 +339,19 @@ void CpuUnit::settle(std::size_t number) noexcept {
     } else {
       works_[number].pass->finish(item, finding);
     }
-    if (!settle(step, item, finding)) continue;
+    const bool learned = dark_[item] != 0 && !steps_.keep_darks;
+    if (learned ? !settle_dark(number, item) : !settle(step, item, finding)) continue;
     image_[kept] = image_[item];
     place_[kept] = place_[item];
+    dark_[kept] = dark_[item];
     pixels_of_[kept] = step.makes_pixels ? made_[item] : pixels_of_[item];
     marks_of_[kept] = marks_of_[item];
+    sums_of_[kept] = sums_of_[item];
     counted_[kept] = step.count_at ? finding.counted : counted_[item];
     ++kept;
   }
   items_ = kept;
+  if (step.accumulation) accumulating_[*step.accumulation].open.images += kept;
 }
 
 /// False when the image goes no further.
@@ -252,6 +371,16 @@ bool CpuUnit::settle(const PlannedStep& step, std::size_t item, Finding& finding
   if (step.table) image.tables[*step.table] = finding.table;
   if (step.profile) image.profiles[*step.profile] = finding.profile;
   return true;
+}
+
+/// A dark image that is not kept goes as far as steps learn from it. False when that is the end.
+bool CpuUnit::settle_dark(std::size_t number, std::size_t item) noexcept {
+  if (number + 1 < steps_.learned) return true;
+  StackImage& image = stack_->images[image_[item]];
+  image.scalars = {};
+  image.decision = Decision::vetoed;
+  image.reason = VetoReason::dark;
+  return false;
 }
 
 /// What is left has passed all steps.

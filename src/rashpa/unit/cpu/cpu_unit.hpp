@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
+#include <span>
 #include <vector>
 
 #include "rashpa/memory/buffer.hpp"
@@ -26,8 +27,10 @@ class CpuUnit final : public Unit, private Team::Work {
   Stack* take() noexcept override;
   void stop() noexcept override;
   [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
+  [[nodiscard]] Accumulated conclude() noexcept override;
   [[nodiscard]] std::string how() const override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
+  [[nodiscard]] std::string notice() const override;
 
  private:
   /// The work of one step: a pass over pixels, or none when it rides on an earlier one.
@@ -38,15 +41,34 @@ class CpuUnit final : public Unit, private Team::Work {
     std::size_t task_pixels = 0;  // of one task
   };
 
+  /// An accumulation with its open window. The pass owns what is being added up; `results` has room for as many windows
+  /// as can end before the first of them comes back with its stack.
+  struct Accumulating {
+    std::size_t step = 0;
+    std::size_t elements = 0;       // of each quantity
+    std::size_t task_elements = 0;  // written at once
+    std::size_t windows = 1;        // in `results`
+    std::size_t window_bytes = 0;
+    memory::Buffer results;
+    AccumulatedView open{};  // values: not set; `ended()`: images of it have come
+    kernel::AccumulatedArrays to{};
+  };
+
   // Exactly one thread at a time owns the stack in hand: the submitting thread, or the team's thread that finished a
   // phase. The atomic counters (waiting_, the team's) hand the ownership over.
   void make_works();
+  void make_accumulations();
+  void open_windows(const Stack& stack) noexcept;
+  bool conclude_next() noexcept;
+  AccumulatedView close_window(std::size_t number) noexcept;
+  void aim(std::size_t number) noexcept;
   void work_off() noexcept;
   bool begin(Stack& stack) noexcept;
   bool go_on() noexcept;
   void begin_pass() noexcept;
   void settle(std::size_t number) noexcept;
   bool settle(const PlannedStep& step, std::size_t item, kernel::Finding& finding) noexcept;
+  bool settle_dark(std::size_t number, std::size_t item) noexcept;
   void deliver() noexcept;
   void hand_back() noexcept;
 
@@ -64,7 +86,8 @@ class CpuUnit final : public Unit, private Team::Work {
   std::size_t mark_words_ = 0;    // from one image's marks to the next's
   memory::Buffer outputs_;
   std::vector<std::uint64_t> marks_;
-  std::vector<Work> works_;  // by step
+  std::vector<Work> works_;                 // by step
+  std::vector<Accumulating> accumulating_;  // by accumulation
 
   memory::Ring<Stack*> in_;
   memory::Ring<Stack*> out_;
@@ -75,12 +98,17 @@ class CpuUnit final : public Unit, private Team::Work {
   Stack* stack_ = nullptr;
   std::size_t step_ = 0;
   bool decided_ = false;
+  bool delivered_ = false;
+  std::size_t accumulation_ = 0;  // whose window is written next
+  bool writing_ = false;          // the phase writes the window of accumulation_
   std::size_t items_ = 0;
   std::vector<std::uint32_t> image_;         // of item
   std::vector<std::uint32_t> place_;         // of item
+  std::vector<std::uint8_t> dark_;           // of item
   std::vector<const std::byte*> pixels_of_;  // what the next step sees
   std::vector<std::byte*> made_;             // where it puts what it makes
   std::vector<std::uint64_t*> marks_of_;
+  std::vector<std::span<const PayloadSum>> sums_of_;
   std::vector<std::uint32_t> counted_;  // Tap::count
 
   std::unique_ptr<Team> team_;  // last: its threads use all of the above

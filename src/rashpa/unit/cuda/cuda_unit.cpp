@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 
@@ -37,12 +38,14 @@ std::string name_of_device(int device) {
   return static_cast<const char*>(properties.name);
 }
 
-int checked_device(int device) {
+int checked_device(const std::string& wanted) {
   std::string why;
   const int count = device_count(why);
   if (count == 0) throw ResourceError(fmt::format("unit: unit cuda cannot be used here: {}; use unit cpu", why));
-  if (device < 0 || device >= count) {
-    throw ConfigError(fmt::format("unit: there is no CUDA device {}; this machine has 0 … {}", device, count - 1));
+  int device = -1;
+  const auto [end, problem] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), device);
+  if (problem != std::errc{} || end != wanted.data() + wanted.size() || device < 0 || device >= count) {
+    throw ConfigError(fmt::format("unit: there is no CUDA device {}; this machine has 0 … {}", wanted, count - 1));
   }
   return device;
 }

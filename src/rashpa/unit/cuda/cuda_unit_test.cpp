@@ -234,7 +234,7 @@ TEST(CudaUnit, what_does_not_fit_is_refused_with_what_to_do) {
     return "accepted";
   };
   EXPECT_NE(refusal({.kind = Kind::cuda}, {}, ring.layout).find("use unit cpu"), std::string::npos);
-  EXPECT_NE(refusal({.kind = Kind::cuda, .device = 1000}, dense(), ring.layout).find("no CUDA device 1000"),
+  EXPECT_NE(refusal({.kind = Kind::cuda, .device = "1000"}, dense(), ring.layout).find("no CUDA device 1000"),
             std::string::npos);
   Layout nowhere = ring.layout;
   nowhere.images = nullptr;

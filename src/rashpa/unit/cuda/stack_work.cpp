@@ -30,13 +30,7 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
       throw ConfigError(fmt::format("unit: unit cuda has no version of the kernel {}; use unit cpu", declaration.name));
     }
   }
-  if (const PlannedStep* step = steps.reshaper()) {
-    throw ConfigError(
-        fmt::format("unit: unit cuda has no version of the kernel {} that makes {} × {} pixels of {} × "
-                    "{}; use unit cpu",
-                    step->step->declaration().name, step->out_shape.width, step->out_shape.height, step->in_shape.width,
-                    step->in_shape.height));
-  }
+  steps.check_plain("cuda");
   if (layout.images == nullptr || layout.image_stride % kAlignment != 0 ||
       layout.image_stride < std::size_t{layout.width} * layout.height * pixel_bytes(layout.input) ||
       reinterpret_cast<std::uintptr_t>(layout.images) % kAlignment != 0) {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-namespace rashpa::link::shim {
+namespace rashpa {
 
 /// A library that this machine may or may not have, opened at run time and never unloaded (libraries of drivers keep
 /// threads and handlers).
@@ -11,10 +11,11 @@ class SharedLibrary {
   /// Throws ResourceError: what, why, and `advice`, what to try.
   SharedLibrary(const char* file, std::string advice);
 
-  /// The symbol of exactly this version. Throws ResourceError that names it when the library is too old.
-  [[nodiscard]] void* symbol(const char* name, const char* version) const;
+  /// The symbol, of exactly this version when one is named. Throws ResourceError that names it when the library is too
+  /// old.
+  [[nodiscard]] void* symbol(const char* name, const char* version = nullptr) const;
   /// The same, or null.
-  [[nodiscard]] void* symbol_if_any(const char* name, const char* version) const noexcept;
+  [[nodiscard]] void* symbol_if_any(const char* name, const char* version = nullptr) const noexcept;
 
  private:
   const char* file_;
@@ -22,4 +23,4 @@ class SharedLibrary {
   void* handle_ = nullptr;
 };
 
-}  // namespace rashpa::link::shim
+}  // namespace rashpa

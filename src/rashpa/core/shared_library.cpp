@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/link/shim/shared_library.hpp"
+#include "rashpa/core/shared_library.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 
 #include "rashpa/core/error.hpp"
 
-namespace rashpa::link::shim {
+namespace rashpa {
 
 SharedLibrary::SharedLibrary(const char* file, std::string advice)
     : file_(file), advice_(std::move(advice)), handle_(dlopen(file, RTLD_NOW | RTLD_LOCAL)) {
@@ -19,15 +19,16 @@ SharedLibrary::SharedLibrary(const char* file, std::string advice)
 }
 
 void* SharedLibrary::symbol_if_any(const char* name, const char* version) const noexcept {
-  return dlvsym(handle_, name, version);
+  return version == nullptr ? dlsym(handle_, name) : dlvsym(handle_, name, version);
 }
 
 void* SharedLibrary::symbol(const char* name, const char* version) const {
   void* found = symbol_if_any(name, version);
   if (found == nullptr) {
-    throw ResourceError(fmt::format("shim: {} has no {}@{}: it is too old; {}", file_, name, version, advice_));
+    throw ResourceError(fmt::format("shim: {} has no {}{}{}: it is too old; {}", file_, name,
+                                    version == nullptr ? "" : "@", version == nullptr ? "" : version, advice_));
   }
   return found;
 }
 
-}  // namespace rashpa::link::shim
+}  // namespace rashpa

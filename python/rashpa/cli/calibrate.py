@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa calibrate pedestal`: calibration files from dark runs."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+
+from rashpa.data.calibration import load_map
+from rashpa.data.calibration_file import CalibrationFileError, ModuleMaps, write_calibration
+from rashpa.data.dark_runs import NATIVE_ERRORS, dark_frames
+from rashpa.data.pedestal import LEAST_FRAMES, PedestalError, pedestal_of
+
+app = typer.Typer(no_args_is_help=True, help="Make calibration files of a detector.")
+_BAD_INPUT = 2
+_PIECE = 1 << 20
+
+
+@app.callback()
+def _group() -> None:
+    """Make calibration files of a detector."""
+
+
+@app.command()
+def pedestal(
+    output: Annotated[Path, typer.Argument(help="The calibration file, .h5.")],
+    g0: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames in G0; repeatable.")],
+    g1: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames with G1 forced; repeatable.")],
+    g2: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames with G2 forced; repeatable.")],
+    detector: Annotated[
+        str, typer.Option(help="Name of the detector, as [detector] of run files has it.")
+    ] = "detector",
+    serial: Annotated[list[str] | None, typer.Option(help="Serial number of each module, in order.")] = None,
+    module: Annotated[int, typer.Option(min=0, help="Number of the first module of the frames.")] = 0,
+    gain: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="float32 [3][height][width] ADU/keV, once a module.")
+    ] = None,
+    width: Annotated[int, typer.Option(min=1, help="Headerless files: pixels of a module.")] = 1024,
+    height: Annotated[int, typer.Option(min=1, help="Headerless files: pixels of a module.")] = 512,
+    header_bytes: Annotated[int, typer.Option(min=0, help="Headerless files: before each frame.")] = 0,
+    least_frames: Annotated[int, typer.Option(min=2, help="Fewer frames are refused.")] = LEAST_FRAMES,
+    add: Annotated[bool, typer.Option("--add", help="Add modules to a file that is there.")] = False,
+) -> None:
+    """Make a calibration file of dark runs in three gains.
+
+    Frames come from files of `rashpa run` with raw pixels (…_master.h5), all modules of them, or from recordings of one module: .npy,
+    headerless .bin, .zst of these. Outliers are left out, pixels that are dead or noisy are masked.
+    """
+    console = Console()
+    try:
+        frames = [dark_frames(files, width, height, header_bytes) for files in (g0, g1, g2)]
+        counts = {len(found) for found in frames}
+        if len(counts) > 1:
+            raise PedestalError(
+                f"G0, G1 and G2 have {', '.join(str(len(one)) for one in frames)} modules; give the same"
+            )
+        sources = [
+            {"gain": f"G{number}", "file": str(file), "sha256": _sha256(file)}
+            for number, files in enumerate((g0, g1, g2))
+            for file in files
+        ]
+        modules = {}
+        for number in range(counts.pop()):
+            maps = _module(
+                [(one[number], files) for one, files in zip(frames, (g0, g1, g2), strict=True)],
+                module + number,
+                least_frames,
+                console,
+            )
+            modules[module + number] = ModuleMaps(
+                *maps,
+                gain=_gain(gain, number, maps[2].shape),
+                serial=(serial or [])[number] if number < len(serial or []) else "",
+                frames=[len(one[number]) for one in frames],
+                sources=sources,
+            )
+        write_calibration(output, modules, detector, datetime.now(UTC), add)
+    except (PedestalError, CalibrationFileError, OSError, *NATIVE_ERRORS) as error:
+        Console(stderr=True).print(
+            f"rashpa calibrate: {error}", style="red", markup=False, highlight=False, soft_wrap=True
+        )
+        raise typer.Exit(_BAD_INPUT) from None
+    console.print(f"{output}: {len(modules)} module(s), {detector}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _module(
+    gains: Sequence[tuple[NDArray[np.uint16], Sequence[Path]]], number: int, least: int, console: Console
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]]:
+    found = [
+        pedestal_of(words, gain, f"module {number}, G{gain} ({', '.join(map(str, files))})", least)
+        for gain, (words, files) in enumerate(gains)
+    ]
+    shapes = {one.pedestal.shape for one in found}
+    if len(shapes) > 1:
+        raise PedestalError(f"module {number}: frames of G0, G1 and G2 have different shapes: {sorted(shapes)}")
+    mask = np.bitwise_or.reduce([one.bad for one in found])
+    for gain, one in enumerate(found):
+        console.print(
+            f"module {number} G{gain}: {len(gains[gain][0])} frames, pedestal {np.nanmedian(one.pedestal):.1f} ADU, RMS "
+            f"{np.nanmedian(one.rms):.2f} ADU (medians), {one.outliers} outliers left out, {np.count_nonzero(one.bad)} pixels masked",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+    return np.stack([one.pedestal for one in found]), np.stack([one.rms for one in found]), mask
+
+
+def _gain(files: Sequence[str] | None, number: int, shape: tuple[int, ...]) -> NDArray[np.float32] | None:
+    if not files or number >= len(files):
+        return None
+    return load_map(files[number], np.dtype("<f4"), (3, *shape))
+
+
+def _sha256(path: Path) -> str:
+    sha256 = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            sha256.update(piece)
+    return sha256.hexdigest()

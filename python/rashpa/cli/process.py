@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa process FILES… --pipeline FILE`: stored images through the pipeline of a run file."""
+
+import concurrent.futures
+import contextlib
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from rashpa.cli.output_check import folder_trouble
+from rashpa.node.output_files import older_files
+from rashpa.node.process import (
+    Job,
+    Processed,
+    ProcessError,
+    check,
+    load_pipeline,
+    process_recording,
+    recordings_of,
+)
+
+_FAILED, _BAD_INPUT, _RED, _INTERRUPTED = 1, 2, 3, 130
+
+
+def process(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Stored images: runs of rashpa, NXmx and EIGER HDF5, .npy, .bin, .zst; CBF, TIFF, EDF (together one recording).",
+            show_default=False,
+        ),
+    ],
+    pipeline: Annotated[
+        Path, typer.Option("--pipeline", "-p", help="Run file: its detector, calibration, kernels and sinks.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the results.")] = Path("out"),
+    buffer: Annotated[str, typer.Option(help="Buffer of the run file, when it has several.")] = "",
+    unit: Annotated[str, typer.Option(help="What runs the kernels, in place of what the run file says.")] = "",
+    threads: Annotated[int, typer.Option(min=0, max=256, help="Of unit cpu; 0: as the run file says.")] = 0,
+    jobs: Annotated[
+        int,
+        typer.Option("--jobs", "-j", min=0, max=1024, help="Recordings at a time, a process each; 0: by processors."),
+    ] = 0,
+    cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, whose workers see the same files.")] = "",
+    header_bytes: Annotated[
+        int, typer.Option(min=0, max=1 << 20, help="Before each frame of raw files; 112: SLS receiver.")
+    ] = 0,
+    join: Annotated[bool, typer.Option("--join", help="All files are one recording, in the order given.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over results of the same name.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Process stored images as a run would have: the same kernels, files and books.
+
+    The run file is one of `rashpa run`; what it says of links, rates and frames does not matter. Each recording becomes a run of its own,
+    named after its file. Exit code 0 when every image is decided and stored; 1 when a recording failed; 2 for bad input, before anything
+    is written; 3 when images are errored; 130 after Ctrl-C.
+    """
+    if cluster:  # its workers have other working folders
+        files, pipeline, output = [file.absolute() for file in files], pipeline.absolute(), output.absolute()
+    jobs_of = [
+        Job(pipeline, buffer, output, recording, replace, header_bytes, threads, unit)
+        for recording in recordings_of(files, join=join)
+    ]
+    frames = _checked(jobs_of)
+    console = Console()
+    done: list[Processed] = []
+    failed = False
+    with _progress(console, quiet) as bar:
+        task = bar.add_task("images", total=sum(frames))
+        try:
+            for number, result in _carry_out(jobs_of, jobs, cluster, lambda count: bar.advance(task, count)):
+                if isinstance(result, Processed):
+                    done.append(result)
+                else:
+                    failed = True
+                    _complain(str(result) or type(result).__name__)
+                bar.update(task, completed=sum(frames[: number + 1]))
+        except KeyboardInterrupt:
+            _complain("interrupted; what was processed until then is stored")
+            raise typer.Exit(_INTERRUPTED) from None
+    _show(console, done)
+    if failed:
+        raise typer.Exit(_FAILED)
+    raise typer.Exit(0 if all(one.good for one in done) else _RED)
+
+
+def _checked(jobs: Sequence[Job]) -> list[int]:
+    """How many images each recording has. All is looked at before the first is processed."""
+    problems: list[str] = []
+    frames: list[int] = []
+    if trouble := folder_trouble(jobs[0].output):
+        _refuse(f"--output {jobs[0].output}: {trouble}; choose another folder")
+    try:
+        file, _ = load_pipeline(jobs[0].pipeline, jobs[0].buffer)
+    except ProcessError as error:
+        _refuse(str(error))
+    for job in jobs:
+        prefix = job.output / f"{job.recording.name}_{file.buffer[0].name}"
+        if not job.replace and job.output.is_dir() and (old := older_files(prefix)):
+            problems.append(f"{old[0]} exists; move it, choose another --output, or give --replace")
+            continue
+        try:
+            frames.append(check(job).frames)
+        except ProcessError as error:
+            problems.append(str(error))
+    if problems:
+        _refuse("\n".join(problems))
+    return frames
+
+
+@contextlib.contextmanager
+def _progress(console: Console, quiet: bool) -> Iterator[Progress]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
+        yield bar
+
+
+def _carry_out(
+    jobs: Sequence[Job], at_once: int, cluster: str, progress: Callable[[int], None]
+) -> Iterator[tuple[int, Processed | Exception]]:
+    """Results in the order of the jobs, as they come; what a recording raises is its result."""
+    if cluster:
+        with _cluster(cluster) as executor:
+            yield from _results([executor.submit(process_recording, job) for job in jobs])
+        return
+    processors = len(os.sched_getaffinity(0))
+    at_once = min(at_once or processors, len(jobs))
+    if at_once == 1:
+        for number, job in enumerate(jobs):
+            try:
+                yield number, process_recording(job, progress)
+            except ProcessError as error:
+                yield number, error
+        return
+    # processes of their own, not copies of this one: threads of the native module do not survive a fork
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(at_once, mp_context=context) as pool:
+        yield from _results([pool.submit(process_recording, job) for job in jobs])
+
+
+def _results(futures: "Sequence[concurrent.futures.Future[Processed]]") -> Iterator[tuple[int, Processed | Exception]]:
+    for number, future in enumerate(futures):
+        try:
+            yield number, future.result()
+        except Exception as error:  # noqa: BLE001 (a process that ended, a worker that is lost: others go on)
+            yield number, error
+
+
+@contextlib.contextmanager
+def _cluster(address: str) -> Iterator[concurrent.futures.Executor]:
+    try:
+        from distributed import Client
+    except ImportError:
+        _refuse("--cluster needs Dask: pip install 'rashpa[cluster]'")
+    try:
+        client = Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        _refuse(f"--cluster {address}: no scheduler answers ({error}); start one with `dask scheduler`")
+    with client:
+        yield client.get_executor(pure=False)
+
+
+def _show(console: Console, done: Sequence[Processed]) -> None:
+    table = Table(box=None)
+    for name in ("recording", "images", "accepted", "vetoed", "errored", "images/s", "output"):
+        table.add_column(name, justify="left" if name in ("recording", "output") else "right", overflow="fold")
+    for one in done:
+        books = one.status.books
+        rate = books.complete / one.seconds if one.seconds else 0.0
+        numbers = (books.expected, books.accepted, books.vetoed, books.errored)
+        output = f"{one.prefix}_master.h5" if one.prefix else ""
+        table.add_row(one.recording, *(f"{number}" for number in numbers), f"{rate:.0f}", output)
+    console.print(table, soft_wrap=True)
+    for one in done:
+        if first := one.status.first_errored:
+            _complain(f"{one.recording}: image {first.index} is errored ({first.reason}): {first.text}")
+
+
+def _complain(text: str) -> None:
+    errors = Console(stderr=True)
+    for line in text.splitlines():
+        errors.print(f"rashpa process: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def _refuse(text: str) -> NoReturn:
+    _complain(text)
+    raise typer.Exit(_BAD_INPUT)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a unit computes what all units compute: public vectors, which are images, kernels with parameters, and what comes of them.
+
+schema/conformance has a file for each kernel, written by tools/make_conformance.py. Integers must be identical; floating point numbers may differ by
+as many units in the last place of a float32 as the vector says.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa import _native
+from rashpa.data.calibration import Calibration
+from rashpa.data.pipeline import Found, Pipeline, kernel_declarations
+
+Arrays = dict[str, NDArray[Any]]
+STACKS = (16, 1, 2)
+"""Each vector is run with stacks of so many images: what comes out must not depend on it."""
+
+WITHOUT = {"azimuthal": "its inputs are made of a geometry file, which no vector holds"}
+"""Kernels that have no vectors, and why."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    """One case of one kernel. `ulp`: of float32, by which floating point results may differ."""
+
+    kernel: str
+    name: str
+    kernels: tuple[Mapping[str, Any], ...]  # as run files have them; the last is the one that is tested
+    images: NDArray[Any]
+    ulp: int = 0
+    calibration: Calibration | None = None
+    expected: Arrays = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a vector. `result`: "identical", "within", "different", "refused", "no version", "no vectors"."""
+
+    kernel: str
+    name: str
+    result: str
+    text: str = ""
+    ulp: float = 0.0  # the largest difference
+    allowed: int = 0
+
+    @property
+    def good(self) -> bool:
+        return self.result in ("identical", "within")
+
+    @property
+    def bad(self) -> bool:
+        return self.result in ("different", "refused")
+
+
+def folder() -> Path:
+    """Where the vectors are: in the repository, or in the installed package."""
+    package = Path(_native.__file__).parent / "schema" / "conformance"
+    source = Path(__file__).resolve().parents[3] / "schema" / "conformance"
+    return source if source.is_dir() else package
+
+
+def vectors(kernel: str, where: Path | None = None) -> Iterator[Vector]:
+    """Those of one kernel; FileNotFoundError when there are none."""
+    with np.load((where or folder()) / f"{kernel}.npz", allow_pickle=False) as file:
+        for case in json.loads(bytes(file["cases"])):
+            prefix = f"{case['name']}/"
+            arrays = {name.removeprefix(prefix): file[name] for name in file.files if name.startswith(prefix)}
+            calibration = None
+            if "pedestal" in arrays:
+                calibration = Calibration(arrays.pop("pedestal"), arrays.pop("gain"), arrays.pop("mask"))
+            images = arrays.pop("images")
+            kernels = tuple(case["kernels"])
+            yield Vector(kernel, case["name"], kernels, images, case["ulp"], calibration, arrays)
+
+
+def write_vectors(kernel: str, made: list[Vector], where: Path) -> None:
+    """The file of one kernel; the same bytes for the same vectors."""
+    arrays: Arrays = {}
+    cases = []
+    for one in made:
+        cases.append({"name": one.name, "kernels": [dict(step) for step in one.kernels], "ulp": one.ulp})
+        given: Arrays = {"images": one.images, **one.expected}
+        if one.calibration is not None:
+            given |= {name: getattr(one.calibration, name) for name in ("pedestal", "gain", "mask")}
+        arrays |= {f"{one.name}/{name}": values for name, values in given.items()}
+    arrays["cases"] = np.frombuffer(json.dumps(cases).encode(), np.uint8)
+    with zipfile.ZipFile(where / f"{kernel}.npz", "w", zipfile.ZIP_DEFLATED) as file:
+        for name, values in arrays.items():
+            bytes_of = io.BytesIO()
+            np.lib.format.write_array(bytes_of, np.ascontiguousarray(values), allow_pickle=False)
+            file.writestr(
+                zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), bytes_of.getvalue(), zipfile.ZIP_DEFLATED
+            )
+
+
+def carry_out(vector: Vector, unit: str = "cpu", stack: int = 16, threads: int = 1, *, fused: bool = True) -> Arrays:
+    """What a unit makes of a vector, as arrays by name."""
+    pipeline = Pipeline(
+        vector.kernels,
+        vector.images.shape[1:],
+        vector.images.dtype,
+        calibration=vector.calibration,
+        unit=unit,
+        stack=stack,
+        threads=threads,
+        fused=fused,
+    )
+    declared = kernel_declarations()
+    makes_pixels = any(port["port"] == "pixels" for step in vector.kernels for port in declared[step["name"]]["makes"])
+    arrays = arrays_of(pipeline(vector.images))
+    return arrays if makes_pixels else {name: values for name, values in arrays.items() if name != "pixels"}
+
+
+def arrays_of(found: Found) -> Arrays:
+    """Everything that was found."""
+    reasons = [found.reasons[one] for one in found.reason]
+    arrays: Arrays = {
+        "decision": found.decision,
+        "reason": np.array(reasons, "S"),
+        "pixels": np.ascontiguousarray(found.pixels),
+        **{f"column.{name}": values for name, values in found.columns.items()},
+    }
+    if found.makes_lists:
+        arrays |= {"list.ptr": found.list_ptr, "list.index": found.list_index, "list.value": found.list_value}
+    for name, (ptr, columns) in found.tables.items():
+        arrays[f"table.{name}.ptr"] = ptr
+        arrays |= {f"table.{name}.{column}": values for column, values in columns.items()}
+    for name, quantities in getattr(found, "accumulated", {}).items():
+        arrays |= {f"accumulated.{name}.{quantity}": values for quantity, values in quantities.items()}
+    for name, (profiles, _) in getattr(found, "profiles", {}).items():
+        arrays |= {f"profile.{name}.{column}": values for column, values in profiles.items()}
+    return arrays
+
+
+def compare(vector: Vector, found: Arrays) -> Verdict:
+    """Against what is expected."""
+    if found.keys() != vector.expected.keys():
+        other = sorted(found.keys() ^ vector.expected.keys())
+        return Verdict(vector.kernel, vector.name, "different", f"{', '.join(other)}: in one of them alone")
+    largest = 0.0
+    for name, expected in vector.expected.items():
+        values = found[name]
+        if values.shape != expected.shape or (values.dtype != expected.dtype and name != "reason"):
+            text = f"{name}: {values.shape} of {values.dtype} in place of {expected.shape} of {expected.dtype}"
+            return Verdict(vector.kernel, vector.name, "different", text)
+        apart = _ulps(values, expected) if expected.dtype.kind == "f" else np.where(values == expected, 0.0, np.inf)
+        if apart.size and (most := float(apart.max())) > 0:
+            if most > vector.ulp:
+                where = tuple(int(axis) for axis in np.unravel_index(int(apart.argmax()), apart.shape))
+                place = ", ".join(map(str, where))
+                text = f"{name}[{place}] is {values[where]}, not {expected[where]}"
+                return Verdict(vector.kernel, vector.name, "different", text, most, vector.ulp)
+            largest = max(largest, most)
+    result = "within" if largest else "identical"
+    return Verdict(vector.kernel, vector.name, result, "", largest, vector.ulp)
+
+
+def _ulps(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.float64]:
+    """How far apart, in units in the last place of a float32 of that size."""
+    both_nan = np.isnan(values) & np.isnan(expected)
+    same = both_nan | (values == expected)
+    with np.errstate(invalid="ignore", over="ignore"):
+        unit = np.spacing(np.maximum(np.abs(values), np.abs(expected)).astype(np.float32)).astype(np.float64)
+        apart = np.abs(values.astype(np.float64) - expected.astype(np.float64)) / unit
+    return np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart))
+
+
+def judge(vector: Vector, unit: str) -> Verdict:
+    """The worst of all ways to carry a vector out."""
+    declared = kernel_declarations()
+    without = [step["name"] for step in vector.kernels if unit not in declared[step["name"]]["units"]]
+    if without:
+        return Verdict(vector.kernel, vector.name, "no version", f"unit {unit} has none of {', '.join(without)}")
+    worst: Verdict | None = None
+    for stack in STACKS:
+        for fused in (True, False):
+            try:
+                verdict = compare(vector, carry_out(vector, unit, stack, 2 if unit == "cpu" else 1, fused=fused))
+            except _native.NativeError as error:
+                return Verdict(vector.kernel, vector.name, "refused", str(error))
+            if not verdict.good:
+                return verdict
+            worst = verdict if worst is None or verdict.ulp > worst.ulp else worst
+    assert worst is not None  # noqa: S101 (there are stacks)
+    return worst
+
+
+def judge_all(unit: str, kernels: list[str] | None = None) -> Iterator[Verdict]:
+    """Of all kernels, or of those named. A kernel that should have vectors and has none is "different": nothing is known of it."""
+    for kernel in kernels or list(kernel_declarations()):
+        if kernel in WITHOUT:
+            yield Verdict(kernel, "", "no vectors", WITHOUT[kernel])
+            continue
+        try:
+            for vector in vectors(kernel):
+                yield judge(vector, unit)
+        except FileNotFoundError:
+            yield Verdict(
+                kernel,
+                "",
+                "different",
+                f"there are no vectors of kernel {kernel}; tools/make_conformance.py makes them",
+            )

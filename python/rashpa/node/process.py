@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stored images through a buffer of a run file, without link and nodes: the same pipeline, sinks, files and books as in a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from rashpa import _native
+from rashpa.control import telegram
+from rashpa.control.part_orders import Hdf5Order
+from rashpa.control.plan_telegrams import destination_telegram
+from rashpa.control.run_file import Buffer, RunFile
+from rashpa.control.run_file_reader import RunFileError, RunFileSource, read_run_file
+from rashpa.control.run_plan import Plan, plan_run
+from rashpa.data.images import is_image
+from rashpa.data.stored_images import Description, RawShape, Stored, StoredError, describe, open_stored
+from rashpa.node.engine import EngineError
+from rashpa.node.folders import Folders
+from rashpa.node.native_engine import buffer_status, native_errors
+from rashpa.node.native_receiver import buffer_configs
+
+PROOF = "read from stored files"
+_MOST_BYTES = 256 << 20
+"""Of the images that are read at a time."""
+
+
+class ProcessError(ValueError):
+    """What was asked for cannot be done; the text names file and key, and says what to try."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Files that are one run, and what their output is called."""
+
+    name: str
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is done with one recording. It may travel to another process."""
+
+    pipeline: Path  # run file
+    buffer: str
+    output: Path
+    recording: Recording
+    replace: bool = False
+    header_bytes: int = 0
+    threads: int = 0  # of unit cpu; 0: as the run file says
+    unit: str = ""  # empty: as the run file says
+
+
+@dataclass(frozen=True)
+class Processed:
+    """What became of a recording. `files`: the prefix of its output."""
+
+    recording: str
+    prefix: str
+    status: telegram.BufferStatus
+    seconds: float
+
+    @property
+    def good(self) -> bool:
+        books = self.status.books
+        return (
+            books.errored == 0 and books.missing == 0 and books.written == books.accepted and not self.status.sink_error
+        )
+
+
+def recordings_of(files: Sequence[Path], *, join: bool = False) -> list[Recording]:
+    """Image files of a frame each are one recording in the order given, every other file is one; with `join`, all are one. Each has a name of its
+    own."""
+    if join:
+        return [Recording(_name_of(files[0]), tuple(files))]
+    images = tuple(file for file in files if is_image(file))
+    groups = [(file,) for file in files if not is_image(file)] + ([images] if images else [])
+    names: dict[str, int] = {}
+    recordings = []
+    for group in groups:
+        name = _name_of(group[0])
+        names[name] = names.get(name, 0) + 1
+        recordings.append(Recording(name if names[name] == 1 else f"{name}_{names[name]}", group))
+    return recordings
+
+
+def _name_of(file: Path) -> str:
+    """Of the first file, as far as names of runs may have it."""
+    name = file.name.removesuffix(".zst").removesuffix(".bz2").removesuffix(".gz")
+    name = Path(name).stem.removesuffix("_master")
+    return "".join(one if one.isascii() and (one.isalnum() or one in "_.-") else "_" for one in name)[:48] or "images"
+
+
+def load_pipeline(path: Path, buffer: str) -> tuple[RunFile, RunFileSource]:
+    """A run file with the one buffer that is processed. ProcessError names what is wrong."""
+    try:
+        file, source = read_run_file(path)
+    except RunFileError as error:
+        raise ProcessError(str(error)) from None
+    names = [section.name for section in file.buffer]
+    if not buffer and len(names) > 1:
+        raise ProcessError(f"{path}: it has the buffers {', '.join(names)}; choose one with --buffer")
+    if buffer and buffer not in names:
+        raise ProcessError(f"{path}: there is no buffer {buffer}; it has {', '.join(names)}")
+    chosen = next(section for section in file.buffer if section.name == buffer or not buffer)
+    return file.model_copy(update={"buffer": [chosen.model_copy(update={"every": 1, "phase": 0})]}), source
+
+
+def check(job: Job) -> Description:
+    """What the recording holds; ProcessError when it does not fit the pipeline, or the output cannot be."""
+    file, source = load_pipeline(job.pipeline, job.buffer)
+    description = _describe(job, file, source)
+    _order(job, file, source, description.frames)
+    return description
+
+
+def _describe(job: Job, file: RunFile, source: RunFileSource) -> Description:
+    (planned,) = _plan(job, file, source, 1).buffers
+    raw = RawShape(planned.height, planned.width, file.detector.pixel, job.header_bytes)
+    names = job.recording.files
+    try:
+        found = describe(names, raw)
+    except StoredError as error:
+        raise ProcessError(str(error)) from None
+    if found.frames == 0:
+        raise ProcessError(f"{names[0]}: it holds no image")
+    if found.shape != (planned.height, planned.width):
+        raise ProcessError(
+            f"{names[0]}: images of {found.shape[1]} × {found.shape[0]} pixels; buffer {planned.section.name} of {job.pipeline} is "
+            f"{planned.width} × {planned.height}: change [detector], or choose another buffer"
+        )
+    if found.pixel != file.detector.pixel:
+        raise ProcessError(
+            f"{names[0]}: pixels of {found.pixel}; {source.where(('detector', 'pixel'))} says {file.detector.pixel}: change it there"
+        )
+    return found
+
+
+def _plan(job: Job, file: RunFile, source: RunFileSource, frames: int) -> Plan:
+    run = file.run.model_copy(
+        update={
+            "frames": frames,
+            "name": job.recording.name,
+            "output": str(job.output),
+            "existing": "replace" if job.replace else "refuse",
+        }
+    )
+    buffers = [_with_choices(job, section) for section in file.buffer]
+    try:
+        return plan_run(file.model_copy(update={"run": run, "buffer": buffers}), source)
+    except RunFileError as error:
+        raise ProcessError(str(error)) from None
+
+
+def _with_choices(job: Job, section: Buffer) -> Buffer:
+    chosen: dict[str, object] = {"threads": job.threads} if job.threads else {}
+    chosen |= {"unit": job.unit, "trigger": "auto"} if job.unit else {}
+    return section.model_copy(update=chosen)
+
+
+def _order(job: Job, file: RunFile, source: RunFileSource, frames: int) -> telegram.Destination:
+    plan = _plan(job, file, source, frames)
+    (planned,) = plan.buffers
+    receiver = next(one for one in plan.receivers if one.name == planned.receiver)
+    return cast("telegram.Destination", destination_telegram(plan, receiver).destination)
+
+
+def process_recording(job: Job, progress: Callable[[int], None] | None = None) -> Processed:
+    """Processes one recording and completes its output. `progress` is told of images that are done. ProcessError, and nothing is written, when
+    something does not fit; what fails later is in the books."""
+    began = time.monotonic()
+    file, source = load_pipeline(job.pipeline, job.buffer)
+    found = _describe(job, file, source)
+    order = _order(job, file, source, found.frames)
+    (buffer,) = order.buffers
+    prefix = next((sink.prefix for sink in buffer.sinks if isinstance(sink, Hdf5Order)), "")
+    folders = Folders((Path("/"),), (Path("/"),), job.pipeline.resolve().parent)
+    try:
+        with native_errors():
+            (config,) = buffer_configs(order, folders, PROOF)
+            recorder = _native.Recorder(config, file.run.number)
+            raw = RawShape(buffer.height, buffer.width, buffer.pixel, job.header_bytes)
+            stored = open_stored(job.recording.files, raw)
+            try:
+                recorder.begin()
+                _feed(recorder, stored, buffer.stack, progress)
+            finally:
+                recorder.finish()
+                stored.close()
+            status = buffer_status(recorder.status())
+    except (EngineError, StoredError) as error:
+        raise ProcessError(str(error)) from None
+    return Processed(job.recording.name, prefix, status, time.monotonic() - began)
+
+
+def _feed(recorder: _native.Recorder, stored: Stored, stack: int, progress: Callable[[int], None] | None) -> None:
+    height, width = stored.shape
+    image_bytes = height * width * 4
+    at_once = max(1, _MOST_BYTES // (image_bytes * stack)) * stack
+    for first in range(0, stored.frames, at_once):
+        count = min(at_once, stored.frames - first)
+        piece = stored.read(first, count)
+        recorder.process(piece.images, piece.frame_number, piece.timestamp_ns, piece.flags, piece.completeness)
+        if progress is not None:
+            progress(count)

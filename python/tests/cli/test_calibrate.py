@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("rashpa._native")
+
+from rashpa.cli.calibrate import app
+from rashpa.data.calibration_file import read_facts, read_map
+from rashpa.data.pedestal import CODES
+
+RUNNER = CliRunner()
+LEVEL = (2400, 13500, 14000)
+
+
+def recordings(folder: Path, height: int = 8, width: int = 16, frames: int = 30) -> list[str]:
+    """One file a gain; the arguments that name them."""
+    random = np.random.default_rng(5)
+    named = []
+    for gain, level in enumerate(LEVEL):
+        words = np.rint(random.normal(level, 20, (frames, height, width))).astype(np.uint16)
+        np.save(folder / f"g{gain}.npy", words | np.uint16(CODES[gain] << 14))
+        named += [f"--g{gain}", str(folder / f"g{gain}.npy")]
+    return named
+
+
+def test_recordings_of_three_gains_make_a_file(tmp_path: Path) -> None:
+    files = recordings(tmp_path)
+    output = tmp_path / "c.h5"
+    done = RUNNER.invoke(app, ["pedestal", str(output), *files, "--detector", "JF", "--serial", "M049"])
+    assert done.exit_code == 0, done.output
+    assert "module 0 G1: 30 frames, pedestal 135" in done.output
+    facts = read_facts(output)
+    assert (facts.detector, facts.modules, dict(facts.serials)) == ("JF", (0,), {0: "M049"})
+    assert "g2.npy" in facts.source
+    pedestal = read_map(output, 0, "pedestal", (3, 8, 16))
+    assert pedestal is not None
+    assert np.abs(pedestal - np.array(LEVEL)[:, None, None]).max() < 25
+    more = RUNNER.invoke(app, ["pedestal", str(output), *files, "--detector", "JF", "--module", "1", "--add"])
+    assert more.exit_code == 0, more.output
+    assert read_facts(output).modules == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"--g0": "g1.npy"}, "of the pixels are not in G0"),
+        ({"--g1": "none.npy"}, "none.npy"),
+        ({"--least-frames": "31"}, "30 frames; at least 31"),
+    ],
+)
+def test_what_is_wrong_is_said_and_no_file_is_made(tmp_path: Path, change: dict[str, str], why: str) -> None:
+    files = recordings(tmp_path)
+    for key, value in change.items():
+        if key in files:
+            files[files.index(key) + 1] = str(tmp_path / value)
+        else:
+            files += [key, value]
+    done = RUNNER.invoke(app, ["pedestal", str(tmp_path / "c.h5"), *files])
+    assert done.exit_code == 2
+    assert why in done.output
+    assert not (tmp_path / "c.h5").exists()

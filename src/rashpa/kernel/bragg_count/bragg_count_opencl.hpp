@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The Bragg veto on OpenCL devices, for pipelines where nothing counts on its way.
+#include <memory>
+
+#include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/opencl_pass.hpp"
+
+namespace rashpa::kernel::bragg_count::opencl {
+
+std::unique_ptr<kernel::opencl::DevicePass> make_pass(const CountTap& tap, const Setup& setup,
+                                                      const memory::opencl::Device& device);
+
+}  // namespace rashpa::kernel::bragg_count::opencl

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Lists of pixels on OpenCL devices: sorted, the same in every run.
+#include <memory>
+
+#include "rashpa/kernel/csr/csr.hpp"
+#include "rashpa/kernel/opencl_pass.hpp"
+
+namespace rashpa::kernel::csr::opencl {
+
+std::unique_ptr<kernel::opencl::DevicePass> make_pass(const Config& config, const Setup& setup,
+                                                      const memory::opencl::Device& device);
+
+}  // namespace rashpa::kernel::csr::opencl

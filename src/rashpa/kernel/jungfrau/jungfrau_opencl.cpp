@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/kernel/jungfrau/jungfrau_opencl.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace rashpa::kernel::jungfrau {
+extern const std::string_view jungfrau_cl;
+}
+
+namespace rashpa::kernel::jungfrau::opencl {
+
+namespace {
+
+using memory::opencl::Device;
+using memory::opencl::Memory;
+
+constexpr std::uint32_t kTile = 2048;   // its calibration stays in a first-level cache over the stack
+constexpr std::uint32_t kTogether = 8;  // pixels
+constexpr std::size_t kCountsBytes = 4 * sizeof(cl_uint);
+
+/// Pedestals and factors, pixel by pixel.
+struct Tables {
+  std::vector<float> pedestals;
+  std::vector<float> factors;
+};
+
+Tables tables_of(const Prepared& prepared) {
+  const std::size_t groups = (prepared.pixels() + kGroup - 1) / kGroup;
+  Tables tables{std::vector<float>(3 * groups * kGroup), std::vector<float>(3 * groups * kGroup)};
+  for (unsigned gain = 0; gain < 3; ++gain) {
+    for (std::size_t group = 0; group < groups; ++group) {
+      const float* const table = prepared.table(gain, group);
+      const std::size_t at = (gain * groups + group) * kGroup;
+      for (std::size_t k = 0; k < kGroup; ++k) {
+        const std::size_t entry = k % 2 * (kGroup / 2) + k / 2;
+        tables.pedestals[at + k] = table[entry];
+        tables.factors[at + k] = table[kGroup + entry];
+      }
+    }
+  }
+  return tables;
+}
+
+class Pass final : public kernel::opencl::DevicePass {
+ public:
+  Pass(const Config& config, const Taps& taps, const Setup& setup, const Device& device)
+      : Pass(Prepared(config), taps, setup, device) {}
+  Pass(const Prepared& prepared, const Taps& taps, const Setup& setup, const Device& device)
+      : taps_(taps),
+        pixels_(static_cast<std::uint32_t>(prepared.pixels())),
+        padded_(static_cast<std::uint32_t>((prepared.pixels() + kGroup - 1) / kGroup * kGroup)),
+        tiles_(kernel::opencl::tiles_of(pixels_, kTile)),
+        out_bytes_(prepared.output() == Output::kev ? sizeof(float) : sizeof(std::int16_t)),
+        group_(device.group()),
+        program_(kernel::opencl::build(device, "jungfrau", {jungfrau_cl},
+                                       fmt::format("-D TILE={} -D KEV={:d} -D COUNT={:d} -D MARK={:d}", kTile,
+                                                   prepared.output() == Output::kev, taps.count, taps.mark))),
+        convert_(program_, "convert_tiles"),
+        settle_(program_, "settle") {
+    const Tables tables = tables_of(prepared);
+    pedestals_ = device.memory_of(tables.pedestals, "pedestals of jungfrau");
+    factors_ = device.memory_of(tables.factors, "factors of jungfrau");
+    for (std::uint32_t bench = 0; bench < setup.benches; ++bench) {
+      counts_.push_back(device.memory(std::size_t{setup.stack} * tiles_ * kCountsBytes, "counts of jungfrau"));
+    }
+  }
+  cl_int enqueue(const kernel::opencl::DeviceStack& stack, std::uint32_t bench,
+                 cl_command_queue queue) const noexcept override {
+    const cl_mem counts = counts_[bench].get();
+    const cl_uint raw_stride = stack.in_stride / sizeof(std::uint16_t);
+    const cl_uint out_stride = stack.out_stride / out_bytes_;
+    // Where nothing is marked, some memory all the same: the function has the argument.
+    const cl_mem marks = taps_.mark ? stack.marks : counts;
+    const cl_uint marks_stride = stack.marks_stride * sizeof(std::uint64_t);
+    const cl_int code =
+        convert_.run(queue, tiles_, 1, group_, stack.in, raw_stride, stack.out, out_stride, pedestals_.get(),
+                     factors_.get(), padded_, pixels_, stack.books, stack.count, counts, marks, marks_stride,
+                     threshold(taps_.bright_threshold), threshold(taps_.mark_threshold));
+    if (code != CL_SUCCESS) return code;
+    const cl_uint behind = (kTogether - pixels_ % kTogether) % kTogether;
+    return settle_.run(queue, stack.count, 1, group_, stack.books, counts, tiles_, behind, stack.first_column);
+  }
+
+ private:
+  // Masked photons are the least int16, and at or above nothing.
+  static cl_int threshold(std::int16_t photons) noexcept {
+    return std::max<cl_int>(photons, std::numeric_limits<std::int16_t>::min() + 1);
+  }
+  Taps taps_;
+  cl_uint pixels_;
+  cl_uint padded_;  // entries of a gain
+  cl_uint tiles_;
+  std::uint32_t out_bytes_;
+  std::uint32_t group_;
+  memory::opencl::Program program_;
+  memory::opencl::Kernel convert_, settle_;
+  Memory pedestals_, factors_;
+  std::vector<Memory> counts_;  // by bench, [image][tile]
+};
+
+}  // namespace
+
+std::unique_ptr<kernel::opencl::DevicePass> make_pass(const Config& config, const Taps& taps, const Setup& setup,
+                                                      const Device& device) {
+  return std::make_unique<Pass>(config, taps, setup, device);
+}
+
+}  // namespace rashpa::kernel::jungfrau::opencl

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// JUNGFRAU raw words to photons or keV on OpenCL devices.
+#include <memory>
+
+#include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/kernel/opencl_pass.hpp"
+
+namespace rashpa::kernel::jungfrau::opencl {
+
+std::unique_ptr<kernel::opencl::DevicePass> make_pass(const Config& config, const Taps& taps, const Setup& setup,
+                                                      const memory::opencl::Device& device);
+
+}  // namespace rashpa::kernel::jungfrau::opencl

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Pedestals of the highest gain that follow the detector while it measures: a running mean and variance of every
+/// pixel, from dark images, or also from pixels that have no photon (README.md).
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rashpa/kernel/jungfrau/jungfrau.hpp"
+
+namespace rashpa::kernel::jungfrau {
+
+/// How far the pedestals have moved from those of the calibration, in units of their RMS there, over all valid pixels.
+struct Drift {
+  double median = 0;
+  double worst = 0;
+  friend bool operator==(const Drift&, const Drift&) = default;
+};
+
+/// One pixel: sum ← sum + x − sum/N and the same for squares, with P = sum/N, written as what they are used for.
+struct Running {
+  float pedestal = 0;  ///< ADU
+  float variance = 0;  ///< ADU²
+};
+/// The plain reference: `adu` of a pixel in G0, and its running mean and variance behind it; `inverse` = float32(1/N).
+inline Running follow(const Running& before, float adu, float inverse) noexcept {
+  const float far = adu - before.pedestal;
+  return {before.pedestal + far * inverse, (before.variance + far * far * inverse) * (1.0F - inverse)};
+}
+
+/// The tables of a Prepared calibration, changed while it is in use. One stack at a time: its images are converted with
+/// the tables as the stacks before it have left them, then its dark images are followed, by blocks of pixels.
+class Tracker {
+ public:
+  /// `calibration` was prepared of `config` and outlives it. Throws ConfigError when the calibration has no RMS, or one
+  /// that is no number, ResourceError when there is no memory.
+  Tracker(const Config& config, Prepared& calibration, unsigned workers);
+
+  /// Some images of a stack. `dark[i]` ≠ 0: of image i all pixels in G0 are followed.
+  struct Images {
+    std::size_t count = 0;
+    const std::uint16_t* const* raw = nullptr;
+    const std::uint8_t* dark = nullptr;
+  };
+  /// Before the first follow() of a stack: settles what the stack before it has left. One thread.
+  void begin() noexcept;
+  /// Pixels [first, last) of all images; `first` is a multiple of kGroup. Several threads, for different pixels.
+  void follow(unsigned worker, const Images& images, std::size_t first, std::size_t last) noexcept;
+
+  /// As it was last looked at: in the first stack, and whenever an eighth of Tracking::images more were followed.
+  [[nodiscard]] const Drift& drift() const noexcept { return drift_; }
+  /// Images that were followed, before the stack in hand.
+  [[nodiscard]] std::uint64_t followed() const noexcept { return followed_; }
+  /// What is known of a pixel now. For tests: slow.
+  [[nodiscard]] Running at(std::size_t pixel) const noexcept;
+
+ private:
+  static constexpr std::size_t kBins = 4096;
+  static constexpr float kBinsPerSigma = 100;
+  struct Histogram {
+    std::vector<std::uint32_t> bins;
+    float worst = 0;
+  };
+  void look(Histogram& histogram, std::size_t first, std::size_t last) noexcept;
+
+  Prepared* calibration_;
+  Tracking settings_;
+  float inverse_;
+  std::vector<float> variance_;       // by group: of even pixels, of odd ones, as Prepared::table
+  std::vector<float> start_;          // pedestal of the calibration, in the same order
+  std::vector<float> inverse_sigma_;  // 0: not a valid pixel
+  std::vector<Histogram> histograms_;
+  std::uint64_t followed_ = 0;
+  std::uint64_t in_hand_ = 0;  // of the stack in hand: written by the one thread that has pixel 0
+  std::uint64_t next_look_ = 0;
+  bool looking_ = false;
+  Drift drift_{};
+};
+
+/// What is followed in one image.
+struct Follow {
+  float inverse = 0;  ///< float32(1/N)
+  float limit = 0;    ///< σ: only pixels that are no farther from their pedestal, and no variance; 0: all pixels in G0
+};
+/// Groups of pixels, the widest vectors of the machine. `table`: of the first group in G0, 2 · kGroup floats a group.
+void follow_groups(float* table, float* variance, std::size_t groups, const std::uint16_t* raw,
+                   const Follow& follow) noexcept;
+
+}  // namespace rashpa::kernel::jungfrau

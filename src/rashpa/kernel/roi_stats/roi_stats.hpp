@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Sum, mean, least and largest value of named rectangles. See README.md.
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rashpa/kernel/step.hpp"
+
+namespace rashpa::kernel::roi_stats {
+
+/// A rectangle of the image that the kernel sees, pixels.
+struct NamedRegion {
+  std::string name;
+  std::uint32_t x = 0;
+  std::uint32_t y = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  friend bool operator==(const NamedRegion&, const NamedRegion&) = default;
+};
+
+/// Most regions of a kernel.
+inline constexpr std::size_t kMostRegions = 8;
+
+struct Config {
+  std::string regions;  ///< "name=x,y,width,height", several with ";" between them
+};
+
+/// Reads Config::regions. Throws ConfigError that names what is wrong: syntax, a name twice, an empty rectangle, too
+/// many.
+std::vector<NamedRegion> parse(const std::string& text);
+
+/// A step of a pipeline. Throws as parse().
+std::shared_ptr<const Step> step_of(const Config& config);
+
+/// What is found in a region, or in a part of it.
+struct Stats {
+  std::int64_t sum = 0;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most = std::numeric_limits<std::int64_t>::min();
+  std::uint64_t counted = 0;  ///< pixels that are not masked
+  void add(const Stats& more) noexcept;
+  friend bool operator==(const Stats&, const Stats&) = default;
+};
+
+/// Of `pixels` consecutive pixels of any integer format. The plain reference.
+Stats stats_reference(const void* pixels, PixelFormat format, std::size_t count) noexcept;
+/// The same with the machine's widest vectors.
+Stats stats(const void* pixels, PixelFormat format, std::size_t count) noexcept;
+
+}  // namespace rashpa::kernel::roi_stats

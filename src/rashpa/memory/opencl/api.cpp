@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/memory/opencl/api.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/shared_library.hpp"
+
+namespace rashpa::memory::opencl {
+
+namespace {
+
+template <typename Function>
+void load(Function*& out, const SharedLibrary& library, const char* name) {
+  out = reinterpret_cast<Function*>(library.symbol(name));
+}
+
+}  // namespace
+
+Api load_api(const char* file) {
+  const SharedLibrary library(
+      file, "install ocl-icd-libopencl1 and a driver (pocl-opencl-icd runs on processors), or use unit cpu");
+  Api table;
+  load(table.get_platforms, library, "clGetPlatformIDs");
+  load(table.get_platform_info, library, "clGetPlatformInfo");
+  load(table.get_devices, library, "clGetDeviceIDs");
+  load(table.get_device_info, library, "clGetDeviceInfo");
+  load(table.create_context, library, "clCreateContext");
+  load(table.release_context, library, "clReleaseContext");
+  load(table.create_queue, library, "clCreateCommandQueue");
+  load(table.release_queue, library, "clReleaseCommandQueue");
+  load(table.create_buffer, library, "clCreateBuffer");
+  load(table.release_memory, library, "clReleaseMemObject");
+  load(table.create_program, library, "clCreateProgramWithSource");
+  load(table.build_program, library, "clBuildProgram");
+  load(table.get_build_info, library, "clGetProgramBuildInfo");
+  load(table.release_program, library, "clReleaseProgram");
+  load(table.create_kernel, library, "clCreateKernel");
+  load(table.release_kernel, library, "clReleaseKernel");
+  load(table.set_argument, library, "clSetKernelArg");
+  load(table.run_kernel, library, "clEnqueueNDRangeKernel");
+  load(table.write_buffer, library, "clEnqueueWriteBuffer");
+  load(table.read_buffer, library, "clEnqueueReadBuffer");
+  load(table.fill_buffer, library, "clEnqueueFillBuffer");
+  load(table.map_buffer, library, "clEnqueueMapBuffer");
+  load(table.unmap, library, "clEnqueueUnmapMemObject");
+  load(table.marker, library, "clEnqueueMarkerWithWaitList");
+  load(table.barrier, library, "clEnqueueBarrierWithWaitList");
+  load(table.get_event_info, library, "clGetEventInfo");
+  load(table.release_event, library, "clReleaseEvent");
+  load(table.flush, library, "clFlush");
+  load(table.finish, library, "clFinish");
+  return table;
+}
+
+const Api& api() {
+  static const Api table = load_api("libOpenCL.so.1");
+  return table;
+}
+
+std::string error_text(cl_int code) {
+  constexpr std::array kNames{
+      std::pair{CL_DEVICE_NOT_FOUND, "CL_DEVICE_NOT_FOUND"},
+      std::pair{CL_DEVICE_NOT_AVAILABLE, "CL_DEVICE_NOT_AVAILABLE"},
+      std::pair{CL_COMPILER_NOT_AVAILABLE, "CL_COMPILER_NOT_AVAILABLE"},
+      std::pair{CL_MEM_OBJECT_ALLOCATION_FAILURE, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
+      std::pair{CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES"},
+      std::pair{CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
+      std::pair{CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE"},
+      std::pair{CL_MAP_FAILURE, "CL_MAP_FAILURE"},
+      std::pair{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
+      std::pair{CL_INVALID_VALUE, "CL_INVALID_VALUE"},
+      std::pair{CL_INVALID_DEVICE, "CL_INVALID_DEVICE"},
+      std::pair{CL_INVALID_CONTEXT, "CL_INVALID_CONTEXT"},
+      std::pair{CL_INVALID_COMMAND_QUEUE, "CL_INVALID_COMMAND_QUEUE"},
+      std::pair{CL_INVALID_HOST_PTR, "CL_INVALID_HOST_PTR"},
+      std::pair{CL_INVALID_MEM_OBJECT, "CL_INVALID_MEM_OBJECT"},
+      std::pair{CL_INVALID_BUILD_OPTIONS, "CL_INVALID_BUILD_OPTIONS"},
+      std::pair{CL_INVALID_KERNEL_NAME, "CL_INVALID_KERNEL_NAME"},
+      std::pair{CL_INVALID_KERNEL_ARGS, "CL_INVALID_KERNEL_ARGS"},
+      std::pair{CL_INVALID_ARG_INDEX, "CL_INVALID_ARG_INDEX"},
+      std::pair{CL_INVALID_ARG_SIZE, "CL_INVALID_ARG_SIZE"},
+      std::pair{CL_INVALID_ARG_VALUE, "CL_INVALID_ARG_VALUE"},
+      std::pair{CL_INVALID_WORK_GROUP_SIZE, "CL_INVALID_WORK_GROUP_SIZE"},
+      std::pair{CL_INVALID_EVENT_WAIT_LIST, "CL_INVALID_EVENT_WAIT_LIST"},
+      std::pair{CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE"},
+  };
+  for (const auto& [known, name] : kNames) {
+    if (code == known) return fmt::format("{} ({})", name, code);
+  }
+  return fmt::format("OpenCL error {}", code);
+}
+
+void check(cl_int code, std::string_view what) {
+  if (code != CL_SUCCESS) throw ResourceError(fmt::format("opencl: {}: {}", what, error_text(code)));
+}
+
+}  // namespace rashpa::memory::opencl

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// OpenCL devices of this machine, and what is owned on one: each class one resource, taken in the constructor, given
+/// back in the destructor, not copied. Constructors throw ResourceError that says what was asked for.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rashpa/memory/opencl/api.hpp"
+
+namespace rashpa::memory::opencl {
+
+/// A device that kernels can be built for: OpenCL 1.2 or later, with a compiler, least byte first.
+struct DeviceInfo {
+  cl_device_id id = nullptr;
+  std::string name;                  ///< "pthread-AMD EPYC 7763"
+  std::string platform;              ///< "Portable Computing Language"
+  std::string driver;                ///< its version, in the driver's words
+  bool processor = false;            ///< its work items are threads of processor cores
+  bool unified = false;              ///< it works on host memory without copies
+  std::size_t work_group = 1;        ///< most work items of a group
+  std::size_t local_bytes = 0;       ///< memory of a work group
+  std::size_t largest_buffer = 0;    ///< bytes
+  std::size_t base_alignment = 128;  ///< bytes, of host memory that it uses in place
+};
+
+/// All of this machine, always in the same order; empty when drivers have none. Throws ResourceError when there is no
+/// OpenCL library.
+const std::vector<DeviceInfo>& devices();
+
+/// "0: pthread-… (Portable Computing Language), 1: …"
+std::string devices_text();
+
+/// By its number in devices(), or by a part of its name or platform, whatever the case. Throws ConfigError that lists
+/// what there is when none or several fit, ResourceError when there are no devices at all.
+const DeviceInfo& device_of(std::string_view wanted);
+
+/// A handle, given back at the end.
+template <typename Handle, auto Release>
+class Owned {
+ public:
+  Owned() = default;
+  explicit Owned(Handle handle) : handle_(handle) {}
+  ~Owned() { reset(); }
+  Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    if (this != &other) {
+      reset();
+      handle_ = std::exchange(other.handle_, nullptr);
+    }
+    return *this;
+  }
+  [[nodiscard]] Handle get() const noexcept { return handle_; }
+  /// For functions that fill one in: what was there before is given back.
+  [[nodiscard]] Handle* fill() noexcept {
+    reset();
+    return &handle_;
+  }
+  void reset() noexcept {
+    if (handle_ != nullptr) (api().*Release)(std::exchange(handle_, nullptr));
+  }
+
+ private:
+  Handle handle_ = nullptr;
+};
+using Queue = Owned<cl_command_queue, &Api::release_queue>;
+using Memory = Owned<cl_mem, &Api::release_memory>;
+using Event = Owned<cl_event, &Api::release_event>;
+
+/// A device with a context of its own. Outlives everything made of it.
+class Device {
+ public:
+  explicit Device(const DeviceInfo& info);
+  [[nodiscard]] const DeviceInfo& info() const noexcept { return info_; }
+  /// Work items of a group: a processor core is given one that does much, other devices many that do little.
+  [[nodiscard]] std::uint32_t group() const noexcept { return group_; }
+  [[nodiscard]] cl_context context() const noexcept { return context_.get(); }
+  /// For what is done before and after a run.
+  [[nodiscard]] cl_command_queue own_queue() const noexcept { return own_queue_.get(); }
+  /// Commands one after the other.
+  [[nodiscard]] Queue queue() const;
+  /// 0 bytes: nothing. Not cleared.
+  [[nodiscard]] Memory memory(std::size_t bytes, std::string_view what) const;
+  /// With these values in it.
+  [[nodiscard]] Memory memory_with(const void* values, std::size_t bytes, std::string_view what) const;
+  template <typename T>
+  [[nodiscard]] Memory memory_of(const std::vector<T>& values, std::string_view what) const {
+    return memory_with(values.data(), values.size() * sizeof(T), what);
+  }
+  /// Of the host, from `data` on: the device works on it in place.
+  [[nodiscard]] Memory memory_at(void* data, std::size_t bytes, std::string_view what) const;
+  /// That the driver has placed so that host and device can both get at it; for maps.
+  [[nodiscard]] Memory shared_memory(std::size_t bytes, std::string_view what) const;
+
+ private:
+  [[nodiscard]] Memory make(cl_mem_flags flags, std::size_t bytes, void* data, std::string_view what) const;
+  DeviceInfo info_;
+  std::uint32_t group_;
+  Owned<cl_context, &Api::release_context> context_;
+  Queue own_queue_;
+};
+
+/// Host memory that copies to and from the device are fastest with (pinned, where the driver pins), cleared to 0. 0
+/// bytes: nothing.
+class HostMemory {
+ public:
+  HostMemory() = default;
+  HostMemory(const Device& device, std::size_t bytes, std::string_view what);
+  ~HostMemory();
+  HostMemory(HostMemory&& other) noexcept;
+  HostMemory& operator=(HostMemory&& other) noexcept;
+  template <typename T>
+  [[nodiscard]] T* as() const noexcept {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  cl_command_queue queue_ = nullptr;
+  Memory memory_;
+  void* data_ = nullptr;
+};
+
+/// Kernels of one source, compiled for a device.
+class Program {
+ public:
+  /// `source` is put together of its parts. Throws ResourceError with what the compiler says of `name`.
+  Program(const Device& device, const std::string& name, const std::vector<std::string_view>& source,
+          const std::string& options);
+  [[nodiscard]] cl_program get() const noexcept { return program_.get(); }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+ private:
+  std::string name_;
+  Owned<cl_program, &Api::release_program> program_;
+};
+
+/// One function of a program. One thread at a time.
+class Kernel {
+ public:
+  Kernel(const Program& program, const char* name);
+  /// Puts `columns` × `rows` groups of `group` work items into the queue. The arguments have the types of the
+  /// function's: cl_mem, cl_uint, …
+  template <typename... Arguments>
+  cl_int run(cl_command_queue queue, std::size_t columns, std::size_t rows, std::size_t group,
+             const Arguments&... arguments) const noexcept {
+    cl_uint number = 0;
+    cl_int code = CL_SUCCESS;
+    ((code = code != CL_SUCCESS ? code : api().set_argument(kernel_.get(), number++, sizeof(arguments), &arguments)),
+     ...);
+    return code != CL_SUCCESS ? code : start(queue, columns, rows, group);
+  }
+
+ private:
+  cl_int start(cl_command_queue queue, std::size_t columns, std::size_t rows, std::size_t group) const noexcept;
+  Owned<cl_kernel, &Api::release_kernel> kernel_;
+};
+
+}  // namespace rashpa::memory::opencl

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/unit/opencl/opencl_unit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/memory/cpu_set.hpp"
+
+namespace rashpa::unit::opencl {
+
+namespace {
+
+constexpr auto kNap = std::chrono::microseconds(20);
+
+const Choice& checked(const Choice& choice) {
+  if (choice.trigger != Trigger::automatic) {
+    throw ConfigError(fmt::format("unit: trigger {} is for unit cuda; leave it out", name_of(choice.trigger)));
+  }
+  return choice;
+}
+
+}  // namespace
+
+OpenclUnit::OpenclUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell)
+    : steps_(steps_of(pipeline, layout)),
+      stack_(layout.stack),
+      done_bell_(done_bell),
+      device_(memory::opencl::device_of(checked(choice).device)),
+      work_(device_, steps_, layout, std::min(kBenches, layout.stacks), choice.transfer),
+      how_(fmt::format("{} ({}, driver {}), images {}, {} stacks in flight, kernels ready after {:.1f} s; {}",
+                       device_.info().name, device_.info().platform, device_.info().driver,
+                       work_.in_place() ? "in place" : "copied", std::min(kBenches, layout.stacks),
+                       static_cast<double>(work_.ready_ns()) * 1e-9, steps_.words())),
+      asked_(std::size_t{layout.stacks} * layout.stack),
+      in_(layout.stacks),
+      out_(layout.stacks),
+      flights_(std::min(kBenches, layout.stacks)) {
+  thread_ = std::jthread(
+      [this, processor = choice.cores.first_processor](const std::stop_token& ending) { run(ending, processor); });
+}
+
+OpenclUnit::~OpenclUnit() { stop(); }
+
+void OpenclUnit::fail(cl_int code, const char* what) noexcept {
+  const std::lock_guard lock(error_lock_);
+  if (failed()) return;
+  error_ = fmt::format("unit opencl, {}: {}: {}", device_.info().name, what, memory::opencl::error_text(code));
+  failed_.store(true, std::memory_order_release);
+}
+
+std::string OpenclUnit::error() const {
+  if (!failed()) return {};
+  const std::lock_guard lock(error_lock_);
+  return error_;
+}
+
+void OpenclUnit::submit(Stack* stack) noexcept {
+  const bool ended = stopping_.load(std::memory_order_acquire) || failed();
+  std::uint8_t* const work = asked(*stack);
+  for (std::uint32_t i = 0; i < stack->count; ++i)
+    work[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
+  in_.try_push(stack);
+  submitted_.ring();
+}
+
+Stack* OpenclUnit::take() noexcept {
+  Stack* stack = nullptr;
+  return out_.try_pop(stack) ? stack : nullptr;
+}
+
+void OpenclUnit::stop() noexcept {
+  if (!thread_.joinable()) return;
+  stopping_.store(true, std::memory_order_release);
+  thread_.request_stop();
+  submitted_.ring();
+  thread_.join();
+}
+
+/// False: no bench is free, or no stack is there.
+bool OpenclUnit::start_next() noexcept {
+  Stack* stack = nullptr;
+  if (flying_ == flights_.size() || !in_.try_pop(stack)) return false;
+  const auto bench = static_cast<std::uint32_t>((first_ + flying_) % flights_.size());
+  Flight& flight = flights_[bench];
+  flight.stack = stack;
+  flying_ += 1;
+  const std::uint8_t* const work = asked(*stack);
+  const bool nothing = std::all_of(work, work + stack->count, [](std::uint8_t one) { return one == 0; });
+  if (nothing) {
+    stack->decided_ns = now_ns();
+    flight.stage = Flight::Stage::done;
+    return true;
+  }
+  flight.stage = Flight::Stage::lost;
+  if (failed() || stopping_.load(std::memory_order_acquire)) return true;
+  if (const cl_int code = work_.start(bench, stack->slot, {work, stack->count}); code != CL_SUCCESS) {
+    fail(code, "hand a stack over");
+  } else {
+    flight.stage = Flight::Stage::computing;
+  }
+  return true;
+}
+
+/// True when something has happened.
+bool OpenclUnit::go_on(std::uint32_t bench, Flight& flight) noexcept {
+  const bool computing = flight.stage == Flight::Stage::computing;
+  if (!computing && flight.stage != Flight::Stage::delivering) return false;
+  const cl_int state = computing ? work_.decided(bench) : work_.delivered(bench);
+  if (state > CL_COMPLETE) return false;
+  if (state < CL_COMPLETE) {
+    fail(state, "processing a stack");
+    flight.stage = Flight::Stage::lost;
+  } else if (computing) {
+    decide(bench, flight);
+  } else {
+    flight.stage = Flight::Stage::done;
+  }
+  return true;
+}
+
+/// What becomes of each image is known; what is accepted is fetched.
+void OpenclUnit::decide(std::uint32_t bench, Flight& flight) noexcept {
+  Stack& stack = *flight.stack;
+  std::uint8_t* const work = asked(stack);
+  bool fetch = false;
+  for (std::uint32_t i = 0; i < stack.count; ++i) {
+    if (work[i] == 0) continue;
+    settle(bench, stack.images[i], i);
+    work[i] = stack.images[i].decision == Decision::accepted ? 1 : 0;
+    fetch = fetch || work[i] != 0;
+  }
+  stack.decided_ns = now_ns();
+  flight.stage = Flight::Stage::done;
+  if (!fetch) return;
+  if (const cl_int code = work_.deliver(bench, stack.slot, {work, stack.count}); code != CL_SUCCESS) {
+    fail(code, "fetch accepted images");
+    flight.stage = Flight::Stage::lost;
+    return;
+  }
+  flight.stage = Flight::Stage::delivering;
+  for (std::uint32_t i = 0; i < stack.count; ++i) {
+    if (work[i] == 0) continue;
+    if (steps_.output.list_capacity != 0) stack.images[i].sparse = work_.list(bench, stack.slot, i);
+    if (steps_.output.pixels) stack.images[i].pixels = work_.pixels(stack.slot, i);
+  }
+}
+
+void OpenclUnit::settle(std::uint32_t bench, StackImage& image, std::uint32_t place) noexcept {
+  const ImageBooks& books = work_.books(bench, place);
+  image.measured = true;
+  std::copy_n(books.scalars, steps_.output.results.columns.size(), image.scalars.begin());
+  if (books.verdict != 0) {
+    image.decision = Decision::vetoed;
+    image.reason = steps_.steps[books.step].reasons[books.verdict - 1U];
+  } else if (books.entries == kernel::opencl::kListOverflow) {
+    image.decision = Decision::errored;
+    image.failed_in = static_cast<std::uint8_t>(work_.lister() + 1);
+  } else {
+    image.decision = Decision::accepted;
+  }
+}
+
+/// The oldest, when it is through.
+bool OpenclUnit::hand_back() noexcept {
+  if (flying_ == 0) return false;
+  Flight& flight = flights_[first_];
+  if (flight.stage != Flight::Stage::done && flight.stage != Flight::Stage::lost) return false;
+  Stack& stack = *flight.stack;
+  if (flight.stage == Flight::Stage::lost) {
+    const std::uint8_t* const work = asked(stack);
+    for (std::uint32_t i = 0; i < stack.count; ++i) {
+      if (work[i] == 0) continue;
+      StackImage& image = stack.images[i];
+      image.decision = Decision::errored;
+      image.reason = VetoReason::none;
+      image.pixels = nullptr;
+      image.sparse = {};
+    }
+    stack.decided_ns = now_ns();
+  }
+  first_ = static_cast<std::uint32_t>((first_ + 1) % flights_.size());
+  flying_ -= 1;
+  out_.try_push(&stack);
+  done_bell_.ring();
+  return true;
+}
+
+/// What the device does not finish is lost.
+void OpenclUnit::give_up() noexcept {
+  fail(CL_OUT_OF_RESOURCES, "the device has not finished what it began");
+  for (std::uint32_t i = 0; i < flying_; ++i) {
+    Flight& flight = flights_[(first_ + i) % flights_.size()];
+    if (flight.stage != Flight::Stage::done) flight.stage = Flight::Stage::lost;
+  }
+}
+
+void OpenclUnit::run(const std::stop_token& ending, int processor) noexcept {
+  memory::place_this_thread("opencl-unit", processor);
+  std::int64_t give_up_at = 0;
+  for (;;) {
+    const std::uint32_t seen = submitted_.count();
+    bool moved = false;
+    while (start_next()) moved = true;
+    for (std::uint32_t i = 0; i < flying_; ++i) {
+      const auto bench = static_cast<std::uint32_t>((first_ + i) % flights_.size());
+      moved = go_on(bench, flights_[bench]) || moved;
+    }
+    while (hand_back()) moved = true;
+    if (moved) continue;
+    if (flying_ != 0) {
+      if (ending.stop_requested()) {
+        if (give_up_at == 0) give_up_at = now_ns() + kStopNs;
+        if (now_ns() > give_up_at) give_up();
+      }
+      std::this_thread::sleep_for(kNap);
+    } else if (ending.stop_requested()) {
+      return;
+    } else {
+      submitted_.wait(seen, std::chrono::milliseconds(100));
+    }
+  }
+}
+
+std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
+                                Doorbell& done_bell) {
+  return std::make_unique<OpenclUnit>(choice, pipeline, layout, done_bell);
+}
+
+Available available() {
+  try {
+    if (!memory::opencl::devices().empty()) {
+      return {.name = "opencl", .usable = true, .what = memory::opencl::devices_text()};
+    }
+    return {.name = "opencl", .usable = false, .what = "no OpenCL device"};
+  } catch (const ResourceError& error) {
+    return {.name = "opencl", .usable = false, .what = error.what()};
+  }
+}
+
+}  // namespace rashpa::unit::opencl

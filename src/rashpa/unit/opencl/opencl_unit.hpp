@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rashpa/memory/opencl/device.hpp"
+#include "rashpa/unit/factory.hpp"
+#include "rashpa/unit/opencl/stack_work.hpp"
+#include "rashpa/unit/steps.hpp"
+
+namespace rashpa::unit::opencl {
+
+/// Stacks in flight on the device: one comes in, one is computed, one goes out.
+inline constexpr std::uint32_t kBenches = 3;
+
+/// The processing unit on one OpenCL device. A thread of the unit puts stacks into the device's queues as benches are
+/// free, sees what was decided, fetches accepted images, and hands stacks back in order.
+class OpenclUnit final : public Unit {
+ public:
+  OpenclUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
+  ~OpenclUnit() override;
+  OpenclUnit(const OpenclUnit&) = delete;
+  OpenclUnit& operator=(const OpenclUnit&) = delete;
+
+  void submit(Stack* stack) noexcept override;
+  Stack* take() noexcept override;
+  void stop() noexcept override;
+  [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
+  [[nodiscard]] std::string how() const override { return how_; }
+  [[nodiscard]] std::string error() const override;
+
+  /// How long stop() waits for what the device has begun.
+  static constexpr std::int64_t kStopNs = 5'000'000'000;
+
+ private:
+  /// A stack at a bench.
+  struct Flight {
+    enum class Stage : std::uint8_t { computing, delivering, done, lost };
+    Stack* stack = nullptr;
+    Stage stage = Stage::done;
+  };
+  void run(const std::stop_token& ending, int processor) noexcept;
+  bool start_next() noexcept;
+  bool go_on(std::uint32_t bench, Flight& flight) noexcept;
+  void decide(std::uint32_t bench, Flight& flight) noexcept;
+  void settle(std::uint32_t bench, StackImage& image, std::uint32_t place) noexcept;
+  bool hand_back() noexcept;
+  void give_up() noexcept;
+  void fail(cl_int code, const char* what) noexcept;
+  [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint8_t* asked(const Stack& stack) noexcept {
+    return asked_.data() + std::size_t{stack.slot} * stack_;
+  }
+
+  const Steps steps_;
+  const std::uint32_t stack_;
+  Doorbell& done_bell_;
+  memory::opencl::Device device_;
+  StackWork work_;
+  std::string how_;
+  std::vector<std::uint8_t> asked_;  // [slot][image]: 1, the device is to process it; later: it is kept
+
+  memory::Ring<Stack*> in_;
+  memory::Ring<Stack*> out_;
+  Doorbell submitted_;
+  std::atomic<bool> stopping_{false};
+  // Of the thread:
+  std::vector<Flight> flights_;  // by bench
+  std::uint32_t first_ = 0;      // bench of the oldest
+  std::uint32_t flying_ = 0;
+
+  mutable std::mutex error_lock_;
+  std::string error_;
+  std::atomic<bool> failed_{false};
+  std::jthread thread_;
+};
+
+/// As unit::make_unit() does it. Throws ConfigError when there is no such device, ResourceError when there is none at
+/// all.
+std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
+                                Doorbell& done_bell);
+
+/// Which devices this machine has, or why there are none.
+Available available();
+
+}  // namespace rashpa::unit::opencl

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The unit on OpenCL devices: the contract of all units, images in place and copied, and what is its own. On a machine
+/// without OpenCL the tests are skipped and say why.
+#include "rashpa/unit/opencl/opencl_unit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/total_counts/total_counts.hpp"
+#include "rashpa/unit/contract/bench.hpp"
+#include "rashpa/unit/unit_contract.hpp"
+
+namespace rashpa::unit {
+namespace {
+
+using namespace contract;  // NOLINT(google-build-using-namespace): the bench of these tests
+
+std::vector<Contestant> contestants() {
+  if (!opencl::available().usable) return {};
+  return {{.name = "in_place", .choice = {.kind = Kind::opencl, .transfer = Transfer::in_place}},
+          {.name = "copied", .choice = {.kind = Kind::opencl, .transfer = Transfer::copied}}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Opencl, UnitContract, testing::ValuesIn(contestants()),
+                         [](const auto& one) { return one.param.name; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(UnitContract);
+
+Contestant contestant() { return {.name = "opencl", .choice = {.kind = Kind::opencl}}; }
+
+/// A kernel for OpenCL whose source is wrong, or which fails when it is to run.
+class Broken final : public kernel::Step {
+ public:
+  explicit Broken(bool compiles) : compiles_(compiles) {
+    declaration_.takes.pixels = {PixelType::u16};
+    declaration_.makes = {{.kind = kernel::Port::Kind::scalars, .columns = {{.name = "nothing"}}}};
+    declaration_.units = {"opencl"};
+  }
+  [[nodiscard]] const kernel::Declaration& declaration() const noexcept override { return declaration_; }
+  [[nodiscard]] kernel::PixelFormat fit(const kernel::Shape& /*shape*/, kernel::PixelFormat in) const override {
+    return in;
+  }
+  [[nodiscard]] std::unique_ptr<kernel::CpuPass> on_cpu(const kernel::Setup& /*setup*/) const override {
+    return nullptr;
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const kernel::Setup& /*setup*/, const memory::opencl::Device& device) const override {
+    if (!compiles_) kernel::opencl::build(device, "broken", {"kernel void f() { no_such_function(); }"}, "");
+    return std::make_unique<Pass>();
+  }
+
+ private:
+  /// The unit's warm-up at each of three benches, and one stack, are well.
+  struct Pass final : kernel::opencl::DevicePass {
+    cl_int enqueue(const kernel::opencl::DeviceStack& /*stack*/, std::uint32_t /*bench*/,
+                   cl_command_queue /*queue*/) const noexcept override {
+      return ++calls <= 4 ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
+    }
+    mutable int calls = 0;
+  };
+  bool compiles_;
+  kernel::Declaration declaration_{.name = "broken", .purpose = "to fail"};
+};
+
+class OpenclUnit : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Available found = opencl::available();
+    if (!found.usable) GTEST_SKIP() << "the tests of unit opencl are left out: " << found.what;
+  }
+  /// What is said of a pipeline that is refused.
+  static std::string refusal(const Choice& choice, const Pipeline& pipeline, const Layout& layout) {
+    Doorbell bell;
+    try {
+      make_unit(choice, pipeline, layout, bell);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+  StackRing ring{kWidth, kHeight, 2, 4, memory::MemoryKind::pageable};
+};
+
+TEST_F(OpenclUnit, a_device_is_chosen_by_number_or_by_a_part_of_its_name) {
+  const memory::opencl::DeviceInfo& first = memory::opencl::devices()[0];
+  EXPECT_EQ(&memory::opencl::device_of("0"), &first);
+  if (memory::opencl::devices().size() == 1) {
+    EXPECT_EQ(&memory::opencl::device_of(first.name.substr(1)), &first);
+    EXPECT_EQ(&memory::opencl::device_of(first.platform), &first);
+  }
+  const Pipeline pipeline = vetoing().pipeline();
+  const std::string known = memory::opencl::devices_text();
+  EXPECT_EQ(refusal({.kind = Kind::opencl, .device = "1000"}, pipeline, ring.layout),
+            "unit: there is no OpenCL device 1000; this machine has " + known);
+  EXPECT_EQ(refusal({.kind = Kind::opencl, .device = "no such device"}, pipeline, ring.layout),
+            "unit: no OpenCL device has 'no such device' in its name; this machine has " + known);
+  EXPECT_NE(refusal({.kind = Kind::opencl, .trigger = Trigger::graph}, pipeline, ring.layout).find("unit cuda"),
+            std::string::npos);
+}
+
+TEST_F(OpenclUnit, how_it_works_is_said) {
+  Doorbell bell;
+  const auto unit = make_unit(contestant().choice, vetoing().pipeline(), ring.layout, bell);
+  EXPECT_NE(unit->how().find(memory::opencl::devices()[0].name), std::string::npos);
+  EXPECT_NE(unit->how().find("jungfrau, bragg_count (counted on the way)"), std::string::npos) << unit->how();
+}
+
+TEST_F(OpenclUnit, what_the_devices_compiler_says_is_said) {
+  const Pipeline pipeline{{kernel::StepOf(std::make_shared<Broken>(false))}};
+  const std::string said = refusal(contestant().choice, pipeline, ring.layout);
+  EXPECT_NE(said.find("kernel broken does not compile for"), std::string::npos) << said;
+  EXPECT_NE(said.find("no_such_function"), std::string::npos) << said;
+}
+
+TEST_F(OpenclUnit, a_device_that_fails_ends_the_unit_and_every_stack_comes_back) {
+  Doorbell bell;
+  const Pipeline pipeline{{kernel::StepOf(std::make_shared<Broken>(true))}};
+  const auto unit = make_unit(contestant().choice, pipeline, ring.layout, bell);
+  std::size_t accepted = 0;
+  for (int round = 0; round < 3; ++round) {
+    for (Stack& stack : ring.all) unit->submit(&stack);
+    for (Stack& stack : ring.all) {
+      Stack* back = nullptr;
+      while ((back = unit->take()) == nullptr) bell.wait(bell.count(), std::chrono::milliseconds(1));
+      ASSERT_EQ(back, &stack);
+      for (const StackImage& image : stack.view()) {
+        accepted += image.decision == Decision::accepted ? 1 : 0;
+        EXPECT_TRUE(image.decision == Decision::accepted || image.decision == Decision::errored);
+      }
+    }
+  }
+  EXPECT_EQ(accepted, 2U) << "the first stack";
+  EXPECT_NE(unit->error().find("CL_OUT_OF_RESOURCES"), std::string::npos) << unit->error();
+}
+
+TEST_F(OpenclUnit, stopped_in_any_state_it_ends_and_gives_everything_back) {
+  for (int round = 0; round < 20; ++round) {
+    Doorbell bell;
+    const auto unit = make_unit(contestant().choice, vetoing().pipeline(), ring.layout, bell);
+    const auto submitted = static_cast<std::size_t>(round % 5);
+    for (std::size_t s = 0; s < submitted; ++s) unit->submit(&ring.all[s]);
+    const auto start = std::chrono::steady_clock::now();
+    unit->stop();
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+    std::size_t back = 0;
+    while (unit->take() != nullptr) ++back;
+    EXPECT_EQ(back, submitted);
+    EXPECT_EQ(unit->error(), "");
+  }
+}
+
+TEST_F(OpenclUnit, without_kernels_raw_images_are_passed_on) {
+  for (const Transfer transfer : {Transfer::in_place, Transfer::copied}) {
+    Doorbell bell;
+    const auto unit = make_unit({.kind = Kind::opencl, .transfer = transfer}, {}, ring.layout, bell);
+    for (Stack& stack : ring.all) unit->submit(&stack);
+    for (Stack& stack : ring.all) {
+      while (unit->take() == nullptr) bell.wait(bell.count(), std::chrono::milliseconds(1));
+      for (const StackImage& image : stack.view()) {
+        EXPECT_EQ(image.decision, Decision::accepted);
+        EXPECT_EQ(image.pixels, image.raw);
+      }
+    }
+  }
+}
+
+TEST_F(OpenclUnit, a_sum_of_counts_decides_as_on_processors) {
+  Recipe recipe = vetoing(0);
+  const Pipeline pipeline{{recipe.conversion.value(), kernel::total_counts::Config{2000, 1'000'000, 0.5}}};
+  StackRing truth(kWidth, kHeight, 2, 4, memory::MemoryKind::pageable);
+  Doorbell bell;
+  const auto device = make_unit(contestant().choice, pipeline, ring.layout, bell);
+  const auto cpu = make_unit({}, pipeline, truth.layout, bell);
+  std::uint64_t number = 0;
+  std::size_t accepted = 0;
+  for (std::size_t s = 0; s < ring.all.size(); ++s) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto frame = jungfrau::synthetic::frame(*recipe.conversion, number % 2 == 0 ? 0.03 : 0.0, number);
+      std::memcpy(ring.all[s].images[i].raw, frame.data(), kPixels * 2);
+      std::memcpy(truth.all[s].images[i].raw, frame.data(), kPixels * 2);
+      ++number;
+    }
+    for (const auto& [unit, stack] : {std::pair{device.get(), &ring.all[s]}, std::pair{cpu.get(), &truth.all[s]}}) {
+      unit->submit(stack);
+      while (unit->take() == nullptr) bell.wait(bell.count(), std::chrono::milliseconds(1));
+    }
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(ring.all[s].images[i].decision, truth.all[s].images[i].decision);
+      EXPECT_EQ(ring.all[s].images[i].reason, truth.all[s].images[i].reason);
+      EXPECT_EQ(ring.all[s].images[i].scalars, truth.all[s].images[i].scalars);
+      accepted += truth.all[s].images[i].decision == Decision::accepted ? 1 : 0;
+    }
+  }
+  EXPECT_TRUE(accepted > 0 && accepted < number) << accepted;
+}
+
+TEST(OpenclLibrary, a_missing_library_is_refused_with_its_name_and_what_to_try) {
+  try {
+    memory::opencl::load_api("libOpenCL-that-is-not-there.so.1");
+    FAIL();
+  } catch (const ResourceError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("libOpenCL-that-is-not-there.so.1"), std::string::npos) << text;
+    EXPECT_NE(text.find("pocl-opencl-icd"), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace rashpa::unit

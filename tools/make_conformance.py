@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the conformance vectors of schema/conformance: small images of every type with special values, kernels with parameters, and what unit cpu
+makes of them with one thread and separate passes. A kernel that needs other cases than its declaration gives has them in CASES.
+
+Usage: make_conformance.py [--check] [KERNEL …]. With --check nothing is written; exit 1 when a kernel has no vectors, or others than these.
+Vectors are changed on purpose only: what they say is what every unit, and every later version, has to compute.
+"""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rashpa import _native
+from rashpa.data.calibration import Calibration
+from rashpa.data.conformance import WITHOUT, Vector, carry_out, compare, vectors, write_vectors
+from rashpa.data.pipeline import kernel_declarations
+
+FOLDER = Path(__file__).resolve().parents[1] / "schema" / "conformance"
+SHAPE = (33, 50)  # rows, columns: no multiples of anything
+IMAGES = 5
+
+Kernels = tuple[dict[str, Any], ...]
+BRIGHT = {"name": "bragg_count", "threshold": 3, "min_pixels": 0}
+# What is tried of a kernel, in place of what its declaration gives: name of the case, kernels.
+CASES: dict[str, dict[str, Kernels]] = {
+    "jungfrau": {
+        "photons": ({"name": "jungfrau", "photon_energy_kev": 12.4},),
+        "kev": ({"name": "jungfrau", "photon_energy_kev": 12.4, "output": "kev"},),
+        "counted_on_the_way": ({"name": "jungfrau", "photon_energy_kev": 8.0}, {**BRIGHT, "min_pixels": 60}),
+        "marked_on_the_way": ({"name": "jungfrau", "photon_energy_kev": 8.0}, {"name": "csr", "capacity": 1.0}),
+    },
+    "bragg_count": {
+        "all": (BRIGHT,),
+        "few_and_many": ({**BRIGHT, "threshold": 1, "min_pixels": 100, "max_pixels": 1500},),
+    },
+    "csr": {
+        "all": ({"name": "csr", "threshold": 1, "capacity": 1.0},),
+        "no_room": ({"name": "csr", "threshold": 1, "capacity": 0.5},),
+    },
+    "total_counts": {
+        "all": ({"name": "total_counts"},),
+        "few_and_masked": ({"name": "total_counts", "min_counts": 1000, "max_masked": 0.02},),
+    },
+    "veto": {
+        "rule": (
+            BRIGHT,
+            {"name": "total_counts"},
+            {"name": "veto", "keep": "bright_pixels >= 60 and total_counts > 1000", "reason": "too_dull"},
+        ),
+    },
+}
+CASES["roi_stats"] = {"regions": ({"name": "roi_stats", "regions": "a=3,2,20,15; b=10,10,30,12"},)}
+CASES["accumulate"] = {
+    "all": ({"name": "accumulate", "variance": True},),
+    "windows": (
+        {**BRIGHT, "min_pixels": 60},
+        {"name": "accumulate", "variance": True, "window": 2, "added": "reached"},
+    ),
+}
+CASES["unpack"] = {
+    f"bits_{bits}": (
+        {"name": "unpack", "bits": bits, "module_width": 48, "module_height": 11, "modules_down": 3, "gap_y": 2},
+    )
+    for bits in ("1", "6", "12", "24")
+}
+# Needed parameters of kernels that have no case above.
+GIVEN: dict[str, Any] = {"beam_x": 24.3, "beam_y": 15.8, "threshold": 3, "photon_energy_kev": 12.4}
+# Float32 units in the last place: sums over rings are made in the order that suits a unit.
+ULP = {"jungfrau": 1, "peakfinder8": 16, "peakfinder": 16, "sparsify": 16}
+
+
+def images_of(pixel: str) -> np.ndarray:
+    """Background, spots, a blank image; values at the ends of the type, and those that mean masked."""
+    random = np.random.default_rng(20)
+    images = random.poisson(1.5, (IMAGES, *SHAPE)).astype(np.float64)
+    rows, columns = np.mgrid[: SHAPE[0], : SHAPE[1]]
+    for image in images[:3]:
+        for row, column in zip(random.integers(4, SHAPE[0] - 4, 6), random.integers(4, SHAPE[1] - 4, 6), strict=True):
+            image += np.round(60 * np.exp(-((rows - row) ** 2 + (columns - column) ** 2) / 1.5))
+    images[3] = 0
+    if pixel == "float32":
+        made = images.astype(np.float32) + np.float32(0.25)
+        made[:, 5, 7:9] = np.nan
+        return made
+    made = images.astype(pixel)
+    limits = np.iinfo(pixel)
+    for place, value in enumerate((limits.max, limits.max - 1, limits.min, 0)):
+        made[1:3, 2 + place, 11] = value
+    if limits.min < 0:
+        made[2, 20, 3:9] = (-1, -2, -100, limits.min, limits.min + 1, 1)
+    return made
+
+
+def raw_words() -> tuple[np.ndarray, Calibration]:
+    """Words of JUNGFRAU in all gains with a calibration that has holes, and words that mean something of their own."""
+    random = np.random.default_rng(21)
+    pedestal = np.stack([random.normal(mean, 100, SHAPE) for mean in (2446, 13584, 14100)]).astype(np.float32)
+    gain = np.stack([random.normal(mean, abs(mean) / 50, SHAPE) for mean in (41.0, -1.45, -0.1156)]).astype(np.float32)
+    mask = (random.random(SHAPE) < 0.01).astype(np.uint32) * 2
+    gain[1, 4, 4] = 0
+    pedestal[0, 6, 6] = 20000
+    photons = random.poisson(1.0, (IMAGES, *SHAPE)).astype(np.float64)
+    photons[:3] += (random.random((3, *SHAPE)) < 0.05) * random.uniform(0, 3000, (3, *SHAPE))
+    kev = photons * 12.4
+    code = np.where(photons < 20, 0, np.where(photons < 600, 1, 2))
+    words = np.zeros(photons.shape, np.uint16)
+    for level, bits in enumerate((0, 1, 3)):
+        value = np.clip(np.round(pedestal[level] + kev * gain[level] + random.normal(0, 3, photons.shape)), 0, 16383)
+        words = np.where(code == level, value.astype(np.uint16) | np.uint16(bits << 14), words)
+    words[0, 0, :6] = (0xC000, 0xFFFF, 0x4000, 0x8000, 0xBFFF, 0x3FFF)
+    return words.astype(np.uint16), Calibration(pedestal, gain, mask)
+
+
+def packed_counters(bits: int) -> np.ndarray:
+    """Three modules below each other, lines of 48 counters."""
+    return np.random.default_rng(22).integers(0, 256, (IMAGES, SHAPE[0], 6 * bits)).astype(np.uint8)
+
+
+def _from_declaration(name: str, declared: dict[str, Any]) -> dict[str, Kernels]:
+    """Every parameter at its default, and each choice of those that have some."""
+    values: dict[str, Any] = {"name": name}
+    for one in declared["parameters"]:
+        if one.get("default") is None:
+            values[one["name"]] = GIVEN.get(one["name"], one.get("least", 1))
+    cases: dict[str, Kernels] = {"defaults": (values,)}
+    for one in declared["parameters"]:
+        for choice in (one.get("choices") or ())[1:]:
+            cases[f"{one['name']}_{choice}"] = ({**values, one["name"]: choice},)
+    return cases
+
+
+def vectors_of(name: str) -> list[Vector]:
+    """Those of one kernel. ConfigError when a case is none that the kernel takes."""
+    declared = kernel_declarations()[name]
+    made = []
+    for case, kernels in (CASES.get(name) or _from_declaration(name, declared)).items():
+        first = kernel_declarations()[kernels[0]["name"]]
+        for pixel in first["takes"]["pixels"]:
+            if name not in CASES and case != "defaults" and pixel != "uint16":
+                continue  # types are tried with the first case
+            calibration = None
+            images = images_of(pixel)
+            if first["calibration"]:
+                images, calibration = raw_words()
+            if name == "unpack":
+                images = packed_counters(int(kernels[0]["bits"]))
+            vector = Vector(name, f"{case}_{pixel}", kernels, images, ULP.get(name, 0), calibration)
+            expected = carry_out(vector, threads=1, fused=False)
+            made.append(replace(vector, expected=expected))
+    return made
+
+
+def _differs(name: str, made: list[Vector]) -> bool:
+    """Says so when the stored vectors are others."""
+    advice = f"run tools/make_conformance.py {name}, if that is meant"
+    try:
+        stored = list(vectors(name, FOLDER))
+    except FileNotFoundError:
+        print(f"schema/conformance/{name}.npz is not there; run tools/make_conformance.py {name}")
+        return True
+    if [(one.name, one.kernels) for one in stored] != [(one.name, one.kernels) for one in made]:
+        print(f"schema/conformance/{name}.npz has other cases than the script; {advice}")
+        return True
+    for before, now in zip(stored, made, strict=True):
+        verdict = compare(before, now.expected)
+        if not verdict.good or before.images.tobytes() != now.images.tobytes():
+            print(f"schema/conformance/{name}.npz: {before.name}: {verdict.text or 'other images'}; {advice}")
+            return True
+    return False
+
+
+def main() -> int:
+    """Exit status."""
+    check = "--check" in sys.argv[1:]
+    names = [name for name in sys.argv[1:] if name != "--check"] or list(kernel_declarations())
+    names = [name for name in names if name not in WITHOUT]
+    FOLDER.mkdir(exist_ok=True)
+    wrong = 0
+    for name in names:
+        try:
+            made = vectors_of(name)
+        except (_native.NativeError, KeyError) as error:
+            print(f"kernel {name}: no vectors: {error}; give it cases in tools/make_conformance.py")
+            wrong += 1
+            continue
+        if check:
+            wrong += _differs(name, made)
+        else:
+            write_vectors(name, made, FOLDER)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
