@@ -235,10 +235,15 @@ class Calibration:
     ) -> None: ...
 
 class Kernel:
-    """A kernel of the registry with its parameters, as kernels_json() declares them. ConfigError names the parameter that is wrong."""
+    """A kernel of the registry with its parameters and `arrays`, its inputs by name, as kernels_json() declares them. ConfigError names the
+    parameter or array that is wrong. Arrays are copied."""
 
     def __init__(
-        self, name: str, parameters: dict[str, bool | int | float | str], calibration: Calibration | None = None
+        self,
+        name: str,
+        parameters: dict[str, bool | int | float | str],
+        calibration: Calibration | None = None,
+        arrays: dict[str, NDArray[Any]] | None = None,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -263,7 +268,7 @@ def plugin_kernel(file: str, parameters: dict[str, bool | int | float | str]) ->
     """Loads a shared object, which runs its code. ConfigError when it is no plugin of this version, or declares what makes no sense."""
 
 def python_kernel(
-    function: Callable[[NDArray[Any]], tuple[NDArray[np.uint64], int, NDArray[np.uint64]]],
+    function: Callable[[NDArray[Any]], tuple[NDArray[np.uint64], int, NDArray[np.uint64], NDArray[np.float64]]],
     name: str,
     origin: str,
     takes: Sequence[str],
@@ -271,9 +276,11 @@ def python_kernel(
     reasons: Sequence[str],
     table: Sequence[tuple[str, str, str, str]],
     table_rows: int,
+    profile: Sequence[tuple[str, str, str, str]],
+    axes: Sequence[tuple[str, str, str, Sequence[float]]],  # name, unit, doc, centres of the bins
 ) -> Kernel:
     """`function`: of the pixels of an image, a read-only view that is of no use after the call; gives the 64 bits of each column, the verdict
-    (0: kept, n: the n-th reason), rows of the table [row][column]. One thread calls it, whatever the unit has."""
+    (0: kept, n: the n-th reason), rows of the table [row][column], the profile's arrays one after the other. One thread calls it, whatever the unit has."""
 
 class NxmxModule:
     """Where one module lies in the assembled image, pixels."""
@@ -435,6 +442,8 @@ class Found:
     def lists(self) -> tuple | None: ...  # type: ignore[type-arg]  # first entry of each image and behind the last, indices, values
     @property
     def tables(self) -> dict[str, Any]: ...  # first row of each image and behind the last, columns
+    @property
+    def profiles(self) -> dict[str, Any]: ...  # arrays [image][bins], NaN where an image is not accepted; axes
     @property
     def accumulated(
         self,

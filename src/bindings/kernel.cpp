@@ -9,6 +9,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -36,6 +37,39 @@ using kernel::CalibrationMaps;
 struct Calibration {
   std::shared_ptr<const CalibrationMaps> maps;
 };
+
+using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+
+kernel::Number number_of(const std::string& name, nb::dlpack::dtype type) {
+  using Code = nb::dlpack::dtype_code;
+  using kernel::Number;
+  constexpr std::array<std::tuple<Code, int, Number>, 8> kKnown{{{Code::UInt, 8, Number::u8},
+                                                                 {Code::UInt, 16, Number::u16},
+                                                                 {Code::UInt, 32, Number::u32},
+                                                                 {Code::UInt, 64, Number::u64},
+                                                                 {Code::Int, 32, Number::i32},
+                                                                 {Code::Int, 64, Number::i64},
+                                                                 {Code::Float, 32, Number::f32},
+                                                                 {Code::Float, 64, Number::f64}}};
+  for (const auto& [code, bits, number] : kKnown) {
+    if (static_cast<std::uint8_t>(code) == type.code && bits == type.bits && type.lanes == 1) return number;
+  }
+  throw ConfigError(fmt::format("array {}: has a type of numbers that no kernel takes", name));
+}
+
+std::shared_ptr<const kernel::GivenArrays> arrays_of(const std::optional<nb::dict>& arrays) {
+  auto all = std::make_shared<kernel::GivenArrays>();
+  if (!arrays) return all;
+  for (const auto& [key, value] : *arrays) {
+    const auto name = nb::cast<std::string>(key);
+    const auto array = nb::cast<Array>(value);
+    std::vector<std::size_t> shape;
+    for (std::size_t i = 0; i < array.ndim(); ++i) shape.push_back(array.shape(i));
+    all->emplace(name, kernel::GivenArray(number_of(name, array.dtype()), std::move(shape),
+                                          {static_cast<const std::byte*>(array.data()), array.nbytes()}));
+  }
+  return all;
+}
 
 using Rms = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 /// module, x, y, width, height in the module, x, y in the image
@@ -137,12 +171,15 @@ void bind_kernel(nb::module_& m) {
   nb::class_<ConfiguredKernel>(m, "Kernel")
       .def(
           "__init__",
-          [](ConfiguredKernel* self, const std::string& name, const nb::dict& parameters, const Calibration* maps) {
-            const kernel::Given given{.calibration = maps != nullptr ? maps->maps : nullptr};
-            new (self)
-                ConfiguredKernel{kernel::kernel_named(name).make(values_of("kernel " + name, parameters), given)};
+          [](ConfiguredKernel* self, const std::string& name, const nb::dict& parameters, const Calibration* maps,
+             const std::optional<nb::dict>& arrays) {
+            const kernel::Given given{.calibration = maps != nullptr ? maps->maps : nullptr,
+                                      .arrays = arrays_of(arrays)};
+            const kernel::Kernel& known = kernel::kernel_named(name);
+            kernel::check_given(name, known.declaration().inputs, given);
+            new (self) ConfiguredKernel{known.make(values_of("kernel " + name, parameters), given)};
           },
-          "name"_a, "parameters"_a, "calibration"_a.none() = nb::none())
+          "name"_a, "parameters"_a, "calibration"_a.none() = nb::none(), "arrays"_a.none() = nb::none())
       .def_prop_ro("name", [](const ConfiguredKernel& self) { return self.step->declaration().name; })
       .def_prop_ro("veto_reasons", [](const ConfiguredKernel& self) {
         const kernel::Port* verdict = self.step->declaration().made(kernel::Port::Kind::verdict);

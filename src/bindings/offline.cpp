@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -176,8 +177,24 @@ class Found {
     return out;
   }
 
-  /// By kernel and quantity: [window][elements], of windows that ended in these images or with them; and, by kernel, how
-  /// many images each window has added up.
+  /// By name: arrays by name [image][bins], NaN for images that are not accepted; axes by name, the slow one first.
+  [[nodiscard]] nb::dict profiles() const {
+    nb::dict out;
+    for (std::size_t p = 0; p < results().profiles.size(); ++p) {
+      const Profile& profile = results().profiles[p];
+      nb::dict arrays, axes;
+      for (std::size_t a = 0; a < profile.arrays.size(); ++a) {
+        arrays[nb::str(profile.arrays[a].name.c_str())] = profile_array(p, a);
+      }
+      for (const Axis& axis : profile.axes)
+        axes[nb::str(axis.name.c_str())] = array_of(std::vector<double>(axis.values));
+      out[nb::str(profile.name.c_str())] = nb::make_tuple(arrays, axes);
+    }
+    return out;
+  }
+
+  /// By kernel and quantity: [window][elements], of windows that ended in these images or with them; and, by kernel,
+  /// how many images each window has added up.
   [[nodiscard]] nb::dict accumulated() const {
     nb::dict out;
     for (std::size_t a = 0; a < results().accumulations.size(); ++a) {
@@ -197,6 +214,20 @@ class Found {
       out[nb::str(facts.name.c_str())] = named;
     }
     return out;
+  }
+
+  [[nodiscard]] AnyArray profile_array(std::size_t number, std::size_t array) const {
+    const Profile& profile = results().profiles[number];
+    const std::size_t bins = profile.bins();
+    std::vector<std::size_t> shape{images_.size()};
+    for (const Axis& axis : profile.axes) shape.push_back(axis.values.size());
+    auto* values = new std::vector<double>(images_.size() * bins, std::numeric_limits<double>::quiet_NaN());
+    const nb::capsule owner(values, [](void* at) noexcept { delete static_cast<std::vector<double>*>(at); });
+    for (std::size_t i = 0; i < images_.size(); ++i) {
+      const double* found = images_[i]->decision == Decision::accepted ? images_[i]->profiles[number].values : nullptr;
+      if (found != nullptr) std::copy_n(found + array * bins, bins, values->data() + i * bins);
+    }
+    return AnyArray(values->data(), shape.size(), shape.data(), owner, nullptr, nb::dtype<double>());
   }
 
   /// Of each errored image, its number and why.
@@ -410,6 +441,7 @@ void bind_offline(nb::module_& m) {
       .def_prop_ro("pixels", &Found::pixels, nb::rv_policy::automatic)
       .def_prop_ro("lists", &Found::lists, nb::rv_policy::automatic)
       .def_prop_ro("tables", &Found::tables, nb::rv_policy::automatic)
+      .def_prop_ro("profiles", &Found::profiles, nb::rv_policy::automatic)
       .def_prop_ro("accumulated", &Found::accumulated, nb::rv_policy::automatic)
       .def_prop_ro("failures", &Found::failures, nb::rv_policy::automatic);
   nb::class_<Pipeline>(m, "Pipeline")

@@ -35,7 +35,9 @@ using kernel::outside::ImageFunction;
 namespace {
 
 using Bits = nb::ndarray<const std::uint64_t, nb::c_contig, nb::device::cpu>;
-using ColumnFacts = std::tuple<std::string, std::string, std::string, std::string>;  // name, type, unit, doc
+using Reals = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using ColumnFacts = std::tuple<std::string, std::string, std::string, std::string>;        // name, type, unit, doc
+using AxisFacts = std::tuple<std::string, std::string, std::string, std::vector<double>>;  // name, unit, doc, bins
 
 /// Set when the interpreter ends: from then on nothing of it may be touched.
 std::atomic<bool>& interpreter_ends() {
@@ -92,12 +94,15 @@ class Callable {
 /// lock of the interpreter.
 class Caller {
  public:
-  Caller(std::shared_ptr<const Callable> function, const kernel::Setup& setup, std::size_t scalars, std::size_t row)
+  /// `profile`: values of an image's profile.
+  Caller(std::shared_ptr<const Callable> function, const kernel::Setup& setup, std::size_t scalars, std::size_t row,
+         std::size_t profile)
       : function_(std::move(function)),
         shape_(setup.shape),
         pixel_(setup.in.type),
         scalars_(scalars),
         row_(row),
+        profile_(profile),
         thread_([this] { serve(); }) {}
   ~Caller() {
     {
@@ -172,10 +177,12 @@ class Caller {
   }
 
   void take(const nb::object& answer, const Task& task) const {
-    const auto [scalars, verdict, rows] = nb::cast<std::tuple<Bits, std::uint32_t, Bits>>(answer);
+    const auto [scalars, verdict, rows, profile] = nb::cast<std::tuple<Bits, std::uint32_t, Bits, Reals>>(answer);
     if (scalars.size() != scalars_) throw ConfigError("it gives another number of values than it declares");
     std::transform(scalars.data(), scalars.data() + scalars_, task.found->scalars, Scalar::of_count);
     task.found->verdict = verdict;
+    if (profile.size() != profile_) throw ConfigError("its profile has another number of values than it declares");
+    std::copy_n(profile.data(), profile_, task.found->profile);
     if (row_ == 0) return;
     if (rows.ndim() != 2 || rows.shape(1) != row_) throw ConfigError("its table has other columns than it declares");
     const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(rows.shape(0), ~0U));
@@ -199,6 +206,7 @@ class Caller {
   PixelType pixel_;
   std::size_t scalars_;
   std::size_t row_;
+  std::size_t profile_;
   std::mutex turn_;  // one image at a time
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -234,7 +242,8 @@ std::vector<Column> columns_of(const std::vector<ColumnFacts>& facts) {
 ConfiguredKernel python_kernel(const nb::object& function, const std::string& name, const std::string& origin,
                                const std::vector<std::string>& takes, const std::vector<ColumnFacts>& columns,
                                const std::vector<std::string>& reasons, const std::vector<ColumnFacts>& table,
-                               std::uint32_t table_rows) {
+                               std::uint32_t table_rows, const std::vector<ColumnFacts>& profile,
+                               const std::vector<AxisFacts>& axes) {
   Declaration declaration{.name = name, .purpose = "a Python function"};
   declaration.origin = origin;
   for (const std::string& type : takes) declaration.takes.pixels.push_back(kPixels.value(type));
@@ -247,6 +256,13 @@ ConfiguredKernel python_kernel(const nb::object& function, const std::string& na
                                       .standard = std::int64_t{table_rows}});
     declaration.makes.push_back({.kind = Port::Kind::table, .capacity = "table_rows", .columns = columns_of(table)});
   }
+  std::vector<Axis> bins;
+  for (const auto& [axis, unit, doc, values] : axes) bins.push_back({axis, unit, doc, values});
+  std::size_t values = profile.size();
+  for (const Axis& axis : bins) values *= axis.values.size();
+  if (!profile.empty()) {
+    declaration.makes.push_back({.kind = Port::Kind::profile, .columns = columns_of(profile), .axes = bins});
+  }
   if (!reasons.empty()) declaration.makes.push_back({.kind = Port::Kind::verdict, .reasons = reasons});
   kernel::outside::check_outside(declaration);
   kernel::check_new_name(declaration);
@@ -254,19 +270,20 @@ ConfiguredKernel python_kernel(const nb::object& function, const std::string& na
   const auto callable = std::make_shared<const Callable>(function);
   // All threads of one unit share one caller, which is made with the first of them.
   auto latest = std::make_shared<std::weak_ptr<Caller>>();
-  const auto make = [callable, latest, scalars = columns.size(), row = table.size()](const kernel::Setup& setup) {
+  const auto make = [callable, latest, scalars = columns.size(), row = table.size(),
+                     values](const kernel::Setup& setup) {
     std::shared_ptr<Caller> caller = latest->lock();
-    if (caller == nullptr) *latest = caller = std::make_shared<Caller>(callable, setup, scalars, row);
+    if (caller == nullptr) *latest = caller = std::make_shared<Caller>(callable, setup, scalars, row, values);
     return std::make_unique<Function>(std::move(caller));
   };
-  return {kernel::outside::image_step(std::move(declaration), table.empty() ? 0 : table_rows, make)};
+  return {kernel::outside::image_step(std::move(declaration), table.empty() ? 0 : table_rows, make, bins)};
 }
 
 }  // namespace
 
 void bind_python_kernel(nb::module_& m) {
   m.def("python_kernel", &python_kernel, "function"_a, "name"_a, "origin"_a, "takes"_a, "columns"_a, "reasons"_a,
-        "table"_a, "table_rows"_a);
+        "table"_a, "table_rows"_a, "profile"_a, "axes"_a);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end_calls));
 }
 

@@ -95,6 +95,13 @@ def _facts(summary: RunSummary) -> Table:
         facts.add_row("hit rate", f"{100 * summary.hit_rate:.1f} % accepted of the images decided on")
     for name, table in summary.tables.items():
         facts.add_row(_plain(f"table {name}"), _plain(f"{table.rows} rows of {', '.join(table.columns)}"))
+    for name, profile in summary.profiles.items():
+        axes = ", ".join(
+            f"{axis} {values[0]:.4g} to {values[-1]:.4g} {profile.units[axis]}".rstrip()
+            for axis, values in profile.axes.items()
+        )
+        bins = " × ".join(str(count) for count in profile.shape)
+        facts.add_row(_plain(f"profile {name}"), _plain(f"{', '.join(profile.arrays)}: {bins} bins, {axes}"))
     for name, sums in summary.accumulations.items():
         images = sum(window.images for window in sums.windows)
         shown = f"{len(sums.windows)} windows, {images} images: {', '.join(sums.quantities)}"

@@ -77,6 +77,9 @@ def _made(step: Step) -> Iterator[str]:
             yield f"{step.leaves} pixels"
         elif port.port == "list":
             yield f"list of {step.leaves} with their index, room for {100 * step.list_part:g} % of the pixels"
+        elif port.port == "profile":
+            arrays = " and ".join(column.name for column in port.columns)
+            yield f"profile of {arrays} along {' and '.join(axis.name for axis in port.axes)}"
         elif port.port == "table":
             yield f"table of {' and '.join(column.name for column in port.columns)}, room for {port.capacity} rows an image"
         elif port.port == "accumulation":

@@ -76,7 +76,7 @@ def _file_problems(file: RunFile, source: RunFileSource, spec: AnyDatasetSpec) -
     """Of files that this machine reads: what can be seen without reading frames."""
     found: dict[str, list[str]] = {}
     for key, path in files_of(spec):
-        if trouble := _trouble_with(path):
+        if trouble := trouble_with(path):
             found.setdefault(key, []).append(trouble)
     if not found and isinstance(spec, FilesSpec):
         found["files"] = list(_size_problems(file, spec))
@@ -153,7 +153,8 @@ def _calibration_files(calibration: CalibrationSpec) -> Iterator[Path]:
             yield Path(f"{head}.npz") if found else Path(split[0] if split else name)
 
 
-def _trouble_with(path: Path) -> str | None:
+def trouble_with(path: Path) -> str | None:
+    """Why a file cannot be there to be read; None: nothing speaks against it."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):

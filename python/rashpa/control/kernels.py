@@ -43,6 +43,7 @@ class Parameter:
     default: Any = None
     not_above: str = ""
     pixel_value: bool = False
+    file: bool = False  # a text that names a file, which the receiver reads when it is configured
 
     @property
     def needed(self) -> bool:
@@ -60,10 +61,30 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Axis:
+    """An axis of a profile."""
+
+    name: str
+    unit: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Input:
+    """An array that a kernel is given, made of the files that its parameters name. `shape`: [height][width], or any number of values."""
+
+    name: str
+    type: str
+    shape: Literal["image", "values"]
+    needed: bool
+    doc: str = ""
+
+
+@dataclass(frozen=True)
 class Port:
     """What goes into a kernel or comes out of it."""
 
-    port: Literal["pixels", "list", "scalars", "table", "verdict", "accumulation"]
+    port: Literal["pixels", "list", "scalars", "table", "profile", "verdict", "accumulation"]
     pixels: tuple[str, ...] = ()
     by: str = ""
     capacity: str = ""
@@ -71,6 +92,8 @@ class Port:
     columns: tuple[Column, ...] = ()
     reasons: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    axes: tuple[Axis, ...] = ()
+    definition: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,6 +108,7 @@ class Declaration:
     several: bool
     delivered: bool  # takes only the detector's own pixels
     calibration: bool
+    inputs: tuple[Input, ...]
     units: tuple[str, ...]
     offers: tuple[str, ...]
     rides: tuple[str, ...]
@@ -139,7 +163,7 @@ def _port_with(port: Port, values: dict[str, Any]) -> Port:
 def _outside(name: str) -> Declaration:
     """Of code that only the receiver loads: what it makes is not known here."""
     pixels = Port("pixels", tuple(PIXEL_TYPES))
-    return Declaration(name, OUTSIDE[name], (), pixels, (), False, False, False, ("cpu",), (), (), 0.0, 0.0)
+    return Declaration(name, OUTSIDE[name], (), pixels, (), False, False, False, (), ("cpu",), (), (), 0.0, 0.0)
 
 
 def _declaration(values: dict[str, Any]) -> Declaration:
@@ -149,6 +173,7 @@ def _declaration(values: dict[str, Any]) -> Declaration:
             **values,
             **lists,
             "parameters": tuple(_made(Parameter, one) for one in values["parameters"]),
+            "inputs": tuple(Input(**one) for one in values["inputs"]),
             "takes": _port(values["takes"]),
             "makes": tuple(_port(one) for one in values["makes"]),
         }
@@ -157,7 +182,8 @@ def _declaration(values: dict[str, Any]) -> Declaration:
 
 def _port(values: dict[str, Any]) -> Port:
     columns = tuple(Column(**column) for column in values.get("columns", ()))
-    port: Port = _made(Port, {**values, "columns": columns})
+    axes = tuple(Axis(**axis) for axis in values.get("axes", ()))
+    port: Port = _made(Port, {**values, "columns": columns, "axes": axes})
     return port
 
 
@@ -186,6 +212,15 @@ def _type_of(parameter: Parameter) -> Any:
         return Literal[parameter.allowed]
     known: dict[str, Any] = {"flag": bool, "integer": int, "number": float, "text": str}
     return known[parameter.kind] | None if parameter.taken_from else known[parameter.kind]
+
+
+def files_of(kernel: "Kernel") -> dict[str, str]:
+    """The files that parameters of a kernel name, by parameter; those that are not given are left out."""
+    return {
+        parameter.name: name
+        for parameter in declaration(kernel.name).parameters
+        if parameter.file and (name := getattr(kernel, parameter.name))
+    }
 
 
 def _field_of(parameter: Parameter) -> tuple[Any, Any]:

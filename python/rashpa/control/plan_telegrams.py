@@ -9,7 +9,7 @@ from rashpa.control import run_file as toml
 from rashpa.control import telegram
 from rashpa.control.dataset_check import resolved_dataset
 from rashpa.control.emulators import PlannedEmulator
-from rashpa.control.kernels import Kernel, declaration
+from rashpa.control.kernels import Kernel, declaration, files_of
 from rashpa.control.links import options_of
 from rashpa.control.part_orders import Hdf5Order, SinkOrder
 from rashpa.control.pipeline import PIXEL_BYTES
@@ -26,9 +26,14 @@ def _dataset(plan: Plan, node: str) -> telegram.Dataset:
     return telegram.Dataset(kind, tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items()))
 
 
-def _kernel(kernel: Kernel, file: toml.RunFile, buffer: PlannedBuffer) -> Kernel:
-    """With what it takes from elsewhere in the run file. The beam is in pixels of the buffer's image, and in its middle when it is not given."""
+def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Kernel:
+    """With what it takes from elsewhere in the run file. The beam is in pixels of the buffer's image, and in its middle when it is not given. For a
+    node of this machine, relative paths of files count from the run file's folder; a remote node takes them from where it runs."""
+    file = plan.file
     taken: dict[str, object] = {}
+    if node == "local":
+        folder = plan.source.path.resolve().parent
+        taken |= {parameter: str(folder / name) for parameter, name in files_of(kernel).items()}
     for parameter in declaration(kernel.name).parameters:
         if parameter.taken_from and getattr(kernel, parameter.name) is None:
             found: Any = file
@@ -129,7 +134,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
                 )
                 for dtp in buffer.dtps
             ),
-            kernels=tuple(_kernel(kernel, file, buffer) for kernel in buffer.section.kernel),
+            kernels=tuple(_kernel(kernel, plan, buffer, receiver.node) for kernel in buffer.section.kernel),
             sinks=tuple(_sink(sink, plan, buffer) for sink in buffer.section.sink),
             special=tuple(telegram.SpecialValue(one.value, one.meaning) for one in file.detector.special),
         )

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from rashpa.control import pipeline, special_values
 from rashpa.control import run_file as toml
-from rashpa.control.dataset_check import dataset_problems
+from rashpa.control.dataset_check import dataset_problems, trouble_with
 from rashpa.control.emulators import PlannedEmulator, emulator_problems, idle_problems, plan_emulators
-from rashpa.control.kernels import Kernel, code_of, declaration, label_of, parameters_of
+from rashpa.control.kernels import Kernel, code_of, declaration, files_of, label_of, parameters_of
 from rashpa.control.link_check import link_problems, route_problems
 from rashpa.control.pipeline import PIXEL_BYTES, usable_units
 from rashpa.control.planned_node import PlannedNode, node_problems
@@ -314,6 +314,7 @@ def _buffer_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, so
     if names.index(section.name) != path[1]:
         yield f"{source.where((*path, 'name'))}: {section.name} is the name of an earlier buffer; choose another"
     yield from _pipeline_problems(file, section, path, source)
+    yield from _kernel_file_problems(file, section, path, source)
     if [sink.kind for sink in section.sink].count("hdf5") > 1:
         yield f"{source.where((*path, 'sink'))}: two hdf5 sinks would write the same files; keep one"
 
@@ -364,6 +365,19 @@ def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, 
                 f"{source.where((*path, 'kernel', number))}: there is no {code_of(kernel)} in {folder}, where the run file is; put it there "
                 "(docs/how-to/add_a_kernel.md)"
             )
+
+
+def _kernel_file_problems(
+    file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource
+) -> Iterator[str]:
+    """Of files that kernels' parameters name, where the receiver is of this machine: whether they are there."""
+    if not _local(file, section):
+        return
+    folder = source.path.resolve().parent
+    for number, kernel in enumerate(section.kernel):
+        for parameter, name in files_of(kernel).items():
+            if trouble := trouble_with(folder / name):
+                yield f"{source.where((*path, 'kernel', number, parameter))}: {trouble}"
 
 
 def _only_cpu(kernel: Kernel, section: toml.Buffer, where: str) -> Iterator[str]:

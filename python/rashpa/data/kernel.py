@@ -32,6 +32,16 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Axis:
+    """An axis of a profile: the centre of each bin."""
+
+    name: str
+    values: Sequence[float]
+    unit: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True)
 class PythonKernel:
     """What a function declares."""
 
@@ -41,6 +51,8 @@ class PythonKernel:
     table: tuple[Column, ...] = ()
     table_rows: int = 0
     purpose: str = ""
+    profile: tuple[Column, ...] = ()
+    axes: tuple[Axis, ...] = ()
 
 
 def kernel(
@@ -50,19 +62,31 @@ def kernel(
     reasons: Sequence[str] = (),
     table: Sequence[Column] = (),
     table_rows: int = 0,
+    profile: Sequence[Column] = (),
+    axes: Sequence[Axis] = (),
 ) -> Callable[[_Function], _Function]:
     """Declares a function as a kernel.
 
     It is called with the pixels of an image [row][column], a view that may be read during the call only, and its parameters by name: they are its
     keyword-only arguments, and each has a default of bool, int, float or str. It returns a dict with a number for each of `columns`; then, where
     it declares `reasons`, the one for which the image is vetoed, or None; then, where it declares a `table`, its rows: a dict with an array for
-    each column, all of one length, `table_rows` at most. One thing alone is returned as it is, several as a tuple. What it raises makes the image
+    each column, all of one length, `table_rows` at most; then, where it declares a `profile` along `axes`, a dict with an array for each of its
+    columns, of the shape of the axes. One thing alone is returned as it is, several as a tuple. What it raises makes the image
     errored.
     """
 
     def declare(function: _Function) -> _Function:
         purpose = (inspect.getdoc(function) or "").partition("\n")[0]
-        declared = PythonKernel(tuple(takes), tuple(columns), tuple(reasons), tuple(table), table_rows, purpose)
+        declared = PythonKernel(
+            tuple(takes),
+            tuple(columns),
+            tuple(reasons),
+            tuple(table),
+            table_rows,
+            purpose,
+            tuple(profile),
+            tuple(axes),
+        )
         setattr(function, ATTRIBUTE, declared)
         return function
 

@@ -77,6 +77,9 @@ def _port_text(port: dict[str, Any]) -> str:
         return (
             f"Finds {'rows of ' if port['port'] == 'table' else ''}{names}{', for each name' if 'per' in port else ''}."
         )
+    if port["port"] == "profile":
+        arrays = ", ".join(column["name"] for column in port["columns"])
+        return f"Makes a profile of {arrays} along {' and '.join(axis['name'] for axis in port['axes'])}."
     if port["port"] == "accumulation":
         return f"Accumulates {', '.join(column['name'] for column in port['columns'])} of many images."
     if port["port"] == "verdict":

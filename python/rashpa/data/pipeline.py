@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rashpa import _native
+from rashpa.data import given
 from rashpa.data.reader import DECISIONS
 
 Value = bool | int | float | str
@@ -152,6 +153,11 @@ class Found(Sequence[Image]):
         return self._native.tables
 
     @cached_property
+    def profiles(self) -> dict[str, tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]]:
+        """By name: arrays [image][bin], with two axes [image][slow][fast], NaN where an image is not accepted; the axes, the slow one first."""
+        return self._native.profiles
+
+    @cached_property
     def accumulated(self) -> dict[str, dict[str, NDArray[Any]]]:
         """By kernel: each quantity that it has accumulated over these images, [window][row][column], and `images`, how many each window added up."""
         return self._native.accumulated
@@ -230,7 +236,7 @@ class Pipeline:
                 [(number, 0, 0, module_shape[1], module_shape[0], x, y) for number, (x, y) in enumerate(modules)],
             )
         self._native = _native.Pipeline(
-            [_kernel(one, maps) for one in kernels],
+            [_kernel(one, maps, (height, width)) for one in kernels],
             width,
             height,
             np.dtype(dtype).name,
@@ -267,10 +273,15 @@ class Pipeline:
         return np.dtype(self._native.pixel)
 
 
-def _kernel(values: Mapping[str, Any], maps: _native.Calibration | None) -> _native.Kernel:
+def _kernel(values: Mapping[str, Any], maps: _native.Calibration | None, shape: tuple[int, int]) -> _native.Kernel:
     parameters = dict(values)
     name = parameters.pop("name", None)
     if not isinstance(name, str):
         raise _native.ConfigError(f"pipeline: kernel {dict(values)!r} has no name")
     declared = kernel_declarations().get(name, {})
-    return _native.Kernel(name, parameters, maps if declared.get("calibration") else None)
+    known = {one["name"]: one.get("default") for one in declared.get("parameters", ())}
+    try:
+        arrays = given.given_arrays(name, known | parameters, given.Image(*shape))
+    except given.GivenError as error:
+        raise _native.ConfigError(str(error)) from error
+    return _native.Kernel(name, parameters, maps if declared.get("calibration") else None, arrays)

@@ -95,6 +95,19 @@ class TableFacts:
 
 
 @dataclass(frozen=True)
+class ProfileFacts:
+    """Arrays of fixed length that a kernel has made of every image, by name with their units, and the axes, the slow one first."""
+
+    arrays: dict[str, str]
+    axes: dict[str, NDArray[np.float64]]
+    units: dict[str, str]  # of the axes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(values) for values in self.axes.values())
+
+
+@dataclass(frozen=True)
 class AccumulatedWindow:
     """Consecutive images of the run, of which a kernel has added some up."""
 
@@ -145,6 +158,7 @@ class RunSummary:
     stored_bytes: int
     judged: bool = True  # whether the pipeline held a kernel with a verdict
     tables: dict[str, TableFacts] = field(default_factory=dict)
+    profiles: dict[str, ProfileFacts] = field(default_factory=dict)
     accumulations: dict[str, AccumulationFacts] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)  # detector, sample, start_time, end_time, proof, labels, …
 
@@ -322,17 +336,48 @@ class Run:
         row = self.row_of(index)
         first, end = int(self._table_ptr[name][row]), int(self._table_ptr[name][row + 1])
         group = self._rashpa["tables"][name]
-        found = {column: self._table_column(group, column)[first:end] for column in map(_text, group.attrs["columns"])}
+        found = {column: self._tables_entry(group, column)[first:end] for column in map(_text, group.attrs["columns"])}
         if any(len(values) != end - first for values in found.values()):
             raise RunFileError(f"{self.path}: table {name} holds fewer rows than the master says; copy it again")
         return found
 
-    def _table_column(self, group: h5py.Group, column: str) -> h5py.Dataset:
+    def _tables_entry(self, group: h5py.Group, name: str) -> h5py.Dataset:
+        """What lies in the file of tables."""
         try:
-            return group[column]
+            return group[name]
         except (KeyError, OSError) as error:
-            file = self.path.parent / group.get(column, getlink=True).filename
+            file = self.path.parent / group.get(name, getlink=True).filename
             raise RunFileError(f"{file}: the tables of {self.path.name} cannot be opened; put it beside it") from error
+
+    @property
+    def profile_facts(self) -> dict[str, ProfileFacts]:
+        """The profiles that kernels have made, by name."""
+        return {name: self._profile_facts(name) for name in self._rashpa.get("profiles", ())}
+
+    def _profile_facts(self, name: str) -> ProfileFacts:
+        group = self._rashpa["profiles"][name]
+        axes = {
+            axis: self._tables_entry(group, axis) for axis in map(_text, group.attrs["axes"]) if axis != "frame_number"
+        }
+        return ProfileFacts(
+            {array: _text(group[array].attrs.get("units", "")) for array in map(_text, group.attrs["arrays"])},
+            {axis: values[()] for axis, values in axes.items()},
+            {axis: _text(values.attrs.get("units", "")) for axis, values in axes.items()},
+        )
+
+    def profile(self, name: str, index: int | slice = slice(None)) -> dict[str, NDArray[np.float64]]:
+        """The arrays of a profile for stored image `index`, or, with a slice, [image][bin] for several. KeyError when there is no such profile."""
+        known = self._rashpa.get("profiles", {})
+        if name not in known:
+            raise KeyError(f"{self.path.name} has no profile {name}; there are {', '.join(known) or 'none'}")
+        if isinstance(index, int) and not 0 <= index < len(self):
+            raise IndexError(f"{self.path.name} holds {len(self)} images; there is no image {index}")
+        group = known[name]
+        for axis in map(
+            _text, group.attrs["axes"][1:]
+        ):  # the virtual dataset gives fill values where the file is absent
+            self._tables_entry(group, axis)
+        return {array: group[array][index] for array in map(_text, group.attrs["arrays"])}
 
     @property
     def accumulation_facts(self) -> dict[str, AccumulationFacts]:
@@ -430,6 +475,7 @@ class Run:
             stored_bytes=self._stored_bytes(),
             judged=self._judged(),
             tables=self.table_facts,
+            profiles=self.profile_facts,
             accumulations=self.accumulation_facts,
             texts=self._texts(),
         )

@@ -57,6 +57,10 @@ class Folders:
                 for entry in path.iterdir():
                     _check(entry, self._read, "read")
 
+    def check_file(self, path: Path) -> None:
+        """EngineError when this file may not be read."""
+        _check(path, self._read, "read")
+
     def check_write(self, path: Path) -> None:
         """EngineError when a file may not be made there."""
         _check(path, self._write, "write")

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.control import links, telegram
-from rashpa.control.kernels import Kernel, PluginKernel, PythonKernel, code_of, declaration, parameters_of
+from rashpa.control.kernels import Kernel, PluginKernel, PythonKernel, code_of, declaration, files_of, parameters_of
 from rashpa.control.part_orders import DtpPlace, FileMetadata, Hdf5Order, ModulePlace, SinkOrder
 from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
+from rashpa.data.given import GivenError, Image, given_arrays
 from rashpa.data.kernel import Column
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
 from rashpa.node.dataset_parts import spec_of
@@ -50,6 +51,8 @@ def buffer_configs(order: telegram.Destination, folders: Folders, proof: str) ->
         for kernel in buffer.kernels:
             if code := code_of(kernel):
                 folders.kernel_file(code)
+            for name in files_of(kernel).values():
+                folders.check_file(Path(name))
         for sink in buffer.sinks:
             if isinstance(sink, Hdf5Order):
                 folders.check_write(Path(sink.prefix))
@@ -168,22 +171,31 @@ def _buffer_config(
         _native.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
     config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
-    config.kernels = [_kernel(kernel, native_maps, folders) for kernel in kernels]
+    mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
+    made: list[_native.Kernel] = []
+    for kernel in kernels:
+        seen = _Image(_native.Reshaping(made, buffer.width, buffer.height), mask).mask()
+        made.append(_kernel(kernel, native_maps, Image(seen.shape[0], seen.shape[1], seen), folders))
+    config.kernels = made
     code = {code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
     origin = replace(origin, code=code, reasons=[one.veto_reasons for one in config.kernels])
-    mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
     image = _Image(_native.Reshaping(config.kernels, buffer.width, buffer.height), mask)
     config.sinks = [_sink(sink, kernels, image, origin) for sink in buffer.sinks]
     return config
 
 
-def _kernel(kernel: Kernel, calibration: _native.Calibration | None, folders: Folders) -> _native.Kernel:
+def _kernel(kernel: Kernel, calibration: _native.Calibration | None, image: Image, folders: Folders) -> _native.Kernel:
     if isinstance(kernel, PluginKernel):
         return _native.plugin_kernel(str(folders.kernel_file(kernel.code)), dict(kernel.parameters))
     if isinstance(kernel, PythonKernel):
         return _python_kernel(kernel, folders)
     values = {name: value for name, value in parameters_of(kernel).items() if value is not None}
-    return _native.Kernel(kernel.name, values, calibration if declaration(kernel.name).calibration else None)
+    try:
+        arrays = given_arrays(kernel.name, values, image)
+    except GivenError as error:
+        raise EngineError("file" if isinstance(error.__cause__, OSError) else "config", str(error)) from error
+    calibrated = declaration(kernel.name).calibration
+    return _native.Kernel(kernel.name, values, calibration if calibrated else None, arrays)
 
 
 def _python_kernel(kernel: PythonKernel, folders: Folders) -> _native.Kernel:
@@ -203,6 +215,8 @@ def _python_kernel(kernel: PythonKernel, folders: Folders) -> _native.Kernel:
         list(declared.reasons),
         facts(declared.table),
         declared.table_rows,
+        facts(declared.profile),
+        [(one.name, one.unit, one.doc, [float(value) for value in one.values]) for one in declared.axes],
     )
 
 
@@ -236,6 +250,9 @@ def _add_origin(metadata: _native.NxmxMetadata, kernels: Sequence[Kernel], origi
         step.parameters = [(name, json.dumps(value)) for name, value in values.items() if name != "name"]
         if code := code_of(kernel):
             step.parameters += [("sha256", json.dumps(origin.code[code]))]
+        step.parameters += [
+            (f"{key}_sha256", json.dumps(sha256_of(Path(name)))) for key, name in files_of(kernel).items()
+        ]
         step.veto_reasons = reasons
         steps.append(step)
     metadata.kernels = steps

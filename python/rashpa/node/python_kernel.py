@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.kernel import ATTRIBUTE, PIXELS, Column, PythonKernel, parameters_of_function
+from rashpa.data.kernel import ATTRIBUTE, PIXELS, Axis, Column, PythonKernel, parameters_of_function
 from rashpa.node.engine import EngineError
 
 _BOUNDS = {"uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1), "int64": (-(2**63), 2**63 - 1)}
 Bits = NDArray[np.uint64]
-Answer = tuple[Bits, int, Bits]
-"""Numbers of the image, its verdict (0: kept, n: the n-th reason), rows [row][column]; numbers as the 64 bits that the unit keeps."""
+Answer = tuple[Bits, int, Bits, NDArray[np.float64]]
+"""Numbers of the image, its verdict (0: kept, n: the n-th reason), rows [row][column], numbers as the 64 bits that the unit keeps; arrays of the
+profile."""
 
 
 def load_python_kernel(file: Path, function: str, parameters: Mapping[str, Any]) -> "LoadedKernel":
@@ -62,7 +63,12 @@ class LoadedKernel:
         self._parameters = dict(parameters)
         self._parts = [
             part
-            for part, there in (("columns", declared.columns), ("reason", declared.reasons), ("table", declared.table))
+            for part, there in (
+                ("columns", declared.columns),
+                ("reason", declared.reasons),
+                ("table", declared.table),
+                ("profile", declared.profile),
+            )
             if there
         ]
 
@@ -79,7 +85,8 @@ class LoadedKernel:
             [_bits(column, _of(found["columns"], column)) for column in declared.columns], dtype=np.uint64
         )
         rows = _rows(declared.table, found["table"]) if declared.table else np.zeros((0, 0), np.uint64)
-        return scalars, self._verdict(found.get("reason")), rows
+        profile = _arrays(declared, found["profile"]) if declared.profile else np.zeros(0, np.float64)
+        return scalars, self._verdict(found.get("reason")), rows, profile
 
     def _verdict(self, reason: Any) -> int:
         if reason is None:
@@ -113,6 +120,16 @@ def _check(what: str, declared: PythonKernel) -> None:
     for column in (*declared.columns, *declared.table):
         if not isinstance(column, Column) or column.type not in (*_BOUNDS, "float64"):
             raise EngineError("config", f"{what}: {_shown(column)} is no column of uint32, uint64, int64 or float64")
+    for column in declared.profile:
+        if not isinstance(column, Column) or column.type != "float64":
+            raise EngineError("config", f"{what}: {_shown(column)} is no column of float64, as arrays of a profile are")
+    for axis in declared.axes:
+        if (
+            not isinstance(axis, Axis)
+            or np.asarray(axis.values).ndim != 1
+            or np.asarray(axis.values).dtype.kind not in "iuf"
+        ):
+            raise EngineError("config", f"{what}: {_shown(axis)} is no axis with the centre of each bin")
 
 
 def _values(what: str, known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,6 +183,17 @@ def _rows(columns: tuple[Column, ...], found: Any) -> Bits:
             raise ValueError(f"{column.name} holds what is not {column.type}")
         rows[:, number] = value.astype(np.int64 if column.type == "int64" else np.uint64).view(np.uint64)
     return rows
+
+
+def _arrays(declared: PythonKernel, found: Any) -> NDArray[np.float64]:
+    shape = tuple(len(axis.values) for axis in declared.axes)
+    arrays = [np.asarray(_of(found, column), np.float64) for column in declared.profile]
+    for column, array in zip(declared.profile, arrays, strict=True):
+        if array.shape != shape:
+            raise ValueError(
+                f"{column.name} of its profile has the shape {list(array.shape)}; its axes have {list(shape)} bins"
+            )
+    return np.ascontiguousarray(np.stack(arrays))
 
 
 def _shown(value: Any) -> str:

@@ -34,6 +34,7 @@ struct Parameter {
   std::vector<std::int64_t> allowed{};       ///< integer: one of these; empty: all within the bounds
   std::string taken_from{};                  ///< key of the run file whose value is taken when none is given
   std::string not_above{};                   ///< integer: name of a parameter that it does not exceed
+  bool file = false;                         ///< text: a file that a node reads at set-up; relative to the run file
   bool pixel_value = false;                  ///< compared with pixels: must be a value that their type can have
   Kind kind = Kind::integer;                 ///< set by Parameters::add
   std::optional<ParameterValue> standard{};  ///< set by Parameters::add; none: the parameter is needed

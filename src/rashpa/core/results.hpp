@@ -96,6 +96,40 @@ inline constexpr std::uint32_t kMostTableRows = 1U << 20U;
 /// Most tables that a pipeline makes.
 inline constexpr std::size_t kMostTables = 2;
 
+/// One axis of a profile, or of an accumulation.
+struct Axis {
+  std::string name;
+  std::string unit{};
+  std::string doc{};
+  std::vector<double> values{};  ///< one a bin: its centre; empty where a kernel only declares that there is the axis
+  friend bool operator==(const Axis&, const Axis&) = default;
+};
+
+/// Arrays of fixed length, one value a bin: the same bins for every image.
+struct Profile {
+  std::string name;            ///< of the kernel that makes it
+  std::vector<Column> arrays;  ///< float64; the first one is what plots show
+  std::vector<Axis> axes;      ///< one or two, the slow one first
+  std::string definition{};    ///< NeXus application definition that arrays and axes are named after; empty: none
+  [[nodiscard]] std::size_t bins() const noexcept {
+    std::size_t bins = 1;
+    for (const Axis& axis : axes) bins *= axis.values.size();
+    return bins;
+  }
+  friend bool operator==(const Profile&, const Profile&) = default;
+};
+
+/// The arrays of one image, one after the other: bin b of array a at values[a · bins + b], the slow axis first.
+struct ProfileView {
+  const double* values = nullptr;
+};
+
+/// Most arrays of a profile, and most bins of an array.
+inline constexpr std::size_t kMostProfileArrays = 8;
+inline constexpr std::size_t kMostProfileBins = 1U << 22U;
+/// Most profiles that a pipeline makes.
+inline constexpr std::size_t kMostProfiles = 2;
+
 /// One of the arrays of an accumulation.
 struct Quantity {
   enum class Type : std::uint8_t { u32, i32, i64, f32, f64 };
@@ -113,14 +147,6 @@ constexpr std::string_view name_of(Quantity::Type type) noexcept {
   constexpr std::string_view names[] = {"uint32", "int32", "int64", "float32", "float64"};
   return names[static_cast<std::size_t>(type)];
 }
-
-/// What an accumulation's elements lie along, in files: one value for each.
-struct Axis {
-  std::string name;
-  std::string unit{};
-  std::vector<double> values{};
-  friend bool operator==(const Axis&, const Axis&) = default;
-};
 
 /// Arrays of one shape that grow over many images, and are results when their window of images ends.
 ///
@@ -170,6 +196,7 @@ struct Results {
   std::vector<Column> columns;
   VetoReasons reasons;
   std::vector<Table> tables{};
+  std::vector<Profile> profiles{};
   std::vector<Accumulation> accumulations{};
   /// Place of the column, or columns.size().
   [[nodiscard]] std::size_t column(std::string_view name) const noexcept {

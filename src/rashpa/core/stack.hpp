@@ -68,7 +68,8 @@ struct StackImage {
   const std::byte* pixels =
       nullptr;          ///< height × width, and type, of the unit's output, row-major; valid when accepted
   SparseView sparse{};  ///< when the pipeline makes CSR
-  std::array<TableView, kMostTables> tables{};  ///< by table of the unit's results
+  std::array<TableView, kMostTables> tables{};        ///< by table of the unit's results
+  std::array<ProfileView, kMostProfiles> profiles{};  ///< by profile of the unit's results; of accepted images
   std::uint8_t failed_in = 0;  ///< errored by the unit: n: its n-th step could not do its work; 0: another reason
 
   [[nodiscard]] std::span<const LostRun> lost_runs() const noexcept { return {lost, lost_count}; }

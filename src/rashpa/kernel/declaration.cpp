@@ -8,7 +8,7 @@ namespace rashpa::kernel {
 namespace {
 
 std::string_view name_of(Port::Kind kind) noexcept {
-  constexpr std::string_view names[] = {"pixels", "list", "scalars", "table", "verdict", "accumulation"};
+  constexpr std::string_view names[] = {"pixels", "list", "scalars", "table", "profile", "verdict", "accumulation"};
   return names[static_cast<std::size_t>(kind)];
 }
 std::string_view name_of(Tap tap) noexcept { return tap == Tap::count ? "count" : "mark"; }
@@ -27,6 +27,11 @@ std::string json_of(const Column& column) {
                      name_of(column.type), in_quotes(column.unit), in_quotes(column.doc));
 }
 
+std::string json_of(const Axis& axis) {
+  return fmt::format(R"({{"name": {}, "unit": {}, "doc": {}}})", in_quotes(axis.name), in_quotes(axis.unit),
+                     in_quotes(axis.doc));
+}
+
 std::string json_of(const Port& port) {
   std::string out = fmt::format(R"({{"port": "{}")", name_of(port.kind));
   if (!port.pixels.empty()) {
@@ -38,9 +43,19 @@ std::string json_of(const Port& port) {
   if (!port.columns.empty()) {
     out += R"(, "columns": )" + array_of(port.columns, [](const Column& column) { return json_of(column); });
   }
+  if (!port.axes.empty()) {
+    out += R"(, "axes": )" + array_of(port.axes, [](const Axis& axis) { return json_of(axis); });
+  }
+  if (!port.definition.empty()) out += R"(, "definition": )" + in_quotes(port.definition);
   if (!port.limits.empty()) out += R"(, "limits": )" + array_of(port.limits, in_quotes);
   if (!port.reasons.empty()) out += R"(, "reasons": )" + array_of(port.reasons, in_quotes);
   return out + "}";
+}
+
+std::string json_of(const Input& input) {
+  return fmt::format(R"({{"name": {}, "type": "{}", "shape": "{}", "needed": {}, "doc": {}}})", in_quotes(input.name),
+                     name_of(input.type), input.shape == Input::Shape::image ? "image" : "values", input.needed,
+                     in_quotes(input.doc));
 }
 
 }  // namespace
@@ -55,14 +70,15 @@ std::string json_of(const Declaration& declaration) {
   const auto tap = [](Tap one) { return in_quotes(name_of(one)); };
   return fmt::format(
       R"({{"name": {}, "purpose": {}, "parameters": {}, "takes": {}, "makes": {}, "several": {}, "delivered": {}, )"
-      R"("calibration": {}, "units": {}, )"
+      R"("calibration": {}, "inputs": {}, "units": {}, )"
       R"("offers": {}, "rides": {}, "stack_bytes": {}, "scratch_bytes": {}}})",
       in_quotes(declaration.name), in_quotes(declaration.purpose),
       array_of(declaration.parameters, [](const Parameter& one) { return rashpa::json_of(one); }),
       json_of(declaration.takes), array_of(declaration.makes, [](const Port& one) { return json_of(one); }),
-      declaration.several, declaration.delivered, declaration.calibration, array_of(declaration.units, in_quotes),
-      array_of(declaration.offers, tap), array_of(declaration.rides, tap), declaration.stack_bytes,
-      declaration.scratch_bytes);
+      declaration.several, declaration.delivered, declaration.calibration,
+      array_of(declaration.inputs, [](const Input& one) { return json_of(one); }),
+      array_of(declaration.units, in_quotes), array_of(declaration.offers, tap), array_of(declaration.rides, tap),
+      declaration.stack_bytes, declaration.scratch_bytes);
 }
 
 }  // namespace rashpa::kernel

@@ -11,6 +11,7 @@
 #include "rashpa/core/parameter.hpp"
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/results.hpp"
+#include "rashpa/kernel/given.hpp"
 
 namespace rashpa::kernel {
 
@@ -21,6 +22,7 @@ struct Port {
     list,          ///< pixels picked out, with their index, ascending
     scalars,       ///< numbers in named columns
     table,         ///< rows of named columns, as many as are found; it has the kernel's name
+    profile,       ///< arrays of fixed length, one value a bin of its axes; it has the kernel's name
     verdict,       ///< whether the image is kept; if not, one of `reasons`
     accumulation,  ///< arrays that grow over many images, of quantities among `columns`; it has the kernel's name
   };
@@ -33,7 +35,10 @@ struct Port {
                                        ///< table: for how many rows an image
   std::string per{};                   ///< scalars: the columns are there once for each name of "name=…; name=…" in
                                        ///< this parameter, which takes the place of their "{}"
-  std::vector<Column> columns{};       ///< scalars, table; accumulation: quantities that are possible
+  std::vector<Column> columns{};       ///< scalars, table; profile: its arrays, float64;
+                                       ///< accumulation: quantities that are possible
+  std::vector<Axis> axes{};            ///< profile: one or two, the slow one first; Step::axes() has their bins
+  std::string definition{};            ///< profile: as Profile::definition
   std::vector<std::string> reasons{};  ///< verdict: names, as in reports and files
   std::vector<std::string> limits{};   ///< verdict: parameters that the first column is compared with, for plots
 };
@@ -51,9 +56,10 @@ struct Declaration {
   std::vector<Parameter> parameters{};
   Port takes{};  ///< pixels, or scalars: it looks at columns of the steps before it only
   std::vector<Port> makes{};
-  bool several = false;      ///< may come several times in a pipeline
-  bool delivered = false;    ///< takes only the detector's own pixels: stands before kernels that make pixels
-  bool calibration = false;  ///< needs the maps of the detector's calibration
+  bool several = false;         ///< may come several times in a pipeline
+  bool delivered = false;       ///< takes only the detector's own pixels: stands before kernels that make pixels
+  bool calibration = false;     ///< needs the maps of the detector's calibration
+  std::vector<Input> inputs{};  ///< arrays that it is given, made from the files that parameters name
   std::vector<std::string> units{"cpu"};  ///< that have a version of it
   std::vector<Tap> offers{};              ///< makes pixels: what it hands to steps behind it
   std::vector<Tap> rides{};               ///< what spares it its own pass over the pixels

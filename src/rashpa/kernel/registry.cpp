@@ -20,7 +20,8 @@ namespace rashpa::kernel {
   KERNEL(veto)                 \
   KERNEL(peakfinder8)          \
   KERNEL(peakfinder)           \
-  KERNEL(sparsify)
+  KERNEL(sparsify)             \
+  KERNEL(azimuthal)
 
 #define RASHPA_DECLARE(name)       \
   namespace name {                 \

@@ -17,8 +17,8 @@
 #include "rashpa/core/region.hpp"
 #include "rashpa/core/special_value.hpp"
 #include "rashpa/core/stack.hpp"
-#include "rashpa/kernel/calibration_maps.hpp"
 #include "rashpa/kernel/declaration.hpp"
+#include "rashpa/kernel/given.hpp"
 
 namespace rashpa::memory::opencl {
 class Device;  // memory/opencl/device.hpp
@@ -135,6 +135,7 @@ struct Finding {
   bool failed = false;             ///< it could not do its work (list full): the image is errored
   SparseView list{};               ///< memory of its own, valid until the place is processed again
   TableView table{};               ///< the same
+  ProfileView profile{};           ///< the same
   std::uint32_t counted = 0;       ///< Tap::count
 };
 
@@ -216,6 +217,8 @@ class Step {
   }
   /// Room for rows in the table of an image; 0: it makes none.
   [[nodiscard]] virtual std::uint32_t table_capacity() const { return 0; }
+  /// The axes of its profile with their bins; none: it makes none.
+  [[nodiscard]] virtual std::vector<Axis> axes() const { return {}; }
   /// What it accumulates of pixels `in`, if anything: CpuPass::conclude writes that. An image that it vetoes or fails
   /// is not counted; unless Accumulation::accepted is off, no step behind it may refuse an image that it has added.
   [[nodiscard]] virtual std::optional<Accumulation> accumulation(const Shape& shape, PixelFormat in) const {
@@ -247,17 +250,12 @@ class StepOf {
   std::shared_ptr<const Step> step_;
 };
 
-/// What a kernel is made of besides its parameters.
-struct Given {
-  std::shared_ptr<const CalibrationMaps> calibration{};
-};
-
 /// A kernel, as the registry knows it.
 class Kernel {
  public:
   virtual ~Kernel() = default;
   [[nodiscard]] virtual const Declaration& declaration() const noexcept = 0;
-  /// Throws ConfigError that names the parameter.
+  /// `given` has passed check_given(). Throws ConfigError that names the parameter.
   [[nodiscard]] virtual std::shared_ptr<const Step> make(const NamedValues& values, const Given& given) const = 0;
 };
 

@@ -54,7 +54,7 @@ class Recorder final : private Taker, private receiver::LineOwner {
   Runner runner_;
   std::shared_ptr<sink::SpecialMask> mask_;  // null: no special values
   receiver::Output output_;
-  std::uint64_t next_ = 0;                   // image
+  std::uint64_t next_ = 0;  // image
   std::uint64_t stacks_ = 0;
   bool begun_ = false;
   bool finished_ = false;

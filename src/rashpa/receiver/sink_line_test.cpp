@@ -306,6 +306,26 @@ struct Careless final : SlotGuard {
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override { return image.index == 1; }
 };
 
+TEST(StackCopies, profiles_of_accepted_images_are_copied) {
+  sink::Output given = output();
+  given.results.profiles = {{"one", {{.name = "a"}, {.name = "b"}}, {{.name = "x", .values = {1, 2, 3}}}, {}},
+                            {"two", {{.name = "a"}}, {{.name = "x", .values = {1, 2}}}, {}}};
+  StackCopies copies(given, 1, 0);
+  Stacks stacks;
+  Stack& stack = stacks.stacks[0];
+  std::vector<double> one{1, 2, 3, 4, 5, 6}, two{7, 8};
+  for (StackImage& image : stack.images) image.profiles = {{{one.data()}, {two.data()}}};
+  stack.images[1].decision = Decision::vetoed;
+  stack.images[1].profiles = {};
+  const Stack* copy = copies.take(stack);
+  ASSERT_NE(copy, nullptr);
+  std::fill(one.begin(), one.end(), 0);
+  std::fill(two.begin(), two.end(), 0);
+  EXPECT_EQ(copy->images[0].profiles[0].values[5], 6);
+  EXPECT_EQ(copy->images[0].profiles[1].values[1], 8);
+  EXPECT_EQ(copy->images[1].profiles[0].values, nullptr);
+}
+
 TEST(StackCopies, facts_lists_and_lost_lines_are_copied_and_what_was_overwritten_is_errored) {
   sink::Output lists = output();
   lists.pixel = PixelType::i16;

@@ -23,6 +23,10 @@ StackCopies::StackCopies(const sink::Output& output, std::uint32_t stacks, std::
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     table_values_[t].resize(images * tables_[t].capacity * tables_[t].columns.size());
   }
+  for (const Profile& profile : output.results.profiles) {
+    profiles_[profile_values_.size()].resize(images * profile.bins() * profile.arrays.size());
+    profile_values_.push_back(profile.bins() * profile.arrays.size());
+  }
   for (std::size_t a = 0; a < accumulations_.size(); ++a) {
     accumulated_[a].resize((std::size_t{stacks} + 1) * accumulations_[a].bytes());
   }
@@ -72,6 +76,14 @@ void StackCopies::copy_tables(const StackImage& from, StackImage& to, std::size_
   }
 }
 
+void StackCopies::copy_profiles(const StackImage& from, StackImage& to, std::size_t place) noexcept {
+  for (std::size_t p = 0; p < profile_values_.size(); ++p) {
+    double* values = profiles_[p].data() + place * profile_values_[p];
+    std::copy_n(from.profiles[p].values, profile_values_[p], values);
+    to.profiles[p] = {values};
+  }
+}
+
 void StackCopies::copy_image(const Stack& stack, const StackImage& from, StackImage& to, std::size_t place) noexcept {
   to = from;
   to.raw = nullptr;
@@ -79,11 +91,13 @@ void StackCopies::copy_image(const Stack& stack, const StackImage& from, StackIm
   to.pixels = nullptr;
   to.sparse = {};
   to.tables = {};
+  to.profiles = {};
   to.lost = lost_.data() + place * lost_runs_;
   to.lost_count = std::min(from.lost_count, static_cast<std::uint32_t>(lost_runs_));
   std::copy_n(from.lost, to.lost_count, to.lost);
   if (from.decision != Decision::accepted) return;
   copy_tables(from, to, place);
+  copy_profiles(from, to, place);
   if (list_capacity_ > 0) {
     if (from.sparse.index == nullptr || from.sparse.count > list_capacity_) return to.fail(ErrorReason::storage);
     std::copy_n(from.sparse.index, from.sparse.count, index_.data() + place * list_capacity_);

@@ -21,8 +21,8 @@ class StackCopies {
   StackCopies(const sink::Output& output, std::uint32_t stacks, std::uint32_t lost_runs);
 
   /// A copy of what sinks read: facts, lost lines, windows of accumulations that end with it and, of accepted images,
-  /// tables and the list or the pixels. An image
-  /// that was overwritten while it was copied is errored in the copy. Null when no room is free.
+  /// tables, profiles and the list or the pixels. An image that was overwritten while it was copied is errored in the
+  /// copy. Null when no room is free.
   [[nodiscard]] Stack* take(const Stack& stack) noexcept;
   /// A copy of windows that no stack carries; there is room for those of one call.
   [[nodiscard]] Accumulated keep(const Accumulated& open) noexcept { return copy_accumulated(open, copies_.size()); }
@@ -33,6 +33,7 @@ class StackCopies {
  private:
   [[nodiscard]] Accumulated copy_accumulated(const Accumulated& from, std::size_t place) noexcept;
   void copy_tables(const StackImage& from, StackImage& to, std::size_t place) noexcept;
+  void copy_profiles(const StackImage& from, StackImage& to, std::size_t place) noexcept;
   void copy_image(const Stack& stack, const StackImage& from, StackImage& to, std::size_t place) noexcept;
 
   std::size_t pixel_bytes_ = 0;  // of an image, when it is dense
@@ -44,6 +45,8 @@ class StackCopies {
   std::size_t value_bytes_ = 0;  // of one
   std::vector<Table> tables_;
   std::array<std::vector<Scalar>, kMostTables> table_values_;
+  std::vector<std::size_t> profile_values_;  // of an image, by profile
+  std::array<std::vector<double>, kMostProfiles> profiles_;
   std::vector<Accumulation> accumulations_;
   std::array<std::vector<std::byte>, kMostAccumulations> accumulated_;  // a window for each copy, and one more
   std::vector<LostRun> lost_;

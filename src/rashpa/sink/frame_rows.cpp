@@ -101,6 +101,13 @@ std::vector<std::byte> block_of(const Results& results) {
     text += fmt::format("table\t{}\t{}\n", table.name, table.capacity);
     for (const Column& column : table.columns) line_of("of_table", column);
   }
+  for (const Profile& profile : results.profiles) {
+    text += fmt::format("profile\t{}\t{}\n", profile.name, profile.definition);
+    for (const Axis& axis : profile.axes) {
+      text += fmt::format("axis\t{}\t{}\t{}\t{}\n", axis.name, axis.unit, axis.doc, axis.values.size());
+    }
+    for (const Column& array : profile.arrays) line_of("of_profile", array);
+  }
   for (const std::string& reason : results.reasons.names()) text += fmt::format("reason\t{}\n", reason);
   const auto bytes = static_cast<std::uint32_t>(text.size());
   const std::uint32_t crc = crc32c(std::as_bytes(std::span(text)));
@@ -128,6 +135,26 @@ std::uint32_t number_of(const std::string& text) noexcept {
   return number;
 }
 
+/// One line of a profile; of its axes only the lengths are known here. False when it is damaged.
+bool read_profile_line(const std::vector<std::string>& parts, std::vector<Profile>& profiles) {
+  if (parts.front() == "profile" && parts.size() == 3) {
+    if (profiles.size() == kMostProfiles) return false;
+    profiles.push_back({.name = parts[1], .arrays = {}, .axes = {}, .definition = parts[2]});
+    return true;
+  }
+  if (parts.size() != 5 || profiles.empty()) return false;
+  Profile& profile = profiles.back();
+  if (parts.front() == "of_profile") {
+    if (profile.arrays.size() == kMostProfileArrays) return false;
+    profile.arrays.push_back({parts[1], Column::Type::f64, parts[3], parts[4]});
+    return true;
+  }
+  const std::uint32_t bins = number_of(parts[4]);
+  if (profile.axes.size() == 2 || bins == 0 || bins > kMostProfileBins) return false;
+  profile.axes.push_back({parts[1], parts[2], parts[3], std::vector<double>(bins)});
+  return true;
+}
+
 /// What block_of() wrote; takes it from the front of `rest`. False when it is damaged.
 bool read_block(std::span<const std::byte>& rest, Results& results) {
   std::uint32_t bytes = 0;
@@ -145,6 +172,10 @@ bool read_block(std::span<const std::byte>& rest, Results& results) {
     if (parts.front() == "table" && parts.size() == 3) {
       if (results.tables.size() == kMostTables) return false;
       results.tables.push_back({.name = parts[1], .columns = {}, .capacity = number_of(parts[2])});
+    }
+    if (parts.front() == "profile" || parts.front() == "axis" || parts.front() == "of_profile") {
+      if (!read_profile_line(parts, results.profiles)) return false;
+      continue;
     }
     const bool of_table = parts.front() == "of_table";
     if ((!of_table && parts.front() != "column") || parts.size() != 5) continue;
@@ -220,10 +251,12 @@ FrameRows::FrameRows(int journal) : journal_(journal) {
     // All zeros are no record: their checksum is not 0.
     if (crc32c(rest.first(all - sizeof(crc))) != crc) break;
     if (first.version == 1) {
-      for (const std::uint32_t value : {row.measured, row.table_rows[0], row.table_rows[1]}) {
+      const std::uint32_t bright = row.measured | static_cast<std::uint32_t>(row.profiles) << 16U;
+      for (const std::uint32_t value : {bright, row.table_rows[0], row.table_rows[1]}) {
         scalars_.push_back(Scalar::of_count(value));
       }
       row.measured = was_processed(row) ? 1 : 0;
+      row.profiles = 0;
       row.table_rows = {};
     }
     rows_.push_back(row);
@@ -245,13 +278,15 @@ FrameRows::FrameRows(int journal) : journal_(journal) {
 
 void FrameRows::append(const StackImage& image, ErrorReason result, const StoredPlace& stored) {
   const bool kept = result == ErrorReason::none;
+  const bool there = kept && stored.file != 0;
   rows_.push_back({.index = image.index,
                    .frame_number = image.frame_number,
                    .timestamp_ns = image.timestamp_ns,
                    .stored = stored,
                    .flags = image.flags,
-                   .measured = image.measured ? 1U : 0U,
-                   .table_rows = kept && stored.file != 0 ? rows_of(image) : std::array<std::uint32_t, kMostTables>{},
+                   .measured = static_cast<std::uint16_t>(image.measured ? 1 : 0),
+                   .profiles = static_cast<std::uint16_t>(there && !header_.results.profiles.empty() ? 1 : 0),
+                   .table_rows = there ? rows_of(image) : std::array<std::uint32_t, kMostTables>{},
                    .lost_runs = image.lost_count,
                    .completeness = image.completeness,
                    .decision = kept ? image.decision : Decision::errored,

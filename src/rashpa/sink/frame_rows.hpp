@@ -32,7 +32,8 @@ struct FrameRow {
   std::uint64_t timestamp_ns = 0;
   StoredPlace stored;
   std::uint32_t flags = 0;
-  std::uint32_t measured = 0;                           ///< 1: the pipeline has looked at its pixels
+  std::uint16_t measured = 0;                           ///< 1: the pipeline has looked at its pixels
+  std::uint16_t profiles = 0;                           ///< 1: its profiles are stored
   std::array<std::uint32_t, kMostTables> table_rows{};  ///< of each table, when it is stored
   std::uint32_t lost_runs = 0;
   Completeness completeness = Completeness::open;

@@ -11,13 +11,14 @@ namespace rashpa::sink::h5 {
 /// How the chunks of a column are stored.
 enum class Storage : std::uint8_t { plain, bitshuffle_lz4 };
 
-/// A one-dimensional dataset that grows: appended values collect in one chunk's memory, full chunks are written
-/// directly. Nothing is allocated by append() itself.
+/// A dataset that grows along its first dimension, element by element; an element is a value, or an array of `inner`
+/// shape. Appended values collect in one chunk's memory, full chunks are written directly. Nothing is allocated by
+/// append() itself.
 class Column {
  public:
-  /// `element_bytes` is that of `type`.
-  Column(hid_t parent, const std::string& name, hid_t type, std::size_t element_bytes, std::size_t chunk_elements,
-         Storage storage);
+  /// `value_bytes` is that of `type`; `inner`: the shape of an element, at most two numbers.
+  Column(hid_t parent, const std::string& name, hid_t type, std::size_t value_bytes, std::size_t chunk_elements,
+         Storage storage, std::span<const hsize_t> inner = {});
 
   /// Appends `count` elements. Throws FileError when a full chunk cannot be written; what was appended before stays.
   void append(const void* values, std::size_t count);
@@ -33,7 +34,9 @@ class Column {
 
  private:
   void write_chunk();
+  void set_length(std::uint64_t elements);
   std::string name_;
+  std::vector<hsize_t> shape_;  // of the dataset; its first number is the length
   std::size_t element_bytes_;
   std::size_t chunk_elements_;
   Handle set_;

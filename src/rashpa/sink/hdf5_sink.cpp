@@ -52,6 +52,10 @@ std::uint64_t reserve_for(const Hdf5Config& config) {
   for (const Table& table : config.results.tables) {
     tables += config.images * sizeof(std::uint64_t) + table.columns.size() * (kFile + kTableChunk);
   }
+  for (const Profile& profile : config.results.profiles) {
+    constexpr std::uint64_t kProfileChunk = 131072;  // or one image
+    tables += profile.arrays.size() * (kFile + std::max(kProfileChunk, profile.bins() * sizeof(double)));
+  }
   return config.images * row + files * kFile + kFixed + mask + tables +
          (config.form == ImageForm::sparse ? kChunks : 0);
 }
@@ -78,7 +82,7 @@ struct Hdf5Sink::Impl {
         master(first_master(config, files)),
         mask(config.special_mask),
         store(config.form == ImageForm::sparse ? make_sparse_store(config, files) : make_dense_store(config, files)) {
-    if (!config.results.tables.empty()) tables.emplace(config.results.tables, files);
+    if (!config.results.tables.empty() || !config.results.profiles.empty()) tables.emplace(config.results, files);
     if (!config.results.accumulations.empty())
       accumulations.emplace(config.results.accumulations, files, config.threads);
   }
@@ -216,8 +220,9 @@ std::vector<LostImage> Hdf5Sink::settle() {
     }
     lost.push_back({.index = row.index,
                     .frame_number = row.frame_number,
-                    .reason = image_there ? "its rows of a table are not in " + impl_->files.tables().string()
-                                          : impl_->store->why_lost(row.stored)});
+                    .reason = image_there
+                                  ? "its rows of a table or its profiles are not in " + impl_->files.tables().string()
+                                  : impl_->store->why_lost(row.stored)});
     row.decision = Decision::errored;
     row.error = ErrorReason::storage;
   }

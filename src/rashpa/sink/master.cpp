@@ -127,6 +127,7 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
       refer_to_tables(rashpa.get(), prefix, contents.rows);
       refer_to_accumulations(rashpa.get(), prefix);
     }
+    refer_to_profiles(entry.get(), prefix, contents.rows, contents.stored_index);
     h5::Column frames = h5::column<std::uint64_t>(data.get(), "frame_number", kRows);
     for (std::size_t i = 0; i < contents.stored_index.size(); ++i) {
       if (contents.stored_index[i] >= 0) frames.append(&contents.rows.rows()[i].frame_number, 1);

@@ -72,16 +72,16 @@ std::uint64_t readable_of(const fs::path& path, ImageForm form) {
   return std::min(readable(path, "/entry/data/index"), readable(path, "/entry/data/intensity"));
 }
 
-TableRows readable_tables(const fs::path& prefix, const std::vector<Table>& tables) {
+TableRows readable_tables(const fs::path& prefix, const Results& results) {
   const fs::path path = OutputFiles::tables_path(prefix);
   std::error_code ignored;
-  if (tables.empty() || !fs::is_regular_file(path, ignored)) return {};
+  if ((results.tables.empty() && results.profiles.empty()) || !fs::is_regular_file(path, ignored)) return {};
   try {
     let_be_opened(path);
   } catch (const FileError&) {  // damaged
     return {};
   }
-  return readable_rows(path, tables);
+  return readable_rows(path, results);
 }
 
 /// What is not readable stays what it is: the master only links it.
@@ -134,7 +134,7 @@ Repaired repair(const std::string& prefix) {
   FrameRows rows(journal.get());
   const ImageForm form = rows.header().form;
   std::map<std::uint32_t, std::uint64_t> files;
-  RowsOfImages rows_of_images(readable_tables(prefix, rows.header().results.tables));
+  RowsOfImages rows_of_images(readable_tables(prefix, rows.header().results));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     FrameRow& row = rows.row(i);
     const bool rows_there = rows_of_images.are_there(row);

@@ -71,7 +71,23 @@ class TableStoreTest : public testing::Test {
                             {.name = "big", .type = Column::Type::u64}},
                            100},
                           {"other", {{.name = "n"}}, 3}};
+    out.results.profiles = profiles();
     return out;
+  }
+  static std::vector<Profile> profiles() {
+    return {
+        {"azimuthal",
+         {{.name = "I", .type = Column::Type::f64, .unit = "photons"}, {.name = "I_errors", .type = Column::Type::f64}},
+         {{.name = "radial_axis", .unit = "1/nm", .doc = "Bins", .values = {0.5, 1.5, 2.5}}},
+         "NXazint1d"},
+        {"map",
+         {{.name = "I", .type = Column::Type::f64}},
+         {{.name = "chi", .values = {-90, 90}}, {.name = "q", .values = {1, 2, 3, 4}}},
+         {}}};
+  }
+  /// Value of a bin of an array of an image's profile.
+  static double value_of(std::uint64_t image, std::size_t profile, std::size_t place) {
+    return static_cast<double>(1000 * image + 100 * profile + place);
   }
   [[nodiscard]] fs::path file(const std::string& what) const { return folder_ / ("run_" + what); }
 
@@ -80,6 +96,7 @@ class TableStoreTest : public testing::Test {
     for (std::uint64_t n = from; n < to; n += kStack) {
       Stack stack;
       std::vector<std::vector<Scalar>> values;
+      std::vector<std::vector<double>> arrays;
       for (std::uint64_t i = n; i < std::min<std::uint64_t>(n + kStack, to); ++i) {
         StackImage& image = stack.images.emplace_back();
         image.index = image.frame_number = i;
@@ -94,6 +111,12 @@ class TableStoreTest : public testing::Test {
         image.tables[0] = {peaks.data(), rows_of(i, 0)};
         std::vector<Scalar>& others = values.emplace_back(rows_of(i, 1), Scalar::of_count(i));
         image.tables[1] = {others.data(), rows_of(i, 1)};
+        if (image.decision != Decision::accepted) continue;
+        for (const std::size_t p : {0U, 1U}) {
+          std::vector<double>& array = arrays.emplace_back();
+          for (std::size_t k = 0; k < (p == 0 ? 6U : 8U); ++k) array.push_back(value_of(i, p, k));
+          image.profiles[p] = {array.data()};
+        }
       }
       stack.count = static_cast<std::uint32_t>(stack.images.size());
       put_and_mark(sink, stack);
@@ -144,11 +167,39 @@ class TableStoreTest : public testing::Test {
         EXPECT_EQ(big[row], ~std::uint64_t{0} - k);
       }
       for (std::uint64_t row = other[i]; row < other[i + 1]; ++row) EXPECT_EQ(n[row], i);
+      check_profiles(i, images - 1);
     }
+    check_axes(images);
     return images;
   }
 
+  void check_profiles(std::size_t image, std::size_t place) {
+    if (intensity_.empty()) {
+      const std::string path = "/entry/rashpa/profiles/";
+      intensity_ = read<double>(file("master.h5"), path + "azimuthal/I", H5T_NATIVE_DOUBLE);
+      errors_ = read<double>(file("master.h5"), "/entry/azimuthal/data/I_errors", H5T_NATIVE_DOUBLE);
+      map_ = read<double>(file("master.h5"), path + "map/I", H5T_NATIVE_DOUBLE);
+    }
+    ASSERT_LE((place + 1) * 3, intensity_.size());
+    for (std::size_t k = 0; k < 3; ++k) {
+      EXPECT_EQ(intensity_[place * 3 + k], value_of(image, 0, k)) << "image " << image;
+      EXPECT_EQ(errors_[place * 3 + k], value_of(image, 0, 3 + k)) << "image " << image;
+    }
+    for (std::size_t k = 0; k < 8; ++k) EXPECT_EQ(map_[place * 8 + k], value_of(image, 1, k)) << "image " << image;
+  }
+  void check_axes(std::uint64_t images) {
+    if (images > 0) {
+      EXPECT_EQ(map_.size(), images * 8);
+      const std::string path = "/entry/rashpa/profiles/";
+      EXPECT_EQ(read<double>(file("master.h5"), path + "azimuthal/radial_axis", H5T_NATIVE_DOUBLE),
+                (std::vector<double>{0.5, 1.5, 2.5}));
+      EXPECT_EQ(read<double>(file("master.h5"), path + "map/chi", H5T_NATIVE_DOUBLE), (std::vector<double>{-90, 90}));
+    }
+    intensity_.clear();
+  }
+
   fs::path folder_;
+  std::vector<double> intensity_, errors_, map_;
   std::vector<std::uint16_t> pixels_ = std::vector<std::uint16_t>(std::size_t{kSide} * kSide, 3);
   Books books_;
   bool mounted_ = false;
@@ -179,7 +230,7 @@ TEST_F(TableStoreTest, files_of_an_earlier_run_are_in_the_way_or_replaced) {
   EXPECT_THROW(Hdf5Sink{config(10)}, FileError) << "the tables are still there";
   Hdf5Config replacing = config(10);
   replacing.existing = Existing::replace;
-  replacing.results.tables.clear();
+  replacing.results = {};
   Hdf5Sink sink(replacing);
   sink.begin();
   EXPECT_FALSE(fs::exists(file("tables.h5"))) << "rows of another run";
@@ -199,8 +250,8 @@ TEST_F(TableStoreTest, images_whose_rows_are_gone_are_errored) {
   EXPECT_TRUE(books_.balanced());
   ASSERT_FALSE(lost.empty());
   EXPECT_NE(sink.error().find("tables.h5 was removed or replaced"), std::string::npos) << sink.error();
-  EXPECT_NE(lost[0].reason.find("its rows of a table are not in"), std::string::npos) << lost[0].reason;
-  EXPECT_EQ(books_.written, 1U) << "image 0 has no rows";
+  EXPECT_NE(lost[0].reason.find("its rows of a table or its profiles are not in"), std::string::npos) << lost[0].reason;
+  EXPECT_EQ(books_.written, 0U) << "every image has profiles";
 }
 
 TEST_F(TableStoreTest, repair_keeps_images_whose_rows_had_reached_the_file) {
@@ -232,8 +283,8 @@ TEST_F(TableStoreTest, repair_marks_images_whose_rows_are_gone) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   fs::remove(file("tables.h5"));
   const Repaired done = repair((folder_ / "run").string());
-  EXPECT_EQ(done.books.written, 1U) << "image 0 has no rows";
-  EXPECT_EQ(done.books.errored, 14U);
+  EXPECT_EQ(done.books.written, 0U) << "every image has profiles";
+  EXPECT_EQ(done.books.errored, 15U);
 }
 
 TEST_F(TableStoreTest, on_a_full_disk_what_counts_as_written_has_its_rows) {

@@ -48,6 +48,27 @@ void check_pixels(const Declaration& declaration, PixelType given, const std::st
                                 maker.empty() ? "the buffer has" : maker + " makes", pixel_name(given), advice));
 }
 
+void add_profile(const Port& port, PlannedStep& step, std::vector<Profile>& profiles) {
+  const std::string& name = step.step->declaration().name;
+  if (profiles.size() == kMostProfiles) {
+    throw ConfigError(fmt::format("unit: {} makes a profile, as {} kernels before it do; {} at most, leave one", name,
+                                  kMostProfiles, kMostProfiles));
+  }
+  Profile profile{.name = name, .arrays = port.columns, .axes = step.step->axes(), .definition = port.definition};
+  const bool fits = !profile.axes.empty() && profile.axes.size() <= 2 && !profile.arrays.empty() &&
+                    profile.arrays.size() <= kMostProfileArrays && profile.bins() > 0 &&
+                    profile.bins() <= kMostProfileBins;
+  if (!fits) {
+    throw ConfigError(fmt::format(
+        "unit: {} makes a profile of {} arrays, {} axes and {} bins; 1 to {} arrays, one or two axes and 1 to {} "
+        "bins are possible",
+        name, profile.arrays.size(), profile.axes.size(), profile.axes.empty() ? 0 : profile.bins(), kMostProfileArrays,
+        kMostProfileBins));
+  }
+  step.profile = profiles.size();
+  profiles.push_back(std::move(profile));
+}
+
 void add_accumulation(const Accumulation& made, std::uint32_t stack, PlannedStep& step, Results& results) {
   const std::vector<Accumulation>& known = results.accumulations;
   if (known.size() == kMostAccumulations) {
@@ -100,6 +121,7 @@ void add_results(const Declaration& declaration, const kernel::Shape& shape, std
     step.table = results.tables.size();
     results.tables.push_back({declaration.name, table->columns, step.step->table_capacity()});
   }
+  if (const Port* profile = declaration.made(Port::Kind::profile)) add_profile(*profile, step, results.profiles);
   if (auto accumulation = step.step->accumulation(shape, step.in))
     add_accumulation(*accumulation, stack, step, results);
   if (const Port* verdict = declaration.made(Port::Kind::verdict)) {
@@ -256,6 +278,7 @@ bool settle_without_work(const Steps& steps, bool stopping, StackImage& image) n
   image.pixels = nullptr;
   image.sparse = {};
   image.tables = {};
+  image.profiles = {};
   image.failed_in = 0;
   const bool arrived = image.completeness == Completeness::complete || image.completeness == Completeness::partial;
   if (!arrived) return true;

@@ -26,6 +26,7 @@ struct PlannedStep {
   std::vector<VetoReason> reasons{};          ///< of its verdicts 1, 2, …
   std::optional<std::size_t> table{};         ///< which of StackImage::tables it makes
   std::optional<std::size_t> accumulation{};  ///< which of Stack::accumulated it makes
+  std::optional<std::size_t> profile{};       ///< which of StackImage::profiles it makes
 };
 
 /// A pipeline that has been checked against a layout, in the form that units use; the same for all of them.

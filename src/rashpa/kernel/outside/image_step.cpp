@@ -95,10 +95,13 @@ void check_columns(const Check& check, const Port& port, std::size_t most) {
 
 class Pass final : public CpuPass {
  public:
-  Pass(const Declaration& declaration, std::uint32_t table_rows, const MakeImageFunction& make, const Setup& setup)
+  Pass(const Declaration& declaration, std::uint32_t table_rows, std::size_t profile, const MakeImageFunction& make,
+       const Setup& setup)
       : name_(declaration.name),
         reasons_(declaration.made(Port::Kind::verdict) ? declaration.made(Port::Kind::verdict)->reasons.size() : 0),
         table_rows_(table_rows),
+        profile_(profile),
+        profiles_(setup.places * profile),
         found_(setup.stack) {
     if (const Port* scalars = declaration.made(Port::Kind::scalars)) columns_ = scalars->columns.size();
     if (const Port* table = declaration.made(Port::Kind::table)) {
@@ -120,7 +123,8 @@ class Pass final : public CpuPass {
     for (std::size_t i = 0; i < items.count; ++i) {
       Scalar* rows = nullptr;
       if (row_ > 0) rows = reinterpret_cast<Scalar*>(rows_.data()) + std::size_t{items.place[i]} * table_rows_ * row_;
-      found_[items.first + i] = look(worker, items.in[i], items.first + i, rows);
+      double* profile = profile_ > 0 ? profiles_.data() + items.place[i] * profile_ : nullptr;
+      found_[items.first + i] = look(worker, items.in[i], items.first + i, rows, profile);
     }
   }
   void finish(std::size_t item, Finding& finding) noexcept override {
@@ -130,6 +134,7 @@ class Pass final : public CpuPass {
     std::copy_n(scalars_.data() + item * columns_, columns_, finding.scalars);
     finding.verdict = found.verdict;
     finding.table = found.table;
+    finding.profile = found.profile;
   }
   [[nodiscard]] std::string failure() const override {
     const std::lock_guard lock(mutex_);
@@ -141,10 +146,13 @@ class Pass final : public CpuPass {
     bool failed = false;
     std::uint8_t verdict = 0;
     TableView table{};
+    ProfileView profile{};
   };
 
-  Found look(unsigned worker, const std::byte* pixels, std::size_t item, Scalar* rows) noexcept {
-    ImageFindings findings{.scalars = scalars_.data() + item * columns_, .rows = rows, .row_capacity = table_rows_};
+  Found look(unsigned worker, const std::byte* pixels, std::size_t item, Scalar* rows, double* profile) noexcept {
+    if (profile != nullptr) std::fill_n(profile, profile_, 0.0);
+    ImageFindings findings{
+        .scalars = scalars_.data() + item * columns_, .rows = rows, .row_capacity = table_rows_, .profile = profile};
     std::string why;
     bool good = functions_[worker]->look(pixels, findings, why);
     if (good && findings.verdict > reasons_) {
@@ -160,7 +168,9 @@ class Pass final : public CpuPass {
       note(why);
       return {.failed = true};
     }
-    return {.verdict = static_cast<std::uint8_t>(findings.verdict), .table = {rows, findings.row_count}};
+    return {.verdict = static_cast<std::uint8_t>(findings.verdict),
+            .table = {rows, findings.row_count},
+            .profile = {profile}};
   }
 
   /// Takes a lock, and only for an image that is lost anyway.
@@ -175,6 +185,8 @@ class Pass final : public CpuPass {
   std::string table_parameter_;
   std::size_t columns_ = 0;
   std::size_t row_ = 0;                                    // columns of the table
+  std::size_t profile_;                                    // values of an image's profile
+  std::vector<double> profiles_;                           // [place][value]
   std::vector<Found> found_;                               // by item
   std::vector<Scalar> scalars_;                            // [item][column]
   memory::Buffer rows_;                                    // Scalar [place][row][column]
@@ -185,19 +197,24 @@ class Pass final : public CpuPass {
 
 class ImageStep final : public Step {
  public:
-  ImageStep(Declaration declaration, std::uint32_t table_rows, MakeImageFunction make)
-      : declaration_(std::move(declaration)), table_rows_(table_rows), make_(std::move(make)) {}
+  ImageStep(Declaration declaration, std::uint32_t table_rows, MakeImageFunction make, std::vector<Axis> axes)
+      : declaration_(std::move(declaration)), table_rows_(table_rows), make_(std::move(make)), axes_(std::move(axes)) {}
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declaration_; }
   [[nodiscard]] PixelFormat fit(const Shape& /*shape*/, PixelFormat in) const override { return in; }
   [[nodiscard]] std::uint32_t table_capacity() const override { return table_rows_; }
+  [[nodiscard]] std::vector<Axis> axes() const override { return axes_; }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
-    return std::make_unique<Pass>(declaration_, table_rows_, make_, setup);
+    const Port* port = declaration_.made(Port::Kind::profile);
+    std::size_t values = port != nullptr ? port->columns.size() : 0;
+    for (const Axis& axis : axes_) values *= axis.values.size();
+    return std::make_unique<Pass>(declaration_, table_rows_, values, make_, setup);
   }
 
  private:
   Declaration declaration_;
   std::uint32_t table_rows_;
   MakeImageFunction make_;
+  std::vector<Axis> axes_;
 };
 
 }  // namespace
@@ -208,7 +225,7 @@ void check_outside(const Declaration& declaration) {
   check.text("its purpose", declaration.purpose);
   check.that(!declaration.takes.pixels.empty(), "it takes no type of pixels");
   check_parameters(check, declaration.parameters);
-  check.that(!declaration.makes.empty(), "it makes nothing: no column, no reason, no table");
+  check.that(!declaration.makes.empty(), "it makes nothing: no column, no reason, no table, no profile");
   for (const Port& port : declaration.makes) {
     switch (port.kind) {
       case Port::Kind::scalars:
@@ -226,6 +243,22 @@ void check_outside(const Declaration& declaration) {
                                kMostTableRows));
         break;
       }
+      case Port::Kind::profile:
+        check_columns(check, port, kMostProfileArrays);
+        for (const Column& one : port.columns) {
+          check.that(one.type == Column::Type::f64, fmt::format("array {} of its profile is not float64", one.name));
+        }
+        check.that(!port.axes.empty() && port.axes.size() <= 2, "its profile needs one axis or two");
+        for (const Axis& one : port.axes) {
+          check.name("the name of an axis", one.name);
+          check.text("the unit of axis " + one.name, one.unit);
+          check.text("the words of axis " + one.name, one.doc);
+          const auto same = [&](const Column& array) { return array.name == one.name; };
+          check.that(std::none_of(port.columns.begin(), port.columns.end(), same),
+                     fmt::format("an array and an axis are both called {}", one.name));
+        }
+        check.differ("axis", port.axes, [](const Axis& one) { return one.name; });
+        break;
       case Port::Kind::verdict:
         check.that(!port.reasons.empty() && port.reasons.size() <= kMostReasons,
                    fmt::format("a verdict has 1 to {} reasons", kMostReasons));
@@ -233,15 +266,27 @@ void check_outside(const Declaration& declaration) {
         check.differ("reason", port.reasons, [](const std::string& one) { return one; });
         break;
       default:
-        check.that(false, "it can make columns, a verdict and a table, neither pixels nor lists");
+        check.that(false, "it can make columns, a verdict, a table and a profile, neither pixels nor lists");
     }
   }
   check.differ("port", declaration.makes, [](const Port& port) { return static_cast<int>(port.kind); });
 }
 
-std::shared_ptr<const Step> image_step(Declaration declaration, std::uint32_t table_rows, MakeImageFunction make) {
+std::shared_ptr<const Step> image_step(Declaration declaration, std::uint32_t table_rows, MakeImageFunction make,
+                                       std::vector<Axis> axes) {
   check_outside(declaration);
-  return std::make_shared<ImageStep>(std::move(declaration), table_rows, std::move(make));
+  const Port* profile = declaration.made(Port::Kind::profile);
+  std::size_t bins = 1;
+  for (const Axis& axis : axes) {
+    const bool finite =
+        std::all_of(axis.values.begin(), axis.values.end(), [](double value) { return std::isfinite(value); });
+    Check(declaration).that(finite, fmt::format("axis {} has values that are no numbers", axis.name));
+    bins = axis.values.size() > kMostProfileBins ? 0 : bins * axis.values.size();
+  }
+  Check(declaration)
+      .that(axes.size() == (profile != nullptr ? profile->axes.size() : 0) && bins > 0 && bins <= kMostProfileBins,
+            fmt::format("its profile has {} bins; 1 to {} are possible", bins, kMostProfileBins));
+  return std::make_shared<ImageStep>(std::move(declaration), table_rows, std::move(make), std::move(axes));
 }
 
 }  // namespace rashpa::kernel::outside

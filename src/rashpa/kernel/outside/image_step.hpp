@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "rashpa/kernel/step.hpp"
 
@@ -19,6 +20,7 @@ struct ImageFindings {
   Scalar* rows = nullptr;     ///< of its table: room for `row_capacity` rows of all its columns
   std::uint32_t row_capacity = 0;
   std::uint32_t row_count = 0;  ///< how many it has; more than there is room for: the image is errored
+  double* profile = nullptr;    ///< of its profile: room for all bins of all arrays, one array after the other
 };
 
 /// Code that was not compiled with the program. Made and used by the threads of a unit, one call at a time; what it
@@ -37,8 +39,9 @@ using MakeImageFunction = std::function<std::unique_ptr<ImageFunction>(const Set
 /// Kernels of the program are tested; what comes from outside is checked.
 void check_outside(const Declaration& declaration);
 
-/// A step on processor cores, each image by one thread. `table_rows`: room in its table, an image. Throws as
-/// check_outside().
-std::shared_ptr<const Step> image_step(Declaration declaration, std::uint32_t table_rows, MakeImageFunction make);
+/// A step on processor cores, each image by one thread. `table_rows`: room in its table, an image; `axes`: of its
+/// profile, with their bins. Throws as check_outside(), and when axes are not as declared.
+std::shared_ptr<const Step> image_step(Declaration declaration, std::uint32_t table_rows, MakeImageFunction make,
+                                       std::vector<Axis> axes = {});
 
 }  // namespace rashpa::kernel::outside

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <string_view>
@@ -31,6 +32,7 @@ constexpr std::array<std::pair<std::uint32_t, PixelType>, 6> kPixels{{{RASHPA_UI
                                                                       {RASHPA_INT16, PixelType::i16},
                                                                       {RASHPA_INT32, PixelType::i32},
                                                                       {RASHPA_FLOAT32, PixelType::f32}}};
+constexpr std::size_t kBytesBeforeProfiles = offsetof(rashpa_plugin, profile_array_count);
 static_assert(sizeof(rashpa_plugin_value) == sizeof(Scalar));
 
 std::string text_of(const char* text) { return text == nullptr ? "" : std::string(text, ::strnlen(text, kMostText)); }
@@ -63,7 +65,7 @@ class Library {
                       origin_, kSymbol));
     }
     try {
-      plugin_ = describe();
+      read(describe());
       check();
     } catch (const ConfigError&) {
       close();
@@ -77,7 +79,7 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  [[nodiscard]] const rashpa_plugin& plugin() const noexcept { return *plugin_; }
+  [[nodiscard]] const rashpa_plugin& plugin() const noexcept { return plugin_; }
   [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
 
  private:
@@ -86,35 +88,45 @@ class Library {
     handle_ = nullptr;
   }
   void refuse(const std::string& why) const { throw ConfigError(fmt::format("{}: {}", origin_, why)); }
+  /// A description of before profiles ends where they begin.
+  void read(const rashpa_plugin* plugin) {
+    if (plugin == nullptr) refuse(fmt::format("{} gives nothing", kSymbol));
+    plugin_.abi = plugin->abi;
+    plugin_.bytes = plugin->bytes;
+    const bool known = plugin->bytes == sizeof(rashpa_plugin) || plugin->bytes == kBytesBeforeProfiles;
+    if (plugin->abi == RASHPA_PLUGIN_ABI && known) std::memcpy(&plugin_, plugin, plugin->bytes);
+  }
   /// Only what is needed to read the rest.
   void check() const {
-    if (plugin_ == nullptr) refuse(fmt::format("{} gives nothing", kSymbol));
-    if (plugin_->abi != RASHPA_PLUGIN_ABI) {
+    if (plugin_.abi != RASHPA_PLUGIN_ABI) {
       refuse(
           fmt::format("is made for version {} of the interface, this program has version {}; compile it with this "
                       "program's rashpa_plugin.h",
-                      plugin_->abi, RASHPA_PLUGIN_ABI));
+                      plugin_.abi, RASHPA_PLUGIN_ABI));
     }
-    if (plugin_->bytes != sizeof(rashpa_plugin)) {
+    if (plugin_.bytes != sizeof(rashpa_plugin) && plugin_.bytes != kBytesBeforeProfiles) {
       refuse(fmt::format(
           "says that its description has {} bytes, which are {}; compile it with this program's rashpa_plugin.h",
-          plugin_->bytes, sizeof(rashpa_plugin)));
+          plugin_.bytes, sizeof(rashpa_plugin)));
     }
     const auto array = [&](const char* what, std::uint32_t count, const void* first) {
       if (count > kMostOfAKind) refuse(fmt::format("declares {} {}, {} at most", count, what, kMostOfAKind));
       if (count > 0 && first == nullptr) refuse(fmt::format("declares {} {} and has none", count, what));
     };
-    array("parameters", plugin_->parameter_count, plugin_->parameters);
-    array("scalars", plugin_->scalar_count, plugin_->scalars);
-    array("reasons", plugin_->reason_count, plugin_->reasons);
-    array("columns of a table", plugin_->table_column_count, plugin_->table_columns);
-    const bool complete = plugin_->create != nullptr && plugin_->process != nullptr && plugin_->destroy != nullptr;
+    array("parameters", plugin_.parameter_count, plugin_.parameters);
+    array("scalars", plugin_.scalar_count, plugin_.scalars);
+    array("reasons", plugin_.reason_count, plugin_.reasons);
+    array("columns of a table", plugin_.table_column_count, plugin_.table_columns);
+    array("arrays of a profile", plugin_.profile_array_count, plugin_.profile_arrays);
+    array("axes of a profile", plugin_.profile_axis_count, plugin_.profile_axes);
+    if (plugin_.profile_axis_count > 2) refuse("what it declares is wrong: its profile needs one axis or two");
+    const bool complete = plugin_.create != nullptr && plugin_.process != nullptr && plugin_.destroy != nullptr;
     if (!complete) refuse("lacks one of the functions create, process, destroy");
   }
 
   std::string origin_;
   void* handle_ = nullptr;
-  const rashpa_plugin* plugin_ = nullptr;
+  rashpa_plugin plugin_{};
 };
 
 std::optional<double> bound_of(double value) { return std::isnan(value) ? std::nullopt : std::optional(value); }
@@ -156,6 +168,19 @@ std::vector<Column> columns_of(const rashpa_plugin_column* columns, std::uint32_
   return all;
 }
 
+/// Of its profile; without bins where there are more than can be.
+std::vector<Axis> axes_of(const rashpa_plugin& plugin) {
+  std::vector<Axis> axes;
+  for (std::uint32_t i = 0; i < plugin.profile_axis_count; ++i) {
+    const rashpa_plugin_axis& one = plugin.profile_axes[i];
+    axes.push_back({.name = text_of(one.name), .unit = text_of(one.unit), .doc = text_of(one.doc)});
+    if (one.values != nullptr && one.bins <= kMostProfileBins) {
+      axes.back().values.assign(one.values, one.values + one.bins);
+    }
+  }
+  return axes;
+}
+
 Declaration declaration_of(const Library& library) {
   const rashpa_plugin& plugin = library.plugin();
   Declaration declaration;
@@ -176,6 +201,11 @@ Declaration declaration_of(const Library& library) {
     declaration.makes.push_back({.kind = Port::Kind::table,
                                  .capacity = text_of(plugin.table_rows),
                                  .columns = columns_of(plugin.table_columns, plugin.table_column_count)});
+  }
+  if (plugin.profile_array_count > 0) {
+    Port profile{.kind = Port::Kind::profile, .columns = columns_of(plugin.profile_arrays, plugin.profile_array_count)};
+    profile.axes = axes_of(plugin);
+    declaration.makes.push_back(std::move(profile));
   }
   if (plugin.reason_count > 0) {
     Port verdict{.kind = Port::Kind::verdict};
@@ -231,7 +261,8 @@ class Function final : public ImageFunction {
                                     .verdict = 0,
                                     .row_capacity = found.row_capacity,
                                     .rows = reinterpret_cast<rashpa_plugin_value*>(found.rows),
-                                    .row_count = 0};
+                                    .row_count = 0,
+                                    .profile = found.profile};
     try {
       const int code = library_->plugin().process(state_, pixels, &findings);
       found.verdict = findings.verdict;
@@ -271,9 +302,11 @@ class PluginKernel final : public Kernel {
         rows = static_cast<std::uint32_t>(plain_values.back().integer);
       }
     }
-    return image_step(declaration_, rows, [library = library_, plain_values, rows](const Setup& setup) {
+    const auto function = [library = library_, plain_values, rows](const Setup& setup) {
       return std::make_unique<Function>(library, setup, plain_values, rows);
-    });
+    };
+    const bool profile = declaration_.made(Port::Kind::profile) != nullptr;
+    return image_step(declaration_, rows, function, profile ? axes_of(library_->plugin()) : std::vector<Axis>{});
   }
 
  private:

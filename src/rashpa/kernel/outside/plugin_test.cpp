@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <tuple>
@@ -107,6 +108,38 @@ TEST(Plugin, finds_numbers_reasons_and_rows_on_any_number_of_threads) {
   }
 }
 
+TEST(Plugin, profiles_have_the_bins_that_it_declares) {
+  auto step = step_of({{"rows", std::int64_t{10}}});
+  ASSERT_EQ(step->axes().size(), 1U);
+  EXPECT_EQ(step->axes()[0].values, (std::vector<double>{0.5, 1.5, 2.5}));
+  EXPECT_EQ(step->axes()[0].unit, "1/nm");
+  std::optional<StackRun> run(run_of(*step, 2));
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const double* values = run->images[i].finding.profile.values;
+    ASSERT_NE(values, nullptr);
+    for (std::uint32_t bin = 0; bin < 3; ++bin) {
+      EXPECT_EQ(values[bin], i + bin);
+      EXPECT_EQ(values[3 + bin], (i + bin) * (i + bin));
+    }
+  }
+  run.reset();  // so that the object is loaded again, as another one
+  step.reset();
+  for (const auto& [how, why] : {std::pair{"no_bins", "its profile has 0 bins"}, std::pair{"null_bins", "0 bins"},
+                                 std::pair{"many_bins", "0 bins"}, std::pair{"nan_bins", "axis bin has values"}}) {
+    const As as(how);
+    const std::string text = refusal([] { step_of({{"rows", std::int64_t{1}}}); });
+    EXPECT_NE(text.find(why), std::string::npos) << how << ": " << text;
+  }
+}
+
+TEST(Plugin, one_that_was_compiled_before_there_were_profiles_works) {
+  const As as("before_profiles");
+  const auto step = step_of({{"rows", std::int64_t{10}}});
+  EXPECT_EQ(step->declaration().made(Port::Kind::profile), nullptr);
+  EXPECT_TRUE(step->axes().empty());
+  EXPECT_EQ(run_of(*step).images[3].scalars[0].count(), 6U);
+}
+
 TEST(Plugin, image_that_it_fails_on_is_errored_and_its_neighbours_are_not) {
   const std::map<std::string, std::string> words{
       {"throws", "kernel test_plugin: threw: odd image"},
@@ -189,6 +222,10 @@ TEST(Plugin, what_it_declares_is_checked_before_it_is_used) {
       {"rows_unbounded", "its table needs an integer parameter"},
       {"rows_none", "its table needs an integer parameter"},
       {"makes_nothing", "it makes nothing"},
+      {"integer_profile", "array square of its profile is not float64"},
+      {"no_axis", "its profile needs one axis or two"},
+      {"three_axes", "its profile needs one axis or two"},
+      {"axis_is_array", "an array and an axis are both called count"},
       {"old_name", "csr is the name of a kernel of this program"}};
   for (const auto& [how, why] : cases) {
     const As as(how);

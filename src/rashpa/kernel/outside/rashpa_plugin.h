@@ -4,10 +4,11 @@
  * made, examples/kernels/local_maxima is one.
  *
  * A plugin exports one function, rashpa_plugin_describe(). It looks at one image at a time and finds numbers, rows of a
- * table, and whether the image is kept. It runs in the process of a receiver, with all that this process may do.
+ * table, a profile (arrays of fixed length), and whether the image is kept. It runs in the process of a receiver, with
+ * all that this process may do.
  *
- * Threads: describe() is called once, before the run. create() is called once for each thread of the unit; process() and
- * last_error() of a state by one thread at a time, of different states at once. All are called before destroy().
+ * Threads: describe() is called once, before the run. create() is called once for each thread of the unit; process()
+ * and last_error() of a state by one thread at a time, of different states at once. All are called before destroy().
  * Ownership: what describe() gives stays valid and unchanged until the object is unloaded. What the receiver gives is
  * valid during the call only.
  * Time: process() is on the path of the data. It should not allocate, lock or wait.
@@ -59,9 +60,9 @@ typedef struct rashpa_plugin_parameter {
   const char* name;
   const char* doc; /* in a few words, with the unit */
   uint32_t kind;
-  uint32_t needed; /* 1: has no default, the run file must give it */
-  double least;    /* smallest value allowed; NaN: no bound */
-  double most;     /* largest value allowed; NaN: no bound */
+  uint32_t needed;              /* 1: has no default, the run file must give it */
+  double least;                 /* smallest value allowed; NaN: no bound */
+  double most;                  /* largest value allowed; NaN: no bound */
   rashpa_plugin_value standard; /* the default */
 } rashpa_plugin_parameter;
 
@@ -71,6 +72,15 @@ typedef struct rashpa_plugin_column {
   const char* doc;
   uint32_t type;
 } rashpa_plugin_column;
+
+/* An axis of a profile: where its bins lie. */
+typedef struct rashpa_plugin_axis {
+  const char* name;
+  const char* unit;
+  const char* doc;
+  uint64_t bins;
+  const double* values; /* the centre of each bin */
+} rashpa_plugin_axis;
 
 /* What process() is going to see; the same for all images of a run. */
 typedef struct rashpa_plugin_setup {
@@ -83,7 +93,7 @@ typedef struct rashpa_plugin_setup {
   const rashpa_plugin_value* parameters; /* in the order of the declaration, within their bounds */
 } rashpa_plugin_setup;
 
-/* Where process() puts what it finds. All of it is 0 before, but for the rows. */
+/* Where process() puts what it finds. All of it is 0 before, but for the rows; the profile is 0.0. */
 typedef struct rashpa_plugin_findings {
   rashpa_plugin_value* scalars; /* in the order of the declaration */
   uint32_t verdict;             /* 0: the image is kept; n: vetoed for the n-th reason */
@@ -91,6 +101,8 @@ typedef struct rashpa_plugin_findings {
   rashpa_plugin_value* rows;    /* row r, column c of the table at rows[r * columns + c] */
   uint32_t row_count;           /* rows found. More than row_capacity: the image is errored, and the receiver says so;
                                    no more than row_capacity are written. */
+  double*
+      profile; /* bin b of array a at profile[a * bins + b]; with two axes the bins of the first are the slow ones */
 } rashpa_plugin_findings;
 
 typedef struct rashpa_plugin {
@@ -118,6 +130,12 @@ typedef struct rashpa_plugin {
   /* Why process() failed, as text; NULL: it does not say. May be NULL itself. */
   const char* (*last_error)(void* state);
   void (*destroy)(void* state);
+
+  /* A profile: arrays of fixed length. A plugin that was compiled before this was here ends above, as `bytes` says. */
+  uint32_t profile_array_count;               /* 0: it makes no profile */
+  uint32_t profile_axis_count;                /* 1 or 2 */
+  const rashpa_plugin_column* profile_arrays; /* RASHPA_COLUMN_FLOAT64 */
+  const rashpa_plugin_axis* profile_axes;     /* the slow one first */
 } rashpa_plugin;
 
 /* The function that a plugin exports: RASHPA_PLUGIN_EXPORT const rashpa_plugin* rashpa_plugin_describe(void). */

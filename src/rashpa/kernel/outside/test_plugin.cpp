@@ -51,6 +51,12 @@ int process(void* given, const void* pixels, rashpa_plugin_findings* findings) {
     findings->rows[2 * row].count = row;
     findings->rows[2 * row + 1].real = 0.5 * first[row % 8];  // the tests' images have eight pixels
   }
+  if (findings->profile != nullptr) {
+    for (int bin = 0; bin < 3; ++bin) {
+      findings->profile[bin] = first[0] + bin;
+      findings->profile[3 + bin] = (first[0] + bin) * (first[0] + bin);
+    }
+  }
   return 0;
 }
 
@@ -70,6 +76,10 @@ rashpa_plugin_column g_scalars[] = {{"first_times", "photons", "First pixel time
 const char* g_reasons[] = {"odd", "even"};
 rashpa_plugin_column g_table[] = {{"place", nullptr, nullptr, RASHPA_COLUMN_UINT32},
                                   {"half", "photons", "Half of a pixel", RASHPA_COLUMN_FLOAT64}};
+rashpa_plugin_column g_arrays[] = {{"count", "photons", "First pixel, by bin", RASHPA_COLUMN_FLOAT64},
+                                   {"square", nullptr, nullptr, RASHPA_COLUMN_FLOAT64}};
+double g_bins[] = {0.5, 1.5, 2.5};
+rashpa_plugin_axis g_axes[] = {{"bin", "1/nm", "Place", 3, g_bins}};
 rashpa_plugin g_plugin{};
 
 }  // namespace
@@ -96,7 +106,23 @@ RASHPA_PLUGIN_EXPORT const rashpa_plugin* rashpa_plugin_describe() {
               .create = create,
               .process = process,
               .last_error = last_error,
-              .destroy = destroy};
+              .destroy = destroy,
+              .profile_array_count = 2,
+              .profile_axis_count = 1,
+              .profile_arrays = g_arrays,
+              .profile_axes = g_axes};
+  if (how == "before_profiles") {
+    g_plugin.bytes = offsetof(rashpa_plugin, profile_array_count);
+    g_plugin.profile_array_count = 1000;  // not a part of it
+  }
+  if (how == "integer_profile") g_arrays[1].type = RASHPA_COLUMN_UINT32;
+  if (how == "no_axis") g_plugin.profile_axis_count = 0;
+  if (how == "three_axes") g_plugin.profile_axis_count = 3;
+  if (how == "no_bins") g_axes[0].bins = 0;
+  if (how == "null_bins") g_axes[0].values = nullptr;
+  if (how == "nan_bins") g_bins[1] = NAN;
+  if (how == "many_bins") g_axes[0].bins = ~0ULL;
+  if (how == "axis_is_array") g_axes[0].name = "count";
   if (how == "abi") g_plugin.abi = 7;
   if (how == "bytes") g_plugin.bytes = 8;
   if (how == "no_name") g_plugin.name = nullptr;
@@ -122,6 +148,8 @@ RASHPA_PLUGIN_EXPORT const rashpa_plugin* rashpa_plugin_describe() {
   if (how == "no_rows") g_plugin.table_rows = nullptr;
   if (how == "rows_unbounded") g_parameters[1].most = NAN;
   if (how == "rows_none") g_parameters[1].least = 0;
-  if (how == "makes_nothing") g_plugin.scalar_count = g_plugin.reason_count = g_plugin.table_column_count = 0;
+  if (how == "makes_nothing") {
+    g_plugin.scalar_count = g_plugin.reason_count = g_plugin.table_column_count = g_plugin.profile_array_count = 0;
+  }
   return &g_plugin;
 }

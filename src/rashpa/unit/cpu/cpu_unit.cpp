@@ -369,6 +369,7 @@ bool CpuUnit::settle(const PlannedStep& step, std::size_t item, Finding& finding
   }
   if (step.makes_list) image.sparse = finding.list;
   if (step.table) image.tables[*step.table] = finding.table;
+  if (step.profile) image.profiles[*step.profile] = finding.profile;
   return true;
 }
 

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Geometry of an experiment for kernels: PONI files (by pyFAI), maps of pixels, masks. Messages name key, file and pixel.
+
+Everything is read in the process that asks, from files that may come from anywhere: regular ones of bounded size.
+"""
+
+import functools
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.bounded_array import read_array
+from rashpa.data.regular_file import open_regular, read_regular, reason
+
+if TYPE_CHECKING:
+    from pyFAI.integrator.azimuthal import AzimuthalIntegrator
+
+_MOST_PONI = 1 << 20  # bytes
+UNITS = ("q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm", "d*2_A^-2")
+
+
+def read_poni(key: str, path: str, shape: tuple[int, int]) -> "AzimuthalIntegrator":
+    """The geometry for images of `shape` (rows, columns). ValueError or OSError that begin with the key."""
+    try:
+        text = read_regular(path, _MOST_PONI).decode("utf-8")
+    except OSError as error:
+        raise OSError(f"{key}: {path}: {reason(error)}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{key}: {path}: is no PONI file; make one with pyFAI-calib2") from None
+    try:
+        from pyFAI.integrator.azimuthal import AzimuthalIntegrator
+        from pyFAI.io.ponifile import PoniFile
+    except ImportError:
+        raise ValueError(f"{key}: {path}: pyFAI is needed to read it; pip install pyFAI") from None
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        further = name.strip().lower() == "splinefile" and value.strip() not in ("", "None")
+        if further or ('"filename"' in line and '"filename": null' not in line):
+            raise ValueError(
+                f"{key}: {path}: names a further file ({line.strip()[:80]}); give a PONI of a flat detector"
+            )
+    with _Quiet():
+        try:
+            found = AzimuthalIntegrator.sload(PoniFile(path))
+        except Exception as error:  # noqa: BLE001 (pyFAI raises many kinds for a file that is none)
+            raise ValueError(f"{key}: {path}: is no PONI file that pyFAI reads: {_line(error)}") from None
+    _check(key, path, found, shape)
+    return found
+
+
+def _check(key: str, path: str, found: "AzimuthalIntegrator", shape: tuple[int, int]) -> None:
+    detector = found.detector
+    known = detector.shape or detector.max_shape
+    if known is not None and tuple(known) != shape:
+        raise ValueError(
+            f"{key}: {path}: is of a detector {detector.name} of {known[1]} × {known[0]} pixels; the images have {shape[1]} × {shape[0]}"
+        )
+    numbers = {
+        "distance": found.dist,
+        "poni1": found.poni1,
+        "poni2": found.poni2,
+        "pixel size 1": detector.pixel1,
+        "pixel size 2": detector.pixel2,
+    }
+    for name, value in numbers.items():
+        if value is None or not np.isfinite(value):
+            raise ValueError(f"{key}: {path}: its {name} is {value}; make it again with pyFAI-calib2")
+    for name in ("distance", "pixel size 1", "pixel size 2"):
+        if not numbers[name] > 0:
+            raise ValueError(f"{key}: {path}: its {name} is {numbers[name]}, which is not above 0")
+    detector.shape = shape
+
+
+class _Quiet:
+    """pyFAI says what it thinks of a file on the log; what is wrong is said here."""
+
+    def __enter__(self) -> None:
+        self._before = logging.root.manager.disable
+        logging.disable(logging.CRITICAL)
+
+    def __exit__(self, *_: object) -> None:
+        logging.disable(self._before)
+
+
+def _line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).partition("\n")[0][:200]
+
+
+def radius_map(key: str, path: str, shape: tuple[int, int], unit: str = "r_mm") -> NDArray[np.float64]:
+    """Of each pixel's centre, in a unit of pyFAI. ValueError or OSError that begin with the key."""
+    poni = read_poni(key, path, shape)
+    return np.asarray(poni.center_array(shape, unit=checked_unit(key, path, poni, unit)), np.float64)
+
+
+def checked_unit(key: str, path: str, poni: "AzimuthalIntegrator", unit: str) -> str:
+    """The unit, when the geometry can be expressed in it."""
+    needs_wavelength = unit.startswith(("q_", "d"))
+    if needs_wavelength and not (poni.wavelength and np.isfinite(poni.wavelength) and poni.wavelength > 0):
+        raise ValueError(f"{key}: {path}: has no wavelength, which {unit} needs; take 2th_deg, or put it there")
+    return unit
+
+
+def read_image(key: str, path: str, shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
+    """Numbers of pixels [row][column] from `.npy`, `archive.npz:key`, headerless or `.zst` of these, or an image that fabio reads (EDF, TIFF,
+    CBF, MSK). ValueError or OSError that begin with the key."""
+    plain = ".npz:" in path or Path(path.removesuffix(".zst")).suffix in (".npy", ".npz", ".bin", ".raw")
+    try:
+        found = read_array(path, np.dtype(dtype), shape) if plain else _fabio_image(path)
+    except OSError as error:
+        raise OSError(f"{key}: {path}: {reason(error)}") from None
+    except Exception as error:  # noqa: BLE001 (zip, zstd, fabio raise many kinds)
+        raise ValueError(f"{key}: {path}: {_line(error)}") from None
+    if found.shape != shape:
+        sizes = " × ".join(str(size) for size in reversed(found.shape))
+        raise ValueError(f"{key}: {path}: has {sizes} pixels; the images have {shape[1]} × {shape[0]}")
+    return found
+
+
+def _fabio_image(path: str) -> NDArray[Any]:
+    import fabio
+
+    open_regular(path).close()  # no pipe, which fabio would wait for
+    with _Quiet():
+        return np.asarray(fabio.open(path).data)
+
+
+def read_numbers(key: str, path: str, shape: tuple[int, int], masked: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """A map of numbers, such as dark or flat. ValueError names the first pixel that is none and that is not masked."""
+    found = read_image(key, path, shape, "<f4").astype(np.float64)
+    wrong = ~np.isfinite(found) & ~masked
+    if wrong.any():
+        raise ValueError(f"{key}: {path}: {pixel_text(wrong)} is {found[wrong][0]}; mask it, or make the file again")
+    return found.astype(np.float32)
+
+
+def read_mask(key: str, path: str, shape: tuple[int, int]) -> NDArray[np.bool_]:
+    """True where a pixel is masked: the file's value is not 0, as pyFAI, fit2d and NeXus have it."""
+    return np.asarray(read_image(key, path, shape, "u1") != 0)
+
+
+def pixel_text(wrong: NDArray[np.bool_]) -> str:
+    """The first pixel of several, in words."""
+    row, column = np.argwhere(wrong)[0]
+    return f"the pixel in row {row}, column {column}"
+
+
+@functools.cache
+def version() -> str:
+    """Of pyFAI, for provenance."""
+    import pyFAI
+
+    return f"pyFAI {pyFAI.version}"

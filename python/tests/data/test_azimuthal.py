@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel `azimuthal` against pyFAI: 1D and 2D, error models, corrections; and what it refuses."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import fabio
+import numpy as np
+import pytest
+import zstandard
+from numpy.typing import NDArray
+
+from rashpa import _native
+from rashpa.data.azimuthal_arrays import NO_BIN, azimuthal_arrays
+from rashpa.data.given import MAKERS, Image
+from rashpa.data.pipeline import Pipeline, kernel_declarations
+
+pyFAI = pytest.importorskip("pyFAI")  # noqa: N816
+POWDER = Path(__file__).parents[3].parent / "shared/data/powder"
+SHAPE = (260, 300)
+BINS = 150
+PONI = """PixelSize1: 0.000172
+PixelSize2: 0.000172
+Distance: 0.1
+Poni1: 0.023
+Poni2: 0.02
+Rot1: 0.05
+Rot2: -0.03
+Rot3: 0.0
+Wavelength: 1e-10
+"""
+
+
+@pytest.fixture
+def poni(tmp_path: Path) -> Path:
+    path = tmp_path / "test.poni"
+    path.write_text(PONI)
+    return path
+
+
+def images(count: int = 3) -> NDArray[np.uint16]:
+    """Photons with a few bright pixels, and masked ones."""
+    random = np.random.default_rng(3)
+    found = random.poisson(np.linspace(0.5, 40, SHAPE[1]), (count, *SHAPE)).astype(np.uint16)
+    found[random.random(found.shape) < 1e-3] = 60000
+    found[1, 100:103, 50:60] = 65535
+    return found
+
+
+def truth(path: Path, image: NDArray[Any], npt: Any, **options: Any) -> Any:
+    """What pyFAI makes of it."""
+    integrator = pyFAI.load(str(path))
+    mask = image == np.iinfo(image.dtype).max
+    options = {"unit": "q_A^-1", "mask": mask, "dummy": 0.0, "correctSolidAngle": True, **options}
+    options.pop("dummy")
+    if isinstance(npt, tuple):
+        return integrator.integrate2d_ng(image.astype(float), *npt, method=("no", "csr", "cython"), **options)
+    return integrator.integrate1d_ng(image.astype(float), npt, method=("no", "csr", "cython"), **options)
+
+
+def whole_range(path: Path) -> dict[str, float]:
+    """So that both have the same bins, whatever is masked."""
+    radius = pyFAI.load(str(path)).center_array(SHAPE, unit="q_A^-1")
+    return {"radial_min": float(radius.min()), "radial_max": float(radius.max()) * (1 - 1e-9)}
+
+
+@pytest.mark.parametrize("errors", ["none", "poisson", "azimuthal"])
+@pytest.mark.parametrize("corrected", [False, True])
+def test_profiles_are_those_of_pyfai(poni: Path, errors: str, corrected: bool) -> None:
+    given = images()
+    bounds = whole_range(poni)
+    options: dict[str, Any] = {"solid_angle": corrected, "polarization": corrected, "polarization_factor": 0.97}
+    found = Pipeline(
+        [{"name": "azimuthal", "poni": str(poni), "bins": BINS, "errors": errors, **bounds, **options}],
+        SHAPE,
+        threads=2,
+    )(given)
+    arrays, axes = found.profiles["azimuthal"]
+    for number, image in enumerate(given):
+        expected = truth(
+            poni,
+            image,
+            BINS,
+            error_model=None if errors == "none" else errors,
+            radial_range=(bounds["radial_min"], bounds["radial_max"]),
+            correctSolidAngle=corrected,
+            polarization_factor=0.97 if corrected else None,
+        )
+        assert axes["radial_axis"] == pytest.approx(expected.radial, rel=1e-6)
+        filled = expected.count > 0
+        assert np.array_equal(np.isfinite(arrays["I"][number]), filled)
+        np.testing.assert_allclose(arrays["I"][number][filled], expected.intensity[filled], rtol=1e-5)
+        np.testing.assert_allclose(arrays["norm"][number], expected.sum_normalization, rtol=1e-5)
+        assert np.array_equal(arrays["sum_signal"][number], expected.sum_signal)  # integers
+        if errors == "none":
+            assert np.isnan(arrays["I_errors"]).all()
+        else:
+            np.testing.assert_allclose(arrays["I_errors"][number][filled], expected.sigma[filled], rtol=1e-5, atol=1e-9)
+
+
+def test_integers_are_those_of_the_look_up_table_in_64_bits(poni: Path) -> None:
+    given = images(20)
+    values = _defaults() | {"poni": str(poni), "bins": BINS, "solid_angle": False}
+    inputs = azimuthal_arrays(values, Image(*SHAPE))
+    found = Pipeline([{"name": "azimuthal", "poni": str(poni), "bins": BINS, "solid_angle": False}], SHAPE)(given)
+    bins = inputs["bins"].ravel()
+    for number, image in enumerate(given):
+        counted = (bins != NO_BIN) & (image.ravel() != 65535)
+        table = np.zeros(BINS, np.int64)
+        np.add.at(table, bins[counted], image.ravel()[counted].astype(np.int64))
+        assert np.array_equal(found.profiles["azimuthal"][0]["sum_signal"][number], table)
+
+
+def test_two_dimensions(poni: Path) -> None:
+    given = images()
+    found = Pipeline([{"name": "azimuthal", "poni": str(poni), "bins": 80, "azimuthal_bins": 36}], SHAPE)(given)
+    arrays, axes = found.profiles["azimuthal"]
+    assert arrays["I"].shape == (3, 36, 80)
+    expected = truth(poni, given[0], (80, 36), error_model="poisson")
+    assert axes["radial_axis"] == pytest.approx(expected.radial, rel=1e-6)
+    assert axes["azimuthal_axis"] == pytest.approx(expected.azimuthal, rel=1e-4)
+    filled = expected.count > 0
+    assert np.array_equal(np.isfinite(arrays["I"][0]), filled)
+    np.testing.assert_allclose(arrays["I"][0][filled], expected.intensity[filled], rtol=1e-5)
+    np.testing.assert_allclose(arrays["I_errors"][0][filled], expected.sigma[filled], rtol=1e-5)
+
+
+def test_dark_flat_and_mask_are_taken_from_files(poni: Path, tmp_path: Path) -> None:
+    random = np.random.default_rng(9)
+    dark = random.random(SHAPE).astype(np.float32)
+    flat = (0.8 + 0.4 * random.random(SHAPE)).astype(np.float32)
+    mask = np.zeros(SHAPE, np.uint8)
+    mask[20:30] = 1
+    np.save(tmp_path / "dark.npy", dark)
+    np.save(tmp_path / "flat.npy", flat)
+    fabio.edfimage.EdfImage(data=mask).write(str(tmp_path / "mask.edf"))
+    files = {"dark": "dark.npy", "flat": "flat.npy", "mask": "mask.edf"}
+    names = {key: str(tmp_path / name) for key, name in files.items()}
+    bounds = whole_range(poni)
+    kernel = {"name": "azimuthal", "poni": str(poni), "bins": BINS, "errors": "none", **names, **bounds}
+    image = images(2)[1]
+    arrays, _ = Pipeline([kernel], SHAPE)(image).profiles["azimuthal"]
+    expected = truth(
+        poni,
+        image,
+        BINS,
+        dark=dark,
+        flat=flat,
+        mask=(mask != 0) | (image == 65535),
+        radial_range=(bounds["radial_min"], bounds["radial_max"]),
+    )
+    filled = expected.count > 0
+    np.testing.assert_allclose(arrays["I"][0][filled], expected.intensity[filled], rtol=1e-5)
+
+
+def test_the_ring_judges(poni: Path) -> None:
+    given = np.zeros((3, *SHAPE), np.uint16)
+    given[1] = 10
+    given[2] = 1000
+    ring = {"ring_min": 1.0, "ring_max": 2.0, "min_intensity": 1.0, "max_intensity": 100.0}
+    found = Pipeline([{"name": "azimuthal", "poni": str(poni), "bins": BINS, "solid_angle": False, **ring}], SHAPE)(
+        given
+    )
+    assert [one.reason for one in found] == ["ring_too_weak", "", "ring_too_strong"]
+    assert found.columns["ring_intensity"].tolist() == [0.0, 10.0, 1000.0]
+
+
+@pytest.mark.skipif(not POWDER.is_dir(), reason="no recorded powder data")
+def test_the_peaks_of_ceria_lie_where_they_must() -> None:
+    stream = zstandard.ZstdDecompressor().stream_reader((POWDER / "CeO2_Pilatus1M.tif.zst").open("rb"))
+    folder = io.BytesIO(stream.read())
+    image = np.flipud(fabio.tifimage.TifImage().read(folder).data).astype(np.int32)
+    path = POWDER / "CeO2_Pilatus1M.poni"
+    integrator = pyFAI.load(str(path))
+    radius = integrator.center_array(image.shape, unit="2th_deg")
+    bounds = {"radial_min": float(radius.min()), "radial_max": float(radius.max()) * (1 - 1e-9)}
+    kernel = {"name": "azimuthal", "poni": str(path), "bins": 2000, "radial_unit": "2th_deg", **bounds}
+    arrays, axes = Pipeline([kernel], image.shape, np.int32)(np.ascontiguousarray(image)).profiles["azimuthal"]
+    expected = integrator.integrate1d_ng(
+        image,
+        2000,
+        unit="2th_deg",
+        method=("no", "csr", "cython"),
+        error_model="poisson",
+        mask=image < 0,
+        radial_range=(bounds["radial_min"], bounds["radial_max"]),
+    )
+    filled = expected.count > 0
+    np.testing.assert_allclose(arrays["I"][0][filled], expected.intensity[filled], rtol=1e-5)
+    np.testing.assert_allclose(arrays["I_errors"][0][filled], expected.sigma[filled], rtol=1e-5)
+    two_theta = 2 * np.degrees(np.arcsin(0.4066 / 2 / (5.4113 / np.sqrt(3))))  # 111, wavelength in Å
+    near = np.abs(axes["radial_axis"] - two_theta) < 0.3
+    peak = axes["radial_axis"][near][np.nanargmax(arrays["I"][0][near])]
+    assert peak == pytest.approx(two_theta, abs=0.03)
+
+
+def _defaults() -> dict[str, Any]:
+    return {one["name"]: one.get("default") for one in kernel_declarations()["azimuthal"]["parameters"]}
+
+
+def test_every_kernel_with_inputs_has_a_maker() -> None:
+    for name, declared in kernel_declarations().items():
+        assert bool(declared["inputs"]) == (name in MAKERS), name
+
+
+def _wrong(tmp_path: Path, what: str) -> dict[str, Any]:
+    kernel: dict[str, Any] = {"name": "azimuthal", "poni": str(tmp_path / "test.poni"), "bins": 20}
+    array = np.ones(SHAPE, np.float32)
+    array[7, 9] = {"nan": np.nan, "negative": -1}.get(what, 1)
+    np.save(tmp_path / "map.npy", array if what != "shape" else array[1:])
+    (tmp_path / "text.poni").write_text("no geometry at all\n")
+    (tmp_path / "far.poni").write_text(PONI.replace("Distance: 0.1", "Distance: nan"))
+    (tmp_path / "spline.poni").write_text(PONI + "SplineFile: /etc/passwd\n")
+    (tmp_path / "other.poni").write_text(
+        "poni_version: 2\nDetector: Pilatus1M\nDetector_config: {}\nDistance: 0.1\nPoni1: 0\nPoni2: 0\nRot1: 0\nRot2: 0\nRot3: 0\n"
+    )
+    (tmp_path / "no_wavelength.poni").write_text(PONI.replace("Wavelength: 1e-10\n", ""))
+    changes: dict[str, dict[str, Any]] = {
+        "missing": {"poni": str(tmp_path / "absent.poni")},
+        "text": {"poni": str(tmp_path / "text.poni")},
+        "far": {"poni": str(tmp_path / "far.poni")},
+        "spline": {"poni": str(tmp_path / "spline.poni")},
+        "other": {"poni": str(tmp_path / "other.poni")},
+        "no_wavelength": {"poni": str(tmp_path / "no_wavelength.poni")},
+        "nan": {"dark": str(tmp_path / "map.npy")},
+        "negative": {"flat": str(tmp_path / "map.npy")},
+        "shape": {"mask": str(tmp_path / "map.npy")},
+        "all": {"mask": str(tmp_path / "map.npy")},
+        "range": {"radial_min": 3.0, "radial_max": 2.0},
+        "beyond": {"radial_min": 3000.0, "radial_max": 4000.0},
+        "ring": {"ring_min": 3000.0, "ring_max": 4000.0},
+    }
+    return kernel | changes[what]
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("missing", "poni: .*absent.poni: No such file"),
+        ("text", "poni: .*text.poni: "),
+        ("far", "poni: .*far.poni: its distance is nan"),
+        ("spline", "poni: .*spline.poni: names a further file"),
+        ("other", "poni: .*other.poni: is of a detector Pilatus 1M of 981 × 1043 pixels; the images have 300 × 260"),
+        ("no_wavelength", "radial_unit: .*has no wavelength, which q_A"),
+        ("nan", "dark: .*map.npy: the pixel in row 7, column 9 is nan"),
+        ("negative", "flat: .*map.npy: the pixel in row 7, column 9 is -1.0, which is not above 0"),
+        ("shape", "mask: .*map.npy: its shape is .*260, 300"),
+        ("all", "mask: .*no pixel is left"),
+        ("range", "radial_max: 2.0 is not above radial_min"),
+        ("beyond", "radial_min: no pixel of "),
+        ("ring", "ring_max: no bin lies from 3000 to 4000"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_key_file_and_pixel(poni: Path, tmp_path: Path, what: str, words: str) -> None:
+    assert poni.is_file()
+    with pytest.raises(_native.ConfigError, match=f"kernel azimuthal: {words}"):
+        Pipeline([_wrong(tmp_path, what)], SHAPE)

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/kernel/azimuthal/azimuthal.hpp"
+
+namespace rashpa::kernel::azimuthal {
+
+namespace {
+
+/// Of pyFAI, whose names they have.
+enum class Unit : std::uint8_t { q_per_angstrom, q_per_nm, two_theta_deg, two_theta_rad, r_mm };
+
+/// What the run file says; the arrays are made of most of it before the kernel is.
+struct Settings {
+  std::string poni, mask, dark, flat;
+  std::int64_t bins = 1000;
+  std::int64_t azimuthal_bins = 0;
+  Unit unit = Unit::q_per_angstrom;
+  double radial_min = 0, radial_max = 0;
+  double azimuth_min = -180, azimuth_max = 180;
+  bool solid_angle = true;
+  bool polarization = false;
+  double polarization_factor = 0.99;
+  Errors errors = Errors::poisson;
+  double ring_min = 0, ring_max = 0;
+  double min_intensity = 0, max_intensity = 0;
+};
+
+const Parameters<Settings>& parameters() {
+  using P = Parameter;
+  static const auto declared =
+      Parameters<Settings>("kernel azimuthal")
+          .add(P{.name = "poni", .doc = "geometry: a PONI file", .file = true}, &Settings::poni, Need::needed)
+          .add(P{.name = "mask", .doc = "image, not 0: masked; with the gaps of the detector", .file = true},
+               &Settings::mask)
+          .add(P{.name = "dark", .doc = "image, subtracted", .file = true}, &Settings::dark)
+          .add(P{.name = "flat", .doc = "image, divided by", .file = true}, &Settings::flat)
+          .add(P{.name = "bins", .doc = "radial", .least = 1, .most = 65000}, &Settings::bins)
+          .add(P{.name = "azimuthal_bins", .doc = "0: one-dimensional", .least = 0, .most = 3600},
+               &Settings::azimuthal_bins)
+          .add(P{.name = "radial_unit", .choices = {"q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm"}},
+               &Settings::unit)
+          .add(P{.name = "radial_min", .doc = "in radial_unit; both 0: all", .least = 0}, &Settings::radial_min)
+          .add(P{.name = "radial_max", .doc = "in radial_unit; both 0: all", .least = 0}, &Settings::radial_max)
+          .add(P{.name = "azimuth_min", .doc = "degrees", .least = -180, .most = 360}, &Settings::azimuth_min)
+          .add(P{.name = "azimuth_max", .doc = "degrees", .least = -180, .most = 360}, &Settings::azimuth_max)
+          .add(P{.name = "solid_angle", .doc = "correct for it"}, &Settings::solid_angle)
+          .add(P{.name = "polarization", .doc = "correct for it"}, &Settings::polarization)
+          .add(P{.name = "polarization_factor", .doc = "1: horizontal", .least = -1, .most = 1},
+               &Settings::polarization_factor)
+          .add(P{.name = "errors", .choices = {"none", "poisson", "azimuthal"}}, &Settings::errors)
+          .add(P{.name = "ring_min", .doc = "of the ring that is judged, in radial_unit; both 0: all", .least = 0},
+               &Settings::ring_min)
+          .add(P{.name = "ring_max", .doc = "of the ring that is judged, in radial_unit; both 0: all", .least = 0},
+               &Settings::ring_max)
+          .add(P{.name = "min_intensity", .doc = "mean of the ring; 0: any", .least = 0}, &Settings::min_intensity)
+          .add(P{.name = "max_intensity", .doc = "mean of the ring; 0: any", .least = 0}, &Settings::max_intensity);
+  return declared;
+}
+
+const Declaration& declared() {
+  static const Declaration declaration{
+      .name = "azimuthal",
+      .purpose = "sums pixels by bins of radius, or radius and azimuth, and keeps an image by the mean of a ring",
+      .parameters = parameters().declared(),
+      .takes = {.kind = Port::Kind::pixels, .pixels = photon_types()},
+      .makes = {{.kind = Port::Kind::scalars,
+                 .columns = {{.name = "ring_intensity",
+                              .type = Column::Type::f64,
+                              .unit = "photons",
+                              .doc = "Mean of the pixels of the ring, corrected"}}},
+                {.kind = Port::Kind::profile,
+                 .columns = {{.name = "I",
+                              .type = Column::Type::f64,
+                              .unit = "photons",
+                              .doc = "Mean of the bin's pixels, corrected"},
+                             {.name = "I_errors",
+                              .type = Column::Type::f64,
+                              .unit = "photons",
+                              .doc = "Standard error of the mean"},
+                             {.name = "sum_signal",
+                              .type = Column::Type::f64,
+                              .unit = "photons",
+                              .doc = "Sum of counts, dark subtracted"},
+                             {.name = "norm", .type = Column::Type::f64, .doc = "Sum of what pixels are divided by"}},
+                 .axes = {{.name = "azimuthal_axis", .unit = "deg", .doc = "Centres of bins; with two dimensions"},
+                          {.name = "radial_axis", .doc = "Centres of bins"}},
+                 .definition = "NXazint1d"},
+                {.kind = Port::Kind::verdict, .reasons = {"ring_too_weak", "ring_too_strong"}}},
+      .inputs = {{.name = "bins", .type = Number::u32, .doc = "bin of each pixel"},
+                 {.name = "norm", .type = Number::f32, .doc = "what each pixel is divided by"},
+                 {.name = "dark", .type = Number::f32, .needed = false, .doc = "what is subtracted of each pixel"},
+                 {.name = "radial_axis",
+                  .type = Number::f64,
+                  .shape = Input::Shape::values,
+                  .doc = "centres of the radial bins"},
+                 {.name = "azimuthal_axis",
+                  .type = Number::f64,
+                  .shape = Input::Shape::values,
+                  .needed = false,
+                  .doc = "centres of the azimuthal bins"}},
+      .stack_bytes = 2,
+      .scratch_bytes = 6};
+  return declaration;
+}
+
+class Pass final : public CpuPass {
+ public:
+  Pass(const std::shared_ptr<const Prepared>& prepared, std::size_t ring_first, std::size_t ring_last,
+       const Config& config, const Setup& setup)
+      : prepared_(prepared),
+        ring_first_(ring_first),
+        ring_last_(ring_last),
+        min_(config.min_intensity),
+        max_(config.max_intensity),
+        radial_(config.radial_axis.size()),
+        format_(setup.in),
+        stack_(setup.stack),
+        whole_(prepared->errors() == Errors::azimuthal || prepared->bins() > kFewBins),
+        sums_((whole_ ? 1 : setup.workers) * setup.stack, Sums(*prepared)),
+        scratch_(setup.workers, Scratch(prepared->bins())),
+        profiles_(setup.places * kArrays * prepared->bins()),
+        place_(setup.stack) {}
+
+  [[nodiscard]] Grain grain() const noexcept override { return whole_ ? Grain::image : Grain::block; }
+  void begin(std::size_t items) noexcept override {
+    for (std::size_t at = 0; at < sums_.size(); ++at) {
+      if (at % stack_ < items) sums_[at].clear();
+    }
+  }
+  void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept override {
+    for (std::size_t i = 0; i < items.count; ++i) {
+      const std::size_t item = items.first + i;
+      Sums& sums = sums_[(whole_ ? 0 : std::size_t{worker} * stack_) + item];
+      add(*prepared_, items.in[i], format_, first, last, scratch_[worker], sums);
+      if (first == 0) place_[item] = items.place[i];
+    }
+  }
+  void finish(std::size_t item, Finding& finding) noexcept override {
+    Sums& sums = sums_[item];
+    for (std::size_t at = item + stack_; at < sums_.size(); at += stack_) sums.add(sums_[at]);
+    double* profile = profiles_.data() + place_[item] * kArrays * prepared_->bins();
+    azimuthal::finish(*prepared_, sums, profile);
+    finding.profile = {profile};
+    const double mean = ring_mean(profile);
+    finding.scalars[0] = Scalar::of_real(mean);
+    if (min_ > 0 && !(mean >= min_)) finding.verdict = 1;
+    if (max_ > 0 && mean > max_) finding.verdict = 2;
+  }
+
+ private:
+  static constexpr std::size_t kArrays = 4;
+
+  /// NaN: no pixel of the ring is there.
+  [[nodiscard]] double ring_mean(const double* profile) const noexcept {
+    const std::size_t bins = prepared_->bins();
+    double signal = 0, norm = 0;
+    for (std::size_t row = 0; row < bins; row += radial_) {
+      for (std::size_t bin = row + ring_first_; bin < row + ring_last_; ++bin) {
+        signal += profile[2 * bins + bin];
+        norm += profile[3 * bins + bin];
+      }
+    }
+    return signal / norm;
+  }
+
+  std::shared_ptr<const Prepared> prepared_;
+  std::size_t ring_first_;
+  std::size_t ring_last_;
+  double min_;
+  double max_;
+  std::size_t radial_;
+  PixelFormat format_;
+  std::uint32_t stack_;
+  bool whole_;                    // one thread an image
+  std::vector<Sums> sums_;        // [worker][item]
+  std::vector<Scratch> scratch_;  // by worker
+  std::vector<double> profiles_;  // [place][array][bin]
+  std::vector<std::uint32_t> place_;
+};
+
+class Azimuthal final : public Step {
+ public:
+  explicit Azimuthal(Config config) : config_(std::move(config)), prepared_(std::make_shared<Prepared>(config_)) {
+    const std::vector<double>& axis = config_.radial_axis;
+    last_ = axis.size();
+    if (config_.azimuthal_axis.empty()) declaration_.makes[1].axes.erase(declaration_.makes[1].axes.begin());
+    if (!config_.azimuthal_axis.empty()) declaration_.makes[1].definition.clear();
+    if (config_.ring_min == config_.ring_max) return;
+    first_ = static_cast<std::size_t>(std::lower_bound(axis.begin(), axis.end(), config_.ring_min) - axis.begin());
+    last_ = static_cast<std::size_t>(std::upper_bound(axis.begin(), axis.end(), config_.ring_max) - axis.begin());
+    if (first_ >= last_) {
+      throw ConfigError(fmt::format("kernel azimuthal: ring_max: no bin lies from {} to {}; bins lie from {} to {}",
+                                    config_.ring_min, config_.ring_max, axis.front(), axis.back()));
+    }
+  }
+  [[nodiscard]] const Declaration& declaration() const noexcept override { return declaration_; }
+  [[nodiscard]] PixelFormat fit(const Shape& shape, PixelFormat in) const override {
+    if (config_.width != shape.width || config_.bins.size() != shape.pixels()) {
+      throw ConfigError(
+          fmt::format("unit: azimuthal's bins are for {} × {} pixels, the images have {} × {}; they must be equal",
+                      config_.width, config_.bins.size() / config_.width, shape.width, shape.height));
+    }
+    return in;
+  }
+  [[nodiscard]] std::vector<Axis> axes() const override {
+    std::vector<Axis> axes = declaration_.makes[1].axes;
+    axes.back().values = config_.radial_axis;
+    axes.back().unit = config_.unit;
+    if (axes.size() == 2) axes.front().values = config_.azimuthal_axis;
+    return axes;
+  }
+  [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
+    return std::make_unique<Pass>(prepared_, first_, last_, config_, setup);
+  }
+
+ private:
+  Config config_;
+  std::shared_ptr<const Prepared> prepared_;
+  Declaration declaration_ = declared();
+  std::size_t first_ = 0;
+  std::size_t last_ = 0;
+};
+
+class AzimuthalKernel final : public Kernel {
+ public:
+  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
+  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& given) const override {
+    constexpr const char* kUnits[] = {"1/angstrom", "1/nm", "deg", "rad", "mm"};
+    const Settings settings = parameters().read(values);
+    const auto numbers = [&]<typename T>(const char* name, T) {
+      const GivenArray* array = given.array(name);
+      const std::span<const T> found = array != nullptr ? array->as<T>() : std::span<const T>();
+      return std::vector<T>(found.begin(), found.end());
+    };
+    if (given.array("bins") == nullptr) throw ConfigError("kernel azimuthal: array bins: is needed and not there");
+    if (settings.ring_min > settings.ring_max) {
+      throw ConfigError("kernel azimuthal: ring_max: is below ring_min; they are the bounds of one ring");
+    }
+    if (settings.max_intensity > 0 && settings.min_intensity > settings.max_intensity) {
+      throw ConfigError("kernel azimuthal: max_intensity: is below min_intensity; no image would be kept");
+    }
+    return step_of(Config{.errors = settings.errors,
+                          .radial_axis = numbers("radial_axis", double{}),
+                          .azimuthal_axis = numbers("azimuthal_axis", double{}),
+                          .unit = kUnits[static_cast<std::size_t>(settings.unit)],
+                          .bins = numbers("bins", std::uint32_t{}),
+                          .norm = numbers("norm", float{}),
+                          .dark = numbers("dark", float{}),
+                          .width = static_cast<std::uint32_t>(given.array("bins")->shape().at(1)),
+                          .ring_min = settings.ring_min,
+                          .ring_max = settings.ring_max,
+                          .min_intensity = settings.min_intensity,
+                          .max_intensity = settings.max_intensity});
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<Azimuthal>(config); }
+
+const Kernel& kernel() noexcept;
+const Kernel& kernel() noexcept {
+  static const AzimuthalKernel kernel;
+  return kernel;
+}
+
+}  // namespace rashpa::kernel::azimuthal
