@@ -25,8 +25,8 @@ TEST(Registry, every_kernel_declares_what_units_and_people_need) {
     EXPECT_FALSE(declaration.makes.empty());
     EXPECT_FALSE(declaration.units.empty());
     for (const Port& port : declaration.makes) {
-      const bool has_columns =
-          port.kind == Port::Kind::scalars || port.kind == Port::Kind::table || port.kind == Port::Kind::accumulation;
+      const bool has_columns = port.kind == Port::Kind::scalars || port.kind == Port::Kind::table ||
+                               port.kind == Port::Kind::profile || port.kind == Port::Kind::accumulation;
       EXPECT_EQ(port.columns.empty(), !has_columns);
       EXPECT_EQ(port.reasons.empty(), port.kind != Port::Kind::verdict || !port.by.empty());
     }
