@@ -58,7 +58,7 @@ CASES["accumulate"] = {
     "all": ({"name": "accumulate", "variance": True},),
     "windows": (
         {**BRIGHT, "min_pixels": 60},
-        {"name": "accumulate", "variance": True, "window": 2, "added": "reached"},
+        {"name": "accumulate", "variance": True, "window": 16, "added": "reached"},
     ),
 }
 CASES["unpack"] = {
