@@ -615,8 +615,7 @@ class BitshuffleLz4:
     def decompress(self, chunk: NDArray[np.uint8], out: NDArray[np.uint8]) -> bool:
         """False when the chunk is damaged, or not of exactly as many bytes as `out` has."""
 
-    @staticmethod
-    def bound(bytes: int, element_bytes: int) -> int:
+    def bound(self, bytes: int, element_bytes: int) -> int:
         """Room that the chunk of so many bytes needs at most."""
 
 def decode_packet(data: bytes, layer: str) -> dict[str, Any]: ...

@@ -51,7 +51,12 @@ void bind_codec(nb::module_& m) {
             return codec.decompress(from, to);
           },
           "chunk"_a, "out"_a)
-      .def_static("bound", &bslz4::compressed_bound, "bytes"_a, "element_bytes"_a);
+      .def(
+          "bound",
+          [](const bslz4::ThreadedCodec& /*codec*/, std::size_t bytes, std::size_t element_bytes) {
+            return bslz4::compressed_bound(bytes, element_bytes);
+          },
+          "bytes"_a, "element_bytes"_a);
 }
 
 }  // namespace rashpa::bindings

@@ -149,12 +149,17 @@ class Kernel {
              const Arguments&... arguments) const noexcept {
     cl_uint number = 0;
     cl_int code = CL_SUCCESS;
-    ((code = code != CL_SUCCESS ? code : api().set_argument(kernel_.get(), number++, sizeof(arguments), &arguments)),
+    ((code = code != CL_SUCCESS
+                 ? code
+                 : argument(number++, &arguments, sizeof(Arguments))),  // NOLINT(bugprone-sizeof-expression): handles
      ...);
     return code != CL_SUCCESS ? code : start(queue, columns, rows, group);
   }
 
  private:
+  cl_int argument(cl_uint number, const void* value, std::size_t bytes) const noexcept {
+    return api().set_argument(kernel_.get(), number, bytes, value);
+  }
   cl_int start(cl_command_queue queue, std::size_t columns, std::size_t rows, std::size_t group) const noexcept;
   Owned<cl_kernel, &Api::release_kernel> kernel_;
 };
