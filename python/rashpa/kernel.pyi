@@ -281,3 +281,54 @@ def sparsify(
     cutoff: deviations above the background of what is picked.
     capacity: room for listed pixels, as a part of all.
     """
+
+def azimuthal(
+    images: NDArray[Any],
+    *,
+    poni: str,
+    mask: str = "",
+    dark: str = "",
+    flat: str = "",
+    bins: int = 1000,
+    azimuthal_bins: int = 0,
+    radial_unit: Literal["q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm"] = "q_A^-1",
+    radial_min: float = 0,
+    radial_max: float = 0,
+    azimuth_min: float = -180,
+    azimuth_max: float = 180,
+    solid_angle: bool = True,
+    polarization: bool = False,
+    polarization_factor: float = 0.99,
+    errors: Literal["none", "poisson", "azimuthal"] = "poisson",
+    ring_min: float = 0,
+    ring_max: float = 0,
+    min_intensity: float = 0,
+    max_intensity: float = 0,
+    unit: str = "cpu",
+    threads: int = 0,
+    stack: int = 16,
+) -> Found:
+    """Sums pixels by bins of radius, or radius and azimuth, and keeps an image by the mean of a ring.
+
+    Takes pixels of uint8, uint16, uint32, int16, int32.
+    Finds ring_intensity (photons).
+    Makes a profile of I, I_errors, sum_signal, norm along azimuthal_axis and radial_axis.
+    Vetoes: ring_too_weak, ring_too_strong.
+    poni: geometry: a PONI file.
+    mask: image, not 0: masked; with the gaps of the detector.
+    dark: image, subtracted.
+    flat: image, divided by.
+    bins: radial.
+    azimuthal_bins: 0: one-dimensional.
+    radial_min: in radial_unit; both 0: all.
+    radial_max: in radial_unit; both 0: all.
+    azimuth_min: degrees.
+    azimuth_max: degrees.
+    solid_angle: correct for it.
+    polarization: correct for it.
+    polarization_factor: 1: horizontal.
+    ring_min: of the ring that is judged, in radial_unit; both 0: all.
+    ring_max: of the ring that is judged, in radial_unit; both 0: all.
+    min_intensity: mean of the ring; 0: any.
+    max_intensity: mean of the ring; 0: any.
+    """
