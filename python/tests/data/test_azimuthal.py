@@ -168,9 +168,9 @@ def test_the_ring_judges(poni: Path) -> None:
 
 @pytest.mark.skipif(not POWDER.is_dir(), reason="no recorded powder data")
 def test_the_peaks_of_ceria_lie_where_they_must() -> None:
-    stream = zstandard.ZstdDecompressor().stream_reader((POWDER / "CeO2_Pilatus1M.tif.zst").open("rb"))
-    folder = io.BytesIO(stream.read())
-    image = np.flipud(fabio.tifimage.TifImage().read(folder).data).astype(np.int32)
+    with (POWDER / "CeO2_Pilatus1M.tif.zst").open("rb") as packed:
+        tif = io.BytesIO(zstandard.ZstdDecompressor().stream_reader(packed).read())
+    image = np.flipud(fabio.tifimage.TifImage().read(tif).data).astype(np.int32)
     path = POWDER / "CeO2_Pilatus1M.poni"
     integrator = pyFAI.load(str(path))
     radius = integrator.center_array(image.shape, unit="2th_deg")

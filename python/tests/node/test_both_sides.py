@@ -152,6 +152,16 @@ def test_no_file_between_model_and_structure_names_a_key() -> None:
         "noise",
         "keep",
         "reason",
+        "added",
+        "bins",
+        "bits",
+        "dark",
+        "errors",
+        "mask",
+        "max",
+        "module_height",
+        "module_width",
+        "window",
     }  # of other things, too
     spelt = keys - {
         "threads",
