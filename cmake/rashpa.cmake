@@ -190,6 +190,14 @@ function(rashpa_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
+# rashpa_foreign_leaks(opencl_unit): a test that loads drivers, which keep memory for ever; tests/lsan.supp names them.
+function(rashpa_foreign_leaks name)
+  if(RASHPA_TESTS)
+    set(options "suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0")
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "LSAN_OPTIONS=${options}")
+  endif()
+endfunction()
+
 # rashpa_bench(jungfrau SOURCES x_bench.cpp DEPS ...): one Google Benchmark program.
 function(rashpa_bench name)
   if(NOT RASHPA_BENCHMARKS)
