@@ -39,10 +39,11 @@ kernel::StepOf arrays_step(const std::string& name, std::size_t bins = 3) {
   declaration.takes.pixels = {PixelType::u8};
   const std::vector<Axis> axes{{.name = "slow", .values = {0.5, 1.5}},
                                {.name = "fast", .unit = "1/nm", .values = std::vector<double>(bins, 2.0)}};
-  declaration.makes = {{.kind = kernel::Port::Kind::profile,
-                        .columns = {{.name = "up", .type = Column::Type::f64}, {.name = "down", .type = Column::Type::f64}},
-                        .axes = {{.name = "slow"}, {.name = "fast"}}},
-                       {.kind = kernel::Port::Kind::verdict, .reasons = {name + "_is_one"}}};
+  declaration.makes = {
+      {.kind = kernel::Port::Kind::profile,
+       .columns = {{.name = "up", .type = Column::Type::f64}, {.name = "down", .type = Column::Type::f64}},
+       .axes = {{.name = "slow"}, {.name = "fast"}}},
+      {.kind = kernel::Port::Kind::verdict, .reasons = {name + "_is_one"}}};
   return kernel::outside::image_step(
       declaration, 0, [](const kernel::Setup&) { return std::make_unique<Arrays>(); }, axes);
 }
