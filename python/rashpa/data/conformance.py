@@ -29,6 +29,18 @@ STACKS = (16, 1, 2)
 WITHOUT = {"azimuthal": "its inputs are made of a geometry file, which no vector holds"}
 """Kernels that have no vectors, and why."""
 
+UNTRIED = {
+    (
+        "jungfrau",
+        "borders",
+    ): "assembled images depend on where the modules lie; rashpa_jungfrau_test and whole runs compare them",
+    (
+        "jungfrau",
+        "track",
+    ): "pedestals follow dark images, which no vector has; rashpa_unit_test compares what they become",
+}
+"""Choices of kernels that vectors do not try, and why."""
+
 
 @dataclass(frozen=True)
 class Vector:
