@@ -13,7 +13,7 @@ if [ ! -e $tools/.installed ]; then
 fi
 rm -rf build/wheel/plain build/wheel/dist
 "$python" -m pip wheel . --no-build-isolation --no-deps --no-index --wheel-dir build/wheel/plain \
-  --config-settings=build-dir=build/wheel/native
+  --config-settings=build-dir=build/wheel-native
 glibc=$("$python" -c 'import platform; print(platform.libc_ver()[1].replace(".", "_"))')
 PATH=$PWD/$tools/bin:$PATH PYTHONPATH=$tools "$python" -m auditwheel repair build/wheel/plain/*.whl \
   --plat "manylinux_${glibc}_$(uname -m)" --wheel-dir build/wheel/dist
