@@ -11,6 +11,7 @@ import socket
 import struct
 import threading
 import time
+import weakref
 from collections.abc import Iterable
 from typing import Any
 
@@ -154,6 +155,7 @@ class FakeDestination:
     def __init__(self, order: telegram.Destination) -> None:
         self._order = order
         self._listener = socket.socket()
+        weakref.finalize(self, self._listener.close)  # also of an engine that a test leaves behind
         try:
             self._listener.bind((order.bind_address, order.port))
         except OSError as error:
