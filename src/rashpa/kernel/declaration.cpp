@@ -66,6 +66,15 @@ const std::vector<PixelType>& photon_types() {
   return types;
 }
 
+const std::vector<PixelType>& image_types() {
+  static const std::vector<PixelType> types = [] {
+    std::vector<PixelType> all = photon_types();
+    all.push_back(PixelType::f32);
+    return all;
+  }();
+  return types;
+}
+
 std::string json_of(const Declaration& declaration) {
   const auto tap = [](Tap one) { return in_quotes(name_of(one)); };
   return fmt::format(

@@ -87,6 +87,8 @@ struct Declaration {
 
 /// The integer types of a photon image: uint8, uint16, uint32, int16, int32.
 const std::vector<PixelType>& photon_types();
+/// The same, and float32.
+const std::vector<PixelType>& image_types();
 
 /// As JSON, one object.
 std::string json_of(const Declaration& declaration);

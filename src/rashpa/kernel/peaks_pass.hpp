@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What kernels that find peaks have in common: the columns of an image, and the pass that has each image looked at by
-/// one thread and keeps the rows of its table.
+/// What kernels that find peaks have in common: the peak, the columns of an image and of its table, and the pass that
+/// has each image looked at by one thread and keeps the rows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,50 +15,61 @@
 
 #include "rashpa/core/results.hpp"
 #include "rashpa/kernel/declaration.hpp"
+#include "rashpa/kernel/peak.hpp"
 #include "rashpa/kernel/step.hpp"
 #include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::kernel::peaks {
-
-/// Photons of any integer type, and float32.
-inline std::vector<PixelType> pixel_types() {
-  std::vector<PixelType> types = photon_types();
-  types.push_back(PixelType::f32);
-  return types;
-}
 
 inline std::vector<Column> numbers() {
   return {{.name = "n_peaks", .unit = "peaks", .doc = "Peaks of the image"},
           {.name = "peak_intensity", .type = Column::Type::f64, .doc = "Sum of their intensities"}};
 }
 
-/// In one image.
-struct Found {
-  std::size_t peaks = 0;  ///< more than there is room for: the image is errored
-  double intensity = 0;
+/// What the columns of a peak finder's table are, where finders differ.
+struct Docs {
+  const char* intensity;
+  const char* snr;
+  const char* pixels;
+  const char* largest;
+  const char* background;
 };
+inline std::vector<Column> columns(const Docs& docs) {
+  constexpr auto kReal = Column::Type::f64;
+  return {{.name = "x", .type = kReal, .unit = "pixels", .doc = "Column of the centre"},
+          {.name = "y", .type = kReal, .unit = "pixels", .doc = "Row of the centre"},
+          {.name = "intensity", .type = kReal, .doc = docs.intensity},
+          {.name = "snr", .type = kReal, .doc = docs.snr},
+          {.name = "pixels", .unit = "pixels", .doc = docs.pixels},
+          {.name = "largest", .type = kReal, .doc = docs.largest},
+          {.name = "background", .type = kReal, .doc = docs.background}};
+}
 
-/// A worker with what it looks things up in.
-template <typename Worker>
-struct Held {
-  std::shared_ptr<const void> needs;
-  std::unique_ptr<Worker> worker;
-};
+/// A row of that table. Returns the next one.
+inline Scalar* write(const Peak& peak, Scalar* row) noexcept {
+  for (const double value : {peak.x, peak.y, peak.intensity, peak.snr}) *row++ = Scalar::of_real(value);
+  *row++ = Scalar::of_count(peak.pixels);
+  for (const double value : {peak.largest, peak.background}) *row++ = Scalar::of_real(value);
+  return row;
+}
 
-/// `Worker::find(image, rows)` fills rows of a table with room for `most` and returns what it has Found.
-template <typename Worker>
+/// A Finder a thread, made of the kernel's Config, the shape, and what all of them look things up in.
+template <typename Finder, typename Config, typename Lookup>
 class Pass final : public CpuPass {
  public:
-  template <typename Make>
-  Pass(const Declaration& declaration, std::uint32_t most, const Setup& setup, Make make)
+  Pass(const Declaration& declaration, const Config& config, const Setup& setup, Lookup lookup)
       : name_(declaration.name),
         parameter_(declaration.made(Port::Kind::table)->capacity),
-        most_(most),
+        most_(config.max_peaks),
+        format_(setup.in),
+        lookup_(std::move(lookup)),
         columns_(declaration.made(Port::Kind::table)->columns.size()),
         found_(setup.stack),
         rows_of_(setup.stack),
-        rows_(std::size_t{setup.places} * most * columns_ * sizeof(Scalar), memory::MemoryKind::huge) {
-    for (unsigned worker = 0; worker < setup.workers; ++worker) workers_.push_back(make());
+        rows_(std::size_t{setup.places} * most_ * columns_ * sizeof(Scalar), memory::MemoryKind::huge) {
+    for (unsigned worker = 0; worker < setup.workers; ++worker) {
+      workers_.push_back(std::make_unique<Worker>(Worker{{config, setup.shape, lookup_}, std::vector<Peak>(most_)}));
+    }
   }
 
   [[nodiscard]] Grain grain() const noexcept override { return Grain::image; }
@@ -66,7 +77,7 @@ class Pass final : public CpuPass {
   void run(unsigned worker, const Items& items, std::size_t /*first*/, std::size_t /*last*/) noexcept override {
     for (std::size_t i = 0; i < items.count; ++i) {
       Scalar* const rows = reinterpret_cast<Scalar*>(rows_.data()) + std::size_t{items.place[i]} * most_ * columns_;
-      found_[items.first + i] = workers_[worker].worker->find(items.in[i], rows);
+      found_[items.first + i] = find(*workers_[worker], items.in[i], rows);
       rows_of_[items.first + i] = rows;
     }
   }
@@ -90,14 +101,35 @@ class Pass final : public CpuPass {
   }
 
  private:
+  /// In one image.
+  struct Found {
+    std::size_t peaks = 0;  // more than there is room for: the image is errored
+    double intensity = 0;
+  };
+  struct Worker {
+    Finder finder;
+    std::vector<Peak> peaks;
+  };
+
+  Found find(Worker& worker, const std::byte* image, Scalar* rows) const noexcept {
+    Found found{.peaks = worker.finder.find(image, format_, worker.peaks)};
+    for (std::size_t i = 0; i < std::min(found.peaks, most_); ++i) {
+      found.intensity += worker.peaks[i].intensity;
+      rows = write(worker.peaks[i], rows);
+    }
+    return found;
+  }
+
   std::string name_;
   std::string parameter_;
   std::size_t most_;
+  PixelFormat format_;
+  Lookup lookup_;
   std::size_t columns_;
-  std::vector<Found> found_;            // by item
-  std::vector<const Scalar*> rows_of_;  // by item
-  memory::Buffer rows_;                 // Scalar [place][row][column]
-  std::vector<Held<Worker>> workers_;
+  std::vector<Found> found_;                      // by item
+  std::vector<const Scalar*> rows_of_;            // by item
+  memory::Buffer rows_;                           // Scalar [place][row][column]
+  std::vector<std::unique_ptr<Worker>> workers_;  // each on memory of its own
   std::atomic<std::size_t> too_many_{0};
 };
 

@@ -11,24 +11,12 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::accumulate {
 namespace {
 
 constexpr Config kAll{.variance = true};
-
-/// Runs `work` with every instruction set of this machine.
-template <typename Work>
-void on_every_target(Work work) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    SCOPED_TRACE(hwy::TargetName(target));
-    work();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 template <typename T>
 std::vector<const std::byte*> pointers(const std::vector<std::vector<T>>& images) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "rashpa/kernel/accumulate/accumulate.hpp"
+#include "rashpa/kernel/plain_kernel.hpp"
 
 namespace rashpa::kernel::accumulate {
 
@@ -27,12 +28,6 @@ const Parameters<Config>& parameters() {
   return declared;
 }
 
-std::vector<PixelType> pixel_types() {
-  std::vector<PixelType> types = photon_types();
-  types.push_back(PixelType::f32);
-  return types;
-}
-
 /// Types as those of the widest pixels; Quantity has those of the run.
 std::vector<Column> possible() {
   return {{.name = "sum", .type = Column::Type::i64, .doc = "Sum of the images in which the pixel is not masked"},
@@ -47,7 +42,7 @@ const Declaration& declared() {
       .name = "accumulate",
       .purpose = "sum, mean, maximum and variance of each pixel over the run or a window of images",
       .parameters = parameters().declared(),
-      .takes = {.kind = Port::Kind::pixels, .pixels = pixel_types()},
+      .takes = {.kind = Port::Kind::pixels, .pixels = image_types()},
       .makes = {{.kind = Port::Kind::accumulation, .columns = possible()}},
       .scratch_bytes = 72};
   return declaration;
@@ -121,21 +116,13 @@ class Accumulate final : public Step {
   Config config_;
 };
 
-class AccumulateKernel final : public Kernel {
- public:
-  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
-  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
-    return step_of(parameters().read(values));
-  }
-};
-
 }  // namespace
 
 std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<Accumulate>(config); }
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const AccumulateKernel kernel;
+  static const PlainKernel kernel(declared(), parameters());
   return kernel;
 }
 

@@ -6,6 +6,7 @@
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count_opencl.hpp"
 #include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/plain_kernel.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/bragg_count/bragg_count_cuda.hpp"
 #endif
@@ -100,21 +101,13 @@ class BraggCount final : public Step {
   Config config_;
 };
 
-class BraggCountKernel final : public Kernel {
- public:
-  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
-  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
-    return step_of(parameters().read(values));
-  }
-};
-
 }  // namespace
 
 std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<BraggCount>(config); }
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const BraggCountKernel kernel;
+  static const PlainKernel kernel(declared(), parameters());
   return kernel;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rashpa/kernel/checksum/checksum.hpp"
+#include "rashpa/kernel/plain_kernel.hpp"
 
 namespace rashpa::kernel::checksum {
 
@@ -93,21 +94,13 @@ class Checksum final : public Step {
   Config config_;
 };
 
-class ChecksumKernel final : public Kernel {
- public:
-  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
-  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
-    return step_of(parameters().read(values));
-  }
-};
-
 }  // namespace
 
 std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<Checksum>(config); }
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const ChecksumKernel kernel;
+  static const PlainKernel kernel(declared(), parameters());
   return kernel;
 }
 

@@ -6,6 +6,7 @@
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/csr/csr_opencl.hpp"
 #include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/memory/buffer.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/csr/csr_cuda.hpp"
@@ -115,21 +116,13 @@ class Csr final : public Step {
   Config config_;
 };
 
-class CsrKernel final : public Kernel {
- public:
-  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
-  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
-    return step_of(parameters().read(values));
-  }
-};
-
 }  // namespace
 
 std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<Csr>(config); }
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const CsrKernel kernel;
+  static const PlainKernel kernel(declared(), parameters());
   return kernel;
 }
 

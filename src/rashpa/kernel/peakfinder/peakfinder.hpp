@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "rashpa/kernel/peak.hpp"
 #include "rashpa/kernel/sigma_clip/sigma_clip.hpp"
 
 namespace rashpa::kernel::peakfinder {
@@ -19,17 +20,6 @@ struct Config : sigma_clip::Config {
 
 /// A step of a pipeline. Throws ConfigError when bounds contradict each other.
 std::shared_ptr<const Step> step_of(const Config& config);
-
-struct Peak {
-  double x = 0;  ///< the middle of the first pixel is 0
-  double y = 0;
-  double intensity = 0;
-  double snr = 0;
-  std::uint32_t pixels = 0;
-  double largest = 0;
-  double background = 0;
-  friend bool operator==(const Peak&, const Peak&) = default;
-};
 
 /// All peaks of an image in order. The plain reference: allocates.
 std::vector<Peak> find_reference(const Config& config, const Shape& shape, const sigma_clip::Radii& radii,

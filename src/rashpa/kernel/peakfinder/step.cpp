@@ -9,6 +9,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/peakfinder/peakfinder.hpp"
 #include "rashpa/kernel/peaks_pass.hpp"
+#include "rashpa/kernel/plain_kernel.hpp"
 
 namespace rashpa::kernel::peakfinder {
 
@@ -33,45 +34,19 @@ const Declaration& declared() {
       .name = "peakfinder",
       .purpose = "finds pixels above a sigma-clipped radial background that are the largest around",
       .parameters = parameters().declared(),
-      .takes = {.kind = Port::Kind::pixels, .pixels = peaks::pixel_types()},
+      .takes = {.kind = Port::Kind::pixels, .pixels = image_types()},
       .makes = {{.kind = Port::Kind::scalars, .columns = peaks::numbers()},
                 {.kind = Port::Kind::table,
                  .capacity = "max_peaks",
-                 .columns = {{.name = "x", .type = Column::Type::f64, .unit = "pixels", .doc = "Column of the centre"},
-                             {.name = "y", .type = Column::Type::f64, .unit = "pixels", .doc = "Row of the centre"},
-                             {.name = "intensity", .type = Column::Type::f64, .doc = "Sum over the background"},
-                             {.name = "snr", .type = Column::Type::f64, .doc = "Intensity over its deviation"},
-                             {.name = "pixels", .unit = "pixels", .doc = "Above the limit"},
-                             {.name = "largest", .type = Column::Type::f64, .doc = "Value in the middle"},
-                             {.name = "background", .type = Column::Type::f64, .doc = "In the middle"}}}},
+                 .columns = peaks::columns({.intensity = "Sum over the background",
+                                            .snr = "Intensity over its deviation",
+                                            .pixels = "Above the limit",
+                                            .largest = "Value in the middle",
+                                            .background = "In the middle"})}},
       .units = {"cpu"},
       .scratch_bytes = 15};
   return declaration;
 }
-
-/// The work of one thread.
-class Worker {
- public:
-  Worker(const Config& config, const Setup& setup, const sigma_clip::Radii& radii)
-      : finder_(config, setup.shape, radii), format_(setup.in), peaks_(config.max_peaks) {}
-
-  peaks::Found find(const std::byte* image, Scalar* rows) noexcept {
-    peaks::Found found{.peaks = finder_.find(image, format_, peaks_)};
-    for (std::size_t i = 0; i < std::min(found.peaks, peaks_.size()); ++i) {
-      const Peak& peak = peaks_[i];
-      found.intensity += peak.intensity;
-      for (const double value : {peak.x, peak.y, peak.intensity, peak.snr}) *rows++ = Scalar::of_real(value);
-      *rows++ = Scalar::of_count(peak.pixels);
-      for (const double value : {peak.largest, peak.background}) *rows++ = Scalar::of_real(value);
-    }
-    return found;
-  }
-
- private:
-  Finder finder_;
-  PixelFormat format_;
-  std::vector<Peak> peaks_;
-};
 
 class PeakFinder final : public Step {
  public:
@@ -89,22 +64,12 @@ class PeakFinder final : public Step {
   }
   [[nodiscard]] std::uint32_t table_capacity() const override { return config_.max_peaks; }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
-    auto radii = std::make_shared<const sigma_clip::Radii>(config_, setup.shape, kOwner);
-    return std::make_unique<peaks::Pass<Worker>>(declared(), config_.max_peaks, setup, [&, radii] {
-      return peaks::Held<Worker>{radii, std::make_unique<Worker>(config_, setup, *radii)};
-    });
+    return std::make_unique<peaks::Pass<Finder, Config, sigma_clip::Radii>>(
+        declared(), config_, setup, sigma_clip::Radii(config_, setup.shape, kOwner));
   }
 
  private:
   Config config_;
-};
-
-class PeakFinderKernel final : public Kernel {
- public:
-  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
-  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
-    return step_of(parameters().read(values));
-  }
 };
 
 }  // namespace
@@ -113,7 +78,7 @@ std::shared_ptr<const Step> step_of(const Config& config) { return std::make_sha
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const PeakFinderKernel kernel;
+  static const PlainKernel kernel(declared(), parameters());
   return kernel;
 }
 

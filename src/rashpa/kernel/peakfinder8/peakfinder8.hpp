@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "rashpa/kernel/peak.hpp"
 #include "rashpa/kernel/rings.hpp"
 #include "rashpa/kernel/step.hpp"
 
@@ -32,17 +33,6 @@ void check(const Config& config);
 
 /// A step of a pipeline. Throws as check().
 std::shared_ptr<const Step> step_of(const Config& config);
-
-struct Peak {
-  double x = 0;  ///< the middle of the first pixel is 0
-  double y = 0;
-  double intensity = 0;
-  double snr = 0;
-  std::uint32_t pixels = 0;
-  double largest = 0;
-  double background = 0;
-  friend bool operator==(const Peak&, const Peak&) = default;
-};
 
 /// Rounded distances from the beam, kNone outside of min_radius and max_radius.
 Rings rings_of(const Config& config, const Shape& shape);

@@ -13,6 +13,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::peakfinder8 {
 namespace {
@@ -22,18 +23,6 @@ constexpr Shape kLarge{401, 370};  // of more than one band
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 Config config() { return {.threshold = 20, .min_snr = 5, .beam_x = 64.3, .beam_y = 40.8}; }
-
-template <typename Work>
-void on_all_targets(Work work) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    work();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 /// 32 random bits.
 class Dice {
@@ -78,7 +67,7 @@ std::vector<T> image_of(std::uint32_t seed, const Shape& shape, T masked) {
 std::vector<Peak> all_backends(const Config& config, const Shape& shape, const void* image, PixelFormat format) {
   const Rings rings = rings_of(config, shape);
   const auto truth = find_reference(config, shape, rings, image, format);
-  on_all_targets([&] {
+  on_every_target([&] {
     Finder finder(config, shape, rings);
     std::vector<Peak> found(truth.size() + 5);
     for (int again = 0; again < 2; ++again) {
@@ -93,9 +82,7 @@ std::vector<Peak> all_backends(const Config& config, const Shape& shape, const v
 TEST(Rings, images_of_every_type_are_sorted_summed_and_marked_as_one_pixel_at_a_time) {
   Dice random(3);
   const Rings rings = rings_of({.max_radius = 300, .beam_x = 64.3, .beam_y = 40.8}, kLarge);
-  std::vector<PixelType> types = photon_types();
-  types.push_back(PixelType::f32);
-  for (const PixelType type : types) {
+  for (const PixelType type : image_types()) {
     for (const std::int64_t largest : {kNoLargestCount, std::int64_t{100}}) {
       SCOPED_TRACE(testing::Message() << pixel_name(type) << " up to " << largest);
       const PixelFormat format = delivered(type, largest);
@@ -111,7 +98,7 @@ TEST(Rings, images_of_every_type_are_sorted_summed_and_marked_as_one_pixel_at_a_
       }
       std::vector<float> above(rings.count());
       for (float& one : above) one = static_cast<float>(random() % 100);
-      on_all_targets([&] {
+      on_every_target([&] {
         std::vector<float> band(Rings::kBand + 1, -7);
         std::vector<float> sorted(rings.first()[rings.count()] + 1, -7);
         sort_by_ring(image.data(), format, rings, band.data(), sorted.data());

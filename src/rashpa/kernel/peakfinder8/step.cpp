@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/beam_parameters.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
 #include "rashpa/kernel/peaks_pass.hpp"
+#include "rashpa/kernel/plain_kernel.hpp"
 
 namespace rashpa::kernel::peakfinder8 {
 
 namespace {
-
-constexpr double kFarthest = 1e5;
 
 const Parameters<Config>& parameters() {
   static const auto declared =
@@ -27,25 +27,10 @@ const Parameters<Config>& parameters() {
           .add({.name = "max_pixels", .doc = "of a peak", .least = 1, .most = 1e6}, &Config::max_pixels)
           .add({.name = "local_bg_radius", .doc = "of the background around a peak, pixels", .least = 1, .most = 50},
                &Config::local_bg_radius)
-          .add({.name = "min_radius", .doc = "least distance from the beam, pixels", .least = 0, .most = kFarthest},
-               &Config::min_radius)
-          .add({.name = "max_radius",
-                .doc = "largest distance from the beam, pixels; 0: everywhere",
-                .least = 0,
-                .most = kFarthest},
-               &Config::max_radius)
-          .add({.name = "beam_x",
-                .doc = "where the beam hits the image, pixels from its corner; that of the detector when not given",
-                .least = -kFarthest,
-                .most = kFarthest,
-                .taken_from = "detector.beam_center_x"},
-               &Config::beam_x, Need::needed)
-          .add({.name = "beam_y",
-                .doc = "where the beam hits the image, pixels from its corner; that of the detector when not given",
-                .least = -kFarthest,
-                .most = kFarthest,
-                .taken_from = "detector.beam_center_y"},
-               &Config::beam_y, Need::needed)
+          .add(min_radius_parameter(), &Config::min_radius)
+          .add(max_radius_parameter(), &Config::max_radius)
+          .add(beam_x_parameter(), &Config::beam_x, Need::needed)
+          .add(beam_y_parameter(), &Config::beam_y, Need::needed)
           .add({.name = "panel_width",
                 .doc = "of the panels that the image is made of; 0: it is one",
                 .least = 0,
@@ -66,45 +51,19 @@ const Declaration& declared() {
       .name = "peakfinder8",
       .purpose = "finds Bragg peaks over a radial background and lists them",
       .parameters = parameters().declared(),
-      .takes = {.kind = Port::Kind::pixels, .pixels = peaks::pixel_types()},
+      .takes = {.kind = Port::Kind::pixels, .pixels = image_types()},
       .makes = {{.kind = Port::Kind::scalars, .columns = peaks::numbers()},
                 {.kind = Port::Kind::table,
                  .capacity = "max_peaks",
-                 .columns = {{.name = "x", .type = Column::Type::f64, .unit = "pixels", .doc = "Column of the centre"},
-                             {.name = "y", .type = Column::Type::f64, .unit = "pixels", .doc = "Row of the centre"},
-                             {.name = "intensity", .type = Column::Type::f64, .doc = "Sum over the local background"},
-                             {.name = "snr", .type = Column::Type::f64, .doc = "Intensity over the local noise"},
-                             {.name = "pixels", .unit = "pixels", .doc = "Of the peak"},
-                             {.name = "largest", .type = Column::Type::f64, .doc = "Largest value of the peak"},
-                             {.name = "background", .type = Column::Type::f64, .doc = "Local mean"}}}},
+                 .columns = peaks::columns({.intensity = "Sum over the local background",
+                                            .snr = "Intensity over the local noise",
+                                            .pixels = "Of the peak",
+                                            .largest = "Largest value of the peak",
+                                            .background = "Local mean"})}},
       .units = {"cpu"},
       .scratch_bytes = 15};
   return declaration;
 }
-
-/// The work of one thread.
-class Worker {
- public:
-  Worker(const Config& config, const Setup& setup, const Rings& rings)
-      : finder_(config, setup.shape, rings), format_(setup.in), peaks_(config.max_peaks) {}
-
-  peaks::Found find(const std::byte* image, Scalar* rows) noexcept {
-    peaks::Found found{.peaks = finder_.find(image, format_, peaks_)};
-    for (std::size_t i = 0; i < std::min(found.peaks, peaks_.size()); ++i) {
-      const Peak& peak = peaks_[i];
-      found.intensity += peak.intensity;
-      for (const double value : {peak.x, peak.y, peak.intensity, peak.snr}) *rows++ = Scalar::of_real(value);
-      *rows++ = Scalar::of_count(peak.pixels);
-      for (const double value : {peak.largest, peak.background}) *rows++ = Scalar::of_real(value);
-    }
-    return found;
-  }
-
- private:
-  Finder finder_;
-  PixelFormat format_;
-  std::vector<Peak> peaks_;
-};
 
 class PeakFinder final : public Step {
  public:
@@ -120,22 +79,12 @@ class PeakFinder final : public Step {
   }
   [[nodiscard]] std::uint32_t table_capacity() const override { return config_.max_peaks; }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
-    auto rings = std::make_shared<const Rings>(rings_of(config_, setup.shape));
-    return std::make_unique<peaks::Pass<Worker>>(declared(), config_.max_peaks, setup, [&, rings] {
-      return peaks::Held<Worker>{rings, std::make_unique<Worker>(config_, setup, *rings)};
-    });
+    return std::make_unique<peaks::Pass<Finder, Config, Rings>>(declared(), config_, setup,
+                                                                rings_of(config_, setup.shape));
   }
 
  private:
   Config config_;
-};
-
-class PeakFinderKernel final : public Kernel {
- public:
-  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
-  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
-    return step_of(parameters().read(values));
-  }
 };
 
 }  // namespace
@@ -144,7 +93,7 @@ std::shared_ptr<const Step> step_of(const Config& config) { return std::make_sha
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const PeakFinderKernel kernel;
+  static const PlainKernel kernel(declared(), parameters());
   return kernel;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
 
 namespace rashpa::kernel::roi_stats {
@@ -136,21 +137,13 @@ class RoiStats final : public Step {
   Declaration declaration_;
 };
 
-class RoiStatsKernel final : public Kernel {
- public:
-  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
-  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
-    return step_of(parameters().read(values));
-  }
-};
-
 }  // namespace
 
 std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<RoiStats>(config); }
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const RoiStatsKernel kernel;
+  static const PlainKernel kernel(declared(), parameters());
   return kernel;
 }
 

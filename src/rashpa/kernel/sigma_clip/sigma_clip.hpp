@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "rashpa/kernel/beam_parameters.hpp"
 #include "rashpa/kernel/rings.hpp"
 #include "rashpa/kernel/step.hpp"
 
@@ -109,27 +110,11 @@ constexpr T Settings::*member(T Config::*of_base) noexcept {
 
 template <class Settings>
 Parameters<Settings> with_parameters(Parameters<Settings> parameters) {
-  constexpr double kFarthest = 1e5;
   return std::move(parameters)
-      .add({.name = "beam_x",
-            .doc = "where the beam hits the image, pixels from its corner; that of the detector when not given",
-            .least = -kFarthest,
-            .most = kFarthest,
-            .taken_from = "detector.beam_center_x"},
-           member<Settings>(&Config::beam_x), Need::needed)
-      .add({.name = "beam_y",
-            .doc = "where the beam hits the image, pixels from its corner; that of the detector when not given",
-            .least = -kFarthest,
-            .most = kFarthest,
-            .taken_from = "detector.beam_center_y"},
-           member<Settings>(&Config::beam_y), Need::needed)
-      .add({.name = "min_radius", .doc = "least distance from the beam, pixels", .least = 0, .most = kFarthest},
-           member<Settings>(&Config::min_radius))
-      .add({.name = "max_radius",
-            .doc = "largest distance from the beam, pixels; 0: everywhere",
-            .least = 0,
-            .most = kFarthest},
-           member<Settings>(&Config::max_radius))
+      .add(beam_x_parameter(), member<Settings>(&Config::beam_x), Need::needed)
+      .add(beam_y_parameter(), member<Settings>(&Config::beam_y), Need::needed)
+      .add(min_radius_parameter(), member<Settings>(&Config::min_radius))
+      .add(max_radius_parameter(), member<Settings>(&Config::max_radius))
       .add({.name = "bins", .doc = "of the background by radius", .least = 2, .most = Rings::kMost},
            member<Settings>(&Config::bins))
       .add({.name = "error_model", .choices = {"poisson", "azimuthal", "hybrid"}},

@@ -15,6 +15,7 @@
 #include "rashpa/kernel/peakfinder/peakfinder.hpp"
 #include "rashpa/kernel/photons.hpp"
 #include "rashpa/kernel/sparsify/sparsify.hpp"
+#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::sigma_clip {
 namespace {
@@ -30,18 +31,6 @@ Settings settings() {
   made.beam_y = 40.8;
   made.bins = 40;
   return made;
-}
-
-template <typename Work>
-void on_all_targets(Work work) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    work();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 template <typename T>
@@ -115,9 +104,9 @@ void all_backends(std::uint32_t seed, const Shape& shape, const void* image, Pix
   const auto peaks = find_reference(find, shape, radii, image, format);
   std::vector<Bin> bins(list.bins);
   const auto index = sparsify_reference(list, radii, image, format, bins);
-  on_all_targets([&] {
+  on_every_target([&] {
     peakfinder::Finder finder(find, shape, radii);
-    std::vector<peakfinder::Peak> found(peaks.size() + 1);
+    std::vector<Peak> found(peaks.size() + 1);
     EXPECT_EQ(finder.find(image, format, found), peaks.size());
     found.pop_back();
     EXPECT_TRUE(found == peaks);
@@ -161,7 +150,7 @@ TEST(PeakFinder, a_peak_is_measured_over_its_background) {
   const Radii radii(config, kShape, kOwner);
   const auto peaks = find_reference(config, kShape, radii, image.data(), delivered(PixelType::i32));
   ASSERT_EQ(peaks.size(), 1U);
-  const peakfinder::Peak& peak = peaks[0];
+  const Peak& peak = peaks[0];
   EXPECT_EQ(peak.pixels, 3U);
   EXPECT_NEAR(peak.x, 30 + 50.0 / 190, 1e-6);
   EXPECT_NEAR(peak.y, 20 + 40.0 / 190, 1e-6);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/sparsify/sparsify.hpp"
 #include "rashpa/memory/buffer.hpp"
 
@@ -28,18 +29,12 @@ const Parameters<Config>& parameters() {
   return declared;
 }
 
-std::vector<PixelType> types() {
-  std::vector<PixelType> all = photon_types();
-  all.push_back(PixelType::f32);
-  return all;
-}
-
 const Declaration& declared() {
   static const Declaration declaration{
       .name = "sparsify",
       .purpose = "lists the pixels above a sigma-clipped radial background, and that background",
       .parameters = parameters().declared(),
-      .takes = {.kind = Port::Kind::pixels, .pixels = types()},
+      .takes = {.kind = Port::Kind::pixels, .pixels = image_types()},
       .makes =
           {{.kind = Port::Kind::list, .capacity = "capacity"},
            {.kind = Port::Kind::scalars,
@@ -152,21 +147,13 @@ class Sparsify final : public Step {
   Config config_;
 };
 
-class SparsifyKernel final : public Kernel {
- public:
-  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
-  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
-    return step_of(parameters().read(values));
-  }
-};
-
 }  // namespace
 
 std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<Sparsify>(config); }
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const SparsifyKernel kernel;
+  static const PlainKernel kernel(declared(), parameters());
   return kernel;
 }
 

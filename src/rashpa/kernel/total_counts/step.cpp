@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 #include "rashpa/kernel/total_counts/total_counts_opencl.hpp"
 #ifdef RASHPA_HAVE_CUDA
@@ -99,21 +100,13 @@ class TotalCounts final : public Step {
   Config config_;
 };
 
-class TotalCountsKernel final : public Kernel {
- public:
-  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
-  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
-    return step_of(parameters().read(values));
-  }
-};
-
 }  // namespace
 
 std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<TotalCounts>(config); }
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const TotalCountsKernel kernel;
+  static const PlainKernel kernel(declared(), parameters());
   return kernel;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/unpack/unpack.hpp"
 
 namespace rashpa::kernel::unpack {
@@ -126,21 +127,13 @@ class Unpack final : public Step {
   Config config_;
 };
 
-class UnpackKernel final : public Kernel {
- public:
-  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
-  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
-    return step_of(parameters().read(values));
-  }
-};
-
 }  // namespace
 
 std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<Unpack>(config); }
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const UnpackKernel kernel;
+  static const PlainKernel kernel(declared(), parameters());
   return kernel;
 }
 

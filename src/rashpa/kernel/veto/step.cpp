@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/veto/rule.hpp"
 #include "rashpa/kernel/veto/veto.hpp"
 
@@ -92,21 +93,13 @@ class Veto final : public Step {
   Declaration declaration_;
 };
 
-class VetoKernel final : public Kernel {
- public:
-  [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
-  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
-    return step_of(parameters().read(values));
-  }
-};
-
 }  // namespace
 
 std::shared_ptr<const Step> step_of(const Config& config) { return std::make_shared<Veto>(config); }
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const VetoKernel kernel;
+  static const PlainKernel kernel(declared(), parameters());
   return kernel;
 }
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Parameters of kernels that look at an image by the distance from the beam.
+#include "rashpa/core/parameter.hpp"
+
+namespace rashpa::kernel {
+
+/// Farthest from the beam, pixels.
+inline constexpr double kFarthest = 1e5;
+
+/// `name`: beam_x or beam_y; `key`: of the detector, from which it is taken.
+inline Parameter beam_parameter(const char* name, const char* key) {
+  return {.name = name,
+          .doc = "where the beam hits the image, pixels from its corner; that of the detector when not given",
+          .least = -kFarthest,
+          .most = kFarthest,
+          .taken_from = key};
+}
+inline Parameter beam_x_parameter() { return beam_parameter("beam_x", "detector.beam_center_x"); }
+inline Parameter beam_y_parameter() { return beam_parameter("beam_y", "detector.beam_center_y"); }
+inline Parameter min_radius_parameter() {
+  return {.name = "min_radius", .doc = "least distance from the beam, pixels", .least = 0, .most = kFarthest};
+}
+inline Parameter max_radius_parameter() {
+  return {.name = "max_radius",
+          .doc = "largest distance from the beam, pixels; 0: everywhere",
+          .least = 0,
+          .most = kFarthest};
+}
+
+}  // namespace rashpa::kernel

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+namespace rashpa::kernel {
+
+/// What a peak finder finds.
+struct Peak {
+  double x = 0;  ///< the middle of the first pixel is 0
+  double y = 0;
+  double intensity = 0;
+  double snr = 0;
+  std::uint32_t pixels = 0;
+  double largest = 0;
+  double background = 0;
+  friend bool operator==(const Peak&, const Peak&) = default;
+};
+
+}  // namespace rashpa::kernel
