@@ -6,7 +6,7 @@
 #include "rashpa/core/error.hpp"
 
 namespace rashpa::kernel {
-extern const std::string_view common_cl;
+extern const std::string_view work_group_cl;
 extern const std::string_view photons_cl;
 extern const std::string_view settle_counts_cl;
 }  // namespace rashpa::kernel
@@ -18,7 +18,7 @@ using memory::opencl::Program;
 
 Program build(const Device& device, const std::string& name, std::vector<std::string_view> source,
               const std::string& macros) {
-  source.insert(source.begin(), common_cl);
+  source.insert(source.begin(), work_group_cl);
   return {device, "kernel " + name, source,
           fmt::format("-cl-std=CL1.2 -D GROUP={} -D COLUMNS={} {}", device.group(), kMostColumns, macros)};
 }

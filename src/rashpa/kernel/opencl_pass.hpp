@@ -16,8 +16,9 @@ namespace rashpa::kernel::opencl {
 /// ImageBooks::entries of an image that has more than there is room for.
 inline constexpr std::uint32_t kListOverflow = ~0U;
 
-/// What is known on the device of one image; `struct Books` of common.cl. The unit clears it before the first step, and
-/// sets `work` of images that are to be processed; a step with a verdict clears `work` of images that it does not keep.
+/// What is known on the device of one image; `struct Books` of work_group.cl. The unit clears it before the first step,
+/// and sets `work` of images that are to be processed; a step with a verdict clears `work` of images that it does not
+/// keep.
 struct ImageBooks {
   std::uint32_t counted = 0;  ///< Tap::count
   std::uint32_t entries = 0;  ///< of its list; kListOverflow
@@ -69,7 +70,7 @@ class DevicePass {
   }
 };
 
-/// common.cl and the parts of `source`, compiled with `macros` ("-D TILE=4096"). Throws ResourceError with what the
+/// work_group.cl and the parts of `source`, compiled with `macros` ("-D TILE=4096"). Throws ResourceError with what the
 /// compiler says.
 memory::opencl::Program build(const memory::opencl::Device& device, const std::string& name,
                               std::vector<std::string_view> source, const std::string& macros);

@@ -14,30 +14,21 @@ struct Books {
 };
 
 // Of all work items of the group; `room` has a place for each. Every work item comes here, and gets the sum.
-uint sum_of_group(uint mine, local uint* room) {
-  const uint item = get_local_id(0);
-  room[item] = mine;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint distance = GROUP / 2; distance != 0; distance /= 2) {
-    if (item < distance) room[item] += room[item + distance];
-    barrier(CLK_LOCAL_MEM_FENCE);
+#define SUM_OF_GROUP(NAME, TYPE)                                           \
+  TYPE NAME(TYPE mine, local TYPE* room) {                                 \
+    const uint item = get_local_id(0);                                     \
+    room[item] = mine;                                                     \
+    barrier(CLK_LOCAL_MEM_FENCE);                                          \
+    for (uint distance = GROUP / 2; distance != 0; distance /= 2) {        \
+      if (item < distance) room[item] += room[item + distance];            \
+      barrier(CLK_LOCAL_MEM_FENCE);                                        \
+    }                                                                      \
+    const TYPE sum = room[0];                                              \
+    barrier(CLK_LOCAL_MEM_FENCE);                                          \
+    return sum;                                                            \
   }
-  const uint sum = room[0];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return sum;
-}
-long sum_of_group_long(long mine, local long* room) {
-  const uint item = get_local_id(0);
-  room[item] = mine;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint distance = GROUP / 2; distance != 0; distance /= 2) {
-    if (item < distance) room[item] += room[item + distance];
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  const long sum = room[0];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return sum;
-}
+SUM_OF_GROUP(sum_of_group, uint)
+SUM_OF_GROUP(sum_of_group_long, long)
 
 // Exclusive: of the work items before this one; `total` is that of all.
 uint scan_of_group(uint mine, local uint* room, uint* total) {
