@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <thread>
+#include <utility>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
@@ -74,13 +72,7 @@ void Recorder::finish() {
   if (!begun_) return;
   const Accumulated open = runner_.conclude();
   for (auto& line : lines_) line->close(stacks_, open);
-  const auto done = [](const auto& line) { return line->done(); };
-  for (;;) {
-    for (auto& line : lines_) line->watch(now_ns());
-    if (std::all_of(lines_.begin(), lines_.end(), done)) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  for (auto& line : lines_) line->join();
+  receiver::finish(lines_);
 }
 
 void Recorder::take(Stack& stack) noexcept {
@@ -178,28 +170,27 @@ Books Recorder::decided() const noexcept {
 receiver::BufferStatus Recorder::status() const {
   receiver::BufferStatus status;
   status.name = config_.name;
-  status.books = decided();
+  const Books decided_yet = decided();
   status.unit = runner_.how();
   status.ready = &ready_;
   status.decision = &decided_ns_;
   status.written = &written_ns_;
-  std::uint64_t waiting = 0;
   for (const auto& line : lines_) {
     status.sinks.push_back(line->status());
-    waiting = std::max(waiting, line->unsettled());
     status.bytes_written += status.sinks.back().bytes_written;
     status.bytes_stored += status.sinks.back().bytes_stored;
     if (status.sink_error.empty()) status.sink_error = status.sinks.back().error;
   }
-  const std::lock_guard lock(lock_);
-  const std::uint64_t lost = lost_.size();
-  status.books.accepted -= std::min<std::uint64_t>(status.books.accepted, lost);
-  status.books.errored += lost;
-  status.books.written = status.books.accepted - std::min(status.books.accepted, waiting);
   const std::vector<std::string>& names = output_.results.reasons.names();
-  for (std::size_t i = 1; i < names.size(); ++i) status.vetoes.push_back({names[i], by_reason_[i]});
-  status.errors = by_error_;
-  status.first_errored = first_errored_;
+  std::uint64_t lost = 0;
+  {
+    const std::lock_guard lock(lock_);
+    lost = lost_.size();
+    for (std::size_t i = 1; i < names.size(); ++i) status.vetoes.push_back({names[i], by_reason_[i]});
+    status.errors = by_error_;
+    status.first_errored = first_errored_;
+  }
+  status.books = receiver::settled(decided_yet, lost, lines_);
   return status;
 }
 

@@ -69,7 +69,7 @@ class Recorder final : private Taker, private receiver::LineOwner {
   std::array<std::uint64_t, kErrorReasons> by_error_{};
   std::set<std::uint64_t> lost_;
   std::optional<receiver::FirstErrored> first_errored_;
-  std::vector<std::shared_ptr<receiver::SinkLine>> lines_;  // last: their threads use the above
+  receiver::SinkLines lines_;  // last: their threads use the above
 };
 
 }  // namespace rashpa::offline

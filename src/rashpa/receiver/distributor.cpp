@@ -27,7 +27,7 @@ Decision decision_of(std::uint16_t fate) noexcept { return static_cast<Decision>
 VetoReason reason_of(std::uint16_t fate) noexcept { return static_cast<VetoReason>(fate >> 2U & 0xFFU); }
 ErrorReason error_of(std::uint16_t fate) noexcept { return static_cast<ErrorReason>(fate >> 10U); }
 
-std::string free_name(const std::vector<std::shared_ptr<SinkLine>>& lines, const std::string& wanted) {
+std::string free_name(const SinkLines& lines, const std::string& wanted) {
   std::string name = wanted;
   const auto taken = [&](const auto& line) { return line->name() == name; };
   for (int n = 2; std::any_of(lines.begin(), lines.end(), taken); ++n) name = fmt::format("{}_{}", wanted, n);
@@ -91,19 +91,8 @@ void Distributor::run(int processor) {
   }
   const Accumulated open = unit_.conclude();
   for (auto& line : lines_) line->close(taken, open);
-  finish_lines();
+  finish(lines_);
   done_.store(true, std::memory_order_release);
-}
-
-// Bounded by the sinks that wait, and by the patience with those that may drop.
-void Distributor::finish_lines() noexcept {
-  const auto done = [](const auto& line) { return line->done(); };
-  for (;;) {
-    for (auto& line : lines_) line->watch(now_ns());
-    if (std::all_of(lines_.begin(), lines_.end(), done)) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  for (auto& line : lines_) line->join();
 }
 
 void Distributor::distribute(Stack& stack) {
@@ -267,15 +256,8 @@ Books Distributor::decided() const noexcept {
 }
 
 Books Distributor::books() const noexcept {
-  Books books = decided();
-  const std::uint64_t lost = lost_.load(std::memory_order_acquire);
-  books.accepted -= std::min(books.accepted, lost);
-  books.errored += lost;
-  // The sink that is furthest behind says how many are where they should be.
-  std::uint64_t waiting = 0;
-  for (const auto& line : lines_) waiting = std::max(waiting, line->unsettled());
-  books.written = books.accepted - std::min(books.accepted, waiting);
-  return books;
+  const Books books = decided();  // before what is lost: an image is decided, then lost
+  return settled(books, lost_.load(std::memory_order_acquire), lines_);
 }
 
 std::vector<ReasonCount> Distributor::vetoes() const {

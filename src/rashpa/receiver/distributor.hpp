@@ -71,7 +71,7 @@ class Distributor final : private LineOwner {
   }
   /// The first error of a sink.
   [[nodiscard]] std::string error() const;
-  [[nodiscard]] const std::vector<std::shared_ptr<SinkLine>>& sinks() const noexcept { return lines_; }
+  [[nodiscard]] const SinkLines& sinks() const noexcept { return lines_; }
   [[nodiscard]] const Output& output() const noexcept { return output_; }
   /// The latest copy, and asks for a fresh one. Empty before the first accepted image or when the pipeline has no dense
   /// output.
@@ -90,7 +90,6 @@ class Distributor final : private LineOwner {
   void note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text);
   void keep_preview(const Stack& stack);
   void let_go(const Stack& stack) noexcept;
-  void finish_lines() noexcept;
 
   void through(const Stack& stack) noexcept override { let_go(stack); }
   void lost(std::string_view name, std::uint64_t index, std::uint64_t frame, ErrorReason reason,
@@ -126,7 +125,7 @@ class Distributor final : private LineOwner {
   mutable std::mutex error_lock_;
   std::optional<FirstErrored> first_errored_;
   std::atomic<bool> done_{false};
-  std::vector<std::shared_ptr<SinkLine>> lines_;
+  SinkLines lines_;
   std::jthread thread_;
 };
 

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <thread>
 #include <utility>
 
+#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
@@ -314,6 +316,27 @@ std::string SinkLine::error() const {
   if (std::string first = sink_->error(); !first.empty()) return first;
   const std::lock_guard lock(lock_);
   return close_error_;
+}
+
+void finish(const SinkLines& lines) noexcept {
+  const auto done = [](const auto& line) { return line->done(); };
+  for (;;) {
+    for (const auto& line : lines) line->watch(now_ns());
+    if (std::all_of(lines.begin(), lines.end(), done)) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  for (const auto& line : lines) line->join();
+}
+
+Books settled(Books decided, std::uint64_t lost, const SinkLines& lines) noexcept {
+  Books books = decided;
+  books.accepted -= std::min(books.accepted, lost);
+  books.errored += lost;
+  // The sink that is furthest behind says how many are where they should be.
+  std::uint64_t waiting = 0;
+  for (const auto& line : lines) waiting = std::max(waiting, line->unsettled());
+  books.written = books.accepted - std::min(books.accepted, waiting);
+  return books;
 }
 
 }  // namespace rashpa::receiver

@@ -152,4 +152,13 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   std::thread thread_;
 };
 
+using SinkLines = std::vector<std::shared_ptr<SinkLine>>;
+
+/// After close() of all of them: returns when each has completed its output, or was left behind. Bounded by the sinks
+/// that wait, and by the patience with those that may drop.
+void finish(const SinkLines& lines) noexcept;
+
+/// The books of a buffer: `decided` as the sinks were offered them, `lost` accepted images that are errored after all.
+Books settled(Books decided, std::uint64_t lost, const SinkLines& lines) noexcept;
+
 }  // namespace rashpa::receiver
