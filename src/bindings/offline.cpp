@@ -21,6 +21,7 @@
 #include "names.hpp"
 #include "pixels.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/result_types.hpp"
 #include "rashpa/offline/recorder.hpp"
 
 namespace rashpa::bindings {
@@ -37,37 +38,28 @@ using ImageArray = nb::ndarray<nb::ro, nb::ndim<3>, nb::device::cpu>;
 template <typename T>
 using PerImage = std::optional<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
 
-/// Memory of `values` as an array that owns it.
+/// `values` as an array of that shape which owns them; `type`: when it is not T.
 template <typename T>
-AnyArray array_of(std::vector<T> values, std::size_t size) {
+AnyArray array_of(std::vector<T> values, const std::vector<std::size_t>& shape,
+                  nb::dlpack::dtype type = nb::dtype<T>()) {
   auto* owned = new std::vector<T>(std::move(values));
   const nb::capsule owner(owned, [](void* at) noexcept { delete static_cast<std::vector<T>*>(at); });
-  return {owned->data(), {size}, owner, {}, nb::dtype<T>()};
+  return {owned->data(), shape.size(), shape.data(), owner, nullptr, type};
 }
 template <typename T>
 AnyArray array_of(std::vector<T> values) {
   const std::size_t size = values.size();
-  return array_of(std::move(values), size);
+  return array_of(std::move(values), {size});
 }
 
 /// Column `type` of values that `value(i)` gives.
 template <typename Value>
 AnyArray column_of(Column::Type type, std::size_t size, Value value) {
-  const auto filled = [&]<typename T>(T, auto cast) {
-    std::vector<T> values(size);
-    for (std::size_t i = 0; i < size; ++i) values[i] = cast(value(i));
+  return with_reader(type, [&](auto read) {
+    std::vector<decltype(read(Scalar()))> values(size);
+    for (std::size_t i = 0; i < size; ++i) values[i] = read(value(i));
     return array_of(std::move(values));
-  };
-  switch (type) {
-    case Column::Type::u32:
-      return filled(std::uint32_t{}, [](Scalar s) { return static_cast<std::uint32_t>(s.count()); });
-    case Column::Type::u64:
-      return filled(std::uint64_t{}, [](Scalar s) { return s.count(); });
-    case Column::Type::i64:
-      return filled(std::int64_t{}, [](Scalar s) { return s.integer(); });
-    default:
-      return filled(double{}, [](Scalar s) { return s.real(); });
-  }
+  });
 }
 
 /// What a pipeline found in the images of one call. Keeps the memory of the results, and of the images.
@@ -114,17 +106,13 @@ class Found {
     const PixelType type = runner_->output().pixel;
     const std::size_t bytes = pixel_bytes(type);
     const std::size_t image_bytes = bytes * width_ * height_;
-    if (accepted.empty()) return AnyArray(copy({}, 0), {0, height_, width_}, {}, {}, dtype_of(type));
     const std::ptrdiff_t stride =
         accepted.size() > 1 ? accepted[1] - accepted[0] : static_cast<std::ptrdiff_t>(image_bytes);
+    bool regular = !accepted.empty() && stride % static_cast<std::ptrdiff_t>(bytes) == 0;
+    for (std::size_t i = 1; i < accepted.size(); ++i) regular &= accepted[i] - accepted[i - 1] == stride;
+    if (!regular) return array_of(copy(accepted, image_bytes), {accepted.size(), height_, width_}, dtype_of(type));
     const auto* owner = new Owner{runner_, source_};
-    nb::capsule keeper(owner, [](void* at) noexcept { delete static_cast<Owner*>(at); });
-    for (std::size_t i = 1; i < accepted.size(); ++i) {
-      if (accepted[i] - accepted[i - 1] == stride && stride % static_cast<std::ptrdiff_t>(bytes) == 0) continue;
-      std::byte* data = copy(accepted, image_bytes);
-      keeper = nb::capsule(data, [](void* at) noexcept { delete[] static_cast<std::byte*>(at); });
-      return AnyArray(data, {accepted.size(), height_, width_}, keeper, {}, dtype_of(type));
-    }
+    const nb::capsule keeper(owner, [](void* at) noexcept { delete static_cast<Owner*>(at); });
     auto* first = const_cast<std::byte*>(
         accepted[0]);  // NOLINT(cppcoreguidelines-pro-type-const-cast): marked read-only by Python
     return AnyArray(first, {accepted.size(), height_, width_}, keeper,
@@ -147,11 +135,9 @@ class Found {
       std::memcpy(index.data() + first[i], list.index, list.count * sizeof(std::uint32_t));
       std::memcpy(value.data() + first[i] * bytes, list.value, list.count * bytes);
     }
-    auto* owned = new std::vector<std::byte>(std::move(value));
-    const nb::capsule owner(owned, [](void* at) noexcept { delete static_cast<std::vector<std::byte>*>(at); });
     const std::size_t entries = first.back();
     return nb::make_tuple(array_of(std::move(first)), array_of(std::move(index)),
-                          AnyArray(owned->data(), {entries}, owner, {}, dtype_of(type)));
+                          array_of(std::move(value), {entries}, dtype_of(type)));
   }
 
   /// By name: first row of each image and behind the last, columns by name.
@@ -221,13 +207,12 @@ class Found {
     const std::size_t bins = profile.bins();
     std::vector<std::size_t> shape{images_.size()};
     for (const Axis& axis : profile.axes) shape.push_back(axis.values.size());
-    auto* values = new std::vector<double>(images_.size() * bins, std::numeric_limits<double>::quiet_NaN());
-    const nb::capsule owner(values, [](void* at) noexcept { delete static_cast<std::vector<double>*>(at); });
+    std::vector<double> values(images_.size() * bins, std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < images_.size(); ++i) {
       const double* found = images_[i]->decision == Decision::accepted ? images_[i]->profiles[number].values : nullptr;
-      if (found != nullptr) std::copy_n(found + array * bins, bins, values->data() + i * bins);
+      if (found != nullptr) std::copy_n(found + array * bins, bins, values.data() + i * bins);
     }
-    return AnyArray(values->data(), shape.size(), shape.data(), owner, nullptr, nb::dtype<double>());
+    return array_of(std::move(values), shape);
   }
 
   /// Of each errored image, its number and why.
@@ -244,36 +229,21 @@ class Found {
     std::shared_ptr<Runner> runner;
     nb::object source;
   };
-  static nb::dlpack::dtype dtype_of_quantity(Quantity::Type type) {
-    switch (type) {
-      case Quantity::Type::u32:
-        return nb::dtype<std::uint32_t>();
-      case Quantity::Type::i32:
-        return nb::dtype<std::int32_t>();
-      case Quantity::Type::i64:
-        return nb::dtype<std::int64_t>();
-      case Quantity::Type::f32:
-        return nb::dtype<float>();
-      default:
-        return nb::dtype<double>();
-    }
-  }
   static AnyArray quantity_of(const Accumulation& facts, std::size_t q, const std::vector<AccumulatedView>& windows) {
     const Quantity::Type type = facts.quantities[q].type;
     std::vector<const std::byte*> values;
     for (const AccumulatedView& window : windows) values.push_back(window.values[q]);
-    std::byte* data = copy(values, facts.elements() * bytes_of(type));
-    const nb::capsule keeper(data, [](void* at) noexcept { delete[] static_cast<std::byte*>(at); });
     std::vector<std::size_t> shape{windows.size()};
     shape.insert(shape.end(), facts.shape.begin(), facts.shape.end());
-    return {data, shape.size(), shape.data(), keeper, nullptr, dtype_of_quantity(type)};
+    const auto dtype = with_type(type, []<typename T>(T) { return nb::dtype<T>(); });
+    return array_of(copy(values, facts.elements() * bytes_of(type)), shape, dtype);
   }
   static SparseView list_of(const StackImage& image) noexcept {
     return image.decision == Decision::accepted ? image.sparse : SparseView{};
   }
-  static std::byte* copy(const std::vector<const std::byte*>& images, std::size_t bytes) {
-    auto* data = new std::byte[std::max<std::size_t>(images.size() * bytes, 1)];
-    for (std::size_t i = 0; i < images.size(); ++i) std::memcpy(data + i * bytes, images[i], bytes);
+  static std::vector<std::byte> copy(const std::vector<const std::byte*>& images, std::size_t bytes) {
+    std::vector<std::byte> data(images.size() * bytes);
+    for (std::size_t i = 0; i < images.size(); ++i) std::memcpy(data.data() + i * bytes, images[i], bytes);
     return data;
   }
 

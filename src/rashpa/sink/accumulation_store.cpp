@@ -6,6 +6,7 @@
 #include <span>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/result_types.hpp"
 #include "rashpa/sink/hdf5_column.hpp"
 
 namespace rashpa::sink {
@@ -17,18 +18,7 @@ constexpr std::array<const char*, 4> kFacts{"window", "first_image", "end_image"
 constexpr hsize_t kFactsChunk = 1024;
 
 hid_t native_of(Quantity::Type type) {
-  switch (type) {
-    case Quantity::Type::u32:
-      return H5T_NATIVE_UINT32;
-    case Quantity::Type::i32:
-      return H5T_NATIVE_INT32;
-    case Quantity::Type::i64:
-      return H5T_NATIVE_INT64;
-    case Quantity::Type::f32:
-      return H5T_NATIVE_FLOAT;
-    default:
-      return H5T_NATIVE_DOUBLE;
-  }
+  return with_type(type, []<typename T>(T) { return h5::native<T>(); });
 }
 
 /// [windows][shape]

@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "rashpa/core/result_types.hpp"
 #include "rashpa/sink/hdf5_column.hpp"
-#include "rashpa/sink/scalar_reader.hpp"
 #include "rashpa/sink/special_values.hpp"
 
 namespace rashpa::sink {

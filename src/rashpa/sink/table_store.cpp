@@ -6,7 +6,7 @@
 #include <span>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/sink/scalar_reader.hpp"
+#include "rashpa/core/result_types.hpp"
 
 namespace rashpa::sink {
 namespace {
