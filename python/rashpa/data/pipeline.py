@@ -132,7 +132,7 @@ class Found(Sequence[Image]):
     @property
     def makes_lists(self) -> bool:
         """Whether a kernel of the pipeline makes lists."""
-        return self._native.lists is not None
+        return self._native_lists is not None
 
     @cached_property
     def list_ptr(self) -> NDArray[np.uint64]:
@@ -169,11 +169,13 @@ class Found(Sequence[Image]):
 
     @cached_property
     def _lists(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
-        lists = self._native.lists
-        if lists is None:
+        if self._native_lists is None:
             raise TypeError("no kernel of this pipeline makes lists")
-        ptr, index, value = lists
-        return ptr, index, value
+        return self._native_lists
+
+    @cached_property
+    def _native_lists(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]] | None:
+        return self._native.lists  # makes them each time
 
     @cached_property
     def _place(self) -> dict[int, int]:
@@ -185,7 +187,7 @@ class Found(Sequence[Image]):
         accepted = decision == "accepted"
         reason = self.reasons[self.reason[number]] if decision == "vetoed" else self.failures.get(number, "")
         pixel_list = None
-        if accepted and self._native.lists is not None:
+        if accepted and self.makes_lists:
             entries = slice(int(self.list_ptr[number]), int(self.list_ptr[number + 1]))
             pixel_list = PixelList(self.list_index[entries], self.list_value[entries])
         tables = {}
