@@ -63,10 +63,6 @@ HWY_INLINE std::uint32_t stream_g0(const Block&, const Part&, WordVector words, 
   return 0;
 }
 
-/// Raw pixels that are asked for before they are needed: the machine's own prefetch stops at the end of each page.
-constexpr std::size_t kAhead = 256;
-constexpr std::size_t kLinePixels = 64 / sizeof(std::uint16_t);
-
 /// All words as if they were in G0, without a branch on the data; vectors that are not are listed, and not counted.
 template <std::size_t kImages, bool kCount, bool kMark, class T>
 HWY_INLINE void stream_pass(const Block& block, const Part* parts, Switched* switched) {
@@ -91,7 +87,7 @@ HWY_INLINE void stream_pass(const Block& block, const Part* parts, Switched* swi
       WordVector words[kImages];
       for (std::size_t i = 0; i < kImages; ++i) {
         words[i] = hn::LoadU(d, raw[i] + at);
-        if (v % kLinePixels == 0) hwy::Prefetch(raw[i] + at + kAhead);
+        if (v % kLinePixels == 0) hwy::Prefetch(raw[i] + at + kPixelsAhead);
       }
       for (std::size_t i = 0; i < kImages; ++i) {
         const auto other =
