@@ -90,8 +90,7 @@ HWY_INLINE void stream_pass(const Block& block, const Part* parts, Switched* swi
         if (v % kLinePixels == 0) hwy::Prefetch(raw[i] + at + kPixelsAhead);
       }
       for (std::size_t i = 0; i < kImages; ++i) {
-        const auto other =
-            static_cast<std::size_t>(!hn::AllTrue(d, hn::Eq(hn::And(words[i], gain_bits), hn::Zero(d))));
+        const auto other = static_cast<std::size_t>(!hn::AllTrue(d, hn::Eq(hn::And(words[i], gain_bits), hn::Zero(d))));
         const std::uint32_t some = stream_g0<kCount, kMark>(block, parts[i], words[i], g0, at, out[i]);
         if constexpr (kCount) bright[i] += some & (static_cast<std::uint32_t>(other) - 1);
         switched[i].at[count[i]] = static_cast<std::uint16_t>(at);

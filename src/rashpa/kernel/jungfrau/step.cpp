@@ -130,7 +130,8 @@ Config with_borders(const Config& config, const Assembly* assembly) {
 }
 
 class Pass final : public CpuPass {
-  static constexpr std::size_t kFollowed = 16384;  // pixels that are converted, then followed: their tables stay in the caches
+  static constexpr std::size_t kFollowed =
+      16384;  // pixels that are converted, then followed: their tables stay in the caches
 
  public:
   Pass(const Config& config, std::unique_ptr<const Assembly> assembly, const Setup& setup)

@@ -93,8 +93,7 @@ void Tracker::follow(unsigned worker, const Images& images, std::size_t first, s
       if (!dark) empty = false;  // one image a stack
       if (begin == 0) in_hand_ += 1;
       const Follow how{inverse_, dark ? 0.0F : static_cast<float>(settings_.sigma)};
-      follow_groups(calibration_->table(0, begin / kGroup), variance() + begin, groups, images.raw[i] + begin,
-                    how);
+      follow_groups(calibration_->table(0, begin / kGroup), variance() + begin, groups, images.raw[i] + begin, how);
       if (tail == 0) continue;
       std::uint16_t padded[kGroup];
       std::fill(std::begin(padded), std::end(padded), kReadoutErrorOnes);

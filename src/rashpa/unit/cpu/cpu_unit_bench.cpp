@@ -62,7 +62,8 @@ Options parse(int argc, char** argv) {
       options.tracking = value != 0;
     } else {
       throw ConfigError(fmt::format(
-          "rashpa_cpu_unit_bench: unknown option {}; there are --threads, --stack, --modules, --repeats, --tracking", name));
+          "rashpa_cpu_unit_bench: unknown option {}; there are --threads, --stack, --modules, --repeats, --tracking",
+          name));
     }
   }
   if (options.stack == 0 || options.modules == 0 || options.repeats == 0) {
