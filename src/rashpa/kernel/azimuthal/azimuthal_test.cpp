@@ -223,7 +223,7 @@ TEST(Azimuthal, profiles_are_summed_over_the_images_that_are_kept) {
     std::vector<double> norm;
     for (int stack = 0; stack < 2; ++stack) {
       pass->begin(3);
-      pass->run(0, {.first = 0, .count = 3, .in = in.data(), .place = place.data()}, 0, 64 * 64);
+      pass->run(0, {.first = 0, .count = 3, .in = in.data(), .place = place.data()}, 0, 4096);
       for (std::size_t i = 0; i < 3; ++i) {
         Scalar mean;
         Finding finding{.scalars = &mean};
