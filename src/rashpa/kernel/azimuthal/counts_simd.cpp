@@ -73,19 +73,29 @@ enum class Word : std::uint8_t {
 template <Word kWord>
 inline constexpr std::size_t kWords = kWord == Word::pair ? 2 : 1;
 
+/// Both sums of a pixel in a word.
+template <typename T>
+HWY_INLINE std::uint64_t both_of(T value) {
+  const auto count = static_cast<std::int64_t>(value);
+  if constexpr (std::is_unsigned_v<T>) {
+    const auto some = static_cast<std::uint64_t>(value != 0);  // no branch: what a pixel holds cannot be predicted
+    return static_cast<std::uint64_t>(count) + (some << 32U) - some;
+  } else {
+    const std::int64_t beyond = std::max<std::int64_t>(count, 1) - 1;
+    return static_cast<std::uint64_t>(beyond) + (static_cast<std::uint64_t>(count - beyond) << 32U);
+  }
+}
+
 template <Word kWord, typename T>
 HWY_INLINE void put(std::uint64_t* HWY_RESTRICT copy, std::size_t bin, T value) {
   const auto count = static_cast<std::int64_t>(value);
   if constexpr (kWord == Word::signal) {
     copy[bin] += static_cast<std::uint64_t>(count);
+  } else if constexpr (kWord == Word::both) {
+    copy[bin] += both_of(value);
   } else {
-    const std::int64_t beyond = std::max<std::int64_t>(count, 1) - 1;
-    if constexpr (kWord == Word::both) {
-      copy[bin] += static_cast<std::uint64_t>(beyond) + (static_cast<std::uint64_t>(count - beyond) << 32U);
-    } else {
-      copy[2 * bin] += static_cast<std::uint64_t>(count);
-      copy[2 * bin + 1] += static_cast<std::uint64_t>(beyond);
-    }
+    copy[2 * bin] += static_cast<std::uint64_t>(count);
+    copy[2 * bin + 1] += static_cast<std::uint64_t>(std::max<std::int64_t>(count, 1) - 1);
   }
 }
 
@@ -117,6 +127,16 @@ void scatter(const Prepared& prepared, const T* HWY_RESTRICT image, T least, T m
       for (std::uint64_t left = seen.not_zero; left != 0; left &= left - 1) {
         const std::size_t i = at + static_cast<std::size_t>(std::countr_zero(left));
         put<kWord>(a, bins[i], image[i]);
+      }
+    } else if constexpr (kWord == Word::both) {
+      HWY_ALIGN std::uint64_t words[kBlock];  // made by vectors, of all pixels before the first is added
+      for (std::size_t i = 0; i < kBlock; ++i) words[i] = both_of(image[at + i]);
+      const std::uint16_t* HWY_RESTRICT to = bins + at;
+      for (std::size_t i = 0; i < kBlock; i += 4) {
+        a[to[i]] += words[i];
+        b[to[i + 1]] += words[i + 1];
+        c[to[i + 2]] += words[i + 2];
+        e[to[i + 3]] += words[i + 3];
       }
     } else {
       for (std::size_t i = at; i < at + kBlock; i += 4) {
