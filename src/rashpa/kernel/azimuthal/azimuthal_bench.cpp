@@ -23,7 +23,8 @@ Config rings(Errors errors) {
   for (std::size_t bin = 0; bin < kBins; ++bin) config.radial_axis.push_back(static_cast<double>(bin));
   config.bins.resize(kPixels);
   for (std::size_t p = 0; p < kPixels; ++p) {
-    const double radius = std::hypot(static_cast<double>(p % kWidth) - 1024, static_cast<double>(p / kWidth) - 1024);
+    const std::size_t row = p / kWidth, column = p % kWidth;
+    const double radius = std::hypot(static_cast<double>(column) - 1024, static_cast<double>(row) - 1024);
     config.bins[p] = static_cast<std::uint32_t>(radius / 1449 * kBins);
   }
   config.norm.assign(kPixels, 1);
