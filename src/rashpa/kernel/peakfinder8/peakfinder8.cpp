@@ -250,24 +250,19 @@ Finder::Finder(const Config& config, const Shape& shape, const Rings& rings)
     : config_(config),
       shape_(shape),
       rings_(&rings),
-      band_(Rings::kBand),
-      sorted_(shape.pixels()),
+      values_(rings, shape.width),
       limits_(rings.count()),
       above_(rings.count()),
       bright_(shape.pixels() / 64 + 1),
       left_(bright_.size()),
       members_(shape.pixels()) {}
 
-/// The values of a ring lie in the first-level cache while they are gone through.
 void Finder::limit_rings() noexcept {
-  const auto first = rings_->first();
   for (std::uint32_t ring = 0; ring < rings_->count(); ++ring) {
-    const float* const values = sorted_.data() + first[ring];
-    const std::size_t count = first[ring + 1] - first[ring];
     Window window;
     for (int round = 0; round < kRounds; ++round) {
       const Window before = window;
-      settle(ring_sums(values, count, window.low, window.high), config_, window, limits_[ring]);
+      settle(values_.sums(ring, window.low, window.high), config_, window, limits_[ring]);
       if (window.low == before.low && window.high == before.high) break;  // and so it stays
     }
     above_[ring] = limits_[ring].above;
@@ -275,7 +270,7 @@ void Finder::limit_rings() noexcept {
 }
 
 std::size_t Finder::find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept {
-  sort_by_ring(image, format, *rings_, band_.data(), sorted_.data());
+  values_.take(image, format);
   limit_rings();
   mark_above(image, format, *rings_, above_.data(), bright_.data());
   std::copy(bright_.begin(), bright_.end(), left_.begin());

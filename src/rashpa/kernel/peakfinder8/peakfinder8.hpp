@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rashpa/kernel/peak.hpp"
+#include "rashpa/kernel/ring_values.hpp"
 #include "rashpa/kernel/rings.hpp"
 #include "rashpa/kernel/step.hpp"
 
@@ -62,8 +63,7 @@ class Finder {
   Config config_;
   Shape shape_;
   const Rings* rings_;
-  std::vector<float> band_;
-  std::vector<float> sorted_;
+  RingValues values_;
   std::vector<Limit> limits_;
   std::vector<float> above_;
   std::vector<std::uint64_t> bright_;
