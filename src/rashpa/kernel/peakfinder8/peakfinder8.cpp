@@ -40,19 +40,12 @@ void settle(const RingSums& sums, const Config& config, Window& window, Limit& l
   limit = {window.high, static_cast<float>(mean)};
 }
 
-/// A panel: columns [left, right), rows [top, bottom).
-struct Panel {
-  std::int64_t left = 0;
-  std::int64_t right = 0;
-  std::int64_t top = 0;
-  std::int64_t bottom = 0;
-  [[nodiscard]] bool holds(std::int64_t x, std::int64_t y) const noexcept {
-    return x >= left && x < right && y >= top && y < bottom;
-  }
-};
-
 template <typename Work>
 void for_panels(const Config& config, const Shape& shape, Work work) {
+  if (config.geometry_read != nullptr && !config.geometry_read->panels.empty()) {
+    for (const Panel& panel : config.geometry_read->panels) work(panel);
+    return;
+  }
   const std::int64_t width = config.panel_width == 0 ? shape.width : config.panel_width;
   const std::int64_t height = config.panel_height == 0 ? shape.height : config.panel_height;
   for (std::int64_t top = 0; top < shape.height; top += height) {
@@ -170,12 +163,23 @@ void check(const Config& config) {
 }
 
 Rings rings_of(const Config& config, const Shape& shape) {
+  std::span<const float> given;
+  if (config.geometry_read != nullptr) {
+    const Shape& of = config.geometry_read->shape;
+    if (of != shape) {
+      throw ConfigError(fmt::format("kernel peakfinder8: {}: is of images of {} × {} pixels; the images have {} × {}",
+                                    config.poni.empty() ? "geometry" : "poni", of.width, of.height, shape.width,
+                                    shape.height));
+    }
+    given = config.geometry_read->radius;
+  }
   std::vector<std::uint16_t> ring_of;
   ring_of.reserve(shape.pixels());
   std::uint32_t count = 0;
   for (std::uint32_t y = 0; y < shape.height; ++y) {
     for (std::uint32_t x = 0; x < shape.width; ++x) {
-      const double radius = std::hypot(x + 0.5 - config.beam_x, y + 0.5 - config.beam_y);
+      const double radius = given.empty() ? std::hypot(x + 0.5 - config.beam_x, y + 0.5 - config.beam_y)
+                                          : double{given[std::size_t{y} * shape.width + x]};
       const bool looked_at = radius >= config.min_radius && (config.max_radius == 0 || radius <= config.max_radius);
       const double ring = std::rint(radius);
       if (looked_at && ring >= Rings::kMost) {

@@ -268,6 +268,41 @@ TEST(PeakFinder8, peaks_end_at_panels) {
   EXPECT_NEAR(peaks[1].x, 67, 1e-9);
 }
 
+TEST(PeakFinder8, peaks_end_at_the_panels_of_a_geometry_and_rings_are_its_distances) {
+  std::vector<std::uint16_t> image(kShape.pixels());
+  for (std::size_t p = 0; p < image.size(); ++p) image[p] = p % 2 == 0 ? 4 : 6;
+  for (std::size_t x = 60; x < 70; ++x) image[4 * kShape.width + x] = 100;
+  Geometry geometry{.shape = kShape, .radius = std::vector<float>(kShape.pixels()), .panels = {}};
+  for (std::uint32_t y = 0; y < kShape.height; ++y) {
+    for (std::uint32_t x = 0; x < kShape.width; ++x) {
+      geometry.radius[std::size_t{y} * kShape.width + x] =
+          static_cast<float>(std::hypot(x + 0.5 - 64.3, y + 0.5 - 40.8));
+    }
+  }
+  const auto found = [&](const Geometry& one) {
+    Config with = config();
+    with.beam_x = with.beam_y = 1e4;  // is not looked at
+    with.geometry_read = std::make_shared<Geometry>(one);
+    return all_backends(with, kShape, image.data(), delivered(PixelType::u16));
+  };
+  const auto whole = all_backends(config(), kShape, image.data(), delivered(PixelType::u16));
+  EXPECT_EQ(found(geometry), whole);
+  geometry.panels = {{66, 131, 0, 50}, {0, 66, 0, 50}};
+  const auto parts = found(geometry);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_NEAR(parts[0].x, 67.5, 1e-9);
+  EXPECT_NEAR(parts[1].x, 62.5, 1e-9);
+  geometry.panels = {{0, 66, 0, 50}};
+  EXPECT_EQ(found(geometry).size(), 1U) << "nothing is looked for in no panel";
+  for (std::size_t x = 50; x < 80; ++x) geometry.radius[4 * kShape.width + x] = kNaN;
+  EXPECT_TRUE(found(geometry).empty());
+
+  geometry.shape.width -= 1;
+  Config other = config();
+  other.geometry_read = std::make_shared<Geometry>(geometry);
+  EXPECT_THROW(static_cast<void>(step_of(other)->fit(kShape, delivered(PixelType::u16))), ConfigError);
+}
+
 TEST(PeakFinder8, images_of_every_type_have_the_peaks_of_the_reference) {
   std::size_t all = 0;
   for (const Shape& shape : {kShape, Shape{64, 64}, Shape{3, 200}, Shape{1, 1}, Shape{200, 2}}) {
