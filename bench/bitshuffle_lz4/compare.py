@@ -61,14 +61,14 @@ def peer(folder: Path) -> dict[str, float]:
         chunk = file.with_suffix(".chunk").read_bytes()
         body = np.frombuffer(chunk, np.uint8)[12:].copy()
         assert np.array_equal(bitshuffle.decompress_lz4(body, image.shape, image.dtype, BLOCK // 2), image)
-        assert decompress(chunk, "bslz4-h5", elem_size=2) == image.tobytes()
+        assert decompress(chunk, "bslz4", elem_size=2) == image.tobytes()
         theirs = bitshuffle.compress_lz4(image, BLOCK // 2)
         file.with_suffix(".theirs").write_bytes(struct.pack(">QI", image.nbytes, BLOCK) + theirs.tobytes())
         found[f"{file.stem} compress"] = best(lambda image=image: bitshuffle.compress_lz4(image, BLOCK // 2))
         found[f"{file.stem} bitshuffle"] = best(
             lambda body=body, image=image: bitshuffle.decompress_lz4(body, image.shape, image.dtype, BLOCK // 2)
         )
-        found[f"{file.stem} dectris"] = best(lambda chunk=chunk: decompress(chunk, "bslz4-h5", elem_size=2))
+        found[f"{file.stem} dectris"] = best(lambda chunk=chunk: decompress(chunk, "bslz4", elem_size=2))
     return found
 
 
