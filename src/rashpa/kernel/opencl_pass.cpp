@@ -29,9 +29,9 @@ cl_int Fetched::fetch(std::uint32_t bench, cl_command_queue queue) const noexcep
                                            nullptr);
 }
 
-cl_int Fetched::send(std::uint32_t bench, cl_command_queue queue) const noexcept {
-  if (bytes_ == 0) return CL_SUCCESS;
-  return memory::opencl::api().write_buffer(queue, device(bench), CL_FALSE, 0, bytes_, host<void>(bench), 0, nullptr,
+cl_int Fetched::send(std::uint32_t bench, cl_command_queue queue, std::size_t bytes) const noexcept {
+  if (bytes == 0) return CL_SUCCESS;
+  return memory::opencl::api().write_buffer(queue, device(bench), CL_FALSE, 0, bytes, host<void>(bench), 0, nullptr,
                                             nullptr);
 }
 

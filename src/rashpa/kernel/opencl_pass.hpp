@@ -63,10 +63,10 @@ constexpr std::uint32_t tiles_of(std::size_t pixels, std::uint32_t size) noexcep
 /// One image, on the host.
 struct HostItem {
   std::uint32_t bench = 0;
-  std::uint32_t image = 0;       ///< of the stack
-  std::uint32_t place = 0;       ///< below Setup::places
+  std::uint32_t image = 0;  ///< of the stack
+  std::uint32_t place = 0;  ///< below Setup::places
   const StackImage* of = nullptr;
-  bool delivered = false;        ///< StackImage::raw is what the step sees
+  bool delivered = false;  ///< StackImage::raw is what the step sees
 };
 
 /// Owns memory of the device that it was made for. One for each stack in flight works at a time on its bench: `bench`
@@ -126,8 +126,8 @@ class Fetched {
   }
   /// Puts the copy into the queue, to the host.
   cl_int fetch(std::uint32_t bench, cl_command_queue queue) const noexcept;
-  /// And to the device.
-  cl_int send(std::uint32_t bench, cl_command_queue queue) const noexcept;
+  /// And to the device, of the first `bytes`.
+  cl_int send(std::uint32_t bench, cl_command_queue queue, std::size_t bytes) const noexcept;
 
  private:
   struct Pair {

@@ -190,8 +190,10 @@ struct Sizes {
       for (const Axis& axis : step.axes()) bins *= axis.values.size();
     }
     out = step.fit(given.shape, given.format);
-    if (const auto reshape = step.reshape(given.shape)) made = reshape->shape();
-    else made = given.shape;
+    if (const auto reshape = step.reshape(given.shape))
+      made = reshape->shape();
+    else
+      made = given.shape;
     makes_pixels = declaration.made(Port::Kind::pixels) != nullptr;
     bytes = makes_pixels ? made.pixels() * pixel_bytes(out.type) : 0;
     accumulation = step.accumulation(given.shape, given.format);
@@ -355,8 +357,8 @@ inline void expect_rows(const std::vector<Scalar>& found, const std::vector<Scal
   ASSERT_EQ(found.size(), truth.size());
   for (std::size_t at = 0; at < found.size(); ++at) {
     const Column& column = columns[at % columns.size()];
-    const bool same = column.type == Column::Type::f64 ? alike(found[at].real(), truth[at].real(), relative)
-                                                        : found[at] == truth[at];
+    const bool same =
+        column.type == Column::Type::f64 ? alike(found[at].real(), truth[at].real(), relative) : found[at] == truth[at];
     EXPECT_TRUE(same) << column.name << " of row " << at / columns.size() << ": " << found[at].real() << " ("
                       << found[at].count() << "), not " << truth[at].real() << " (" << truth[at].count() << ")";
   }

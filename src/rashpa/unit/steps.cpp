@@ -241,10 +241,10 @@ kernel::Setup Steps::setup(std::size_t number, const Layout& layout, unsigned wo
 void Steps::check_keeps_shape(const std::string& unit) const {
   for (const PlannedStep& step : steps) {
     if (step.in_shape == step.out_shape) continue;
-    throw ConfigError(fmt::format(
-        "unit: unit {} has no version of the kernel {} that makes {} × {} pixels of {} × {}; use unit cpu", unit,
-        step.step->declaration().name, step.out_shape.width, step.out_shape.height, step.in_shape.width,
-        step.in_shape.height));
+    throw ConfigError(
+        fmt::format("unit: unit {} has no version of the kernel {} that makes {} × {} pixels of {} × {}; use unit cpu",
+                    unit, step.step->declaration().name, step.out_shape.width, step.out_shape.height,
+                    step.in_shape.width, step.in_shape.height));
   }
 }
 

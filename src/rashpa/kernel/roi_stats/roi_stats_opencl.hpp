@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "rashpa/kernel/roi_stats/roi_stats.hpp"
 #include "rashpa/kernel/opencl_pass.hpp"
+#include "rashpa/kernel/roi_stats/roi_stats.hpp"
 
 namespace rashpa::kernel::roi_stats::opencl {
 

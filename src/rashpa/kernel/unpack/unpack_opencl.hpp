@@ -3,8 +3,8 @@
 /// Unpacking on OpenCL devices.
 #include <memory>
 
-#include "rashpa/kernel/unpack/unpack.hpp"
 #include "rashpa/kernel/opencl_pass.hpp"
+#include "rashpa/kernel/unpack/unpack.hpp"
 
 namespace rashpa::kernel::unpack::opencl {
 

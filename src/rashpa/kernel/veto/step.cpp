@@ -106,8 +106,8 @@ class Veto final : public Step {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
   }
-  [[nodiscard]] std::unique_ptr<opencl::DevicePass> on_opencl(
-      const Setup& setup, const memory::opencl::Device& /*device*/) const override {
+  [[nodiscard]] std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
+                                                              const memory::opencl::Device& /*device*/) const override {
     return std::make_unique<DevicePass>(config_, setup);
   }
 

@@ -19,8 +19,9 @@ using kernel::opencl::ImageBooks;
 
 /// All memory of a unit on an OpenCL device, and the steps of one stack put into its three queues: images in, the
 /// pipeline's passes, results out. Stacks are worked on at benches, each with memory of its own, so that one comes in
-/// while another is computed and a third goes out. Steps are done leg after leg: a leg ends where the host must have its
-/// say before the device goes on. One thread; functions return the first error, a cl_int; none waits unless it says so.
+/// while another is computed and a third goes out. Steps are done leg after leg: a leg ends where the host must have
+/// its say before the device goes on. One thread; functions return the first error, a cl_int; none waits unless it says
+/// so.
 class StackWork {
  public:
   /// Builds the programs, takes all memory, and runs every kernel once, on nothing: drivers compile at that moment.
@@ -128,15 +129,15 @@ class StackWork {
   bool in_place_;
   std::size_t pixels_;          // of an image that comes in
   std::size_t mark_words_ = 0;  // from one image's marks to the next's
-  bool passed_on_;          // pixels that leave are those of the slot: nobody has made any
-  bool pixels_leave_;       // made ones
-  std::size_t lister_;      // the step that makes lists on the device; the number of steps: none does
+  bool passed_on_;              // pixels that leave are those of the slot: nobody has made any
+  bool pixels_leave_;           // made ones
+  std::size_t lister_;          // the step that makes lists on the device; the number of steps: none does
   const memory::opencl::Device& device_;
   memory::opencl::Queue in_, compute_, out_;
   std::vector<std::unique_ptr<kernel::opencl::DevicePass>> passes_;         // by step; null: it rides
   std::vector<std::unique_ptr<kernel::opencl::SettleCounts>> settlements_;  // by step; null: it does not
   std::vector<Leg> legs_;
-  std::vector<Windows> windows_;  // by accumulation
+  std::vector<Windows> windows_;   // by accumulation
   std::vector<std::size_t> adds_;  // by accumulation: its step
   std::vector<Slot> slots_;
   std::vector<Bench> benches_;
