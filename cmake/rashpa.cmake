@@ -190,6 +190,22 @@ function(rashpa_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
+# rashpa_test_objects(unit_contract SOURCES a.cpp DEPS rashpa::unit): tests that several programs run, compiled once; a
+# program has them by `DEPS rashpa::unit_contract`.
+function(rashpa_test_objects name)
+  if(NOT RASHPA_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(rashpa_${name} OBJECT ${arg_SOURCES})
+  add_library(rashpa::${name} ALIAS rashpa_${name})
+  target_link_libraries(rashpa_${name} PUBLIC ${arg_DEPS} GTest::gtest GTest::gmock)
+  # As a program, not as a library, so that it may have the precompiled header of programs.
+  set_target_properties(rashpa_${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(rashpa_${name} PRIVATE -fPIE ${RASHPA_TEST_OPTIONS})
+  rashpa_precompiled(rashpa_${name} test)
+endfunction()
+
 # rashpa_foreign_leaks(opencl_unit): a test that loads drivers, which keep memory for ever; tests/lsan.supp names them.
 function(rashpa_foreign_leaks name)
   if(RASHPA_TESTS)

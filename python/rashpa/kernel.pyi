@@ -291,6 +291,7 @@ def azimuthal(
     flat: str = "",
     bins: int = 1000,
     azimuthal_bins: int = 0,
+    splitting: Literal["no", "bbox", "full"] = "no",
     radial_unit: Literal["q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm"] = "q_A^-1",
     radial_min: float = 0,
     radial_max: float = 0,
@@ -304,22 +305,26 @@ def azimuthal(
     ring_max: float = 0,
     min_intensity: float = 0,
     max_intensity: float = 0,
+    added: Literal["none", "accepted", "reached"] = "none",
+    window: int = 0,
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
 ) -> Found:
     """Sums pixels by bins of radius, or radius and azimuth, and keeps an image by the mean of a ring.
 
-    Takes pixels of uint8, uint16, uint32, int16, int32.
+    Takes pixels of uint8, uint16, uint32, int16, int32, float32.
     Finds ring_intensity (photons).
     Makes a profile of I, I_errors, sum_signal, norm along azimuthal_axis and radial_axis.
     Vetoes: ring_too_weak, ring_too_strong.
+    Accumulates I, I_errors, sum_signal, norm, counted of many images.
     poni: geometry: a PONI file.
     mask: image, not 0: masked; with the gaps of the detector.
     dark: image, subtracted.
     flat: image, divided by.
     bins: radial.
     azimuthal_bins: 0: one-dimensional.
+    splitting: of pixels over bins; no: all of it is in the bin of its centre.
     radial_min: in radial_unit; both 0: all.
     radial_max: in radial_unit; both 0: all.
     azimuth_min: degrees.
@@ -331,4 +336,6 @@ def azimuthal(
     ring_max: of the ring that is judged, in radial_unit; both 0: all.
     min_intensity: mean of the ring; 0: any.
     max_intensity: mean of the ring; 0: any.
+    added: profiles summed over images; accepted: those that the pipeline accepts; reached: all that the kernels before it let through.
+    window: images of such a sum, a multiple of the buffer"s stack; 0: the whole run.
     """

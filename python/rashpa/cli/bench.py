@@ -17,7 +17,9 @@ from rich.table import Table
 from rashpa.control.machine import machine_facts
 
 app = typer.Typer(
-    no_args_is_help=True, help="Benchmarks: each row is measured beside its peer or floor, in the same run."
+    add_completion=False,
+    no_args_is_help=True,
+    help="Benchmarks: each row is measured beside its peer or floor, in the same run.",
 )
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}

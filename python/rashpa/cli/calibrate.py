@@ -17,7 +17,7 @@ from rashpa.data.calibration_file import CalibrationFileError, ModuleMaps, write
 from rashpa.data.dark_runs import NATIVE_ERRORS, dark_frames
 from rashpa.data.pedestal import LEAST_FRAMES, PedestalError, pedestal_of
 
-app = typer.Typer(no_args_is_help=True, help="Make calibration files of a detector.")
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make calibration files of a detector.")
 _BAD_INPUT = 2
 _PIECE = 1 << 20
 

@@ -22,7 +22,6 @@ _STYLES = {
     "different": "bold red",
     "refused": "red",
     "no version": "dim",
-    "no vectors": "yellow",
 }
 
 
@@ -66,7 +65,7 @@ def conformance(
 
 def _show(console: Console, unit: str, device: str, verdicts: list[Verdict], verbose: bool) -> None:
     table = Table(title=f"unit {unit}: {device}", title_justify="left", box=None)
-    for name in ("kernel", "vectors", "identical", "within", "different", "refused", "no version", "no vectors"):
+    for name in ("kernel", "vectors", "identical", "within", "different", "refused", "no version"):
         table.add_column(name, justify="left" if name == "kernel" else "right")
     for kernel in dict.fromkeys(one.kernel for one in verdicts):
         mine = [one for one in verdicts if one.kernel == kernel]

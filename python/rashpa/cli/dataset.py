@@ -24,7 +24,11 @@ from rashpa.data.dataset_spec import (
 if TYPE_CHECKING:
     from rashpa.data.datasets import LoadedDataset
 
-app = typer.Typer(no_args_is_help=True, help="What an emulator plays: make a dataset, describe it, look at a frame.")
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="What an emulator plays: make a dataset, describe it, look at a frame.",
+)
 
 BAD_INPUT = 2
 

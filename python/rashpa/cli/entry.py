@@ -13,15 +13,18 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     os._exit(INTERRUPTED)
 
 
+def _imported() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def main() -> None:
     """The console script."""
-    # while the commands are imported there is no node and no file yet to be put in order
+    # while a command is imported there is no node and no file yet to be put in order
     signal.signal(signal.SIGINT, _end)
     from rashpa.cli.main import app
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        app()
+        app(obj=_imported)
     finally:
         sys.stdout.flush()
         signal.signal(signal.SIGINT, _end)  # all is done; what the interpreter still puts away needs nobody

@@ -1,30 +1,102 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa`: the commands, put together."""
+"""`rashpa`: the commands, put together. A command's module is imported when the command is called: a node needs no plots."""
 
 import importlib
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typing_extensions import override
 
-from rashpa.cli.free import free
-from rashpa.cli.limited import in_limited_process
-from rashpa.cli.node import emulator, receiver
-from rashpa.cli.node_orders import app as node_orders
-from rashpa.cli.plan import plan
-from rashpa.cli.run import run
 from rashpa.control.version import software_version
+
+# Each command and its module, in the order of `rashpa --help`. A module holds a function of the command's name, or an `app`.
+_MODULES = {
+    "run": "run",
+    "plan": "plan",
+    "emulator": "node",
+    "receiver": "node",
+    "free": "free",
+    "conformance": "conformance",
+    "inspect": "inspect",
+    "peaks": "peaks",
+    "process": "process",
+    "repair": "repair",
+    "node": "node_orders",
+    "dataset": "dataset",
+    "calibrate": "calibrate",
+    "packet": "packet",
+    "bench": "bench",
+}
+_READERS = ("inspect", "peaks")
+
+
+class Commands(TyperGroup):
+    """The commands of `_MODULES`. The context's object, where there is one, is called when a command has been found and imported.
+
+    `Any` where typer has types without public names.
+    """
+
+    @override
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(_MODULES)
+
+    @override
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands and cmd_name in _MODULES:
+            self.commands[cmd_name] = _command(cmd_name)
+        return self.commands.get(cmd_name)
+
+    @override
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """What click does, and a word to whom it concerns that nothing is imported any more."""
+        found = super().resolve_command(ctx, args)
+        if callable(ctx.obj):
+            ctx.obj()
+        return found
+
+
+def _command(name: str) -> Any:
+    try:
+        part = importlib.import_module(f"rashpa.cli.{_MODULES[name]}")
+    except ImportError as error:
+        # the native module is not there where only the manager runs
+        if "_native" not in str(error):
+            raise
+        return _without_native(name, error)
+    function = getattr(part, name, None)
+    made = typer.main.get_command(_only(name, function) if callable(function) else part.app)
+    made.name = name
+    return made
+
+
+def _only(name: str, function: Any) -> typer.Typer:
+    from rashpa.cli.limited import in_limited_process
+
+    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    # a stranger's file may end the library that reads it; what is repaired is our own
+    one.command(name)(in_limited_process(function) if name in _READERS else function)
+    return one
+
+
+def _without_native(name: str, error: ImportError) -> Any:
+    def missing() -> None:
+        typer.echo(f"rashpa {name} needs the compiled part of rashpa ({error}); build it with `make`", err=True)
+        raise typer.Exit(2)
+
+    one = typer.Typer(add_completion=False)
+    one.command(name, help="Not available: the compiled part of rashpa is missing.", hidden=True)(missing)
+    return typer.main.get_command(one)
+
 
 app = typer.Typer(
     name="rashpa",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     help="An open RDMA-based acquisition system for 2D X-ray detectors. Begin with: rashpa run examples/01_first_light.toml --report out/demo",
 )
-
-# The native module that these need is not there where only the manager runs.
-_GROUPS = ("dataset", "calibrate", "packet", "bench")
-_READERS = ("inspect", "peaks")
 
 
 def _show_version(wanted: bool) -> None:
@@ -40,41 +112,6 @@ def _options(
     ] = False,
 ) -> None:
     """Options before any command."""
-
-
-def _without_native(name: str, error: ImportError) -> None:
-    reason = str(error)
-
-    @app.command(name, help="Not available: the compiled part of rashpa is missing.", hidden=True)
-    def missing() -> None:
-        typer.echo(f"rashpa {name} needs the compiled part of rashpa ({reason}); build it with `make`", err=True)
-        raise typer.Exit(2)
-
-
-def _mount() -> None:
-    app.command()(run)
-    app.command()(plan)
-    app.command()(emulator)
-    app.command()(receiver)
-    app.command()(free)
-    app.add_typer(node_orders, name="node")
-    for name in (*_GROUPS, "conformance", "inspect", "peaks", "process", "repair"):
-        try:
-            part = importlib.import_module(f"rashpa.cli.{name}")
-        except ImportError as error:
-            if "rashpa._native" not in str(error) and "_native" not in str(error):
-                raise
-            _without_native(name, error)
-            continue
-        if name in _GROUPS:
-            app.add_typer(part.app, name=name)
-        else:
-            command = getattr(part, name)
-            # a stranger's file may end the library that reads it; what is repaired is our own
-            app.command(name)(in_limited_process(command) if name in _READERS else command)
-
-
-_mount()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from rashpa.control.telegram import Status
 from rashpa.control.token import TokenError, token_of_environment
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
     help="Look at a node, or end what it does, without its manager. The bearer token is taken from the environment's RASHPA_TOKEN.",
 )

@@ -16,7 +16,9 @@ from rashpa.data.packet_hex import PacketError, parse_hex
 from rashpa.data.regular_file import read_regular, reason
 
 app = typer.Typer(
-    no_args_is_help=True, help="RoCE packets as hex and JSON: every header field, the payload, the ICRC's verdict."
+    add_completion=False,
+    no_args_is_help=True,
+    help="RoCE packets as hex and JSON: every header field, the payload, the ICRC's verdict.",
 )
 
 BAD_INPUT = 2

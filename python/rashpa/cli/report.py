@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rashpa.cli.report_html import html_of
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.machine import machine_facts
 from rashpa.control.outcome import Outcome, keeps_of
@@ -24,6 +23,8 @@ _FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")
 
 def write_report(outcome: Outcome, folder: Path, run_file: Path) -> tuple[Path, Path]:
     """Writes the files into `folder`, which exists; returns the paths of the first two. Nodes that stay up keep their logs themselves."""
+    from rashpa.cli.report_html import html_of  # half of a command's start, for those who want it
+
     report = report_of(outcome, run_file)
     as_json, as_html, log = (folder / name for name in REPORT_FILES)
     if outcome.logs:

@@ -3,6 +3,7 @@
 
 import asyncio
 import errno
+import importlib
 import signal
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,6 +52,8 @@ def run(
     if check:
         _print_plan(console, plan)
         return
+    if report is not None:
+        importlib.import_module("rashpa.cli.report_html")  # what cannot be imported must not cost a run its report
     try:
         outcome = asyncio.run(_carry_through(plan, console, quiet, token))
     except OSError as error:

@@ -141,7 +141,7 @@ def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = Non
             maker, pixel, largest = known.name, leaves(kernel, pixel), None
         if known.made("list"):
             lister = known.name
-        if known.made("accumulation") and parameters_of(kernel).get("added") != "reached":
+        if known.made("accumulation") and parameters_of(kernel).get("added") not in ("reached", "none"):
             adder = known.name
     if len(columns) > MOST_COLUMNS:
         text = f"the kernels make {len(columns)} numbers an image, {MOST_COLUMNS} at most"

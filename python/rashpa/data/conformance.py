@@ -26,9 +26,6 @@ Arrays = dict[str, NDArray[Any]]
 STACKS = (16, 1, 2)
 """Each vector is run with stacks of so many images: what comes out must not depend on it."""
 
-WITHOUT = {"azimuthal": "its inputs are made of a geometry file, which no vector holds"}
-"""Kernels that have no vectors, and why."""
-
 UNTRIED = {
     (
         "jungfrau",
@@ -52,12 +49,13 @@ class Vector:
     images: NDArray[Any]
     ulp: int = 0
     calibration: Calibration | None = None
+    given: Mapping[str, Arrays] = field(default_factory=dict)  # by kernel: its inputs, in place of files
     expected: Arrays = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a vector. `result`: "identical", "within", "different", "refused", "no version", "no vectors"."""
+    """What became of a vector. `result`: "identical", "within", "different", "refused", "no version"."""
 
     kernel: str
     name: str
@@ -92,8 +90,12 @@ def vectors(kernel: str, where: Path | None = None) -> Iterator[Vector]:
             if "pedestal" in arrays:
                 calibration = Calibration(arrays.pop("pedestal"), arrays.pop("gain"), arrays.pop("mask"))
             images = arrays.pop("images")
+            given: dict[str, Arrays] = {}
+            for name in [one for one in arrays if one.startswith("given.")]:
+                _, of, array = name.split(".", 2)
+                given.setdefault(of, {})[array] = arrays.pop(name)
             kernels = tuple(case["kernels"])
-            yield Vector(kernel, case["name"], kernels, images, case["ulp"], calibration, arrays)
+            yield Vector(kernel, case["name"], kernels, images, case["ulp"], calibration, given, arrays)
 
 
 def write_vectors(kernel: str, made: list[Vector], where: Path) -> None:
@@ -105,6 +107,8 @@ def write_vectors(kernel: str, made: list[Vector], where: Path) -> None:
         given: Arrays = {"images": one.images, **one.expected}
         if one.calibration is not None:
             given |= {name: getattr(one.calibration, name) for name in ("pedestal", "gain", "mask")}
+        for of, inputs in one.given.items():
+            given |= {f"given.{of}.{name}": values for name, values in inputs.items()}
         arrays |= {f"{one.name}/{name}": values for name, values in given.items()}
     arrays["cases"] = np.frombuffer(json.dumps(cases).encode(), np.uint8)
     with zipfile.ZipFile(where / f"{kernel}.npz", "w", zipfile.ZIP_DEFLATED) as file:
@@ -123,6 +127,7 @@ def carry_out(vector: Vector, unit: str = "cpu", stack: int = 16, threads: int =
         vector.images.shape[1:],
         vector.images.dtype,
         calibration=vector.calibration,
+        arrays=vector.given,
         unit=unit,
         stack=stack,
         threads=threads,
@@ -211,9 +216,6 @@ def judge(vector: Vector, unit: str) -> Verdict:
 def judge_all(unit: str, kernels: list[str] | None = None) -> Iterator[Verdict]:
     """Of all kernels, or of those named. A kernel that should have vectors and has none is "different": nothing is known of it."""
     for kernel in kernels or list(kernel_declarations()):
-        if kernel in WITHOUT:
-            yield Verdict(kernel, "", "no vectors", WITHOUT[kernel])
-            continue
         try:
             for vector in vectors(kernel):
                 yield judge(vector, unit)

@@ -204,7 +204,8 @@ class Pipeline:
 
     `kernels`: as a run file names them, `{"name": "csr", "threshold": 1}`. `calibration`: for kernels that need it. `unit`: "cpu", or an accelerator
     of this machine. `threads`: of unit cpu; 0: one a processor. `stack`: images that are processed together. `fused`: kernels may share passes over
-    the pixels. Raises ConfigError that names kernel and parameter.
+    the pixels. `arrays`: by kernel, the inputs that it declares, in place of those made of the files that its parameters name. Raises ConfigError that
+    names kernel and parameter.
     """
 
     def __init__(
@@ -221,6 +222,7 @@ class Pipeline:
         trigger: str = "auto",
         fused: bool = True,
         special: Mapping[int, str] | None = None,
+        arrays: Mapping[str, Mapping[str, NDArray[Any]]] | None = None,
         modules: Sequence[tuple[int, int]] = ((0, 0),),
         module_shape: tuple[int, int] = (512, 1024),
     ) -> None:
@@ -238,7 +240,7 @@ class Pipeline:
                 [(number, 0, 0, module_shape[1], module_shape[0], x, y) for number, (x, y) in enumerate(modules)],
             )
         self._native = _native.Pipeline(
-            [_kernel(one, maps, (height, width)) for one in kernels],
+            [_kernel(one, maps, (height, width), arrays or {}) for one in kernels],
             width,
             height,
             np.dtype(dtype).name,
@@ -275,13 +277,21 @@ class Pipeline:
         return np.dtype(self._native.pixel)
 
 
-def _kernel(values: Mapping[str, Any], maps: _native.Calibration | None, shape: tuple[int, int]) -> _native.Kernel:
+def _kernel(
+    values: Mapping[str, Any],
+    maps: _native.Calibration | None,
+    shape: tuple[int, int],
+    given_by_kernel: Mapping[str, Mapping[str, NDArray[Any]]],
+) -> _native.Kernel:
     parameters = dict(values)
     name = parameters.pop("name", None)
     if not isinstance(name, str):
         raise _native.ConfigError(f"pipeline: kernel {dict(values)!r} has no name")
     declared = kernel_declarations().get(name, {})
     known = {one["name"]: one.get("default") for one in declared.get("parameters", ())}
+    if name in given_by_kernel:
+        arrays = {key: np.ascontiguousarray(array) for key, array in given_by_kernel[name].items()}
+        return _native.Kernel(name, parameters, maps if declared.get("calibration") else None, arrays)
     try:
         arrays = given.given_arrays(name, known | parameters, given.Image(*shape))
     except given.GivenError as error:

@@ -52,7 +52,7 @@ def run_file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", [["run", "run.toml", "-q"], ["--version"], ["dataset", "--help"]])
-@pytest.mark.parametrize("number", [2, 100, 1000, 3000])
+@pytest.mark.parametrize("number", [2, 100, 300])
 def test_an_interrupt_while_a_command_is_imported_ends_it_quietly(
     run_file: Path, number: int, command: list[str]
 ) -> None:
@@ -66,6 +66,13 @@ def test_an_interrupt_while_a_command_is_imported_ends_it_quietly(
     )
     assert (done.returncode, done.stderr) == (130, "")
     assert "Traceback" not in done.stdout
+
+
+@pytest.mark.parametrize("module", ["run", "node", "plan"])
+def test_a_command_does_not_wait_for_plots_that_it_does_not_draw(module: str) -> None:
+    code = f"import sys, rashpa.cli.{module}; print('bokeh' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "False\n"
 
 
 def nodes_of(process: int) -> list[int]:

@@ -109,7 +109,7 @@ def test_of_two_managers_at_once_one_is_refused_and_the_other_is_not_disturbed(
     monkeypatch.setattr("rashpa.control.manager._POLL_S", 0.001)
     plans = [plan_of(tmp_path, name) for name in ("red", "blue")]
     refused = 0
-    for seed in range(200):
+    for seed in range(40):
         outcomes, nodes = asyncio.run(both(plans, seed))
         assert any(outcome.good for outcome in outcomes), (seed, [outcome.problem for outcome in outcomes])
         for outcome, rival in zip(outcomes, ("blue", "red"), strict=True):
@@ -119,7 +119,7 @@ def test_of_two_managers_at_once_one_is_refused_and_the_other_is_not_disturbed(
                 assert f" belongs to run {rival} of " in outcome.problem, (seed, outcome.problem)
         assert {node.state for node in nodes.values()} == {"idle"}, seed
         assert {node.status().holder for node in nodes.values()} == {""}, seed
-    assert refused > 100
+    assert refused > 20
 
 
 @pytest.fixture

@@ -44,19 +44,19 @@ def images(count: int = 3) -> NDArray[np.uint16]:
     random = np.random.default_rng(3)
     found = random.poisson(np.linspace(0.5, 40, SHAPE[1]), (count, *SHAPE)).astype(np.uint16)
     found[random.random(found.shape) < 1e-3] = 60000
-    found[1, 100:103, 50:60] = 65535
+    found[-1, 100:103, 50:60] = 65535
     return found
 
 
 def truth(path: Path, image: NDArray[Any], npt: Any, **options: Any) -> Any:
     """What pyFAI makes of it."""
     integrator = pyFAI.load(str(path))
-    mask = image == np.iinfo(image.dtype).max
-    options = {"unit": "q_A^-1", "mask": mask, "dummy": 0.0, "correctSolidAngle": True, **options}
-    options.pop("dummy")
+    mask = ~np.isfinite(image) if image.dtype.kind == "f" else image == np.iinfo(image.dtype).max
+    options = {"unit": "q_A^-1", "mask": mask, "correctSolidAngle": True, **options}
+    method = (options.pop("splitting", "no"), "csr", "cython")
     if isinstance(npt, tuple):
-        return integrator.integrate2d_ng(image.astype(float), *npt, method=("no", "csr", "cython"), **options)
-    return integrator.integrate1d_ng(image.astype(float), npt, method=("no", "csr", "cython"), **options)
+        return integrator.integrate2d_ng(image.astype(float), *npt, method=method, **options)
+    return integrator.integrate1d_ng(image.astype(float), npt, method=method, **options)
 
 
 def whole_range(path: Path) -> dict[str, float]:
@@ -124,6 +124,101 @@ def test_two_dimensions(poni: Path) -> None:
     assert np.array_equal(np.isfinite(arrays["I"][0]), filled)
     np.testing.assert_allclose(arrays["I"][0][filled], expected.intensity[filled], rtol=1e-5)
     np.testing.assert_allclose(arrays["I_errors"][0][filled], expected.sigma[filled], rtol=1e-5)
+
+
+def relative(found: Any, expected: Any) -> float:
+    """The largest difference, where pyFAI has a value that is not 0."""
+    filled = (expected != 0) & np.isfinite(expected)
+    return float(np.abs(found[filled] / expected[filled] - 1).max())
+
+
+@pytest.mark.parametrize("splitting", ["bbox", "full"])
+@pytest.mark.parametrize("errors", ["none", "poisson", "azimuthal"])
+def test_split_pixels_are_those_of_pyfai(poni: Path, splitting: str, errors: str) -> None:
+    given = images(2)
+    bounds = whole_range(poni)
+    kernel = {"name": "azimuthal", "poni": str(poni), "bins": BINS, "errors": errors, "splitting": splitting, **bounds}
+    arrays, axes = Pipeline([{**kernel, "polarization": True}], SHAPE, threads=2)(given).profiles["azimuthal"]
+    for number, image in enumerate(given):
+        expected = truth(
+            poni,
+            image,
+            BINS,
+            splitting=splitting,
+            error_model=None if errors == "none" else errors,
+            radial_range=(bounds["radial_min"], bounds["radial_max"]),
+            polarization_factor=0.99,
+        )
+        assert axes["radial_axis"] == pytest.approx(expected.radial, rel=1e-6)
+        assert np.array_equal(np.isfinite(arrays["I"][number]), expected.sum_normalization > 0)
+        assert relative(arrays["I"][number], expected.intensity) < 1e-5
+        assert relative(arrays["norm"][number], expected.sum_normalization) < 1e-5
+        assert relative(arrays["sum_signal"][number], expected.sum_signal) < 1e-5
+        if errors != "none":
+            assert relative(arrays["I_errors"][number], expected.sigma) < 1e-5
+
+
+@pytest.mark.parametrize("splitting", ["bbox", "full"])
+def test_split_pixels_in_two_dimensions(poni: Path, splitting: str) -> None:
+    image = images(1)[0]
+    kernel = {"name": "azimuthal", "poni": str(poni), "bins": 80, "azimuthal_bins": 36, "splitting": splitting}
+    arrays, axes = Pipeline([kernel], SHAPE)(image).profiles["azimuthal"]
+    expected = truth(poni, image, (80, 36), error_model="poisson", splitting=splitting)
+    assert axes["radial_axis"] == pytest.approx(expected.radial, rel=1e-6)
+    assert axes["azimuthal_axis"] == pytest.approx(expected.azimuthal, rel=1e-4)
+    assert np.array_equal(np.isfinite(arrays["I"][0]), expected.sum_normalization > 0)
+    assert relative(arrays["I"][0], expected.intensity) < 1e-5
+    assert relative(arrays["I_errors"][0], expected.sigma) < 1e-5
+
+
+@pytest.mark.parametrize("splitting", ["no", "full"])
+def test_float_images_with_masked_pixels(poni: Path, splitting: str) -> None:
+    image = images(2)[0].astype(np.float32) * np.float32(1.37) - np.float32(2)
+    image[40:42, 60:90] = np.nan
+    image[50, 60] = np.inf
+    bounds = whole_range(poni)
+    kernel = {"name": "azimuthal", "poni": str(poni), "bins": BINS, "splitting": splitting, **bounds}
+    arrays, _ = Pipeline([kernel], SHAPE, np.float32)(image).profiles["azimuthal"]
+    expected = truth(
+        poni,
+        image,
+        BINS,
+        splitting=splitting,
+        error_model="poisson",
+        radial_range=(bounds["radial_min"], bounds["radial_max"]),
+    )
+    assert np.array_equal(np.isfinite(arrays["I"][0]), expected.sum_normalization > 0)
+    np.testing.assert_allclose(arrays["I"][0], expected.intensity, rtol=1e-5, atol=1e-6)
+    assert relative(arrays["I_errors"][0], expected.sigma) < 1e-5
+
+
+@pytest.mark.parametrize("pixel", ["uint32", "int32", "int16"])
+def test_the_same_counts_in_wider_types_make_the_same_profile(poni: Path, pixel: str) -> None:
+    image = np.minimum(images(2)[0], 3000)
+    kernel = {"name": "azimuthal", "poni": str(poni), "bins": BINS}
+    expected = Pipeline([kernel], SHAPE)(image).profiles["azimuthal"][0]
+    found = Pipeline([kernel], SHAPE, pixel)(image.astype(pixel)).profiles["azimuthal"][0]
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+def test_profiles_are_summed_over_accepted_images(poni: Path) -> None:
+    given = images(5)
+    given[2] = 0
+    kernel = {"name": "azimuthal", "poni": str(poni), "bins": BINS, "min_intensity": 1.0, "added": "accepted"}
+    found = Pipeline([{**kernel, "window": 4}], SHAPE, stack=2)(given)
+    assert found.accepted.tolist() == [0, 1, 3, 4]
+    each = found.profiles["azimuthal"][0]
+    summed = found.accumulated["azimuthal"]
+    assert summed["images"].tolist() == [3, 1]
+    for window, numbers in enumerate(([0, 1, 3], [4])):
+        signal, norm = each["sum_signal"][numbers].sum(axis=0), each["norm"][numbers].sum(axis=0)
+        errors = np.sqrt(((each["I_errors"] * each["norm"])[numbers] ** 2).sum(axis=0)) / norm
+        filled = norm > 0
+        np.testing.assert_allclose(summed["sum_signal"][window], signal, rtol=1e-14)
+        np.testing.assert_allclose(summed["I"][window][filled], (signal / norm)[filled], rtol=1e-14)
+        np.testing.assert_allclose(summed["I_errors"][window][filled], errors[filled], rtol=1e-14)
+        assert summed["counted"][window][filled].max() == len(numbers)
 
 
 def test_dark_flat_and_mask_are_taken_from_files(poni: Path, tmp_path: Path) -> None:
@@ -230,6 +325,7 @@ def _wrong(tmp_path: Path, what: str) -> dict[str, Any]:
         "range": {"radial_min": 3.0, "radial_max": 2.0},
         "beyond": {"radial_min": 3000.0, "radial_max": 4000.0},
         "ring": {"ring_min": 3000.0, "ring_max": 4000.0},
+        "shares": {"splitting": "full", "bins": 65000, "azimuthal_bins": 3000},
     }
     return kernel | changes[what]
 
@@ -250,6 +346,7 @@ def _wrong(tmp_path: Path, what: str) -> dict[str, Any]:
         ("range", "radial_max: 2.0 is not above radial_min"),
         ("beyond", "radial_min: no pixel of "),
         ("ring", "ring_max: no bin lies from 3000 to 4000"),
+        ("shares", "splitting: pixels would have about .* million at most; take fewer bins"),
     ],
 )
 def test_what_cannot_be_is_refused_with_key_file_and_pixel(poni: Path, tmp_path: Path, what: str, words: str) -> None:

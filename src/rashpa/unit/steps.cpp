@@ -48,13 +48,24 @@ void check_pixels(const Declaration& declaration, PixelType given, const std::st
                                 maker.empty() ? "the buffer has" : maker + " makes", pixel_name(given), advice));
 }
 
+/// Photons are integers. What float32 pixels are, keV or else, is not known here.
+std::vector<Column> in_units_of(const PlannedStep& step, std::vector<Column> columns) {
+  for (Column& column : columns) {
+    if (step.in.type == PixelType::f32 && column.unit == "photons") column.unit.clear();
+  }
+  return columns;
+}
+
 void add_profile(const Port& port, PlannedStep& step, std::vector<Profile>& profiles) {
   const std::string& name = step.step->declaration().name;
   if (profiles.size() == kMostProfiles) {
     throw ConfigError(fmt::format("unit: {} makes a profile, as {} kernels before it do; {} at most, leave one", name,
                                   kMostProfiles, kMostProfiles));
   }
-  Profile profile{.name = name, .arrays = port.columns, .axes = step.step->axes(), .definition = port.definition};
+  Profile profile{.name = name,
+                  .arrays = in_units_of(step, port.columns),
+                  .axes = step.step->axes(),
+                  .definition = port.definition};
   const bool fits = !profile.axes.empty() && profile.axes.size() <= 2 && !profile.arrays.empty() &&
                     profile.arrays.size() <= kMostProfileArrays && profile.bins() > 0 &&
                     profile.bins() <= kMostProfileBins;
@@ -101,7 +112,7 @@ void add_results(const Declaration& declaration, const kernel::Shape& shape, std
                  Results& results) {
   step.first_column = results.columns.size();
   if (const Port* scalars = declaration.made(Port::Kind::scalars)) {
-    for (const Column& column : scalars->columns) {
+    for (const Column& column : in_units_of(step, scalars->columns)) {
       if (results.column(column.name) != results.columns.size()) {
         throw ConfigError(fmt::format("unit: {} makes the column {}, which a kernel before it makes, too; leave one",
                                       declaration.name, column.name));

@@ -1,116 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
-#include "rashpa/core/error.hpp"
 #include "rashpa/kernel/photons.hpp"
 
 namespace rashpa::kernel::azimuthal {
 
 namespace {
 
-std::string place_of(const Config& config, std::size_t pixel) {
-  return fmt::format("the pixel in row {}, column {}", pixel / config.width, pixel % config.width);
-}
-
-/// A pixel of an image joins its bin, by the recursion for weighted means (README.md).
-void join(Sums::Spread& bin, double value, double weight) noexcept {
-  const double ratio = value / weight;
+/// A share of a pixel joins its bin, by the recursion for weighted means (README.md).
+void join(Sums::Spread& bin, double value, double share, double pixel_norm) noexcept {
+  const double ratio = value / pixel_norm, weight = share * pixel_norm;
   if (bin.norm == 0) {
-    bin = {value, weight, 0};
+    bin = {share * value, weight, 0};
     return;
   }
   const double before = bin.signal / bin.norm - ratio;
-  bin.signal += value;
+  bin.signal += share * value;
   bin.norm += weight;
   const double after = bin.signal / bin.norm - ratio;
   bin.variance += weight * weight * before * after;
 }
 
 template <typename T>
+bool counts(T value, PhotonRange range) noexcept {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isfinite(value);
+  } else {
+    return value >= range.least && value <= range.most;
+  }
+}
+
+/// Calls `work` with bin and size of each share of a pixel.
+template <typename Work>
+void for_each_share(const Prepared& prepared, std::size_t pixel, Work work) noexcept {
+  if (prepared.split()) {
+    const std::size_t end = prepared.shares_before(pixel + 1);
+    for (std::size_t at = prepared.shares_before(pixel); at < end; ++at) work(prepared.bin(at), prepared.shares()[at]);
+  } else if (const std::uint32_t bin = prepared.bin(pixel); bin != prepared.bins()) {
+    work(bin, 1.0);
+  }
+}
+
+/// One share of a pixel.
+template <typename T>
+void add_share(const Prepared& prepared, T value, std::size_t pixel, std::uint32_t bin, double share,
+               Sums& sums) noexcept {
+  const bool poisson = prepared.errors() == Errors::poisson;
+  const auto number = static_cast<double>(value);
+  if (!sums.real.empty()) {
+    sums.real[bin].signal += share * number;
+    if (poisson) sums.real[bin].variance += share * share * std::max(number, 1.0);
+  } else if constexpr (std::is_integral_v<T>) {
+    const auto count = static_cast<std::int64_t>(value);
+    sums.signal[bin] += count;
+    if (poisson) sums.variance[bin] += std::max<std::int64_t>(count, 1) - 1;
+  }
+  if (prepared.errors() == Errors::azimuthal) {
+    join(sums.spread[bin], number - prepared.dark(pixel), share, prepared.norm()[pixel]);
+  }
+}
+
+template <typename T>
 void add_typed(const Prepared& prepared, const T* image, PhotonRange range, std::size_t first, std::size_t last,
                Sums& sums) noexcept {
-  const std::size_t bins = prepared.bins();
   for (std::size_t pixel = first; pixel < last; ++pixel) {
-    const std::uint32_t bin = prepared.bin(pixel);
-    if (bin == bins) continue;
-    const auto count = static_cast<std::int64_t>(image[pixel]);
-    const double weight = prepared.norm()[pixel];
-    const double dark = prepared.dark(pixel);
-    if (count < range.least || count > range.most) {
-      sums.any_masked = true;
-      Prepared::Bin& off = sums.masked[bin];
-      off.norm += weight;
-      off.norm2 += weight * weight;
-      off.dark += dark;
-      off.pixels += 1;
+    if (!counts(image[pixel], range)) {
+      add_masked(prepared, pixel, sums);
       continue;
     }
-    sums.signal[bin] += count;
-    if (prepared.errors() == Errors::poisson) sums.variance[bin] += std::max<std::int64_t>(count, 1);
-    if (prepared.errors() == Errors::azimuthal) {
-      join(sums.spread[bin], static_cast<double>(count) - dark, weight);
-    }
+    for_each_share(prepared, pixel, [&](std::uint32_t bin, double share) {
+      add_share(prepared, image[pixel], pixel, bin, share, sums);
+    });
   }
 }
 
 }  // namespace
 
-Prepared::Prepared(const Config& config) : errors_(config.errors), norm_(config.norm), dark_(config.dark) {
-  const std::size_t bins = config.radial_axis.size() * std::max<std::size_t>(1, config.azimuthal_axis.size());
-  const std::size_t pixels = config.bins.size();
-  if (bins == 0 || pixels == 0) throw ConfigError("kernel azimuthal: no bins, or no pixels");
-  if (norm_.size() != pixels || (!dark_.empty() && dark_.size() != pixels) || config.width == 0) {
-    throw ConfigError("kernel azimuthal: the arrays bins, norm and dark must have one value for each pixel");
-  }
-  all_.resize(bins);
-  counts_.resize((pixels + kBlock - 1) / kBlock);
-  const bool narrow = bins < std::numeric_limits<std::uint16_t>::max();
-  (narrow ? narrow_.resize(pixels) : wide_.resize(pixels));
-  for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
-    const std::uint32_t bin = config.bins[pixel];
-    if (bin != kNoBin) {
-      if (bin >= bins) {
-        throw ConfigError(
-            fmt::format("kernel azimuthal: bins: {} is in bin {} of {}", place_of(config, pixel), bin, bins));
-      }
-      const double weight = norm_[pixel];
-      if (!std::isfinite(weight) || weight <= 0) {
-        throw ConfigError(
-            fmt::format("kernel azimuthal: norm: {} is {}, which is not above 0", place_of(config, pixel), weight));
-      }
-      if (!std::isfinite(dark(pixel))) {
-        throw ConfigError(fmt::format("kernel azimuthal: dark: {} is no number", place_of(config, pixel)));
-      }
-      all_[bin].norm += weight;
-      all_[bin].norm2 += weight * weight;
-      all_[bin].dark += dark(pixel);
-      all_[bin].pixels += 1;
-      counts_[pixel / kBlock] = 1;
-    }
-    const std::uint32_t at = bin == kNoBin ? static_cast<std::uint32_t>(bins) : bin;
-    if (narrow) {
-      narrow_[pixel] = static_cast<std::uint16_t>(at);
-    } else {
-      wide_[pixel] = at;
-    }
-  }
-}
-
-Sums::Sums(const Prepared& prepared)
-    : signal(prepared.bins() + 1),
-      variance(prepared.errors() == Errors::poisson ? prepared.bins() + 1 : 0),
+Sums::Sums(const Prepared& prepared, PixelFormat format)
+    : signal(real_sums(prepared, format) ? 0 : prepared.bins() + 1),
+      variance(!signal.empty() && prepared.errors() == Errors::poisson ? prepared.bins() + 1 : 0),
+      real(signal.empty() ? prepared.bins() + 1 : 0),
       masked(prepared.bins()),
       spread(prepared.errors() == Errors::azimuthal ? prepared.bins() : 0) {}
 
 void Sums::clear() noexcept {
   std::fill(signal.begin(), signal.end(), 0);
   std::fill(variance.begin(), variance.end(), 0);
+  std::fill(real.begin(), real.end(), Real{});
   std::fill(spread.begin(), spread.end(), Spread{});
   if (any_masked) std::fill(masked.begin(), masked.end(), Prepared::Bin{});
   any_masked = false;
@@ -123,21 +104,52 @@ void Sums::add(const Sums& part) noexcept {
   any_masked = true;
   for (std::size_t bin = 0; bin < masked.size(); ++bin) {
     masked[bin].norm += part.masked[bin].norm;
-    masked[bin].norm2 += part.masked[bin].norm2;
     masked[bin].dark += part.masked[bin].dark;
-    masked[bin].pixels += part.masked[bin].pixels;
+    masked[bin].dark_variance += part.masked[bin].dark_variance;
+    masked[bin].shares += part.masked[bin].shares;
   }
 }
 
 void add_reference(const Prepared& prepared, const void* image, PixelFormat format, std::size_t first, std::size_t last,
                    Sums& sums) noexcept {
+  if (format.type == PixelType::f32) {
+    return add_typed(prepared, static_cast<const float*>(image), {}, first, last, sums);
+  }
   with_type(format.type, [&]<typename T>(T) {
     add_typed(prepared, static_cast<const T*>(image), photon_range(format), first, last, sums);
   });
 }
 
-Scratch::Scratch(std::size_t bins) : stride_((bins + 1 + 7) / 8 * 8 + 8) {
-  if (bins <= kFewBins) copies_.resize(kCopies * stride_);
+void add_masked(const Prepared& prepared, std::size_t pixel, Sums& sums) noexcept {
+  const double dark = prepared.dark(pixel);
+  for_each_share(prepared, pixel, [&](std::uint32_t bin, double share) {
+    sums.any_masked = true;
+    Prepared::Bin& off = sums.masked[bin];
+    off.norm += share * prepared.norm()[pixel];
+    off.dark += share * dark;
+    off.dark_variance += share * share * dark;
+    off.shares += 1;
+  });
+}
+
+Scratch::Scratch(const Prepared& prepared, PixelFormat format) : stride_((prepared.bins() + 1 + 7) / 8 * 8 + 8) {
+  const bool few = prepared.bins() <= kFewBins;
+  if (prepared.errors() == Errors::azimuthal) return;
+  if (real_sums(prepared, format)) {
+    if (!few) stride_ = 0;  // one copy
+    reals_.resize(few ? 2 * kCopies * stride_ : 2 * (prepared.bins() + 1));
+    values_.resize(2 * Prepared::kSplitBlock);
+  } else if (few) {
+    copies_.resize(2 * kCopies * stride_);
+  }
+}
+
+void add(const Prepared& prepared, const void* image, PixelFormat format, std::size_t first, std::size_t last,
+         Scratch& scratch, Sums& sums) noexcept {
+  if (prepared.errors() == Errors::azimuthal) return add_reference(prepared, image, format, first, last, sums);
+  if (real_sums(prepared, format)) return add_reals(prepared, image, format, first, last, scratch, sums);
+  if (prepared.bins() > kFewBins) return add_reference(prepared, image, format, first, last, sums);
+  add_counts(prepared, image, format, first, last, scratch, sums);
 }
 
 void finish(const Prepared& prepared, const Sums& sums, double* profile) noexcept {
@@ -148,15 +160,18 @@ void finish(const Prepared& prepared, const Sums& sums, double* profile) noexcep
     if (sums.any_masked) {
       const Prepared::Bin& off = sums.masked[bin];
       left.norm -= off.norm;
-      left.norm2 -= off.norm2;
       left.dark -= off.dark;
-      left.pixels -= off.pixels;
+      left.dark_variance -= off.dark_variance;
+      left.shares -= off.shares;
     }
-    const bool there = left.pixels != 0;
-    const double signal = static_cast<double>(sums.signal[bin]) - left.dark;
+    const bool there = left.shares != 0;
+    const bool real = !sums.real.empty();
+    const double signal = (real ? sums.real[bin].signal : static_cast<double>(sums.signal[bin])) - left.dark;
     double error = kNone;
     if (there && prepared.errors() == Errors::poisson) {
-      error = std::sqrt(static_cast<double>(sums.variance[bin]) + left.dark) / left.norm;
+      const double variance =
+          real ? sums.real[bin].variance : static_cast<double>(sums.variance[bin] + std::int64_t{left.shares});
+      error = std::sqrt(variance + left.dark_variance) / left.norm;
     } else if (there && prepared.errors() == Errors::azimuthal) {
       error = std::sqrt(std::max(0.0, sums.spread[bin].variance)) / left.norm;
     }

@@ -2,7 +2,6 @@
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <random>
@@ -10,6 +9,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::azimuthal {
 namespace {
@@ -39,11 +39,16 @@ void expect_equal(const Sums& found, const Sums& truth, std::size_t bins) {
     if (!truth.variance.empty()) {
       ASSERT_EQ(found.variance[bin], truth.variance[bin]) << "bin " << bin;
     }
-    ASSERT_EQ(found.masked[bin].pixels, truth.masked[bin].pixels) << "bin " << bin;
+    ASSERT_EQ(found.masked[bin].shares, truth.masked[bin].shares) << "bin " << bin;
     ASSERT_DOUBLE_EQ(found.masked[bin].norm, truth.masked[bin].norm) << "bin " << bin;
   }
   EXPECT_EQ(found.any_masked, truth.any_masked);
 }
+
+/// Pixels [first, last).
+struct Part {
+  std::size_t first = 0, last = 0;
+};
 
 template <typename T>
 std::vector<T> photons(std::size_t pixels, std::uint32_t most, PixelFormat format, unsigned masked_every) {
@@ -65,8 +70,8 @@ TEST(Azimuthal, every_instruction_set_gives_the_integers_of_the_reference) {
       const Config config = rings(331, 257, 200, errors);
       const Prepared prepared(config);
       const std::size_t pixels = config.bins.size();
-      Scratch scratch(prepared.bins());
       with_type(type, [&]<typename T>(T) {
+        Scratch scratch(prepared, delivered(type));
         std::vector<PixelFormat> formats{delivered(type), delivered(type, 100)};
         if (type == PixelType::i16) formats.push_back({type, Masked::minimum});
         for (const PixelFormat format : formats) {
@@ -75,20 +80,15 @@ TEST(Azimuthal, every_instruction_set_gives_the_integers_of_the_reference) {
               if (most > 32000 && sizeof(T) < 4 && type != PixelType::u16) continue;
               if (static_cast<std::int64_t>(most) > photon_range(format).most) continue;
               const std::vector<T> image = photons<T>(pixels, most, format, masked_every);
-              for (const auto& [first, last] :
-                   {std::pair<std::size_t, std::size_t>{0, pixels}, {4096, 70001}, {64, 65}}) {
-                Sums truth(prepared);
-                add_reference(prepared, image.data(), format, first, last, truth);
-                for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-                  SCOPED_TRACE(testing::Message() << hwy::TargetName(target) << " " << pixel_name(type) << " " << most);
-                  hwy::SetSupportedTargetsForTest(target);
-                  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-                  Sums found(prepared);
-                  add(prepared, image.data(), format, first, last, scratch, found);
+              for (const Part part : {Part{0, pixels}, Part{4096, 70001}, Part{64, 65}}) {
+                Sums truth(prepared, format);
+                add_reference(prepared, image.data(), format, part.first, part.last, truth);
+                SCOPED_TRACE(testing::Message() << pixel_name(type) << " " << most);
+                on_every_target([&] {
+                  Sums found(prepared, format);
+                  add(prepared, image.data(), format, part.first, part.last, scratch, found);
                   expect_equal(found, truth, prepared.bins());
-                }
-                hwy::SetSupportedTargetsForTest(0);
-                hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+                });
               }
             }
           }
@@ -98,15 +98,171 @@ TEST(Azimuthal, every_instruction_set_gives_the_integers_of_the_reference) {
   }
 }
 
+/// The same pixels, spread over up to three bins.
+Config split(Config config) {
+  std::mt19937 random(5);
+  const auto bins = static_cast<std::uint32_t>(config.radial_axis.size());
+  for (const std::uint32_t bin : config.bins) {
+    const std::uint32_t spread = bin == kNoBin ? 0 : 1 + static_cast<std::uint32_t>(random() % 3);
+    for (std::uint32_t i = 0; i < spread && bin + i < bins; ++i) {
+      config.share_bins.push_back(bin + i);
+      config.shares.push_back(0.01F + static_cast<float>(random() % 100) / 300.0F);
+    }
+    config.share_ends.push_back(static_cast<std::uint32_t>(config.shares.size()));
+  }
+  config.bins.clear();
+  return config;
+}
+
+void expect_near(const Sums& found, const Sums& truth) {
+  constexpr double kRounding = 1e-12;  // of sums of some thousand numbers, in another order
+  for (std::size_t bin = 0; bin < truth.masked.size(); ++bin) {
+    ASSERT_NEAR(found.real[bin].signal, truth.real[bin].signal, kRounding * (1 + std::abs(truth.real[bin].signal)));
+    ASSERT_EQ(found.masked[bin].shares, truth.masked[bin].shares) << "bin " << bin;
+    ASSERT_NEAR(found.masked[bin].norm, truth.masked[bin].norm, kRounding);
+    ASSERT_NEAR(found.masked[bin].dark_variance, truth.masked[bin].dark_variance, kRounding);
+    if (truth.real[bin].variance == 0) continue;
+    ASSERT_NEAR(found.real[bin].variance / truth.real[bin].variance, 1, kRounding);
+  }
+  EXPECT_EQ(found.any_masked, truth.any_masked);
+}
+
+template <typename T>
+void try_real_sums(const Config& config, const std::vector<T>& image, PixelFormat format) {
+  const Prepared prepared(config);
+  Scratch scratch(prepared, format);
+  const std::size_t pixels = prepared.pixels();
+  for (const Part part : {Part{0, pixels}, Part{4096, 70001}, Part{64, 65}}) {
+    Sums truth(prepared, format);
+    add_reference(prepared, image.data(), format, part.first, part.last, truth);
+    on_every_target([&] {
+      for (int twice = 0; twice < 2; ++twice) {
+        Sums found(prepared, format);
+        add(prepared, image.data(), format, part.first, part.last, scratch, found);
+        expect_near(found, truth);
+      }
+    });
+  }
+}
+
+TEST(Azimuthal, every_instruction_set_gives_the_real_sums_of_the_reference) {
+  for (const std::size_t bins : {std::size_t{200}, kFewBins + 4, std::size_t{66000}}) {
+    const Config plain = rings(331, 257, bins, Errors::poisson);
+    const Config config = split(plain);
+    for (const PixelType type : photon_types()) {
+      if (bins > 200 && type != PixelType::u16) continue;
+      with_type(type, [&]<typename T>(T) {
+        for (const unsigned masked_every : {0U, 1000U, 3U}) {
+          try_real_sums(config, photons<T>(plain.bins.size(), 90, delivered(type), masked_every), delivered(type));
+        }
+      });
+    }
+    std::vector<float> image(plain.bins.size());
+    std::mt19937 random(8);
+    for (float& pixel : image) pixel = static_cast<float>(random() % 1000) / 7.0F - 5.0F;
+    for (const Config& one : {plain, config}) {
+      image[9] = 1.0F;
+      try_real_sums(one, image, delivered(PixelType::f32));
+      image[9] = image[5000] = NAN;
+      image[70000] = INFINITY;
+      try_real_sums(one, image, delivered(PixelType::f32));
+    }
+  }
+}
+
+TEST(Azimuthal, a_split_pixel_counts_in_each_of_its_bins_by_its_share) {
+  Config config{.errors = Errors::poisson, .radial_axis = {0.5, 1.5, 2.5}};
+  config.width = 3;
+  config.share_ends = {2, 2, 4};
+  config.share_bins = {0, 1, 1, 2};
+  config.shares = {0.75F, 0.25F, 0.5F, 0.5F};
+  config.norm = {0.5F, 0, 2};
+  config.dark = {1, 0, 0};
+  const std::vector<std::uint16_t> image{5, 77, 0};
+  const PixelFormat format = delivered(PixelType::u16);
+  std::vector<double> profile(12);
+  for (const Errors errors : {Errors::poisson, Errors::azimuthal}) {
+    config.errors = errors;
+    const Prepared prepared(config);
+    Sums sums(prepared, format);
+    Scratch scratch(prepared, format);
+    add(prepared, image.data(), format, 0, 3, scratch, sums);
+    finish(prepared, sums, profile.data());
+    const double norm = 0.25 * 0.5 + 0.5 * 2;
+    EXPECT_DOUBLE_EQ(profile[0], 4 / 0.5);
+    EXPECT_DOUBLE_EQ(profile[1], 0.25 * 4 / norm);
+    EXPECT_DOUBLE_EQ(profile[2], 0);
+    EXPECT_DOUBLE_EQ(profile[9 + 1], norm);
+    if (errors == Errors::poisson) {
+      EXPECT_DOUBLE_EQ(profile[3 + 1], std::sqrt(0.0625 * (5 + 1) + 0.25 * 1) / norm);
+    } else {
+      EXPECT_DOUBLE_EQ(profile[3 + 1], std::sqrt(1.0 * (8 - 0) * (0.25 * 4 / norm - 0)) / norm);
+    }
+  }
+}
+
+TEST(Azimuthal, profiles_are_summed_over_the_images_that_are_kept) {
+  Config config = rings(64, 64, 20, Errors::poisson);
+  config.dark.clear();
+  config.max_intensity = 50;
+  config.added = Added::accepted;
+  config.window = 6;
+  const auto step = step_of(config);
+  const auto made = step->accumulation({64, 64}, delivered(PixelType::u16));
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->shape, std::vector<std::uint32_t>{20});
+  EXPECT_EQ(made->window, 6U);
+  const auto pass = step->on_cpu({.shape = {64, 64}, .in = delivered(PixelType::u16), .stack = 3, .places = 3});
+  std::vector<std::vector<std::uint16_t>> images;
+  for (const std::uint16_t level : {std::uint16_t{10}, std::uint16_t{200}, std::uint16_t{4}})
+    images.emplace_back(std::size_t{4096}, level);
+  std::vector<const std::byte*> in;
+  for (const auto& image : images) in.push_back(reinterpret_cast<const std::byte*>(image.data()));
+  const std::vector<std::uint32_t> place{0, 1, 2};
+  for (int window = 0; window < 2; ++window) {
+    std::vector<double> norm;
+    for (int stack = 0; stack < 2; ++stack) {
+      pass->begin(3);
+      pass->run(0, {.first = 0, .count = 3, .in = in.data(), .place = place.data()}, 0, 4096);
+      for (std::size_t i = 0; i < 3; ++i) {
+        Scalar mean;
+        Finding finding{.scalars = &mean};
+        pass->finish(i, finding);
+        EXPECT_EQ(finding.verdict, i == 1 ? 2 : 0);
+        norm.assign(finding.profile.values + 60, finding.profile.values + 80);
+      }
+    }
+    std::vector<std::vector<double>> sums(4, std::vector<double>(20));
+    std::vector<std::uint32_t> counted(20);
+    AccumulatedArrays to{};
+    for (std::size_t q = 0; q < 4; ++q) to[q] = reinterpret_cast<std::byte*>(sums[q].data());
+    to[4] = reinterpret_cast<std::byte*>(counted.data());
+    pass->conclude(0, to, 0, 12);
+    pass->conclude(0, to, 12, 20);
+    const Prepared prepared(config);
+    for (std::size_t bin = 0; bin < 20; ++bin) {
+      const double pixels = prepared.all()[bin].shares;
+      if (pixels == 0) continue;
+      ASSERT_EQ(counted[bin], 4U);
+      ASSERT_DOUBLE_EQ(sums[2][bin], 2 * pixels * (10 + 4));
+      ASSERT_DOUBLE_EQ(sums[3][bin], 4 * norm[bin]);
+      ASSERT_DOUBLE_EQ(sums[0][bin], pixels * 7 / norm[bin]);
+      ASSERT_DOUBLE_EQ(sums[1][bin], std::sqrt(2 * pixels * (10 + 4)) / (4 * norm[bin]));
+    }
+  }
+  config.added = Added::none;
+  EXPECT_FALSE(step_of(config)->accumulation({64, 64}, delivered(PixelType::u16)));
+}
+
 TEST(Azimuthal, brightest_pixels_do_not_overflow) {
   Config config = rings(1024, 512, 1, Errors::poisson);
   const Prepared prepared(config);
   const std::vector<std::uint16_t> image(config.bins.size(), 65534);
-  Scratch scratch(1);
-  Sums sums(prepared);
+  Scratch scratch(prepared, delivered(PixelType::u16));
+  Sums sums(prepared, delivered(PixelType::u16));
   add(prepared, image.data(), delivered(PixelType::u16), 0, image.size(), scratch, sums);
-  EXPECT_EQ(sums.signal[0], std::int64_t{65534} * prepared.all()[0].pixels);
-  EXPECT_EQ(sums.variance[0], sums.signal[0]);
+  EXPECT_EQ(sums.signal[0], std::int64_t{65534} * prepared.all()[0].shares);
+  EXPECT_EQ(sums.variance[0], std::int64_t{65533} * prepared.all()[0].shares);
 }
 
 TEST(Azimuthal, means_and_errors_are_those_of_the_formulas) {
@@ -119,7 +275,7 @@ TEST(Azimuthal, means_and_errors_are_those_of_the_formulas) {
   std::vector<double> profile(12);
   {
     const Prepared prepared(config);
-    Sums sums(prepared);
+    Sums sums(prepared, delivered(PixelType::u16));
     add_reference(prepared, image.data(), delivered(PixelType::u16), 0, 6, sums);
     finish(prepared, sums, profile.data());
   }
@@ -133,7 +289,7 @@ TEST(Azimuthal, means_and_errors_are_those_of_the_formulas) {
   config.errors = Errors::azimuthal;
   config.dark.clear();
   const Prepared prepared(config);
-  Sums sums(prepared);
+  Sums sums(prepared, delivered(PixelType::u16));
   add_reference(prepared, image.data(), delivered(PixelType::u16), 0, 6, sums);
   finish(prepared, sums, profile.data());
   const double first = 4 / 0.5, mean = 4 / 1.5;
@@ -159,6 +315,21 @@ TEST(Azimuthal, what_makes_no_sense_is_refused_by_pixel) {
             "kernel azimuthal: norm: the pixel in row 2, column 1 is nan, which is not above 0");
   EXPECT_EQ(refusal([](Config& c) { c.dark[15] = INFINITY; }),
             "kernel azimuthal: dark: the pixel in row 1, column 5 is no number");
+  EXPECT_EQ(refusal([](Config& c) {
+              c = split(c);
+              c.shares[0] = NAN;
+            }),
+            "kernel azimuthal: shares: the pixel in row 0, column 1 has a share that is no number");
+  EXPECT_EQ(refusal([](Config& c) {
+              c = split(c);
+              c.share_ends[12] = 5000;
+            }),
+            "kernel azimuthal: share_ends: the pixel in row 1, column 2 has shares from 15 to 5000 of 63");
+  EXPECT_NE(refusal([](Config& c) {
+              c = split(c);
+              c.shares.pop_back();
+            }),
+            "");
   EXPECT_NE(refusal([](Config& c) { c.norm.pop_back(); }), "");
   EXPECT_NE(refusal([](Config& c) { c.radial_axis.clear(); }), "");
 }
@@ -206,7 +377,7 @@ TEST(Azimuthal, the_pass_joins_workers_and_judges_the_ring) {
         pass->finish(i, finding);
         EXPECT_EQ(finding.verdict, i);
         const Prepared prepared(config);
-        Sums truth(prepared);
+        Sums truth(prepared, delivered(PixelType::u16));
         add_reference(prepared, in[i], delivered(PixelType::u16), 0, pixels, truth);
         std::vector<double> profile(4 * prepared.bins());
         finish(prepared, truth, profile.data());

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
+#include "rashpa/kernel/azimuthal/profile_sums.hpp"
 
 namespace rashpa::kernel::azimuthal {
 
@@ -15,11 +17,15 @@ namespace {
 /// Of pyFAI, whose names they have.
 enum class Unit : std::uint8_t { q_per_angstrom, q_per_nm, two_theta_deg, two_theta_rad, r_mm };
 
+/// How a pixel lies in bins, in pyFAI's words.
+enum class Splitting : std::uint8_t { no, bbox, full };
+
 /// What the run file says; the arrays are made of most of it before the kernel is.
 struct Settings {
   std::string poni, mask, dark, flat;
   std::int64_t bins = 1000;
   std::int64_t azimuthal_bins = 0;
+  Splitting splitting = Splitting::no;
   Unit unit = Unit::q_per_angstrom;
   double radial_min = 0, radial_max = 0;
   double azimuth_min = -180, azimuth_max = 180;
@@ -29,6 +35,8 @@ struct Settings {
   Errors errors = Errors::poisson;
   double ring_min = 0, ring_max = 0;
   double min_intensity = 0, max_intensity = 0;
+  Added added = Added::none;
+  std::int64_t window = 0;
 };
 
 const Parameters<Settings>& parameters() {
@@ -43,6 +51,10 @@ const Parameters<Settings>& parameters() {
           .add(P{.name = "bins", .doc = "radial", .least = 1, .most = 65000}, &Settings::bins)
           .add(P{.name = "azimuthal_bins", .doc = "0: one-dimensional", .least = 0, .most = 3600},
                &Settings::azimuthal_bins)
+          .add(P{.name = "splitting",
+                 .doc = "of pixels over bins; no: all of it is in the bin of its centre",
+                 .choices = {"no", "bbox", "full"}},
+               &Settings::splitting)
           .add(P{.name = "radial_unit", .choices = {"q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm"}},
                &Settings::unit)
           .add(P{.name = "radial_min", .doc = "in radial_unit; both 0: all", .least = 0}, &Settings::radial_min)
@@ -59,8 +71,28 @@ const Parameters<Settings>& parameters() {
           .add(P{.name = "ring_max", .doc = "of the ring that is judged, in radial_unit; both 0: all", .least = 0},
                &Settings::ring_max)
           .add(P{.name = "min_intensity", .doc = "mean of the ring; 0: any", .least = 0}, &Settings::min_intensity)
-          .add(P{.name = "max_intensity", .doc = "mean of the ring; 0: any", .least = 0}, &Settings::max_intensity);
+          .add(P{.name = "max_intensity", .doc = "mean of the ring; 0: any", .least = 0}, &Settings::max_intensity)
+          .add(P{.name = "added",
+                 .doc = "profiles summed over images; accepted: those that the pipeline accepts; reached: all that the "
+                        "kernels before it let through",
+                 .choices = {"none", "accepted", "reached"}},
+               &Settings::added)
+          .add(P{.name = "window",
+                 .doc = "images of such a sum, a multiple of the buffer's stack; 0: the whole run",
+                 .least = 0,
+                 .most = 2147483648.0},
+               &Settings::window);
   return declared;
+}
+
+/// Types of columns, as ports have them.
+std::vector<Column> summed() {
+  std::vector<Column> columns;
+  for (const Quantity& one : ProfileSums::quantities()) {
+    const bool count = one.type == Quantity::Type::u32;
+    columns.push_back({one.name, count ? Column::Type::u32 : Column::Type::f64, one.unit, one.doc});
+  }
+  return columns;
 }
 
 const Declaration& declared() {
@@ -68,7 +100,7 @@ const Declaration& declared() {
       .name = "azimuthal",
       .purpose = "sums pixels by bins of radius, or radius and azimuth, and keeps an image by the mean of a ring",
       .parameters = parameters().declared(),
-      .takes = {.kind = Port::Kind::pixels, .pixels = photon_types()},
+      .takes = {.kind = Port::Kind::pixels, .pixels = image_types()},
       .makes = {{.kind = Port::Kind::scalars,
                  .columns = {{.name = "ring_intensity",
                               .type = Column::Type::f64,
@@ -91,8 +123,23 @@ const Declaration& declared() {
                  .axes = {{.name = "azimuthal_axis", .unit = "deg", .doc = "Centres of bins; with two dimensions"},
                           {.name = "radial_axis", .doc = "Centres of bins"}},
                  .definition = "NXazint1d"},
-                {.kind = Port::Kind::verdict, .reasons = {"ring_too_weak", "ring_too_strong"}}},
-      .inputs = {{.name = "bins", .type = Number::u32, .doc = "bin of each pixel"},
+                {.kind = Port::Kind::verdict, .reasons = {"ring_too_weak", "ring_too_strong"}},
+                {.kind = Port::Kind::accumulation, .columns = summed()}},
+      .inputs = {{.name = "bins", .type = Number::u32, .needed = false, .doc = "bin of each pixel; none: it is split"},
+                 {.name = "share_ends",
+                  .type = Number::u32,
+                  .needed = false,
+                  .doc = "split pixels: behind the last share of each"},
+                 {.name = "share_bins",
+                  .type = Number::u32,
+                  .shape = Input::Shape::values,
+                  .needed = false,
+                  .doc = "bin of each share"},
+                 {.name = "shares",
+                  .type = Number::f32,
+                  .shape = Input::Shape::values,
+                  .needed = false,
+                  .doc = "how much of the pixel lies in that bin"},
                  {.name = "norm", .type = Number::f32, .doc = "what each pixel is divided by"},
                  {.name = "dark", .type = Number::f32, .needed = false, .doc = "what is subtracted of each pixel"},
                  {.name = "radial_axis",
@@ -121,11 +168,14 @@ class Pass final : public CpuPass {
         radial_(config.radial_axis.size()),
         format_(setup.in),
         stack_(setup.stack),
-        whole_(prepared->errors() == Errors::azimuthal || prepared->bins() > kFewBins),
-        sums_((whole_ ? 1 : setup.workers) * setup.stack, Sums(*prepared)),
-        scratch_(setup.workers, Scratch(prepared->bins())),
+        whole_(prepared->errors() == Errors::azimuthal || prepared->bins() > kFewBins ||
+               real_sums(*prepared, setup.in)),
+        sums_(std::size_t{whole_ ? 1 : setup.workers} * setup.stack, Sums(*prepared, setup.in)),
+        scratch_(setup.workers, Scratch(*prepared, setup.in)),
         profiles_(setup.places * kArrays * prepared->bins()),
-        place_(setup.stack) {}
+        place_(setup.stack) {
+    if (config.added != Added::none) summed_.emplace(prepared->bins());
+  }
 
   [[nodiscard]] Grain grain() const noexcept override { return whole_ ? Grain::image : Grain::block; }
   void begin(std::size_t items) noexcept override {
@@ -151,11 +201,14 @@ class Pass final : public CpuPass {
     finding.scalars[0] = Scalar::of_real(mean);
     if (min_ > 0 && !(mean >= min_)) finding.verdict = 1;
     if (max_ > 0 && mean > max_) finding.verdict = 2;
+    if (summed_ && finding.verdict == 0) summed_->add(profile);
+  }
+  void conclude(unsigned /*worker*/, const AccumulatedArrays& to, std::size_t first,
+                std::size_t last) noexcept override {
+    if (summed_) summed_->conclude(to, first, last);
   }
 
  private:
-  static constexpr std::size_t kArrays = 4;
-
   /// NaN: no pixel of the ring is there.
   [[nodiscard]] double ring_mean(const double* profile) const noexcept {
     const std::size_t bins = prepared_->bins();
@@ -182,11 +235,28 @@ class Pass final : public CpuPass {
   std::vector<Scratch> scratch_;  // by worker
   std::vector<double> profiles_;  // [place][array][bin]
   std::vector<std::uint32_t> place_;
+  std::optional<ProfileSums> summed_;
 };
+
+/// They are large, and prepared.
+Config without_arrays(const Config& config) {
+  return {.errors = config.errors,
+          .radial_axis = config.radial_axis,
+          .azimuthal_axis = config.azimuthal_axis,
+          .unit = config.unit,
+          .width = config.width,
+          .ring_min = config.ring_min,
+          .ring_max = config.ring_max,
+          .min_intensity = config.min_intensity,
+          .max_intensity = config.max_intensity,
+          .added = config.added,
+          .window = config.window};
+}
 
 class Azimuthal final : public Step {
  public:
-  explicit Azimuthal(Config config) : config_(std::move(config)), prepared_(std::make_shared<Prepared>(config_)) {
+  explicit Azimuthal(const Config& config)
+      : config_(without_arrays(config)), prepared_(std::make_shared<Prepared>(config)) {
     const std::vector<double>& axis = config_.radial_axis;
     last_ = axis.size();
     if (config_.azimuthal_axis.empty()) declaration_.makes[1].axes.erase(declaration_.makes[1].axes.begin());
@@ -201,10 +271,10 @@ class Azimuthal final : public Step {
   }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declaration_; }
   [[nodiscard]] PixelFormat fit(const Shape& shape, PixelFormat in) const override {
-    if (config_.width != shape.width || config_.bins.size() != shape.pixels()) {
+    if (config_.width != shape.width || prepared_->pixels() != shape.pixels()) {
       throw ConfigError(
           fmt::format("unit: azimuthal's bins are for {} × {} pixels, the images have {} × {}; they must be equal",
-                      config_.width, config_.bins.size() / config_.width, shape.width, shape.height));
+                      config_.width, prepared_->pixels() / config_.width, shape.width, shape.height));
     }
     return in;
   }
@@ -214,6 +284,20 @@ class Azimuthal final : public Step {
     axes.back().unit = config_.unit;
     if (axes.size() == 2) axes.front().values = config_.azimuthal_axis;
     return axes;
+  }
+  [[nodiscard]] std::optional<Accumulation> accumulation(const Shape& /*shape*/, PixelFormat in) const override {
+    if (config_.added == Added::none) return std::nullopt;
+    Accumulation made{.name = "azimuthal",
+                      .quantities = ProfileSums::quantities(),
+                      .shape = {},
+                      .axes = axes(),
+                      .window = config_.window,
+                      .accepted = config_.added == Added::accepted};
+    for (Quantity& one : made.quantities) {
+      if (in.type == PixelType::f32 && one.unit == "photons") one.unit.clear();  // keV, or else
+    }
+    for (const Axis& axis : made.axes) made.shape.push_back(static_cast<std::uint32_t>(axis.values.size()));
+    return made;
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(prepared_, first_, last_, config_, setup);
@@ -238,7 +322,11 @@ class AzimuthalKernel final : public Kernel {
       const std::span<const T> found = array != nullptr ? array->as<T>() : std::span<const T>();
       return std::vector<T>(found.begin(), found.end());
     };
-    if (given.array("bins") == nullptr) throw ConfigError("kernel azimuthal: array bins: is needed and not there");
+    const bool split = settings.splitting != Splitting::no;
+    if (given.array(split ? "share_ends" : "bins") == nullptr) {
+      throw ConfigError(
+          fmt::format("kernel azimuthal: array {}: is needed and not there", split ? "share_ends" : "bins"));
+    }
     if (settings.ring_min > settings.ring_max) {
       throw ConfigError("kernel azimuthal: ring_max: is below ring_min; they are the bounds of one ring");
     }
@@ -249,14 +337,19 @@ class AzimuthalKernel final : public Kernel {
                           .radial_axis = numbers("radial_axis", double{}),
                           .azimuthal_axis = numbers("azimuthal_axis", double{}),
                           .unit = kUnits[static_cast<std::size_t>(settings.unit)],
-                          .bins = numbers("bins", std::uint32_t{}),
+                          .bins = split ? std::vector<std::uint32_t>() : numbers("bins", std::uint32_t{}),
+                          .share_ends = split ? numbers("share_ends", std::uint32_t{}) : std::vector<std::uint32_t>(),
+                          .share_bins = numbers("share_bins", std::uint32_t{}),
+                          .shares = numbers("shares", float{}),
                           .norm = numbers("norm", float{}),
                           .dark = numbers("dark", float{}),
-                          .width = static_cast<std::uint32_t>(given.array("bins")->shape().at(1)),
+                          .width = static_cast<std::uint32_t>(given.array("norm")->shape().at(1)),
                           .ring_min = settings.ring_min,
                           .ring_max = settings.ring_max,
                           .min_intensity = settings.min_intensity,
-                          .max_intensity = settings.max_intensity});
+                          .max_intensity = settings.max_intensity,
+                          .added = settings.added,
+                          .window = static_cast<std::uint64_t>(settings.window)});
   }
 };
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rashpa/kernel/step.hpp"
+
+namespace rashpa::kernel::azimuthal {
+
+/// Profiles summed over the images of a window. All memory is taken when it is made.
+class ProfileSums {
+ public:
+  explicit ProfileSums(std::size_t bins) : bins_(bins) {}
+  /// What it makes, in the order of conclude().
+  static std::vector<Quantity> quantities();
+
+  /// The profile of an image, as finish() writes it. Images in order give the same sums for any number of threads.
+  void add(const double* profile) noexcept;
+  /// Writes bins [first, last) and starts them anew. Threads may write different bins at once.
+  void conclude(const AccumulatedArrays& to, std::size_t first, std::size_t last) noexcept;
+
+ private:
+  struct Bin {
+    double signal = 0;
+    double norm = 0;
+    double variance = 0;
+    std::uint32_t images = 0;
+  };
+  std::vector<Bin> bins_;
+};
+
+}  // namespace rashpa::kernel::azimuthal
