@@ -93,6 +93,9 @@ class DevicePass {
   virtual void settle(const HostItem& item, Finding& finding) noexcept {
     static_cast<void>(item), static_cast<void>(finding);
   }
+  /// Of a step that accumulates on the host: an image that it has kept, in the order of images, when all is done with
+  /// its stack.
+  virtual void add(const HostItem& item) noexcept { static_cast<void>(item); }
   /// Of a step that accumulates, behind enqueue() of the last stack of a window: puts what has been added up into the
   /// queue, on its way to memory of the host, and starts anew.
   virtual cl_int conclude(std::uint32_t bench, cl_command_queue queue) noexcept {

@@ -386,7 +386,9 @@ void StackWork::account(std::uint32_t bench, bool started, Stack& stack) noexcep
     Windows& windows = windows_[a];
     windows.open(stack);
     for (std::uint32_t i = 0; i < stack.count && started; ++i) {
-      if (stack.images[i].measured && reaches(books(bench, i), adds_[a] + 1)) windows.add(1);
+      if (!stack.images[i].measured || !reaches(books(bench, i), adds_[a] + 1)) continue;
+      passes_[adds_[a]]->add({bench, i, stack.slot * layout_.stack + i, &stack.images[i], false});
+      windows.add(1);
     }
     if (!windows.ends_with(stack.number)) continue;
     if (started) passes_[adds_[a]]->write(bench, windows.arrays());
