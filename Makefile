@@ -14,6 +14,8 @@ SEED ?= 1
 FIRST ?= 0
 CHAOS_JOBS ?= 1
 PYTEST_ARGS ?=
+# Tests at a time; most of them wait for processes of their own.
+TEST_JOBS ?= 2
 SPACE := $(subst ,, )
 TSAN_TESTS ?= link pcie scheduler unit receiver
 AARCH64_LIBRARIES := receiver emulator dataset kernels sink
@@ -64,10 +66,10 @@ demo: build/.package  ## a JUNGFRAU 1M in software, over RoCEv2 into a receiver:
 test: test-cpp test-python  ## all tests
 
 test-cpp: build
-	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(TEST_JOBS)
 
 test-python: build
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist loadfile $(PYTEST_ARGS)
 
 test-chaos: build  ## RUNS random runs from SEED (the first is FIRST), disturbed and checked; failed ones in out/chaos
 	$(BIN)/python -m tests.chaos --runs $(RUNS) --seed $(SEED) --first $(FIRST) --jobs $(CHAOS_JOBS)
@@ -114,12 +116,12 @@ tidy: build  ## every C++ file compiled alone, and clang-tidy on it
 asan tsan: build/.packages  ## the C++ tests with sanitizers
 	cmake --preset $@
 	cmake --build --preset $@
-	ctest --preset $@ --no-tests=error
+	ctest --preset $@ --no-tests=error --parallel $(TEST_JOBS)
 
 sanitizers: asan  ## asan of all, and tsan where threads meet
 	cmake --preset tsan
 	cmake --build --preset tsan --target $(TSAN_TESTS:%=rashpa_%_test)
-	ctest --preset tsan --no-tests=error -R '^($(subst $(SPACE),|,$(TSAN_TESTS)))$$'
+	ctest --preset tsan --no-tests=error --parallel $(TEST_JOBS) -R '^($(subst $(SPACE),|,$(TSAN_TESTS)))$$'
 
 # Compiled here, and what needs neither network nor clock is run by QEMU.
 aarch64: build/.packages  ## all libraries for aarch64 by a cross compiler, and the tests of AARCH64_TESTS there
