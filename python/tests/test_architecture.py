@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The map in ARCHITECTURE.md is true: what it names exists, and the folders that exist are named."""
 
+import json
 import re
 import subprocess
 import sys
@@ -61,3 +62,12 @@ def test_the_reference_of_run_file_and_commands_is_up_to_date() -> None:
     command = [sys.executable, str(ROOT / "tools" / "make_reference.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_kernel_has_a_page() -> None:
+    names = [kernel["name"] for kernel in json.loads((ROOT / "schema/kernels.json").read_text())]
+    index = (ROOT / "docs/index.md").read_text()
+    assert names
+    for name in names:
+        assert (ROOT / f"docs/kernels/{name}.md").is_file()
+        assert f"(kernels/{name}.md)" in index
