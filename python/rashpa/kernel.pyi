@@ -184,6 +184,8 @@ def peakfinder8(
     panel_width: int = 0,
     panel_height: int = 0,
     max_peaks: int = 2048,
+    poni: str = "",
+    geometry: str = "",
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
@@ -205,6 +207,8 @@ def peakfinder8(
     panel_width: of the panels that the image is made of; 0: it is one.
     panel_height: of the panels that the image is made of; 0: it is one.
     max_peaks: room for peaks of an image.
+    poni: geometry: a PONI file, in place of beam_x and beam_y.
+    geometry: geometry: a CrystFEL file, in place of beam_x, beam_y, panel_width and panel_height.
     """
 
 def peakfinder(

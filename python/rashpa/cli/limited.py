@@ -28,7 +28,7 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
             open_regular(file).close()
         except (OSError, ValueError) as error:
             _refuse(f"{file}: {reason(error) if isinstance(error, OSError) else error}")
-        arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options if value is not None]
+        arguments = [_option(name, value) for name, value in options if value is not None and value is not False]
         limits = Limits(seconds=_SECONDS)
         process = start_limited(
             command.__module__,
@@ -54,6 +54,11 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
         raise typer.Exit(process.returncode)
 
     return limited
+
+
+def _option(name: str, value: Any) -> str:
+    key = "--" + name.replace("_", "-")
+    return key if value is True else f"{key}={value}"
 
 
 def _terminal() -> dict[str, str]:

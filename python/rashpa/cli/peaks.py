@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from rashpa.cli.inspect import DAMAGED
-from rashpa.data.cxi import geometry_of, write_cxi
+from rashpa.data.cxi import MASTER, geometry_of, has_peak_lists, peak_table, write_cxi
 from rashpa.data.reader import RunFileError, open_run
 
 _BAD_INPUT = 2
@@ -22,12 +22,28 @@ def peaks(
     geometry: Annotated[
         Path | None, typer.Option("--geometry", help="Write a geometry for CrystFEL into this file, too.")
     ] = None,
+    master: Annotated[
+        bool,
+        typer.Option(
+            "--master", help="Write no CXI file; the geometry is for the master itself, which has the peaks, too."
+        ),
+    ] = False,
 ) -> None:
     """Write the peaks that a kernel has found as a CXI file, which indexamajig reads with --peaks=cxi."""
+    if master and (geometry is None or output is not None):
+        _refuse("--master writes a geometry and no CXI file; give --geometry FILE and no --output")
     name = file.name.removesuffix("_master.h5").removesuffix(".h5")
     output = output or file.parent / f"{name}_peaks.cxi"
     try:
         with open_run(file) as run:
+            if master and geometry is not None:
+                peak_table(run)
+                if run.form != "dense":
+                    _refuse(f"{file}: the run holds lists, no images; leave --master out")
+                if not has_peak_lists(run):
+                    _refuse(f"{file}: has no /entry/result_1, as files of before; leave --master out")
+                geometry.write_text(geometry_of(run, MASTER), encoding="utf-8")
+                return
             done = write_cxi(run, output)
             if geometry is not None:
                 geometry.write_text(geometry_of(run), encoding="utf-8")

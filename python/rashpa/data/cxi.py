@@ -82,22 +82,48 @@ def write_cxi(run: Run, file: Path) -> CxiPeaks:
     return CxiPeaks(file, name, len(tables), int(counts.sum()), run.form == "dense")
 
 
-def geometry_of(run: Run) -> str:
-    """CrystFEL's geometry of the run: one panel, the beam along z, as a start for refinement."""
+@dataclass(frozen=True)
+class Places:
+    """Where CrystFEL finds images, mask and peaks in a file."""
+
+    data: str
+    mask: str
+    peaks: str
+
+
+CXI = Places(f"{DATA}/data", f"{DATA}/mask", RESULT)
+MASTER = Places("/entry/data/data", "/entry/instrument/detector/pixel_mask", "/entry/result_1")
+
+
+def has_peak_lists(run: Run) -> bool:
+    """Whether CrystFEL finds peaks in the master itself: masters of before have them in tables only."""
+    with h5py.File(run.path) as file:
+        return f"{MASTER.peaks}/nPeaks" in file
+
+
+def geometry_of(run: Run, places: Places = CXI) -> str:
+    """CrystFEL's geometry of the run: a panel for each module as the master places it, as a start for refinement."""
     with h5py.File(run.path) as file:
         detector = file["/entry/instrument/detector"]
         size = float(detector["x_pixel_size"][()])
         distance = float(detector["distance"][()])
-        beam_x, beam_y = float(detector["beam_center_x"][()]), float(detector["beam_center_y"][()])
+        beam = float(detector["beam_center_x"][()]), float(detector["beam_center_y"][()])
         wavelength = float(file["/entry/instrument/beam/incident_wavelength"][()])
-    height, width = run.shape
+        least, most = (
+            int(detector[name][()]) if name in detector else 0 for name in ("underload_value", "saturation_value")
+        )
+        modules = [
+            (*(int(at) for at in part["data_origin"][()]), *(int(size) for size in part["data_size"][()]))
+            for part in detector.values()
+            if isinstance(part, h5py.Group) and part.attrs.get("NX_class") == "NXdetector_module"
+        ] or [(0, 0, *run.shape)]
     dtype = run.dtype
     if dtype.kind == "f":
         bad: list[str] = []  # CrystFEL knows NaN
     elif dtype.kind == "i":
-        bad = [f"flag_lessthan = {np.iinfo(dtype).min + 1 if run.facts.pixel_units else 0}"]
+        bad = [f"flag_lessthan = {least}"]
     else:
-        bad = [f"flag_morethan = {np.iinfo(dtype).max - 1}"]
+        bad = [f"flag_morethan = {most}"]
     lines = [
         f"; of {run.path.name}",
         f"wavelength = {wavelength:.6f} A",
@@ -105,22 +131,33 @@ def geometry_of(run: Run) -> str:
         f"res = {1 / size:.4f}",
         "adu_per_photon = 1",
         *bad,
-        f"data = {DATA}/data",
+        f"data = {places.data}",
         "dim0 = %",
         "dim1 = ss",
         "dim2 = fs",
-        f"mask = {DATA}/mask",
+        f"mask = {places.mask}",
         "mask_good = 0x0000",
         "mask_bad = 0xffff",
-        f"peak_list = {RESULT}",
-        "",
-        "p0/min_fs = 0",
-        f"p0/max_fs = {width - 1}",
-        "p0/min_ss = 0",
-        f"p0/max_ss = {height - 1}",
-        f"p0/corner_x = {-beam_x:.4f}",
-        f"p0/corner_y = {-beam_y:.4f}",
-        "p0/fs = +1.0x",
-        "p0/ss = +1.0y",
+        f"peak_list = {places.peaks}",
+        "peak_list_type = cxi",
     ]
+    for number, (top, left, height, width) in enumerate(modules):
+        lines += ["", *_panel(f"p{number}", (top, left, height, width), beam)]
+    if len(modules) > 1:
+        lines += ["", "group_all = " + ",".join(f"p{number}" for number in range(len(modules)))]
     return "\n".join(lines) + "\n"
+
+
+def _panel(name: str, part: tuple[int, int, int, int], beam: tuple[float, float]) -> list[str]:
+    """Top, left, height, width of the image. CrystFEL's axes are those of NXmx: z along the beam, y up, columns run towards −x and rows towards −y."""
+    top, left, height, width = part
+    return [
+        f"{name}/min_fs = {left}",
+        f"{name}/max_fs = {left + width - 1}",
+        f"{name}/min_ss = {top}",
+        f"{name}/max_ss = {top + height - 1}",
+        f"{name}/corner_x = {beam[0] - left:.4f}",
+        f"{name}/corner_y = {beam[1] - top:.4f}",
+        f"{name}/fs = -1.0x",
+        f"{name}/ss = -1.0y",
+    ]

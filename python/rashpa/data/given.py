@@ -38,7 +38,10 @@ class Image:
 Maker = Callable[[Values, Image], dict[str, NDArray[Any]]]
 """Makes a kernel's inputs, by name. Raises ValueError or OSError that begin with the key: "poni: FILE: …"."""
 
-MAKERS: dict[str, str] = {"azimuthal": "rashpa.data.azimuthal_arrays:azimuthal_arrays"}
+MAKERS: dict[str, str] = {
+    "azimuthal": "rashpa.data.azimuthal_arrays:azimuthal_arrays",
+    "peakfinder8": "rashpa.data.peak_geometry:peak_geometry",
+}
 """By kernel: module:function. Imported when they are used: what makes a geometry is large."""
 
 

@@ -2,6 +2,7 @@
 """What the native `hdf5` sink writes at the end of a small run, read by the programs that users have: h5py with hdf5plugin, nxmx, dectris-compression."""
 
 import json
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -208,6 +209,34 @@ def test_nxmx_finds_every_required_field(output: Output) -> None:
             np.testing.assert_allclose(corner, [(30 - 1) * 0.075, (20 - top) * 0.075, 100])
 
 
+VALIDATOR = Path(__file__).resolve().parents[3] / "build/peers/pynxtools/bin/pynx"
+
+
+@pytest.mark.skipif(not VALIDATOR.exists(), reason="not installed; tools/peer_environment.sh pynxtools does it")
+def test_pynxtools_calls_the_file_valid(output: Output) -> None:
+    done = subprocess.run(
+        [VALIDATOR, "validate", output.master.name], cwd=output.master.parent, capture_output=True, text=True
+    )
+    said = done.stdout + done.stderr
+    assert "is valid according to the `NXmx` application definition" in said
+    assert "WARNING" not in said
+
+
+def test_what_nxmx_does_not_define_lies_in_a_collection(output: Output) -> None:
+    """What validators complain of, looked for without one: links that do not say where they lead, fields of other programs in NXdetector."""
+    with h5py.File(output.master) as file:
+        detector = file["entry/instrument/detector"]
+        for name in ("shape", "max_shape", "pixel_size", "mask", "dummy", "delta_dummy", "bit_depth_image", "pixel"):
+            link = detector.get(name, getlink=True)
+            assert isinstance(link, h5py.SoftLink), name
+            assert detector[name].attrs["target"] == link.path
+        assert detector["pixel"] == file["entry/data/data"]
+        for module in ("module_0", "module_1"):
+            assert detector[module]["module"] == detector[module]["data_origin"]
+            assert detector[module]["data_origin"].attrs["target"] == f"/entry/instrument/detector/{module}/data_origin"
+        assert "interpretation" not in file["entry/data/data"].attrs
+
+
 def test_definition_has_its_version_and_times_end_with_z(output: Output) -> None:
     with h5py.File(output.master) as file:
         entry = file["entry"]
@@ -275,7 +304,8 @@ def test_silx_is_asked_for_a_scale_that_masked_pixels_do_not_flatten(output: Out
     with h5py.File(output.master) as file:
         assert file.attrs["default"] == "view"
         assert json.loads(file["view/data"].attrs["SILX_style"]) == {"signal_scale_type": "log"}
-        assert file["view/data/data"] == file["entry/data/data"]
+        np.testing.assert_array_equal(file["view/data/data"][0], file["entry/data/data"][0])
+        assert file["view/data/data"].attrs["interpretation"] == "image"
         nxdata = pytest.importorskip("silx.io.nxdata")
         default = nxdata.get_default(file)
         assert default.signal.shape == (FRAMES, ROWS, WIDTH)

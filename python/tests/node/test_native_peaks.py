@@ -134,8 +134,26 @@ def test_hits_are_kept_with_their_peaks(tmp_path: Path, finder: str, settings: s
         assert file["/entry_1/data_1/frame_number"][()].tolist() == [0, 2, 4, 6, 8, 10]
     geometry = (tmp_path / "peaks.geom").read_text()
     assert "peak_list = /entry_1/result_1" in geometry
-    assert "p0/corner_x = -60.5" in geometry
+    assert "peak_list_type = cxi" in geometry
+    assert "p0/corner_x = 60.5" in geometry
+    assert "p0/fs = -1.0x" in geometry, "as the master has it"
     assert "flag_morethan = 65534" in geometry
+
+    with h5py.File(master) as file:
+        result = file["/entry/result_1"]
+        assert result.attrs["kernel"] == finder
+        assert result["nPeaks"][()].tolist() == [len(one["x"]) for one in tables]
+        for row, one in enumerate(tables):
+            np.testing.assert_array_equal(result["peakYPosRaw"][row, : len(one["y"])], one["y"].astype(np.float32))
+            assert (result["peakYPosRaw"][row, len(one["y"]) :] == 0).all()
+    own = tmp_path / "own.geom"
+    out = CliRunner().invoke(app, ["peaks", str(master), "--master", "--geometry", str(own)])
+    assert out.exit_code == 0, out.output
+    assert "peak_list = /entry/result_1" in own.read_text()
+    assert "data = /entry/data/data" in own.read_text()
+    out = CliRunner().invoke(app, ["peaks", str(master), "--master"])
+    assert out.exit_code == 2
+    assert "give --geometry" in out.output
 
 
 def test_sparse_images_are_made_again(tmp_path: Path) -> None:

@@ -108,10 +108,12 @@ struct Hdf5Sink::Impl {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (attempt > 0) std::this_thread::sleep_for(kPause);
       try {
-        complete_master(files.prefix(), {.rows = rows,
-                                         .stored_index = places,
-                                         .books = books,
-                                         .special_mask = mask ? mask->bits() : std::span<const std::uint32_t>()});
+        const std::string without_peaks =
+            complete_master(files.prefix(), {.rows = rows,
+                                             .stored_index = places,
+                                             .books = books,
+                                             .special_mask = mask ? mask->bits() : std::span<const std::uint32_t>()});
+        if (!without_peaks.empty()) keep_error("the master is without lists of peaks: " + without_peaks);
         return {};
       } catch (const Error& error) {
         failure = error.what();

@@ -15,6 +15,7 @@
 #include "rashpa/sink/hdf5_pixel.hpp"
 #include "rashpa/sink/nxmx_tree.hpp"
 #include "rashpa/sink/output_files.hpp"
+#include "rashpa/sink/peak_lists.hpp"
 #include "rashpa/sink/special_values.hpp"
 #include "rashpa/sink/table_store.hpp"
 
@@ -48,23 +49,10 @@ std::vector<Run> runs_of(const MasterContents& contents) {
   return runs;
 }
 
-/// /entry/data/data: all stored images as one dataset. A link to each data file lies in /entry/rashpa/data_files:
-/// beside the dataset, readers that take everything named data… would count each image twice.
-void refer_to_dense(hid_t entry, hid_t data, const fs::path& prefix, const MasterContents& contents) {
-  const JournalHeader& run = contents.rows.header();
-  const std::vector<Run> runs = runs_of(contents);
-  const h5::Handle files = h5::group(entry, "rashpa/data_files", "NXcollection");
+/// All stored images as one dataset over the data files.
+h5::Handle make_images(hid_t group, const fs::path& prefix, const JournalHeader& run, const std::vector<Run>& runs) {
   hsize_t images = 0;
-  std::uint32_t linked = 0;
-  for (const Run& part : runs) {
-    images += part.count;
-    if (part.file == linked) continue;
-    linked = part.file;
-    const std::string link = fmt::format("data_{:06}", part.file);
-    h5::check(H5Lcreate_external(name_of_data(prefix, part.file).c_str(), "/entry/data/data", files.get(), link.c_str(),
-                                 H5P_DEFAULT, H5P_DEFAULT),
-              "link " + link);
-  }
+  for (const Run& part : runs) images += part.count;
   const hsize_t shape[3] = {images, run.height, run.width};
   const h5::Handle space(H5Screate_simple(3, shape, nullptr), H5Sclose, "create a data space");
   const h5::Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "create dataset properties");
@@ -84,12 +72,33 @@ void refer_to_dense(hid_t entry, hid_t data, const fs::path& prefix, const Maste
     start[0] += part.count;
   }
   h5::check(H5Sselect_all(space.get()), "select all images");
-  const h5::Handle set(
-      H5Dcreate2(data, "data", h5::native_of(run.pixel), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-      H5Dclose, "create the virtual dataset");
-  h5::text_attribute(set.get(), "interpretation", "image");
-  if (const std::string units = h5::read_text_attribute(entry, "rashpa", "pixel_units"); !units.empty()) {
-    h5::text_attribute(set.get(), "units", units);
+  return {H5Dcreate2(group, "data", h5::native_of(run.pixel), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+          H5Dclose, "create the virtual dataset"};
+}
+
+/// /entry/data/data and /view/data/data. A link to each data file lies in /entry/rashpa/data_files: beside the
+/// dataset, readers that take everything named data… would count each image twice.
+void refer_to_dense(hid_t file, hid_t entry, hid_t data, const fs::path& prefix, const MasterContents& contents) {
+  const JournalHeader& run = contents.rows.header();
+  const std::vector<Run> runs = runs_of(contents);
+  const h5::Handle files = h5::group(entry, "rashpa/data_files", "NXcollection");
+  std::uint32_t linked = 0;
+  for (const Run& part : runs) {
+    if (part.file == linked) continue;
+    linked = part.file;
+    const std::string link = fmt::format("data_{:06}", part.file);
+    h5::check(H5Lcreate_external(name_of_data(prefix, part.file).c_str(), "/entry/data/data", files.get(), link.c_str(),
+                                 H5P_DEFAULT, H5P_DEFAULT),
+              "link " + link);
+  }
+  const h5::Handle view(H5Gopen2(file, "view/data", H5P_DEFAULT), H5Gclose, "open /view/data");
+  const std::string units = h5::read_text_attribute(entry, "rashpa", "pixel_units");
+  for (const hid_t group : {data, view.get()}) {
+    const h5::Handle set = make_images(group, prefix, run, runs);
+    if (!units.empty()) h5::text_attribute(set.get(), "units", units);
+    // NXmx does not define it, viewers look for it.
+    if (group != data) h5::text_attribute(set.get(), "interpretation", "image");
+    if (group == data) h5::text_attribute(set.get(), "target", "/entry/data/data");
   }
 }
 
@@ -115,7 +124,9 @@ std::uint64_t stored_in(const MasterContents& contents) {
   return stored;
 }
 
-void write_contents(const fs::path& path, const fs::path& prefix, const MasterContents& contents) {
+enum class Peaks : std::uint8_t { listed, left_out };
+
+void write_contents(const fs::path& path, const fs::path& prefix, const MasterContents& contents, Peaks peaks) {
   h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, "open " + path.string());
   {
     const h5::Handle entry(H5Gopen2(file.get(), "entry", H5P_DEFAULT), H5Gclose, "open /entry");
@@ -128,13 +139,16 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
       refer_to_accumulations(rashpa.get(), prefix);
     }
     refer_to_profiles(entry.get(), prefix, contents.rows, contents.stored_index);
+    if (peaks == Peaks::listed) write_peak_lists(entry.get(), prefix, contents.rows, contents.stored_index);
     h5::Column frames = h5::column<std::uint64_t>(data.get(), "frame_number", kRows);
     for (std::size_t i = 0; i < contents.stored_index.size(); ++i) {
       if (contents.stored_index[i] >= 0) frames.append(&contents.rows.rows()[i].frame_number, 1);
     }
     frames.flush();
-    contents.rows.header().form == ImageForm::sparse ? refer_to_sparse(data.get(), prefix, contents)
-                                                     : refer_to_dense(entry.get(), data.get(), prefix, contents);
+    h5::text_attribute(frames.dataset(), "target", "/entry/data/frame_number");
+    contents.rows.header().form == ImageForm::sparse
+        ? refer_to_sparse(data.get(), prefix, contents)
+        : refer_to_dense(file.get(), entry.get(), data.get(), prefix, contents);
     add_to_pixel_mask(detector.get(), contents.special_mask);
     finish_nxmx_tree(entry.get(), detector.get(), contents.books.expected,
                      contents.books.complete + contents.books.partial, stored_in(contents));
@@ -153,10 +167,8 @@ void make_view(hid_t file) {
   h5::text_attribute(data.get(), "signal", "data");
   h5::texts_attribute(data.get(), "axes", std::vector<std::string>{"frame_number", ".", "."});
   h5::text_attribute(data.get(), "SILX_style", R"({"signal_scale_type": "log"})");
-  for (const char* name : {"data", "frame_number"}) {
-    const std::string path = std::string("/entry/data/") + name;
-    h5::check(H5Lcreate_soft(path.c_str(), data.get(), name, H5P_DEFAULT, H5P_DEFAULT), std::string("link ") + name);
-  }
+  h5::check(H5Lcreate_soft("/entry/data/frame_number", data.get(), "frame_number", H5P_DEFAULT, H5P_DEFAULT),
+            "link frame_number");
 }
 
 }  // namespace
@@ -192,18 +204,28 @@ h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
   return file;
 }
 
-void complete_master(const fs::path& prefix, const MasterContents& contents) {
+std::string complete_master(const fs::path& prefix, const MasterContents& contents) {
   const fs::path path = OutputFiles::master_path(prefix);
   const fs::path copy = path.string() + ".completing";
-  try {
+  const auto write = [&](Peaks peaks) {
     std::error_code failed;
     fs::copy_file(path, copy, fs::copy_options::overwrite_existing, failed);
     if (failed) throw FileError("cannot copy " + path.string() + ": " + failed.message());
-    write_contents(copy, prefix, contents);
+    write_contents(copy, prefix, contents, peaks);
+  };
+  std::string without_peaks;
+  try {
+    try {
+      write(Peaks::listed);
+    } catch (const FileError& failure) {
+      without_peaks = failure.what();
+      write(Peaks::left_out);
+    }
     if (const std::string reason = sync_to_disk(copy); !reason.empty()) throw FileError(copy.string() + ": " + reason);
     if (::rename(copy.c_str(), path.c_str()) != 0) throw FileError(path.string() + ": " + errno_text(errno));
     // The name, too. A folder that cannot be opened for that is no reason to fail: the name is there.
     sync_to_disk(fs::absolute(path).parent_path());
+    return without_peaks;
   } catch (const FileError&) {
     ::unlink(copy.c_str());
     throw;

@@ -27,8 +27,9 @@ struct MasterContents {
 };
 
 /// Completes a copy of the master of `prefix` with the images, tables and books, brings it to the disk and puts it in
-/// the master's place: whenever it is interrupted, one or the other is there. Throws FileError.
-void complete_master(const std::filesystem::path& prefix, const MasterContents& contents);
+/// the master's place: whenever it is interrupted, one or the other is there. Throws FileError. Returns why the lists
+/// of peaks, which are there in the tables, too, are not in it; empty when they are, or there are none.
+std::string complete_master(const std::filesystem::path& prefix, const MasterContents& contents);
 
 /// Of each row its place among the stored images: counts those for which `is_stored` says so; −1 for others.
 template <typename IsStored>

@@ -29,6 +29,13 @@ void axis(const h5::Handle& set, std::array<double, 3> vector, std::array<double
   h5::text_attribute(set.get(), "depends_on", depends_on);
 }
 
+/// `name` in `group` leads to the dataset at `path`, which says of itself that it lies there, as NeXus wants it.
+void link(hid_t group, const char* name, const std::string& path) {
+  const h5::Handle set(H5Dopen2(group, path.c_str(), H5P_DEFAULT), H5Dclose, "open " + path);
+  if (H5Aexists(set.get(), "target") == 0) h5::text_attribute(set.get(), "target", path);
+  h5::check(H5Lcreate_soft(path.c_str(), group, name, H5P_DEFAULT, H5P_DEFAULT), std::string("link ") + name);
+}
+
 /// NeXus coordinates (McStas): z along the beam, y up, x so that they are right-handed. Seen from the sample, image
 /// columns run towards −x and rows towards −y.
 void write_module(hid_t detector, const NxmxMetadata& metadata, const NxmxModule& module, std::size_t number) {
@@ -40,10 +47,12 @@ void write_module(hid_t detector, const NxmxMetadata& metadata, const NxmxModule
   const double pitch = metadata.pixel_size_m;
   const std::array<double, 3> corner{(metadata.beam_center_x - module.x) * pitch,
                                      (metadata.beam_center_y - module.y) * pitch, 0};
-  const std::string offset_path = "/entry/instrument/detector/" + name + "/module_offset";
+  const std::string path = "/entry/instrument/detector/" + name;
+  const std::string offset_path = path + "/module_offset";
   axis(h5::scalar<double>(group.get(), "module_offset", 0, "m"), {1, 0, 0}, corner, kTranslation);
   axis(h5::scalar<double>(group.get(), "fast_pixel_direction", pitch, "m"), {-1, 0, 0}, {0, 0, 0}, offset_path);
   axis(h5::scalar<double>(group.get(), "slow_pixel_direction", pitch, "m"), {0, -1, 0}, {0, 0, 0}, offset_path);
+  link(group.get(), "module", path + "/data_origin");  // validators want to see what an …_offset is the offset of
 }
 
 void write_pixel_mask(hid_t detector, const NxmxMetadata& metadata, const NxmxImages& images) {
@@ -90,18 +99,23 @@ void write_value_range(hid_t detector, const NxmxMetadata& metadata, const NxmxI
   }
 }
 
-/// What pyFAI's NexusDetector looks for under names of its own. Pixels at `dummy`, give or take `delta_dummy`, are no
-/// measurement.
-void write_for_pyfai(hid_t detector, const NxmxMetadata& metadata, const NxmxImages& images) {
+/// What pyFAI's NexusDetector looks for under names of its own, which NXdetector does not define: links. Pixels at
+/// `dummy`, give or take `delta_dummy`, are no measurement. `specific`: /entry/instrument/detector/detectorSpecific.
+void write_for_pyfai(hid_t detector, hid_t specific, const NxmxMetadata& metadata, const NxmxImages& images) {
+  const std::string path = "/entry/instrument/detector/detectorSpecific/";
   const std::array<std::uint32_t, 2> shape{images.height, images.width};
-  h5::array<std::uint32_t>(detector, "shape", shape);
-  h5::array<std::uint32_t>(detector, "max_shape", shape);
+  h5::array<std::uint32_t>(specific, "shape", shape);
   const std::array<double, 2> pitch{metadata.pixel_size_m, metadata.pixel_size_m};
-  h5::text_attribute(h5::array<double>(detector, "pixel_size", pitch).get(), "units", "m");
-  h5::check(H5Lcreate_hard(detector, "pixel_mask", detector, "mask", H5P_DEFAULT, H5P_DEFAULT), "name the mask");
+  h5::text_attribute(h5::array<double>(specific, "pixel_size", pitch).get(), "units", "m");
+  link(detector, "shape", path + "shape");
+  link(detector, "max_shape", path + "shape");
+  link(detector, "pixel_size", path + "pixel_size");
+  link(detector, "mask", "/entry/instrument/detector/pixel_mask");
   const auto dummy = [&](double value, double around = 0.5) {
-    h5::scalar<double>(detector, "dummy", value);
-    h5::scalar<double>(detector, "delta_dummy", around);
+    h5::scalar<double>(specific, "dummy", value);
+    h5::scalar<double>(specific, "delta_dummy", around);
+    link(detector, "dummy", path + "dummy");
+    link(detector, "delta_dummy", path + "delta_dummy");
   };
   if (images.delivered && images.pixel != PixelType::f32) {
     const bool is_signed = images.pixel == PixelType::i16 || images.pixel == PixelType::i32;
@@ -133,10 +147,8 @@ void write_detector(hid_t detector, const NxmxMetadata& metadata, const NxmxImag
   h5::scalar(detector, "count_time", metadata.count_time_s, "s");
   h5::scalar(detector, "frame_time", metadata.frame_time_s, "s");
   h5::scalar<std::uint32_t>(detector, "bit_depth_readout", metadata.bit_depth_readout);
-  h5::scalar<std::uint32_t>(detector, "bit_depth_image", 8 * pixel_bytes(images.pixel));
   write_value_range(detector, metadata, images);
   write_pixel_mask(detector, metadata, images);
-  write_for_pyfai(detector, metadata, images);
   const h5::Handle transformations = h5::group(detector, "transformations", "NXtransformations");
   axis(h5::scalar(transformations.get(), "translation", metadata.distance_m, "m"), {0, 0, 1}, {0, 0, 0}, ".");
   if (metadata.modules.empty()) {
@@ -149,6 +161,13 @@ void write_detector(hid_t detector, const NxmxMetadata& metadata, const NxmxImag
   h5::scalar<std::uint32_t>(specific.get(), "x_pixels_in_detector", images.width);
   h5::scalar<std::uint32_t>(specific.get(), "y_pixels_in_detector", images.height);
   h5::text(specific.get(), "software_version", known(metadata.software_version));
+  h5::scalar<std::uint32_t>(specific.get(), "bit_depth_image", 8 * pixel_bytes(images.pixel));
+  link(detector, "bit_depth_image", "/entry/instrument/detector/detectorSpecific/bit_depth_image");
+  write_for_pyfai(detector, specific.get(), metadata, images);
+  // Validators want to see what a …_mask is the mask of.
+  if (!images.lists) {
+    h5::check(H5Lcreate_soft("/entry/data/data", detector, "pixel", H5P_DEFAULT, H5P_DEFAULT), "link pixel");
+  }
 }
 
 }  // namespace

@@ -40,19 +40,12 @@ void settle(const RingSums& sums, const Config& config, Window& window, Limit& l
   limit = {window.high, static_cast<float>(mean)};
 }
 
-/// A panel: columns [left, right), rows [top, bottom).
-struct Panel {
-  std::int64_t left = 0;
-  std::int64_t right = 0;
-  std::int64_t top = 0;
-  std::int64_t bottom = 0;
-  [[nodiscard]] bool holds(std::int64_t x, std::int64_t y) const noexcept {
-    return x >= left && x < right && y >= top && y < bottom;
-  }
-};
-
 template <typename Work>
 void for_panels(const Config& config, const Shape& shape, Work work) {
+  if (config.geometry_read != nullptr && !config.geometry_read->panels.empty()) {
+    for (const Panel& panel : config.geometry_read->panels) work(panel);
+    return;
+  }
   const std::int64_t width = config.panel_width == 0 ? shape.width : config.panel_width;
   const std::int64_t height = config.panel_height == 0 ? shape.height : config.panel_height;
   for (std::int64_t top = 0; top < shape.height; top += height) {
@@ -170,12 +163,23 @@ void check(const Config& config) {
 }
 
 Rings rings_of(const Config& config, const Shape& shape) {
+  std::span<const float> given;
+  if (config.geometry_read != nullptr) {
+    const Shape& of = config.geometry_read->shape;
+    if (of != shape) {
+      throw ConfigError(fmt::format("kernel peakfinder8: {}: is of images of {} × {} pixels; the images have {} × {}",
+                                    config.poni.empty() ? "geometry" : "poni", of.width, of.height, shape.width,
+                                    shape.height));
+    }
+    given = config.geometry_read->radius;
+  }
   std::vector<std::uint16_t> ring_of;
   ring_of.reserve(shape.pixels());
   std::uint32_t count = 0;
   for (std::uint32_t y = 0; y < shape.height; ++y) {
     for (std::uint32_t x = 0; x < shape.width; ++x) {
-      const double radius = std::hypot(x + 0.5 - config.beam_x, y + 0.5 - config.beam_y);
+      const double radius = given.empty() ? std::hypot(x + 0.5 - config.beam_x, y + 0.5 - config.beam_y)
+                                          : double{given[std::size_t{y} * shape.width + x]};
       const bool looked_at = radius >= config.min_radius && (config.max_radius == 0 || radius <= config.max_radius);
       const double ring = std::rint(radius);
       if (looked_at && ring >= Rings::kMost) {
@@ -250,24 +254,19 @@ Finder::Finder(const Config& config, const Shape& shape, const Rings& rings)
     : config_(config),
       shape_(shape),
       rings_(&rings),
-      band_(Rings::kBand),
-      sorted_(shape.pixels()),
+      values_(rings, shape.width),
       limits_(rings.count()),
       above_(rings.count()),
       bright_(shape.pixels() / 64 + 1),
       left_(bright_.size()),
       members_(shape.pixels()) {}
 
-/// The values of a ring lie in the first-level cache while they are gone through.
 void Finder::limit_rings() noexcept {
-  const auto first = rings_->first();
   for (std::uint32_t ring = 0; ring < rings_->count(); ++ring) {
-    const float* const values = sorted_.data() + first[ring];
-    const std::size_t count = first[ring + 1] - first[ring];
     Window window;
     for (int round = 0; round < kRounds; ++round) {
       const Window before = window;
-      settle(ring_sums(values, count, window.low, window.high), config_, window, limits_[ring]);
+      settle(values_.sums(ring, window.low, window.high), config_, window, limits_[ring]);
       if (window.low == before.low && window.high == before.high) break;  // and so it stays
     }
     above_[ring] = limits_[ring].above;
@@ -275,7 +274,7 @@ void Finder::limit_rings() noexcept {
 }
 
 std::size_t Finder::find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept {
-  sort_by_ring(image, format, *rings_, band_.data(), sorted_.data());
+  values_.take(image, format);
   limit_rings();
   mark_above(image, format, *rings_, above_.data(), bright_.data());
   return find_bright(image, format, limits_, bright_, peaks);

@@ -46,16 +46,20 @@ void find_peaks(benchmark::State& state) {
 }
 BENCHMARK(find_peaks)->Unit(benchmark::kMillisecond);
 
-void sort_image(benchmark::State& state) {
+/// What the background by radius is made of: counted, and as pixels are that cannot be counted.
+void take_values(benchmark::State& state) {
   const auto photons = image();
+  const std::vector<float> kev(photons.begin(), photons.end());
+  const bool counted = state.range(0) != 0;
   const Rings rings = rings_of(kConfig, kShape);
-  std::vector<float> band(Rings::kBand);
-  std::vector<float> sorted(kShape.pixels());
-  for ([[maybe_unused]] auto _ : state)
-    sort_by_ring(photons.data(), delivered(PixelType::u16), rings, band.data(), sorted.data());
-  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kShape.pixels() * 2));
+  RingValues values(rings, kShape.width);
+  for ([[maybe_unused]] auto _ : state) {
+    counted ? values.take(photons.data(), delivered(PixelType::u16))
+            : values.take(kev.data(), delivered(PixelType::f32));
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kShape.pixels() * (counted ? 2 : 4)));
 }
-BENCHMARK(sort_image)->Unit(benchmark::kMillisecond);
+BENCHMARK(take_values)->ArgName("counted")->Arg(1)->Arg(0)->Unit(benchmark::kMillisecond);
 
 void mark_image(benchmark::State& state) {
   const auto photons = image();

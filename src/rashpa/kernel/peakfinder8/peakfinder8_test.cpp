@@ -132,6 +132,101 @@ TEST(Rings, images_of_every_type_are_sorted_summed_and_marked_as_one_pixel_at_a_
   }
 }
 
+/// Sums one pixel at a time.
+RingSums plain_sums(const Rings& rings, const void* image, PixelFormat format, std::uint32_t ring, float low,
+                    float high) {
+  RingSums sums;
+  for (std::size_t p = 0; p < rings.ring_of().size(); ++p) {
+    const float value = pixel_value(image, format, p);
+    if (rings.ring_of()[p] != ring || !(value > low && value < high)) continue;
+    sums.sum += double{value};
+    sums.squares += double{value} * double{value};
+    sums.count += 1;
+  }
+  return sums;
+}
+
+/// Values of a type: masked ones, negative ones where there are any, a few that are large, or many.
+template <typename T>
+std::vector<T> values_of(std::uint32_t seed, const Shape& shape, bool many_large) {
+  Dice random(seed);
+  std::vector<T> image(shape.pixels());
+  for (T& pixel : image) {
+    const std::uint32_t dice = random() % 100;
+    pixel = static_cast<T>(random.poisson(1.5));
+    if (dice < 3 && std::is_signed_v<T>) pixel = static_cast<T>(-static_cast<int>(random() % 60));
+    if (dice > 96) pixel = static_cast<T>(random() % 600);
+    if (dice == 50 || (many_large && dice < 40)) pixel = static_cast<T>(random() % 4000);
+    if (dice == 51) pixel = std::is_signed_v<T> ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+  }
+  return image;
+}
+
+TEST(RingValues, sums_are_those_of_one_pixel_at_a_time_counted_or_sorted) {
+  for (const Shape& shape : {kShape, Shape{300, 70}, Shape{7, 41}}) {
+    const Rings rings = rings_of({.max_radius = 80, .beam_x = 64.3, .beam_y = 40.8}, shape);
+    for (const PixelType type : photon_types()) {
+      with_type(type, [&]<typename T>(T) {
+        for (const bool many_large : {false, true}) {
+          const PixelFormat made{type, std::is_signed_v<T> ? Masked::minimum : Masked::maximum};
+          for (const PixelFormat format : {delivered(type), made, delivered(type, 100)}) {
+            const auto image = values_of<T>(5, shape, many_large);
+            const std::vector<std::pair<float, float>> windows{{-1e9F, 1e9F}, {-3.5F, 2}, {1.17e-38F, 3e38F},
+                                                               {250, 500},    {-kNaN, 1}, {7, 7}};
+            std::vector<RingSums> truth;
+            for (std::uint32_t ring = 0; ring < rings.count(); ring += 17) {
+              for (const auto& [low, high] : windows) {
+                truth.push_back(plain_sums(rings, image.data(), format, ring, low, high));
+              }
+            }
+            on_every_target([&] {
+              RingValues values(rings, shape.width);
+              values.take(image.data(), format);
+              const bool few = !many_large || sizeof(T) == 1 || format.largest_count == 100 || shape == Shape{7, 41};
+              EXPECT_TRUE(!few || values.counted()) << pixel_name(type) << ' ' << many_large;
+              std::size_t at = 0;
+              for (std::uint32_t ring = 0; ring < rings.count(); ring += 17) {
+                for (const auto& [low, high] : windows) {
+                  ASSERT_EQ(values.sums(ring, low, high), truth[at++])
+                      << pixel_name(type) << ", ring " << ring << ", " << low << " to " << high;
+                }
+              }
+            });
+          }
+        }
+      });
+    }
+  }
+}
+
+TEST(RingValues, images_that_cannot_be_counted_are_sorted) {
+  const Shape shape{400, 200};
+  const Rings rings = rings_of({.beam_x = 64.3, .beam_y = 40.8}, shape);
+  RingValues values(rings, shape.width);
+  const std::vector<std::uint16_t> bright(shape.pixels(), 1000);
+  const std::vector<std::uint16_t> dim(shape.pixels(), 3);
+  const auto sum = [&](const std::vector<std::uint16_t>& image) {
+    values.take(image.data(), delivered(PixelType::u16));
+    return values.sums(10, -1e9F, 1e9F).sum / values.sums(10, -1e9F, 1e9F).count;
+  };
+  EXPECT_EQ(sum(bright), 1000);
+  EXPECT_FALSE(values.counted());
+  int sorted = 0;
+  EXPECT_EQ(sum(dim), 3);
+  for (; sorted < 100 && !values.counted(); ++sorted) EXPECT_EQ(sum(dim), 3);
+  EXPECT_GT(sorted, 0) << "the next ones are often like it";
+  EXPECT_LT(sorted, 100) << "and are tried again";
+  const std::vector<float> kev(shape.pixels(), 2.5F);
+  values.take(kev.data(), delivered(PixelType::f32));
+  EXPECT_FALSE(values.counted());
+  EXPECT_EQ(values.sums(3, 2, 3).sum, 2.5 * (rings.first()[4] - rings.first()[3]));
+  const Rings one(std::vector<std::uint16_t>(shape.pixels()), 1);
+  RingValues wide(one, shape.width);
+  wide.take(dim.data(), delivered(PixelType::u16));
+  EXPECT_FALSE(wide.counted()) << "80000 pixels are more than a counter holds";
+  EXPECT_EQ(wide.sums(0, 0, 10).sum, 3.0 * 80'000);
+}
+
 TEST(PeakFinder8, a_peak_is_measured_over_its_background) {
   std::vector<std::uint16_t> image(kShape.pixels());
   for (std::size_t p = 0; p < image.size(); ++p) image[p] = p % 2 == 0 ? 4 : 6;  // mean 5, deviation 1
@@ -171,6 +266,41 @@ TEST(PeakFinder8, peaks_end_at_panels) {
   ASSERT_EQ(peaks.size(), 2U);
   EXPECT_NEAR(peaks[0].x, 62, 1e-9);
   EXPECT_NEAR(peaks[1].x, 67, 1e-9);
+}
+
+TEST(PeakFinder8, peaks_end_at_the_panels_of_a_geometry_and_rings_are_its_distances) {
+  std::vector<std::uint16_t> image(kShape.pixels());
+  for (std::size_t p = 0; p < image.size(); ++p) image[p] = p % 2 == 0 ? 4 : 6;
+  for (std::size_t x = 60; x < 70; ++x) image[4 * kShape.width + x] = 100;
+  Geometry geometry{.shape = kShape, .radius = std::vector<float>(kShape.pixels()), .panels = {}};
+  for (std::uint32_t y = 0; y < kShape.height; ++y) {
+    for (std::uint32_t x = 0; x < kShape.width; ++x) {
+      geometry.radius[std::size_t{y} * kShape.width + x] =
+          static_cast<float>(std::hypot(x + 0.5 - 64.3, y + 0.5 - 40.8));
+    }
+  }
+  const auto found = [&](const Geometry& one) {
+    Config with = config();
+    with.beam_x = with.beam_y = 1e4;  // is not looked at
+    with.geometry_read = std::make_shared<Geometry>(one);
+    return all_backends(with, kShape, image.data(), delivered(PixelType::u16));
+  };
+  const auto whole = all_backends(config(), kShape, image.data(), delivered(PixelType::u16));
+  EXPECT_EQ(found(geometry), whole);
+  geometry.panels = {{66, 131, 0, 50}, {0, 66, 0, 50}};
+  const auto parts = found(geometry);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_NEAR(parts[0].x, 67.5, 1e-9);
+  EXPECT_NEAR(parts[1].x, 62.5, 1e-9);
+  geometry.panels = {{0, 66, 0, 50}};
+  EXPECT_EQ(found(geometry).size(), 1U) << "nothing is looked for in no panel";
+  for (std::size_t x = 50; x < 80; ++x) geometry.radius[4 * kShape.width + x] = kNaN;
+  EXPECT_TRUE(found(geometry).empty());
+
+  geometry.shape.width -= 1;
+  Config other = config();
+  other.geometry_read = std::make_shared<Geometry>(geometry);
+  EXPECT_THROW(static_cast<void>(step_of(other)->fit(kShape, delivered(PixelType::u16))), ConfigError);
 }
 
 TEST(PeakFinder8, images_of_every_type_have_the_peaks_of_the_reference) {

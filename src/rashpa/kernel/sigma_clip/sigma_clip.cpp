@@ -169,21 +169,15 @@ void background_reference(const Config& config, const Radii& radii, const void* 
 Background::Background(const Config& config, const Radii& radii)
     : config_(config),
       radii_(&radii),
-      band_(Rings::kBand),
-      sorted_(radii.rings().slot().size()),
+      values_(radii.rings(), radii.width()),
       bins_(config.bins),
       above_(config.bins),
       marks_(radii.rings().slot().size() / 64 + 1) {}
 
 void Background::look(const void* image, PixelFormat format) noexcept {
-  const Rings& rings = radii_->rings();
-  sort_by_ring(image, format, rings, band_.data(), sorted_.data());
+  values_.take(image, format);
   for (std::uint32_t bin = 0; bin < config_.bins; ++bin) {
-    const std::uint32_t first = rings.first()[bin];
-    const std::uint32_t count = rings.first()[bin + 1] - first;
-    bins_[bin] = clip(config_, [&](const Window& window) {
-      return ring_sums(sorted_.data() + first, count, window.low, window.high);
-    });
+    bins_[bin] = clip(config_, [&](const Window& window) { return values_.sums(bin, window.low, window.high); });
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rashpa/kernel/beam_parameters.hpp"
+#include "rashpa/kernel/ring_values.hpp"
 #include "rashpa/kernel/rings.hpp"
 #include "rashpa/kernel/step.hpp"
 
@@ -47,6 +48,7 @@ class Radii {
   /// Throws ConfigError that begins with `owner` when no pixel is looked at.
   Radii(const Config& config, const Shape& shape, const char* owner);
   [[nodiscard]] const Rings& rings() const noexcept { return rings_; }
+  [[nodiscard]] std::size_t width() const noexcept { return width_; }
   /// Of a pixel that lies in a ring: its place between the middles of bins, 0 to bins − 1.
   [[nodiscard]] float place(std::size_t pixel) const noexcept;
   /// The middle of a bin, pixels.
@@ -99,8 +101,7 @@ class Background {
  private:
   Config config_;
   const Radii* radii_;
-  std::vector<float> band_;
-  std::vector<float> sorted_;
+  RingValues values_;
   std::vector<Bin> bins_;
   std::vector<float> above_;
   std::vector<std::uint64_t> marks_;

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CrystFEL's geometry files: panels of an image, where their pixels lie, regions that are bad. Strict: what is not understood is refused, with its line.
+
+Formats: crystfel_geometry(5). Images are two-dimensional here, so that a file whose panels lie in several planes of an array is of other images.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.regular_file import read_regular, reason
+
+_MOST_BYTES = 4 << 20
+_MOST_PANELS = 4096
+_TERM = re.compile(r"([+-]?)\s*([0-9.]*(?:[eE][+-]?[0-9]+)?)\s*([xyz])")
+_FOR_ALL = {
+    "wavelength", "photon_energy", "electron_voltage", "bandwidth", "clen", "detector_shift_x", "detector_shift_y", "peak_list",
+    "peak_list_type", "photon_energy_bandwidth", "photon_energy_scale", "peak_info_location",
+}  # fmt: skip
+_OF_PANELS = {
+    "adu_per_eV", "adu_per_photon", "max_adu", "saturation_map", "saturation_map_file", "data", "mask_good", "mask_bad", "mask", "mask_file",
+    "no_index", "flag_lessthan", "flag_morethan", "flag_equal", "mask_edge_pixels", "badrow_direction", "rail_x", "rail_y", "rail_z",
+    "clen_for_centering", "adu_scale", "peak_sep", "integr_radius", "cnx", "cny", "pixel_pitch",
+}  # fmt: skip
+_PLACES = ("min_fs", "max_fs", "min_ss", "max_ss")
+
+
+@dataclass
+class Panel:
+    """Part of the image, pixels [top, bottom) and [left, right); corner and directions in pixels of the laboratory."""
+
+    name: str
+    line: int
+    values: dict[str, tuple[int, str]] = field(default_factory=dict)  # key: line, text
+    left: int = 0
+    right: int = 0
+    top: int = 0
+    bottom: int = 0
+    corner: tuple[float, float] = (0.0, 0.0)
+    fs: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    ss: tuple[float, float, float] = (0.0, 1.0, 0.0)
+    used: bool = True
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A region that is bad: columns and rows of the image (of one panel, when it names one), or x and y of the laboratory, inclusive."""
+
+    name: str
+    line: int
+    of_image: bool
+    least: tuple[float, float]
+    most: tuple[float, float]
+    panel: str
+
+
+@dataclass(frozen=True)
+class CrystfelGeometry:
+    """What a file says."""
+
+    panels: list[Panel]
+    bad: list[Bad]
+
+    def radius(self, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Distance of each pixel's centre from the beam, in pixels; NaN in no panel, in bad regions, and in panels that are not to be used."""
+        found = np.full(shape, np.nan)
+        for panel in self.panels:
+            if not panel.used:
+                continue
+            column = np.arange(panel.right - panel.left) + 0.5
+            row = (np.arange(panel.bottom - panel.top) + 0.5)[:, None]
+            x = panel.corner[0] + column * panel.fs[0] + row * panel.ss[0]
+            y = panel.corner[1] + column * panel.fs[1] + row * panel.ss[1]
+            part = np.hypot(x, y)
+            for bad in self.bad:
+                part[_bad_pixels(bad, panel, x, y)] = np.nan
+            found[panel.top : panel.bottom, panel.left : panel.right] = part
+        return found
+
+    def rectangles(self) -> NDArray[np.uint32]:
+        """Left, right, top, bottom of each panel that is used, in the order of the file."""
+        return np.array([[p.left, p.right, p.top, p.bottom] for p in self.panels if p.used], np.uint32)
+
+
+def _bad_pixels(bad: Bad, panel: Panel, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
+    if not bad.of_image:
+        inside = (x >= bad.least[0]) & (x <= bad.most[0]) & (y >= bad.least[1]) & (y <= bad.most[1])
+        return np.asarray(inside)
+    if bad.panel and bad.panel != panel.name:
+        return np.zeros(x.shape, np.bool_)
+    column = np.arange(panel.left, panel.right)
+    row = np.arange(panel.top, panel.bottom)[:, None]
+    inside = (column >= bad.least[0]) & (column <= bad.most[0]) & (row >= bad.least[1]) & (row <= bad.most[1])
+    return np.asarray(inside)
+
+
+def read_crystfel_geometry(key: str, path: str, shape: tuple[int, int]) -> CrystfelGeometry:
+    """The geometry for images of `shape` (rows, columns). ValueError or OSError that begin with key and file."""
+    try:
+        text = read_regular(path, _MOST_BYTES).decode("utf-8")
+    except OSError as error:
+        raise OSError(f"{key}: {path}: {reason(error)}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{key}: {path}: is no text; give a CrystFEL geometry (.geom)") from None
+    try:
+        found = _parse(text.splitlines())
+        _check(found.panels, shape)
+    except ValueError as error:
+        raise ValueError(f"{key}: {path}: {error}") from None
+    return found
+
+
+def _parse(lines: Iterable[str]) -> CrystfelGeometry:
+    defaults: dict[str, tuple[int, str]] = {}
+    panels: dict[str, Panel] = {}
+    regions: dict[str, dict[str, tuple[int, str]]] = {}
+    for number, whole in enumerate(lines, start=1):
+        line = whole.partition(";")[0].strip()
+        if not line:
+            continue
+        name, equals, value = (part.strip() for part in line.partition("="))
+        if not equals or not name or not value:
+            raise ValueError(f'line {number}: "{line[:80]}" is no "key = value"')
+        owner, slash, inner = (part.strip() for part in name.rpartition("/"))
+        if not slash:
+            if name.startswith(("group", "rigid_group")) or name in _FOR_ALL:
+                continue
+            _known(name, number)
+            defaults[name] = (number, value)
+        elif owner.startswith("bad"):
+            regions.setdefault(owner, {})[inner] = (number, value)
+        else:
+            _known(inner, number)
+            if owner not in panels:
+                if len(panels) == _MOST_PANELS:
+                    raise ValueError(f"line {number}: more than {_MOST_PANELS} panels")
+                panels[owner] = Panel(owner, number, dict(defaults))
+            panels[owner].values[inner] = (number, value)
+    if not panels:
+        raise ValueError("names no panel (p0/min_fs = …); is it a CrystFEL geometry?")
+    for panel in panels.values():
+        _settle(panel)
+    bad = [_region(name, values, panels) for name, values in regions.items()]
+    return CrystfelGeometry(list(panels.values()), bad)
+
+
+def _known(name: str, number: int) -> None:
+    mask = re.fullmatch(r"mask[0-7]?_(data|file|goodbits|badbits)", name)
+    needed = name in (*_PLACES, "corner_x", "corner_y", "fs", "ss", "coffset", "res") or re.fullmatch(r"dim[0-9]", name)
+    if not (needed or mask or name in _OF_PANELS):
+        raise ValueError(f"line {number}: the key {name[:40]} is not known")
+
+
+def _settle(panel: Panel) -> None:
+    def needed(key: str) -> tuple[int, str]:
+        if key not in panel.values:
+            raise ValueError(f"line {panel.line}: the panel {panel.name} has no {key}")
+        return panel.values[key]
+
+    panel.left, panel.top = (_whole(key, needed(key)) for key in ("min_fs", "min_ss"))
+    panel.right, panel.bottom = (_whole(key, needed(key)) + 1 for key in ("max_fs", "max_ss"))
+    if panel.right <= panel.left or panel.bottom <= panel.top:
+        raise ValueError(f"line {panel.line}: the panel {panel.name} ends before it begins; look at min_fs … max_ss")
+    panel.corner = (_number("corner_x", needed("corner_x")), _number("corner_y", needed("corner_y")))
+    panel.fs = _direction("fs", panel.values.get("fs", (panel.line, "x")))
+    panel.ss = _direction("ss", panel.values.get("ss", (panel.line, "y")))
+    panel.used = panel.values.get("no_index", (0, "0"))[1].lower() not in ("1", "true")
+    for key, (number, value) in panel.values.items():
+        if key.startswith("dim") and value not in ("%", "ss", "fs"):
+            raise ValueError(
+                f"line {number}: {key} = {value}: its panels lie in several planes of an array; images have rows and columns only"
+            )
+
+
+def _direction(key: str, at: tuple[int, str]) -> tuple[float, float, float]:
+    number, text = at
+    found = {"x": 0.0, "y": 0.0, "z": 0.0}
+    end = 0
+    for term in _TERM.finditer(text):
+        if text[end : term.start()].strip():
+            break
+        size = _number(key, (number, term[2])) if term[2] else 1.0
+        found[term[3]] += -size if term[1] == "-" else size
+        end = term.end()
+    if text[end:].strip() or not any(found.values()):
+        raise ValueError(f'line {number}: {key}: "{text[:60]}" is no direction such as "+1.0x -0.002y"')
+    return found["x"], found["y"], found["z"]
+
+
+def _region(name: str, values: dict[str, tuple[int, str]], panels: dict[str, Panel]) -> Bad:
+    line = min(number for number, _ in values.values())
+    axes = ("fs", "ss") if any(key.endswith(("fs", "ss")) for key in values) else ("x", "y")
+    known = {f"{end}_{axis}" for end in ("min", "max") for axis in axes}
+    for key, (number, _) in values.items():
+        if key not in known | {"panel"}:
+            raise ValueError(f"line {number}: the key {key[:40]} of the region {name} is not known, or of other axes")
+    for key in sorted(known - set(values)):
+        raise ValueError(f"line {line}: the region {name} has no {key}")
+    panel = values.get("panel", (line, ""))[1]
+    if panel and panel not in panels:
+        raise ValueError(
+            f"line {values['panel'][0]}: the region {name} names the panel {panel[:40]}, which is not there"
+        )
+    least, most = (tuple(_number(f"{end}_{a}", values[f"{end}_{a}"]) for a in axes) for end in ("min", "max"))
+    return Bad(name, line, axes[0] == "fs", (least[0], least[1]), (most[0], most[1]), panel)
+
+
+def _number(key: str, at: tuple[int, str]) -> float:
+    try:
+        value = float(at[1])
+    except ValueError:
+        raise ValueError(f'line {at[0]}: {key}: "{at[1][:40]}" is no number') from None
+    if not math.isfinite(value):
+        raise ValueError(f"line {at[0]}: {key}: {value} is no place")
+    return value
+
+
+def _whole(key: str, at: tuple[int, str]) -> int:
+    value = _number(key, at)
+    if value != int(value) or not 0 <= value < 2**20:
+        raise ValueError(f"line {at[0]}: {key}: {at[1]} is no number of a pixel")
+    return int(value)
+
+
+def _check(panels: list[Panel], shape: tuple[int, int]) -> None:
+    """That the panels are those of images of that shape, and none lies upon another."""
+    height, width = max(p.bottom for p in panels), max(p.right for p in panels)
+    if (height, width) != shape:
+        raise ValueError(f"is of images of {width} × {height} pixels; the images have {shape[1]} × {shape[0]}")
+    owner = np.full(shape, -1, np.int32)
+    for number, panel in enumerate(panels):
+        part = owner[panel.top : panel.bottom, panel.left : panel.right]
+        if (part >= 0).any():
+            row, column = np.argwhere(part >= 0)[0]
+            other = panels[int(part[row, column])].name
+            raise ValueError(
+                f"line {panel.line}: the panels {other} and {panel.name} both have the pixel in row {panel.top + row}, column {panel.left + column}"
+            )
+        part[...] = number
+    if not any(panel.used for panel in panels):
+        raise ValueError("no_index takes all panels out")

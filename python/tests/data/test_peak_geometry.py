@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Geometry files for `peakfinder8`: distances, panels, and what is refused with file, line and pixel."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rashpa.data.crystfel_geometry import read_crystfel_geometry
+from rashpa.data.given import GivenError, Image, given_arrays
+
+SHAPE = (40, 60)  # rows, columns
+GEOMETRY = """\
+; two panels, the second one turned
+wavelength = 1.0 A   ; of all
+clen = 0.1 m
+res = 13333.3
+data = /entry/data/data
+dim0 = %
+dim1 = ss
+dim2 = fs
+mask_good = 0x0
+group_all = a,b
+
+a/min_fs = 0
+a/max_fs = 29
+a/min_ss = 0
+a/max_ss = 39
+a/corner_x = -40.5
+a/corner_y = -20
+a/fs = +1.0x
+a/ss = +1.0y
+
+b/min_fs = 30
+b/max_fs = 59
+b/min_ss = 0
+b/max_ss = 39
+b/corner_x = 10
+b/corner_y = 20.0
+b/fs = x
+b/ss = -0.5x - y +0.001z
+
+bad_spot/min_fs = 3
+bad_spot/max_fs = 4
+bad_spot/min_ss = 5
+bad_spot/max_ss = 5
+bad_spot/panel = a
+bad_beam/min_x = -20
+bad_beam/max_x = -15
+bad_beam/min_y = -1
+bad_beam/max_y = 1
+"""
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "some.geom"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_pixels_lie_where_corner_and_directions_say(tmp_path: Path) -> None:
+    found = read_crystfel_geometry("geometry", written(tmp_path, GEOMETRY), SHAPE)
+    assert found.rectangles().tolist() == [[0, 30, 0, 40], [30, 60, 0, 40]]
+    radius = found.radius(SHAPE)
+    assert radius[0, 0] == pytest.approx(np.hypot(-40.5 + 0.5, -20 + 0.5))
+    assert radius[7, 33] == pytest.approx(np.hypot(10 + 3.5 - 0.5 * 7.5, 20 - 7.5))
+    bad = np.isnan(radius)
+    assert bad[5, 3:5].all()
+    assert bad[19:21, 20:26].all(), "a region of the laboratory"
+    assert bad.sum() == 2 + 2 * 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("a/max_fs = 29", "a/max_fs = 30", "both have the pixel in row 0, column 30"),
+        ("b/max_ss = 39", "b/max_ss = 49", "is of images of 60 × 50 pixels; the images have 60 × 40"),
+        ("a/corner_x = -40.5", "a/corner_x = nan", "line 16: corner_x: nan is no place"),
+        ("a/corner_x = -40.5", "a/corner_x = left", 'line 16: corner_x: "left" is no number'),
+        ("a/corner_x = -40.5", "", "line 12: the panel a has no corner_x"),
+        ("a/fs = +1.0x", "a/fs = +1.0q", 'line 18: fs: "+1.0q" is no direction'),
+        ("a/fs = +1.0x", "a/fast = +1.0x", "line 18: the key fast is not known"),
+        ("a/min_fs = 0", "a/min_fs = 0.5", "line 12: min_fs: 0.5 is no number of a pixel"),
+        ("a/min_fs = 0", "a/min_fs = 35", "line 12: the panel a ends before it begins"),
+        ("dim1 = ss", "dim1 = 3", "line 7: dim1 = 3: its panels lie in several planes"),
+        ("bad_spot/panel = a", "bad_spot/panel = c", "names the panel c, which is not there"),
+        ("bad_beam/min_x = -20\n", "", "the region bad_beam has no min_x"),
+        ("clen = 0.1 m", "clen 0.1 m", 'line 3: "clen 0.1 m" is no "key = value"'),
+    ],
+)
+def test_what_is_not_understood_is_refused_with_its_line(tmp_path: Path, old: str, new: str, says: str) -> None:
+    assert old in GEOMETRY
+    path = written(tmp_path, GEOMETRY.replace(old, new, 1))
+    with pytest.raises(ValueError, match=r"^geometry: ") as refusal:
+        read_crystfel_geometry("geometry", path, SHAPE)
+    assert f"{path}: " in str(refusal.value)
+    assert says in str(refusal.value)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    for text, says in (("", "names no panel"), ("[run]\nname = 1\n", 'line 1: "[run]"')):
+        with pytest.raises(ValueError, match=r"geometry: .*some\.geom") as refusal:
+            read_crystfel_geometry("geometry", written(tmp_path, text), SHAPE)
+        assert says in str(refusal.value)
+    with pytest.raises(OSError, match=r"^geometry: /nowhere\.geom: "):
+        read_crystfel_geometry("geometry", "/nowhere.geom", SHAPE)
+
+
+def arrays(**values: Any) -> dict[str, Any]:
+    return given_arrays("peakfinder8", {"poni": "", "geometry": "", "panel_width": 0, **values}, Image(*SHAPE))
+
+
+def test_the_kernel_is_given_distances_and_panels(tmp_path: Path) -> None:
+    path = written(tmp_path, GEOMETRY)
+    assert arrays() == {}
+    found = arrays(geometry=path)
+    assert found["radius"].dtype == np.float32
+    assert found["radius"].shape == SHAPE
+    assert found["panels"].dtype == np.uint32
+    assert found["panels"].tolist() == [0, 30, 0, 40, 30, 60, 0, 40]
+    with pytest.raises(GivenError, match=r"^kernel peakfinder8: panel_width: 30: the panels are those of geometry"):
+        arrays(geometry=path, panel_width=30)
+    with pytest.raises(GivenError, match=r"^kernel peakfinder8: geometry: .* is there beside poni"):
+        arrays(geometry=path, poni="x.poni")
+
+
+def test_distances_of_a_poni_are_pixels_from_the_beam(tmp_path: Path) -> None:
+    pytest.importorskip("pyFAI")
+    poni = tmp_path / "some.poni"
+    lines = [
+        "poni_version: 2", "Detector: Detector", 'Detector_config: {"pixel1": 1e-4, "pixel2": 1e-4, "max_shape": [40, 60], "orientation": 3}',
+        "Distance: 0.1", "Poni1: 0.0020", "Poni2: 0.0031", "Rot1: 0", "Rot2: 0", "Rot3: 0",
+    ]  # fmt: skip
+    poni.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    radius = arrays(poni=str(poni))["radius"]
+    y, x = np.mgrid[: SHAPE[0], : SHAPE[1]]
+    np.testing.assert_allclose(radius, np.hypot(x + 0.5 - 31, y + 0.5 - 20), rtol=1e-5)
+    with pytest.raises(GivenError, match=r"^kernel peakfinder8: poni: .*the images have 61 × 40"):
+        given_arrays("peakfinder8", {"poni": str(poni), "geometry": ""}, Image(40, 61))
+
+
+def test_a_pipeline_finds_the_peaks_of_each_panel(tmp_path: Path) -> None:
+    native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    from rashpa.data.pipeline import Pipeline
+
+    image = np.where(np.indices(SHAPE).sum(axis=0) % 2 == 0, 4, 6).astype(np.uint16)
+    image[5, 26:34] = 90
+    plain = {"name": "peakfinder8", "threshold": 20.0, "beam_x": -60.0, "beam_y": 20.0}
+    whole = Pipeline([plain], SHAPE)(image[None])
+    assert whole[0].tables["peakfinder8"]["pixels"].tolist() == [8]
+    parts = Pipeline([plain | {"geometry": written(tmp_path, GEOMETRY)}], SHAPE)(image[None])
+    assert parts[0].tables["peakfinder8"]["x"].tolist() == pytest.approx([27.5, 31.5])
+    with pytest.raises(native.ConfigError, match="the images have 61 × 40"):
+        Pipeline([plain | {"geometry": written(tmp_path, GEOMETRY)}], (40, 61))
