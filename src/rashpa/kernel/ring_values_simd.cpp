@@ -107,7 +107,7 @@ HWY_INLINE std::size_t note(Job& job, const T* HWY_RESTRICT in, std::size_t begi
 
 std::size_t count_impl(const void* image, PixelFormat format, const Rings& rings, std::size_t width, std::uint32_t zero,
                        std::uint16_t* HWY_RESTRICT counts, std::span<std::uint32_t> large) {
-  constexpr std::size_t kVectors = 2 * HWY_MAX_BYTES / sizeof(std::uint32_t);
+  constexpr std::size_t kVectors = std::size_t{2} * HWY_MAX_BYTES / sizeof(std::uint32_t);
   HWY_ALIGN std::uint32_t counters[kTile + kVectors];
   Job job{rings, photon_range(format), zero, large, counters};
   const std::size_t height = rings.ring_of().size() / width;

@@ -138,7 +138,7 @@ Scratch::Scratch(const Prepared& prepared, PixelFormat format) : stride_((prepar
   if (real_sums(prepared, format)) {
     if (!few) stride_ = 0;  // one copy
     reals_.resize(few ? 2 * kCopies * stride_ : 2 * (prepared.bins() + 1));
-    values_.resize(2 * Prepared::kSplitBlock);
+    values_.resize(2 * (Prepared::kSplitBlock + 8));  // vectors may write behind the last pixel
   } else if (few) {
     copies_.resize(2 * kCopies * stride_);
   }

@@ -217,6 +217,7 @@ TEST(Azimuthal, profiles_are_summed_over_the_images_that_are_kept) {
   for (const std::uint16_t level : {std::uint16_t{10}, std::uint16_t{200}, std::uint16_t{4}})
     images.emplace_back(std::size_t{4096}, level);
   std::vector<const std::byte*> in;
+  in.reserve(images.size());
   for (const auto& image : images) in.push_back(reinterpret_cast<const std::byte*>(image.data()));
   const std::vector<std::uint32_t> place{0, 1, 2};
   for (int window = 0; window < 2; ++window) {
@@ -358,6 +359,7 @@ TEST(Azimuthal, the_pass_joins_workers_and_judges_the_ring) {
         step->on_cpu({.shape = {300, 200}, .in = delivered(PixelType::u16), .stack = 3, .places = 6, .workers = 2});
     EXPECT_EQ(pass->grain() == CpuPass::Grain::image, azimuths > 0);
     std::vector<const std::byte*> in;
+    in.reserve(images.size());
     for (const auto& image : images) in.push_back(reinterpret_cast<const std::byte*>(image.data()));
     const std::vector<std::uint32_t> place{3, 4, 5};
     for (int round = 0; round < 2; ++round) {

@@ -48,6 +48,22 @@ HWY_INLINE Seen look(const T* HWY_RESTRICT pixels, T least, T most) {
   return seen;
 }
 
+/// A bit for each pixel of a block that is a count.
+template <typename T>
+std::uint64_t counts_of(const T* HWY_RESTRICT pixels, T least, T most) {
+  const hn::CappedTag<T, kBlock> d;
+  const auto low = hn::Set(d, least), high = hn::Set(d, most);
+  std::uint64_t counts = 0;
+  for (std::size_t i = 0; i < kBlock; i += hn::Lanes(d)) {
+    const auto values = hn::LoadU(d, pixels + i);
+    std::uint64_t bits = 0;
+    const auto inside = hn::Eq(hn::Min(hn::Max(values, low), high), values);
+    hn::StoreMaskBits(d, inside, reinterpret_cast<std::uint8_t*>(&bits));
+    counts |= bits << i;
+  }
+  return counts;
+}
+
 /// How sums of a bin lie in words of 64 bits.
 enum class Word : std::uint8_t {
   signal,  ///< Σ count
@@ -57,27 +73,37 @@ enum class Word : std::uint8_t {
 template <Word kWord>
 inline constexpr std::size_t kWords = kWord == Word::pair ? 2 : 1;
 
+/// Both sums of a pixel in a word.
+template <typename T>
+HWY_INLINE std::uint64_t both_of(T value) {
+  const auto count = static_cast<std::int64_t>(value);
+  if constexpr (std::is_unsigned_v<T>) {
+    const auto some = static_cast<std::uint64_t>(value != 0);  // no branch: what a pixel holds cannot be predicted
+    return static_cast<std::uint64_t>(count) + (some << 32U) - some;
+  } else {
+    const std::int64_t beyond = std::max<std::int64_t>(count, 1) - 1;
+    return static_cast<std::uint64_t>(beyond) + (static_cast<std::uint64_t>(count - beyond) << 32U);
+  }
+}
+
 template <Word kWord, typename T>
 HWY_INLINE void put(std::uint64_t* HWY_RESTRICT copy, std::size_t bin, T value) {
   const auto count = static_cast<std::int64_t>(value);
   if constexpr (kWord == Word::signal) {
     copy[bin] += static_cast<std::uint64_t>(count);
+  } else if constexpr (kWord == Word::both) {
+    copy[bin] += both_of(value);
   } else {
-    const std::int64_t beyond = std::max<std::int64_t>(count, 1) - 1;
-    if constexpr (kWord == Word::both) {
-      copy[bin] += static_cast<std::uint64_t>(beyond) + (static_cast<std::uint64_t>(count - beyond) << 32U);
-    } else {
-      copy[2 * bin] += static_cast<std::uint64_t>(count);
-      copy[2 * bin + 1] += static_cast<std::uint64_t>(beyond);
-    }
+    copy[2 * bin] += static_cast<std::uint64_t>(count);
+    copy[2 * bin + 1] += static_cast<std::uint64_t>(std::max<std::int64_t>(count, 1) - 1);
   }
 }
 
 /// Pixels [first, last) into the four copies, at most 65536 where a word has both sums. `careful` takes a block that
-/// has masked ones.
+/// is not whole.
 template <Word kWord, typename T, typename Careful>
 void scatter(const Prepared& prepared, const T* HWY_RESTRICT image, T least, T most, std::size_t first,
-             std::size_t last, Scratch& scratch, Careful careful) {
+             std::size_t last, Scratch& scratch, Sums& sums, Careful careful) {
   const std::uint16_t* HWY_RESTRICT bins = prepared.narrow();
   std::uint64_t* HWY_RESTRICT a = scratch.copies();
   std::uint64_t* HWY_RESTRICT b = a + kWords<kWord> * scratch.stride();
@@ -89,13 +115,28 @@ void scatter(const Prepared& prepared, const T* HWY_RESTRICT image, T least, T m
       careful(at, last);
       continue;
     }
-    const Seen seen = look(image + at, least, most);
+    Seen seen = look(image + at, least, most);
     if (!seen.all_count) {
-      careful(at, at + kBlock);
-    } else if (std::popcount(seen.not_zero) < kDense) {
+      const std::uint64_t counts = counts_of(image + at, least, most);
+      seen.not_zero &= counts;
+      for (std::uint64_t left = ~counts; left != 0; left &= left - 1) {
+        add_masked(prepared, at + static_cast<std::size_t>(std::countr_zero(left)), sums);
+      }
+    }
+    if (!seen.all_count || std::popcount(seen.not_zero) < kDense) {
       for (std::uint64_t left = seen.not_zero; left != 0; left &= left - 1) {
         const std::size_t i = at + static_cast<std::size_t>(std::countr_zero(left));
         put<kWord>(a, bins[i], image[i]);
+      }
+    } else if constexpr (kWord == Word::both) {
+      HWY_ALIGN std::uint64_t words[kBlock];  // made by vectors, of all pixels before the first is added
+      for (std::size_t i = 0; i < kBlock; ++i) words[i] = both_of(image[at + i]);
+      const std::uint16_t* HWY_RESTRICT to = bins + at;
+      for (std::size_t i = 0; i < kBlock; i += 4) {
+        a[to[i]] += words[i];
+        b[to[i + 1]] += words[i + 1];
+        c[to[i + 2]] += words[i + 2];
+        e[to[i + 3]] += words[i + 3];
       }
     } else {
       for (std::size_t i = at; i < at + kBlock; i += 4) {
@@ -142,7 +183,8 @@ void add_counts(const Prepared& prepared, const T* image, PixelFormat format, st
   careful(first, from);
   for (std::size_t at = from; at < last; at += kAtOnce) {
     const std::size_t end = std::min(at + kAtOnce, last);
-    scatter<kWord>(prepared, image, static_cast<T>(range.least), static_cast<T>(range.most), at, end, scratch, careful);
+    scatter<kWord>(prepared, image, static_cast<T>(range.least), static_cast<T>(range.most), at, end, scratch, sums,
+                   careful);
     if (kWord == Word::both || end == last) flush<kWord>(scratch, sums);
   }
 }

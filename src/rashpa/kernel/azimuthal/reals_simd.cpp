@@ -22,23 +22,34 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::size_t kBlock = Prepared::kSplitBlock;
 using Pair = hn::FixedTag<double, 2>;  // signal, variance
 
-/// The values and variances of a block of pixels, 0 of masked ones. False when one is masked.
+/// The values and variances of a block of pixels, 0 of masked ones. False when one is masked. Without a branch on what
+/// pixels hold.
 template <typename T>
 bool take(const T* HWY_RESTRICT pixels, std::size_t count, T least, T most, double* HWY_RESTRICT to) {
-  std::uint32_t masked = 0;
+  constexpr double kMasked = std::numeric_limits<double>::infinity();
+  HWY_ALIGN double values[kBlock];
   for (std::size_t i = 0; i < count; ++i) {
-    bool there;
-    if constexpr (std::is_floating_point_v<T>) {
-      there = std::abs(pixels[i]) <= most;  // neither NaN nor infinite
-    } else {
-      there = pixels[i] >= least && pixels[i] <= most;
-    }
     const auto value = static_cast<double>(pixels[i]);
-    to[2 * i] = there ? value : 0.0;
-    to[2 * i + 1] = there ? std::max(value, 1.0) : 0.0;
-    masked |= there ? 0U : 1U;
+    if constexpr (std::is_floating_point_v<T>) {
+      values[i] = value;
+    } else {
+      values[i] = (pixels[i] >= least) & (pixels[i] <= most) ? value : kMasked;
+    }
   }
-  return masked == 0;
+  const hn::CappedTag<double, 8> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto largest = hn::Set(d, std::numeric_limits<double>::max());
+  const auto one = hn::Set(d, 1.0);
+  for (std::size_t i = count; i % lanes != 0; ++i) values[i] = 0;  // a block has room for whole vectors
+  bool all = true;
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const auto value = hn::Load(d, values + i);
+    const auto there = hn::Le(hn::Abs(value), largest);  // neither NaN nor infinite
+    all = all && hn::AllTrue(d, there);
+    hn::StoreInterleaved2(hn::IfThenElseZero(there, value), hn::IfThenElseZero(there, hn::Max(value, one)), d,
+                          to + 2 * i);
+  }
+  return all;
 }
 
 /// Where the sums of the bins of every fourth share, or pixel, are.

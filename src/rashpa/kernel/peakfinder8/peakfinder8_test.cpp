@@ -66,7 +66,7 @@ std::vector<T> image_of(std::uint32_t seed, const Shape& shape, T masked) {
 /// The fast way on every instruction set against the reference, which is returned.
 std::vector<Peak> all_backends(const Config& config, const Shape& shape, const void* image, PixelFormat format) {
   const Rings rings = rings_of(config, shape);
-  const auto truth = find_reference(config, shape, rings, image, format);
+  auto truth = find_reference(config, shape, rings, image, format);
   on_every_target([&] {
     Finder finder(config, shape, rings);
     std::vector<Peak> found(truth.size() + 5);
@@ -257,7 +257,7 @@ TEST(PeakFinder8, a_peak_is_measured_over_its_background) {
 TEST(PeakFinder8, peaks_end_at_panels) {
   std::vector<std::uint16_t> image(kShape.pixels());
   for (std::size_t p = 0; p < image.size(); ++p) image[p] = p % 2 == 0 ? 4 : 6;
-  for (std::size_t x = 60; x < 70; ++x) image[4 * kShape.width + x] = 100;
+  for (std::size_t x = 60; x < 70; ++x) image[std::size_t{4} * kShape.width + x] = 100;
   EXPECT_EQ(all_backends(config(), kShape, image.data(), delivered(PixelType::u16)).size(), 1U);
   Config panels = config();
   panels.panel_width = 65;
@@ -271,7 +271,7 @@ TEST(PeakFinder8, peaks_end_at_panels) {
 TEST(PeakFinder8, peaks_end_at_the_panels_of_a_geometry_and_rings_are_its_distances) {
   std::vector<std::uint16_t> image(kShape.pixels());
   for (std::size_t p = 0; p < image.size(); ++p) image[p] = p % 2 == 0 ? 4 : 6;
-  for (std::size_t x = 60; x < 70; ++x) image[4 * kShape.width + x] = 100;
+  for (std::size_t x = 60; x < 70; ++x) image[std::size_t{4} * kShape.width + x] = 100;
   Geometry geometry{.shape = kShape, .radius = std::vector<float>(kShape.pixels()), .panels = {}};
   for (std::uint32_t y = 0; y < kShape.height; ++y) {
     for (std::uint32_t x = 0; x < kShape.width; ++x) {
@@ -294,7 +294,7 @@ TEST(PeakFinder8, peaks_end_at_the_panels_of_a_geometry_and_rings_are_its_distan
   EXPECT_NEAR(parts[1].x, 62.5, 1e-9);
   geometry.panels = {{0, 66, 0, 50}};
   EXPECT_EQ(found(geometry).size(), 1U) << "nothing is looked for in no panel";
-  for (std::size_t x = 50; x < 80; ++x) geometry.radius[4 * kShape.width + x] = kNaN;
+  for (std::size_t x = 50; x < 80; ++x) geometry.radius[std::size_t{4} * kShape.width + x] = kNaN;
   EXPECT_TRUE(found(geometry).empty());
 
   geometry.shape.width -= 1;

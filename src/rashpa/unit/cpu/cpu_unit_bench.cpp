@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -21,6 +22,8 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
+#include "rashpa/kernel/azimuthal/azimuthal.hpp"
+#include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/unit/cpu/team.hpp"
 #include "rashpa/unit/factory.hpp"
@@ -156,7 +159,9 @@ class Copy final : public Team::Work {
 class Converter {
  public:
   Converter(Data& data, const jungfrau::Config& config, unsigned threads)
-      : data_(&data), unit_(make_unit({.cores = {threads, -1}}, {.kernels = {config}}, data.layout(), bell_)) {}
+      : Converter(data, Pipeline{.kernels = {config}}, threads) {}
+  Converter(Data& data, const Pipeline& pipeline, unsigned threads)
+      : data_(&data), unit_(make_unit({.cores = {threads, -1}}, pipeline, data.layout(), bell_)) {}
   void once() {
     const std::uint32_t seen = bell_.count();
     unit_->submit(&data_->stack());
@@ -241,13 +246,55 @@ std::vector<std::string> tracking(const Options& options, std::uint32_t stacks_a
               s[1] * 1e3, "ms", "without", s[0] * 1e3, s[1] / s[0])};
 }
 
+/// Rings around the middle of the image, every pixel in one.
+kernel::azimuthal::Config rings(const Layout& layout) {
+  kernel::azimuthal::Config config{.errors = kernel::azimuthal::Errors::poisson};
+  constexpr std::size_t kBins = 1000;
+  const double x = layout.width / 2.0, y = layout.height / 2.0, most = std::hypot(x, y) + 1;
+  config.width = layout.width;
+  for (std::size_t bin = 0; bin < kBins; ++bin) config.radial_axis.push_back(static_cast<double>(bin));
+  for (std::uint32_t row = 0; row < layout.height; ++row) {
+    for (std::uint32_t column = 0; column < layout.width; ++column) {
+      config.bins.push_back(static_cast<std::uint32_t>(std::hypot(column - x, row - y) / most * kBins));
+    }
+  }
+  config.norm.assign(config.bins.size(), 1);
+  return config;
+}
+
+/// Conversion, integration and a count as one pipeline, and as three that each go over the whole stack.
+std::vector<std::string> stages(const Options& options) {
+  Data data(options, kModuleHeight);
+  const auto azimuthal = rings(data.layout());
+  const kernel::bragg_count::Config bragg{.threshold = 5, .min_pixels = 0};
+  const Pipeline pipeline{.kernels = {data.config(), azimuthal, bragg}};
+  Pipeline separate = pipeline;
+  separate.passes = Passes::separate;
+  Copy floor(data, options.threads);
+  Converter together(data, pipeline, options.threads);
+  Converter apart(data, separate, options.threads);
+  Converter photons(data, data.config(), options.threads);
+  const auto s = medians(options.repeats, {[&] { floor.once(); }, [&] { photons.once(); }, [&] { apart.once(); },
+                                           [&] { together.once(); }});
+  const double raw = static_cast<double>(options.stack) * static_cast<double>(data.image_bytes());
+  const auto line = [&](const char* what, double seconds, const char* against, double other) {
+    return row(fmt::format("{}, {} module(s), stack of {}, {} threads, raw bytes a second", what, options.modules,
+                           options.stack, options.threads),
+               raw / seconds * 1e-9, "GB/s", against, raw / other * 1e-9, other / seconds);
+  };
+  return {line("convert + integrate + count in one pipeline", s[3], "three passes over whole images", s[2]),
+          line("convert + integrate + count in one pipeline", s[3], "copy past the caches of the raw bytes", s[0]),
+          line("convert alone", s[1], "copy past the caches of the raw bytes", s[0])};
+}
+
 }  // namespace
 }  // namespace rashpa::unit
 
 int main(int argc, char** argv) {
   try {
     const auto options = rashpa::unit::parse(argc, argv);
-    auto rows = rashpa::unit::conversions(options);
+    auto rows = rashpa::unit::stages(options);
+    for (auto& line : rashpa::unit::conversions(options)) rows.push_back(std::move(line));
     for (const std::uint32_t stacks : {1U, 6U}) {
       for (auto& line : rashpa::unit::tracking(options, stacks)) rows.push_back(std::move(line));
     }
