@@ -17,7 +17,6 @@ namespace rashpa::kernel::checksum::opencl {
 
 namespace {
 
-using memory::opencl::api;
 using memory::opencl::Device;
 
 constexpr std::uint32_t kBlock = 256;        // bytes of a work item, where bytes lie without gaps
@@ -42,7 +41,7 @@ static_assert(sizeof(Job) == 40);
 /// For four bytes at once.
 std::vector<cl_uint> tables() {
   constexpr cl_uint kPolynomial = 0x82F63B78;
-  std::vector<cl_uint> all(4 * 256);
+  std::vector<cl_uint> all(1024);
   for (cl_uint byte = 0; byte < 256; ++byte) {
     cl_uint crc = byte;
     for (int bit = 0; bit < 8; ++bit) crc = crc >> 1U ^ (kPolynomial & (0U - (crc & 1U)));
