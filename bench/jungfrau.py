@@ -124,9 +124,13 @@ def main() -> None:
         {**one, **{key: statistics.median(run[at][key] for run in ours) for key in ("value", "against_value", "ratio")}}
         for at, one in enumerate(ours[0])
     ]
-    for what, key, our in (("beside aare", "convert", 0), ("assembled beside aare", "assembled", 2)):
+    for what, key, name in (
+        ("beside aare", "convert", "jungfrau to photons, "),
+        ("assembled beside aare", "assembled", "jungfrau to photons, assembled"),
+    ):
+        our = next(number for number, one in enumerate(ours[0]) if str(one["what"]).startswith(name))
         speed = statistics.median(one["bytes"] / one[key] for one in peers) * 1e-9
-        against = "aare" if our == 0 else "aare, then assembled by NumPy"
+        against = "aare" if key == "convert" else "aare, then assembled by NumPy"
         rows.append(
             {
                 "what": f"{rows[our]['what']}, {what}",

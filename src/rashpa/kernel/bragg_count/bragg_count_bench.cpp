@@ -1,34 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
+/// Counts of bright pixels: of an image in a cache, and of 16 images of 4M, more than the caches hold, beside reading
+/// them.
 #include <benchmark/benchmark.h>
+#include <hwy/highway.h>
 
-#include <vector>
+#include <algorithm>
+#include <cstdint>
 
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::kernel::bragg_count {
 namespace {
 
-std::vector<std::int16_t> image(std::size_t pixels) {
-  std::vector<std::int16_t> photons(pixels);
-  std::uint32_t state = 1;
-  for (auto& p : photons) {
-    state = state * 1664525U + 1013904223U;
-    p = static_cast<std::int16_t>(state >> 24U < 250 ? state >> 31U : state >> 22U);
-  }
-  return photons;
-}
-
 constexpr PixelFormat kPhotons{PixelType::i16, Masked::minimum};
+constexpr std::size_t kPixels = 1U << 22U;
+constexpr std::size_t kImages = 16;
 
-/// Argument: pixels.
-template <auto kCount>
-void count_image(benchmark::State& state) {
-  const auto photons = image(static_cast<std::size_t>(state.range(0)));
-  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(kCount(photons.data(), kPhotons, photons.size(), 10));
-  state.SetBytesProcessed(state.iterations() * state.range(0) * 2);
+/// Images of photons one behind the other, in huge pages as those of a unit.
+memory::Buffer filled(std::uint32_t seed) {
+  memory::Buffer buffer(kImages * kPixels * sizeof(std::int16_t), memory::MemoryKind::huge);
+  auto* photons = reinterpret_cast<std::int16_t*>(buffer.data());
+  std::uint32_t state = seed;
+  for (std::size_t i = 0; i < kImages * kPixels; ++i) {
+    state = state * 1664525U + 1013904223U;
+    photons[i] = static_cast<std::int16_t>(state >> 24U < 250 ? state >> 31U : state >> 22U);
+  }
+  return buffer;
 }
-BENCHMARK(count_image<count>)->Arg(8192)->Arg(1 << 19)->Arg(1 << 24);
-BENCHMARK(count_image<count_reference>)->Arg(1 << 19);
+
+/// The floor: all bytes read once, nothing done with them.
+void read_floor(benchmark::State& state) {
+  const memory::Buffer images = filled(0);
+  for ([[maybe_unused]] auto _ : state) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    const hn::ScalableTag<std::uint64_t> d;
+    const auto* words = reinterpret_cast<const std::uint64_t*>(images.data());
+    auto sum = hn::Zero(d);
+    for (std::size_t i = 0; i < kImages * kPixels / 4; i += 4 * hn::Lanes(d)) {
+      for (std::size_t v = 0; v < 4; ++v) sum = hn::Xor(sum, hn::Load(d, words + i + v * hn::Lanes(d)));
+    }
+    benchmark::DoNotOptimize(hn::GetLane(sum));
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kImages * kPixels * 2));
+}
+BENCHMARK(read_floor);
+
+/// Argument: pixels of an image.
+template <auto kCount>
+void count_images(benchmark::State& state) {
+  const memory::Buffer images = filled(1);
+  const auto pixels = static_cast<std::size_t>(state.range(0));
+  const std::size_t count = pixels == kPixels ? kImages : 1;
+  for ([[maybe_unused]] auto _ : state) {
+    for (std::size_t i = 0; i < count; ++i) {
+      benchmark::DoNotOptimize(kCount(images.data() + i * pixels * 2, kPhotons, pixels, 10));
+    }
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(count * pixels * 2));
+}
+BENCHMARK(count_images<count>)->Arg(8192)->Arg(1 << 19)->Arg(kPixels);
+BENCHMARK(count_images<count_reference>)->Arg(1 << 19);
 
 }  // namespace
 }  // namespace rashpa::kernel::bragg_count

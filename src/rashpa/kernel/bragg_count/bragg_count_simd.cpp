@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 
@@ -9,6 +11,7 @@
 // Highway compiles this file once for each instruction set (foreach_target) and chooses at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rashpa/kernel/bragg_count/bragg_count_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -21,6 +24,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <typename T>
 constexpr std::size_t kVectorsAtOnce = static_cast<std::size_t>(std::numeric_limits<T>::max() - 5) / 4 * 4;
 
+/// Bytes that are asked for before they are needed: the machine's own prefetch stops at the end of each page.
+constexpr std::size_t kBytesAhead = 1024;
+
 /// Pixels from `least` to `most`, which is the largest value of signed pixels.
 template <typename T>
 std::uint32_t count_typed(const T* HWY_RESTRICT image, std::size_t pixels, T least, T most) {
@@ -31,17 +37,27 @@ std::uint32_t count_typed(const T* HWY_RESTRICT image, std::size_t pixels, T lea
   const auto below = hn::Set(d, static_cast<T>(least - 1));
   std::uint32_t bright = 0;
   std::size_t i = 0;
+  const auto one_if_bright = [&](hn::Vec<decltype(d)> values) HWY_ATTR {
+    if constexpr (std::is_signed_v<T>) return hn::VecFromMask(d, hn::Gt(values, below));
+    return hn::VecFromMask(d, hn::Gt(width, hn::Sub(values, low)));
+  };
   while (i + lanes <= pixels) {
     const std::size_t end = std::min(pixels, i + kVectorsAtOnce<T> * lanes);
     auto counted = hn::Zero(d);
-    for (; i + lanes <= end; i += lanes) {
-      const auto values = hn::LoadU(d, image + i);
-      if constexpr (std::is_signed_v<T>) {
-        counted = hn::Sub(counted, hn::VecFromMask(d, hn::Gt(values, below)));
-      } else {
-        counted = hn::Sub(counted, hn::VecFromMask(d, hn::Gt(width, hn::Sub(values, low))));
+    auto others = hn::Zero(d);
+    for (; i + 4 * lanes <= end; i += 4 * lanes) {
+      for (std::size_t v = 0; v < 4; ++v) {
+        hwy::Prefetch(reinterpret_cast<const std::byte*>(image + i + v * lanes) + kBytesAhead);
       }
+      const auto first =
+          hn::Add(one_if_bright(hn::LoadU(d, image + i)), one_if_bright(hn::LoadU(d, image + i + lanes)));
+      const auto second = hn::Add(one_if_bright(hn::LoadU(d, image + i + 2 * lanes)),
+                                  one_if_bright(hn::LoadU(d, image + i + 3 * lanes)));
+      counted = hn::Sub(counted, first);
+      others = hn::Sub(others, second);
     }
+    for (; i + lanes <= end; i += lanes) counted = hn::Sub(counted, one_if_bright(hn::LoadU(d, image + i)));
+    counted = hn::Add(counted, others);
     HWY_ALIGN T lane[hn::MaxLanes(d)];
     hn::Store(counted, d, lane);
     for (std::size_t l = 0; l < lanes; ++l) bright += static_cast<std::uint32_t>(lane[l]);

@@ -1,40 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
+/// Lists of the pixels of 16 images of 4M, more than the caches hold, beside reading them.
 #include <benchmark/benchmark.h>
+#include <hwy/highway.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "rashpa/kernel/csr/csr.hpp"
+#include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::kernel::csr {
 namespace {
 
 constexpr PixelFormat kPhotons{PixelType::i16, Masked::minimum};
 constexpr std::size_t kPixels = 1U << 22U;
+constexpr std::size_t kImages = 16;
 
-std::vector<std::int16_t> image(std::uint32_t filled_permille) {
-  std::vector<std::int16_t> photons(kPixels);
+/// Images of photons one behind the other, in huge pages as those of a unit.
+memory::Buffer filled(std::uint32_t permille) {
+  memory::Buffer buffer(kImages * kPixels * sizeof(std::int16_t), memory::MemoryKind::huge);
+  auto* photons = reinterpret_cast<std::int16_t*>(buffer.data());
   std::uint32_t state = 1;
-  for (auto& p : photons) {
+  for (std::size_t i = 0; i < kImages * kPixels; ++i) {
     state = state * 1664525U + 1013904223U;
-    p = static_cast<std::int16_t>((state >> 16U) % 1000 < filled_permille ? 5 : 0);
+    photons[i] = static_cast<std::int16_t>((state >> 16U) % 1000 < permille ? 5 : 0);
   }
-  return photons;
+  return buffer;
 }
+
+/// The floor: all bytes read once, nothing done with them.
+void read_floor(benchmark::State& state) {
+  const memory::Buffer images = filled(0);
+  for ([[maybe_unused]] auto _ : state) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    const hn::ScalableTag<std::uint64_t> d;
+    const auto* words = reinterpret_cast<const std::uint64_t*>(images.data());
+    auto sum = hn::Zero(d);
+    for (std::size_t i = 0; i < kImages * kPixels / 4; i += 4 * hn::Lanes(d)) {
+      for (std::size_t v = 0; v < 4; ++v) sum = hn::Xor(sum, hn::Load(d, words + i + v * hn::Lanes(d)));
+    }
+    benchmark::DoNotOptimize(hn::GetLane(sum));
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kImages * kPixels * 2));
+}
+BENCHMARK(read_floor);
 
 /// Argument: pixels to keep, in 1/1000.
 template <auto kCompact>
-void compact_image(benchmark::State& state) {
-  const auto photons = image(static_cast<std::uint32_t>(state.range(0)));
+void compact_images(benchmark::State& state) {
+  const memory::Buffer images = filled(static_cast<std::uint32_t>(state.range(0)));
   std::vector<std::uint32_t> index(kPixels + kSlack);
   std::vector<std::int16_t> value(kPixels + kSlack);
   for ([[maybe_unused]] auto _ : state) {
-    benchmark::DoNotOptimize(
-        kCompact(photons.data(), kPhotons, kPixels, 1, Entries{index.data(), value.data(), kPixels}));
+    for (std::size_t i = 0; i < kImages; ++i) {
+      benchmark::DoNotOptimize(kCompact(images.data() + i * kPixels * 2, kPhotons, kPixels, 1,
+                                        Entries{index.data(), value.data(), kPixels}));
+    }
   }
-  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kPixels * 2));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kImages * kPixels * 2));
 }
-BENCHMARK(compact_image<compact>)->Arg(0)->Arg(2)->Arg(20)->Arg(100)->Arg(500);
-BENCHMARK(compact_image<compact_reference>)->Arg(20);
+BENCHMARK(compact_images<compact>)->Arg(0)->Arg(1)->Arg(2)->Arg(5)->Arg(20)->Arg(100)->Arg(500);
+BENCHMARK(compact_images<compact_reference>)->Arg(20);
 
 }  // namespace
 }  // namespace rashpa::kernel::csr

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "rashpa/kernel/csr/csr.hpp"
@@ -9,6 +11,7 @@
 // Highway compiles this file once for each instruction set (foreach_target) and chooses at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rashpa/kernel/csr/csr_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -17,8 +20,8 @@ namespace rashpa::kernel::csr {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Marked pixels in a word of 64 from which on the vectors win over one pixel after the other.
-constexpr int kDense = 12;
+/// Bytes that are asked for before they are needed: the machine's own prefetch stops at the end of each page.
+constexpr std::size_t kBytesAhead = 1024;
 
 template <typename T>
 struct List {
@@ -27,9 +30,11 @@ struct List {
   std::size_t capacity;
 };
 
+/// Appends the pixels of the word `marks` (pixel `first` and the 63 that follow). One by one: compressing vectors of 64
+/// pixels takes longer than 30 of them.
 template <typename T>
-HWY_INLINE std::size_t append_by_bit(const T* HWY_RESTRICT image, std::size_t first, std::uint64_t marks,
-                                     const List<T>& out, std::size_t count) {
+HWY_INLINE std::size_t append(const T* HWY_RESTRICT image, std::size_t first, std::uint64_t marks, const List<T>& out,
+                              std::size_t count) {
   for (; marks != 0; marks &= marks - 1) {
     const std::size_t pixel = first + static_cast<std::size_t>(std::countr_zero(marks));
     out.index[count] = static_cast<std::uint32_t>(pixel);
@@ -39,64 +44,47 @@ HWY_INLINE std::size_t append_by_bit(const T* HWY_RESTRICT image, std::size_t fi
   return count;
 }
 
-/// Those of eight elements of which the bit is set, to `to`; returns how many.
-template <class D, class Load>
-HWY_INLINE std::size_t compress_eight(D d, std::uint8_t bits, Load load, hn::TFromD<D>* to) {
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t count = 0;
-  for (std::size_t part = 0; part < 8; part += lanes) {
-    const auto some = static_cast<std::uint8_t>((bits >> part) & ((1U << lanes) - 1));
-    const std::uint8_t mask_bits[8] = {some};
-    hn::StoreU(hn::Compress(load(part), hn::LoadMaskBits(d, mask_bits)), d, to + count);
-    count += static_cast<std::size_t>(std::popcount(some));
-  }
-  return count;
+/// append() that writes nothing behind the capacity.
+template <typename T>
+std::size_t append_last(const T* image, std::size_t first, std::uint64_t marks, const List<T>& out, std::size_t count) {
+  if (marks == 0) return count;
+  if (count + static_cast<std::size_t>(std::popcount(marks)) > out.capacity) return kOverflow;
+  return append(image, first, marks, out, count);
 }
 
-/// Appends the pixels of the word `marks` (pixel `first` and the 63 that follow): few by bit, many by vector
-/// compression. Writes up to 64 entries behind `count`.
-template <typename T>
-HWY_INLINE std::size_t append(const T* HWY_RESTRICT image, std::size_t first, std::uint64_t marks, const List<T>& out,
-                              std::size_t count) {
-  // Bytes are not compressed by any machine's vectors.
-  if (sizeof(T) == 1 || std::popcount(marks) < kDense) return append_by_bit(image, first, marks, out, count);
-  if constexpr (sizeof(T) > 1) {
-    // Eight pixels at once, as far as the vectors are wide.
-    const hn::CappedTag<T, 8> dv;
-    const hn::CappedTag<std::uint32_t, 8> di;
-    for (std::size_t v = 0; v < 64; v += 8) {
-      const auto bits = static_cast<std::uint8_t>(marks >> v);
-      if (bits == 0) continue;
-      const std::size_t at = first + v;
-      compress_eight(
-          dv, bits, [&](std::size_t part) { return hn::LoadU(dv, image + at + part); }, out.value + count);
-      count += compress_eight(
-          di, bits, [&](std::size_t part) { return hn::Iota(di, static_cast<std::uint32_t>(at + part)); },
-          out.index + count);
+/// Appends the pixels of `words` words, of which `marks_at(word)` says which. Words with any are listed first: a branch
+/// on what has just come from memory is guessed wrong too often.
+template <typename T, class MarksAt>
+HWY_INLINE std::size_t append_words(const T* HWY_RESTRICT image, std::size_t words, const MarksAt& marks_at,
+                                    const List<T>& out) {
+  constexpr std::size_t kTogether = 64;
+  std::uint64_t marks[kTogether];
+  std::uint8_t listed[kTogether];
+  std::size_t count = 0;
+  for (std::size_t first = 0; first < words; first += kTogether) {
+    const std::size_t some = std::min(kTogether, words - first);
+    std::size_t filled = 0;
+    for (std::size_t word = 0; word < some; ++word) {
+      marks[word] = marks_at(first + word);
+      listed[filled] = static_cast<std::uint8_t>(word);
+      filled += marks[word] != 0 ? 1U : 0U;
+    }
+    for (std::size_t i = 0; i < filled; ++i) {
+      count = append(image, (first + listed[i]) * 64, marks[listed[i]], out, count);
+      if (count > out.capacity) return kOverflow;  // append() wrote into the slack
     }
   }
   return count;
 }
 
-/// append() where the vectors may neither read behind the last pixel nor write behind the slack.
-template <typename T>
-std::size_t append_last(const T* image, std::size_t first, std::uint64_t marks, const List<T>& out, std::size_t count) {
-  if (marks == 0) return count;
-  if (count + static_cast<std::size_t>(std::popcount(marks)) > out.capacity) return kOverflow;
-  return append_by_bit(image, first, marks, out, count);
-}
-
 template <typename T>
 std::size_t compact_marked_typed(const T* HWY_RESTRICT image, const std::uint64_t* HWY_RESTRICT marks,
                                  std::size_t pixels, const List<T>& out) {
-  std::size_t count = 0;
   const std::size_t whole = pixels / 64;
-  for (std::size_t word = 0; word < whole; ++word) {
-    if (marks[word] == 0) continue;
-    count = append(image, word * 64, marks[word], out, count);
-    if (count > out.capacity) return kOverflow;  // append() wrote into the slack
-  }
-  return whole * 64 < pixels ? append_last(image, whole * 64, marks[whole], out, count) : count;
+  const std::size_t count = append_words(
+      image, whole, [&](std::size_t word) HWY_ATTR { return marks[word]; }, out);
+  if (count == kOverflow || whole * 64 == pixels) return count;
+  return append_last(image, whole * 64, marks[whole], out, count);
 }
 
 /// One bit a pixel of the 64 from `image` on: `least` to `most`, which is the largest value of signed pixels.
@@ -123,19 +111,21 @@ HWY_INLINE std::uint64_t marks_of(const T* HWY_RESTRICT image, T least, T most) 
 
 template <typename T>
 std::size_t compact_typed(const T* HWY_RESTRICT image, std::size_t pixels, T least, T most, const List<T>& out) {
-  std::size_t count = 0;
-  std::size_t first = 0;
-  for (; first + 64 <= pixels; first += 64) {
-    const std::uint64_t marks = marks_of(image + first, least, most);
-    if (marks == 0) continue;
-    count = append(image, first, marks, out, count);
-    if (count > out.capacity) return kOverflow;
-  }
+  const std::size_t whole = pixels / 64;
+  const auto marks_at = [&](std::size_t word) HWY_ATTR {
+    const T* const at = image + word * 64;
+    for (std::size_t line = 0; line < sizeof(T); ++line) {
+      hwy::Prefetch(reinterpret_cast<const std::byte*>(at) + kBytesAhead + line * 64);
+    }
+    return marks_of(at, least, most);
+  };
+  const std::size_t count = append_words(image, whole, marks_at, out);
+  if (count == kOverflow) return count;
   std::uint64_t marks = 0;
-  for (std::size_t i = first; i < pixels; ++i) {
-    if (image[i] >= least && image[i] <= most) marks |= std::uint64_t{1} << (i - first);
+  for (std::size_t i = whole * 64; i < pixels; ++i) {
+    if (image[i] >= least && image[i] <= most) marks |= std::uint64_t{1} << (i % 64);
   }
-  return append_last(image, first, marks, out, count);
+  return append_last(image, whole * 64, marks, out, count);
 }
 
 template <typename T>

@@ -82,10 +82,16 @@ HWY_INLINE void stream_pass(const Block& block, const Part* parts, Switched* swi
     for (std::size_t v = 0; v < kGroup; v += lanes) {
       const std::size_t at = g * kGroup + v;
       const Constants g0 = load_constants(t0, v);
+      // All are loaded before the first is stored: images often lie a multiple of 4 KiB apart, and a load waits for an
+      // earlier store whose address has the same low 12 bits.
+      WordVector words[kImages];
       for (std::size_t i = 0; i < kImages; ++i) {
-        const auto words = hn::LoadU(d, raw[i] + at);
-        const auto other = static_cast<std::size_t>(!hn::AllTrue(d, hn::Eq(hn::And(words, gain_bits), hn::Zero(d))));
-        const std::uint32_t some = stream_g0<kCount, kMark>(block, parts[i], words, g0, at, out[i]);
+        words[i] = hn::LoadU(d, raw[i] + at);
+        if (v % kLinePixels == 0) hwy::Prefetch(raw[i] + at + kPixelsAhead);
+      }
+      for (std::size_t i = 0; i < kImages; ++i) {
+        const auto other = static_cast<std::size_t>(!hn::AllTrue(d, hn::Eq(hn::And(words[i], gain_bits), hn::Zero(d))));
+        const std::uint32_t some = stream_g0<kCount, kMark>(block, parts[i], words[i], g0, at, out[i]);
         if constexpr (kCount) bright[i] += some & (static_cast<std::uint32_t>(other) - 1);
         switched[i].at[count[i]] = static_cast<std::uint16_t>(at);
         count[i] += other;

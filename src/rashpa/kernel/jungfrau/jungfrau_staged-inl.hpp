@@ -39,12 +39,18 @@ HWY_INLINE void first_pass(const Block& block, const Part* parts, Stage<T>* stag
     for (std::size_t v = 0; v < kGroup; v += lanes) {
       const std::size_t at = g * kGroup + v;
       const Constants g0 = load_constants(t0, v);
+      // both are loaded before the first is stored (jungfrau_lines-inl.hpp says why)
+      WordVector words = hn::LoadU(d, parts[0].raw + at);
+      const WordVector others = hn::LoadU(d, parts[kImages - 1].raw + at);
+      if (v % kLinePixels == 0) {
+        for (std::size_t i = 0; i < kImages; ++i) hwy::Prefetch(parts[i].raw + at + kPixelsAhead);
+      }
       for (std::size_t i = 0; i < kImages; ++i) {
-        const auto words = hn::LoadU(d, parts[i].raw + at);
         store_g0(words, g0, stages[i].pixels + at);
         const bool switched = !hn::AllTrue(d, hn::Eq(hn::And(words, gain_bits), hn::Zero(d)));
         stages[i].switched.at[count[i]] = static_cast<std::uint16_t>(at);
         count[i] += static_cast<std::size_t>(switched);
+        words = others;
       }
     }
   }

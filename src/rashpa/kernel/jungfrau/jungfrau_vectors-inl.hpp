@@ -145,6 +145,10 @@ HWY_INLINE FloatVector kev_any(WideVector words, FloatVector value, Counts& coun
 /// cache.
 constexpr std::size_t kBlock = 8192;
 
+/// Raw pixels that are asked for before they are needed: the machine's own prefetch stops at the end of each page.
+constexpr std::size_t kPixelsAhead = 256;
+constexpr std::size_t kLinePixels = 64 / sizeof(std::uint16_t);
+
 /// One image's part of a block: pointers to the first pixel of the block.
 struct Part {
   const std::uint16_t* raw;

@@ -130,6 +130,9 @@ Config with_borders(const Config& config, const Assembly* assembly) {
 }
 
 class Pass final : public CpuPass {
+  static constexpr std::size_t kFollowed =
+      16384;  // pixels that are converted, then followed: their tables stay in the caches
+
  public:
   Pass(const Config& config, std::unique_ptr<const Assembly> assembly, const Setup& setup)
       : assembly_(std::move(assembly)),
@@ -161,15 +164,20 @@ class Pass final : public CpuPass {
                      counts_.data() + std::size_t{worker} * stack_ + items.first};
     const bool some = leave_darks_ && items.dark != nullptr;
     const Images images = some ? choose(chosen_[worker], all, items.dark) : all;
-    if (assembler_) {
-      assembler_->convert(worker, calibration_, images, first, last);
-    } else {
-      convert(calibration_, images, taps_, first, last);
+    const bool follows = tracker_ && items.dark != nullptr;
+    const std::size_t together = follows ? kFollowed : last - first;
+    for (std::size_t at = first; at < last; at += together) {
+      const std::size_t end = std::min(at + together, last);
+      if (assembler_) {
+        assembler_->convert(worker, calibration_, images, at, end);
+      } else {
+        convert(calibration_, images, taps_, at, end);
+      }
+      if (follows) tracker_->follow(worker, {items.count, all.raw, items.dark}, at, end);
     }
     if (some) {
       for (std::size_t i = 0; i < images.count; ++i) all.counts[chosen_[worker].item[i]] = images.counts[i];
     }
-    if (tracker_ && items.dark != nullptr) tracker_->follow(worker, {items.count, all.raw, items.dark}, first, last);
   }
   void finish(std::size_t item, Finding& finding) noexcept override {
     Counts sum;

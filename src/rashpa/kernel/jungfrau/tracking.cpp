@@ -33,7 +33,9 @@ Tracker::Tracker(const Config& config, Prepared& calibration, unsigned workers)
         "pedestal, or set track = \"off\"");
   }
   const std::size_t padded = (pixels + kGroup - 1) / kGroup * kGroup;
-  variance_.assign(padded, 0);
+  variances_ = memory::Buffer(padded * sizeof(float), memory::MemoryKind::huge);
+  float* const variance = this->variance();
+  std::fill(variance, variance + padded, 0.0F);
   start_.assign(padded, 0);
   inverse_sigma_.assign(padded, 0);
   for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
@@ -45,7 +47,7 @@ Tracker::Tracker(const Config& config, Prepared& calibration, unsigned workers)
                       "number, or the pixel masked",
                       pixel % config.calibration.width, pixel / config.calibration.width, rms[pixel]));
     }
-    variance_[place] = rms[pixel] * rms[pixel];
+    variance[place] = rms[pixel] * rms[pixel];
     start_[place] = config.calibration.pedestal[pixel];
     inverse_sigma_[place] = rms[pixel] > 0 ? 1.0F / rms[pixel] : 0.0F;
   }
@@ -91,13 +93,12 @@ void Tracker::follow(unsigned worker, const Images& images, std::size_t first, s
       if (!dark) empty = false;  // one image a stack
       if (begin == 0) in_hand_ += 1;
       const Follow how{inverse_, dark ? 0.0F : static_cast<float>(settings_.sigma)};
-      follow_groups(calibration_->table(0, begin / kGroup), variance_.data() + begin, groups, images.raw[i] + begin,
-                    how);
+      follow_groups(calibration_->table(0, begin / kGroup), variance() + begin, groups, images.raw[i] + begin, how);
       if (tail == 0) continue;
       std::uint16_t padded[kGroup];
       std::fill(std::begin(padded), std::end(padded), kReadoutErrorOnes);
       std::memcpy(padded, images.raw[i] + whole, tail * sizeof(std::uint16_t));
-      follow_groups(calibration_->table(0, whole / kGroup), variance_.data() + whole, 1, padded, how);
+      follow_groups(calibration_->table(0, whole / kGroup), variance() + whole, 1, padded, how);
     }
   }
   if (looking_) look(histograms_[worker], first, last);
@@ -116,7 +117,7 @@ void Tracker::look(Histogram& histogram, std::size_t first, std::size_t last) no
 }
 
 Running Tracker::at(std::size_t pixel) const noexcept {
-  return {calibration_->table(0, pixel / kGroup)[place_of(pixel) % kGroup], variance_[place_of(pixel)]};
+  return {calibration_->table(0, pixel / kGroup)[place_of(pixel) % kGroup], variance()[place_of(pixel)]};
 }
 
 }  // namespace rashpa::kernel::jungfrau

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::kernel::jungfrau {
 
@@ -61,12 +62,13 @@ class Tracker {
     std::vector<std::uint32_t> bins;
     float worst = 0;
   };
+  [[nodiscard]] float* variance() const noexcept { return reinterpret_cast<float*>(variances_.data()); }
   void look(Histogram& histogram, std::size_t first, std::size_t last) noexcept;
 
   Prepared* calibration_;
   Tracking settings_;
   float inverse_;
-  std::vector<float> variance_;       // by group: of even pixels, of odd ones, as Prepared::table
+  memory::Buffer variances_;          // float by group: of even pixels, of odd ones, as Prepared::table
   std::vector<float> start_;          // pedestal of the calibration, in the same order
   std::vector<float> inverse_sigma_;  // 0: not a valid pixel
   std::vector<Histogram> histograms_;

@@ -5,6 +5,7 @@
 // Highway compiles this file once for each instruction set (foreach_target) and chooses at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rashpa/kernel/jungfrau/tracking_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -43,6 +44,8 @@ void follow_all(float* table, float* variance, std::size_t groups, const std::ui
   for (std::size_t g = 0; g < groups; ++g) {
     for (std::size_t v = 0; v < kGroup; v += hn::Lanes(d)) {
       const auto words = hn::LoadU(d, raw + g * kGroup + v);
+      hwy::Prefetch(raw + g * kGroup + v + kPixelsAhead);
+      hwy::Prefetch(variance + g * kGroup + v / 2 + kPixelsAhead);
       float* pedestals = table + g * 2 * kGroup + v / 2;
       float* variances = variance + g * kGroup + v / 2;
       follow_half<kLimited>(even_of(words), pedestals, variances, inverse, square_limit);

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "rashpa/core/error.hpp"
@@ -47,13 +48,16 @@ void unpack_lines(const Config& config, const std::byte* in, std::byte* out, std
   const std::size_t pixel = pixel_bytes(type_of(config.bits));
   const std::size_t row_bytes = std::size_t{config.made().width} * pixel;
   const std::size_t packed_bytes = config.packed().width;
-  for (std::size_t line = first; line < last; ++line) {
+  for (std::size_t line = first; line < last;) {
     const std::size_t module = line / config.module_height;
+    // lines without gaps between them are one
+    const std::size_t end =
+        config.gap_x == 0 ? std::min<std::size_t>(last, (module + 1) * config.module_height) : line + 1;
     std::byte* row = out + (line + module * config.gap_y) * row_bytes;
     const std::byte* from = in + line * packed_bytes;
     std::byte* to = row;
     if (config.gap_x == 0) {
-      unpack(config.bits, from, to, std::size_t{config.module_width} * config.modules_across);
+      unpack(config.bits, from, to, (end - line) * config.module_width * config.modules_across);
     } else {
       for (std::uint32_t across = 0; across < config.modules_across; ++across) {
         unpack(config.bits, from, to, config.module_width);
@@ -64,8 +68,9 @@ void unpack_lines(const Config& config, const std::byte* in, std::byte* out, std
         to += config.gap_x * pixel;
       }
     }
-    const bool ends_module = line % config.module_height + 1 == config.module_height;
-    if (ends_module && module + 1 < config.modules_down) mask(row + row_bytes, config.gap_y * row_bytes);
+    const bool ends_module = end % config.module_height == 0;
+    if (ends_module && module + 1 < config.modules_down) mask(row + (end - line) * row_bytes, config.gap_y * row_bytes);
+    line = end;
   }
   flush();
 }

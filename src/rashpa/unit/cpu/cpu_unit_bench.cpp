@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// rashpa_cpu_unit_bench: jungfrau on all threads of the unit, beside a copy past the caches of the same bytes by as
 /// many threads. One JSON document of rows {what, value, unit, against, against_value, ratio} on standard output; all
-/// things run in turn, values are medians of wall time. --threads, --stack, --modules, --repeats.
+/// things run in turn, values are medians of wall time. --threads, --stack, --modules, --repeats, --tracking 0 | 1.
 #include <fmt/core.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -44,6 +44,7 @@ struct Options {
   std::uint32_t stack = 16;
   std::uint32_t modules = 8;
   std::size_t repeats = 15;
+  bool tracking = true;
 };
 
 Options parse(int argc, char** argv) {
@@ -60,9 +61,12 @@ Options parse(int argc, char** argv) {
       options.modules = static_cast<std::uint32_t>(value);
     } else if (name == "--repeats") {
       options.repeats = value;
+    } else if (name == "--tracking") {
+      options.tracking = value != 0;
     } else {
       throw ConfigError(fmt::format(
-          "rashpa_cpu_unit_bench: unknown option {}; there are --threads, --stack, --modules, --repeats", name));
+          "rashpa_cpu_unit_bench: unknown option {}; there are --threads, --stack, --modules, --repeats, --tracking",
+          name));
     }
   }
   if (options.stack == 0 || options.modules == 0 || options.repeats == 0) {
@@ -296,6 +300,7 @@ int main(int argc, char** argv) {
     auto rows = rashpa::unit::stages(options);
     for (auto& line : rashpa::unit::conversions(options)) rows.push_back(std::move(line));
     for (const std::uint32_t stacks : {1U, 6U}) {
+      if (!options.tracking) break;
       for (auto& line : rashpa::unit::tracking(options, stacks)) rows.push_back(std::move(line));
     }
     std::string document = "{\"rows\": [";
