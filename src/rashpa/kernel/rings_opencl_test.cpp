@@ -18,8 +18,8 @@ template <typename T>
 std::vector<std::byte> spots(std::mt19937& random, const Shape& shape, T masked) {
   std::vector<T> image(shape.pixels());
   for (std::size_t p = 0; p < image.size(); ++p) {
-    const double r =
-        std::hypot(static_cast<double>(p % shape.width) - 63.8, static_cast<double>(p / shape.width) - 40.3);
+    const std::size_t column = p % shape.width, row = p / shape.width;
+    const double r = std::hypot(static_cast<double>(column) - 63.8, static_cast<double>(row) - 40.3);
     const double mean = 1 + 6 * std::exp(-r / 40);
     image[p] = static_cast<T>(std::poisson_distribution<int>(mean)(random));
     if (random() % 100 == 0) image[p] = masked;
