@@ -357,7 +357,7 @@ def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, 
     elif section.kernel and section.unit not in (usable := usable_units(section.kernel)):
         yield f"{source.where((*path, 'unit'))}: {section.unit} has no version of every kernel; {' or '.join(usable) or 'none'} has"
     for number, kernel in enumerate(section.kernel):
-        yield from _only_cpu(kernel, section, f"{source.where((*path, 'kernel', number))}")
+        yield from _only_some_units(kernel, section, f"{source.where((*path, 'kernel', number))}")
     for number, kernel in outside if _local(file, section) else ():
         folder = source.path.parent
         if not (folder / code_of(kernel)).is_file():
@@ -380,12 +380,13 @@ def _kernel_file_problems(
                 yield f"{source.where((*path, 'kernel', number, parameter))}: {trouble}"
 
 
-def _only_cpu(kernel: Kernel, section: toml.Buffer, where: str) -> Iterator[str]:
-    """What only processor cores do, whatever versions a kernel has."""
+def _only_some_units(kernel: Kernel, section: toml.Buffer, where: str) -> Iterator[str]:
+    """What only some units do, whatever versions a kernel has."""
     values = parameters_of(kernel)
-    for key, plain in (("borders", "raw"), ("track", "off")):
-        if section.unit != "cpu" and values.get(key, plain) != plain:
-            yield f'{where}: {section.unit} has no version of {kernel.name} with {key} = "{values[key]}"; set unit = "cpu"'
+    for key, plain, units in (("borders", "raw", ("cpu", "opencl")), ("track", "off", ("cpu",))):
+        if section.unit not in units and values.get(key, plain) != plain:
+            advice = " or ".join(f'"{unit}"' for unit in units)
+            yield f'{where}: {section.unit} has no version of {kernel.name} with {key} = "{values[key]}"; set unit = {advice}'
 
 
 def _local(file: toml.RunFile, section: toml.Buffer) -> bool:

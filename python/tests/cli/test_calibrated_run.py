@@ -141,12 +141,16 @@ def test_what_is_old_and_foreign_is_cautioned_of_before_the_run(tmp_path: Path) 
     assert "400 days" in rashpa(tmp_path, "plan", str(path)).stderr
 
 
-def test_only_processor_cores_assemble_and_follow(tmp_path: Path) -> None:
-    path = prepare(tmp_path, 'borders = "shared"')
-    path.write_text(path.read_text().replace("slots = 16", 'slots = 16\nunit = "cuda"'))
+@pytest.mark.parametrize(
+    ("unit", "key", "value", "units"),
+    [("cuda", "borders", "shared", '"cpu" or "opencl"'), ("opencl", "track", "darks", '"cpu"')],
+)
+def test_only_some_units_assemble_and_follow(tmp_path: Path, unit: str, key: str, value: str, units: str) -> None:
+    path = prepare(tmp_path, f'{key} = "{value}"')
+    path.write_text(path.read_text().replace("slots = 16", f'slots = 16\nunit = "{unit}"'))
     done = rashpa(tmp_path, "plan", str(path))
     assert done.returncode == 2
-    assert 'cuda has no version of jungfrau with borders = "shared"; set unit = "cpu"' in done.stderr
+    assert f'{unit} has no version of jungfrau with {key} = "{value}"; set unit = {units}' in done.stderr
 
 
 def test_modules_without_room_are_refused_before_the_run(tmp_path: Path) -> None:

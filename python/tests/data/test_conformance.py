@@ -30,6 +30,10 @@ def test_every_kernel_has_vectors_and_passes_them(kernel: str, unit: str) -> Non
     assert [one for one in found if not one.good and one.result != "no version"] == []
 
 
+def test_every_kernel_has_a_version_for_opencl() -> None:
+    assert [name for name, one in kernel_declarations().items() if "opencl" not in one["units"]] == []
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_vectors_try_every_type_of_pixels_and_every_choice(kernel: str) -> None:
     made = list(vectors(kernel))

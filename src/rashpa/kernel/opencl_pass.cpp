@@ -16,6 +16,32 @@ namespace rashpa::kernel::opencl {
 using memory::opencl::Device;
 using memory::opencl::Program;
 
+Fetched::Fetched(const Device& device, std::uint32_t benches, std::size_t bytes, std::string_view what)
+    : bytes_(bytes) {
+  for (std::uint32_t bench = 0; bench < benches; ++bench) {
+    pairs_.push_back({device.memory(bytes, what), memory::opencl::HostMemory(device, bytes, what)});
+  }
+}
+
+cl_int Fetched::fetch(std::uint32_t bench, cl_command_queue queue) const noexcept {
+  if (bytes_ == 0) return CL_SUCCESS;
+  return memory::opencl::api().read_buffer(queue, device(bench), CL_FALSE, 0, bytes_, host<void>(bench), 0, nullptr,
+                                           nullptr);
+}
+
+cl_int Fetched::send(std::uint32_t bench, cl_command_queue queue, std::size_t bytes) const noexcept {
+  if (bytes == 0) return CL_SUCCESS;
+  return memory::opencl::api().write_buffer(queue, device(bench), CL_FALSE, 0, bytes, host<void>(bench), 0, nullptr,
+                                            nullptr);
+}
+
+void need_doubles(const Device& device, std::string_view kernel) {
+  if (device.info().doubles) return;
+  throw ConfigError(fmt::format(
+      "unit: kernel {} computes with double precision, which {} does not have; take another device, or unit cpu",
+      kernel, device.info().name));
+}
+
 Program build(const Device& device, const std::string& name, std::vector<std::string_view> source,
               const std::string& macros) {
   source.insert(source.begin(), work_group_cl);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,36 +54,34 @@ inline Scalar* write(const Peak& peak, Scalar* row) noexcept {
   return row;
 }
 
-/// A Finder a thread, made of the kernel's Config, the shape, and what all of them look things up in.
-template <typename Finder, typename Config, typename Lookup>
-class Pass final : public CpuPass {
+/// In one image.
+struct Found {
+  std::size_t peaks = 0;  ///< more than there is room for: the image is errored
+  double intensity = 0;
+  const Scalar* rows = nullptr;
+};
+
+/// The rows of all images. One thread at a time for one place.
+class Rows {
  public:
-  Pass(const Declaration& declaration, const Config& config, const Setup& setup, Lookup lookup)
+  /// Throws ResourceError.
+  Rows(const Declaration& declaration, std::size_t most, std::uint32_t places)
       : name_(declaration.name),
         parameter_(declaration.made(Port::Kind::table)->capacity),
-        most_(config.max_peaks),
-        format_(setup.in),
-        lookup_(std::move(lookup)),
         columns_(declaration.made(Port::Kind::table)->columns.size()),
-        found_(setup.stack),
-        rows_of_(setup.stack),
-        rows_(std::size_t{setup.places} * most_ * columns_ * sizeof(Scalar), memory::MemoryKind::huge) {
-    for (unsigned worker = 0; worker < setup.workers; ++worker) {
-      workers_.push_back(std::make_unique<Worker>(Worker{{config, setup.shape, lookup_}, std::vector<Peak>(most_)}));
+        most_(most),
+        rows_(std::size_t{places} * most_ * columns_ * sizeof(Scalar), memory::MemoryKind::huge) {}
+  /// `count` of them were found, of which the first ones are `peaks`.
+  Found keep(std::uint32_t place, std::span<const Peak> peaks, std::size_t count) noexcept {
+    Scalar* row = reinterpret_cast<Scalar*>(rows_.data()) + std::size_t{place} * most_ * columns_;
+    Found found{count, 0, row};
+    for (std::size_t i = 0; i < std::min(count, most_); ++i) {
+      found.intensity += peaks[i].intensity;
+      row = write(peaks[i], row);
     }
+    return found;
   }
-
-  [[nodiscard]] Grain grain() const noexcept override { return Grain::image; }
-  void begin(std::size_t /*items*/) noexcept override {}
-  void run(unsigned worker, const Items& items, std::size_t /*first*/, std::size_t /*last*/) noexcept override {
-    for (std::size_t i = 0; i < items.count; ++i) {
-      Scalar* const rows = reinterpret_cast<Scalar*>(rows_.data()) + std::size_t{items.place[i]} * most_ * columns_;
-      found_[items.first + i] = find(*workers_[worker], items.in[i], rows);
-      rows_of_[items.first + i] = rows;
-    }
-  }
-  void finish(std::size_t item, Finding& finding) noexcept override {
-    const Found& found = found_[item];
+  void finish(const Found& found, Finding& finding) noexcept {
     finding.scalars[0] = Scalar::of_count(found.peaks);
     finding.scalars[1] = Scalar::of_real(found.intensity);
     finding.failed = found.peaks > most_;
@@ -90,10 +89,10 @@ class Pass final : public CpuPass {
       std::size_t none = 0;
       too_many_.compare_exchange_strong(none, found.peaks, std::memory_order_relaxed);
     } else {
-      finding.table = {rows_of_[item], static_cast<std::uint32_t>(found.peaks)};
+      finding.table = {found.rows, static_cast<std::uint32_t>(found.peaks)};
     }
   }
-  [[nodiscard]] std::string failure() const override {
+  [[nodiscard]] std::string failure() const {
     const std::size_t found = too_many_.load(std::memory_order_relaxed);
     if (found == 0) return {};
     return fmt::format("kernel {}: {} peaks are found in an image, and its table holds {}; set a larger {}", name_,
@@ -101,36 +100,51 @@ class Pass final : public CpuPass {
   }
 
  private:
-  /// In one image.
-  struct Found {
-    std::size_t peaks = 0;  // more than there is room for: the image is errored
-    double intensity = 0;
-  };
+  std::string name_;
+  std::string parameter_;
+  std::size_t columns_;
+  std::size_t most_;
+  memory::Buffer rows_;  // Scalar [place][row][column]
+  std::atomic<std::size_t> too_many_{0};
+};
+
+/// A Finder a thread, made of the kernel's Config, the shape, and what all of them look things up in.
+template <typename Finder, typename Config, typename Lookup>
+class Pass final : public CpuPass {
+ public:
+  Pass(const Declaration& declaration, const Config& config, const Setup& setup, Lookup lookup)
+      : format_(setup.in),
+        lookup_(std::move(lookup)),
+        found_(setup.stack),
+        rows_(declaration, config.max_peaks, setup.places) {
+    for (unsigned worker = 0; worker < setup.workers; ++worker) {
+      workers_.push_back(
+          std::make_unique<Worker>(Worker{{config, setup.shape, lookup_}, std::vector<Peak>(config.max_peaks)}));
+    }
+  }
+
+  [[nodiscard]] Grain grain() const noexcept override { return Grain::image; }
+  void begin(std::size_t /*items*/) noexcept override {}
+  void run(unsigned worker, const Items& items, std::size_t /*first*/, std::size_t /*last*/) noexcept override {
+    Worker& own = *workers_[worker];
+    for (std::size_t i = 0; i < items.count; ++i) {
+      const std::size_t count = own.finder.find(items.in[i], format_, own.peaks);
+      found_[items.first + i] = rows_.keep(items.place[i], own.peaks, count);
+    }
+  }
+  void finish(std::size_t item, Finding& finding) noexcept override { rows_.finish(found_[item], finding); }
+  [[nodiscard]] std::string failure() const override { return rows_.failure(); }
+
+ private:
   struct Worker {
     Finder finder;
     std::vector<Peak> peaks;
   };
-
-  Found find(Worker& worker, const std::byte* image, Scalar* rows) const noexcept {
-    Found found{.peaks = worker.finder.find(image, format_, worker.peaks)};
-    for (std::size_t i = 0; i < std::min(found.peaks, most_); ++i) {
-      found.intensity += worker.peaks[i].intensity;
-      rows = write(worker.peaks[i], rows);
-    }
-    return found;
-  }
-
-  std::string name_;
-  std::string parameter_;
-  std::size_t most_;
   PixelFormat format_;
   Lookup lookup_;
-  std::size_t columns_;
-  std::vector<Found> found_;                      // by item
-  std::vector<const Scalar*> rows_of_;            // by item
-  memory::Buffer rows_;                           // Scalar [place][row][column]
+  std::vector<Found> found_;  // by item
+  Rows rows_;
   std::vector<std::unique_ptr<Worker>> workers_;  // each on memory of its own
-  std::atomic<std::size_t> too_many_{0};
 };
 
 }  // namespace rashpa::kernel::peaks

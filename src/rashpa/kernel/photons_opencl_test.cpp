@@ -14,42 +14,19 @@ namespace {
 
 using Images = std::vector<std::vector<std::byte>>;
 
-template <typename T>
-std::vector<std::byte> random_image(std::mt19937& random, std::size_t pixels) {
-  std::vector<T> image(pixels);
-  for (T& pixel : image) {
-    const auto dice = random();
-    pixel = static_cast<T>(dice % 4 == 0 ? dice >> 8U : dice % 3);
-    if (dice % 50 == 3) pixel = std::numeric_limits<T>::max();
-    if (dice % 50 == 7) pixel = std::numeric_limits<T>::min();
-  }
-  const auto* bytes = reinterpret_cast<const std::byte*>(image.data());
-  return {bytes, bytes + pixels * sizeof(T)};
-}
-
-/// Every type as detectors deliver it, with and without special values, and photons as jungfrau makes them.
-std::vector<PixelFormat> formats() {
-  std::vector<PixelFormat> all{{PixelType::i16, Masked::minimum}};
-  for (const PixelType type : photon_types()) {
-    all.push_back(delivered(type));
-    all.push_back(delivered(type, 60));
-  }
-  return all;
-}
-
 class PhotonsOpencl : public opencl::OpenclTest {
  protected:
   template <typename Check>
   void with_every_format(Check check) {
     std::mt19937 random(7);
-    for (const PixelFormat format : formats()) {
+    for (const PixelFormat format : opencl::photon_formats()) {
       for (const Shape shape : {Shape{1, 1}, Shape{129, 101}, Shape{513, 67}}) {
         SCOPED_TRACE(testing::Message() << pixel_name(format.type) << " up to " << format.largest_count << ", "
                                         << shape.width << " x " << shape.height);
         Images images;
         for (int i = 0; i < 3; ++i) {
           images.push_back(
-              with_type(format.type, [&]<typename T>(T) { return random_image<T>(random, shape.pixels()); }));
+              with_type(format.type, [&]<typename T>(T) { return opencl::random_image<T>(random, shape.pixels()); }));
         }
         check(kernel::Setup{.shape = shape, .in = format}, images);
       }

@@ -9,7 +9,8 @@ struct Books {
   uchar work;
   uchar verdict;
   uchar step;
-  uchar unused[5];
+  uchar failed;
+  uchar unused[4];
   ulong scalars[COLUMNS];
 };
 

@@ -134,7 +134,7 @@ TEST(Learning, nothing_accumulates_what_is_only_learned_from) {
 
 TEST(Learning, units_that_cannot_say_so) {
   const Steps steps = steps_of(pipeline(), {kWidth, kHeight, PixelType::u16, 4, 4});
-  EXPECT_THROW(steps.check_plain("cuda"), ConfigError);
+  EXPECT_THROW(steps.check_learns_nothing("cuda"), ConfigError);
 }
 
 }  // namespace

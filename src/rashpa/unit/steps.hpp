@@ -40,9 +40,10 @@ struct Steps {
   std::size_t last_maker = 0;  ///< step that makes the pixels of the output; steps.size(): none does
   Output output{};
 
-  /// Throws ConfigError when a step changes the shape of images or learns from dark ones, for units that cannot do
-  /// that.
-  void check_plain(const std::string& unit) const;
+  /// Throws ConfigError when a step changes the shape of images, for units that cannot do that.
+  void check_keeps_shape(const std::string& unit) const;
+  /// The same when one learns from dark images.
+  void check_learns_nothing(const std::string& unit) const;
   /// What the pass of step `number` is made for.
   [[nodiscard]] kernel::Setup setup(std::size_t number, const Layout& layout, unsigned workers,
                                     std::uint32_t benches) const;

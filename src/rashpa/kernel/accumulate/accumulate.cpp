@@ -18,11 +18,6 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 bool is_signed(PixelFormat format) noexcept { return format.type == PixelType::i16 || format.type == PixelType::i32; }
 bool is_wide(PixelFormat format) noexcept { return pixel_bytes(format.type) == 4; }
 
-/// Below every pixel of its kind.
-std::int32_t lowest(PixelFormat format) noexcept {
-  return is_signed(format) ? std::numeric_limits<std::int32_t>::min() : 0;
-}
-
 __extension__ using Wide = __int128;  // 2^31 images of squares of 32 bits
 
 Wide squares_of(const Sums& sums, std::size_t pixel) noexcept {
@@ -114,6 +109,21 @@ void check(const Config& config) {
   if (config.sum || config.mean || config.max || config.variance) return;
   throw ConfigError(
       "kernel accumulate: sum, mean, max and variance are all off; switch one on, or leave the kernel out");
+}
+
+std::int32_t lowest(PixelFormat format) noexcept {
+  return is_signed(format) ? std::numeric_limits<std::int32_t>::min() : 0;
+}
+
+Arrays arrays_of(const Config& config, const AccumulatedArrays& to) noexcept {
+  Arrays arrays;
+  std::size_t next = 0;
+  if (config.sum) arrays.sum = to[next++];
+  if (config.mean) arrays.mean = reinterpret_cast<double*>(to[next++]);
+  if (config.max) arrays.max = to[next++];
+  if (config.variance) arrays.variance = reinterpret_cast<double*>(to[next++]);
+  arrays.counted = reinterpret_cast<std::uint32_t*>(to[next]);
+  return arrays;
 }
 
 Sums::Sums(const Config& config, PixelFormat pixel_format, std::size_t pixels)

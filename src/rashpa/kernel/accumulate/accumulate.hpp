@@ -54,6 +54,9 @@ struct Sums {
   void start_anew(std::size_t first, std::size_t last) noexcept;
 };
 
+/// Below every value of an integer pixel, in the bits of Sums::max.
+std::int32_t lowest(PixelFormat format) noexcept;
+
 /// Adds pixels [first, last) of `count` images. Threads may add different pixels at once. The plain reference.
 void add_reference(Sums& sums, const std::byte* const* images, std::size_t count, std::size_t first,
                    std::size_t last) noexcept;
@@ -69,6 +72,8 @@ struct Arrays {
   double* variance = nullptr;
   std::uint32_t* counted = nullptr;
 };
+/// By what is wanted, in the order of the declaration.
+Arrays arrays_of(const Config& config, const AccumulatedArrays& to) noexcept;
 /// Results of pixels [first, last). Of integers mean and variance are within 2 ulp of the exact value.
 void write(const Sums& sums, const Arrays& to, std::size_t first, std::size_t last) noexcept;
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "rashpa/kernel/accumulate/accumulate.hpp"
+#include "rashpa/kernel/accumulate/accumulate_opencl.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
 
 namespace rashpa::kernel::accumulate {
@@ -44,6 +45,7 @@ const Declaration& declared() {
       .parameters = parameters().declared(),
       .takes = {.kind = Port::Kind::pixels, .pixels = image_types()},
       .makes = {{.kind = Port::Kind::accumulation, .columns = possible()}},
+      .units = {"cpu", "opencl"},
       .scratch_bytes = 72};
   return declaration;
 }
@@ -71,14 +73,7 @@ class Pass final : public CpuPass {
   void finish(std::size_t /*item*/, Finding& /*finding*/) noexcept override {}
   void conclude(unsigned /*worker*/, const AccumulatedArrays& to, std::size_t first,
                 std::size_t last) noexcept override {
-    Arrays arrays;
-    std::size_t next = 0;
-    if (config_.sum) arrays.sum = to[next++];
-    if (config_.mean) arrays.mean = reinterpret_cast<double*>(to[next++]);
-    if (config_.max) arrays.max = to[next++];
-    if (config_.variance) arrays.variance = reinterpret_cast<double*>(to[next++]);
-    arrays.counted = reinterpret_cast<std::uint32_t*>(to[next]);
-    write(sums_, arrays, first, last);
+    write(sums_, arrays_of(config_, to), first, last);
     sums_.start_anew(first, last);
   }
 
@@ -110,6 +105,10 @@ class Accumulate final : public Step {
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const Setup& setup, const memory::opencl::Device& device) const override {
+    return opencl::make_pass(config_, setup, device);
   }
 
  private:

@@ -182,4 +182,19 @@ void finish(const Prepared& prepared, const Sums& sums, double* profile) noexcep
   }
 }
 
+/// NaN: no pixel of the ring is there.
+void Ring::judge(const double* profile, std::size_t bins, Finding& finding) const noexcept {
+  double signal = 0, norm = 0;
+  for (std::size_t row = 0; row < bins; row += radial) {
+    for (std::size_t bin = row + first; bin < row + last; ++bin) {
+      signal += profile[2 * bins + bin];
+      norm += profile[3 * bins + bin];
+    }
+  }
+  const double mean = signal / norm;
+  finding.scalars[0] = Scalar::of_real(mean);
+  if (min_intensity > 0 && !(mean >= min_intensity)) finding.verdict = 1;
+  if (max_intensity > 0 && mean > max_intensity) finding.verdict = 2;
+}
+
 }  // namespace rashpa::kernel::azimuthal

@@ -76,6 +76,7 @@ class Prepared {
   [[nodiscard]] const std::uint32_t* wide() const noexcept { return wide_.data(); }
   [[nodiscard]] std::uint32_t bin(std::size_t at) const noexcept { return narrow_.empty() ? wide_[at] : narrow_[at]; }
   [[nodiscard]] const float* norm() const noexcept { return norm_.data(); }
+  [[nodiscard]] bool has_dark() const noexcept { return !dark_.empty(); }
   [[nodiscard]] float dark(std::size_t pixel) const noexcept { return dark_.empty() ? 0.0F : dark_[pixel]; }
   /// Not split: whether any of the pixels [64 · block, 64 · block + 64) is in a bin.
   [[nodiscard]] bool counts(std::size_t block) const noexcept { return counts_[block] != 0; }
@@ -167,6 +168,17 @@ void add_reals(const Prepared& prepared, const void* image, PixelFormat format, 
 /// − dark), Σ c w. NaN in bins without a pixel, and errors without a model.
 inline constexpr std::size_t kArrays = 4;
 void finish(const Prepared& prepared, const Sums& sums, double* profile) noexcept;
+
+/// The ring that is judged: radial bins [first, last).
+struct Ring {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  std::size_t radial = 0;    ///< bins of a row
+  double min_intensity = 0;  ///< 0: any
+  double max_intensity = 0;  ///< 0: any
+  /// Column and verdict of a profile of `bins` bins.
+  void judge(const double* profile, std::size_t bins, Finding& finding) const noexcept;
+};
 
 std::shared_ptr<const Step> step_of(const Config& config);
 

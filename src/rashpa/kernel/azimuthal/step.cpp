@@ -8,6 +8,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
+#include "rashpa/kernel/azimuthal/azimuthal_opencl.hpp"
 #include "rashpa/kernel/azimuthal/profile_sums.hpp"
 
 namespace rashpa::kernel::azimuthal {
@@ -151,6 +152,7 @@ const Declaration& declared() {
                   .shape = Input::Shape::values,
                   .needed = false,
                   .doc = "centres of the azimuthal bins"}},
+      .units = {"cpu", "opencl"},
       .stack_bytes = 2,
       .scratch_bytes = 6};
   return declaration;
@@ -158,14 +160,9 @@ const Declaration& declared() {
 
 class Pass final : public CpuPass {
  public:
-  Pass(const std::shared_ptr<const Prepared>& prepared, std::size_t ring_first, std::size_t ring_last,
-       const Config& config, const Setup& setup)
+  Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, const Config& config, const Setup& setup)
       : prepared_(prepared),
-        ring_first_(ring_first),
-        ring_last_(ring_last),
-        min_(config.min_intensity),
-        max_(config.max_intensity),
-        radial_(config.radial_axis.size()),
+        ring_(ring),
         format_(setup.in),
         stack_(setup.stack),
         whole_(prepared->errors() == Errors::azimuthal || prepared->bins() > kFewBins ||
@@ -197,10 +194,7 @@ class Pass final : public CpuPass {
     double* profile = profiles_.data() + place_[item] * kArrays * prepared_->bins();
     azimuthal::finish(*prepared_, sums, profile);
     finding.profile = {profile};
-    const double mean = ring_mean(profile);
-    finding.scalars[0] = Scalar::of_real(mean);
-    if (min_ > 0 && !(mean >= min_)) finding.verdict = 1;
-    if (max_ > 0 && mean > max_) finding.verdict = 2;
+    ring_.judge(profile, prepared_->bins(), finding);
     if (summed_ && finding.verdict == 0) summed_->add(profile);
   }
   void conclude(unsigned /*worker*/, const AccumulatedArrays& to, std::size_t first,
@@ -209,25 +203,8 @@ class Pass final : public CpuPass {
   }
 
  private:
-  /// NaN: no pixel of the ring is there.
-  [[nodiscard]] double ring_mean(const double* profile) const noexcept {
-    const std::size_t bins = prepared_->bins();
-    double signal = 0, norm = 0;
-    for (std::size_t row = 0; row < bins; row += radial_) {
-      for (std::size_t bin = row + ring_first_; bin < row + ring_last_; ++bin) {
-        signal += profile[2 * bins + bin];
-        norm += profile[3 * bins + bin];
-      }
-    }
-    return signal / norm;
-  }
-
   std::shared_ptr<const Prepared> prepared_;
-  std::size_t ring_first_;
-  std::size_t ring_last_;
-  double min_;
-  double max_;
-  std::size_t radial_;
+  Ring ring_;
   PixelFormat format_;
   std::uint32_t stack_;
   bool whole_;                    // one thread an image
@@ -300,10 +277,17 @@ class Azimuthal final : public Step {
     return made;
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
-    return std::make_unique<Pass>(prepared_, first_, last_, config_, setup);
+    return std::make_unique<Pass>(prepared_, ring(), config_, setup);
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const Setup& setup, const memory::opencl::Device& device) const override {
+    return opencl::make_pass(prepared_, ring(), config_.added, setup, device);
   }
 
  private:
+  [[nodiscard]] Ring ring() const noexcept {
+    return {first_, last_, config_.radial_axis.size(), config_.min_intensity, config_.max_intensity};
+  }
   Config config_;
   std::shared_ptr<const Prepared> prepared_;
   Declaration declaration_ = declared();

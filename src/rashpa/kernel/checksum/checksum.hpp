@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// CRC32C of each image, and of its parts against what their sources say. See README.md.
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
+#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/stack.hpp"
 #include "rashpa/kernel/step.hpp"
 
 namespace rashpa::kernel::checksum {
@@ -20,9 +24,6 @@ struct Config {
   OnMismatch on_mismatch = OnMismatch::error;
 };
 
-/// A step of a pipeline.
-std::shared_ptr<const Step> step_of(const Config& config);
-
 struct Result {
   std::uint32_t crc32c = 0;    ///< of the image, row by row
   std::uint32_t verified = 0;  ///< parts that are what their sources say
@@ -30,7 +31,62 @@ struct Result {
   std::uint32_t first = 0;     ///< the first of these
 };
 
-/// Of an image and the sums that are known of it.
+/// What a step says of a result. `first_wrong`: of the first image that has one, of any.
+inline constexpr std::uint32_t kNoneWrong = ~0U;
+void settle(const Config& config, const Result& result, std::atomic<std::uint32_t>& first_wrong,
+            Finding& finding) noexcept;
+/// Why images failed, as CpuPass::failure().
+std::string failure_of(const std::atomic<std::uint32_t>& first_wrong);
+
+/// A step of a pipeline.
+std::shared_ptr<const Step> step_of(const Config& config);
+
+/// Lines of an image: line i lies `first` + i · `pitch` bytes behind its first byte.
+struct Lines {
+  std::uint64_t first = 0;
+  std::uint64_t pitch = 0;
+  std::uint64_t line_bytes = 0;
+  std::uint32_t lines = 0;
+  [[nodiscard]] bool contiguous() const noexcept { return pitch == line_bytes || lines == 1; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return line_bytes * lines; }
+};
+
+/// The CRC32C of those lines of an image, one behind the other.
+std::uint32_t crc_of(std::span<const std::byte> image, const Lines& lines) noexcept;
+
+/// Of an image of `bytes` and the sums that are known of it. `crc(lines)` has the CRC32C of lines; which lines it is
+/// asked for, and in which order, follows from where the parts lie alone.
+template <typename Crc>
+Result verify(std::size_t bytes, std::span<const PayloadSum> sums, Crc crc) {
+  Result result;
+  // Parts that lie one behind the other, as modules of full width do, are read once for both.
+  std::size_t joined = 0;
+  const auto join = [&](std::uint32_t next, std::size_t next_bytes) {
+    result.crc32c = joined == 0 ? next : crc32c_combined(result.crc32c, next, next_bytes);
+    joined += next_bytes;
+  };
+  for (std::size_t part = 0; part < sums.size(); ++part) {
+    const PayloadSum& sum = sums[part];
+    const Lines lines{sum.first, sum.pitch, sum.line_bytes, sum.lines};
+    const bool within =
+        sum.lines > 0 && sum.first + (sum.lines - 1U) * sum.pitch + sum.line_bytes <= bytes && sum.line_bytes > 0;
+    const bool next = within && sum.first == joined && lines.contiguous();
+    if (!within || (!sum.known && !next)) continue;
+    const std::uint32_t found = crc(lines);
+    if (next) join(found, lines.bytes());
+    if (!sum.known) continue;
+    if (found == sum.crc32c) {
+      result.verified += 1;
+    } else if (result.wrong++ == 0) {
+      result.first = static_cast<std::uint32_t>(part);
+    }
+  }
+  const std::uint64_t rest = bytes - joined;
+  if (rest != 0) join(crc(Lines{joined, rest, rest, 1}), rest);
+  return result;
+}
+
+/// The same, of the image itself.
 Result verify(std::span<const std::byte> image, std::span<const PayloadSum> sums) noexcept;
 
 }  // namespace rashpa::kernel::checksum

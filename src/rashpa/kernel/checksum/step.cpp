@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/core.h>
-
 #include <atomic>
 #include <string>
 #include <vector>
 
 #include "rashpa/kernel/checksum/checksum.hpp"
+#include "rashpa/kernel/checksum/checksum_opencl.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
 
 namespace rashpa::kernel::checksum {
@@ -34,7 +33,8 @@ const Declaration& declared() {
                              {.name = "checksums_verified",
                               .doc = "Parts of the image (DTPs) that are what their sources have sent"}}},
                 {.kind = Port::Kind::verdict, .reasons = {"wrong_checksum"}}},
-      .delivered = true};
+      .delivered = true,
+      .units = {"cpu", "opencl"}};
   return declaration;
 }
 
@@ -52,33 +52,15 @@ class Pass final : public CpuPass {
     }
   }
   void finish(std::size_t item, Finding& finding) noexcept override {
-    const Result& result = results_[item];
-    finding.scalars[0] = Scalar::of_count(result.crc32c);
-    finding.scalars[1] = Scalar::of_count(result.verified);
-    if (result.wrong == 0) return;
-    if (config_.on_mismatch == OnMismatch::veto) {
-      finding.verdict = 1;
-      return;
-    }
-    finding.failed = true;
-    std::uint32_t none = kNone;
-    first_wrong_.compare_exchange_strong(none, result.first, std::memory_order_relaxed);
+    settle(config_, results_[item], first_wrong_, finding);
   }
-  [[nodiscard]] std::string failure() const override {
-    const std::uint32_t part = first_wrong_.load(std::memory_order_relaxed);
-    if (part == kNone) return {};
-    return fmt::format(
-        "its pixels are not what the source has sent: the CRC32C of DTP {} of the buffer (counted from 0) "
-        "is not the one of its frame record",
-        part);
-  }
+  [[nodiscard]] std::string failure() const override { return failure_of(first_wrong_); }
 
  private:
-  static constexpr std::uint32_t kNone = ~0U;
   Config config_;
   std::size_t bytes_;
   std::vector<Result> results_;
-  std::atomic<std::uint32_t> first_wrong_{kNone};
+  std::atomic<std::uint32_t> first_wrong_{kNoneWrong};
 };
 
 class Checksum final : public Step {
@@ -88,6 +70,10 @@ class Checksum final : public Step {
   [[nodiscard]] PixelFormat fit(const Shape& /*shape*/, PixelFormat in) const override { return in; }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const Setup& setup, const memory::opencl::Device& device) const override {
+    return opencl::make_pass(config_, setup, device);
   }
 
  private:

@@ -65,7 +65,9 @@ kernel void place_tiles(global struct Books* books, global uint* tile_counts, ui
     mine[tile] = begin;
     begin += count;
   }
-  if (get_local_id(0) == 0) books[image].entries = total > capacity ? OVERFLOW : total;
+  if (get_local_id(0) != 0) return;
+  books[image].entries = total > capacity ? OVERFLOW : total;
+  if (total > capacity) books[image].work = 0;  // kernels behind do not see it
 }
 
 // A group a tile of an image.
@@ -74,7 +76,7 @@ kernel void write_tiles(global const PIXEL* images, uint stride, global const ul
                         global PIXEL* value, uint list_stride) {
   local uint room[GROUP];
   const uint image = get_group_id(1);
-  if (books[image].work == 0 || books[image].entries == OVERFLOW) return;
+  if (books[image].work == 0) return;
   global const ulong* of_image = marks + (size_t)image * words;
   const uint first = get_group_id(0) * TILE_WORDS + get_local_id(0) * WORDS;
   const uint last = min(first + WORDS, words);

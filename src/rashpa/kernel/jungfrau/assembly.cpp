@@ -273,4 +273,32 @@ void assemble_reference(const Assembly& assembly, Output output, const void* con
   }
 }
 
+std::vector<Origin> origins_of(const Assembly& assembly) {
+  const bool shared = assembly.borders() == Borders::shared;
+  const std::uint32_t width = assembly.shape().width;
+  std::vector<Origin> origins(assembly.shape().pixels());
+  const auto put = [&](const Assembly::Span& span, std::uint32_t at, std::uint32_t pixel, Origin::Part across) {
+    const bool odd = at % width % 2 != 0;
+    const bool splits = shared && span.twin != 0;
+    origins[at] = {pixel, across, !splits ? Origin::whole : odd ? Origin::less : Origin::more};
+    if (span.twin == 0) return;
+    const auto twin = static_cast<std::size_t>(std::int64_t{at} + span.twin);
+    origins[twin] = {pixel, across, !splits ? Origin::whole : odd ? Origin::more : Origin::less};
+  };
+  for (const Assembly::Span& span : assembly.spans()) {
+    for (std::uint32_t i = 0; i < span.count; ++i) {
+      const std::uint32_t pixel = span.first + i, at = span.out + i;
+      const bool left = span.left && i == 0;
+      if (!left && !(span.right && i + 1 == span.count)) {
+        put(span, at, pixel, Origin::whole);
+        continue;
+      }
+      const std::uint32_t beside = left ? at - 1 : at + 1;
+      put(span, at, pixel, !shared ? Origin::whole : span.odd ? Origin::less : Origin::more);
+      put(span, beside, pixel, !shared ? Origin::whole : span.odd ? Origin::more : Origin::less);
+    }
+  }
+  return origins;
+}
+
 }  // namespace rashpa::kernel::jungfrau

@@ -73,6 +73,17 @@ class Assembly final : public Reshape {
   std::vector<Gap> gaps_;
 };
 
+/// Where the value of each pixel of the assembled image comes from, for devices that gather: the pixel of the image
+/// seen, and what of its value it has. Slow; for set-up.
+struct Origin {
+  enum Part : std::uint8_t { whole, less, more };
+  static constexpr std::uint32_t kNone = ~0U;
+  std::uint32_t pixel = kNone;  ///< kNone: a gap
+  Part across = whole;          ///< of the value
+  Part down = whole;            ///< of that
+};
+std::vector<Origin> origins_of(const Assembly& assembly);
+
 /// The plain reference: a converted image, int16 or float32 as `output` says, assembled. Slow, obvious, the truth.
 void assemble_reference(const Assembly& assembly, Output output, const void* converted, void* out);
 

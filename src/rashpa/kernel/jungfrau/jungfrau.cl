@@ -192,3 +192,44 @@ kernel void settle(global struct Books* books, global const struct Counts* tile_
   image->scalars[column + 1] = saturated;
   image->counted = bright;
 }
+
+#if ASSEMBLE
+// One of two shares of a value; codes stay what they are.
+Out share_of(Out value, uint part) {
+#if KEV
+  return part == 0 ? value : 0.5f * value;
+#else
+  if (part == 0 || value == NO_PHOTONS || value == TOO_MANY_PHOTONS) return value;
+  const int less = value >> 1;
+  return (Out)(part == 1 ? less : value - less);
+#endif
+}
+
+// Origin of jungfrau_opencl.cpp: a pixel, and the shares in two bits each.
+struct Origin {
+  uint pixel;
+  uint parts;
+};
+
+// A group a tile of an assembled image.
+kernel void assemble(global const Out* converted, uint stride, global Out* out, uint out_stride,
+                     global const struct Origin* origins, uint pixels, global const struct Books* books) {
+  const uint image = get_group_id(1);
+  if (books[image].work == 0) return;
+  global const Out* from = converted + (size_t)image * stride;
+  global Out* to = out + (size_t)image * out_stride;
+  const uint first = get_group_id(0) * TILE;
+  for (uint p = first + get_local_id(0); p < min(first + TILE, pixels); p += GROUP) {
+    const struct Origin origin = origins[p];
+#if KEV
+    Out value = as_float(0x7FC00000);
+#else
+    Out value = NO_PHOTONS;
+#endif
+    if (origin.pixel != 0xFFFFFFFFu) {
+      value = share_of(share_of(from[origin.pixel], origin.parts & 3), origin.parts >> 2);
+    }
+    to[p] = value;
+  }
+}
+#endif

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace rashpa::kernel::jungfrau {
@@ -45,26 +46,49 @@ Tables tables_of(const Prepared& prepared) {
   return tables;
 }
 
+/// `struct Origin` of jungfrau.cl.
+struct DeviceOrigin {
+  cl_uint pixel = 0;
+  cl_uint parts = 0;
+};
+
+std::vector<DeviceOrigin> device_origins(const Assembly* assembly) {
+  std::vector<DeviceOrigin> origins;
+  if (assembly == nullptr) return origins;
+  for (const Origin& one : origins_of(*assembly)) {
+    origins.push_back({one.pixel, static_cast<cl_uint>(one.across) | static_cast<cl_uint>(one.down) << 2U});
+  }
+  return origins;
+}
+
 class Pass final : public kernel::opencl::DevicePass {
  public:
-  Pass(const Config& config, const Taps& taps, const Setup& setup, const Device& device)
-      : Pass(Prepared(config), taps, setup, device) {}
-  Pass(const Prepared& prepared, const Taps& taps, const Setup& setup, const Device& device)
+  Pass(const Config& config, const Assembly* assembly, const Taps& taps, const Setup& setup, const Device& device)
+      : Pass(Prepared(config), assembly, taps, setup, device) {}
+  Pass(const Prepared& prepared, const Assembly* assembly, const Taps& taps, const Setup& setup, const Device& device)
       : taps_(taps),
         pixels_(static_cast<std::uint32_t>(prepared.pixels())),
         padded_(static_cast<std::uint32_t>((prepared.pixels() + kGroup - 1) / kGroup * kGroup)),
         tiles_(kernel::opencl::tiles_of(pixels_, kTile)),
         out_bytes_(prepared.output() == Output::kev ? sizeof(float) : sizeof(std::int16_t)),
         group_(device.group()),
-        program_(kernel::opencl::build(device, "jungfrau", {jungfrau_cl},
-                                       fmt::format("-D TILE={} -D KEV={:d} -D COUNT={:d} -D MARK={:d}", kTile,
-                                                   prepared.output() == Output::kev, taps.count, taps.mark))),
+        program_(kernel::opencl::build(
+            device, "jungfrau", {jungfrau_cl},
+            fmt::format("-D TILE={} -D KEV={:d} -D COUNT={:d} -D MARK={:d} -D ASSEMBLE={:d}", kTile,
+                        prepared.output() == Output::kev, taps.count, taps.mark, assembly != nullptr))),
         convert_(program_, "convert_tiles"),
         settle_(program_, "settle") {
     const Tables tables = tables_of(prepared);
     pedestals_ = device.memory_of(tables.pedestals, "pedestals of jungfrau");
     factors_ = device.memory_of(tables.factors, "factors of jungfrau");
+    if (assembly != nullptr) {
+      assemble_.emplace(program_, "assemble");
+      origins_ = device.memory_of(device_origins(assembly), "places of pixels");
+      made_pixels_ = static_cast<cl_uint>(assembly->shape().pixels());
+    }
     for (std::uint32_t bench = 0; bench < setup.benches; ++bench) {
+      const std::size_t converted = assembly == nullptr ? 0 : std::size_t{setup.stack} * padded_ * out_bytes_;
+      converted_.push_back(device.memory(converted, "converted images"));
       counts_.push_back(device.memory(std::size_t{setup.stack} * tiles_ * kCountsBytes, "counts of jungfrau"));
     }
   }
@@ -72,15 +96,22 @@ class Pass final : public kernel::opencl::DevicePass {
                  cl_command_queue queue) const noexcept override {
     const cl_mem counts = counts_[bench].get();
     const cl_uint raw_stride = stack.in_stride / sizeof(std::uint16_t);
-    const cl_uint out_stride = stack.out_stride / out_bytes_;
+    const cl_uint made_stride = stack.out_stride / out_bytes_;
+    const cl_mem out = assemble_ ? converted_[bench].get() : stack.out;
+    const cl_uint out_stride = assemble_ ? padded_ : made_stride;
     // Where nothing is marked, some memory all the same: the function has the argument.
     const cl_mem marks = taps_.mark ? stack.marks : counts;
     const cl_uint marks_stride = stack.marks_stride * sizeof(std::uint64_t);
-    const cl_int code =
-        convert_.run(queue, tiles_, 1, group_, stack.in, raw_stride, stack.out, out_stride, pedestals_.get(),
-                     factors_.get(), padded_, pixels_, stack.books, stack.count, counts, marks, marks_stride,
-                     threshold(taps_.bright_threshold), threshold(taps_.mark_threshold));
+    const cl_int code = convert_.run(queue, tiles_, 1, group_, stack.in, raw_stride, out, out_stride, pedestals_.get(),
+                                     factors_.get(), padded_, pixels_, stack.books, stack.count, counts, marks,
+                                     marks_stride, threshold(taps_.bright_threshold), threshold(taps_.mark_threshold));
     if (code != CL_SUCCESS) return code;
+    if (assemble_) {
+      const cl_int assembled =
+          assemble_->run(queue, kernel::opencl::tiles_of(made_pixels_, kTile), stack.count, group_, out, out_stride,
+                         stack.out, made_stride, origins_.get(), made_pixels_, stack.books);
+      if (assembled != CL_SUCCESS) return assembled;
+    }
     const cl_uint behind = (kTogether - pixels_ % kTogether) % kTogether;
     return settle_.run(queue, stack.count, 1, group_, stack.books, counts, tiles_, behind, stack.first_column);
   }
@@ -98,15 +129,19 @@ class Pass final : public kernel::opencl::DevicePass {
   std::uint32_t group_;
   memory::opencl::Program program_;
   memory::opencl::Kernel convert_, settle_;
+  std::optional<memory::opencl::Kernel> assemble_;
+  cl_uint made_pixels_ = 0;
+  Memory origins_;
   Memory pedestals_, factors_;
-  std::vector<Memory> counts_;  // by bench, [image][tile]
+  std::vector<Memory> converted_;  // by bench, where images are assembled
+  std::vector<Memory> counts_;     // by bench, [image][tile]
 };
 
 }  // namespace
 
-std::unique_ptr<kernel::opencl::DevicePass> make_pass(const Config& config, const Taps& taps, const Setup& setup,
-                                                      const Device& device) {
-  return std::make_unique<Pass>(config, taps, setup, device);
+std::unique_ptr<kernel::opencl::DevicePass> make_pass(const Config& config, const Assembly* assembly, const Taps& taps,
+                                                      const Setup& setup, const Device& device) {
+  return std::make_unique<Pass>(config, assembly, taps, setup, device);
 }
 
 }  // namespace rashpa::kernel::jungfrau::opencl

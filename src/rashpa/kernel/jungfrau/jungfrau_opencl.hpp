@@ -3,12 +3,14 @@
 /// JUNGFRAU raw words to photons or keV on OpenCL devices.
 #include <memory>
 
+#include "rashpa/kernel/jungfrau/assembly.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
 #include "rashpa/kernel/opencl_pass.hpp"
 
 namespace rashpa::kernel::jungfrau::opencl {
 
-std::unique_ptr<kernel::opencl::DevicePass> make_pass(const Config& config, const Taps& taps, const Setup& setup,
-                                                      const memory::opencl::Device& device);
+/// `assembly`: of the images made, which is looked at here and not later; null: they keep their shape.
+std::unique_ptr<kernel::opencl::DevicePass> make_pass(const Config& config, const Assembly* assembly, const Taps& taps,
+                                                      const Setup& setup, const memory::opencl::Device& device);
 
 }  // namespace rashpa::kernel::jungfrau::opencl

@@ -270,7 +270,8 @@ class JungfrauStep final : public Step {
   }
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
       const Setup& setup, const memory::opencl::Device& device) const override {
-    return opencl::make_pass(config_, taps_of(setup), setup, device);
+    const auto assembled = assembly(setup.shape);
+    return opencl::make_pass(with_borders(config_, assembled.get()), assembled.get(), taps_of(setup), setup, device);
   }
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {

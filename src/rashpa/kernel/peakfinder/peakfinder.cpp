@@ -84,8 +84,12 @@ Finder::Finder(const Config& config, const Shape& shape, const Radii& radii)
 
 std::size_t Finder::find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept {
   background_.look(image, format);
-  const Seen seen{config_, shape_, *radii_, image, format, background_.bins()};
-  const auto marks = background_.candidates(image, format, config_.cutoff);
+  return find_marked(image, format, background_.bins(), background_.candidates(image, format, config_.cutoff), peaks);
+}
+
+std::size_t Finder::find_marked(const void* image, PixelFormat format, std::span<const Bin> bins,
+                                std::span<const std::uint64_t> marks, std::span<Peak> peaks) const noexcept {
+  const Seen seen{config_, shape_, *radii_, image, format, bins};
   std::size_t found = 0;
   for (std::size_t at = 0; at * 64 < shape_.pixels(); ++at) {
     for (std::uint64_t word = marks[at]; word != 0; word &= word - 1) {

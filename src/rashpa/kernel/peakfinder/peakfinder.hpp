@@ -32,6 +32,9 @@ class Finder {
   Finder(const Config& config, const Shape& shape, const sigma_clip::Radii& radii);
   /// The first peaks.size() of them are put there; returns how many there are.
   std::size_t find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept;
+  /// The same, of an image of which the background and the candidates, one bit each, are known.
+  std::size_t find_marked(const void* image, PixelFormat format, std::span<const sigma_clip::Bin> bins,
+                          std::span<const std::uint64_t> marks, std::span<Peak> peaks) const noexcept;
 
  private:
   Config config_;

@@ -2,14 +2,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/peakfinder/peakfinder.hpp"
+#include "rashpa/kernel/peaks_opencl.hpp"
 #include "rashpa/kernel/peaks_pass.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
+#include "rashpa/kernel/rings_opencl.hpp"
+#include "rashpa/kernel/sigma_clip/sigma_clip_opencl.hpp"
 
 namespace rashpa::kernel::peakfinder {
 
@@ -43,7 +48,7 @@ const Declaration& declared() {
                                             .pixels = "Above the limit",
                                             .largest = "Value in the middle",
                                             .background = "In the middle"})}},
-      .units = {"cpu"},
+      .units = {"cpu", "opencl"},
       .scratch_bytes = 15};
   return declaration;
 }
@@ -66,6 +71,17 @@ class PeakFinder final : public Step {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<peaks::Pass<Finder, Config, sigma_clip::Radii>>(
         declared(), config_, setup, sigma_clip::Radii(config_, setup.shape, kOwner));
+  }
+  [[nodiscard]] std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
+                                                              const memory::opencl::Device& device) const override {
+    const auto look = [](Finder& finder, const opencl::MarkedRings::Seen& seen, PixelFormat format,
+                         std::span<Peak> peaks) noexcept {
+      return finder.find_marked(seen.image, format, sigma_clip::bins_of(seen.limits), seen.marks, peaks);
+    };
+    sigma_clip::Radii radii(config_, setup.shape, kOwner);
+    const auto clip = sigma_clip::on_opencl(config_, radii);
+    return std::make_unique<peaks::OpenclPass<Finder, Config, sigma_clip::Radii, decltype(look)>>(
+        declared(), config_, setup, std::move(radii), clip, look, device);
   }
 
  private:

@@ -277,8 +277,13 @@ std::size_t Finder::find(const void* image, PixelFormat format, std::span<Peak> 
   values_.take(image, format);
   limit_rings();
   mark_above(image, format, *rings_, above_.data(), bright_.data());
-  std::copy(bright_.begin(), bright_.end(), left_.begin());
-  const Seen seen{config_, shape_, *rings_, image, format, limits_};
+  return find_bright(image, format, limits_, bright_, peaks);
+}
+
+std::size_t Finder::find_bright(const void* image, PixelFormat format, std::span<const Limit> limits,
+                                std::span<const std::uint64_t> bright, std::span<Peak> peaks) noexcept {
+  std::copy_n(bright.begin(), left_.size(), left_.begin());
+  const Seen seen{config_, shape_, *rings_, image, format, limits};
   const auto take = [&](std::size_t pixel) {
     const std::uint64_t bit = std::uint64_t{1} << (pixel % 64);
     const bool there = (left_[pixel / 64] & bit) != 0;

@@ -77,6 +77,9 @@ class Finder {
   Finder(const Config& config, const Shape& shape, const Rings& rings);
   /// The first peaks.size() of them are put there; returns how many there are.
   std::size_t find(const void* image, PixelFormat format, std::span<Peak> peaks) noexcept;
+  /// The same, of an image of which the limits of the rings and the bright pixels, one bit each, are known.
+  std::size_t find_bright(const void* image, PixelFormat format, std::span<const Limit> limits,
+                          std::span<const std::uint64_t> bright, std::span<Peak> peaks) noexcept;
   [[nodiscard]] std::span<const Limit> limits() const noexcept { return limits_; }
 
  private:

@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +11,9 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/beam_parameters.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
+#include "rashpa/kernel/peaks_opencl.hpp"
 #include "rashpa/kernel/peaks_pass.hpp"
+#include "rashpa/kernel/rings_opencl.hpp"
 
 namespace rashpa::kernel::peakfinder8 {
 
@@ -74,7 +78,7 @@ const Declaration& declared() {
                   .shape = Input::Shape::values,
                   .needed = false,
                   .doc = "left, right, top, bottom of each panel"}},
-      .units = {"cpu"},
+      .units = {"cpu", "opencl"},
       .scratch_bytes = 16};
   return declaration;
 }
@@ -95,6 +99,18 @@ class PeakFinder final : public Step {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<peaks::Pass<Finder, Config, Rings>>(declared(), config_, setup,
                                                                 rings_of(config_, setup.shape));
+  }
+  [[nodiscard]] std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
+                                                              const memory::opencl::Device& device) const override {
+    const auto look = [](Finder& finder, const opencl::MarkedRings::Seen& seen, PixelFormat format,
+                         std::span<Peak> peaks) noexcept {
+      static_assert(sizeof(Limit) == sizeof(opencl::RingLimit));
+      const std::span limits{reinterpret_cast<const Limit*>(seen.limits.data()), seen.limits.size()};
+      return finder.find_bright(seen.image, format, limits, seen.marks, peaks);
+    };
+    return std::make_unique<peaks::OpenclPass<Finder, Config, Rings, decltype(look)>>(
+        declared(), config_, setup, rings_of(config_, setup.shape),
+        opencl::SnrRounds{config_.min_snr, config_.threshold}, look, device);
   }
 
  private:

@@ -46,6 +46,9 @@ struct Stats {
   friend bool operator==(const Stats&, const Stats&) = default;
 };
 
+/// As the columns of the `region`-th region.
+void write(const Stats& stats, std::size_t region, Finding& finding) noexcept;
+
 /// Of `pixels` consecutive pixels of any integer format. The plain reference.
 Stats stats_reference(const void* pixels, PixelFormat format, std::size_t count) noexcept;
 /// The same with the machine's widest vectors.

@@ -2,19 +2,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
+#include "rashpa/kernel/roi_stats/roi_stats_opencl.hpp"
 
 namespace rashpa::kernel::roi_stats {
 
 namespace {
-
-constexpr std::size_t kColumns = 5;
 
 const Parameters<Config>& parameters() {
   static const auto declared =
@@ -45,7 +43,8 @@ Declaration declaration_with(std::vector<Column> columns, std::string per) {
           .purpose = "sum, mean, least and largest value of named rectangles",
           .parameters = parameters().declared(),
           .takes = {.kind = Port::Kind::pixels, .pixels = photon_types()},
-          .makes = {{.kind = Port::Kind::scalars, .per = std::move(per), .columns = std::move(columns)}}};
+          .makes = {{.kind = Port::Kind::scalars, .per = std::move(per), .columns = std::move(columns)}},
+          .units = {"cpu", "opencl"}};
 }
 
 /// One set of columns for each region that `regions` names.
@@ -87,15 +86,7 @@ class Pass final : public CpuPass {
       for (unsigned worker = 0; worker < workers_; ++worker) {
         sum.add(found_[(std::size_t{worker} * stack_ + item) * regions_.size() + r]);
       }
-      const bool none = sum.counted == 0;
-      constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
-      Scalar* column = finding.scalars + r * kColumns;
-      column[0] = Scalar::of_integer(sum.sum);
-      column[1] = Scalar::of_real(none ? std::numeric_limits<double>::quiet_NaN()
-                                       : static_cast<double>(sum.sum) / static_cast<double>(sum.counted));
-      column[2] = Scalar::of_integer(none ? kNone : sum.least);
-      column[3] = Scalar::of_integer(none ? kNone : sum.most);
-      column[4] = Scalar::of_count(sum.counted);
+      write(sum, r, finding);
     }
   }
 
@@ -130,6 +121,10 @@ class RoiStats final : public Step {
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(regions_, setup);
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const Setup& setup, const memory::opencl::Device& device) const override {
+    return opencl::make_pass(regions_, setup, device);
   }
 
  private:

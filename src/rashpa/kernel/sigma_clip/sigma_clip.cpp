@@ -54,8 +54,7 @@ Bin clip(const Config& config, Sums sums) {
   Moments found = moments(sums(window), window, azimuthal);
   std::uint32_t left = std::max(kFewest, found.count);
   for (std::uint32_t cycle = 0; cycle < config.cycles && found.count > 0; ++cycle) {
-    const double chauvenet = std::sqrt(2 * std::log(left / std::sqrt(2 * std::numbers::pi)));
-    const double reach = std::max(config.clip, chauvenet) * std::sqrt(found.variance);
+    const double reach = reach_of(config, left) * std::sqrt(found.variance);
     // What lies at the limit is kept.
     const Window next{std::max(window.low, std::nextafter(static_cast<float>(found.mean - reach), -kInfinity)),
                       std::min(window.high, std::nextafter(static_cast<float>(found.mean + reach), kInfinity))};
@@ -139,6 +138,11 @@ Level level_at(std::span<const Bin> bins, float place, double noise) noexcept {
   const float mean = bins[bin].mean * (1 - part) + bins[next].mean * part;
   const float deviation = bins[bin].deviation * (1 - part) + bins[next].deviation * part;
   return {mean, static_cast<float>(std::sqrt(double{deviation} * double{deviation} + noise * noise))};
+}
+
+double reach_of(const Config& config, std::uint32_t left) noexcept {
+  const double chauvenet = std::sqrt(2 * std::log(left / std::sqrt(2 * std::numbers::pi)));
+  return std::max(config.clip, chauvenet);
 }
 
 void background_reference(const Config& config, const Radii& radii, const void* image, PixelFormat format,

@@ -80,6 +80,9 @@ struct Level {
 };
 Level level_at(std::span<const Bin> bins, float place, double noise) noexcept;
 
+/// Deviations from which on a value is left out of a bin in which `left` are left: at least Chauvenet's criterion.
+double reach_of(const Config& config, std::uint32_t left) noexcept;
+
 /// The plain reference. `bins` [Config::bins].
 void background_reference(const Config& config, const Radii& radii, const void* image, PixelFormat format,
                           std::span<Bin> bins);

@@ -37,23 +37,29 @@ std::vector<std::uint32_t> sparsify_reference(const Config& config, const Radii&
   return index;
 }
 
-Sparsifier::Sparsifier(const Config& config, const Radii& radii)
-    : config_(config), radii_(&radii), background_(config, radii) {}
-
-std::size_t Sparsifier::sparsify(const void* image, PixelFormat format, std::span<std::uint32_t> index) noexcept {
-  background_.look(image, format);
-  const auto marks = background_.candidates(image, format, config_.cutoff);
+std::size_t sparsify_marked(const Config& config, const Radii& radii, const void* image, PixelFormat format,
+                            std::span<const Bin> bins, std::span<const std::uint64_t> marks,
+                            std::span<std::uint32_t> index) noexcept {
   std::size_t found = 0;
   for (std::size_t at = 0; at < marks.size(); ++at) {
-    if (at * 64 >= radii_->rings().ring_of().size()) break;
+    if (at * 64 >= radii.rings().ring_of().size()) break;
     for (std::uint64_t word = marks[at]; word != 0; word &= word - 1) {
       const std::size_t pixel = at * 64 + static_cast<std::size_t>(std::countr_zero(word));
-      if (!sticks_out(config_, *radii_, background_.bins(), image, format, pixel)) continue;
+      if (!sticks_out(config, radii, bins, image, format, pixel)) continue;
       if (found < index.size()) index[found] = static_cast<std::uint32_t>(pixel);
       ++found;
     }
   }
   return found;
+}
+
+Sparsifier::Sparsifier(const Config& config, const Radii& radii)
+    : config_(config), radii_(&radii), background_(config, radii) {}
+
+std::size_t Sparsifier::sparsify(const void* image, PixelFormat format, std::span<std::uint32_t> index) noexcept {
+  background_.look(image, format);
+  return sparsify_marked(config_, *radii_, image, format, background_.bins(),
+                         background_.candidates(image, format, config_.cutoff), index);
 }
 
 }  // namespace rashpa::kernel::sparsify

@@ -24,6 +24,12 @@ std::size_t capacity_of(const Config& config, std::size_t pixels) noexcept;
 std::vector<std::uint32_t> sparsify_reference(const Config& config, const sigma_clip::Radii& radii, const void* image,
                                               PixelFormat format, std::span<sigma_clip::Bin> bins);
 
+/// The same, of an image of which the background and the candidates, one bit each, are known: the first index.size() of
+/// them; returns how many there are.
+std::size_t sparsify_marked(const Config& config, const sigma_clip::Radii& radii, const void* image, PixelFormat format,
+                            std::span<const sigma_clip::Bin> bins, std::span<const std::uint64_t> marks,
+                            std::span<std::uint32_t> index) noexcept;
+
 /// The same, fast, with memory of its own. One thread at a time.
 class Sparsifier {
  public:

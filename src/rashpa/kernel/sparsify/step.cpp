@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "rashpa/kernel/opencl_pass.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
+#include "rashpa/kernel/rings_opencl.hpp"
+#include "rashpa/kernel/sigma_clip/sigma_clip_opencl.hpp"
 #include "rashpa/kernel/sparsify/sparsify.hpp"
 #include "rashpa/memory/buffer.hpp"
 
@@ -44,52 +48,49 @@ const Declaration& declared() {
             .columns = {{.name = "radius", .type = Column::Type::f64, .unit = "pixels", .doc = "Middle of the bin"},
                         {.name = "background", .type = Column::Type::f64, .doc = "Mean of the bin"},
                         {.name = "deviation", .type = Column::Type::f64, .doc = "Of a pixel of the bin"}}}},
-      .units = {"cpu"},
+      .units = {"cpu", "opencl"},
       .scratch_bytes = 11};
   return declaration;
 }
 
-class Pass final : public CpuPass {
+/// Lists and rows of all images, at their places.
+class Store {
  public:
-  Pass(const Config& config, const Setup& setup)
-      : radii_(config, setup.shape, kOwner),
+  Store(const Config& config, const Setup& setup, const sigma_clip::Radii& radii)
+      : radii_(&radii),
         format_(setup.in),
         capacity_(capacity_of(config, setup.shape.pixels())),
         bins_(config.bins),
-        found_(setup.stack) {
-    stride_ = (capacity_ * (sizeof(std::uint32_t) + pixel_bytes(format_.type)) + 63) / 64 * 64;
-    lists_ = memory::Buffer(setup.places * stride_, memory::MemoryKind::huge);
-    rows_ = memory::Buffer(std::size_t{setup.places} * bins_ * kColumns * sizeof(Scalar), memory::MemoryKind::huge);
-    for (unsigned worker = 0; worker < setup.workers; ++worker) workers_.emplace_back(config, radii_);
+        stride_((capacity_ * (sizeof(std::uint32_t) + pixel_bytes(format_.type)) + 63) / 64 * 64),
+        lists_(setup.places * stride_, memory::MemoryKind::huge),
+        rows_(std::size_t{setup.places} * bins_ * kColumns * sizeof(Scalar), memory::MemoryKind::huge) {}
+  struct Found {
+    std::size_t pixels = 0;
+    SparseView list{};
+    TableView table{};
+  };
+  /// Where the indices of an image go.
+  [[nodiscard]] std::span<std::uint32_t> index(std::uint32_t place) noexcept {
+    return {reinterpret_cast<std::uint32_t*>(lists_.data() + place * stride_), capacity_};
   }
-  Pass(const Pass&) = delete;
-  Pass& operator=(const Pass&) = delete;
-
-  [[nodiscard]] Grain grain() const noexcept override { return Grain::image; }
-  void begin(std::size_t /*items*/) noexcept override {}
-  void run(unsigned worker, const Items& items, std::size_t /*first*/, std::size_t /*last*/) noexcept override {
-    for (std::size_t i = 0; i < items.count; ++i) {
-      std::byte* const list = lists_.data() + items.place[i] * stride_;
-      auto* const index = reinterpret_cast<std::uint32_t*>(list);
-      std::byte* const values = list + capacity_ * sizeof(std::uint32_t);
-      const std::size_t count = workers_[worker].sparsify(items.in[i], format_, {index, capacity_});
-      const std::size_t kept = std::min(count, capacity_);
-      const std::size_t bytes = pixel_bytes(format_.type);
-      for (std::size_t at = 0; at < kept; ++at) {
-        std::memcpy(values + at * bytes, items.in[i] + index[at] * bytes, bytes);
-      }
-      auto* row = reinterpret_cast<Scalar*>(rows_.data()) + std::size_t{items.place[i]} * bins_ * kColumns;
-      found_[items.first + i] = {count, {index, values, static_cast<std::uint32_t>(kept)}, {row, bins_}};
-      for (std::uint32_t bin = 0; bin < bins_; ++bin) {
-        const sigma_clip::Bin& found = workers_[worker].bins()[bin];
-        *row++ = Scalar::of_real(radii_.middle(bin));
-        *row++ = Scalar::of_real(found.mean);
-        *row++ = Scalar::of_real(found.deviation);
-      }
+  /// `count` have been found, of which the first ones are there.
+  Found keep(std::uint32_t place, const std::byte* image, std::size_t count,
+             std::span<const sigma_clip::Bin> bins) noexcept {
+    std::uint32_t* const list = index(place).data();
+    std::byte* const values = lists_.data() + place * stride_ + capacity_ * sizeof(std::uint32_t);
+    const std::size_t kept = std::min(count, capacity_);
+    const std::size_t bytes = pixel_bytes(format_.type);
+    for (std::size_t at = 0; at < kept; ++at) std::memcpy(values + at * bytes, image + list[at] * bytes, bytes);
+    auto* row = reinterpret_cast<Scalar*>(rows_.data()) + std::size_t{place} * bins_ * kColumns;
+    const Found found{count, {list, values, static_cast<std::uint32_t>(kept)}, {row, bins_}};
+    for (std::uint32_t bin = 0; bin < bins_; ++bin) {
+      *row++ = Scalar::of_real(radii_->middle(bin));
+      *row++ = Scalar::of_real(bins[bin].mean);
+      *row++ = Scalar::of_real(bins[bin].deviation);
     }
+    return found;
   }
-  void finish(std::size_t item, Finding& finding) noexcept override {
-    const Found& found = found_[item];
+  void finish(const Found& found, Finding& finding) noexcept {
     finding.scalars[0] = Scalar::of_count(found.pixels);
     finding.failed = found.pixels > capacity_;
     if (finding.failed) {
@@ -100,7 +101,7 @@ class Pass final : public CpuPass {
     finding.list = found.list;
     finding.table = found.table;
   }
-  [[nodiscard]] std::string failure() const override {
+  [[nodiscard]] std::string failure() const {
     const std::size_t found = too_many_.load(std::memory_order_relaxed);
     if (found == 0) return {};
     return fmt::format(
@@ -110,21 +111,79 @@ class Pass final : public CpuPass {
   }
 
  private:
-  struct Found {
-    std::size_t pixels = 0;
-    SparseView list{};
-    TableView table{};
-  };
-  sigma_clip::Radii radii_;
+  const sigma_clip::Radii* radii_;
   PixelFormat format_;
   std::size_t capacity_;
   std::uint32_t bins_;
-  std::size_t stride_ = 0;
+  std::size_t stride_;
   memory::Buffer lists_;  // [place]: indices, then values
   memory::Buffer rows_;   // Scalar [place][bin][column]
-  std::vector<Sparsifier> workers_;
-  std::vector<Found> found_;  // by item
   std::atomic<std::size_t> too_many_{0};
+};
+
+class Pass final : public CpuPass {
+ public:
+  Pass(const Config& config, const Setup& setup)
+      : radii_(config, setup.shape, kOwner), format_(setup.in), store_(config, setup, radii_), found_(setup.stack) {
+    for (unsigned worker = 0; worker < setup.workers; ++worker) workers_.emplace_back(config, radii_);
+  }
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+
+  [[nodiscard]] Grain grain() const noexcept override { return Grain::image; }
+  void begin(std::size_t /*items*/) noexcept override {}
+  void run(unsigned worker, const Items& items, std::size_t /*first*/, std::size_t /*last*/) noexcept override {
+    for (std::size_t i = 0; i < items.count; ++i) {
+      const std::size_t count = workers_[worker].sparsify(items.in[i], format_, store_.index(items.place[i]));
+      found_[items.first + i] = store_.keep(items.place[i], items.in[i], count, workers_[worker].bins());
+    }
+  }
+  void finish(std::size_t item, Finding& finding) noexcept override { store_.finish(found_[item], finding); }
+  [[nodiscard]] std::string failure() const override { return store_.failure(); }
+
+ private:
+  sigma_clip::Radii radii_;
+  PixelFormat format_;
+  Store store_;
+  std::vector<Sparsifier> workers_;
+  std::vector<Store::Found> found_;  // by item
+};
+
+/// The background and the candidates are the device's, the list is the host's.
+class DevicePass final : public opencl::DevicePass {
+ public:
+  DevicePass(const Config& config, const Setup& setup, const memory::opencl::Device& device)
+      : config_(config),
+        radii_(config, setup.shape, kOwner),
+        format_(setup.in),
+        marked_("sparsify", radii_.rings(), sigma_clip::on_opencl(config, radii_), setup, device),
+        store_(config, setup, radii_) {}
+  DevicePass(const DevicePass&) = delete;
+  DevicePass& operator=(const DevicePass&) = delete;
+
+  [[nodiscard]] Where where() const noexcept override { return Where::both; }
+  cl_int enqueue(const opencl::DeviceStack& stack, std::uint32_t bench,
+                 cl_command_queue queue) const noexcept override {
+    return marked_.enqueue(stack, bench, queue);
+  }
+  cl_int fetch(const opencl::DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept override {
+    return marked_.fetch(stack, bench, queue);
+  }
+  void settle(const opencl::HostItem& item, Finding& finding) noexcept override {
+    const auto seen = marked_.seen(item);
+    const auto bins = sigma_clip::bins_of(seen.limits);
+    const std::size_t count =
+        sparsify_marked(config_, radii_, seen.image, format_, bins, seen.marks, store_.index(item.place));
+    store_.finish(store_.keep(item.place, seen.image, count, bins), finding);
+  }
+  [[nodiscard]] std::string failure() const override { return store_.failure(); }
+
+ private:
+  Config config_;
+  sigma_clip::Radii radii_;
+  PixelFormat format_;
+  opencl::MarkedRings marked_;
+  Store store_;
 };
 
 class Sparsify final : public Step {
@@ -141,6 +200,10 @@ class Sparsify final : public Step {
   [[nodiscard]] std::uint32_t table_capacity() const override { return config_.bins; }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
+  }
+  [[nodiscard]] std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
+                                                              const memory::opencl::Device& device) const override {
+    return std::make_unique<DevicePass>(config_, setup, device);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/unpack/unpack.hpp"
+#include "rashpa/kernel/unpack/unpack_opencl.hpp"
 
 namespace rashpa::kernel::unpack {
 
@@ -39,7 +40,8 @@ const Declaration& declared() {
       .makes = {{.kind = Port::Kind::pixels,
                  .pixels = {PixelType::u8, PixelType::u8, PixelType::u16, PixelType::u32},
                  .by = "bits"}},
-      .delivered = true};
+      .delivered = true,
+      .units = {"cpu", "opencl"}};
   return declaration;
 }
 
@@ -121,6 +123,10 @@ class Unpack final : public Step {
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& /*setup*/) const override {
     return std::make_unique<Pass>(config_);
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const Setup& setup, const memory::opencl::Device& device) const override {
+    return opencl::make_pass(config_, setup, device);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/opencl_pass.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/veto/rule.hpp"
 #include "rashpa/kernel/veto/veto.hpp"
@@ -32,7 +33,7 @@ const Declaration& declared() {
       .takes = {.kind = Port::Kind::scalars, .by = "keep"},
       .makes = {{.kind = Port::Kind::verdict, .by = "reason"}},
       .several = true,
-      .units = {"cpu"}};
+      .units = {"cpu", "opencl"}};
   return declaration;
 }
 
@@ -73,6 +74,24 @@ class Pass final : public CpuPass {
   Rule rule_;
 };
 
+/// Numbers of images are on the host, where rules look at them.
+class DevicePass final : public opencl::DevicePass {
+ public:
+  DevicePass(const Config& config, const Setup& setup)
+      : rule_(with_key([&] { return Rule(config.keep, setup.before); })) {}
+  [[nodiscard]] Where where() const noexcept override { return Where::host; }
+  cl_int enqueue(const opencl::DeviceStack& /*stack*/, std::uint32_t /*bench*/,
+                 cl_command_queue /*queue*/) const noexcept override {
+    return CL_SUCCESS;
+  }
+  void settle(const opencl::HostItem& /*item*/, Finding& finding) noexcept override {
+    finding.verdict = rule_.holds(finding.before) ? 0 : 1;
+  }
+
+ private:
+  Rule rule_;
+};
+
 class Veto final : public Step {
  public:
   explicit Veto(Config config) : config_(std::move(config)), declaration_(declared()) {
@@ -86,6 +105,10 @@ class Veto final : public Step {
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
+  }
+  [[nodiscard]] std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
+                                                              const memory::opencl::Device& /*device*/) const override {
+    return std::make_unique<DevicePass>(config_, setup);
   }
 
  private:

@@ -58,6 +58,7 @@ DeviceInfo info_of(cl_device_id id, const std::string& platform) {
   info.driver = text_of(api().get_device_info, id, CL_DRIVER_VERSION);
   info.processor = (value_of<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
   info.unified = value_of<cl_bool>(id, CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
+  info.doubles = value_of<cl_device_fp_config>(id, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
   info.work_group = std::max<std::size_t>(1, value_of<std::size_t>(id, CL_DEVICE_MAX_WORK_GROUP_SIZE));
   info.local_bytes = value_of<cl_ulong>(id, CL_DEVICE_LOCAL_MEM_SIZE);
   info.largest_buffer = value_of<cl_ulong>(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);

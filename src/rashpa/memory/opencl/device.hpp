@@ -22,6 +22,7 @@ struct DeviceInfo {
   std::string driver;                ///< its version, in the driver's words
   bool processor = false;            ///< its work items are threads of processor cores
   bool unified = false;              ///< it works on host memory without copies
+  bool doubles = false;              ///< it computes with double precision
   std::size_t work_group = 1;        ///< most work items of a group
   std::size_t local_bytes = 0;       ///< memory of a work group
   std::size_t largest_buffer = 0;    ///< bytes

@@ -98,69 +98,24 @@ void CpuUnit::make_works() {
 
 void CpuUnit::make_accumulations() {
   const std::vector<Accumulation>& made = steps_.output.results.accumulations;
-  accumulating_.resize(made.size());
   for (std::size_t number = 0; number < steps_.steps.size(); ++number) {
     const auto place = steps_.steps[number].accumulation;
     if (!place) continue;
-    const Accumulation& facts = made[*place];
-    Accumulating& one = accumulating_[*place];
-    one.step = number;
-    one.elements = facts.elements();
-    one.task_elements = task_pixels(one.elements, threads_);
-    if (facts.window > 0) {
-      const std::uint64_t in_flight = std::uint64_t{layout_.stacks} * layout_.stack;
-      one.windows = static_cast<std::size_t>((in_flight + facts.window - 1) / facts.window + 1);
-    }
-    for (const Quantity& quantity : facts.quantities) {
-      one.window_bytes += round_up(facts.elements() * bytes_of(quantity.type), kCacheLine);
-    }
-    one.results = memory::Buffer(one.windows * one.window_bytes, memory::MemoryKind::huge);
+    const std::size_t elements = made[*place].elements();
+    accumulating_.push_back(
+        {number, elements, task_pixels(elements, threads_), {made[*place], layout_.stack, layout_.stacks}, {}});
   }
 }
 
 CpuUnit::~CpuUnit() { stop(); }
 
-/// The stack's images belong to one window of each accumulation.
-void CpuUnit::open_windows(const Stack& stack) noexcept {
-  const std::uint64_t first = stack.number * layout_.stack;
-  for (std::size_t a = 0; a < accumulating_.size(); ++a) {
-    AccumulatedView& open = accumulating_[a].open;
-    if (!open.ended()) {
-      const std::uint64_t window = steps_.output.results.accumulations[a].window;
-      open.window = window == 0 ? 0 : first / window;
-      open.first = open.window * window;
-    }
-    open.end = first + stack.count;
-  }
-}
-
-/// Where the open window's arrays go.
-void CpuUnit::aim(std::size_t number) noexcept {
-  Accumulating& one = accumulating_[number];
-  const Accumulation& facts = steps_.output.results.accumulations[number];
-  std::byte* at = one.results.data() + one.open.window % one.windows * one.window_bytes;
-  for (std::size_t q = 0; q < facts.quantities.size(); ++q) {
-    one.to[q] = at;
-    at += round_up(facts.elements() * bytes_of(facts.quantities[q].type), kCacheLine);
-  }
-}
-
-AccumulatedView CpuUnit::close_window(std::size_t number) noexcept {
-  Accumulating& one = accumulating_[number];
-  AccumulatedView view = one.open;
-  std::copy(one.to.begin(), one.to.end(), view.values.begin());
-  one.open = {};
-  return view;
-}
-
 /// Begins to write the next window that ends with the stack in hand. False when there is none.
 bool CpuUnit::conclude_next() noexcept {
   for (; accumulation_ < accumulating_.size(); ++accumulation_) {
-    const Accumulation& facts = steps_.output.results.accumulations[accumulation_];
-    if (facts.window == 0 || (stack_->number + 1) * layout_.stack % facts.window != 0) continue;
-    aim(accumulation_);
+    Accumulating& one = accumulating_[accumulation_];
+    if (!one.windows.ends_with(stack_->number)) continue;
+    one.to = one.windows.arrays();
     writing_ = true;
-    const Accumulating& one = accumulating_[accumulation_];
     team_->publish(static_cast<std::uint32_t>((one.elements + one.task_elements - 1) / one.task_elements));
     return true;
   }
@@ -170,11 +125,10 @@ bool CpuUnit::conclude_next() noexcept {
 Accumulated CpuUnit::conclude() noexcept {
   Accumulated all{};
   for (std::size_t a = 0; a < accumulating_.size(); ++a) {
-    if (!accumulating_[a].open.ended()) continue;
-    aim(a);
     Accumulating& one = accumulating_[a];
-    works_[one.step].pass->conclude(0, one.to, 0, one.elements);
-    all[a] = close_window(a);
+    if (!one.windows.is_open()) continue;
+    works_[one.step].pass->conclude(0, one.windows.arrays(), 0, one.elements);
+    all[a] = one.windows.close();
   }
   return all;
 }
@@ -235,7 +189,7 @@ void CpuUnit::work_off() noexcept {
 bool CpuUnit::begin(Stack& stack) noexcept {
   items_ = 0;
   stack.accumulated = {};
-  open_windows(stack);
+  for (Accumulating& one : accumulating_) one.windows.open(stack);
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     StackImage& image = stack.images[i];
     if (settle_without_work(steps_, stopping_.load(std::memory_order_acquire), image)) continue;
@@ -310,7 +264,7 @@ void CpuUnit::run(unsigned worker, std::uint32_t task) noexcept {
 
 void CpuUnit::finished() noexcept {
   if (writing_) {
-    stack_->accumulated[accumulation_] = close_window(accumulation_);
+    stack_->accumulated[accumulation_] = accumulating_[accumulation_].windows.close();
     writing_ = false;
     ++accumulation_;
   } else {
@@ -351,7 +305,7 @@ void CpuUnit::settle(std::size_t number) noexcept {
     ++kept;
   }
   items_ = kept;
-  if (step.accumulation) accumulating_[*step.accumulation].open.images += kept;
+  if (step.accumulation) accumulating_[*step.accumulation].windows.add(kept);
 }
 
 /// False when the image goes no further.

@@ -8,6 +8,7 @@
 #include "rashpa/unit/cpu/team.hpp"
 #include "rashpa/unit/steps.hpp"
 #include "rashpa/unit/unit.hpp"
+#include "rashpa/unit/windows.hpp"
 
 namespace rashpa::unit {
 
@@ -41,27 +42,20 @@ class CpuUnit final : public Unit, private Team::Work {
     std::size_t task_pixels = 0;  // of one task
   };
 
-  /// An accumulation with its open window. The pass owns what is being added up; `results` has room for as many windows
-  /// as can end before the first of them comes back with its stack.
+  /// An accumulation. Its pass owns what is being added up.
   struct Accumulating {
     std::size_t step = 0;
     std::size_t elements = 0;       // of each quantity
     std::size_t task_elements = 0;  // written at once
-    std::size_t windows = 1;        // in `results`
-    std::size_t window_bytes = 0;
-    memory::Buffer results;
-    AccumulatedView open{};  // values: not set; `ended()`: images of it have come
-    kernel::AccumulatedArrays to{};
+    Windows windows;
+    kernel::AccumulatedArrays to{};  // of the window that is being written
   };
 
   // Exactly one thread at a time owns the stack in hand: the submitting thread, or the team's thread that finished a
   // phase. The atomic counters (waiting_, the team's) hand the ownership over.
   void make_works();
   void make_accumulations();
-  void open_windows(const Stack& stack) noexcept;
   bool conclude_next() noexcept;
-  AccumulatedView close_window(std::size_t number) noexcept;
-  void aim(std::size_t number) noexcept;
   void work_off() noexcept;
   bool begin(Stack& stack) noexcept;
   bool go_on() noexcept;

@@ -30,7 +30,8 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
       throw ConfigError(fmt::format("unit: unit cuda has no version of the kernel {}; use unit cpu", declaration.name));
     }
   }
-  steps.check_plain("cuda");
+  steps.check_keeps_shape("cuda");
+  steps.check_learns_nothing("cuda");
   if (layout.images == nullptr || layout.image_stride % kAlignment != 0 ||
       layout.image_stride < std::size_t{layout.width} * layout.height * pixel_bytes(layout.input) ||
       reinterpret_cast<std::uintptr_t>(layout.images) % kAlignment != 0) {

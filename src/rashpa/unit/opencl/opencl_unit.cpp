@@ -58,6 +58,13 @@ std::string OpenclUnit::error() const {
   return error_;
 }
 
+Accumulated OpenclUnit::conclude() noexcept {
+  Accumulated all{};
+  if (failed()) return all;
+  if (const cl_int code = work_.conclude(all); code != CL_SUCCESS) fail(code, "bring the open windows");
+  return all;
+}
+
 void OpenclUnit::submit(Stack* stack) noexcept {
   const bool ended = stopping_.load(std::memory_order_acquire) || failed();
   std::uint8_t* const work = asked(*stack);
@@ -89,24 +96,54 @@ bool OpenclUnit::start_next() noexcept {
   flight.stack = stack;
   flying_ += 1;
   const std::uint8_t* const work = asked(*stack);
+  flight.started = false;
   const bool nothing = std::all_of(work, work + stack->count, [](std::uint8_t one) { return one == 0; });
-  if (nothing) {
+  if (nothing && !work_.ends_windows(stack->number)) {
     stack->decided_ns = now_ns();
     flight.stage = Flight::Stage::done;
     return true;
   }
   flight.stage = Flight::Stage::lost;
   if (failed() || stopping_.load(std::memory_order_acquire)) return true;
-  if (const cl_int code = work_.start(bench, stack->slot, {work, stack->count}); code != CL_SUCCESS) {
+  if (const cl_int code = work_.start(bench, *stack, {work, stack->count}); code != CL_SUCCESS) {
     fail(code, "hand a stack over");
   } else {
     flight.stage = Flight::Stage::computing;
+    flight.started = true;
   }
   return true;
 }
 
-/// True when something has happened.
-bool OpenclUnit::go_on(std::uint32_t bench, Flight& flight) noexcept {
+/// The stack before it has begun as many legs, or begins no more.
+bool OpenclUnit::may_start_leg(std::uint32_t place) const noexcept {
+  if (place == 0) return true;
+  const std::size_t benches = flights_.size();
+  const auto bench = static_cast<std::uint32_t>((first_ + place) % benches);
+  const auto before = static_cast<std::uint32_t>((first_ + place - 1) % benches);
+  const Flight::Stage stage = flights_[before].stage;
+  const bool under_way = stage == Flight::Stage::computing || stage == Flight::Stage::waiting;
+  return !under_way || work_.legs_begun(before) > work_.legs_begun(bench);
+}
+
+void OpenclUnit::start_leg(std::uint32_t bench, Flight& flight) noexcept {
+  flight.stage = Flight::Stage::lost;
+  if (failed()) return;
+  if (const cl_int code = work_.go_on(bench, *flight.stack); code != CL_SUCCESS) {
+    fail(code, "go on with a stack");
+  } else {
+    flight.stage = Flight::Stage::computing;
+  }
+}
+
+/// The `place`-th oldest. True when something has happened.
+bool OpenclUnit::go_on(std::uint32_t place) noexcept {
+  const auto bench = static_cast<std::uint32_t>((first_ + place) % flights_.size());
+  Flight& flight = flights_[bench];
+  if (flight.stage == Flight::Stage::waiting) {
+    if (!may_start_leg(place)) return false;
+    start_leg(bench, flight);
+    return true;
+  }
   const bool computing = flight.stage == Flight::Stage::computing;
   if (!computing && flight.stage != Flight::Stage::delivering) return false;
   const cl_int state = computing ? work_.decided(bench) : work_.delivered(bench);
@@ -115,7 +152,11 @@ bool OpenclUnit::go_on(std::uint32_t bench, Flight& flight) noexcept {
     fail(state, "processing a stack");
     flight.stage = Flight::Stage::lost;
   } else if (computing) {
-    decide(bench, flight);
+    if (work_.settle(bench, *flight.stack)) {
+      flight.stage = Flight::Stage::waiting;
+    } else {
+      decide(bench, flight);
+    }
   } else {
     flight.stage = Flight::Stage::done;
   }
@@ -144,7 +185,7 @@ void OpenclUnit::decide(std::uint32_t bench, Flight& flight) noexcept {
   flight.stage = Flight::Stage::delivering;
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     if (work[i] == 0) continue;
-    if (steps_.output.list_capacity != 0) stack.images[i].sparse = work_.list(bench, stack.slot, i);
+    if (work_.lists_delivered()) stack.images[i].sparse = work_.list(bench, stack.slot, i);
     if (steps_.output.pixels) stack.images[i].pixels = work_.pixels(stack.slot, i);
   }
 }
@@ -156,9 +197,9 @@ void OpenclUnit::settle(std::uint32_t bench, StackImage& image, std::uint32_t pl
   if (books.verdict != 0) {
     image.decision = Decision::vetoed;
     image.reason = steps_.steps[books.step].reasons[books.verdict - 1U];
-  } else if (books.entries == kernel::opencl::kListOverflow) {
+  } else if (books.failed != 0) {
     image.decision = Decision::errored;
-    image.failed_in = static_cast<std::uint8_t>(work_.lister() + 1);
+    image.failed_in = books.failed;
   } else {
     image.decision = Decision::accepted;
   }
@@ -179,8 +220,13 @@ bool OpenclUnit::hand_back() noexcept {
       image.reason = VetoReason::none;
       image.pixels = nullptr;
       image.sparse = {};
+      image.tables = {};
+      image.profiles = {};
     }
     stack.decided_ns = now_ns();
+    stack.accumulated = {};
+  } else {
+    work_.account(first_, flight.started, stack);
   }
   first_ = static_cast<std::uint32_t>((first_ + 1) % flights_.size());
   flying_ -= 1;
@@ -205,10 +251,7 @@ void OpenclUnit::run(const std::stop_token& ending, int processor) noexcept {
     const std::uint32_t seen = submitted_.count();
     bool moved = false;
     while (start_next()) moved = true;
-    for (std::uint32_t i = 0; i < flying_; ++i) {
-      const auto bench = static_cast<std::uint32_t>((first_ + i) % flights_.size());
-      moved = go_on(bench, flights_[bench]) || moved;
-    }
+    for (std::uint32_t i = 0; i < flying_; ++i) moved = go_on(i) || moved;
     while (hand_back()) moved = true;
     if (moved) continue;
     if (flying_ != 0) {

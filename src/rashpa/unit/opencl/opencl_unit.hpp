@@ -34,6 +34,9 @@ class OpenclUnit final : public Unit {
   [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
   [[nodiscard]] std::string how() const override { return how_; }
   [[nodiscard]] std::string error() const override;
+  [[nodiscard]] Accumulated conclude() noexcept override;
+  [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return work_.failure(failed_in); }
+  [[nodiscard]] std::string notice() const override { return work_.notice(); }
 
   /// How long stop() waits for what the device has begun.
   static constexpr std::int64_t kStopNs = 5'000'000'000;
@@ -41,13 +44,17 @@ class OpenclUnit final : public Unit {
  private:
   /// A stack at a bench.
   struct Flight {
-    enum class Stage : std::uint8_t { computing, delivering, done, lost };
+    /// `waiting`: its next leg is put into the queues behind that of the stack before it.
+    enum class Stage : std::uint8_t { computing, waiting, delivering, done, lost };
     Stack* stack = nullptr;
     Stage stage = Stage::done;
+    bool started = false;  ///< the device has had it
   };
   void run(const std::stop_token& ending, int processor) noexcept;
   bool start_next() noexcept;
-  bool go_on(std::uint32_t bench, Flight& flight) noexcept;
+  bool go_on(std::uint32_t place) noexcept;
+  void start_leg(std::uint32_t bench, Flight& flight) noexcept;
+  [[nodiscard]] bool may_start_leg(std::uint32_t place) const noexcept;
   void decide(std::uint32_t bench, Flight& flight) noexcept;
   void settle(std::uint32_t bench, StackImage& image, std::uint32_t place) noexcept;
   bool hand_back() noexcept;

@@ -5,13 +5,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
+#include "rashpa/kernel/roi_stats/roi_stats.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"
+#include "rashpa/kernel/veto/veto.hpp"
 #include "rashpa/unit/contract/bench.hpp"
 #include "rashpa/unit/unit_contract.hpp"
 
@@ -196,6 +202,118 @@ TEST_F(OpenclUnit, a_sum_of_counts_decides_as_on_processors) {
     }
   }
   EXPECT_TRUE(accepted > 0 && accepted < number) << accepted;
+}
+
+/// A pipeline on a device against unit cpu: everything that comes out of many stacks in flight.
+class OpenclPipelines : public OpenclUnit {
+ protected:
+  static constexpr std::uint32_t kStack = 4, kStacks = 3, kRun = 22;  // the last stack is not full
+  struct Outcome {
+    std::vector<StackImage> images;
+    std::vector<std::vector<std::byte>> pixels;
+    std::vector<std::vector<std::uint32_t>> index;
+    std::vector<std::vector<Scalar>> tables;
+    struct Window {
+      std::uint64_t window, first, end, images;
+      std::vector<std::byte> sum;
+      friend bool operator==(const Window&, const Window&) = default;
+    };
+    std::vector<Window> windows;
+  };
+
+  static void keep(const Output& output, const AccumulatedView& view, Outcome& all) {
+    if (!view.ended()) return;
+    const Accumulation& facts = output.results.accumulations[0];
+    const std::size_t bytes = facts.elements() * bytes_of(facts.quantities[0].type);
+    all.windows.push_back({view.window, view.first, view.end, view.images, {view.values[0], view.values[0] + bytes}});
+  }
+  static void keep(const Output& output, const StackImage& image, Outcome& all) {
+    all.images.push_back(image);
+    all.pixels.emplace_back();
+    all.index.emplace_back();
+    all.tables.emplace_back();
+    const bool accepted = image.decision == Decision::accepted;
+    if (accepted && image.pixels != nullptr) {
+      all.pixels.back().assign(image.pixels,
+                               image.pixels + std::size_t{output.width} * output.height * pixel_bytes(output.pixel));
+    }
+    if (accepted) all.index.back().assign(image.sparse.index, image.sparse.index + image.sparse.count);
+    for (std::size_t t = 0; accepted && t < output.results.tables.size(); ++t) {
+      const TableView& table = image.tables[t];
+      const std::size_t values = table.rows * output.results.tables[t].columns.size();
+      all.tables.back().insert(all.tables.back().end(), table.values, table.values + values);
+    }
+  }
+  static Outcome run(const Choice& choice, const Pipeline& pipeline, const jungfrau::Config& calibration) {
+    StackRing ring(kWidth, kHeight, kStack, kStacks, memory::MemoryKind::pageable);
+    Doorbell bell;
+    const auto unit = make_unit(choice, pipeline, ring.layout, bell);
+    Outcome all;
+    const std::uint32_t stacks = (kRun + kStack - 1) / kStack;
+    std::uint32_t submitted = 0;
+    for (std::uint32_t taken = 0; taken < stacks; ++taken) {
+      for (; submitted < stacks && submitted < taken + kStacks; ++submitted) {
+        Stack& stack = ring.all[submitted % kStacks];
+        stack.number = submitted;
+        stack.count = std::min(kStack, kRun - submitted * kStack);
+        for (std::uint32_t i = 0; i < stack.count; ++i) {
+          const std::uint32_t number = submitted * kStack + i;
+          const auto frame = jungfrau::synthetic::frame(calibration, number % 3 == 0 ? 0.0 : 0.03, number);
+          std::memcpy(stack.images[i].raw, frame.data(), kPixels * 2);
+          stack.images[i].completeness = number == 5 ? Completeness::missing : Completeness::complete;
+        }
+        unit->submit(&stack);
+      }
+      Stack* back = nullptr;
+      while ((back = unit->take()) == nullptr) bell.wait(bell.count(), std::chrono::milliseconds(1));
+      for (const StackImage& image : back->view()) keep(unit->output(), image, all);
+      keep(unit->output(), back->accumulated[0], all);
+    }
+    keep(unit->output(), unit->conclude()[0], all);
+    EXPECT_EQ(unit->error(), "");
+    return all;
+  }
+  static void expect_as_cpu(const Pipeline& pipeline, const jungfrau::Config& calibration, std::size_t accepted) {
+    const Outcome truth = run({}, pipeline, calibration);
+    for (const Transfer transfer : {Transfer::in_place, Transfer::copied}) {
+      const Outcome found = run({.kind = Kind::opencl, .transfer = transfer}, pipeline, calibration);
+      ASSERT_EQ(found.images.size(), truth.images.size());
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < truth.images.size(); ++i) {
+        SCOPED_TRACE(i);
+        EXPECT_EQ(found.images[i].decision, truth.images[i].decision);
+        EXPECT_EQ(found.images[i].reason, truth.images[i].reason);
+        EXPECT_EQ(found.images[i].failed_in, truth.images[i].failed_in);
+        EXPECT_EQ(found.images[i].scalars, truth.images[i].scalars);
+        kept += truth.images[i].decision == Decision::accepted ? 1 : 0;
+      }
+      EXPECT_EQ(kept, accepted);
+      EXPECT_TRUE(found.pixels == truth.pixels);
+      EXPECT_TRUE(found.index == truth.index);
+      EXPECT_TRUE(found.tables == truth.tables);
+      EXPECT_TRUE(found.windows == truth.windows) << found.windows.size() << " windows, " << truth.windows.size();
+    }
+  }
+};
+
+TEST_F(OpenclPipelines, verdicts_of_the_host_are_known_to_what_follows_on_the_device) {
+  const jungfrau::Config calibration = contract::calibration(jungfrau::Output::photons);
+  kernel::peakfinder8::Config peaks{.threshold = 2, .min_snr = 3, .min_pixels = 1, .beam_x = 60, .beam_y = 50};
+  const Pipeline pipeline{{calibration, bragg_count::Config{1, 100, 1'000'000}, peaks,
+                           kernel::veto::Config{"n_peaks >= 1", "no_peaks"}, kernel::accumulate::Config{.window = 8}}};
+  const Outcome truth = run({}, pipeline, calibration);
+  const auto kept = std::count_if(truth.images.begin(), truth.images.end(),
+                                  [](const StackImage& one) { return one.decision == Decision::accepted; });
+  EXPECT_EQ(truth.windows.size(), 3U);
+  expect_as_cpu(pipeline, calibration, static_cast<std::size_t>(kept));
+}
+
+TEST_F(OpenclPipelines, windows_end_when_every_image_is_refused) {
+  const jungfrau::Config calibration = contract::calibration(jungfrau::Output::photons);
+  const Pipeline pipeline{{calibration, kernel::roi_stats::Config{"all=0,0,129,101"},
+                           kernel::veto::Config{"all_sum > 1000000000", "dim"},
+                           kernel::accumulate::Config{.window = 4}}};
+  expect_as_cpu(pipeline, calibration, 0);
 }
 
 TEST(OpenclLibrary, a_missing_library_is_refused_with_its_name_and_what_to_try) {

@@ -34,7 +34,7 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
           fmt::format("unit: unit opencl has no version of the kernel {}; use unit cpu", declaration.name));
     }
   }
-  steps.check_plain("opencl");
+  steps.check_learns_nothing("opencl");
   if (steps.steps.empty()) return layout;
   if (layout.images == nullptr || layout.image_stride % kAlignment != 0 ||
       layout.image_stride < std::size_t{layout.width} * layout.height * pixel_bytes(layout.input) ||
@@ -70,8 +70,6 @@ StackWork::StackWork(const Device& device, const Steps& steps, const Layout& lay
       layout_(checked(steps, layout)),
       in_place_(opencl::in_place(device, layout, transfer)),
       pixels_(std::size_t{layout.width} * layout.height),
-      padded_(round_up(pixels_, kMarks)),
-      mark_words_(padded_ / kMarks),
       passed_on_(steps.last_maker == steps.steps.size()),
       pixels_leave_(steps.output.pixels && !passed_on_),
       lister_(steps.steps.size()),
@@ -82,7 +80,11 @@ StackWork::StackWork(const Device& device, const Steps& steps, const Layout& lay
   benches_.resize(benches);
   if (steps_.steps.empty()) return;
   const std::int64_t begun = now_ns();
+  for (const PlannedStep& step : steps_.steps) {
+    mark_words_ = std::max(mark_words_, round_up(step.out_shape.pixels(), kMarks) / kMarks);
+  }
   make_passes(device);
+  make_legs();
   make_slots(device);
   make_benches(device);
   warm_up();
@@ -107,14 +109,39 @@ void StackWork::make_passes(const Device& device) {
       throw ConfigError(fmt::format("unit: the kernel {} says that it runs on opencl, and makes nothing for it",
                                     step.step->declaration().name));
     }
-    if (step.makes_list) lister_ = number;
+    if (step.makes_list && !on_host(number)) lister_ = number;
+    if (!step.accumulation) continue;
+    windows_.emplace_back(steps_.output.results.accumulations[*step.accumulation], layout_.stack, layout_.stacks);
+    adds_.push_back(number);
+  }
+}
+
+/// The device cannot go on where the host decides what goes on; and the host need not be brought what the device has
+/// refused.
+void StackWork::make_legs() {
+  legs_.push_back({});
+  bool host_decides = false;
+  bool device_decides = false;
+  for (std::size_t number = 0; number < steps_.steps.size(); ++number) {
+    const kernel::Declaration& declaration = steps_.steps[number].step->declaration();
+    const bool host = on_host(number);
+    if (on_device(number) && (host_decides || (host && device_decides))) {
+      legs_.push_back({number, number});
+      host_decides = device_decides = false;
+    }
+    const bool decides = declaration.made(kernel::Port::Kind::verdict) != nullptr ||
+                         declaration.made(kernel::Port::Kind::list) != nullptr ||
+                         declaration.made(kernel::Port::Kind::table) != nullptr;
+    host_decides = host_decides || (host && decides);
+    device_decides = device_decides || (!host && decides);
+    legs_.back().last = number + 1;
   }
 }
 
 void StackWork::make_slots(const Device& device) {
   const std::size_t raw_bytes = layout_.stack * layout_.image_stride;
   const std::size_t made_bytes = pixels_leave_ ? layout_.stack * made_stride(steps_.last_maker) : 0;
-  const std::size_t entries = layout_.stack * steps_.output.list_capacity;
+  const std::size_t entries = lists_delivered() ? layout_.stack * steps_.output.list_capacity : 0;
   for (std::uint32_t number = 0; number < layout_.stacks; ++number) {
     Slot slot;
     slot.pixels = HostMemory(device, in_place_ ? 0 : made_bytes, "accepted images");
@@ -143,6 +170,7 @@ void StackWork::make_benches(const Device& device) {
     bench.books = device.memory(books_bytes, "books of images");
     bench.host_raw = HostMemory(device, raw_bytes, "raw images on their way");
     bench.host_books = HostMemory(device, books_bytes, "books of images on their way");
+    bench.work.resize(layout_.stack);
     for (std::size_t step = 0; step < steps_.steps.size(); ++step) {
       const std::size_t bytes = made_in_slot(step) ? 0 : layout_.stack * made_stride(step);
       bench.made.push_back(device.memory(bytes, "images between kernels"));
@@ -158,19 +186,26 @@ void StackWork::make_benches(const Device& device) {
 
 void StackWork::warm_up() {
   const std::vector<std::uint8_t> none(layout_.stack, 0);
+  Stack nothing{.slot = 0, .number = 0, .count = 0, .images = std::vector<StackImage>(layout_.stack)};
   for (std::uint32_t bench = 0; bench < benches_.size(); ++bench) {
-    check(start(bench, 0, none), "run the kernels once");
-    for (const cl_command_queue queue : {in_.get(), compute_.get(), out_.get()}) {
-      check(api().finish(queue), "run the kernels once");
+    check(start(bench, nothing, none), "run the kernels once");
+    for (;;) {
+      for (const cl_command_queue queue : {in_.get(), compute_.get(), out_.get()}) {
+        check(api().finish(queue), "run the kernels once");
+      }
+      const cl_int state = decided(bench);
+      check(state < 0 ? state : CL_SUCCESS, "run the kernels once");
+      if (legs_begun(bench) == legs_.size()) break;
+      check(go_on(bench, nothing), "run the kernels once");
     }
-    const cl_int state = decided(bench);
-    check(state < 0 ? state : CL_SUCCESS, "run the kernels once");
+    for (const std::size_t step : adds_) check(passes_[step]->conclude(bench, compute_.get()), "run the kernels once");
+    check(api().finish(compute_.get()), "run the kernels once");
   }
 }
 
 std::size_t StackWork::made_stride(std::size_t step) const noexcept {
   const PlannedStep& planned = steps_.steps[step];
-  return planned.makes_pixels ? padded_ * pixel_bytes(planned.out.type) : 0;
+  return planned.makes_pixels ? round_up(planned.out_shape.pixels(), kMarks) * pixel_bytes(planned.out.type) : 0;
 }
 
 cl_int StackWork::status(const Event& event) noexcept {
@@ -180,18 +215,30 @@ cl_int StackWork::status(const Event& event) noexcept {
   return code != CL_SUCCESS ? code : state;
 }
 
-cl_int StackWork::start(std::uint32_t bench, std::uint32_t slot, std::span<const std::uint8_t> work) noexcept {
+cl_int StackWork::start(std::uint32_t bench, const Stack& stack, std::span<const std::uint8_t> work) noexcept {
   Bench& own = benches_[bench];
   auto* const books = own.host_books.as<ImageBooks>();
   for (std::size_t i = 0; i < layout_.stack; ++i) {
+    own.work[i] = i < work.size() ? work[i] : 0;
     books[i] = ImageBooks{};
-    books[i].work = i < work.size() ? work[i] : 0;
+    books[i].work = own.work[i];
   }
-  cl_int code = bring_in(own, slot);
-  if (code == CL_SUCCESS) code = compute(bench, slot);
-  if (code == CL_SUCCESS) code = bring_books(own, slot);
+  own.leg = 0;
+  own.number = stack.number;
+  return start_leg(bench, stack);
+}
+
+cl_int StackWork::start_leg(std::uint32_t number, const Stack& stack) noexcept {
+  cl_int code = bring_in(benches_[number], stack.slot);
+  if (code == CL_SUCCESS) code = compute(number, stack);
+  if (code == CL_SUCCESS) code = bring_out(number, stack);
   if (code == CL_SUCCESS) code = flush();
   return code;
+}
+
+cl_int StackWork::go_on(std::uint32_t bench, const Stack& stack) noexcept {
+  benches_[bench].leg += 1;
+  return start_leg(bench, stack);
 }
 
 cl_int StackWork::bring_in(Bench& bench, std::uint32_t slot) noexcept {
@@ -205,10 +252,9 @@ cl_int StackWork::bring_in(Bench& bench, std::uint32_t slot) noexcept {
     if (void* const mapped = std::exchange(of_slot.made_mapped, nullptr); mapped != nullptr && code == CL_SUCCESS) {
       code = api().unmap(in_.get(), of_slot.made.get(), mapped, 0, nullptr, nullptr);
     }
-  } else {
-    const auto* const books = bench.host_books.as<ImageBooks>();
+  } else if (bench.leg == 0) {
     for (std::uint32_t i = 0; i < layout_.stack && code == CL_SUCCESS; ++i) {
-      if (books[i].work == 0) continue;
+      if (bench.work[i] == 0) continue;
       const std::size_t offset = i * layout_.image_stride;
       std::byte* const staged = bench.host_raw.as<std::byte>() + offset;
       std::memcpy(staged, layout_.images + (std::size_t{slot} * layout_.stack + i) * layout_.image_stride,
@@ -222,44 +268,157 @@ cl_int StackWork::bring_in(Bench& bench, std::uint32_t slot) noexcept {
                             bench.host_books.as<void>(), 0, nullptr, bench.came.fill());
 }
 
-cl_int StackWork::compute(std::uint32_t number, std::uint32_t slot) noexcept {
+kernel::opencl::DeviceStack StackWork::seen_by(std::size_t number, const Bench& bench,
+                                               const Stack& stack) const noexcept {
+  kernel::opencl::DeviceStack seen{};
+  seen.in = in_place_ ? slots_[stack.slot].raw.get() : bench.raw.get();
+  seen.in_stride = static_cast<std::uint32_t>(layout_.image_stride);
+  seen.delivered = true;
+  for (std::size_t before = 0; before < number; ++before) {
+    if (!steps_.steps[before].makes_pixels) continue;
+    seen.in = made_in_slot(before) ? slots_[stack.slot].made.get() : bench.made[before].get();
+    seen.in_stride = static_cast<std::uint32_t>(made_stride(before));
+    seen.delivered = false;
+  }
+  seen.out = made_in_slot(number) ? slots_[stack.slot].made.get() : bench.made[number].get();
+  seen.out_stride = static_cast<std::uint32_t>(made_stride(number));
+  seen.marks = bench.marks.get();
+  seen.marks_stride = static_cast<std::uint32_t>(mark_words_);
+  seen.books = bench.books.get();
+  seen.count = layout_.stack;
+  seen.step = static_cast<std::uint32_t>(number);
+  seen.first_column = static_cast<std::uint32_t>(steps_.steps[number].first_column);
+  seen.images = stack.images.data();
+  seen.work = bench.work.data();
+  return seen;
+}
+
+cl_int StackWork::compute(std::uint32_t number, const Stack& stack) noexcept {
   Bench& bench = benches_[number];
   const cl_event came = bench.came.get();
   cl_int code = api().barrier(compute_.get(), 1, &came, nullptr);
-  kernel::opencl::DeviceStack stack{};
-  stack.in = in_place_ ? slots_[slot].raw.get() : bench.raw.get();
-  stack.in_stride = static_cast<std::uint32_t>(layout_.image_stride);
-  stack.marks = bench.marks.get();
-  stack.marks_stride = static_cast<std::uint32_t>(mark_words_);
-  stack.books = bench.books.get();
-  stack.count = layout_.stack;
-  for (std::size_t i = 0; i < steps_.steps.size() && code == CL_SUCCESS; ++i) {
+  for (std::size_t i = legs_[bench.leg].first; i < legs_[bench.leg].last && code == CL_SUCCESS; ++i) {
+    if (!on_device(i)) continue;
     const PlannedStep& step = steps_.steps[i];
-    stack.out = made_in_slot(i) ? slots_[slot].made.get() : bench.made[i].get();
-    stack.out_stride = static_cast<std::uint32_t>(made_stride(i));
-    stack.step = static_cast<std::uint32_t>(i);
-    stack.first_column = static_cast<std::uint32_t>(step.first_column);
-    code = step.rides ? settlements_[i]->enqueue(stack, nullptr, 0, compute_.get())
-                      : passes_[i]->enqueue(stack, number, compute_.get());
-    if (!step.makes_pixels) continue;
-    stack.in = stack.out;
-    stack.in_stride = stack.out_stride;
+    const kernel::opencl::DeviceStack seen = seen_by(i, bench, stack);
+    code = step.rides ? settlements_[i]->enqueue(seen, nullptr, 0, compute_.get())
+                      : passes_[i]->enqueue(seen, number, compute_.get());
+    const bool ends = step.accumulation && stack.count != 0 && windows_[*step.accumulation].ends_with(stack.number);
+    if (ends && code == CL_SUCCESS) code = passes_[i]->conclude(number, compute_.get());
   }
   return code != CL_SUCCESS ? code : api().marker(compute_.get(), 0, nullptr, bench.computed.fill());
 }
 
-cl_int StackWork::bring_books(Bench& bench, std::uint32_t slot) noexcept {
+cl_int StackWork::bring_out(std::uint32_t number, const Stack& stack) noexcept {
+  Bench& bench = benches_[number];
   const cl_event computed = bench.computed.get();
   cl_int code = api().barrier(out_.get(), 1, &computed, nullptr);
+  for (std::size_t i = legs_[bench.leg].first; i < legs_[bench.leg].last && code == CL_SUCCESS; ++i) {
+    if (on_host(i) && on_device(i)) code = passes_[i]->fetch(seen_by(i, bench, stack), number, out_.get());
+  }
   if (in_place_ && code == CL_SUCCESS) {
     // The slot is the host's again.
-    Slot& of_slot = slots_[slot];
+    Slot& of_slot = slots_[stack.slot];
     of_slot.raw_mapped = api().map_buffer(out_.get(), of_slot.raw.get(), CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0,
                                           layout_.stack * layout_.image_stride, 0, nullptr, nullptr, &code);
   }
   if (code != CL_SUCCESS) return code;
   return api().read_buffer(out_.get(), bench.books.get(), CL_FALSE, 0, layout_.stack * sizeof(ImageBooks),
                            bench.host_books.as<void>(), 0, nullptr, bench.decided.fill());
+}
+
+bool StackWork::reaches(const ImageBooks& books, std::size_t step) noexcept {
+  return (books.verdict == 0 || books.step >= step) && (books.failed == 0 || books.failed > step);
+}
+
+bool StackWork::settle(std::uint32_t number, Stack& stack) noexcept {
+  Bench& bench = benches_[number];
+  const Leg& leg = legs_[bench.leg];
+  auto* const books = bench.host_books.as<ImageBooks>();
+  const auto looked_at = [&](std::uint32_t i, std::size_t step) {
+    return bench.work[i] != 0 && reaches(books[i], step);
+  };
+  for (std::size_t s = leg.first; s < leg.last; ++s) {
+    const PlannedStep& step = steps_.steps[s];
+    for (std::uint32_t i = 0; i < stack.count && s == lister_; ++i) {
+      if (looked_at(i, s) && books[i].entries == kernel::opencl::kListOverflow) {
+        books[i].failed = static_cast<std::uint8_t>(s + 1);
+      }
+    }
+    if (!on_host(s)) continue;
+    const kernel::opencl::DeviceStack seen = seen_by(s, bench, stack);
+    for (std::uint32_t i = 0; i < stack.count; ++i) {
+      if (!looked_at(i, s)) continue;
+      StackImage& image = stack.images[i];
+      const kernel::opencl::HostItem item{number, i, stack.slot * layout_.stack + i, &image, seen.delivered};
+      kernel::Finding finding{.scalars = books[i].scalars + step.first_column, .before = books[i].scalars};
+      passes_[s]->settle(item, finding);
+      if (finding.failed) {
+        books[i].failed = static_cast<std::uint8_t>(s + 1);
+      } else if (finding.verdict != 0) {
+        books[i].verdict = finding.verdict;
+        books[i].step = static_cast<std::uint8_t>(s);
+      } else {
+        if (step.makes_list) image.sparse = finding.list;
+        if (step.table) image.tables[*step.table] = finding.table;
+        if (step.profile) image.profiles[*step.profile] = finding.profile;
+      }
+    }
+  }
+  bool any = false;
+  for (std::uint32_t i = 0; i < layout_.stack; ++i) {
+    if (bench.work[i] != 0 && reaches(books[i], leg.last)) {
+      any = true;
+    } else {
+      bench.work[i] = books[i].work = 0;
+    }
+  }
+  return bench.leg + 1 < legs_.size() && (any || ends_windows(bench.number));
+}
+
+bool StackWork::ends_windows(std::uint64_t number) const noexcept {
+  return std::any_of(windows_.begin(), windows_.end(), [&](const Windows& one) { return one.ends_with(number); });
+}
+
+void StackWork::account(std::uint32_t bench, bool started, Stack& stack) noexcept {
+  stack.accumulated = {};
+  for (std::size_t a = 0; a < windows_.size(); ++a) {
+    Windows& windows = windows_[a];
+    windows.open(stack);
+    for (std::uint32_t i = 0; i < stack.count && started; ++i) {
+      if (!stack.images[i].measured || !reaches(books(bench, i), adds_[a] + 1)) continue;
+      passes_[adds_[a]]->add({bench, i, stack.slot * layout_.stack + i, &stack.images[i], false});
+      windows.add(1);
+    }
+    if (!windows.ends_with(stack.number)) continue;
+    if (started) passes_[adds_[a]]->write(bench, windows.arrays());
+    stack.accumulated[a] = windows.close();
+  }
+}
+
+cl_int StackWork::conclude(Accumulated& all) noexcept {
+  for (std::size_t a = 0; a < windows_.size(); ++a) {
+    if (!windows_[a].is_open()) continue;
+    cl_int code = passes_[adds_[a]]->conclude(0, compute_.get());
+    if (code == CL_SUCCESS) code = api().finish(compute_.get());
+    if (code != CL_SUCCESS) return code;
+    passes_[adds_[a]]->write(0, windows_[a].arrays());
+    all[a] = windows_[a].close();
+  }
+  return CL_SUCCESS;
+}
+
+std::string StackWork::failure(std::uint8_t failed_in) const {
+  if (failed_in == 0 || failed_in > passes_.size() || passes_[failed_in - 1U] == nullptr) return {};
+  return passes_[failed_in - 1U]->failure();
+}
+
+std::string StackWork::notice() const {
+  for (const auto& pass : passes_) {
+    if (pass == nullptr) continue;
+    if (std::string text = pass->notice(); !text.empty()) return text;
+  }
+  return {};
 }
 
 cl_int StackWork::read(cl_mem from, std::size_t offset, std::size_t bytes, void* to) noexcept {
@@ -278,12 +437,13 @@ cl_int StackWork::deliver(std::uint32_t bench, std::uint32_t slot, std::span<con
   }
   const std::size_t stride = pixels_leave_ ? made_stride(steps_.last_maker) : 0;
   const std::size_t value_bytes = pixel_bytes(steps_.output.pixel);
-  const bool lists = lister_ != steps_.steps.size();
+  const bool lists = lists_delivered();
   const auto from = lists ? passes_[lister_]->lists(bench) : kernel::opencl::DeviceLists{};
   for (std::size_t i = 0; i < kept.size() && code == CL_SUCCESS; ++i) {
     if (kept[i] == 0) continue;
     if (pixels_leave_ && !in_place_) {
-      code = read(own.made[steps_.last_maker].get(), i * stride, pixels_ * value_bytes,
+      code = read(own.made[steps_.last_maker].get(), i * stride,
+                  std::size_t{steps_.output.width} * steps_.output.height * value_bytes,
                   of_slot.pixels.as<std::byte>() + i * stride);
     }
     const std::size_t entries = books(bench, static_cast<std::uint32_t>(i)).entries;

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/unit/windows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rashpa::unit {
+
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+
+std::size_t bytes_of_quantity(const Accumulation& facts, const Quantity& quantity) noexcept {
+  return (facts.elements() * bytes_of(quantity.type) + kCacheLine - 1) / kCacheLine * kCacheLine;
+}
+
+}  // namespace
+
+Windows::Windows(const Accumulation& facts, std::uint32_t stack, std::uint32_t stacks) : facts_(facts), stack_(stack) {
+  if (facts.window > 0) {
+    const std::uint64_t in_flight = std::uint64_t{stacks} * stack;
+    windows_ = static_cast<std::size_t>((in_flight + facts.window - 1) / facts.window + 1);
+  }
+  for (const Quantity& quantity : facts.quantities) window_bytes_ += bytes_of_quantity(facts, quantity);
+  results_ = memory::Buffer(windows_ * window_bytes_, memory::MemoryKind::huge);
+}
+
+void Windows::open(const Stack& stack) noexcept {
+  const std::uint64_t first = stack.number * stack_;
+  if (!is_open()) {
+    open_.window = facts_.window == 0 ? 0 : first / facts_.window;
+    open_.first = open_.window * facts_.window;
+  }
+  open_.end = first + stack.count;
+}
+
+kernel::AccumulatedArrays Windows::arrays() const noexcept {
+  kernel::AccumulatedArrays to{};
+  std::byte* at = results_.data() + open_.window % windows_ * window_bytes_;
+  for (std::size_t q = 0; q < facts_.quantities.size(); ++q) {
+    to[q] = at;
+    at += bytes_of_quantity(facts_, facts_.quantities[q]);
+  }
+  return to;
+}
+
+AccumulatedView Windows::close() noexcept {
+  const kernel::AccumulatedArrays written = arrays();
+  AccumulatedView view = std::exchange(open_, {});
+  std::copy(written.begin(), written.end(), view.values.begin());
+  return view;
+}
+
+}  // namespace rashpa::unit

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "rashpa/core/results.hpp"
+#include "rashpa/core/stack.hpp"
+#include "rashpa/kernel/step.hpp"
+#include "rashpa/memory/buffer.hpp"
+
+namespace rashpa::unit {
+
+/// The windows of one accumulation: which is open, and memory for the results of as many as can end before the first of
+/// them comes back with its stack. One thread at a time.
+class Windows {
+ public:
+  /// For stacks of `stack` images, `stacks` of them in flight. Throws ResourceError.
+  Windows(const Accumulation& facts, std::uint32_t stack, std::uint32_t stacks);
+  /// The stack's images belong to one window, which is open from now on.
+  void open(const Stack& stack) noexcept;
+  [[nodiscard]] bool is_open() const noexcept { return open_.ended(); }
+  /// Whether a window ends with the stack of that number.
+  [[nodiscard]] bool ends_with(std::uint64_t number) const noexcept {
+    return facts_.window != 0 && (number + 1) * stack_ % facts_.window == 0;
+  }
+  /// So many images of the open window have been added up.
+  void add(std::uint64_t images) noexcept { open_.images += images; }
+  /// Where the quantities of the open window go.
+  [[nodiscard]] kernel::AccumulatedArrays arrays() const noexcept;
+  /// Ends the open window, the quantities of which are written.
+  AccumulatedView close() noexcept;
+
+ private:
+  Accumulation facts_;
+  std::uint32_t stack_;
+  std::size_t windows_ = 1;  // in results_
+  std::size_t window_bytes_ = 0;
+  memory::Buffer results_;
+  AccumulatedView open_{};  // values: not set; ended(): images of it have come
+};
+
+}  // namespace rashpa::unit
