@@ -197,7 +197,7 @@ kernel void settle(global struct Books* books, global const struct Counts* tile_
 // One of two shares of a value; codes stay what they are.
 Out share_of(Out value, uint part) {
 #if KEV
-  return part == 0 ? value : 0.5f * value;
+  return part == 0 || isnan(value) ? value : 0.5f * value;  // of a NaN, other devices make other NaNs
 #else
   if (part == 0 || value == NO_PHOTONS || value == TOO_MANY_PHOTONS) return value;
   const int less = value >> 1;

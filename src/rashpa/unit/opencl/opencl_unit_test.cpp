@@ -26,10 +26,20 @@ namespace {
 
 using namespace contract;  // NOLINT(google-build-using-namespace): the bench of these tests
 
-std::vector<Contestant> contestants() {
+/// A device with memory of its own cannot work on images where they are.
+std::vector<Transfer> transfers() {
   if (!opencl::available().usable) return {};
-  return {{.name = "in_place", .choice = {.kind = Kind::opencl, .transfer = Transfer::in_place}},
-          {.name = "copied", .choice = {.kind = Kind::opencl, .transfer = Transfer::copied}}};
+  if (!memory::opencl::devices()[0].unified) return {Transfer::copied};
+  return {Transfer::in_place, Transfer::copied};
+}
+
+std::vector<Contestant> contestants() {
+  std::vector<Contestant> all;
+  for (const Transfer transfer : transfers()) {
+    all.push_back({.name = transfer == Transfer::copied ? "copied" : "in_place",
+                   .choice = {.kind = Kind::opencl, .transfer = transfer}});
+  }
+  return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(Opencl, UnitContract, testing::ValuesIn(contestants()),
@@ -115,6 +125,13 @@ TEST_F(OpenclUnit, how_it_works_is_said) {
   EXPECT_NE(unit->how().find("jungfrau, bragg_count (counted on the way)"), std::string::npos) << unit->how();
 }
 
+TEST_F(OpenclUnit, images_stay_where_they_are_only_where_device_and_host_share_memory) {
+  const memory::opencl::DeviceInfo& device = memory::opencl::devices()[0];
+  EXPECT_EQ(refusal({.kind = Kind::opencl, .transfer = Transfer::in_place}, {}, ring.layout),
+            device.unified ? "accepted"
+                           : "unit: " + device.name + " cannot work on the images where they are; let them be copied");
+}
+
 TEST_F(OpenclUnit, what_the_devices_compiler_says_is_said) {
   const Pipeline pipeline{{kernel::StepOf(std::make_shared<Broken>(false))}};
   const std::string said = refusal(contestant().choice, pipeline, ring.layout);
@@ -160,7 +177,7 @@ TEST_F(OpenclUnit, stopped_in_any_state_it_ends_and_gives_everything_back) {
 }
 
 TEST_F(OpenclUnit, without_kernels_raw_images_are_passed_on) {
-  for (const Transfer transfer : {Transfer::in_place, Transfer::copied}) {
+  for (const Transfer transfer : transfers()) {
     Doorbell bell;
     const auto unit = make_unit({.kind = Kind::opencl, .transfer = transfer}, {}, ring.layout, bell);
     for (Stack& stack : ring.all) unit->submit(&stack);
@@ -275,7 +292,7 @@ class OpenclPipelines : public OpenclUnit {
   }
   static void expect_as_cpu(const Pipeline& pipeline, const jungfrau::Config& calibration, std::size_t accepted) {
     const Outcome truth = run({}, pipeline, calibration);
-    for (const Transfer transfer : {Transfer::in_place, Transfer::copied}) {
+    for (const Transfer transfer : transfers()) {
       const Outcome found = run({.kind = Kind::opencl, .transfer = transfer}, pipeline, calibration);
       ASSERT_EQ(found.images.size(), truth.images.size());
       std::size_t kept = 0;
