@@ -10,10 +10,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from rashpa import _native
 from rashpa.control.machine import machine_facts
 from rashpa.control.version import software_version
 from rashpa.data.conformance import Verdict, judge_all
-from rashpa.data.pipeline import available_units, kernel_declarations
+from rashpa.data.pipeline import Pipeline, available_units, kernel_declarations
 
 _FAILED, _BAD_INPUT = 1, 2
 _STYLES = {
@@ -27,6 +28,9 @@ _STYLES = {
 
 def conformance(
     unit: Annotated[str, typer.Option(help="Unit to look at: cpu, cuda, opencl.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(help="Of units cuda and opencl: its number; of opencl also a part of its name.")
+    ] = "0",
     kernel: Annotated[list[str] | None, typer.Option(help="This kernel alone; may be given several times.")] = None,
     report: Annotated[Path | None, typer.Option("--json", help="Write the results into this file.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="A line for every vector.")] = False,
@@ -44,13 +48,22 @@ def conformance(
     if unknown := [name for name in kernel or () if name not in kernel_declarations()]:
         errors.print(f"rashpa conformance: no kernel {unknown[0]}", markup=False, highlight=False)
         raise typer.Exit(_BAD_INPUT)
-    verdicts = list(judge_all(unit, kernel))
+    if unit == "cpu" and device != "0":
+        errors.print("rashpa conformance: unit cpu has no devices to choose from", markup=False, highlight=False)
+        raise typer.Exit(_BAD_INPUT)
+    try:
+        Pipeline([], (8, 8), unit=unit, device=device)
+    except _native.NativeError as error:
+        errors.print(f"rashpa conformance: {error}", markup=False, highlight=False)
+        raise typer.Exit(_BAD_INPUT) from None
+    verdicts = list(judge_all(unit, kernel, device))
     console = Console()
-    _show(console, unit, units[unit][1], verdicts, verbose)
+    chosen = f"{units[unit][1]}; device {device}" if unit == "opencl" else units[unit][1]
+    _show(console, unit, chosen, verdicts, verbose)
     if report is not None:
         said = {
             "unit": unit,
-            "device": units[unit][1],
+            "device": chosen,
             "software": software_version(),
             "machine": machine_facts(),
             "vectors": [asdict(one) for one in verdicts],

@@ -120,7 +120,9 @@ def write_vectors(kernel: str, made: list[Vector], where: Path) -> None:
             )
 
 
-def carry_out(vector: Vector, unit: str = "cpu", stack: int = 16, threads: int = 1, *, fused: bool = True) -> Arrays:
+def carry_out(
+    vector: Vector, unit: str = "cpu", stack: int = 16, threads: int = 1, *, fused: bool = True, device: str = "0"
+) -> Arrays:
     """What a unit makes of a vector, as arrays by name."""
     pipeline = Pipeline(
         vector.kernels,
@@ -129,6 +131,7 @@ def carry_out(vector: Vector, unit: str = "cpu", stack: int = 16, threads: int =
         calibration=vector.calibration,
         arrays=vector.given,
         unit=unit,
+        device=device,
         stack=stack,
         threads=threads,
         fused=fused,
@@ -193,7 +196,7 @@ def _ulps(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.float64]:
     return np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart))
 
 
-def judge(vector: Vector, unit: str) -> Verdict:
+def judge(vector: Vector, unit: str, device: str = "0") -> Verdict:
     """The worst of all ways to carry a vector out."""
     declared = kernel_declarations()
     without = [step["name"] for step in vector.kernels if unit not in declared[step["name"]]["units"]]
@@ -203,7 +206,8 @@ def judge(vector: Vector, unit: str) -> Verdict:
     for stack in STACKS:
         for fused in (True, False):
             try:
-                verdict = compare(vector, carry_out(vector, unit, stack, 2 if unit == "cpu" else 1, fused=fused))
+                threads = 2 if unit == "cpu" else 1
+                verdict = compare(vector, carry_out(vector, unit, stack, threads, fused=fused, device=device))
             except _native.NativeError as error:
                 return Verdict(vector.kernel, vector.name, "refused", str(error))
             if not verdict.good:
@@ -213,12 +217,12 @@ def judge(vector: Vector, unit: str) -> Verdict:
     return worst
 
 
-def judge_all(unit: str, kernels: list[str] | None = None) -> Iterator[Verdict]:
+def judge_all(unit: str, kernels: list[str] | None = None, device: str = "0") -> Iterator[Verdict]:
     """Of all kernels, or of those named. A kernel that should have vectors and has none is "different": nothing is known of it."""
     for kernel in kernels or list(kernel_declarations()):
         try:
             for vector in vectors(kernel):
-                yield judge(vector, unit)
+                yield judge(vector, unit, device)
         except FileNotFoundError:
             yield Verdict(
                 kernel,

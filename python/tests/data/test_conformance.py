@@ -119,6 +119,9 @@ def test_the_command_reports_as_text_and_json(tmp_path: Path) -> None:
     assert {one["result"] for one in report["vectors"]} == {"identical"}
 
 
-@pytest.mark.parametrize("arguments", [["--unit", "abacus"], ["--kernel", "nothing"]])
-def test_units_and_kernels_that_there_are_not_are_refused(arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [["--unit", "abacus"], ["--kernel", "nothing"], ["--device", "1"], ["--unit", "opencl", "--device", "abacus"]],
+)
+def test_units_kernels_and_devices_that_there_are_not_are_refused(arguments: list[str]) -> None:
     assert CliRunner().invoke(app, ["conformance", *arguments]).exit_code == 2
