@@ -32,6 +32,13 @@ CASES: dict[str, dict[str, Kernels]] = {
         "kev": ({"name": "jungfrau", "photon_energy_kev": 12.4, "output": "kev"},),
         "counted_on_the_way": ({"name": "jungfrau", "photon_energy_kev": 8.0}, {**BRIGHT, "min_pixels": 60}),
         "marked_on_the_way": ({"name": "jungfrau", "photon_energy_kev": 8.0}, {"name": "csr", "capacity": 1.0}),
+        **{
+            f"borders_{borders}_{output}": (
+                {"name": "jungfrau", "photon_energy_kev": 8.0, "borders": borders, "output": output},
+            )
+            for borders in ("shared", "masked")
+            for output in ("photons", "kev")
+        },
     },
     "bragg_count": {
         "all": (BRIGHT,),
@@ -130,6 +137,29 @@ def raw_words() -> tuple[np.ndarray, Calibration]:
     return words.astype(np.uint16), Calibration(pedestal, gain, mask)
 
 
+MODULE = (258, 262)  # chips of 256 × 256: four corners meet in it
+GAP = 3
+
+
+def two_modules() -> tuple[np.ndarray, Calibration]:
+    """Two modules below each other, with a gap; few different values, so that the file stays small."""
+    random = np.random.default_rng(24)
+    shape = (2 * MODULE[0] + GAP, MODULE[1])
+    rows, columns = np.mgrid[: shape[0], : shape[1]]
+    level = ((rows // 8 + columns // 16) % 3).astype(np.float32)
+    pedestal = np.stack([base + 16 * level for base in (2446, 13584, 14100)]).astype(np.float32)
+    gain = np.stack([np.full(shape, value, np.float32) for value in (41.0, -1.45, -0.1156)])
+    mask = (random.random(shape) < 0.002).astype(np.uint32) * 2
+    border = (rows % (MODULE[0] + GAP) % 256 > 253) | (rows % (MODULE[0] + GAP) < 2) | (columns % 256 > 253)
+    photons = random.poisson(np.where(border, 3.0, 0.05), (2, *shape))
+    words = (pedestal[0] + photons * 328).astype(np.uint16)  # 8 keV
+    words[0, border & (random.random(shape) < 0.02)] = 0x4000 | 12000
+    words[1, border & (random.random(shape) < 0.02)] = 0xC000 | 14000
+    words[1, border & (random.random(shape) < 0.01)] = 0xC000
+    words[0, border & (random.random(shape) < 0.01)] = 0xFFFF
+    return words, Calibration(pedestal, gain, mask)
+
+
 def rings(kernel: dict[str, Any]) -> dict[str, np.ndarray]:
     """Inputs of azimuthal: rings around a point, a gap, other weights and darks for every pixel; split pixels lie in up to three rings."""
     random = np.random.default_rng(23)
@@ -200,6 +230,10 @@ def vectors_of(name: str) -> list[Vector]:
                 images = packed_counters(int(kernels[0]["bits"]))
             given = {name: rings(kernels[0])} if name == "azimuthal" else {}
             vector = Vector(name, f"{case}_{pixel}", kernels, images, ULP.get(name, 0), calibration, given)
+            if "borders" in kernels[0]:
+                images, calibration = two_modules()
+                places = ((0, 0), (0, MODULE[0] + GAP))
+                vector = replace(vector, images=images, calibration=calibration, modules=places, module_shape=MODULE)
             expected = carry_out(vector, threads=1, fused=False)
             made.append(replace(vector, expected=expected))
     return made

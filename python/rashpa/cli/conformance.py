@@ -10,11 +10,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from rashpa import _native
 from rashpa.control.machine import machine_facts
 from rashpa.control.version import software_version
-from rashpa.data.conformance import Verdict, judge_all
-from rashpa.data.pipeline import Pipeline, available_units, kernel_declarations
+from rashpa.data.conformance import Verdict, judge_all, trouble_with
+from rashpa.data.pipeline import available_units, kernel_declarations
 
 _FAILED, _BAD_INPUT = 1, 2
 _STYLES = {
@@ -40,28 +39,19 @@ def conformance(
     Exit code 0 when every vector passes for which the unit has a version of the kernel; 1 when one does not; 2 when there is no such unit or kernel.
     """
     errors = Console(stderr=True, style="red", soft_wrap=True)
-    units = available_units()
-    if unit not in units or not units[unit][0]:
-        why = units[unit][1] if unit in units else f"there are {', '.join(units)}"
-        errors.print(f"rashpa conformance: unit {unit} cannot be used: {why}", markup=False, highlight=False)
+    if trouble := trouble_with(unit, device):
+        errors.print(f"rashpa conformance: {trouble}", markup=False, highlight=False)
         raise typer.Exit(_BAD_INPUT)
     if unknown := [name for name in kernel or () if name not in kernel_declarations()]:
         errors.print(f"rashpa conformance: no kernel {unknown[0]}", markup=False, highlight=False)
         raise typer.Exit(_BAD_INPUT)
-    if unit == "cpu" and device != "0":
-        errors.print("rashpa conformance: unit cpu has no devices to choose from", markup=False, highlight=False)
-        raise typer.Exit(_BAD_INPUT)
-    try:
-        Pipeline([], (8, 8), unit=unit, device=device)
-    except _native.NativeError as error:
-        errors.print(f"rashpa conformance: {error}", markup=False, highlight=False)
-        raise typer.Exit(_BAD_INPUT) from None
     verdicts = list(judge_all(unit, kernel, device))
     console = Console()
-    chosen = f"{units[unit][1]}; device {device}" if unit == "opencl" else units[unit][1]
+    said = available_units()[unit][1]
+    chosen = f"{said}; device {device}" if unit == "opencl" else said
     _show(console, unit, chosen, verdicts, verbose)
     if report is not None:
-        said = {
+        document = {
             "unit": unit,
             "device": chosen,
             "software": software_version(),
@@ -69,7 +59,7 @@ def conformance(
             "vectors": [asdict(one) for one in verdicts],
         }
         try:
-            report.write_text(json.dumps(said, indent=1, default=str) + "\n", encoding="utf-8")
+            report.write_text(json.dumps(document, indent=1, default=str) + "\n", encoding="utf-8")
         except OSError as error:
             errors.print(f"rashpa conformance: {report}: {error.strerror}", markup=False, highlight=False)
             raise typer.Exit(_BAD_INPUT) from None

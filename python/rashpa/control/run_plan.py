@@ -18,6 +18,7 @@ from rashpa.control.pipeline import PIXEL_BYTES, usable_units
 from rashpa.control.planned_node import PlannedNode, node_problems
 from rashpa.control.receivers import PlannedReceiver, plan_receivers, receiver_problems
 from rashpa.control.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
+from rashpa.data.kernel_units import beyond
 
 MAX_DTPS = 256
 
@@ -383,10 +384,9 @@ def _kernel_file_problems(
 def _only_some_units(kernel: Kernel, section: toml.Buffer, where: str) -> Iterator[str]:
     """What only some units do, whatever versions a kernel has."""
     values = parameters_of(kernel)
-    for key, plain, units in (("borders", "raw", ("cpu", "opencl")), ("track", "off", ("cpu",))):
-        if section.unit not in units and values.get(key, plain) != plain:
-            advice = " or ".join(f'"{unit}"' for unit in units)
-            yield f'{where}: {section.unit} has no version of {kernel.name} with {key} = "{values[key]}"; set unit = {advice}'
+    for key, units in beyond(section.unit, kernel.name, values):
+        advice = " or ".join(f'"{unit}"' for unit in units)
+        yield f'{where}: {section.unit} has no version of {kernel.name} with {key} = "{values[key]}"; set unit = {advice}'
 
 
 def _local(file: toml.RunFile, section: toml.Buffer) -> bool:

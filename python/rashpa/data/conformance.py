@@ -20,17 +20,14 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.calibration import Calibration
-from rashpa.data.pipeline import Found, Pipeline, kernel_declarations
+from rashpa.data.kernel_units import beyond
+from rashpa.data.pipeline import Found, Pipeline, available_units, kernel_declarations
 
 Arrays = dict[str, NDArray[Any]]
 STACKS = (16, 1, 2)
 """Each vector is run with stacks of so many images: what comes out must not depend on it."""
 
 UNTRIED = {
-    (
-        "jungfrau",
-        "borders",
-    ): "assembled images depend on where the modules lie; rashpa_jungfrau_test and whole runs compare them",
     (
         "jungfrau",
         "track",
@@ -50,6 +47,8 @@ class Vector:
     ulp: int = 0
     calibration: Calibration | None = None
     given: Mapping[str, Arrays] = field(default_factory=dict)  # by kernel: its inputs, in place of files
+    modules: tuple[tuple[int, int], ...] = ((0, 0),)  # x, y of each in the image
+    module_shape: tuple[int, int] = (512, 1024)
     expected: Arrays = field(default_factory=dict)
 
 
@@ -95,7 +94,20 @@ def vectors(kernel: str, where: Path | None = None) -> Iterator[Vector]:
                 _, of, array = name.split(".", 2)
                 given.setdefault(of, {})[array] = arrays.pop(name)
             kernels = tuple(case["kernels"])
-            yield Vector(kernel, case["name"], kernels, images, case["ulp"], calibration, given, arrays)
+            modules = tuple((x, y) for x, y in case.get("modules", Vector.modules))
+            height, width = case.get("module_shape", Vector.module_shape)
+            yield Vector(
+                kernel,
+                case["name"],
+                kernels,
+                images,
+                case["ulp"],
+                calibration,
+                given,
+                modules,
+                (height, width),
+                arrays,
+            )
 
 
 def write_vectors(kernel: str, made: list[Vector], where: Path) -> None:
@@ -103,7 +115,10 @@ def write_vectors(kernel: str, made: list[Vector], where: Path) -> None:
     arrays: Arrays = {}
     cases = []
     for one in made:
-        cases.append({"name": one.name, "kernels": [dict(step) for step in one.kernels], "ulp": one.ulp})
+        case: dict[str, Any] = {"name": one.name, "kernels": [dict(step) for step in one.kernels], "ulp": one.ulp}
+        if one.module_shape != Vector.module_shape:
+            case |= {"modules": one.modules, "module_shape": one.module_shape}
+        cases.append(case)
         given: Arrays = {"images": one.images, **one.expected}
         if one.calibration is not None:
             given |= {name: getattr(one.calibration, name) for name in ("pedestal", "gain", "mask")}
@@ -130,6 +145,8 @@ def carry_out(
         vector.images.dtype,
         calibration=vector.calibration,
         arrays=vector.given,
+        modules=vector.modules,
+        module_shape=vector.module_shape,
         unit=unit,
         device=device,
         stack=stack,
@@ -196,12 +213,30 @@ def _ulps(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.float64]:
     return np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart))
 
 
+def trouble_with(unit: str, device: str) -> str:
+    """Why a unit, or that device of it, cannot be used; empty when it can."""
+    units = available_units()
+    if unit not in units or not units[unit][0]:
+        return f"unit {unit} cannot be used: {units[unit][1] if unit in units else 'there are ' + ', '.join(units)}"
+    if unit == "cpu" and device != "0":
+        return "unit cpu has no devices to choose from"
+    try:
+        Pipeline([], (8, 8), unit=unit, device=device)
+    except _native.NativeError as error:
+        return str(error)
+    return ""
+
+
 def judge(vector: Vector, unit: str, device: str = "0") -> Verdict:
     """The worst of all ways to carry a vector out."""
     declared = kernel_declarations()
     without = [step["name"] for step in vector.kernels if unit not in declared[step["name"]]["units"]]
     if without:
         return Verdict(vector.kernel, vector.name, "no version", f"unit {unit} has none of {', '.join(without)}")
+    for step in vector.kernels:
+        for parameter, _ in beyond(unit, step["name"], step):
+            text = f"unit {unit} has none of {step['name']} with {parameter} = {step[parameter]}"
+            return Verdict(vector.kernel, vector.name, "no version", text)
     worst: Verdict | None = None
     for stack in STACKS:
         for fused in (True, False):

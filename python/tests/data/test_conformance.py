@@ -125,3 +125,10 @@ def test_the_command_reports_as_text_and_json(tmp_path: Path) -> None:
 )
 def test_units_kernels_and_devices_that_there_are_not_are_refused(arguments: list[str]) -> None:
     assert CliRunner().invoke(app, ["conformance", *arguments]).exit_code == 2
+
+
+def test_what_a_units_version_does_not_do_is_no_failure() -> None:
+    borders = first("jungfrau", "borders_shared_photons_uint16")
+    verdict = judge(borders, "cuda")
+    assert (verdict.result, verdict.bad) == ("no version", False)
+    assert verdict.text == "unit cuda has none of jungfrau with borders = shared"
