@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.regular_file import read_regular, reason
+from rashpa.data.regular_file import read_named_text
 
 _MOST_BYTES = 4 << 20
 _MOST_PANELS = 4096
@@ -100,12 +100,7 @@ def _bad_pixels(bad: Bad, panel: Panel, x: NDArray[np.float64], y: NDArray[np.fl
 
 def read_crystfel_geometry(key: str, path: str, shape: tuple[int, int]) -> CrystfelGeometry:
     """The geometry for images of `shape` (rows, columns). ValueError or OSError that begin with key and file."""
-    try:
-        text = read_regular(path, _MOST_BYTES).decode("utf-8")
-    except OSError as error:
-        raise OSError(f"{key}: {path}: {reason(error)}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{key}: {path}: is no text; give a CrystFEL geometry (.geom)") from None
+    text = read_named_text(key, path, _MOST_BYTES, "is no text; give a CrystFEL geometry (.geom)")
     try:
         found = _parse(text.splitlines())
         _check(found.panels, shape)

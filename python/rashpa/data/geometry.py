@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.bounded_array import read_array
-from rashpa.data.regular_file import open_regular, read_regular, reason
+from rashpa.data.regular_file import open_regular, read_named_text, reason
 
 if TYPE_CHECKING:
     from pyFAI.integrator.azimuthal import AzimuthalIntegrator
@@ -24,12 +24,7 @@ UNITS = ("q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm", "d*2_A^-2")
 
 def read_poni(key: str, path: str, shape: tuple[int, int]) -> "AzimuthalIntegrator":
     """The geometry for images of `shape` (rows, columns). ValueError or OSError that begin with the key."""
-    try:
-        text = read_regular(path, _MOST_PONI).decode("utf-8")
-    except OSError as error:
-        raise OSError(f"{key}: {path}: {reason(error)}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{key}: {path}: is no PONI file; make one with pyFAI-calib2") from None
+    text = read_named_text(key, path, _MOST_PONI, "is no PONI file; make one with pyFAI-calib2")
     try:
         from pyFAI.integrator.azimuthal import AzimuthalIntegrator
         from pyFAI.io.ponifile import PoniFile

@@ -35,6 +35,16 @@ def read_regular(path: Path | str, most: int) -> bytes:
         return data
 
 
+def read_named_text(key: str, path: str, most: int, otherwise: str) -> str:
+    """The text of a file that a key names. OSError as for `read_regular`, ValueError with `otherwise` when it is no text; both begin with key and file."""
+    try:
+        return read_regular(path, most).decode("utf-8")
+    except OSError as error:
+        raise OSError(f"{key}: {path}: {reason(error)}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{key}: {path}: {otherwise}") from None
+
+
 def reason(error: OSError) -> str:
     """What went wrong, without the number and the path that str() of an OSError has."""
     return error.strerror or str(error)
