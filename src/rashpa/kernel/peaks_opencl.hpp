@@ -15,34 +15,26 @@
 
 namespace rashpa::kernel::peaks {
 
-/// `look(finder, seen, format, peaks)` finds the peaks of what MarkedRings has seen. `lookup.rings()` or `lookup`
+/// `look(finder, seen, format, peaks)` finds the peaks of what the device has seen. `lookup.rings()` or `lookup`
 /// itself has the rings.
 template <typename Finder, typename Config, typename Lookup, typename Look>
-class OpenclPass final : public opencl::DevicePass {
+class OpenclPass final : public opencl::MarkedRings {
  public:
   OpenclPass(const Declaration& declaration, const Config& config, const Setup& setup, Lookup lookup,
              const std::variant<opencl::SnrRounds, opencl::SigmaClip>& method, Look look,
              const memory::opencl::Device& device)
-      : format_(setup.in),
+      : MarkedRings(declaration.name, rings(lookup), method, setup, device),
+        format_(setup.in),
         lookup_(std::move(lookup)),
         look_(look),
-        marked_(declaration.name, rings(lookup_), method, setup, device),
         finder_(config, setup.shape, lookup_),
         peaks_(config.max_peaks),
         rows_(declaration, config.max_peaks, setup.places) {}
   OpenclPass(const OpenclPass&) = delete;
   OpenclPass& operator=(const OpenclPass&) = delete;
 
-  [[nodiscard]] Where where() const noexcept override { return Where::both; }
-  cl_int enqueue(const opencl::DeviceStack& stack, std::uint32_t bench,
-                 cl_command_queue queue) const noexcept override {
-    return marked_.enqueue(stack, bench, queue);
-  }
-  cl_int fetch(const opencl::DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept override {
-    return marked_.fetch(stack, bench, queue);
-  }
   void settle(const opencl::HostItem& item, Finding& finding) noexcept override {
-    const std::size_t count = look_(finder_, marked_.seen(item), format_, peaks_);
+    const std::size_t count = look_(finder_, seen(item), format_, peaks_);
     rows_.finish(rows_.keep(item.place, peaks_, count), finding);
   }
   [[nodiscard]] std::string failure() const override { return rows_.failure(); }
@@ -58,7 +50,6 @@ class OpenclPass final : public opencl::DevicePass {
   PixelFormat format_;
   Lookup lookup_;
   Look look_;
-  opencl::MarkedRings marked_;
   Finder finder_;
   std::vector<Peak> peaks_;
   Rows rows_;

@@ -35,15 +35,17 @@ struct RingLimit {
   float second = 0;
 };
 
-/// Its memory is taken when it is made. One thread.
-class MarkedRings {
+/// The device's part of a pass; the host's is that of who derives from it. Its memory is taken when it is made. One
+/// thread.
+class MarkedRings : public DevicePass {
  public:
   /// Throws ConfigError when the device has no double precision.
   MarkedRings(const std::string& kernel, const Rings& rings, const std::variant<SnrRounds, SigmaClip>& method,
               const Setup& setup, const memory::opencl::Device& device);
-  cl_int enqueue(const DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept;
+  [[nodiscard]] Where where() const noexcept final { return Where::both; }
+  cl_int enqueue(const DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept final;
   /// Marks, limits, and the image itself where the host does not have it.
-  cl_int fetch(const DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept;
+  cl_int fetch(const DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept final;
 
   /// Of one image, when that is there.
   struct Seen {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Lists of the pixels of 16 images of 4M, more than the caches hold, beside reading them.
 #include <benchmark/benchmark.h>
-#include <hwy/highway.h>
 
 #include <cstdint>
 #include <vector>
 
 #include "rashpa/kernel/csr/csr.hpp"
+#include "rashpa/kernel/read_floor.hpp"
 #include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::kernel::csr {
@@ -28,20 +28,9 @@ memory::Buffer filled(std::uint32_t permille) {
   return buffer;
 }
 
-/// The floor: all bytes read once, nothing done with them.
 void read_floor(benchmark::State& state) {
   const memory::Buffer images = filled(0);
-  for ([[maybe_unused]] auto _ : state) {
-    namespace hn = hwy::HWY_NAMESPACE;
-    const hn::ScalableTag<std::uint64_t> d;
-    const auto* words = reinterpret_cast<const std::uint64_t*>(images.data());
-    auto sum = hn::Zero(d);
-    for (std::size_t i = 0; i < kImages * kPixels / 4; i += 4 * hn::Lanes(d)) {
-      for (std::size_t v = 0; v < 4; ++v) sum = hn::Xor(sum, hn::Load(d, words + i + v * hn::Lanes(d)));
-    }
-    benchmark::DoNotOptimize(hn::GetLane(sum));
-  }
-  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kImages * kPixels * 2));
+  kernel::read_floor(state, {images.data(), kImages * kPixels * sizeof(std::int16_t)});
 }
 BENCHMARK(read_floor);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rashpa/kernel/opencl_pass.hpp"
@@ -150,39 +151,33 @@ class Pass final : public CpuPass {
 };
 
 /// The background and the candidates are the device's, the list is the host's.
-class DevicePass final : public opencl::DevicePass {
+class DevicePass final : public opencl::MarkedRings {
  public:
   DevicePass(const Config& config, const Setup& setup, const memory::opencl::Device& device)
-      : config_(config),
-        radii_(config, setup.shape, kOwner),
-        format_(setup.in),
-        marked_("sparsify", radii_.rings(), sigma_clip::on_opencl(config, radii_), setup, device),
-        store_(config, setup, radii_) {}
+      : DevicePass(config, sigma_clip::Radii(config, setup.shape, kOwner), setup, device) {}
   DevicePass(const DevicePass&) = delete;
   DevicePass& operator=(const DevicePass&) = delete;
 
-  [[nodiscard]] Where where() const noexcept override { return Where::both; }
-  cl_int enqueue(const opencl::DeviceStack& stack, std::uint32_t bench,
-                 cl_command_queue queue) const noexcept override {
-    return marked_.enqueue(stack, bench, queue);
-  }
-  cl_int fetch(const opencl::DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept override {
-    return marked_.fetch(stack, bench, queue);
-  }
   void settle(const opencl::HostItem& item, Finding& finding) noexcept override {
-    const auto seen = marked_.seen(item);
-    const auto bins = sigma_clip::bins_of(seen.limits);
+    const Seen looked = seen(item);
+    const auto bins = sigma_clip::bins_of(looked.limits);
     const std::size_t count =
-        sparsify_marked(config_, radii_, seen.image, format_, bins, seen.marks, store_.index(item.place));
-    store_.finish(store_.keep(item.place, seen.image, count, bins), finding);
+        sparsify_marked(config_, radii_, looked.image, format_, bins, looked.marks, store_.index(item.place));
+    store_.finish(store_.keep(item.place, looked.image, count, bins), finding);
   }
   [[nodiscard]] std::string failure() const override { return store_.failure(); }
 
  private:
+  DevicePass(const Config& config, sigma_clip::Radii radii, const Setup& setup, const memory::opencl::Device& device)
+      : MarkedRings("sparsify", radii.rings(), sigma_clip::on_opencl(config, radii), setup, device),
+        config_(config),
+        radii_(std::move(radii)),
+        format_(setup.in),
+        store_(config, setup, radii_) {}
+
   Config config_;
   sigma_clip::Radii radii_;
   PixelFormat format_;
-  opencl::MarkedRings marked_;
   Store store_;
 };
 
