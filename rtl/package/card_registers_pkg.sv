@@ -19,7 +19,7 @@ package card_registers_pkg;
   typedef enum logic [3:0] {
     ErrorCodeNone = 4'd0,
     ErrorCodeWordZero = 4'd1,
-    ErrorCodeWordOdd = 4'd2,
+    ErrorCodeWordUnaligned = 4'd2,
     ErrorCodeMtu = 4'd3,
     ErrorCodeNoDtp = 4'd4,
     ErrorCodeNotArmed = 4'd5,

@@ -36,7 +36,7 @@ enum class State : std::uint32_t {
 enum class ErrorCode : std::uint32_t {
   none = 0,  ///< none
   word_zero = 1,  ///< a word of the table is 0 that must not be
-  word_odd = 2,  ///< a word of the table is odd: addresses, steps and lengths in card memory are multiples of 2, record_source of 64
+  word_unaligned = 2,  ///< a word of the table is no multiple of 2, or of 64 where its text says so
   mtu = 3,  ///< the path MTU is not 256, 512, 1024, 2048 or 4096
   no_dtp = 4,  ///< Arm: no DTP is enabled
   not_armed = 5,  ///< Start without Arm
@@ -75,7 +75,7 @@ inline constexpr std::uint32_t kState = 0x40;  ///< What the card does.
 inline constexpr std::uint32_t kError = 0x44;  ///< The first error since the last Arm; 0: none.
 inline constexpr Field kErrorCode{0, 8};  ///< what
 inline constexpr Field kErrorDtp{8, 8};  ///< of the error
-inline constexpr Field kErrorWord{16, 7};  ///< of the DTP table: word_zero, word_odd, mtu
+inline constexpr Field kErrorWord{16, 7};  ///< of the DTP table: word_zero, word_unaligned, mtu
 inline constexpr std::uint32_t kErrorLine = 0x48;  ///< Of the error: which descriptor since Arm, counted from 0 (descriptor_…), or which line of the image (memory).
 inline constexpr std::uint32_t kArmDone = 0x4C;  ///< The value of doorbell arm that was carried out last, or refused.
 inline constexpr std::uint32_t kStartDone = 0x50;  ///< The same of start.
@@ -185,8 +185,8 @@ inline constexpr Field kDtpPaced{10, 1};  ///< 1: needs no credits
 inline constexpr std::uint32_t kRun = 0x54;  ///< Number of the run, for records.
 inline constexpr std::uint32_t kSource = 0x58;  ///< Address of the region's first byte in frame 0; even.
 inline constexpr std::uint32_t kRecordSource = 0x60;  ///< Address of the record's template of frame 0; a multiple of 64.
-inline constexpr std::uint32_t kFrameStep = 0x68;  ///< From one image's frame to the next, less than frame_ring; even.
-inline constexpr std::uint32_t kFrameRing = 0x70;  ///< Bytes of the ring of frames: addresses wrap behind it; even.
+inline constexpr std::uint32_t kFrameStep = 0x68;  ///< From one image's frame to the next, modulo frame_ring; a multiple of 64.
+inline constexpr std::uint32_t kFrameRing = 0x70;  ///< Bytes of the ring of frames: addresses wrap behind it; a multiple of 64.
 inline constexpr std::uint32_t kOuterCount = 0x78;  ///< Runs of an image: lines, or merged ones.
 inline constexpr std::uint32_t kInnerCount = 0x7C;  ///< Pieces of a run.
 inline constexpr std::uint32_t kOuterSourceStep = 0x80;  ///< From run to run in card memory; even.
@@ -249,8 +249,8 @@ struct DtpTable {
   std::uint32_t run = 0;  ///< Number of the run, for records.
   std::uint64_t source = 0;  ///< Address of the region's first byte in frame 0; even.
   std::uint64_t record_source = 0;  ///< Address of the record's template of frame 0; a multiple of 64.
-  std::uint64_t frame_step = 0;  ///< From one image's frame to the next, less than frame_ring; even.
-  std::uint64_t frame_ring = 0;  ///< Bytes of the ring of frames: addresses wrap behind it; even.
+  std::uint64_t frame_step = 0;  ///< From one image's frame to the next, modulo frame_ring; a multiple of 64.
+  std::uint64_t frame_ring = 0;  ///< Bytes of the ring of frames: addresses wrap behind it; a multiple of 64.
   std::uint32_t outer_count = 0;  ///< Runs of an image: lines, or merged ones.
   std::uint32_t inner_count = 0;  ///< Pieces of a run.
   std::uint32_t outer_source_step = 0;  ///< From run to run in card memory; even.
