@@ -13,7 +13,7 @@ package rashpa_pkg;
   typedef struct packed {
     logic        valid;
     dtp_t        dtp;
-    logic [5:0]  word;
+    logic [6:0]  word;
     logic [31:0] data;
   } table_write_t;
 
