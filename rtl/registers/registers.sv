@@ -58,8 +58,6 @@ module registers
     input sender_pkg::counts_t                counts_i
 );
 
-  localparam logic [14:0] PageMask = 15'h7000;
-
   logic write, write_done_q, write_error_q, read, read_done, read_error;
   logic [12:0] write_word, read_word;
   logic [31:0] write_data, read_data;
@@ -76,14 +74,16 @@ module registers
   logic [3:0][63:0] dtp_count;
   logic arready;
 
-  // While the table is walked, reads wait.
-  assign s_axil_arready = arready && !checking;
+  // While the table is walked, reads wait; it begins between two of them.
+  logic table_taken;
+  assign table_taken    = check || checking;
+  assign s_axil_arready = arready && !table_taken;
 
   axi_lite_slave u_slave (
       .clk_i, .rst_ni,
       .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr, .s_axil_wvalid, .s_axil_wready, .s_axil_wdata, .s_axil_wstrb,
       .s_axil_bvalid, .s_axil_bready, .s_axil_bresp,
-      .s_axil_arvalid(s_axil_arvalid && !checking), .s_axil_arready(arready), .s_axil_araddr,
+      .s_axil_arvalid(s_axil_arvalid && !table_taken), .s_axil_arready(arready), .s_axil_araddr,
       .s_axil_rvalid, .s_axil_rready, .s_axil_rdata, .s_axil_rresp,
       .write_o(write), .write_word_o(write_word), .write_data_o(write_data),
       .write_done_i(write_done_q), .write_error_i(write_error_q),
@@ -159,7 +159,7 @@ module registers
   run_control u_control (
       .clk_i, .rst_ni, .arm_i(single[2]), .start_i(single[3]), .abort_i(single[1]),
       .arm_done_o(arm_done), .start_done_o(start_done), .abort_done_o(abort_done),
-      .check_o(check), .check_done_i(check_done), .check_code_i(check_code), .check_dtp_i(check_dtp),
+      .reading_i(!arready), .check_o(check), .check_done_i(check_done), .check_code_i(check_code), .check_dtp_i(check_dtp),
       .check_word_i(check_word), .pushed_i(pushed_o), .enabled_i(enabled_o), .dtps_done_i, .idle_i, .error_i,
       .state_o(state), .error_o(error), .error_line_o(error_line), .interrupt_o
   );

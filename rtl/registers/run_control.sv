@@ -15,6 +15,7 @@ module run_control
     output logic [31:0] abort_done_o,
 
     // The check of the table.
+    input  logic                 reading_i,     // its memory is being read by software
     output logic                 check_o,       // one cycle
     input  logic                 check_done_i,
     input  error_code_e          check_code_i,
@@ -71,7 +72,8 @@ module run_control
         end
       end
       StateRunning: begin
-        news = error_i;
+        news        = error_i;
+        start_taken = start_new_q;
         if (error_i.valid || abort_new_q) begin
           state_d = StateAborting;
         end else if (!pushed_i && all_done_q && quiet) begin
@@ -92,7 +94,7 @@ module run_control
         if (abort_new_q) begin
           state_d = StateAborting;
         end else if (arm_new_q) begin
-          state_d = StateChecking;
+          if (!reading_i) state_d = StateChecking;
         end else if (start_new_q) begin
           start_taken = 1'b1;
           if (state_q == StateArmed) begin

@@ -32,15 +32,16 @@ module table_check
     case (word)
       DtpTableMtuWord: rule_of.mtu = 1'b1;
       DtpTableSourceWord, DtpTableOuterSourceStepWord: rule_of.even = 1'b1;
-      DtpTableRecordSourceWord, DtpTableFrameStepWord, DtpTableFrameRingWord: rule_of.by_64 = 1'b1;
-      DtpTableOuterCountWord, DtpTableInnerCountWord, DtpTableSlotsWord, DtpTableLinesWord, DtpTableLinesPerRunWord:
+      DtpTableRecordSourceWord, DtpTableFrameStepWord, DtpTableFrameRingWord, DtpTableFrameOffsetWord:
+      rule_of.by_64 = 1'b1;
+      DtpTableOuterCountWord, DtpTableInnerCountWord, DtpTableSlotsWord, DtpTableLinesWord, DtpTableLinesPerRunWord,
+      DtpTableFramesBetweenWord:
       rule_of.nonzero = 1'b1;
       DtpTablePieceBytesWord, DtpTableRestBytesWord, DtpTableLastBytesWord: begin
         rule_of.nonzero = 1'b1;
         rule_of.even    = 1'b1;
       end
-      DtpTableFrameRingWord + 7'd1, DtpTableImagesWord + 7'd1, DtpTableFramesBetweenWord + 7'd1,
-      DtpTablePayloadBytesWord + 7'd1: begin
+      DtpTableFrameRingWord + 7'd1, DtpTableImagesWord + 7'd1, DtpTablePayloadBytesWord + 7'd1: begin
         rule_of.nonzero = 1'b1;
         rule_of.pair    = 1'b1;
       end
