@@ -43,6 +43,39 @@ package crc_pkg;
     return rows;
   endfunction
 
+  // x^(−8·n) for n = 0 … 63.
+  function automatic logic [63:0][31:0] powers_back(logic [31:0] poly);
+    logic [63:0][31:0] values;
+    logic [31:0] value = 32'h8000_0000;
+    for (int unsigned n = 0; n < 64; n++) begin
+      values[n] = value;
+      for (int unsigned i = 0; i < 8; i++) value = back(poly, value);
+    end
+    return values;
+  endfunction
+
+  // Of the product of two states, before the reduction: bit m is the coefficient of x^m.
+  function automatic logic [62:0] carryless(logic [31:0] left, logic [31:0] right);
+    logic [62:0] value;
+    for (int m = 0; m < 63; m++) begin
+      logic [31:0] terms;
+      for (int i = 0; i < 32; i++) terms[i] = (m >= i && m < i + 32) ? left[31-i] && right[31-(m-i)] : 1'b0;
+      value[m] = ^terms;
+    end
+    return value;
+  endfunction
+
+  // Row r says which of its coefficients are in bit r of the state.
+  function automatic logic [31:0][62:0] reduction(logic [31:0] poly);
+    logic [31:0][62:0] rows;
+    logic [31:0] column = 32'h8000_0000;
+    for (int m = 0; m < 63; m++) begin
+      for (int r = 0; r < 32; r++) rows[r][m] = column[r];
+      column = forward(poly, column);
+    end
+    return rows;
+  endfunction
+
   function automatic logic [31:0] product(matrix_t rows, logic [31:0] state);
     logic [31:0] value;
     for (int r = 0; r < 32; r++) value[r] = ^(rows[r] & state);
