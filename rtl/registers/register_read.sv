@@ -6,7 +6,7 @@ module register_read
 #(
     parameter logic [31:0] GitHash = 32'h0,
     parameter logic [31:0] Clock = 32'h0,
-    parameter logic [47:0] MemoryBytes = 48'h0,
+    parameter int unsigned MemoryMiB = 1024,
     parameter logic [15:0] PayloadBeats = 16'd512,
     parameter logic [15:0] TransmitBeats = 16'd512,
     parameter bit          Faults = 1'b0
@@ -48,7 +48,7 @@ module register_read
   logic in_identity, in_status, in_counters, in_dtp, in_table, is_mode, in_single;
 
   assign identity = {
-    {16'h0, MemoryBytes[47:32]}, MemoryBytes[31:0], Clock, {TransmitBeats, PayloadBeats},
+    {12'h0, MemoryMiB[31:12]}, {MemoryMiB[11:0], 20'h0}, Clock, {TransmitBeats, PayloadBeats},
     {Faults, 7'h0, DescriptorSlots, 8'(Dtps)}, GitHash, Version, Magic
   };
   assign status = {

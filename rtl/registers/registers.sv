@@ -7,7 +7,7 @@ module registers
 #(
     parameter logic [31:0] GitHash = 32'h0,
     parameter logic [31:0] Clock = 32'h0,          // 2^-10 MHz
-    parameter logic [47:0] MemoryBytes = 48'h0,
+    parameter int unsigned MemoryMiB = 1024,
     parameter logic [15:0] PayloadBeats = 16'd512,
     parameter logic [15:0] TransmitBeats = 16'd512,
     parameter bit          Faults = 1'b0
@@ -174,7 +174,7 @@ module registers
   );
 
   register_read #(
-      .GitHash(GitHash), .Clock(Clock), .MemoryBytes(MemoryBytes), .PayloadBeats(PayloadBeats),
+      .GitHash(GitHash), .Clock(Clock), .MemoryMiB(MemoryMiB), .PayloadBeats(PayloadBeats),
       .TransmitBeats(TransmitBeats), .Faults(Faults)
   ) u_read (
       .clk_i, .rst_ni, .read_i(read), .word_i(read_word),
