@@ -6,10 +6,13 @@ module descriptor_check
 #(
     parameter int unsigned MemoryMiB = 1024
 ) (
-    input  logic                       clk_i,
-    input  descriptor_t                descriptor_i,
-    input  logic            [Dtps-1:0] enabled_i,
-    output error_code_e                code_o
+    input  logic                   clk_i,
+    input  logic        [    47:0] source_i,
+    input  logic        [    31:0] bytes_i,
+    input  logic                   event_record_i,
+    input  dtp_t                   dtp_i,
+    input  logic        [Dtps-1:0] enabled_i,
+    output error_code_e            code_o
 );
 
   localparam logic [31:0] MostBytes = 32'h8000_0000;
@@ -22,15 +25,15 @@ module descriptor_check
   logic outside;
 
   // The first byte behind it, in two steps.
-  assign end_high = {1'b0, descriptor_i.source[47:32]} + {16'b0, carry_q};
+  assign end_high = {1'b0, source_i[47:32]} + {16'b0, carry_q};
   assign outside  = end_high > MemoryBytes[48:32] || (end_high == MemoryBytes[48:32] && end_low_q > MemoryBytes[31:0]);
 
   always_ff @(posedge clk_i) begin
-    {carry_q, end_low_q} <= {1'b0, descriptor_i.source[31:0]} + {1'b0, descriptor_i.bytes};
-    empty_q              <= descriptor_i.bytes == '0;
-    disabled_q           <= !enabled_i[descriptor_i.dtp];
-    odd_q                <= descriptor_i.source[0] || descriptor_i.bytes[0];
-    long_q <= descriptor_i.event_record ? descriptor_i.bytes != RecordBytes : descriptor_i.bytes > MostBytes;
+    {carry_q, end_low_q} <= {1'b0, source_i[31:0]} + {1'b0, bytes_i};
+    empty_q              <= bytes_i == '0;
+    disabled_q           <= !enabled_i[dtp_i];
+    odd_q                <= source_i[0] || bytes_i[0];
+    long_q               <= event_record_i ? bytes_i != RecordBytes : bytes_i > MostBytes;
     if (disabled_q) code_o <= ErrorCodeDescriptorDtp;
     else if (empty_q) code_o <= ErrorCodeDescriptorEmpty;
     else if (odd_q) code_o <= ErrorCodeDescriptorOdd;

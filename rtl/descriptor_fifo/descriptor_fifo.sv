@@ -10,16 +10,16 @@ module descriptor_fifo
     input  logic                               clk_i,
     input  logic                               rst_ni,
     input  sender_pkg::ring_write_t            write_i,
-    input  logic                        [31:0] posted_i,    // entries written, modulo 2^32
-    input  logic                               arm_i,       // what was posted before is forgotten
+    input  logic                    [    31:0] posted_i,      // entries written, modulo 2^32
+    input  logic                               arm_i,         // what was posted before is forgotten
     input  logic                               running_i,
     input  logic                    [Dtps-1:0] enabled_i,
-    output logic                        [31:0] taken_o,     // entries that are free again, modulo 2^32
+    output logic                    [    31:0] taken_o,       // entries that are free again, modulo 2^32
     output logic                               valid_o,
     input  logic                               ready_i,
     output descriptor_t                        descriptor_o,
-    output sender_pkg::error_t                 error_o,     // one cycle
-    output logic                               idle_o       // nothing is in hand
+    output sender_pkg::error_t                 error_o,       // one cycle
+    output logic                               idle_o         // nothing is in hand
 );
 
   localparam int unsigned Words = 6;  // of eight: the others are 0
@@ -65,7 +65,13 @@ module descriptor_fifo
   descriptor_check #(
       .MemoryMiB(MemoryMiB)
   ) u_check (
-      .clk_i, .descriptor_i(descriptor), .enabled_i, .code_o(fault)
+      .clk_i,
+      .source_i(descriptor.source),
+      .bytes_i(descriptor.bytes),
+      .event_record_i(descriptor.event_record),
+      .dtp_i(descriptor.dtp),
+      .enabled_i,
+      .code_o(fault)
   );
 
   always_ff @(posedge clk_i) begin
@@ -105,7 +111,6 @@ module descriptor_fifo
         end
         default: if (ready_i) state_q <= Wait;
       endcase
-      if (!running_i && state_q != Show) state_q <= Wait;
       if (!running_i) state_q <= Wait;
       if (arm_i) begin
         taken_q  <= posted_i;
