@@ -72,7 +72,7 @@ module descriptor_generator
 
   assign ended = !(images_high_q || (images_same_q && images_low_q));
   assign enters = !ended && frame_q && credit_q;
-  assign skips = !ended && frame_q && !credit_q && plan.dtp[DtpSkipBit];
+  assign skips = !ended && frame_q && !credit_q && plan.dtp[DtpTableDtpSkipLsb];
   assign last_piece = c_q.inner_left == 32'd1;
   assign last_run = c_q.outer_left == 32'd1;
   assign ring_high = 17'(offset_q[47:32]) - 17'(plan.frame_ring[47:32]) - 17'(borrow_q);
@@ -89,7 +89,7 @@ module descriptor_generator
         images_same_q <= c_q.index[63:32] == plan.images[63:32];
         // one half of all numbers is ahead, the other behind
         frame_q <= 32'(frames_i - c_q.frame - 32'd1) < 32'h8000_0000;
-        credit_q <= 32'(granted_i - c_q.index[31:0] - 32'd1) < 32'h8000_0000 || plan.dtp[DtpPacedBit];
+        credit_q <= 32'(granted_i - c_q.index[31:0] - 32'd1) < 32'h8000_0000 || plan.dtp[DtpTableDtpPacedLsb];
         {run_source_carry_q, c_q.run_source[31:0]} <= 33'(plan.source[31:0]) + 33'(c_q.frame_offset[31:0]);
       end
       Enter: begin

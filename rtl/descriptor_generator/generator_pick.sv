@@ -41,7 +41,7 @@ module generator_pick
       active_q  <= '0;
       fresh_q   <= '1;
     end else begin
-      if (table_i.valid && table_i.word == 7'(WordDtp)) enabled_q[table_i.dtp] <= table_i.data[DtpEnabledBit];
+      if (table_i.valid && table_i.word == DtpTableDtpWord) enabled_q[table_i.dtp] <= table_i.data[DtpTableDtpEnabledLsb];
       if (kept_i) fresh_q[dtp_i] <= 1'b0;
       if (ended_i) active_q[dtp_i] <= 1'b0;
       if (start_i) active_q <= enabled_q;

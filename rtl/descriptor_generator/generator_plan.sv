@@ -13,12 +13,12 @@ module generator_plan
   localparam int unsigned Count = $bits(plan_t) / 32;
   // From the last member of plan_t to its first; low words come first.
   localparam int unsigned Words[Count] = '{
-      WordDtp, WordFramesBetween, WordFirstFrame, WordImages, WordImages + 1, WordRecords, WordRecords + 1,
-      WordSlotBytes, WordSlotBytes + 1, WordDestination, WordDestination + 1, WordSlots,
-      WordFactorLast, WordFactorRest, WordFactorPiece, WordLastBytes, WordRestBytes, WordPieceBytes,
-      WordOuterDestinationStep, WordOuterSourceStep, WordInnerCount, WordOuterCount,
-      WordFrameOffset, WordFrameOffset + 1, WordFrameRing, WordFrameRing + 1, WordFrameStep, WordFrameStep + 1,
-      WordRecordSource, WordRecordSource + 1, WordSource, WordSource + 1};
+      DtpTableDtpWord, DtpTableFramesBetweenWord, DtpTableFirstFrameWord, DtpTableImagesWord, DtpTableImagesWord + 1, DtpTableRecordsWord, DtpTableRecordsWord + 1,
+      DtpTableSlotBytesWord, DtpTableSlotBytesWord + 1, DtpTableDestinationWord, DtpTableDestinationWord + 1, DtpTableSlotsWord,
+      DtpTableFactorLastWord, DtpTableFactorRestWord, DtpTableFactorPieceWord, DtpTableLastBytesWord, DtpTableRestBytesWord, DtpTablePieceBytesWord,
+      DtpTableOuterDestinationStepWord, DtpTableOuterSourceStepWord, DtpTableInnerCountWord, DtpTableOuterCountWord,
+      DtpTableFrameOffsetWord, DtpTableFrameOffsetWord + 1, DtpTableFrameRingWord, DtpTableFrameRingWord + 1, DtpTableFrameStepWord, DtpTableFrameStepWord + 1,
+      DtpTableRecordSourceWord, DtpTableRecordSourceWord + 1, DtpTableSourceWord, DtpTableSourceWord + 1};
   logic [Count-1:0][31:0] words;
   for (genvar w = 0; w < int'(Count); w++) begin : g_word
     table_word #(.Word(Words[w])) u_word (.clk_i, .write_i(table_i), .dtp_i, .data_o(words[w]));

@@ -33,10 +33,10 @@ module header
   logic [31:0] word[21];
   logic [31:0] word_q[21];
   localparam int unsigned Words[21] = '{
-      WordDestinationMac, WordDestinationMac + 1, WordSourceMac, WordSourceMac + 1,
-      WordIpSource, WordIpSource + 1, WordIpSource + 2, WordIpSource + 3,
-      WordIpDestination, WordIpDestination + 1, WordIpDestination + 2, WordIpDestination + 3,
-      WordSourcePort, WordTraffic, WordFlowLabel, WordIpv4Sum, WordQpn, WordRkey, WordFirstPsn, WordMtu, WordDtp};
+      DtpTableDestinationMacWord, DtpTableDestinationMacWord + 1, DtpTableSourceMacWord, DtpTableSourceMacWord + 1,
+      DtpTableIpSourceWord, DtpTableIpSourceWord + 1, DtpTableIpSourceWord + 2, DtpTableIpSourceWord + 3,
+      DtpTableIpDestinationWord, DtpTableIpDestinationWord + 1, DtpTableIpDestinationWord + 2, DtpTableIpDestinationWord + 3,
+      DtpTablePortsWord, DtpTableTrafficWord, DtpTableFlowLabelWord, DtpTableIpv4SumWord, DtpTableQpnWord, DtpTableRkeyWord, DtpTableFirstPsnWord, DtpTableMtuWord, DtpTableDtpWord};
   for (genvar w = 0; w < 21; w++) begin : g_word
     table_word #(.Word(Words[w])) u_word (
         .clk_i, .write_i(table_i), .dtp_i(packet_q.dtp), .data_o(word[w])
@@ -59,7 +59,7 @@ module header
   logic [15:0] ip_length_q;
   logic [7:0] opcode;
 
-  assign ipv6 = word_q[19][MtuIpv6Bit];
+  assign ipv6 = word_q[19][DtpTableMtuIpv6Lsb];
   assign reth = packet_q.kind == WriteOnly || packet_q.kind == WriteFirst || packet_q.kind == WriteEvent;
   assign immediate = packet_q.kind == WriteEvent;
   assign pad = 2'(-packet_q.bytes[1:0]);
@@ -103,7 +103,7 @@ module header
       reth ? {be32(packet_q.length), be32(word_q[17]), be32(packet_q.destination[31:0]), be32(packet_q.destination[63:32])}
            : 128'h0,
       be32({8'h0, psn_q}), be32({8'h0, word_q[16][23:0]}), 16'hFFFF, {2'b00, pad, 4'h0}, opcode,
-      16'h0, be16(16'(transport_q)), be16(16'd4791), be16(word_q[12][15:0])};
+      16'h0, be16(16'(transport_q)), be16(word_q[12][31:16]), be16(word_q[12][15:0])};
 
   assign ready_o = state_q == Idle || (state_q == Ready && ready_i);
   assign valid_o = state_q == Ready;

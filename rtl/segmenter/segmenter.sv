@@ -34,14 +34,14 @@ module segmenter
   logic whole_messages;       // every packet is a message
   logic last;
 
-  table_word #(.Word(WordMtu)) u_mtu (
+  table_word #(.Word(DtpTableMtuWord)) u_mtu (
       .clk_i, .write_i(table_i), .dtp_i(descriptor_q.dtp), .data_o(mtu_word)
   );
-  table_word #(.Word(WordFactorMtu)) u_factor (
+  table_word #(.Word(DtpTableFactorMtuWord)) u_factor (
       .clk_i, .write_i(table_i), .dtp_i(descriptor_q.dtp), .data_o(factor_mtu)
   );
   assign mtu = mtu_word[12:0];
-  assign whole_messages = !mtu_word[MtuFirstMiddleLastBit];
+  assign whole_messages = !mtu_word[DtpTableMtuFirstMiddleLastLsb];
   assign last = descriptor_q.bytes <= 32'(mtu);
 
   assign ready_o = state_q == Idle;
