@@ -19,7 +19,7 @@ package card_registers_pkg;
   typedef enum logic [3:0] {
     ErrorCodeNone = 4'd0,
     ErrorCodeWordZero = 4'd1,
-    ErrorCodeWordOdd = 4'd2,
+    ErrorCodeWordUnaligned = 4'd2,
     ErrorCodeMtu = 4'd3,
     ErrorCodeNoDtp = 4'd4,
     ErrorCodeNotArmed = 4'd5,
@@ -195,7 +195,8 @@ package card_registers_pkg;
   localparam logic [6:0] DtpTableRecordsWord = 7'd46;
   localparam logic [6:0] DtpTableImagesWord = 7'd48;
   localparam logic [6:0] DtpTableFirstFrameWord = 7'd50;
-  localparam logic [6:0] DtpTableFramesBetweenWord = 7'd52;
+  localparam logic [6:0] DtpTableFramesBetweenWord = 7'd51;
+  localparam logic [6:0] DtpTableFrameOffsetWord = 7'd52;
   localparam logic [6:0] DtpTableLinesWord = 7'd54;
   localparam logic [6:0] DtpTableRateWord = 7'd55;
   localparam logic [6:0] DtpTablePayloadBytesWord = 7'd56;

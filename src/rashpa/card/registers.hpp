@@ -36,7 +36,7 @@ enum class State : std::uint32_t {
 enum class ErrorCode : std::uint32_t {
   none = 0,  ///< none
   word_zero = 1,  ///< a word of the table is 0 that must not be
-  word_odd = 2,  ///< a word of the table is odd: addresses, steps and lengths in card memory are multiples of 2, record_source of 64
+  word_unaligned = 2,  ///< a word of the table is no multiple of 2, or of 64 where its text says so
   mtu = 3,  ///< the path MTU is not 256, 512, 1024, 2048 or 4096
   no_dtp = 4,  ///< Arm: no DTP is enabled
   not_armed = 5,  ///< Start without Arm
@@ -75,7 +75,7 @@ inline constexpr std::uint32_t kState = 0x40;  ///< What the card does.
 inline constexpr std::uint32_t kError = 0x44;  ///< The first error since the last Arm; 0: none.
 inline constexpr Field kErrorCode{0, 8};  ///< what
 inline constexpr Field kErrorDtp{8, 8};  ///< of the error
-inline constexpr Field kErrorWord{16, 7};  ///< of the DTP table: word_zero, word_odd, mtu
+inline constexpr Field kErrorWord{16, 7};  ///< of the DTP table: word_zero, word_unaligned, mtu
 inline constexpr std::uint32_t kErrorLine = 0x48;  ///< Of the error: which descriptor since Arm, counted from 0 (descriptor_…), or which line of the image (memory).
 inline constexpr std::uint32_t kArmDone = 0x4C;  ///< The value of doorbell arm that was carried out last, or refused.
 inline constexpr std::uint32_t kStartDone = 0x50;  ///< The same of start.
@@ -185,8 +185,8 @@ inline constexpr Field kDtpPaced{10, 1};  ///< 1: needs no credits
 inline constexpr std::uint32_t kRun = 0x54;  ///< Number of the run, for records.
 inline constexpr std::uint32_t kSource = 0x58;  ///< Address of the region's first byte in frame 0; even.
 inline constexpr std::uint32_t kRecordSource = 0x60;  ///< Address of the record's template of frame 0; a multiple of 64.
-inline constexpr std::uint32_t kFrameStep = 0x68;  ///< From one image's frame to the next, less than frame_ring; even.
-inline constexpr std::uint32_t kFrameRing = 0x70;  ///< Bytes of the ring of frames: addresses wrap behind it; even.
+inline constexpr std::uint32_t kFrameStep = 0x68;  ///< From one image's frame to the next, modulo frame_ring; a multiple of 64.
+inline constexpr std::uint32_t kFrameRing = 0x70;  ///< Bytes of the ring of frames: addresses wrap behind it; a multiple of 64.
 inline constexpr std::uint32_t kOuterCount = 0x78;  ///< Runs of an image: lines, or merged ones.
 inline constexpr std::uint32_t kInnerCount = 0x7C;  ///< Pieces of a run.
 inline constexpr std::uint32_t kOuterSourceStep = 0x80;  ///< From run to run in card memory; even.
@@ -203,8 +203,9 @@ inline constexpr std::uint32_t kDestination = 0xA8;  ///< Offset at the receiver
 inline constexpr std::uint32_t kSlotBytes = 0xB0;  ///< From slot to slot.
 inline constexpr std::uint32_t kRecords = 0xB8;  ///< Offset of the ring of records.
 inline constexpr std::uint32_t kImages = 0xC0;  ///< Images of the run.
-inline constexpr std::uint32_t kFirstFrame = 0xC8;  ///< Frame of image 0: the slice's phase.
-inline constexpr std::uint32_t kFramesBetween = 0xD0;  ///< Frames from image to image: the slice's every.
+inline constexpr std::uint32_t kFirstFrame = 0xC8;  ///< Frame of image 0, modulo 2^32: the slice's phase.
+inline constexpr std::uint32_t kFramesBetween = 0xCC;  ///< Frames from image to image: the slice's every.
+inline constexpr std::uint32_t kFrameOffset = 0xD0;  ///< Of the frame of image 0 in the ring of frames, less than frame_ring; a multiple of 64.
 inline constexpr std::uint32_t kLines = 0xD8;  ///< Lines of the region, for records.
 inline constexpr std::uint32_t kRate = 0xDC;  ///< Pace: 2^-16 bytes a cycle; 0: not paced.
 inline constexpr std::uint32_t kPayloadBytes = 0xE0;  ///< Bytes of lines of an image, for records.
@@ -250,8 +251,8 @@ struct DtpTable {
   std::uint32_t run = 0;  ///< Number of the run, for records.
   std::uint64_t source = 0;  ///< Address of the region's first byte in frame 0; even.
   std::uint64_t record_source = 0;  ///< Address of the record's template of frame 0; a multiple of 64.
-  std::uint64_t frame_step = 0;  ///< From one image's frame to the next, less than frame_ring; even.
-  std::uint64_t frame_ring = 0;  ///< Bytes of the ring of frames: addresses wrap behind it; even.
+  std::uint64_t frame_step = 0;  ///< From one image's frame to the next, modulo frame_ring; a multiple of 64.
+  std::uint64_t frame_ring = 0;  ///< Bytes of the ring of frames: addresses wrap behind it; a multiple of 64.
   std::uint32_t outer_count = 0;  ///< Runs of an image: lines, or merged ones.
   std::uint32_t inner_count = 0;  ///< Pieces of a run.
   std::uint32_t outer_source_step = 0;  ///< From run to run in card memory; even.
@@ -268,8 +269,9 @@ struct DtpTable {
   std::uint64_t slot_bytes = 0;  ///< From slot to slot.
   std::uint64_t records = 0;  ///< Offset of the ring of records.
   std::uint64_t images = 0;  ///< Images of the run.
-  std::uint64_t first_frame = 0;  ///< Frame of image 0: the slice's phase.
-  std::uint64_t frames_between = 0;  ///< Frames from image to image: the slice's every.
+  std::uint32_t first_frame = 0;  ///< Frame of image 0, modulo 2^32: the slice's phase.
+  std::uint32_t frames_between = 0;  ///< Frames from image to image: the slice's every.
+  std::uint64_t frame_offset = 0;  ///< Of the frame of image 0 in the ring of frames, less than frame_ring; a multiple of 64.
   std::uint32_t lines = 0;  ///< Lines of the region, for records.
   std::uint32_t rate = 0;  ///< Pace: 2^-16 bytes a cycle; 0: not paced.
   std::uint64_t payload_bytes = 0;  ///< Bytes of lines of an image, for records.
@@ -334,10 +336,10 @@ constexpr std::array<std::uint32_t, dtp_table::kWords> words_of(const DtpTable& 
   words[47] = static_cast<std::uint32_t>(table.records >> 32);
   words[48] = static_cast<std::uint32_t>(table.images);
   words[49] = static_cast<std::uint32_t>(table.images >> 32);
-  words[50] = static_cast<std::uint32_t>(table.first_frame);
-  words[51] = static_cast<std::uint32_t>(table.first_frame >> 32);
-  words[52] = static_cast<std::uint32_t>(table.frames_between);
-  words[53] = static_cast<std::uint32_t>(table.frames_between >> 32);
+  words[50] = table.first_frame;
+  words[51] = table.frames_between;
+  words[52] = static_cast<std::uint32_t>(table.frame_offset);
+  words[53] = static_cast<std::uint32_t>(table.frame_offset >> 32);
   words[54] = table.lines;
   words[55] = table.rate;
   words[56] = static_cast<std::uint32_t>(table.payload_bytes);
@@ -364,7 +366,8 @@ constexpr const char* name_of_word(std::uint32_t word) noexcept {
   if (word >= 56) return "payload_bytes";
   if (word >= 55) return "rate";
   if (word >= 54) return "lines";
-  if (word >= 52) return "frames_between";
+  if (word >= 52) return "frame_offset";
+  if (word >= 51) return "frames_between";
   if (word >= 50) return "first_frame";
   if (word >= 48) return "images";
   if (word >= 46) return "records";
