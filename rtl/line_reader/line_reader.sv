@@ -33,8 +33,6 @@ module line_reader
     input  logic        popped_i,      // a beat has left the FIFO
     // for registers
     output logic        idle_o,        // nothing asked for is outstanding
-    output logic        waits_room_o,
-    output logic        waits_memory_o,
     output logic        error_o,       // one cycle: the memory has refused a read …
     output dtp_t        error_dtp_o    // … of this DTP
 );
@@ -65,7 +63,7 @@ module line_reader
   assign ready_o = state_q == Idle;
   assign m_axi_arvalid = (state_q == First && enough_q && !names_full) || (state_q == Second && !names_full);
   assign m_axi_araddr = address_q;
-  assign m_axi_arlen = 8'((state_q == First ? first_q : second_q) - 7'd1);
+  assign m_axi_arlen = {1'b0, state_q == First ? first_q : second_q} - 8'd1;
   assign taken = m_axi_arvalid && m_axi_arready;
   assign push_o = state_q == First && taken;
   assign packet_o = packet_q;
@@ -83,8 +81,6 @@ module line_reader
   assign error_o = m_axi_rvalid && m_axi_rresp != 2'b00;
   assign error_dtp_o = name;
   assign idle_o = state_q == Idle && !names_valid;
-  assign waits_room_o = state_q == First && !enough_q;
-  assign waits_memory_o = m_axi_arvalid && !m_axi_arready;
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)

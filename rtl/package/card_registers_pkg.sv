@@ -205,7 +205,6 @@ package card_registers_pkg;
   localparam logic [6:0] DtpTableCreditAddressWord = 7'd60;
   localparam logic [6:0] DtpTableCreditKeyWord = 7'd62;
   localparam logic [6:0] DtpTableLinesPerRunWord = 7'd63;
-  localparam logic [6:0] DtpTableFrameOffsetWord = 7'd64;
 
   localparam logic [14:0] DoorbellsBase = 15'h7f00;
   localparam logic [14:0] DoorbellsGrantedAddress = 15'h7f00;

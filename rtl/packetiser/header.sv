@@ -32,10 +32,10 @@ module header
   // the table
   logic [31:0] word[21];
   logic [31:0] word_q[21];
-  localparam int unsigned Words[21] = '{
-      DtpTableDestinationMacWord, DtpTableDestinationMacWord + 1, DtpTableSourceMacWord, DtpTableSourceMacWord + 1,
-      DtpTableIpSourceWord, DtpTableIpSourceWord + 1, DtpTableIpSourceWord + 2, DtpTableIpSourceWord + 3,
-      DtpTableIpDestinationWord, DtpTableIpDestinationWord + 1, DtpTableIpDestinationWord + 2, DtpTableIpDestinationWord + 3,
+  localparam logic [6:0] Words[21] = '{
+      DtpTableDestinationMacWord, DtpTableDestinationMacWord + 7'd1, DtpTableSourceMacWord, DtpTableSourceMacWord + 7'd1,
+      DtpTableIpSourceWord, DtpTableIpSourceWord + 7'd1, DtpTableIpSourceWord + 7'd2, DtpTableIpSourceWord + 7'd3,
+      DtpTableIpDestinationWord, DtpTableIpDestinationWord + 7'd1, DtpTableIpDestinationWord + 7'd2, DtpTableIpDestinationWord + 7'd3,
       DtpTablePortsWord, DtpTableTrafficWord, DtpTableFlowLabelWord, DtpTableIpv4SumWord, DtpTableQpnWord, DtpTableRkeyWord, DtpTableFirstPsnWord, DtpTableMtuWord, DtpTableDtpWord};
   for (genvar w = 0; w < 21; w++) begin : g_word
     table_word #(.Word(Words[w])) u_word (

@@ -39,7 +39,7 @@ module packetiser
     output beat_t        frame_data_o,
     output dtp_t         frame_dtp_o,
     output logic [23:0]  frame_psn_o,
-    input  logic         sent_i,            // a beat has left the transmit FIFO
+    input  logic [1:0]   sent_i,            // beats that the transmit FIFO has room for again
     // for registers: one cycle each
     output logic         begins_o,
     output dtp_t         begins_dtp_o,
@@ -262,5 +262,5 @@ module packetiser
   assign begins_bytes_o = next.bytes;
   assign waits_memory_o = next_valid && !enough_q && !run_q;
   assign waits_wire_o = may_begin && !room_enough_q && !run_q;
-  assign idle_o = !any_q && !next_valid && !packet_valid_i;
+  assign idle_o = packet_pop_o && !packet_valid_i && !run_q && room_q == RoomBits'(TransmitDepth);
 endmodule

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One word of the table of DTPs, kept where it is used: sixteen entries of distributed memory.
 module table_word #(
-    parameter int unsigned Word = 0
+    parameter logic [6:0] Word = 7'd0
 ) (
     input  logic                     clk_i,
     input  rashpa_pkg::table_write_t write_i,
@@ -10,7 +10,7 @@ module table_word #(
 );
   logic [31:0] memory[rashpa_pkg::Dtps];
   always_ff @(posedge clk_i) begin
-    if (write_i.valid && write_i.word == 7'(Word)) memory[write_i.dtp] <= write_i.data;
+    if (write_i.valid && write_i.word == Word) memory[write_i.dtp] <= write_i.data;
   end
   assign data_o = memory[dtp_i];
 endmodule

@@ -154,7 +154,7 @@ inline constexpr std::uint32_t kReserved = 0x18;  ///< 0.
 
 namespace dtp_table {
 inline constexpr std::size_t kCount = 16;
-inline constexpr std::size_t kWords = 66;
+inline constexpr std::size_t kWords = 64;
 /// First byte of the one at place `index`.
 constexpr std::uint32_t at(std::size_t index) noexcept { return 0x4000 + static_cast<std::uint32_t>(index) * 0x200; }
 // What follows is added to at().
@@ -214,7 +214,6 @@ inline constexpr std::uint32_t kCreditQpn = 0xEC;  ///< Queue pair of the card t
 inline constexpr std::uint32_t kCreditAddress = 0xF0;  ///< Address of the two credit words, as the receiver was told.
 inline constexpr std::uint32_t kCreditKey = 0xF8;  ///< Key of the credit words.
 inline constexpr std::uint32_t kLinesPerRun = 0xFC;  ///< Lines of a run: 1, or as many as are merged.
-inline constexpr std::uint32_t kFrameOffset = 0x100;  ///< Of the frame of image 0 in the ring of frames, less than frame_ring; even.
 }  // namespace dtp_table
 
 namespace doorbells {
@@ -280,7 +279,6 @@ struct DtpTable {
   std::uint64_t credit_address = 0;  ///< Address of the two credit words, as the receiver was told.
   std::uint32_t credit_key = 0;  ///< Key of the credit words.
   std::uint32_t lines_per_run = 0;  ///< Lines of a run: 1, or as many as are merged.
-  std::uint64_t frame_offset = 0;  ///< Of the frame of image 0 in the ring of frames, less than frame_ring; even.
 };
 
 /// It, word by word, as it lies in the page from dtp_table::at(dtp).
@@ -350,14 +348,11 @@ constexpr std::array<std::uint32_t, dtp_table::kWords> words_of(const DtpTable& 
   words[61] = static_cast<std::uint32_t>(table.credit_address >> 32);
   words[62] = table.credit_key;
   words[63] = table.lines_per_run;
-  words[64] = static_cast<std::uint32_t>(table.frame_offset);
-  words[65] = static_cast<std::uint32_t>(table.frame_offset >> 32);
   return words;
 }
 
 /// The register of the table that word `word` belongs to; for messages.
 constexpr const char* name_of_word(std::uint32_t word) noexcept {
-  if (word >= 64) return "frame_offset";
   if (word >= 63) return "lines_per_run";
   if (word >= 62) return "credit_key";
   if (word >= 60) return "credit_address";
