@@ -72,8 +72,9 @@ module packetiser
   logic [RoomBits-1:0] room_q;
   logic enough_q, room_enough_q;
   logic may_begin;
+  logic [1:0] header_held_q;  // cycles in which the header of the frame before is still needed
   assign may_begin = next_valid && enough_q && (!next.complete_record || record_ready_i);
-  assign begins = may_begin && room_enough_q && (!run_q || ends);
+  assign begins = may_begin && room_enough_q && (!run_q || ends) && header_held_q == '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -81,7 +82,10 @@ module packetiser
       room_q <= RoomBits'(TransmitDepth);
       enough_q <= 1'b0;
       room_enough_q <= 1'b0;
+      header_held_q <= '0;
     end else begin
+      if (begins && next.turn[7:6] == 2'd0) header_held_q <= 2'd3;
+      else if (header_held_q != '0) header_held_q <= header_held_q - 2'd1;
       there_q <= there_q + InBits'(beat_i) - (begins ? InBits'(next.beats_in) : '0);
       room_q <= room_q + RoomBits'(sent_i) - (begins ? RoomBits'(next.beats_out) : '0);
       enough_q <= (next_soon || next_valid) && !begins && there_q >= InBits'(next.beats_in);
