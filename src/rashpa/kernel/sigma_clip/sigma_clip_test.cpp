@@ -259,7 +259,7 @@ TEST(Sparsify, the_pass_keeps_list_and_background_of_each_image) {
       EXPECT_EQ(static_cast<const std::uint16_t*>(finding.list.value)[i], image[index[i]]);
     }
     for (std::uint32_t bin = 0; bin < config.bins; ++bin) {
-      EXPECT_EQ(finding.table.values[3 * bin].real(), radii.middle(bin));
+      EXPECT_EQ(finding.table.values[std::size_t{3} * bin].real(), radii.middle(bin));
       EXPECT_EQ(finding.table.values[3 * bin + 1].real(), bins[bin].mean);
       EXPECT_EQ(finding.table.values[3 * bin + 2].real(), bins[bin].deviation);
     }
