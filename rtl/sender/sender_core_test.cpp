@@ -5,13 +5,13 @@
 #include <cstdlib>
 #include <deque>
 
+#include "../testing/bench.hpp"
 #include "Vsender_core.h"
 #include "rashpa/core/checksum.hpp"
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/transfer/descriptor_generator.hpp"
 #include "rashpa/wire/headers.hpp"
 #include "rashpa/wire/packet.hpp"
-#include "../testing/bench.hpp"
 
 namespace rashpa::rtl {
 namespace {
@@ -36,8 +36,7 @@ Play random_play(Random& random, std::uint32_t id, std::uint64_t& memory_end) {
   Play play;
   CardPackets& packets = play.packets;
   packets.pmtu = 256U << random(0, 4);
-  packets.packetisation =
-      random.chance(50) ? link::Packetisation::only : link::Packetisation::first_middle_last;
+  packets.packetisation = random.chance(50) ? link::Packetisation::only : link::Packetisation::first_middle_last;
   const bool cut = packets.packetisation == link::Packetisation::first_middle_last;
   packets.largest_message = packets.pmtu * (cut ? random(1, 5) : 1);
 
@@ -52,7 +51,8 @@ Play random_play(Random& random, std::uint32_t id, std::uint64_t& memory_end) {
   region.y = random(0, 3);
   frames.pitch_bytes = std::uint64_t{width + extra} * frames.pixel_bytes;
   frames.frames = random(1, 4);
-  frames.stride = times64(static_cast<std::uint32_t>(FrameRing::kPixels + frames.pitch_bytes * (region.y + region.height)));
+  frames.stride =
+      times64(static_cast<std::uint32_t>(FrameRing::kPixels + frames.pitch_bytes * (region.y + region.height)));
   frames.address = (memory_end + 63) / 64 * 64;
   memory_end = frames.address + frames.stride * frames.frames;
 
@@ -102,7 +102,8 @@ struct Expected {
 
 class Software {
  public:
-  Software(const Play& play, std::span<const std::byte> memory) : play_(play), memory_(memory), psn_(play.path.first_psn) {}
+  Software(const Play& play, std::span<const std::byte> memory)
+      : play_(play), memory_(memory), psn_(play.path.first_psn) {}
 
   Expected all() {
     transfer::DescriptorGenerator generator(play_.dtp.region, play_.frames.pitch_bytes, play_.frames.pixel_bytes,
@@ -134,7 +135,10 @@ class Software {
       const bool first = at == 0, last = at + bytes == write.bytes;
       wire::Packet packet;
       const bool only = play_.packets.packetisation == link::Packetisation::only || (first && last);
-      packet.bth.opcode = only ? wire::write_only : first ? wire::write_first : last ? wire::write_last : wire::write_middle;
+      packet.bth.opcode = only    ? wire::write_only
+                          : first ? wire::write_first
+                          : last  ? wire::write_last
+                                  : wire::write_middle;
       if (only) packet.reth = wire::RethHeader{address + at, play_.path.rkey, bytes};
       if (!only && first) packet.reth = wire::RethHeader{address, play_.path.rkey, write.bytes};
       packet.payload.assign(write.source + at, write.source + at + bytes);
@@ -165,8 +169,10 @@ class Software {
     const CardPath& path = play_.path;
     packet.ethernet = wire::EthernetHeader{path.destination_mac, path.source_mac, {}};
     if (path.ipv6) {
-      packet.ipv6 = wire::Ipv6Header{.traffic_class = path.traffic_class, .hop_limit = path.hop_limit,
-                                     .source = path.source_ip, .destination = path.destination_ip};
+      packet.ipv6 = wire::Ipv6Header{.traffic_class = path.traffic_class,
+                                     .hop_limit = path.hop_limit,
+                                     .source = path.source_ip,
+                                     .destination = path.destination_ip};
     } else {
       packet.ipv4 = wire::Ipv4Header{.tos = path.traffic_class, .ttl = path.hop_limit};
       std::copy_n(path.source_ip.begin(), 4, packet.ipv4->source.begin());
@@ -215,11 +221,12 @@ class Memory {
       if (--read.beats == 0) reads_.pop_front();
     }
     if (model.m_axi_arvalid && model.m_axi_arready) {
-      const Read read{model.m_axi_araddr, model.m_axi_arlen + 1U, cycle + latency_ + (latency_ ? random_(0, latency_) : 0)};
+      const Read read{model.m_axi_araddr, model.m_axi_arlen + 1U,
+                      cycle + latency_ + (latency_ ? random_(0, latency_) : 0)};
       check(read.address / 4096 == (read.address + 64 * read.beats - 1) / 4096, "a burst crosses 4 KiB at %llx",
             static_cast<unsigned long long>(read.address));
-      check(read.address % 64 == 0 && read.address + 64 * read.beats <= bytes_.size(), "a burst outside of memory at %llx",
-            static_cast<unsigned long long>(read.address));
+      check(read.address % 64 == 0 && read.address + 64 * read.beats <= bytes_.size(),
+            "a burst outside of memory at %llx", static_cast<unsigned long long>(read.address));
       reads_.push_back(read);
     }
     if (asked_ && !accepted_) {
@@ -261,8 +268,8 @@ class Run {
         const std::uint64_t at = play.frames.address + f * play.frames.stride;
         std::array<std::uint64_t, 6> user{};
         for (auto& word : user) word = random_.word();
-        link::fpga::record_template(std::span<std::byte, FrameRecord::kBytes>(memory.data() + at, FrameRecord::kBytes), f,
-                                    random_.word(), random_(0, 3), user);
+        link::fpga::record_template(std::span<std::byte, FrameRecord::kBytes>(memory.data() + at, FrameRecord::kBytes),
+                                    f, random_.word(), random_(0, 3), user);
       }
     }
     load(plays);
@@ -390,8 +397,8 @@ class Run {
       for (std::size_t i = std::min(want.size(), frame.size()); i-- > 0;) {
         if (want[i] != frame[i]) ++differ, at = i;
       }
-      std::fprintf(stderr, "  DTP %zu, frame %zu: %zu bytes wanted, %zu differ from byte %zu on\n", d, sent[d], want.size(),
-                   differ, at);
+      std::fprintf(stderr, "  DTP %zu, frame %zu: %zu bytes wanted, %zu differ from byte %zu on\n", d, sent[d],
+                   want.size(), differ, at);
     }
   }
 

@@ -13,7 +13,7 @@ namespace rashpa::link::fpga {
 
 namespace {
 
-constexpr std::uint32_t kOne = 0x80000000U;  // the polynomial 1, reflected
+constexpr std::uint32_t kOne = 0x80000000U;                 // the polynomial 1, reflected
 constexpr std::uint64_t kMemory = std::uint64_t{1} << 44U;  // the card's adders go as far
 
 /// x^(8·r), r: bytes of the last packet of a message of `bytes`.
@@ -46,17 +46,18 @@ void set_transfer(card::registers::DtpTable& table, const CardDtp& dtp, const Fr
   const Placement& to = dtp.placement;
   const Region& region = dtp.region;
   if (to.line_bytes != region.width * frames.pixel_bytes || to.lines != region.height) {
-    throw ConfigError(
-        fmt::format("fpga: DTP {}: a region of {} x {} pixels of {} bytes does not match its placement of {} lines of {} "
-                    "bytes",
-                    dtp.id, region.width, region.height, frames.pixel_bytes, to.lines, to.line_bytes));
+    throw ConfigError(fmt::format(
+        "fpga: DTP {}: a region of {} x {} pixels of {} bytes does not match its placement of {} lines of {} "
+        "bytes",
+        dtp.id, region.width, region.height, frames.pixel_bytes, to.lines, to.line_bytes));
   }
   if (to.line_bytes == 0 || to.lines == 0 || to.slots == 0 || frames.frames == 0) {
     throw ConfigError(fmt::format("fpga: DTP {}: lines, their bytes, slots and frames must not be 0", dtp.id));
   }
   if (frames.address % 64 != 0 || frames.stride % 64 != 0) {
-    throw ConfigError(fmt::format("fpga: DTP {}: frames in card memory begin at multiples of 64 bytes, not at {} + n * {}",
-                                  dtp.id, frames.address, frames.stride));
+    throw ConfigError(
+        fmt::format("fpga: DTP {}: frames in card memory begin at multiples of 64 bytes, not at {} + n * {}", dtp.id,
+                    frames.address, frames.stride));
   }
   if (frames.address + frames.stride * frames.frames > kMemory) {
     throw ConfigError(fmt::format("fpga: DTP {}: {} frames of {} bytes do not fit into card memory", dtp.id,

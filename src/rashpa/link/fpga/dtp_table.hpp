@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a card must know of a DTP so that it plays it by itself: the words of its table, of which the card's adders make
-/// the same descriptors, packets and records as software does.
+/// What a card must know of a DTP so that it plays it by itself: the words of its table, of which the card's adders
+/// make the same descriptors, packets and records as software does.
 #include <array>
 #include <cstdint>
 #include <span>
@@ -47,7 +47,7 @@ struct CardPackets {
 struct CardPath {
   std::array<std::uint8_t, 6> source_mac{};
   std::array<std::uint8_t, 6> destination_mac{};
-  std::array<std::uint8_t, 16> source_ip{};       ///< IPv4: the first four
+  std::array<std::uint8_t, 16> source_ip{};  ///< IPv4: the first four
   std::array<std::uint8_t, 16> destination_ip{};
   bool ipv6 = false;
   std::uint16_t source_port = 0xC000;
@@ -59,9 +59,10 @@ struct CardPath {
   std::uint32_t first_psn = 0;
 };
 
-/// Sets what `packets`, `dtp` and its frames say: addressing in card memory and at the receiver, lines, factors, record.
-/// Throws ConfigError when the region does not fit its placement, or lengths do not fit the card's registers.
-void set_transfer(card::registers::DtpTable& table, const CardDtp& dtp, const FrameRing& frames, const CardPackets& packets);
+/// Sets what `packets`, `dtp` and its frames say: addressing in card memory and at the receiver, lines, factors,
+/// record. Throws ConfigError when the region does not fit its placement, or lengths do not fit the card's registers.
+void set_transfer(card::registers::DtpTable& table, const CardDtp& dtp, const FrameRing& frames,
+                  const CardPackets& packets);
 
 /// Sets addresses, ports, queue pair, key and PSN.
 void set_path(card::registers::DtpTable& table, const CardPath& path) noexcept;
