@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the card does, by the counts that software rings: Arm, Start, Abort. A command is carried out when its doorbell
+// differs from its count of done; several rings are one command.
+module run_control
+  import card_registers_pkg::*;
+(
+    input logic clk_i,
+    input logic rst_ni,
+
+    input logic [31:0] arm_i,
+    input logic [31:0] start_i,
+    input logic [31:0] abort_i,
+    output logic [31:0] arm_done_o,
+    output logic [31:0] start_done_o,
+    output logic [31:0] abort_done_o,
+
+    // The check of the table.
+    input  logic                 reading_i,     // its memory is being read by software
+    output logic                 check_o,       // one cycle
+    input  logic                 check_done_i,
+    input  error_code_e          check_code_i,
+    input  rashpa_pkg::dtp_t     check_dtp_i,
+    input  logic           [6:0] check_word_i,
+
+    // The blocks.
+    input  logic               pushed_i,
+    input  logic        [15:0] enabled_i,
+    input  logic        [15:0] dtps_done_i,
+    input  logic               idle_i,       // nothing is on its way in any block
+    input  sender_pkg::error_t   error_i,
+    output state_e             state_o,
+    output logic        [22:0] error_o,      // as in status.error
+    output logic        [31:0] error_line_o,
+    output logic               interrupt_o   // one cycle, when a command or a run has ended
+);
+
+  localparam int unsigned QuietCycles = 8;  // that all blocks say idle, before it is believed
+
+  state_e state_d, state_q;
+  logic [31:0] arm_q, start_q, abort_q, arm_done_q, start_done_q, abort_done_q;
+  logic arm_new_q, start_new_q, abort_new_q;
+  logic arm_taken, start_taken, abort_taken, quiet, all_done_q, failing_q;
+  logic [3:0] quiet_q;
+  sender_pkg::error_t error_q, news;
+  logic [6:0] word_q, news_word;
+
+  assign quiet        = quiet_q == 4'(QuietCycles);
+  assign arm_done_o   = arm_done_q;
+  assign start_done_o = start_done_q;
+  assign abort_done_o = abort_done_q;
+  assign state_o      = state_q;
+  assign error_o      = {word_q, 4'b0, error_q.dtp, 4'b0, error_q.code};
+  assign error_line_o = error_q.line;
+  assign check_o      = state_q != StateChecking && state_d == StateChecking;
+
+  always_comb begin
+    state_d     = state_q;
+    arm_taken   = 1'b0;
+    start_taken = 1'b0;
+    abort_taken = 1'b0;
+    news        = '0;
+    news_word   = '0;
+    case (state_q)
+      StateChecking: begin
+        if (check_done_i) begin
+          arm_taken  = 1'b1;
+          state_d    = check_code_i == ErrorCodeNone ? StateArmed : StateFailed;
+          news.valid = check_code_i != ErrorCodeNone;
+          news.code  = check_code_i;
+          news.dtp   = check_dtp_i;
+          news_word  = check_word_i;
+        end
+      end
+      StateRunning: begin
+        news        = error_i;
+        start_taken = start_new_q;
+        if (error_i.valid || abort_new_q) begin
+          state_d = StateAborting;
+        end else if (!pushed_i && all_done_q && quiet) begin
+          state_d = StateDone;
+        end else if (arm_new_q) begin
+          arm_taken  = 1'b1;
+          news.valid = 1'b1;
+          news.code  = ErrorCodeBusy;
+        end
+      end
+      StateAborting: begin
+        if (quiet) begin
+          state_d     = failing_q ? StateFailed : StateIdle;
+          abort_taken = abort_new_q;
+        end
+      end
+      default: begin
+        if (abort_new_q) begin
+          state_d = StateAborting;
+        end else if (arm_new_q) begin
+          if (!reading_i) state_d = StateChecking;
+        end else if (start_new_q) begin
+          start_taken = 1'b1;
+          if (state_q == StateArmed) begin
+            state_d = StateRunning;
+          end else begin
+            state_d    = StateFailed;
+            news.valid = 1'b1;
+            news.code  = ErrorCodeNotArmed;
+          end
+        end
+      end
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    arm_q      <= arm_i;
+    start_q    <= start_i;
+    abort_q    <= abort_i;
+    all_done_q <= (enabled_i & ~dtps_done_i) == '0;
+    if (arm_taken) arm_done_q <= arm_q;
+    if (start_taken) start_done_q <= start_q;
+    if (abort_taken) abort_done_q <= abort_q;
+    if (check_o) begin
+      error_q.valid <= 1'b0;
+      error_q.code  <= ErrorCodeNone;
+    end else if (news.valid && !error_q.valid) begin
+      error_q <= news;
+      word_q  <= news_word;
+    end
+    if (!rst_ni) begin
+      state_q      <= StateIdle;
+      arm_done_q   <= '0;
+      start_done_q <= '0;
+      abort_done_q <= '0;
+      error_q      <= '0;
+      word_q       <= '0;
+      arm_new_q    <= 1'b0;
+      start_new_q  <= 1'b0;
+      abort_new_q  <= 1'b0;
+      failing_q    <= 1'b0;
+      quiet_q      <= '0;
+      interrupt_o  <= 1'b0;
+    end else begin
+      state_q     <= state_d;
+      arm_new_q   <= arm_i != arm_done_q && !arm_taken;
+      start_new_q <= start_i != start_done_q && !start_taken;
+      abort_new_q <= abort_i != abort_done_q && !abort_taken;
+      if (state_q == StateRunning) failing_q <= error_i.valid;
+      else if (state_d == StateAborting && state_q != StateAborting) failing_q <= 1'b0;
+      if (!idle_i || state_d != state_q) quiet_q <= '0;
+      else if (!quiet) quiet_q <= quiet_q + 4'd1;
+      interrupt_o <= state_d != state_q && !(state_d inside {StateChecking, StateRunning, StateAborting});
+    end
+  end
+
+endmodule
