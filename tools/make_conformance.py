@@ -39,6 +39,12 @@ CASES: dict[str, dict[str, Kernels]] = {
             for borders in ("shared", "masked")
             for output in ("photons", "kev")
         },
+        **{
+            f"track_{track}_{output}": (
+                {"name": "jungfrau", "photon_energy_kev": 12.4, "track": track, "track_images": 4, "output": output},
+            )
+            for track, output in (("darks", "photons"), ("darks", "kev"), ("empty", "photons"))
+        },
     },
     "bragg_count": {
         "all": (BRIGHT,),
@@ -160,6 +166,25 @@ def two_modules() -> tuple[np.ndarray, Calibration]:
     return words, Calibration(pedestal, gain, mask)
 
 
+FOLLOWED_STACK = 2
+DARK = 1  # of the flags of a frame record
+
+
+def drifting_words() -> tuple[np.ndarray, Calibration, np.ndarray]:
+    """Words whose pedestals have moved, the second and third image dark; pixels without noise, and without a photon here and there."""
+    random = np.random.default_rng(25)
+    words, calibration = raw_words()
+    rms = random.uniform(15, 30, SHAPE).astype(np.float32)
+    rms[7, 7:9] = 0
+    moved = np.round(calibration.pedestal[0] + random.normal(12, 20, (IMAGES, *SHAPE))).clip(0, 16383).astype(np.uint16)
+    empty = random.random((IMAGES, *SHAPE)) < 0.7
+    empty[1:3] = random.random((2, *SHAPE)) < 0.98
+    empty[0, 0, :6] = False
+    flags = np.zeros(IMAGES, np.uint32)
+    flags[1:3] = DARK
+    return np.where(empty, moved, words), replace(calibration, rms=rms), flags
+
+
 def rings(kernel: dict[str, Any]) -> dict[str, np.ndarray]:
     """Inputs of azimuthal: rings around a point, a gap, other weights and darks for every pixel; split pixels lie in up to three rings."""
     random = np.random.default_rng(23)
@@ -234,7 +259,10 @@ def vectors_of(name: str) -> list[Vector]:
                 images, calibration = two_modules()
                 places = ((0, 0), (0, MODULE[0] + GAP))
                 vector = replace(vector, images=images, calibration=calibration, modules=places, module_shape=MODULE)
-            expected = carry_out(vector, threads=1, fused=False)
+            if "track" in kernels[0]:
+                images, calibration, flags = drifting_words()
+                vector = replace(vector, images=images, calibration=calibration, flags=flags, stacks=(FOLLOWED_STACK,))
+            expected = carry_out(vector, stack=vector.stacks[0], threads=1, fused=False)
             made.append(replace(vector, expected=expected))
     return made
 

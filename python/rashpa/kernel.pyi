@@ -224,6 +224,8 @@ def peakfinder(
     cycles: int = 5,
     noise: float = 1,
     cutoff: float = 3,
+    poni: str = "",
+    geometry: str = "",
     patch: int = 5,
     connected: int = 3,
     max_peaks: int = 2048,
@@ -245,6 +247,8 @@ def peakfinder(
     cycles: how often pixels are left out, at most.
     noise: of the detector, in units of the pixels.
     cutoff: deviations above the background of what is picked.
+    poni: geometry: a PONI file, in place of beam_x and beam_y.
+    geometry: geometry: a CrystFEL file, in place of beam_x and beam_y.
     patch: side of the square around a peak, pixels.
     connected: pixels of the square above the limit.
     max_peaks: room for peaks of an image.
@@ -263,6 +267,8 @@ def sparsify(
     cycles: int = 5,
     noise: float = 1,
     cutoff: float = 3,
+    poni: str = "",
+    geometry: str = "",
     capacity: float = 0.1,
     unit: str = "cpu",
     threads: int = 0,
@@ -283,6 +289,8 @@ def sparsify(
     cycles: how often pixels are left out, at most.
     noise: of the detector, in units of the pixels.
     cutoff: deviations above the background of what is picked.
+    poni: geometry: a PONI file, in place of beam_x and beam_y.
+    geometry: geometry: a CrystFEL file, in place of beam_x and beam_y.
     capacity: room for listed pixels, as a part of all.
     """
 

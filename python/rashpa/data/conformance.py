@@ -25,15 +25,7 @@ from rashpa.data.pipeline import Found, Pipeline, available_units, kernel_declar
 
 Arrays = dict[str, NDArray[Any]]
 STACKS = (16, 1, 2)
-"""Each vector is run with stacks of so many images: what comes out must not depend on it."""
-
-UNTRIED = {
-    (
-        "jungfrau",
-        "track",
-    ): "pedestals follow dark images, which no vector has; rashpa_unit_test compares what they become",
-}
-"""Choices of kernels that vectors do not try, and why."""
+"""A vector is run with stacks of so many images, unless it says others: what comes out must not depend on it."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +41,8 @@ class Vector:
     given: Mapping[str, Arrays] = field(default_factory=dict)  # by kernel: its inputs, in place of files
     modules: tuple[tuple[int, int], ...] = ((0, 0),)  # x, y of each in the image
     module_shape: tuple[int, int] = (512, 1024)
+    flags: NDArray[np.uint32] | None = None  # of frame records: bit 0, a dark image
+    stacks: tuple[int, ...] = STACKS  # images of a stack; one number where what comes out depends on it
     expected: Arrays = field(default_factory=dict)
 
 
@@ -87,8 +81,10 @@ def vectors(kernel: str, where: Path | None = None) -> Iterator[Vector]:
             arrays = {name.removeprefix(prefix): file[name] for name in file.files if name.startswith(prefix)}
             calibration = None
             if "pedestal" in arrays:
-                calibration = Calibration(arrays.pop("pedestal"), arrays.pop("gain"), arrays.pop("mask"))
+                pedestal, gain, mask = (arrays.pop(name) for name in ("pedestal", "gain", "mask"))
+                calibration = Calibration(pedestal, gain, mask, arrays.pop("rms", None))
             images = arrays.pop("images")
+            flags = arrays.pop("flags", None)
             given: dict[str, Arrays] = {}
             for name in [one for one in arrays if one.startswith("given.")]:
                 _, of, array = name.split(".", 2)
@@ -106,6 +102,8 @@ def vectors(kernel: str, where: Path | None = None) -> Iterator[Vector]:
                 given,
                 modules,
                 (height, width),
+                flags,
+                tuple(case.get("stacks", STACKS)),
                 arrays,
             )
 
@@ -119,9 +117,15 @@ def write_vectors(kernel: str, made: list[Vector], where: Path) -> None:
         if one.module_shape != Vector.module_shape:
             case |= {"modules": one.modules, "module_shape": one.module_shape}
         cases.append(case)
+        if one.stacks != STACKS:
+            case |= {"stacks": one.stacks}
         given: Arrays = {"images": one.images, **one.expected}
+        if one.flags is not None:
+            given["flags"] = one.flags
         if one.calibration is not None:
             given |= {name: getattr(one.calibration, name) for name in ("pedestal", "gain", "mask")}
+            if one.calibration.rms is not None:
+                given["rms"] = one.calibration.rms
         for of, inputs in one.given.items():
             given |= {f"given.{of}.{name}": values for name, values in inputs.items()}
         arrays |= {f"{one.name}/{name}": values for name, values in given.items()}
@@ -155,7 +159,7 @@ def carry_out(
     )
     declared = kernel_declarations()
     makes_pixels = any(port["port"] == "pixels" for step in vector.kernels for port in declared[step["name"]]["makes"])
-    arrays = arrays_of(pipeline(vector.images))
+    arrays = arrays_of(pipeline(vector.images, flags=vector.flags))
     return arrays if makes_pixels else {name: values for name, values in arrays.items() if name != "pixels"}
 
 
@@ -238,7 +242,7 @@ def judge(vector: Vector, unit: str, device: str = "0") -> Verdict:
             text = f"unit {unit} has none of {step['name']} with {parameter} = {step[parameter]}"
             return Verdict(vector.kernel, vector.name, "no version", text)
     worst: Verdict | None = None
-    for stack in STACKS:
+    for stack in vector.stacks:
         for fused in (True, False):
             try:
                 threads = 2 if unit == "cpu" else 1

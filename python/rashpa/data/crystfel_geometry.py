@@ -144,6 +144,10 @@ def _parse(lines: Iterable[str]) -> CrystfelGeometry:
 
 
 def _known(name: str, number: int) -> None:
+    if re.fullmatch(r"mask[0-7]?_file", name):
+        raise ValueError(
+            f"line {number}: {name} names a further file, which is not read; give its pixels as bad regions, or to [dataset.calibration] mask"
+        )
     mask = re.fullmatch(r"mask[0-7]?_(data|file|goodbits|badbits)", name)
     needed = name in (*_PLACES, "corner_x", "corner_y", "fs", "ss", "coffset", "res") or re.fullmatch(r"dim[0-9]", name)
     if not (needed or mask or name in _OF_PANELS):

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rashpa.data.given import Image
+from rashpa.data.peak_geometry import pixel_distances
 
 KERNEL = "sparsify"
 
@@ -25,6 +29,11 @@ def radii(shape: tuple[int, int], beam_x: float, beam_y: float) -> NDArray[np.fl
     return np.asarray(np.hypot(rows[:, None], columns[None, :]), np.float64)
 
 
+@functools.lru_cache(maxsize=2)
+def _distances(poni: str, geometry: str, shape: tuple[int, int]) -> NDArray[Any]:
+    return pixel_distances({"poni": poni, "geometry": geometry}, Image(*shape))["radius"]
+
+
 def densify(
     shape: tuple[int, int],
     index: NDArray[np.uint32],
@@ -32,20 +41,28 @@ def densify(
     background: dict[str, NDArray[Any]],
     parameters: dict[str, Any],
     random: np.random.Generator | None = None,
+    radius: NDArray[np.floating[Any]] | None = None,
 ) -> NDArray[Any]:
     """The image [row][column] of a list of pixels and its background.
 
     `background`: columns `radius`, `background`, `deviation` of the table `sparsify`; `parameters` of the kernel. Pixels that were not looked at are 0.
+    `radius`: of each pixel, pixels; NaN: it was not looked at. None: from the beam, or of the geometry file that the parameters name, which is read
+    again; ValueError or OSError that begin with the key when that cannot be done.
     With `random`, unlisted pixels are scattered by the deviations; without, they hold the mean. Masked pixels are not known here.
 
     >>> table = {"radius": np.array([0.5, 2.5]), "background": np.array([2.0, 4.0]), "deviation": np.array([1.0, 1.0])}
     >>> densify((1, 4), np.array([2], np.uint32), np.array([90], np.uint16), table, {"beam_x": 0.0, "beam_y": 0.5})
     array([[ 2,  3, 90,  4]], dtype=uint16)
     """
-    radius = radii(shape, float(parameters["beam_x"]), float(parameters["beam_y"]))
+    poni, geometry = str(parameters.get("poni", "")), str(parameters.get("geometry", ""))
+    if radius is None and (poni or geometry):
+        radius = _distances(poni, geometry, shape)
+    if radius is None:
+        radius = radii(shape, float(parameters["beam_x"]), float(parameters["beam_y"]))
     image = np.interp(radius, background["radius"], background["background"])
     if random is not None:
         image += random.normal(size=shape) * np.interp(radius, background["radius"], background["deviation"])
+    image[np.isnan(radius)] = 0
     farthest = float(parameters.get("max_radius", 0))
     image[radius < float(parameters.get("min_radius", 0))] = 0
     if farthest > 0:

@@ -41,6 +41,8 @@ Maker = Callable[[Values, Image], dict[str, NDArray[Any]]]
 MAKERS: dict[str, str] = {
     "azimuthal": "rashpa.data.azimuthal_arrays:azimuthal_arrays",
     "peakfinder8": "rashpa.data.peak_geometry:peak_geometry",
+    "peakfinder": "rashpa.data.peak_geometry:peak_geometry",
+    "sparsify": "rashpa.data.peak_geometry:pixel_distances",
 }
 """By kernel: module:function. Imported when they are used: what makes a geometry is large."""
 

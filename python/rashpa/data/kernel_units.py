@@ -7,7 +7,7 @@ from typing import Any
 # Kernel and parameter: the value that every version does, and the units that do the others.
 _SOME_UNITS = {
     ("jungfrau", "borders"): ("raw", ("cpu", "opencl")),
-    ("jungfrau", "track"): ("off", ("cpu",)),
+    ("jungfrau", "track"): ("off", ("cpu", "opencl")),
 }
 
 

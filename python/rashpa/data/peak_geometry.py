@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of the kernel `peakfinder8`: how far each pixel is from the beam, and the panels that a peak may not cross, of a PONI or a CrystFEL geometry."""
+"""Inputs of the kernels `peakfinder8`, `peakfinder` and `sparsify`: how far each pixel is from the beam, and the panels that a peak may not cross, of a
+PONI or a CrystFEL geometry."""
 
 from typing import Any
 
@@ -28,6 +29,11 @@ def peak_geometry(values: Values, image: Image) -> dict[str, NDArray[Any]]:
     if np.isnan(radius).all():
         raise ValueError(f"geometry: {crystfel}: no pixel is left; all are in bad regions")
     return {"radius": radius.astype(np.float32), "panels": found.rectangles().ravel()}
+
+
+def pixel_distances(values: Values, image: Image) -> dict[str, NDArray[Any]]:
+    """The same without panels, for kernels that look at each pixel alone."""
+    return {name: array for name, array in peak_geometry(values, image).items() if name == "radius"}
 
 
 def _radius_of_poni(path: str, shape: tuple[int, int]) -> NDArray[np.float32]:

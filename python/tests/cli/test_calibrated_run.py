@@ -143,7 +143,7 @@ def test_what_is_old_and_foreign_is_cautioned_of_before_the_run(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("unit", "key", "value", "units"),
-    [("cuda", "borders", "shared", '"cpu" or "opencl"'), ("opencl", "track", "darks", '"cpu"')],
+    [("cuda", "borders", "shared", '"cpu" or "opencl"'), ("cuda", "track", "darks", '"cpu" or "opencl"')],
 )
 def test_only_some_units_assemble_and_follow(tmp_path: Path, unit: str, key: str, value: str, units: str) -> None:
     path = prepare(tmp_path, f'{key} = "{value}"')

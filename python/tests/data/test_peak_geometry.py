@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Geometry files for `peakfinder8`: distances, panels, and what is refused with file, line and pixel."""
+"""Geometry files for `peakfinder8`, `peakfinder` and `sparsify`: distances, panels, and what is refused with file, line and pixel."""
 
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,7 @@ def test_pixels_lie_where_corner_and_directions_say(tmp_path: Path) -> None:
         ("dim1 = ss", "dim1 = 3", "line 7: dim1 = 3: its panels lie in several planes"),
         ("bad_spot/panel = a", "bad_spot/panel = c", "names the panel c, which is not there"),
         ("bad_beam/min_x = -20\n", "", "the region bad_beam has no min_x"),
+        ("mask_good = 0x0", "mask0_file = m.h5", "line 9: mask0_file names a further file, which is not read"),
         ("clen = 0.1 m", "clen 0.1 m", 'line 3: "clen 0.1 m" is no "key = value"'),
     ],
 )
@@ -153,3 +154,45 @@ def test_a_pipeline_finds_the_peaks_of_each_panel(tmp_path: Path) -> None:
     assert parts[0].tables["peakfinder8"]["x"].tolist() == pytest.approx([27.5, 31.5])
     with pytest.raises(native.ConfigError, match="the images have 61 × 40"):
         Pipeline([plain | {"geometry": written(tmp_path, GEOMETRY)}], (40, 61))
+
+
+@pytest.mark.parametrize("kernel", ["peakfinder", "sparsify"])
+def test_other_kernels_by_radius_are_given_the_same(tmp_path: Path, kernel: str) -> None:
+    path = written(tmp_path, GEOMETRY)
+    assert given_arrays(kernel, {}, Image(*SHAPE)) == {}
+    found = given_arrays(kernel, {"geometry": path}, Image(*SHAPE))
+    np.testing.assert_array_equal(found["radius"], arrays(geometry=path)["radius"])
+    assert ("panels" in found) == (kernel == "peakfinder")
+    with pytest.raises(GivenError, match=rf"^kernel {kernel}: geometry: .*the images have 61 × 40"):
+        given_arrays(kernel, {"geometry": path}, Image(40, 61))
+    with pytest.raises(GivenError, match=rf"^kernel {kernel}: geometry: .* is there beside poni"):
+        given_arrays(kernel, {"geometry": path, "poni": "x.poni"}, Image(*SHAPE))
+
+
+def test_pipelines_look_where_a_geometry_says_on_every_unit(tmp_path: Path) -> None:
+    pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    from rashpa.data.pipeline import Pipeline, available_units
+
+    image = np.random.default_rng(1).poisson(20, SHAPE).astype(np.uint16)
+    image[10, 28:32] = (400, 500, 500, 400)  # across the panels
+    image[5, 3] = 900  # bad
+    geometry = {"beam_x": 0.0, "beam_y": 0.0, "bins": 8, "geometry": written(tmp_path, GEOMETRY)}
+    for unit in (name for name, (usable, _) in available_units().items() if usable and name in ("cpu", "opencl")):
+        find = Pipeline([{"name": "peakfinder", "connected": 1, "cutoff": 10.0, **geometry}], SHAPE, unit=unit)
+        assert find(image)[0].tables["peakfinder"]["x"].tolist() == pytest.approx([28.6, 30.4], abs=0.2)
+        keep = Pipeline([{"name": "sparsify", "cutoff": 10.0, **geometry}], SHAPE, unit=unit)
+        assert keep(image).list_index.tolist() == [10 * SHAPE[1] + x for x in range(28, 32)]
+
+
+def test_sparse_images_are_made_again_with_the_distances_of_their_geometry(tmp_path: Path) -> None:
+    from rashpa.data.densify import densify
+
+    parameters = {"beam_x": 0.0, "beam_y": 0.0, "geometry": written(tmp_path, GEOMETRY)}
+    table = {"radius": np.array([0.0, 100.0]), "background": np.array([0.0, 100.0]), "deviation": np.zeros(2)}
+    radius = read_crystfel_geometry("geometry", str(parameters["geometry"]), SHAPE).radius(SHAPE)
+    made = densify(SHAPE, np.array([7], np.uint32), np.array([5000], np.float32), table, parameters)
+    expected = np.where(np.isnan(radius), 0, radius)
+    expected[0, 7] = 5000
+    np.testing.assert_allclose(made, expected, rtol=1e-5)
+    with pytest.raises(OSError, match=r"^geometry: /nowhere\.geom: "):
+        densify(SHAPE, np.array([7]), np.array([5], np.uint16), table, {**parameters, "geometry": "/nowhere.geom"})

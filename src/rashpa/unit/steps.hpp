@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/stack.hpp"
 #include "rashpa/unit/unit.hpp"
 
 namespace rashpa::unit {
@@ -40,6 +42,10 @@ struct Steps {
   std::size_t last_maker = 0;  ///< step that makes the pixels of the output; steps.size(): none does
   Output output{};
 
+  /// Whether steps learn from the image and nothing else is wanted of it: it is vetoed behind the last of them.
+  [[nodiscard]] bool only_learned(const StackImage& image) const noexcept {
+    return learned > 0 && !keep_darks && (image.flags & FrameRecord::dark) != 0;
+  }
   /// Throws ConfigError when a step changes the shape of images, for units that cannot do that.
   void check_keeps_shape(const std::string& unit) const;
   /// The same when one learns from dark images.

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Raw words to photons (KEV 0) or keV (KEV 1). Pedestals and factors: gain by gain, `padded` entries each. A group a tile
 // of TILE pixels of all images, so that what belongs to a pixel is read once a stack.
-#define GAIN_0_LARGEST 0x3FFF
+#if TRACK
+#define PEDESTAL float
+#else
+#define PEDESTAL const float
+#endif
 #define NO_PHOTONS (-32768)
 #define TOO_MANY_PHOTONS 32767
 #define ROUNDING 12582912.0f  // 1.5 · 2^23: a sum with it is rounded to the nearest integer, ties to even
@@ -72,9 +76,14 @@ struct Counts {
 };
 
 kernel void convert_tiles(global const ushort* restrict raw, uint raw_stride, global Out* restrict out, uint out_stride,
-                          global const float* restrict pedestals, global const float* restrict factors, uint padded, uint pixels,
+                          global PEDESTAL* restrict pedestals, global const float* restrict factors, uint padded, uint pixels,
                           global const struct Books* restrict books, uint images, global struct Counts* tile_counts,
-                          global uchar* restrict marks, uint marks_stride, int count_from, int mark_from) {
+                          global uchar* restrict marks, uint marks_stride, int count_from, int mark_from
+#if TRACK
+                          , global float* restrict variances, global const uchar* restrict followed, float inverse,
+                          float square_limit
+#endif
+) {
   local uint sums[3];
   const uint item = get_local_id(0);
   const uint first = get_group_id(0) * TILE;
@@ -166,6 +175,17 @@ kernel void convert_tiles(global const ushort* restrict raw, uint raw_stride, gl
     }
 #endif
   }
+#if TRACK
+  // Of pixels that this work item has converted.
+  for (uint image = 0; image < images; ++image) {
+    if (followed[image] == NOT_FOLLOWED) continue;
+    global const ushort* from = raw + (size_t)image * raw_stride + first;
+    for (uint at = item * 8; at < there; at += GROUP * 8) {
+      follow8(vload8(0, from + at), pedestals + first + at, variances + first + at, inverse, square_limit,
+              followed[image] == FOLLOWED_WHERE_EMPTY);
+    }
+  }
+#endif
 }
 
 // A group an image. `behind`: pixels behind the end of an image that were counted as masked.

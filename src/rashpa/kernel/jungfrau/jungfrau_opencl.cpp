@@ -6,7 +6,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
+
+#include "rashpa/kernel/jungfrau/constants.hpp"
+#include "rashpa/kernel/jungfrau/tracking_opencl.hpp"
 
 namespace rashpa::kernel::jungfrau {
 extern const std::string_view jungfrau_cl;
@@ -61,11 +66,16 @@ std::vector<DeviceOrigin> device_origins(const Assembly* assembly) {
   return origins;
 }
 
+std::vector<std::string_view> sources(bool tracks) {
+  return tracks ? std::vector{DeviceTracker::source(), jungfrau_cl} : std::vector{jungfrau_cl};
+}
+
 class Pass final : public kernel::opencl::DevicePass {
  public:
   Pass(const Config& config, const Assembly* assembly, const Taps& taps, const Setup& setup, const Device& device)
-      : Pass(Prepared(config), assembly, taps, setup, device) {}
-  Pass(const Prepared& prepared, const Assembly* assembly, const Taps& taps, const Setup& setup, const Device& device)
+      : Pass(config, Prepared(config), assembly, taps, setup, device) {}
+  Pass(const Config& config, const Prepared& prepared, const Assembly* assembly, const Taps& taps, const Setup& setup,
+       const Device& device)
       : taps_(taps),
         pixels_(static_cast<std::uint32_t>(prepared.pixels())),
         padded_(static_cast<std::uint32_t>((prepared.pixels() + kGroup - 1) / kGroup * kGroup)),
@@ -73,11 +83,15 @@ class Pass final : public kernel::opencl::DevicePass {
         out_bytes_(prepared.output() == Output::kev ? sizeof(float) : sizeof(std::int16_t)),
         group_(device.group()),
         program_(kernel::opencl::build(
-            device, "jungfrau", {jungfrau_cl},
-            fmt::format("-D TILE={} -D KEV={:d} -D COUNT={:d} -D MARK={:d} -D ASSEMBLE={:d}", kTile,
-                        prepared.output() == Output::kev, taps.count, taps.mark, assembly != nullptr))),
+            device, "jungfrau", sources(config.tracking.from != Tracking::From::off),
+            fmt::format(
+                "-D TILE={} -D GAIN_0_LARGEST={} -D KEV={:d} -D COUNT={:d} -D MARK={:d} -D ASSEMBLE={:d} -D TRACK={:d} "
+                "{}",
+                kTile, kAduMask, prepared.output() == Output::kev, taps.count, taps.mark, assembly != nullptr,
+                config.tracking.from != Tracking::From::off, DeviceTracker::macros()))),
         convert_(program_, "convert_tiles"),
-        settle_(program_, "settle") {
+        settle_(program_, "settle"),
+        alarm_(config.tracking.alarm) {
     const Tables tables = tables_of(prepared);
     pedestals_ = device.memory_of(tables.pedestals, "pedestals of jungfrau");
     factors_ = device.memory_of(tables.factors, "factors of jungfrau");
@@ -86,14 +100,37 @@ class Pass final : public kernel::opencl::DevicePass {
       origins_ = device.memory_of(device_origins(assembly), "places of pixels");
       made_pixels_ = static_cast<cl_uint>(assembly->shape().pixels());
     }
+    if (config.tracking.from != Tracking::From::off) tracker_.emplace(config, prepared, setup, device, program_);
     for (std::uint32_t bench = 0; bench < setup.benches; ++bench) {
       const std::size_t converted = assembly == nullptr ? 0 : std::size_t{setup.stack} * padded_ * out_bytes_;
       converted_.push_back(device.memory(converted, "converted images"));
       counts_.push_back(device.memory(std::size_t{setup.stack} * tiles_ * kCountsBytes, "counts of jungfrau"));
     }
   }
+  /// The drift, which is a real number, and its alarm are said on the host.
+  [[nodiscard]] Where where() const noexcept override { return tracker_ ? Where::both : Where::device; }
   cl_int enqueue(const kernel::opencl::DeviceStack& stack, std::uint32_t bench,
                  cl_command_queue queue) const noexcept override {
+    cl_int code = tracker_ ? tracker_->begin(stack, bench, queue) : CL_SUCCESS;
+    if (code == CL_SUCCESS) code = convert(stack, bench, queue);
+    if (code == CL_SUCCESS && tracker_) code = tracker_->look(pedestals_.get(), queue);
+    return code;
+  }
+  cl_int fetch(const kernel::opencl::DeviceStack& /*stack*/, std::uint32_t bench,
+               cl_command_queue queue) const noexcept override {
+    return tracker_ ? tracker_->fetch(bench, queue) : CL_SUCCESS;
+  }
+  void settle(const kernel::opencl::HostItem& item, Finding& finding) noexcept override {
+    if (!tracker_) return;
+    const Drift drift = tracker_->drift(item.bench);
+    alarm_.see(drift);
+    finding.scalars[2] = Scalar::of_real(drift.median);
+    finding.scalars[3] = Scalar::of_real(drift.worst);
+  }
+  [[nodiscard]] std::string notice() const override { return alarm_.notice(); }
+
+ private:
+  cl_int convert(const kernel::opencl::DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept {
     const cl_mem counts = counts_[bench].get();
     const cl_uint raw_stride = stack.in_stride / sizeof(std::uint16_t);
     const cl_uint made_stride = stack.out_stride / out_bytes_;
@@ -102,9 +139,14 @@ class Pass final : public kernel::opencl::DevicePass {
     // Where nothing is marked, some memory all the same: the function has the argument.
     const cl_mem marks = taps_.mark ? stack.marks : counts;
     const cl_uint marks_stride = stack.marks_stride * sizeof(std::uint64_t);
-    const cl_int code = convert_.run(queue, tiles_, 1, group_, stack.in, raw_stride, out, out_stride, pedestals_.get(),
-                                     factors_.get(), padded_, pixels_, stack.books, stack.count, counts, marks,
-                                     marks_stride, threshold(taps_.bright_threshold), threshold(taps_.mark_threshold));
+    const auto run = [&](const auto&... more) {
+      return convert_.run(queue, tiles_, 1, group_, stack.in, raw_stride, out, out_stride, pedestals_.get(),
+                          factors_.get(), padded_, pixels_, stack.books, stack.count, counts, marks, marks_stride,
+                          threshold(taps_.bright_threshold), threshold(taps_.mark_threshold), more...);
+    };
+    const cl_int code =
+        tracker_ ? run(tracker_->variances(), tracker_->followed(), tracker_->inverse(), tracker_->square_limit())
+                 : run();
     if (code != CL_SUCCESS) return code;
     if (assemble_) {
       const cl_int assembled =
@@ -116,7 +158,6 @@ class Pass final : public kernel::opencl::DevicePass {
     return settle_.run(queue, stack.count, 1, group_, stack.books, counts, tiles_, behind, stack.first_column);
   }
 
- private:
   // Masked photons are the least int16, and at or above nothing.
   static cl_int threshold(std::int16_t photons) noexcept {
     return std::max<cl_int>(photons, std::numeric_limits<std::int16_t>::min() + 1);
@@ -130,6 +171,8 @@ class Pass final : public kernel::opencl::DevicePass {
   memory::opencl::Program program_;
   memory::opencl::Kernel convert_, settle_;
   std::optional<memory::opencl::Kernel> assemble_;
+  std::optional<DeviceTracker> tracker_;
+  DriftAlarm alarm_;
   cl_uint made_pixels_ = 0;
   Memory origins_;
   Memory pedestals_, factors_;

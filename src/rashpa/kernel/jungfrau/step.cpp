@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -141,7 +140,7 @@ class Pass final : public CpuPass {
         stack_(setup.stack),
         workers_(setup.workers),
         leave_darks_(config.tracking.from != Tracking::From::off && setup.only_learned),
-        alarm_at_(config.tracking.alarm),
+        alarm_(config.tracking.alarm),
         counts_(std::size_t{setup.workers} * setup.stack),
         chosen_(setup.workers) {
     if (assembly_) assembler_.emplace(*assembly_, config.output, setup.workers);
@@ -155,8 +154,7 @@ class Pass final : public CpuPass {
     std::fill(counts_.begin(), counts_.end(), Counts{});
     if (!tracker_) return;
     tracker_->begin();
-    const double median = tracker_->drift().median;
-    if (alarm_at_ > 0 && median >= alarm_at_) alarm_.store(median, std::memory_order_relaxed);
+    alarm_.see(tracker_->drift());
   }
   void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept override {
     const Images all{items.count, reinterpret_cast<const std::uint16_t* const*>(items.in),
@@ -195,13 +193,7 @@ class Pass final : public CpuPass {
     }
     finding.counted = sum.bright;
   }
-  [[nodiscard]] std::string notice() const override {
-    const double median = alarm_.load(std::memory_order_relaxed);
-    if (median == 0) return {};
-    return fmt::format(
-        "jungfrau: the pedestals have moved by {:.2f} RMS (median), the drift_alarm is {:g}; calibrate again", median,
-        alarm_at_);
-  }
+  [[nodiscard]] std::string notice() const override { return alarm_.notice(); }
 
  private:
   /// The images of a stack that are converted.
@@ -237,8 +229,7 @@ class Pass final : public CpuPass {
   std::uint32_t stack_;
   unsigned workers_;
   bool leave_darks_;
-  double alarm_at_;
-  std::atomic<double> alarm_{0};
+  DriftAlarm alarm_;
   std::vector<Counts> counts_;  // [worker][item]
   std::vector<Chosen> chosen_;  // by worker
 };

@@ -23,8 +23,7 @@ constexpr std::size_t place_of(std::size_t pixel) noexcept {
 
 }  // namespace
 
-Tracker::Tracker(const Config& config, Prepared& calibration, unsigned workers)
-    : calibration_(&calibration), settings_(config.tracking), inverse_(1.0F / static_cast<float>(settings_.images)) {
+AtStart::AtStart(const Config& config, const Prepared& calibration) {
   const std::size_t pixels = calibration.pixels();
   const std::vector<float>& rms = config.calibration.rms;
   if (rms.size() != pixels) {
@@ -33,13 +32,10 @@ Tracker::Tracker(const Config& config, Prepared& calibration, unsigned workers)
         "pedestal, or set track = \"off\"");
   }
   const std::size_t padded = (pixels + kGroup - 1) / kGroup * kGroup;
-  variances_ = memory::Buffer(padded * sizeof(float), memory::MemoryKind::huge);
-  float* const variance = this->variance();
-  std::fill(variance, variance + padded, 0.0F);
-  start_.assign(padded, 0);
-  inverse_sigma_.assign(padded, 0);
+  pedestal.assign(padded, 0);
+  variance.assign(padded, 0);
+  inverse_sigma.assign(padded, 0);
   for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
-    const std::size_t place = place_of(pixel);
     if ((calibration.invalid_g0(pixel / kGroup) >> (pixel % kGroup) & 1U) != 0) continue;
     if (!std::isfinite(rms[pixel]) || rms[pixel] < 0) {
       throw ConfigError(
@@ -47,12 +43,35 @@ Tracker::Tracker(const Config& config, Prepared& calibration, unsigned workers)
                       "number, or the pixel masked",
                       pixel % config.calibration.width, pixel / config.calibration.width, rms[pixel]));
     }
-    variance[place] = rms[pixel] * rms[pixel];
-    start_[place] = config.calibration.pedestal[pixel];
-    inverse_sigma_[place] = rms[pixel] > 0 ? 1.0F / rms[pixel] : 0.0F;
+    pedestal[pixel] = config.calibration.pedestal[pixel];
+    variance[pixel] = rms[pixel] * rms[pixel];
+    inverse_sigma[pixel] = rms[pixel] > 0 ? 1.0F / rms[pixel] : 0.0F;
+  }
+}
+
+std::string DriftAlarm::notice() const {
+  const double median = seen_.load(std::memory_order_relaxed);
+  if (median == 0) return {};
+  return fmt::format(
+      "jungfrau: the pedestals have moved by {:.2f} RMS (median), the drift_alarm is {:g}; calibrate again", median,
+      at_);
+}
+
+Tracker::Tracker(const Config& config, Prepared& calibration, unsigned workers)
+    : calibration_(&calibration), settings_(config.tracking), inverse_(1.0F / static_cast<float>(settings_.images)) {
+  const AtStart known(config, calibration);
+  const std::size_t padded = known.pedestal.size();
+  variances_ = memory::Buffer(padded * sizeof(float), memory::MemoryKind::huge);
+  start_.resize(padded);
+  inverse_sigma_.resize(padded);
+  for (std::size_t pixel = 0; pixel < padded; ++pixel) {
+    const std::size_t place = place_of(pixel);
+    variance()[place] = known.variance[pixel];
+    start_[place] = known.pedestal[pixel];
+    inverse_sigma_[place] = known.inverse_sigma[pixel];
   }
   histograms_.resize(workers);
-  for (Histogram& histogram : histograms_) histogram.bins.resize(kBins);
+  for (Histogram& histogram : histograms_) histogram.bins.resize(kDriftBins);
 }
 
 void Tracker::begin() noexcept {
@@ -60,21 +79,21 @@ void Tracker::begin() noexcept {
     std::vector<std::uint32_t>& sum = histograms_[0].bins;
     float worst = histograms_[0].worst;
     for (std::size_t worker = 1; worker < histograms_.size(); ++worker) {
-      for (std::size_t bin = 0; bin < kBins; ++bin) sum[bin] += histograms_[worker].bins[bin];
+      for (std::size_t bin = 0; bin < kDriftBins; ++bin) sum[bin] += histograms_[worker].bins[bin];
       worst = std::max(worst, histograms_[worker].worst);
     }
     std::uint64_t all = 0;
     for (const std::uint32_t count : sum) all += count;
     std::uint64_t below = 0;
     std::size_t middle = 0;
-    while (middle + 1 < kBins && (below + sum[middle]) * 2 < all) below += sum[middle++];
-    drift_ = {(static_cast<double>(middle) + 0.5) / kBinsPerSigma, worst};
+    while (middle + 1 < kDriftBins && (below + sum[middle]) * 2 < all) below += sum[middle++];
+    drift_ = drift_of(middle, worst);
   }
   followed_ += in_hand_;
   in_hand_ = 0;
   looking_ = followed_ >= next_look_;
   if (!looking_) return;
-  next_look_ = followed_ + std::max<std::uint64_t>(1, settings_.images / 8);
+  next_look_ = followed_ + images_between_looks(settings_);
   for (Histogram& histogram : histograms_) {
     std::fill(histogram.bins.begin(), histogram.bins.end(), 0U);
     histogram.worst = 0;
@@ -111,7 +130,7 @@ void Tracker::look(Histogram& histogram, std::size_t first, std::size_t last) no
       if (inverse_sigma_[begin + i] == 0) continue;
       const float far = std::abs(pedestal[i] - start_[begin + i]) * inverse_sigma_[begin + i];
       histogram.worst = std::max(histogram.worst, far);
-      histogram.bins[static_cast<std::size_t>(std::min(far * kBinsPerSigma, static_cast<float>(kBins - 1)))] += 1;
+      histogram.bins[static_cast<std::size_t>(std::min(far * kBinsPerSigma, static_cast<float>(kDriftBins - 1)))] += 1;
     }
   }
 }

@@ -2,8 +2,11 @@
 #pragma once
 /// Pedestals of the highest gain that follow the detector while it measures: a running mean and variance of every
 /// pixel, from dark images, or also from pixels that have no photon (README.md).
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
@@ -28,6 +31,45 @@ inline Running follow(const Running& before, float adu, float inverse) noexcept 
   const float far = adu - before.pedestal;
   return {before.pedestal + far * inverse, (before.variance + far * far * inverse) * (1.0F - inverse)};
 }
+
+/// The drift is looked at in a histogram of |P − P_start| / RMS: bins of 1 / kBinsPerSigma, the last one has all
+/// beyond.
+inline constexpr std::size_t kDriftBins = 4096;
+inline constexpr float kBinsPerSigma = 100;
+/// In the middle of the bin in which the median pixel is.
+inline Drift drift_of(std::size_t median_bin, float worst) noexcept {
+  return {(static_cast<double>(median_bin) + 0.5) / kBinsPerSigma, worst};
+}
+/// Images that are followed from one look to the next.
+inline std::uint64_t images_between_looks(const Tracking& settings) noexcept {
+  return std::max<std::uint64_t>(1, settings.images / 8);
+}
+
+/// What is known of the pixels before the first image, pixel by pixel up to a multiple of kGroup; 0 of pixels without
+/// a valid calibration in G0.
+struct AtStart {
+  /// Throws ConfigError when the calibration has no RMS, or one that is no number.
+  AtStart(const Config& config, const Prepared& calibration);
+  std::vector<float> pedestal;
+  std::vector<float> variance;
+  std::vector<float> inverse_sigma;  ///< 0, too, where the RMS is 0
+};
+
+/// Whether the pedestals have moved too far: once they have, it stays. see() is called by one thread, the rest by any.
+class DriftAlarm {
+ public:
+  /// `at`: median drift in RMS; 0: never.
+  explicit DriftAlarm(double at) : at_(at) {}
+  void see(const Drift& drift) noexcept {
+    if (at_ > 0 && drift.median >= at_) seen_.store(drift.median, std::memory_order_relaxed);
+  }
+  /// In words; empty: they have not.
+  [[nodiscard]] std::string notice() const;
+
+ private:
+  double at_;
+  std::atomic<double> seen_{0};
+};
 
 /// The tables of a Prepared calibration, changed while it is in use. One stack at a time: its images are converted with
 /// the tables as the stacks before it have left them, then its dark images are followed, by blocks of pixels.
@@ -56,8 +98,6 @@ class Tracker {
   [[nodiscard]] Running at(std::size_t pixel) const noexcept;
 
  private:
-  static constexpr std::size_t kBins = 4096;
-  static constexpr float kBinsPerSigma = 100;
   struct Histogram {
     std::vector<std::uint32_t> bins;
     float worst = 0;

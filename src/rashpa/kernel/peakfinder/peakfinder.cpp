@@ -47,8 +47,10 @@ std::optional<Peak> peak_at(const Seen& seen, std::size_t middle) noexcept {
   double down = 0;
   for (std::int64_t dy = -half; dy <= half; ++dy) {
     for (std::int64_t dx = -half; dx <= half; ++dx) {
+      const auto pixel = static_cast<std::size_t>((y + dy) * seen.shape.width + x + dx);
+      if (!seen.radii.same_panel(middle, pixel)) continue;
       Level beside;
-      const float more = seen.excess(static_cast<std::size_t>((y + dy) * seen.shape.width + x + dx), beside);
+      const float more = seen.excess(pixel, beside);
       if (!(more > 0)) continue;
       if (more > excess) return std::nullopt;
       if (seen.bright(more, beside)) peak.pixels += 1;

@@ -12,8 +12,9 @@
 #include "rashpa/kernel/peakfinder/peakfinder.hpp"
 #include "rashpa/kernel/peaks_opencl.hpp"
 #include "rashpa/kernel/peaks_pass.hpp"
-#include "rashpa/kernel/plain_kernel.hpp"
+#include "rashpa/kernel/pixel_geometry.hpp"
 #include "rashpa/kernel/rings_opencl.hpp"
+#include "rashpa/kernel/sigma_clip/geometry_kernel.hpp"
 #include "rashpa/kernel/sigma_clip/sigma_clip_opencl.hpp"
 
 namespace rashpa::kernel::peakfinder {
@@ -48,6 +49,7 @@ const Declaration& declared() {
                                             .pixels = "Above the limit",
                                             .largest = "Value in the middle",
                                             .background = "In the middle"})}},
+      .inputs = {radius_input(), panels_input()},
       .units = {"cpu", "opencl"},
       .scratch_bytes = 15};
   return declaration;
@@ -94,7 +96,7 @@ std::shared_ptr<const Step> step_of(const Config& config) { return std::make_sha
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const PlainKernel kernel(declared(), parameters());
+  static const sigma_clip::GeometryKernel kernel(declared(), parameters(), kOwner);
   return kernel;
 }
 

@@ -165,12 +165,7 @@ void check(const Config& config) {
 Rings rings_of(const Config& config, const Shape& shape) {
   std::span<const float> given;
   if (config.geometry_read != nullptr) {
-    const Shape& of = config.geometry_read->shape;
-    if (of != shape) {
-      throw ConfigError(fmt::format("kernel peakfinder8: {}: is of images of {} × {} pixels; the images have {} × {}",
-                                    config.poni.empty() ? "geometry" : "poni", of.width, of.height, shape.width,
-                                    shape.height));
-    }
+    check_geometry(*config.geometry_read, shape, "kernel peakfinder8", config.poni.empty() ? "geometry" : "poni");
     given = config.geometry_read->radius;
   }
   std::vector<std::uint16_t> ring_of;

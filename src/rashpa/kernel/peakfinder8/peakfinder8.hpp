@@ -9,29 +9,12 @@
 #include <vector>
 
 #include "rashpa/kernel/peak.hpp"
+#include "rashpa/kernel/pixel_geometry.hpp"
 #include "rashpa/kernel/ring_values.hpp"
 #include "rashpa/kernel/rings.hpp"
 #include "rashpa/kernel/step.hpp"
 
 namespace rashpa::kernel::peakfinder8 {
-
-/// A panel: columns [left, right), rows [top, bottom).
-struct Panel {
-  std::int64_t left = 0;
-  std::int64_t right = 0;
-  std::int64_t top = 0;
-  std::int64_t bottom = 0;
-  [[nodiscard]] bool holds(std::int64_t x, std::int64_t y) const noexcept {
-    return x >= left && x < right && y >= top && y < bottom;
-  }
-};
-
-/// Where pixels lie, of a geometry that the control plane has read.
-struct Geometry {
-  Shape shape{};
-  std::vector<float> radius{};  ///< of each pixel's centre, pixels; NaN: not looked at
-  std::vector<Panel> panels{};  ///< none: the image is one
-};
 
 struct Config {
   double threshold = 800;
@@ -48,7 +31,7 @@ struct Config {
   std::uint32_t max_peaks = 2048;
   std::string poni{};  ///< files of which `geometry_read` was made
   std::string geometry{};
-  std::shared_ptr<const Geometry> geometry_read{};  ///< in place of beam and panels
+  std::shared_ptr<const PixelGeometry> geometry_read{};  ///< in place of beam and panels
 };
 
 /// Throws ConfigError when bounds contradict each other.

@@ -272,17 +272,17 @@ TEST(PeakFinder8, peaks_end_at_the_panels_of_a_geometry_and_rings_are_its_distan
   std::vector<std::uint16_t> image(kShape.pixels());
   for (std::size_t p = 0; p < image.size(); ++p) image[p] = p % 2 == 0 ? 4 : 6;
   for (std::size_t x = 60; x < 70; ++x) image[std::size_t{4} * kShape.width + x] = 100;
-  Geometry geometry{.shape = kShape, .radius = std::vector<float>(kShape.pixels()), .panels = {}};
+  PixelGeometry geometry{.shape = kShape, .radius = std::vector<float>(kShape.pixels()), .panels = {}};
   for (std::uint32_t y = 0; y < kShape.height; ++y) {
     for (std::uint32_t x = 0; x < kShape.width; ++x) {
       geometry.radius[std::size_t{y} * kShape.width + x] =
           static_cast<float>(std::hypot(x + 0.5 - 64.3, y + 0.5 - 40.8));
     }
   }
-  const auto found = [&](const Geometry& one) {
+  const auto found = [&](const PixelGeometry& one) {
     Config with = config();
     with.beam_x = with.beam_y = 1e4;  // is not looked at
-    with.geometry_read = std::make_shared<Geometry>(one);
+    with.geometry_read = std::make_shared<PixelGeometry>(one);
     return all_backends(with, kShape, image.data(), delivered(PixelType::u16));
   };
   const auto whole = all_backends(config(), kShape, image.data(), delivered(PixelType::u16));
@@ -299,7 +299,7 @@ TEST(PeakFinder8, peaks_end_at_the_panels_of_a_geometry_and_rings_are_its_distan
 
   geometry.shape.width -= 1;
   Config other = config();
-  other.geometry_read = std::make_shared<Geometry>(geometry);
+  other.geometry_read = std::make_shared<PixelGeometry>(geometry);
   EXPECT_THROW(static_cast<void>(step_of(other)->fit(kShape, delivered(PixelType::u16))), ConfigError);
 }
 

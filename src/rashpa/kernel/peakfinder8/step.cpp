@@ -13,6 +13,7 @@
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
 #include "rashpa/kernel/peaks_opencl.hpp"
 #include "rashpa/kernel/peaks_pass.hpp"
+#include "rashpa/kernel/pixel_geometry.hpp"
 #include "rashpa/kernel/rings_opencl.hpp"
 
 namespace rashpa::kernel::peakfinder8 {
@@ -46,12 +47,8 @@ const Parameters<Config>& parameters() {
                &Config::panel_height)
           .add({.name = "max_peaks", .doc = "room for peaks of an image", .least = 1, .most = kMostTableRows},
                &Config::max_peaks)
-          .add({.name = "poni", .doc = "geometry: a PONI file, in place of beam_x and beam_y", .file = true},
-               &Config::poni)
-          .add({.name = "geometry",
-                .doc = "geometry: a CrystFEL file, in place of beam_x, beam_y, panel_width and panel_height",
-                .file = true},
-               &Config::geometry);
+          .add(poni_parameter(), &Config::poni)
+          .add(geometry_parameter("beam_x, beam_y, panel_width and panel_height"), &Config::geometry);
   return declared;
 }
 
@@ -69,15 +66,7 @@ const Declaration& declared() {
                                             .pixels = "Of the peak",
                                             .largest = "Largest value of the peak",
                                             .background = "Local mean"})}},
-      .inputs = {{.name = "radius",
-                  .type = Number::f32,
-                  .needed = false,
-                  .doc = "distance of each pixel's centre from the beam, pixels; NaN: not looked at"},
-                 {.name = "panels",
-                  .type = Number::u32,
-                  .shape = Input::Shape::values,
-                  .needed = false,
-                  .doc = "left, right, top, bottom of each panel"}},
+      .inputs = {radius_input(), panels_input()},
       .units = {"cpu", "opencl"},
       .scratch_bytes = 16};
   return declaration;
@@ -123,39 +112,12 @@ std::shared_ptr<const Step> step_of(const Config& config) { return std::make_sha
 
 namespace {
 
-std::shared_ptr<const Geometry> geometry_of(const Given& given) {
-  const GivenArray* const radius = given.array("radius");
-  if (radius == nullptr) return nullptr;
-  auto geometry = std::make_shared<Geometry>();
-  geometry->shape = {.width = static_cast<std::uint32_t>(radius->shape().at(1)),
-                     .height = static_cast<std::uint32_t>(radius->shape().at(0))};
-  const auto values = radius->as<float>();
-  geometry->radius.assign(values.begin(), values.end());
-  const GivenArray* const panels = given.array("panels");
-  if (panels == nullptr) return geometry;
-  const auto ends = panels->as<std::uint32_t>();
-  if (ends.size() % 4 != 0) throw ConfigError("kernel peakfinder8: panels: four numbers each");
-  for (std::size_t i = 0; i < ends.size(); i += 4) {
-    const Panel panel{ends[i], ends[i + 1], ends[i + 2], ends[i + 3]};
-    if (panel.right > geometry->shape.width || panel.bottom > geometry->shape.height || panel.left >= panel.right ||
-        panel.top >= panel.bottom) {
-      throw ConfigError(fmt::format("kernel peakfinder8: panels: number {} is not in the image", i / 4));
-    }
-    geometry->panels.push_back(panel);
-  }
-  return geometry;
-}
-
 class PeakFinder8 final : public Kernel {
  public:
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
   [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& given) const override {
     Config config = parameters().read(values);
-    config.geometry_read = geometry_of(given);
-    if (config.geometry_read == nullptr && !(config.poni.empty() && config.geometry.empty())) {
-      throw ConfigError(
-          fmt::format("kernel peakfinder8: {}: the file has not been read", config.poni.empty() ? "geometry" : "poni"));
-    }
+    config.geometry_read = geometry_of(given, "kernel peakfinder8", config.poni, config.geometry);
     return step_of(config);
   }
 };

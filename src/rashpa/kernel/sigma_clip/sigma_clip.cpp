@@ -71,6 +71,27 @@ Bin clip(const Config& config, Sums sums) {
   return {static_cast<float>(found.mean), static_cast<float>(std::sqrt(found.variance))};
 }
 
+/// Throws ConfigError when the geometry is of another shape.
+std::vector<std::uint16_t> panels_of(const Config& config, const Shape& shape, const char* owner) {
+  if (config.geometry_read == nullptr) return {};
+  check_geometry(*config.geometry_read, shape, owner, config.poni.empty() ? "geometry" : "poni");
+  const std::vector<Panel>& panels = config.geometry_read->panels;
+  if (panels.empty()) return {};
+  if (panels.size() >= std::numeric_limits<std::uint16_t>::max()) {
+    throw ConfigError(fmt::format("{}: geometry: has {} panels, {} at most", owner, panels.size(),
+                                  std::numeric_limits<std::uint16_t>::max() - 1));
+  }
+  std::vector<std::uint16_t> panel_of(shape.pixels());
+  for (std::size_t number = 0; number < panels.size(); ++number) {
+    const Panel& panel = panels[number];
+    for (auto row = static_cast<std::size_t>(panel.top); row < static_cast<std::size_t>(panel.bottom); ++row) {
+      const auto line = panel_of.begin() + static_cast<std::ptrdiff_t>(row * shape.width);
+      std::fill(line + panel.left, line + panel.right, static_cast<std::uint16_t>(number + 1));
+    }
+  }
+  return panel_of;
+}
+
 }  // namespace
 
 void check(const Config& config, const char* owner) {
@@ -82,6 +103,8 @@ void check(const Config& config, const char* owner) {
 
 Radii::Radii(const Config& config, const Shape& shape, const char* owner)
     : width_(shape.width),
+      geometry_(config.geometry_read),
+      panel_of_(panels_of(config, shape, owner)),
       beam_x_(config.beam_x),
       beam_y_(config.beam_y),
       bins_(config.bins),
@@ -93,7 +116,8 @@ Rings Radii::ring(const Config& config, const Shape& shape, const char* owner) {
   float most = -kInfinity;
   for (std::size_t pixel = 0; pixel < radius.size(); ++pixel) {
     radius[pixel] = static_cast<float>(radius_of(pixel));
-    if (radius[pixel] < config.min_radius || (config.max_radius != 0 && radius[pixel] >= config.max_radius)) {
+    const bool far_enough = radius[pixel] >= config.min_radius;  // not where the geometry has no distance
+    if (!far_enough || (config.max_radius != 0 && radius[pixel] >= config.max_radius)) {
       radius[pixel] = -1;
       continue;
     }
@@ -103,8 +127,8 @@ Rings Radii::ring(const Config& config, const Shape& shape, const char* owner) {
   if (least > most) {
     throw ConfigError(
         fmt::format("{}: min_radius, max_radius: no pixel of the image is that far from the beam; look "
-                    "at beam_x and beam_y",
-                    owner));
+                    "at {}",
+                    owner, config.geometry_read == nullptr ? "beam_x and beam_y" : "the geometry"));
   }
   // The largest one lies in the last bin.
   const double end = std::nextafter(most, kInfinity);
@@ -120,6 +144,7 @@ Rings Radii::ring(const Config& config, const Shape& shape, const char* owner) {
 }
 
 double Radii::radius_of(std::size_t pixel) const noexcept {
+  if (geometry_ != nullptr) return geometry_->radius[pixel];
   const std::size_t row = pixel / width_;
   const std::size_t column = pixel % width_;
   const double x = static_cast<double>(column) + 0.5 - beam_x_;

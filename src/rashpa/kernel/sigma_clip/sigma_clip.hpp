@@ -4,11 +4,14 @@
 /// common. See README.md.
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "rashpa/kernel/beam_parameters.hpp"
+#include "rashpa/kernel/pixel_geometry.hpp"
 #include "rashpa/kernel/ring_values.hpp"
 #include "rashpa/kernel/rings.hpp"
 #include "rashpa/kernel/step.hpp"
@@ -31,8 +34,11 @@ struct Config {
   ErrorModel error_model = ErrorModel::poisson;
   double clip = 0;  ///< deviations; at least those of Chauvenet's criterion are taken
   std::uint32_t cycles = 5;
-  double noise = 1;   ///< of the detector
-  double cutoff = 3;  ///< deviations above the background
+  double noise = 1;    ///< of the detector
+  double cutoff = 3;   ///< deviations above the background
+  std::string poni{};  ///< files of which `geometry_read` was made
+  std::string geometry{};
+  std::shared_ptr<const PixelGeometry> geometry_read{};  ///< in place of the beam
 };
 
 /// Throws ConfigError when bounds contradict each other; `owner`: "kernel sparsify".
@@ -45,12 +51,16 @@ Parameters<Settings> with_parameters(Parameters<Settings> parameters);
 /// Where the pixels lie. Made once, read by any number of threads.
 class Radii {
  public:
-  /// Throws ConfigError that begins with `owner` when no pixel is looked at.
+  /// Throws ConfigError that begins with `owner` when no pixel is looked at, or the geometry is of another shape.
   Radii(const Config& config, const Shape& shape, const char* owner);
   [[nodiscard]] const Rings& rings() const noexcept { return rings_; }
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
   /// Of a pixel that lies in a ring: its place between the middles of bins, 0 to bins − 1.
   [[nodiscard]] float place(std::size_t pixel) const noexcept;
+  /// Whether both lie in the same panel; true where there are none.
+  [[nodiscard]] bool same_panel(std::size_t pixel, std::size_t other) const noexcept {
+    return panel_of_.empty() || panel_of_[pixel] == panel_of_[other];
+  }
   /// The middle of a bin, pixels.
   [[nodiscard]] double middle(std::uint32_t bin) const noexcept { return first_ + step_ * bin; }
 
@@ -58,6 +68,8 @@ class Radii {
   [[nodiscard]] double radius_of(std::size_t pixel) const noexcept;
   Rings ring(const Config& config, const Shape& shape, const char* owner);
   std::uint32_t width_;
+  std::shared_ptr<const PixelGeometry> geometry_;  // null: distances are those from the beam
+  std::vector<std::uint16_t> panel_of_;            // of each pixel, from 1; 0: none. Empty: there are no panels
   double beam_x_;
   double beam_y_;
   std::uint32_t bins_;
@@ -133,7 +145,9 @@ Parameters<Settings> with_parameters(Parameters<Settings> parameters) {
       .add({.name = "noise", .doc = "of the detector, in units of the pixels", .least = 0, .most = 1e9},
            member<Settings>(&Config::noise))
       .add({.name = "cutoff", .doc = "deviations above the background of what is picked", .least = 0, .most = 1e6},
-           member<Settings>(&Config::cutoff));
+           member<Settings>(&Config::cutoff))
+      .add(poni_parameter(), member<Settings>(&Config::poni))
+      .add(geometry_parameter(), member<Settings>(&Config::geometry));
 }
 
 }  // namespace rashpa::kernel::sigma_clip

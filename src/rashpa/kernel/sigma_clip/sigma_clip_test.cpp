@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -88,6 +90,64 @@ TEST(SigmaClip, levels_lie_between_the_middles_of_bins) {
   for (std::size_t p = 0; p < kShape.pixels(); ++p) {
     EXPECT_NEAR(radii.place(p), radii.rings().ring_of()[p], 0.5001) << p;
   }
+}
+
+/// Distances of the same beam as a geometry has them, and two panels beside each other.
+std::shared_ptr<PixelGeometry> geometry_like(const Config& config) {
+  auto made = std::make_shared<PixelGeometry>();
+  made->shape = kShape;
+  for (std::size_t p = 0; p < kShape.pixels(); ++p) {
+    const double x = static_cast<double>(p % kShape.width) + 0.5 - config.beam_x;
+    const double y = static_cast<double>(p / kShape.width) + 0.5 - config.beam_y;
+    made->radius.push_back(static_cast<float>(std::sqrt(x * x + y * y)));
+  }
+  return made;
+}
+
+TEST(SigmaClip, distances_are_those_of_a_geometry) {
+  auto config = settings<Config>();
+  const Radii plain(config, kShape, kOwner);
+  const auto geometry = geometry_like(config);
+  config.geometry_read = geometry;
+  config.beam_x = -1000;
+  const Radii given(config, kShape, kOwner);
+  EXPECT_TRUE(std::ranges::equal(given.rings().ring_of(), plain.rings().ring_of()));
+  for (std::size_t p = 0; p < kShape.pixels(); ++p) EXPECT_NEAR(given.place(p), plain.place(p), 1e-4);
+  geometry->radius[77] = kNaN;
+  EXPECT_EQ(Radii(config, kShape, kOwner).rings().ring_of()[77], Rings::kNone);
+  geometry->shape.width += 1;
+  try {
+    const Radii other(config, kShape, kOwner);
+    FAIL() << "accepted";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "kernel test: geometry: is of images of 132 × 97 pixels; the images have 131 × 97");
+  }
+}
+
+TEST(SigmaClip, pixels_of_other_panels_are_passed_over_around_a_peak) {
+  std::vector<std::uint16_t> image(kShape.pixels(), 4);
+  for (std::size_t x = 64; x < 68; ++x) image[30 * kShape.width + x] = static_cast<std::uint16_t>(400 + x);
+  auto config = settings<peakfinder::Config>();
+  config.connected = 1;
+  config.noise = 20;
+  const auto find = [&] {
+    const Radii radii(config, kShape, kOwner);
+    auto peaks = peakfinder::find_reference(config, kShape, radii, image.data(), delivered(PixelType::u16));
+    peakfinder::Finder finder(config, kShape, radii);
+    std::vector<Peak> fast(8);
+    fast.resize(finder.find(image.data(), delivered(PixelType::u16), fast));
+    EXPECT_EQ(fast, peaks);
+    return peaks;
+  };
+  const auto geometry = geometry_like(config);
+  config.geometry_read = geometry;
+  EXPECT_EQ(find().size(), 1U);
+  geometry->panels = {{0, 66, 0, 97}, {66, 131, 0, 97}};
+  const auto parts = find();
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].pixels, 2U);
+  EXPECT_NEAR(parts[0].x, 64.5, 0.1);
+  EXPECT_NEAR(parts[1].x, 66.5, 0.1);
 }
 
 /// The fast way on every instruction set against the references.
@@ -199,7 +259,7 @@ TEST(Sparsify, the_pass_keeps_list_and_background_of_each_image) {
       EXPECT_EQ(static_cast<const std::uint16_t*>(finding.list.value)[i], image[index[i]]);
     }
     for (std::uint32_t bin = 0; bin < config.bins; ++bin) {
-      EXPECT_EQ(finding.table.values[3 * bin].real(), radii.middle(bin));
+      EXPECT_EQ(finding.table.values[std::size_t{3} * bin].real(), radii.middle(bin));
       EXPECT_EQ(finding.table.values[3 * bin + 1].real(), bins[bin].mean);
       EXPECT_EQ(finding.table.values[3 * bin + 2].real(), bins[bin].deviation);
     }

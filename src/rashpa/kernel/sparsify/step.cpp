@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "rashpa/kernel/opencl_pass.hpp"
-#include "rashpa/kernel/plain_kernel.hpp"
+#include "rashpa/kernel/pixel_geometry.hpp"
 #include "rashpa/kernel/rings_opencl.hpp"
+#include "rashpa/kernel/sigma_clip/geometry_kernel.hpp"
 #include "rashpa/kernel/sigma_clip/sigma_clip_opencl.hpp"
 #include "rashpa/kernel/sparsify/sparsify.hpp"
 #include "rashpa/memory/buffer.hpp"
@@ -49,6 +50,7 @@ const Declaration& declared() {
             .columns = {{.name = "radius", .type = Column::Type::f64, .unit = "pixels", .doc = "Middle of the bin"},
                         {.name = "background", .type = Column::Type::f64, .doc = "Mean of the bin"},
                         {.name = "deviation", .type = Column::Type::f64, .doc = "Of a pixel of the bin"}}}},
+      .inputs = {radius_input()},
       .units = {"cpu", "opencl"},
       .scratch_bytes = 11};
   return declaration;
@@ -211,7 +213,7 @@ std::shared_ptr<const Step> step_of(const Config& config) { return std::make_sha
 
 const Kernel& kernel() noexcept;
 const Kernel& kernel() noexcept {
-  static const PlainKernel kernel(declared(), parameters());
+  static const sigma_clip::GeometryKernel kernel(declared(), parameters(), kOwner);
   return kernel;
 }
 

@@ -192,6 +192,11 @@ void OpenclUnit::decide(std::uint32_t bench, Flight& flight) noexcept {
 
 void OpenclUnit::settle(std::uint32_t bench, StackImage& image, std::uint32_t place) noexcept {
   const ImageBooks& books = work_.books(bench, place);
+  if (steps_.only_learned(image)) {
+    image.decision = Decision::vetoed;
+    image.reason = VetoReason::dark;
+    return;
+  }
   image.measured = true;
   std::copy_n(books.scalars, steps_.output.results.columns.size(), image.scalars.begin());
   if (books.verdict != 0) {

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/frame_record.hpp"
 #include "rashpa/kernel/accumulate/accumulate.hpp"
+#include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
@@ -236,6 +238,7 @@ class OpenclPipelines : public OpenclUnit {
       friend bool operator==(const Window&, const Window&) = default;
     };
     std::vector<Window> windows;
+    std::string notice;
   };
 
   static void keep(const Output& output, const AccumulatedView& view, Outcome& all) {
@@ -261,7 +264,9 @@ class OpenclPipelines : public OpenclUnit {
       all.tables.back().insert(all.tables.back().end(), table.values, table.values + values);
     }
   }
-  static Outcome run(const Choice& choice, const Pipeline& pipeline, const jungfrau::Config& calibration) {
+  /// `dark_every`: so many images after a dark one comes the next; 0: none is.
+  static Outcome run(const Choice& choice, const Pipeline& pipeline, const jungfrau::Config& calibration,
+                     std::uint32_t dark_every = 0) {
     StackRing ring(kWidth, kHeight, kStack, kStacks, memory::MemoryKind::pageable);
     Doorbell bell;
     const auto unit = make_unit(choice, pipeline, ring.layout, bell);
@@ -277,6 +282,8 @@ class OpenclPipelines : public OpenclUnit {
           const std::uint32_t number = submitted * kStack + i;
           const auto frame = jungfrau::synthetic::frame(calibration, number % 3 == 0 ? 0.0 : 0.03, number);
           std::memcpy(stack.images[i].raw, frame.data(), kPixels * 2);
+          const bool dark = dark_every != 0 && number % dark_every == 1;
+          stack.images[i].flags = dark ? FrameRecord::dark : 0U;
           stack.images[i].completeness = number == 5 ? Completeness::missing : Completeness::complete;
         }
         unit->submit(&stack);
@@ -286,14 +293,16 @@ class OpenclPipelines : public OpenclUnit {
       for (const StackImage& image : back->view()) keep(unit->output(), image, all);
       keep(unit->output(), back->accumulated[0], all);
     }
+    all.notice = unit->notice();
     keep(unit->output(), unit->conclude()[0], all);
     EXPECT_EQ(unit->error(), "");
     return all;
   }
-  static void expect_as_cpu(const Pipeline& pipeline, const jungfrau::Config& calibration, std::size_t accepted) {
-    const Outcome truth = run({}, pipeline, calibration);
+  static void expect_as_cpu(const Pipeline& pipeline, const jungfrau::Config& calibration, std::size_t accepted,
+                            std::uint32_t dark_every = 0) {
+    const Outcome truth = run({}, pipeline, calibration, dark_every);
     for (const Transfer transfer : transfers()) {
-      const Outcome found = run({.kind = Kind::opencl, .transfer = transfer}, pipeline, calibration);
+      const Outcome found = run({.kind = Kind::opencl, .transfer = transfer}, pipeline, calibration, dark_every);
       ASSERT_EQ(found.images.size(), truth.images.size());
       std::size_t kept = 0;
       for (std::size_t i = 0; i < truth.images.size(); ++i) {
@@ -302,12 +311,14 @@ class OpenclPipelines : public OpenclUnit {
         EXPECT_EQ(found.images[i].reason, truth.images[i].reason);
         EXPECT_EQ(found.images[i].failed_in, truth.images[i].failed_in);
         EXPECT_EQ(found.images[i].scalars, truth.images[i].scalars);
+        EXPECT_EQ(found.images[i].measured, truth.images[i].measured);
         kept += truth.images[i].decision == Decision::accepted ? 1 : 0;
       }
       EXPECT_EQ(kept, accepted);
       EXPECT_TRUE(found.pixels == truth.pixels);
       EXPECT_TRUE(found.index == truth.index);
       EXPECT_TRUE(found.tables == truth.tables);
+      EXPECT_EQ(found.notice, truth.notice);
       EXPECT_TRUE(found.windows == truth.windows) << found.windows.size() << " windows, " << truth.windows.size();
     }
   }
@@ -331,6 +342,65 @@ TEST_F(OpenclPipelines, windows_end_when_every_image_is_refused) {
                            kernel::veto::Config{"all_sum > 1000000000", "dim"},
                            kernel::accumulate::Config{.window = 4}}};
   expect_as_cpu(pipeline, calibration, 0);
+}
+
+/// Pedestals that follow: the words are 30 ADU above the pedestals of the calibration.
+class OpenclLearning : public OpenclPipelines {
+ protected:
+  static constexpr std::uint32_t kDarkEvery = 5;
+  static jungfrau::Config tracked(jungfrau::Tracking::From from, jungfrau::Output output) {
+    jungfrau::Config config = words();
+    for (std::size_t p = 0; p < kPixels; ++p) config.calibration.pedestal[p] -= 30;
+    config.output = output;
+    config.calibration.rms.assign(kPixels, 24.0F);
+    config.calibration.rms[77] = 0;
+    config.tracking = {from, 12, 3.0, 0.2};
+    return config;
+  }
+  static jungfrau::Config words() { return contract::calibration(jungfrau::Output::photons); }
+  static std::size_t accepted(const Outcome& all) {
+    return static_cast<std::size_t>(std::count_if(all.images.begin(), all.images.end(), [](const StackImage& one) {
+      return one.decision == Decision::accepted;
+    }));
+  }
+};
+
+TEST_F(OpenclLearning, pedestals_follow_as_on_processors) {
+  using From = jungfrau::Tracking::From;
+  for (const From from : {From::darks, From::empty}) {
+    for (const bool keep_darks : {false, true}) {
+      SCOPED_TRACE(testing::Message() << (from == From::darks ? "darks" : "empty") << (keep_darks ? ", kept" : ""));
+      const auto output = keep_darks ? jungfrau::Output::kev : jungfrau::Output::photons;
+      const Pipeline pipeline{.kernels = {tracked(from, output)}, .keep_darks = keep_darks};
+      const Outcome truth = run({}, pipeline, words(), kDarkEvery);
+      EXPECT_EQ(accepted(truth), keep_darks ? 21U : 16U) << "of 22, one missing";
+      const auto& numbers = truth.images[20].scalars;
+      EXPECT_GT(numbers[2].real(), 0.2);
+      EXPECT_GT(numbers[3].real(), numbers[2].real());
+      EXPECT_NE(truth.notice, "");
+      expect_as_cpu(pipeline, words(), accepted(truth), kDarkEvery);
+    }
+  }
+}
+
+TEST_F(OpenclLearning, dark_images_are_learned_from_whatever_steps_before_say_of_them) {
+  const auto config = tracked(jungfrau::Tracking::From::darks, jungfrau::Output::photons);
+  // Of raw words, 2450 or so a pixel. One refuses all images, one those with spots.
+  const kernel::total_counts::Config refuses{.min_counts = 4'000'000'000};
+  const Pipeline none{{refuses, config}};
+  expect_as_cpu(none, words(), 0, kDarkEvery);
+  const kernel::total_counts::Config some{.max_counts = 35'000'000};
+  const Pipeline pipeline{{some, config, bragg_count::Config{3, 200, 1'000'000}, kernel::csr::Config{1, 1.0}}};
+  expect_as_cpu(pipeline, words(), accepted(run({}, pipeline, words(), kDarkEvery)), kDarkEvery);
+}
+
+TEST_F(OpenclLearning, a_rule_on_the_drift_and_windows_are_as_on_processors) {
+  const auto config = tracked(jungfrau::Tracking::From::darks, jungfrau::Output::photons);
+  const Pipeline pipeline{
+      {config, kernel::veto::Config{"pedestal_drift < 0.25", "drifted"}, kernel::accumulate::Config{.window = 8}}};
+  const std::size_t kept = accepted(run({}, pipeline, words(), kDarkEvery));
+  EXPECT_TRUE(kept > 0 && kept < 17) << kept;
+  expect_as_cpu(pipeline, words(), kept, kDarkEvery);
 }
 
 TEST(OpenclLibrary, a_missing_library_is_refused_with_its_name_and_what_to_try) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -34,7 +35,6 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
           fmt::format("unit: unit opencl has no version of the kernel {}; use unit cpu", declaration.name));
     }
   }
-  steps.check_learns_nothing("opencl");
   if (steps.steps.empty()) return layout;
   if (layout.images == nullptr || layout.image_stride % kAlignment != 0 ||
       layout.image_stride < std::size_t{layout.width} * layout.height * pixel_bytes(layout.input) ||
@@ -305,8 +305,23 @@ cl_int StackWork::compute(std::uint32_t number, const Stack& stack) noexcept {
                       : passes_[i]->enqueue(seen, number, compute_.get());
     const bool ends = step.accumulation && stack.count != 0 && windows_[*step.accumulation].ends_with(stack.number);
     if (ends && code == CL_SUCCESS) code = passes_[i]->conclude(number, compute_.get());
+    if (code == CL_SUCCESS) code = let_darks_on(i, bench, stack);
   }
   return code != CL_SUCCESS ? code : api().marker(compute_.get(), 0, nullptr, bench.computed.fill());
+}
+
+/// Behind step `number`, images that are only learned from go on, whatever it says of them, as far as steps learn.
+cl_int StackWork::let_darks_on(std::size_t number, const Bench& bench, const Stack& stack) noexcept {
+  static_assert(offsetof(ImageBooks, verdict) == offsetof(ImageBooks, work) + 1);
+  cl_int code = CL_SUCCESS;
+  for (std::uint32_t i = 0; number < steps_.learned && i < stack.count && code == CL_SUCCESS; ++i) {
+    if (bench.work[i] == 0 || !steps_.only_learned(stack.images[i])) continue;
+    const std::array<cl_uchar, 2> work_and_verdict{static_cast<cl_uchar>(number + 1 < steps_.learned ? 1 : 0), 0};
+    code = api().fill_buffer(compute_.get(), bench.books.get(), work_and_verdict.data(), work_and_verdict.size(),
+                             i * sizeof(ImageBooks) + offsetof(ImageBooks, work), work_and_verdict.size(), 0, nullptr,
+                             nullptr);
+  }
+  return code;
 }
 
 cl_int StackWork::bring_out(std::uint32_t number, const Stack& stack) noexcept {
@@ -336,7 +351,8 @@ bool StackWork::settle(std::uint32_t number, Stack& stack) noexcept {
   const Leg& leg = legs_[bench.leg];
   auto* const books = bench.host_books.as<ImageBooks>();
   const auto looked_at = [&](std::uint32_t i, std::size_t step) {
-    return bench.work[i] != 0 && reaches(books[i], step);
+    return bench.work[i] != 0 && reaches(books[i], step) &&
+           (step < steps_.learned || !steps_.only_learned(stack.images[i]));
   };
   for (std::size_t s = leg.first; s < leg.last; ++s) {
     const PlannedStep& step = steps_.steps[s];
@@ -353,6 +369,7 @@ bool StackWork::settle(std::uint32_t number, Stack& stack) noexcept {
       const kernel::opencl::HostItem item{number, i, stack.slot * layout_.stack + i, &image, seen.delivered};
       kernel::Finding finding{.scalars = books[i].scalars + step.first_column, .before = books[i].scalars};
       passes_[s]->settle(item, finding);
+      if (steps_.only_learned(image)) continue;
       if (finding.failed) {
         books[i].failed = static_cast<std::uint8_t>(s + 1);
       } else if (finding.verdict != 0) {
@@ -367,7 +384,7 @@ bool StackWork::settle(std::uint32_t number, Stack& stack) noexcept {
   }
   bool any = false;
   for (std::uint32_t i = 0; i < layout_.stack; ++i) {
-    if (bench.work[i] != 0 && reaches(books[i], leg.last)) {
+    if (i < stack.count && looked_at(i, leg.last)) {
       any = true;
     } else {
       bench.work[i] = books[i].work = 0;

@@ -105,6 +105,7 @@ class StackWork {
   cl_int start_leg(std::uint32_t number, const Stack& stack) noexcept;
   cl_int bring_in(Bench& bench, std::uint32_t slot) noexcept;
   cl_int compute(std::uint32_t number, const Stack& stack) noexcept;
+  cl_int let_darks_on(std::size_t number, const Bench& bench, const Stack& stack) noexcept;
   cl_int bring_out(std::uint32_t number, const Stack& stack) noexcept;
   [[nodiscard]] kernel::opencl::DeviceStack seen_by(std::size_t step, const Bench& bench,
                                                     const Stack& stack) const noexcept;

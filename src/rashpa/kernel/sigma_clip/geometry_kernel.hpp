@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "rashpa/kernel/pixel_geometry.hpp"
+#include "rashpa/kernel/step.hpp"
+
+namespace rashpa::kernel::sigma_clip {
+
+/// A kernel that is made of its parameters and of the geometry that they name: its folder has `step_of(const Config&)`.
+/// What it is made with outlives it.
+template <class Settings>
+class GeometryKernel final : public Kernel {
+ public:
+  /// `owner`: "kernel sparsify".
+  GeometryKernel(const Declaration& declaration, const Parameters<Settings>& parameters, const char* owner)
+      : declaration_(declaration), parameters_(parameters), owner_(owner) {}
+  [[nodiscard]] const Declaration& declaration() const noexcept override { return declaration_; }
+  [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& given) const override {
+    Settings settings = parameters_.read(values);
+    settings.geometry_read = geometry_of(given, owner_, settings.poni, settings.geometry);
+    return step_of(settings);
+  }
+
+ private:
+  const Declaration& declaration_;
+  const Parameters<Settings>& parameters_;
+  const char* owner_;
+};
+
+}  // namespace rashpa::kernel::sigma_clip
