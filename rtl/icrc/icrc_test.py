@@ -70,7 +70,9 @@ def ipv6_frame(payload: bytes) -> bytes:
     """A WRITE's layout does not matter to the ICRC: scapy's BTH, and its ICRC by RoCEv2's rules for IPv6."""
     network = IPv6(src="fd00::1", dst="fd00::2", tc=7, fl=0x12345, hlim=9)
     packet = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / network
-    packet = packet / UDP(sport=0xC001, dport=4791, chksum=0) / BTH(opcode=0x2A, padcount=0, dqpn=0x11, psn=7) / Raw(payload)
+    packet = (
+        packet / UDP(sport=0xC001, dport=4791, chksum=0) / BTH(opcode=0x2A, padcount=0, dqpn=0x11, psn=7) / Raw(payload)
+    )
     frame = bytearray(bytes(packet))
     covered = bytearray(frame[14:-ICRC])
     struct.pack_into(">I", covered, 0, 0x6FFFFFFF)

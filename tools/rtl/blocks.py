@@ -43,7 +43,9 @@ def modules() -> dict[str, Path]:
         if not re.search(rf"^module {path.stem}\b", path.read_text(encoding="utf-8"), re.MULTILINE):
             raise SystemExit(f"{path.relative_to(ROOT)}: a file's module has the file's name")
         if path.stem in found:
-            raise SystemExit(f"{path.relative_to(ROOT)}: {found[path.stem].relative_to(ROOT)} has a module of this name")
+            raise SystemExit(
+                f"{path.relative_to(ROOT)}: {found[path.stem].relative_to(ROOT)} has a module of this name"
+            )
         found[path.stem] = path
     return found
 

@@ -2,8 +2,8 @@
 """Reads what Yosys' synth_xilinx made of a module: how much of what, and how many LUTs lie between two registers."""
 
 import collections
-import functools
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 # Ports that lead a level further within a cell; every other input ends a path, every other output begins one.
@@ -86,33 +86,34 @@ def _count(cells: dict[str, int]) -> Size:
     return size
 
 
-@dataclass
-class _Graph:
-    """Who drives each net, and by which inputs."""
+class _Paths:
+    """Who drives each net, and how deep its longest path is."""
 
-    drivers: dict[int, tuple[str, str]] = field(default_factory=dict)  # net: cell, output port
-    cells: dict[str, Any] = field(default_factory=dict)
+    def __init__(self, module: dict[str, Any]) -> None:
+        self._cells: dict[str, Any] = module["cells"]
+        self._drivers: dict[int, Any] = {
+            net: cell for cell in self._cells.values() for net in self._nets(cell, "output") if isinstance(net, int)
+        }
+        self._depths: dict[int, tuple[int, int]] = {}
+        self._names = {
+            net: f"{name}[{bit}]" for name, said in module["netnames"].items() for bit, net in enumerate(said["bits"])
+        }
 
+    @staticmethod
+    def _nets(cell: dict[str, Any], direction: str) -> Iterator[int | str]:
+        """Of all ports of this direction; constants are strings."""
+        for port, way in cell["port_directions"].items():
+            if way == direction:
+                yield from cell["connections"][port]
 
-def measure(netlist: dict[str, Any], top: str) -> Size:
-    """Of a flat netlist as write_json writes it. Paths to ports and from ports count like those of registers."""
-    module = netlist["modules"][top]
-    graph = _Graph(cells=module["cells"])
-    for name, cell in graph.cells.items():
-        for port, direction in cell["port_directions"].items():
-            if direction == "output":
-                for net in cell["connections"][port]:
-                    graph.drivers[net] = (name, port)
-    size = _count(collections.Counter(cell["type"] for cell in graph.cells.values()))
-    names = {bit: f"{name}[{i}]" for name, net in module["netnames"].items() for i, bit in enumerate(net["bits"])}
-
-    @functools.cache
-    def depth(net: int) -> tuple[int, int]:
+    def depth(self, net: int) -> tuple[int, int]:
         """LUTs, and carry elements, on the longest path that ends in this net."""
-        if net not in graph.drivers:
-            return (0, 0)
-        name, _ = graph.drivers[net]
-        cell = graph.cells[name]
+        known = self._depths.get(net)
+        if known is None:
+            known = self._depths[net] = self._of_cell(self._drivers[net]) if net in self._drivers else (0, 0)
+        return known
+
+    def _of_cell(self, cell: dict[str, Any]) -> tuple[int, int]:
         luts = carries = 0
         for port, direction in cell["port_directions"].items():
             way = _through(cell["type"], port) if direction == "input" else ""
@@ -120,23 +121,41 @@ def measure(netlist: dict[str, Any], top: str) -> Size:
                 continue
             for source in cell["connections"][port]:
                 if isinstance(source, int):
-                    below, chain = depth(source)
-                    # A chain is entered by a LUT and left by another; only what comes by the carry makes it longer.
-                    along = chain + 1 if way == "carry" and port == "CI" else max(1, chain) if way == "carry" else chain
+                    below, chain = self.depth(source)
                     luts = max(luts, below + (way == "lut"))
-                    carries = max(carries, along)
+                    # Elements joined by the carry are one chain; whatever else comes in may come from another.
+                    carries = max(carries, chain + 1 if (way, port) == ("carry", "CI") else chain, int(way == "carry"))
         return (luts, carries)
 
-    for name, cell in graph.cells.items():
-        for port, direction in cell["port_directions"].items():
-            ends = direction == "input" and (not _through(cell["type"], port) or cell["type"] == "OBUF")
-            for net in cell["connections"][port] if ends else ():
-                if isinstance(net, int):
-                    luts, carries = depth(net)
-                    output = next((bits[0] for p, bits in cell["connections"].items() if p in ("Q", "O")), net)
-                    at = f"{names.get(output, names.get(net, name))} ({cell['type']}.{port})"
-                    if luts > size.levels:
-                        size.levels, size.levels_at = luts, at
-                    if carries > size.carry:
-                        size.carry, size.carry_at = carries, at
+    def ends(self) -> Iterator[tuple[int, str]]:
+        """Nets at which paths end, and what to call the end: the register behind it."""
+        for cell in self._cells.values():
+            for port, direction in cell["port_directions"].items():
+                if direction != "input" or _through(cell["type"], port):
+                    continue
+                for net in cell["connections"][port]:
+                    if isinstance(net, int):
+                        behind = next(iter(cell["connections"].get("Q", [])), net)
+                        name = self._names.get(behind, self._names.get(net, "?"))
+                        yield net, f"{name} ({cell['type']}.{port})"
+
+
+def measure(netlist: dict[str, Any], top: str) -> Size:
+    """Of a flat netlist as write_json writes it. A path from an input port begins like one from a register."""
+    module = netlist["modules"][top]
+    size = _count(collections.Counter(cell["type"] for cell in module["cells"].values()))
+    paths = _Paths(module)
+    outputs = [
+        (net, f"{name} (port)")
+        for name, port in module["ports"].items()
+        if port["direction"] == "output"
+        for net in port["bits"]
+        if isinstance(net, int)
+    ]
+    for net, at in (*paths.ends(), *outputs):
+        luts, carries = paths.depth(net)
+        if luts > size.levels:
+            size.levels, size.levels_at = luts, at
+        if carries > size.carry:
+            size.carry, size.carry_at = carries, at
     return size

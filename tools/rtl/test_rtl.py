@@ -42,7 +42,7 @@ class Job:
             for command in self.commands:
                 print("$", shlex.join(command), file=log, flush=True)
                 try:
-                    done = subprocess.run(
+                    done = subprocess.run(  # noqa: S603
                         command,
                         cwd=self.cwd,
                         env=environment,
