@@ -66,7 +66,7 @@ module datapath
       .beat_o(beat), .data_o(beat_data), .popped_i(beat_pop),
       .idle_o(reader_idle), .error_o, .error_dtp_o
   );
-  fifo #(.Width($bits(packet_t)), .Depth(32)) u_packets (
+  fifo #(.Width($bits(packet_t)), .Depth(64)) u_packets (
       .clk_i, .rst_ni, .clear_i(1'b0), .push_i(packet_push), .data_i(packet_read), .full_o(packet_full),
       .valid_o(packet_valid), .data_o(packet), .pop_i(packet_pop && packet_valid)
   );
