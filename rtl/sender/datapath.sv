@@ -43,6 +43,7 @@ module datapath
     output logic         begins_o,
     output dtp_t         begins_dtp_o,
     output logic         begins_event_o,
+    output logic         begins_ends_o,
     output logic [12:0]  begins_bytes_o,
     output logic         waits_memory_o,
     output logic         waits_wire_o,
@@ -100,7 +101,7 @@ module datapath
       .sum_dtp_o(sum_dtp), .sum_begins_o(sum_begins), .sum_factor_o(sum_factor),
       .frame_o(frame), .frame_data_o(frame_data), .frame_dtp_o(fault_dtp_o), .frame_psn_o(fault_psn_o),
       .sent_i(sent),
-      .begins_o, .begins_dtp_o, .begins_event_o, .begins_bytes_o, .waits_memory_o, .waits_wire_o,
+      .begins_o, .begins_dtp_o, .begins_event_o, .begins_ends_o, .begins_bytes_o, .waits_memory_o, .waits_wire_o,
       .idle_o(packetiser_idle)
   );
   record_builder u_record (
