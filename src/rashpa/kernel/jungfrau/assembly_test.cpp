@@ -2,7 +2,6 @@
 #include "rashpa/kernel/jungfrau/assembly.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/fill.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::jungfrau {
 namespace {
@@ -129,9 +129,7 @@ void expect_equal(const Assembly& assembly, Output output, std::size_t images, s
     assemble_reference(assembly, output, converted.data(), wanted[i].data());
   }
   for (const auto& frame : frames) raw.push_back(frame.data());
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  on_every_target([&] {
     for (const std::size_t offset : {0U, 4U}) {
       Assembler assembler(assembly, output, 2);
       std::vector<std::vector<std::byte>> memory(images, std::vector<std::byte>(out_bytes + 256, std::byte{0xEE}));
@@ -146,7 +144,7 @@ void expect_equal(const Assembly& assembly, Output output, std::size_t images, s
         assembler.convert(first / 8192 % 2, prepared, all, first, std::min(first + 8192, seen.pixels()));
       }
       for (std::size_t i = 0; i < images; ++i) {
-        EXPECT_EQ(std::memcmp(out[i], wanted[i].data(), out_bytes), 0) << hwy::TargetName(target) << " image " << i;
+        EXPECT_EQ(std::memcmp(out[i], wanted[i].data(), out_bytes), 0) << "image " << i;
         const auto* begin = static_cast<const std::byte*>(out[i]);
         for (const std::byte& b : memory[i]) {
           if (&b < begin || &b >= begin + out_bytes) {
@@ -154,11 +152,9 @@ void expect_equal(const Assembly& assembly, Output output, std::size_t images, s
           }
         }
       }
-      EXPECT_EQ(counts, wanted_counts) << hwy::TargetName(target);
+      EXPECT_EQ(counts, wanted_counts);
     }
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  });
 }
 
 TEST(Assembly, fast_kernels_equal_the_reference) {
