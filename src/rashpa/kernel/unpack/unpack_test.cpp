@@ -120,7 +120,7 @@ TEST(Unpack, masks_and_regions_follow) {
   EXPECT_EQ(mask[43 + 1], 0U);
   EXPECT_EQ(mask[43 + 3], 0U);
   EXPECT_EQ(mask[41], 1U);
-  EXPECT_EQ(mask[32 * 83], 1U);
+  EXPECT_EQ(mask[std::size_t{32} * 83], 1U);
 }
 
 TEST(Unpack, impossible_modules_and_images_are_refused) {
