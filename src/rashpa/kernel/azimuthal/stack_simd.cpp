@@ -12,7 +12,6 @@
 // Highway compiles this file once for each instruction set (foreach_target) and chooses at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rashpa/kernel/azimuthal/stack_simd.cpp"
-#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -24,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::size_t kBlock = Prepared::kBlock;
 constexpr std::size_t kTogether = StackSums::kTogether;
 /// Values of a block, all images, that are not 0, from which on all of them are added.
-constexpr std::size_t kDense = 64;
+constexpr std::size_t kDense = 40;
 
 /// Pixels of images as they are looked at: 16 bits. Of 32 bits, those that do not fit are seen as a value that is none.
 template <typename T>
@@ -199,9 +198,10 @@ HWY_INLINE void add_turned(const std::uint16_t* HWY_RESTRICT bins, const std::ui
   const hn::CappedTag<Long, kTogether> d;
 #endif
   const hn::Rebind<S, decltype(d)> half;
+  constexpr std::size_t kRow = (kPoisson ? 2U : 1U) * kTogether;
   const auto one = hn::Set(d, 1);
   for (std::size_t q = 0; q < kBlock; ++q) {
-    Long* HWY_RESTRICT row = reinterpret_cast<Long*>(rows) + bins[kPixel[q]] * (kPoisson ? 2 : 1) * kTogether;
+    Long* HWY_RESTRICT row = reinterpret_cast<Long*>(rows) + bins[kPixel[q]] * kRow;
     const S* HWY_RESTRICT values = reinterpret_cast<const S*>(turned) + q * kTogether;
     for (std::size_t i = 0; i < kTogether; i += hn::Lanes(d)) {
       const auto value = hn::PromoteTo(d, hn::Load(half, values + i));
@@ -218,10 +218,11 @@ HWY_INLINE void add_turned(const std::uint16_t* HWY_RESTRICT bins, const std::ui
 template <typename S, bool kPoisson>
 void add_few(const std::uint16_t* HWY_RESTRICT bins, const S* const* HWY_RESTRICT block, std::size_t count,
              std::uint32_t* HWY_RESTRICT rows) {
+  constexpr std::size_t kRow = (kPoisson ? 2U : 1U) * kTogether;
   for (std::size_t i = 0; i < count; ++i) {
     for (std::uint64_t left = not_zero(block[i]); left != 0; left &= left - 1) {
       const auto p = static_cast<std::size_t>(std::countr_zero(left));
-      std::uint32_t* row = rows + bins[p] * (kPoisson ? 2 : 1) * kTogether + i;
+      std::uint32_t* row = rows + bins[p] * kRow + i;
       const std::int32_t value = block[i][p];
       *row += static_cast<std::uint32_t>(value);
       if constexpr (kPoisson) row[kTogether] += static_cast<std::uint32_t>(std::max(value, 1) - 1);
@@ -293,6 +294,21 @@ void add_chunk(StackSums& stack, std::size_t chunk, const T* const* images, std:
   }
 }
 
+/// By some blocks of the images, in turn: whether one pixel in twelve holds something.
+bool is_dense_impl(PixelFormat format, const std::byte* const* images, std::size_t count, std::size_t first,
+                   std::size_t last) {
+  constexpr std::size_t kApart = 16 * kBlock, kOneIn = 12;
+  return with_type(format.type, [&]<typename T>(T) {
+    std::size_t seen = 0, some = 0;
+    for (std::size_t at = first; at < last; at += kApart, seen += kBlock) {
+      alignas(64) Short<T> block[kBlock];
+      shorten(reinterpret_cast<const T*>(images[at / kApart % count]) + at, block);
+      some += static_cast<std::size_t>(std::popcount(not_zero(block)));
+    }
+    return kOneIn * some >= seen;
+  });
+}
+
 void add_together_impl(StackSums& stack, std::size_t chunk, const std::byte* const* images, std::size_t count,
                        std::size_t first, std::size_t last, Sums* sums) {
   with_type(stack.format().type, [&]<typename T>(T) {
@@ -313,6 +329,12 @@ HWY_AFTER_NAMESPACE();
 namespace rashpa::kernel::azimuthal {
 
 HWY_EXPORT(add_together_impl);
+HWY_EXPORT(is_dense_impl);
+
+bool is_dense(PixelFormat format, const std::byte* const* images, std::size_t count, std::size_t first,
+              std::size_t last) noexcept {
+  return HWY_DYNAMIC_DISPATCH(is_dense_impl)(format, images, count, first, last);
+}
 
 void add_together(StackSums& stack, std::size_t chunk, const std::byte* const* images, std::size_t count,
                   std::size_t first, std::size_t last, Sums* sums) noexcept {

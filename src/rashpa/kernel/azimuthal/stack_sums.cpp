@@ -41,7 +41,7 @@ void StackSums::add(const std::byte* const* images, std::size_t count, std::size
   const std::size_t to = std::max(from, last / kBlock * kBlock);
   for (std::size_t i = 0; i < count; i += kTogether) {
     const std::size_t some = std::min(kTogether, count - i);
-    if (some < kFewest) {
+    if (some < kFewest || !is_dense(format_, images + i, some, from, to)) {
       for (std::size_t j = i; j < i + some; ++j) {
         azimuthal::add(*prepared_, images[j], format_, first, last, scratch, sums[j]);
       }

@@ -57,4 +57,8 @@ class StackSums {
 void add_together(StackSums& stack, std::size_t chunk, const std::byte* const* images, std::size_t count,
                   std::size_t first, std::size_t last, Sums* sums) noexcept;
 
+/// Whether the images hold so much in pixels [first, last), whole blocks, that this is faster than one by one.
+bool is_dense(PixelFormat format, const std::byte* const* images, std::size_t count, std::size_t first,
+              std::size_t last) noexcept;
+
 }  // namespace rashpa::kernel::azimuthal
