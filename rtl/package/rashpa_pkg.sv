@@ -69,4 +69,23 @@ package rashpa_pkg;
     logic [5:0] covered_end;  // (bytes of the frame without ICRC) mod 64; always 2 mod 4
   } frame_beat_t;
 
+  localparam int unsigned MostHeader = 94;  // bytes before the payload: IPv6, event
+
+  // A frame that can begin: everything about it that does not change from beat to beat.
+  typedef struct packed {
+    dtp_t                     dtp;
+    logic                     complete_record;
+    logic                     begins_image;
+    logic                     ipv6;
+    logic [31:0]              factor;
+    logic [8*MostHeader-1:0]  header;       // 0 behind its end
+    logic [6:0]               header_end;   // 54, 70, 74, 90, 94
+    logic [12:0]              payload_end;  // in the frame
+    logic [6:0]               beats_in;     // from memory
+    logic [6:0]               beats_out;    // of the frame with ICRC
+    logic [7:0]               turn;         // header_end − lead + 64: where byte 0 of the first beat comes to lie, + 64
+    logic [5:0]               covered_end;
+    logic [12:0]              bytes;        // of payload
+  } prepared_t;
+
 endpackage

@@ -18,20 +18,20 @@ package sender_pkg;
 
   // An error that ends the run. The first one is kept.
   typedef struct packed {
-    logic                             valid;
-    card_registers_pkg::error_code_e  code;
-    rashpa_pkg::dtp_t                 dtp;
-    logic [31:0]                      line;
+    logic                            valid;
+    card_registers_pkg::error_code_e code;
+    rashpa_pkg::dtp_t                dtp;
+    logic [31:0]                     line;
   } error_t;
 
   // What has happened in this cycle.
   typedef struct packed {
-    logic             packet;        // one was handed to the MAC
-    logic             packet_event;  // it was an event
+    logic             packet;         // one was handed to the MAC
+    logic             packet_event;   // it was an event
     rashpa_pkg::dtp_t packet_dtp;
-    logic [12:0]      packet_bytes;  // of payload
-    logic [15:0]      lines;         // so many have left
-    logic             skipped;       // an image was left out
+    logic [12:0]      packet_bytes;   // of payload
+    logic [15:0]      lines;          // so many have left
+    logic             skipped;        // an image was left out
     rashpa_pkg::dtp_t skipped_dtp;
     logic             wait_credit;
     logic             wait_memory;

@@ -4,7 +4,7 @@
 module counter_table (
     input  logic        clk_i,
     input  logic        rst_ni,
-    input  logic        clear_i,   // writes 0 at index_i instead
+    input  logic        clear_i,       // writes 0 at index_i instead
     input  logic        add_i,
     input  logic [ 3:0] index_i,
     input  logic [19:0] amount_i,
@@ -12,7 +12,7 @@ module counter_table (
     output logic [63:0] read_o
 );
 
-  logic [31:0] low[16];
+  logic [31:0] low [16];
   logic [31:0] high[16];
   logic [32:0] sum;
   logic carry_q, clear_q;

@@ -3,14 +3,14 @@
 module doorbells
   import rashpa_pkg::*;
 (
-    input  logic                    clk_i,
-    input  logic                    rst_ni,
-    input  logic                    write_i,
-    input  logic       [5:0]        word_i,   // of the group
-    input  logic       [31:0]       data_i,
-    output logic [Dtps-1:0][31:0]   granted_o,
-    output logic [Dtps-1:0][31:0]   frames_available_o,
-    output logic [3:0][31:0]        single_o  // descriptors_posted, abort, arm, start
+    input  logic                  clk_i,
+    input  logic                  rst_ni,
+    input  logic                  write_i,
+    input  logic [     5:0]       word_i,              // of the group
+    input  logic [    31:0]       data_i,
+    output logic [Dtps-1:0][31:0] granted_o,
+    output logic [Dtps-1:0][31:0] frames_available_o,
+    output logic [     3:0][31:0] single_o             // descriptors_posted, abort, arm, start
 );
 
   localparam logic [5:0] Single = 6'h3C;

@@ -4,16 +4,16 @@
 module fault_table
   import rashpa_pkg::*;
 (
-    input  logic                          clk_i,
-    input  logic                          rst_ni,
-    input  logic                          clear_i,
+    input  logic                            clk_i,
+    input  logic                            rst_ni,
+    input  logic                            clear_i,
     input  sender_pkg::fault_write_t        write_i,
-    input  logic                          ask_i,
-    input  dtp_t                          dtp_i,
-    input  logic                   [23:0] psn_i,
-    output logic                          drop_o,
-    output logic                          flip_o,
-    output logic                   [15:0] bit_o    // of the frame: 8 · byte + bit
+    input  logic                            ask_i,
+    input  dtp_t                            dtp_i,
+    input  logic                     [23:0] psn_i,
+    output logic                            drop_o,
+    output logic                            flip_o,
+    output logic                     [15:0] bit_o     // of the frame: 8 · byte + bit
 );
 
   localparam int unsigned Entries = 64;

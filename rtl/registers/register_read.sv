@@ -4,37 +4,37 @@ module register_read
   import rashpa_pkg::*;
   import card_registers_pkg::*;
 #(
-    parameter logic [31:0] GitHash = 32'h0,
-    parameter logic [31:0] Clock = 32'h0,
-    parameter logic [47:0] MemoryBytes = 48'h0,
-    parameter logic [15:0] PayloadBeats = 16'd512,
-    parameter logic [15:0] TransmitBeats = 16'd512,
-    parameter bit          Faults = 1'b0
+    parameter logic        [31:0] GitHash       = 32'h0,
+    parameter logic        [31:0] Clock         = 32'h0,
+    parameter int unsigned        MemoryMiB     = 1024,
+    parameter logic        [15:0] PayloadBeats  = 16'd512,
+    parameter logic        [15:0] TransmitBeats = 16'd512,
+    parameter bit                 Faults        = 1'b0
 ) (
-    input  logic                    clk_i,
-    input  logic                    rst_ni,
-    input  logic                    read_i,   // one cycle; word_i stays
-    input  logic             [12:0] word_i,
-    output logic                    done_o,
-    output logic                    error_o,
-    output logic             [31:0] data_o,
+    input  logic        clk_i,
+    input  logic        rst_ni,
+    input  logic        read_i,   // one cycle; word_i stays
+    input  logic [12:0] word_i,
+    output logic        done_o,
+    output logic        error_o,
+    output logic [31:0] data_o,
 
     input state_e                  state_i,
-    input logic             [22:0] error_i,
-    input logic             [31:0] error_line_i,
-    input logic             [31:0] arm_done_i,
-    input logic             [31:0] start_done_i,
-    input logic             [31:0] abort_done_i,
-    input logic             [31:0] descriptors_taken_i,
-    input logic             [31:0] descriptors_done_i,
-    input logic [Dtps-1:0]         dtps_done_i,
-    input logic [Dtps-1:0]         dtps_waiting_i,
-    input logic [Dtps-1:0]  [31:0] granted_i,
+    input logic   [    22:0]       error_i,
+    input logic   [    31:0]       error_line_i,
+    input logic   [    31:0]       arm_done_i,
+    input logic   [    31:0]       start_done_i,
+    input logic   [    31:0]       abort_done_i,
+    input logic   [    31:0]       descriptors_taken_i,
+    input logic   [    31:0]       descriptors_done_i,
+    input logic   [Dtps-1:0]       dtps_done_i,
+    input logic   [Dtps-1:0]       dtps_waiting_i,
+    input logic   [Dtps-1:0][31:0] granted_i,
     input logic                    pushed_i,
-    input logic [3:0]       [31:0] single_i,
-    input logic             [63:0] sender_count_i,
-    input logic [3:0]       [63:0] dtp_count_i,
-    input logic             [31:0] table_i
+    input logic   [     3:0][31:0] single_i,
+    input logic   [    63:0]       sender_count_i,
+    input logic   [     3:0][63:0] dtp_count_i,
+    input logic   [    31:0]       table_i
 );
 
   localparam logic [31:0] Magic = 32'h4350_5352;
@@ -48,22 +48,36 @@ module register_read
   logic in_identity, in_status, in_counters, in_dtp, in_table, is_mode, in_single;
 
   assign identity = {
-    {16'h0, MemoryBytes[47:32]}, MemoryBytes[31:0], Clock, {TransmitBeats, PayloadBeats},
-    {Faults, 7'h0, DescriptorSlots, 8'(Dtps)}, GitHash, Version, Magic
+    {12'h0, MemoryMiB[31:12]},
+    {MemoryMiB[11:0], 20'h0},
+    Clock,
+    {TransmitBeats, PayloadBeats},
+    {Faults, 7'h0, DescriptorSlots, 8'(Dtps)},
+    GitHash,
+    Version,
+    Magic
   };
   assign status = {
-    {16'h0, dtps_waiting_i}, {16'h0, dtps_done_i}, descriptors_done_i, descriptors_taken_i, abort_done_i, start_done_i,
-    arm_done_i, error_line_i, {9'h0, error_i}, {29'h0, state_i}
+    {16'h0, dtps_waiting_i},
+    {16'h0, dtps_done_i},
+    descriptors_done_i,
+    descriptors_taken_i,
+    abort_done_i,
+    start_done_i,
+    arm_done_i,
+    error_line_i,
+    {9'h0, error_i},
+    {29'h0, state_i}
   };
 
   // Words of 13 bits: where each group lies.
   assign in_identity = word_i[12:3] == IdentityBase[14:5];
-  assign in_status   = word_i[12:4] == StatusBase[14:6] && word_i[3:0] < 4'd10;
+  assign in_status = word_i[12:4] == StatusBase[14:6] && word_i[3:0] < 4'd10;
   assign in_counters = word_i[12:5] == CountersBase[14:7] && word_i[4:0] < 5'd28;
-  assign in_dtp      = word_i[12:8] == DtpStatusBase[14:10] && word_i[3:0] < 4'd9;
-  assign in_table    = word_i[12:11] == DtpTableBase[14:13] && !word_i[6];
-  assign is_mode     = word_i == SettingsModeAddress[14:2];
-  assign in_single   = word_i[12:2] == DoorbellsDescriptorsPostedAddress[14:4];
+  assign in_dtp = word_i[12:8] == DtpStatusBase[14:10] && word_i[3:0] < 4'd9;
+  assign in_table = word_i[12:11] == DtpTableBase[14:13] && !word_i[6];
+  assign is_mode = word_i == SettingsModeAddress[14:2];
+  assign in_single = word_i[12:2] == DoorbellsDescriptorsPostedAddress[14:4];
 
   always_ff @(posedge clk_i) begin
     identity_q <= identity[word_i[2:0]];

@@ -7,31 +7,31 @@ module run_control
     input logic clk_i,
     input logic rst_ni,
 
-    input logic [31:0] arm_i,
-    input logic [31:0] start_i,
-    input logic [31:0] abort_i,
+    input  logic [31:0] arm_i,
+    input  logic [31:0] start_i,
+    input  logic [31:0] abort_i,
     output logic [31:0] arm_done_o,
     output logic [31:0] start_done_o,
     output logic [31:0] abort_done_o,
 
     // The check of the table.
-    input  logic                 reading_i,     // its memory is being read by software
-    output logic                 check_o,       // one cycle
-    input  logic                 check_done_i,
-    input  error_code_e          check_code_i,
-    input  rashpa_pkg::dtp_t     check_dtp_i,
-    input  logic           [6:0] check_word_i,
+    input  logic                   reading_i,     // its memory is being read by software
+    output logic                   check_o,       // one cycle
+    input  logic                   check_done_i,
+    input  error_code_e            check_code_i,
+    input  rashpa_pkg::dtp_t       check_dtp_i,
+    input  logic             [6:0] check_word_i,
 
     // The blocks.
-    input  logic               pushed_i,
-    input  logic        [15:0] enabled_i,
-    input  logic        [15:0] dtps_done_i,
-    input  logic               idle_i,       // nothing is on its way in any block
-    input  sender_pkg::error_t   error_i,
-    output state_e             state_o,
-    output logic        [22:0] error_o,      // as in status.error
-    output logic        [31:0] error_line_o,
-    output logic               interrupt_o   // one cycle, when a command or a run has ended
+    input  logic                      pushed_i,
+    input  logic               [15:0] enabled_i,
+    input  logic               [15:0] dtps_done_i,
+    input  logic                      idle_i,        // nothing is on its way in any block
+    input  sender_pkg::error_t        error_i,
+    output state_e                    state_o,
+    output logic               [22:0] error_o,       // as in status.error
+    output logic               [31:0] error_line_o,
+    output logic                      interrupt_o    // one cycle, when a command or a run has ended
 );
 
   localparam int unsigned QuietCycles = 8;  // that all blocks say idle, before it is believed

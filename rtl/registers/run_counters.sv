@@ -4,14 +4,14 @@
 module run_counters
   import rashpa_pkg::*;
 (
-    input  logic              clk_i,
-    input  logic              rst_ni,
-    input  logic              clear_i,        // one cycle; done 16 cycles later
-    input  logic              running_i,
-    input  sender_pkg::counts_t counts_i,
-    input  logic       [ 3:0] read_index_i,   // of the sender's counters, or of the DTP
-    output logic       [63:0] sender_o,
-    output logic [3:0] [63:0] dtp_o           // images sent, images skipped, packets, bytes
+    input  logic                             clk_i,
+    input  logic                             rst_ni,
+    input  logic                             clear_i,       // one cycle; done 16 cycles later
+    input  logic                             running_i,
+    input  sender_pkg::counts_t              counts_i,
+    input  logic                [ 3:0]       read_index_i,  // of the sender's counters, or of the DTP
+    output logic                [63:0]       sender_o,
+    output logic                [ 3:0][63:0] dtp_o          // images sent, images skipped, packets, bytes
 );
 
   localparam int unsigned Counters = 14;
@@ -69,10 +69,14 @@ module run_counters
   end
 
   counter_table u_sender (
-      .clk_i, .rst_ni,
-      .clear_i(clearing_q), .add_i(1'b1),
-      .index_i(clearing_q ? turn_q : swept_index_q), .amount_i(swept_q),
-      .read_index_i, .read_o(sender_o)
+      .clk_i,
+      .rst_ni,
+      .clear_i(clearing_q),
+      .add_i(1'b1),
+      .index_i(clearing_q ? turn_q : swept_index_q),
+      .amount_i(swept_q),
+      .read_index_i,
+      .read_o(sender_o)
   );
 
   // The counters of one DTP each.
@@ -84,10 +88,14 @@ module run_counters
   assign amount = {{7'b0, counts_q.packet_bytes}, 20'd1, 20'd1, 20'd1};
   for (genvar i = 0; i < 4; ++i) begin : gen_dtp
     counter_table u_table (
-        .clk_i, .rst_ni,
-        .clear_i(clearing_q), .add_i(add[i]),
-        .index_i(clearing_q ? turn_q : index[i]), .amount_i(amount[i]),
-        .read_index_i, .read_o(dtp_o[i])
+        .clk_i,
+        .rst_ni,
+        .clear_i(clearing_q),
+        .add_i(add[i]),
+        .index_i(clearing_q ? turn_q : index[i]),
+        .amount_i(amount[i]),
+        .read_index_i,
+        .read_o(dtp_o[i])
     );
   end
 

@@ -4,18 +4,18 @@ module table_check
   import rashpa_pkg::*;
   import card_registers_pkg::*;
 (
-    input  logic                    clk_i,
-    input  logic                    rst_ni,
-    input  logic                    start_i,    // one cycle
-    input  logic                    pushed_i,   // descriptors come from software: only how packets are made matters
-    input  logic       [Dtps-1:0]   enabled_i,
-    output logic       [9:0]        read_word_o,  // 64 · DTP + word; its data comes in the next cycle
-    input  logic       [31:0]       read_data_i,
-    output logic                    busy_o,
-    output logic                    done_o,     // one cycle; with it the verdict
-    output error_code_e             code_o,
-    output dtp_t                    dtp_o,
-    output logic       [6:0]        word_o
+    input  logic                   clk_i,
+    input  logic                   rst_ni,
+    input  logic                   start_i,      // one cycle
+    input  logic                   pushed_i,     // descriptors come from software: only how packets are made matters
+    input  logic        [Dtps-1:0] enabled_i,
+    output logic        [     9:0] read_word_o,  // 64 · DTP + word; its data comes in the next cycle
+    input  logic        [    31:0] read_data_i,
+    output logic                   busy_o,
+    output logic                   done_o,       // one cycle; with it the verdict
+    output error_code_e            code_o,
+    output dtp_t                   dtp_o,
+    output logic        [     6:0] word_o
 );
 
   typedef struct packed {

@@ -21,7 +21,15 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Bytes that are asked for before they are needed: the machine's own prefetch stops at the end of each page.
-constexpr std::size_t kBytesAhead = 1024;
+constexpr std::size_t kBytesAhead = 2048;
+
+#if HWY_TARGET <= HWY_AVX3
+/// Compressing all vectors of a word is faster from this many kept pixels a word on.
+constexpr std::size_t kDense = 2;
+
+/// Entries whose place is asked for before they are written.
+constexpr std::size_t kEntriesAhead = 128;
+#endif
 
 template <typename T>
 struct List {
@@ -30,18 +38,23 @@ struct List {
   std::size_t capacity;
 };
 
-/// Appends the pixels of the word `marks` (pixel `first` and the 63 that follow). One by one: compressing vectors of 64
-/// pixels takes longer than 30 of them.
-template <typename T>
+/// Appends the pixels of the word `marks` (pixel `first` and the 63 that follow), kStep at a time whether there are as
+/// many or not: a loop that ends at the last pixel is guessed wrong too often. Up to 64 entries are written.
+template <std::size_t kStep, typename T>
 HWY_INLINE std::size_t append(const T* HWY_RESTRICT image, std::size_t first, std::uint64_t marks, const List<T>& out,
                               std::size_t count) {
-  for (; marks != 0; marks &= marks - 1) {
-    const std::size_t pixel = first + static_cast<std::size_t>(std::countr_zero(marks));
-    out.index[count] = static_cast<std::uint32_t>(pixel);
-    out.value[count] = image[pixel];
-    count += 1;
+  static_assert(64 % kStep == 0 && kSlack >= 64);
+  const std::size_t end = count + static_cast<std::size_t>(std::popcount(marks));
+  for (; marks != 0; count += kStep) {
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < kStep; ++i) {
+      const std::size_t pixel = first + static_cast<std::size_t>(std::countr_zero(marks)) % 64;  // 0 without any
+      out.index[count + i] = static_cast<std::uint32_t>(pixel);
+      out.value[count + i] = image[pixel];
+      marks &= marks - 1;
+    }
   }
-  return count;
+  return kStep == 1 ? count : end;
 }
 
 /// append() that writes nothing behind the capacity.
@@ -49,30 +62,98 @@ template <typename T>
 std::size_t append_last(const T* image, std::size_t first, std::uint64_t marks, const List<T>& out, std::size_t count) {
   if (marks == 0) return count;
   if (count + static_cast<std::size_t>(std::popcount(marks)) > out.capacity) return kOverflow;
-  return append(image, first, marks, out, count);
+  return append<1>(image, first, marks, out, count);
+}
+
+#if HWY_TARGET <= HWY_AVX3
+/// append() without a branch. A pixel's place in its word and its value are compressed as one number where they fit.
+template <typename T>
+HWY_INLINE std::size_t append_by_vectors(const T* HWY_RESTRICT image, std::size_t first, std::uint64_t marks,
+                                         const List<T>& out, std::size_t count) {
+  using Bits = std::make_unsigned_t<T>;
+  const hn::ScalableTag<std::uint32_t> d;
+  const hn::Rebind<Bits, decltype(d)> narrow;
+  constexpr std::size_t kLanes = 16;
+  const auto* const values = reinterpret_cast<const Bits*>(image + first);
+  auto* const value = reinterpret_cast<Bits*>(out.value);
+  const auto base = hn::Set(d, static_cast<std::uint32_t>(first));
+  for (std::size_t v = 0; v < 64; v += kLanes) {
+    const auto bits = static_cast<std::uint16_t>(marks >> v);
+    const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(&bits));
+    const auto place = hn::Iota(d, static_cast<std::uint32_t>(v));
+    if constexpr (sizeof(T) < 4) {
+      const auto pixels = hn::PromoteTo(d, hn::LoadU(narrow, values + v));
+      const auto both = hn::Compress(hn::Or(pixels, hn::ShiftLeft<16>(place)), mask);
+      hn::StoreU(hn::Add(hn::ShiftRight<16>(both), base), d, out.index + count);
+      hn::StoreU(hn::TruncateTo(narrow, both), narrow, value + count);
+    } else {
+      hn::StoreU(hn::Compress(hn::Add(place, base), mask), d, out.index + count);
+      hn::StoreU(hn::Compress(hn::LoadU(d, values + v), mask), d, value + count);
+    }
+    count += static_cast<std::size_t>(std::popcount(bits));
+  }
+  return count;
+}
+#endif
+
+/// Appends the pixels of the listed words; kOverflow when there is no room.
+template <std::size_t kStep, typename T>
+HWY_INLINE std::size_t append_listed(const T* HWY_RESTRICT image, std::size_t first, const std::uint64_t* marks,
+                                     const std::uint8_t* listed, std::size_t words, const List<T>& out,
+                                     std::size_t count) {
+  for (std::size_t i = 0; i < words; ++i) {
+    count = append<kStep>(image, (first + listed[i]) * 64, marks[listed[i]], out, count);
+    if (count > out.capacity) return kOverflow;  // append() wrote into the slack
+  }
+  return count;
 }
 
 /// Appends the pixels of `words` words, of which `marks_at(word)` says which. Words with any are listed first: a branch
-/// on what has just come from memory is guessed wrong too often.
-template <typename T, class MarksAt>
+/// on what has just come from memory is guessed wrong too often. Where many are kept, nothing is listed; whether they
+/// are is taken from the words before. `kTogether` words at once; `kFew`: entries
+/// written at once where few are kept.
+template <std::size_t kTogether, std::size_t kFew, typename T, class MarksAt>
 HWY_INLINE std::size_t append_words(const T* HWY_RESTRICT image, std::size_t words, const MarksAt& marks_at,
                                     const List<T>& out) {
-  constexpr std::size_t kTogether = 64;
   std::uint64_t marks[kTogether];
   std::uint8_t listed[kTogether];
   std::size_t count = 0;
+#if HWY_TARGET <= HWY_AVX3
+  bool dense = false;
+#endif
   for (std::size_t first = 0; first < words; first += kTogether) {
     const std::size_t some = std::min(kTogether, words - first);
-    std::size_t filled = 0;
+#if HWY_TARGET <= HWY_AVX3
+    const std::size_t before = count;
+    if (dense) {
+      for (std::size_t word = first; word < first + some; ++word) {
+        __builtin_prefetch(out.index + count + kEntriesAhead, 1);
+        __builtin_prefetch(out.value + count + 2 * kEntriesAhead, 1);
+        count = append_by_vectors(image, word * 64, marks_at(word), out, count);
+        if (count > out.capacity) return kOverflow;  // written into the slack
+      }
+      dense = count - before > kDense * some;
+      continue;
+    }
+#endif
+    std::size_t filled = 0, kept = 0;
     for (std::size_t word = 0; word < some; ++word) {
       marks[word] = marks_at(first + word);
       listed[filled] = static_cast<std::uint8_t>(word);
       filled += marks[word] != 0 ? 1U : 0U;
+      if constexpr (kFew > 1) kept += static_cast<std::size_t>(std::popcount(marks[word]));
     }
-    for (std::size_t i = 0; i < filled; ++i) {
-      count = append(image, (first + listed[i]) * 64, marks[listed[i]], out, count);
-      if (count > out.capacity) return kOverflow;  // append() wrote into the slack
+    if (kFew == 1 || kept <= 2 * filled) {
+      count = append_listed<kFew>(image, first, marks, listed, filled, out, count);
+    } else if (kept <= 6 * filled) {
+      count = append_listed<8>(image, first, marks, listed, filled, out, count);
+    } else {
+      count = append_listed<16>(image, first, marks, listed, filled, out, count);
     }
+    if (count == kOverflow) return count;
+#if HWY_TARGET <= HWY_AVX3
+    dense = count - before > kDense * some;
+#endif
   }
   return count;
 }
@@ -81,7 +162,8 @@ template <typename T>
 std::size_t compact_marked_typed(const T* HWY_RESTRICT image, const std::uint64_t* HWY_RESTRICT marks,
                                  std::size_t pixels, const List<T>& out) {
   const std::size_t whole = pixels / 64;
-  const std::size_t count = append_words(
+  // One by one: pixels come from memory here, and entries that wait for them fill the processor's queue of stores.
+  const std::size_t count = append_words<64, 1>(
       image, whole, [&](std::size_t word) HWY_ATTR { return marks[word]; }, out);
   if (count == kOverflow || whole * 64 == pixels) return count;
   return append_last(image, whole * 64, marks[whole], out, count);
@@ -119,7 +201,7 @@ std::size_t compact_typed(const T* HWY_RESTRICT image, std::size_t pixels, T lea
     }
     return marks_of(at, least, most);
   };
-  const std::size_t count = append_words(image, whole, marks_at, out);
+  const std::size_t count = append_words<32, 4>(image, whole, marks_at, out);
   if (count == kOverflow) return count;
   std::uint64_t marks = 0;
   for (std::size_t i = whole * 64; i < pixels; ++i) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include <array>
 #include <random>
 #include <vector>
 
@@ -147,6 +148,26 @@ TEST(Csr, images_of_every_integer_type_are_compacted_as_the_reference_does) {
         all_backends(image, threshold, std::max<std::size_t>(image.size(), 1), format);
         all_backends(image, threshold, 1 + random() % 1000, format);
       }
+    });
+  }
+}
+
+/// How entries are written depends on how many the words before had.
+TEST(Csr, images_whose_density_changes_are_compacted_as_the_reference_does) {
+  std::mt19937 random(10);
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      Image<T> image(60'000 + 37);
+      for (std::size_t i = 0, filled = 0; i < image.size(); ++i) {
+        if (i % 1500 == 0) filled = std::array{0U, 2U, 20U, 60U, 100U, 500U, 1000U}[random() % 7];
+        image[i] = static_cast<T>(random() % 1000 < filled ? random() : 0);
+      }
+      const List<T> truth = all_backends(image, 1, image.size(), delivered(type));
+      EXPECT_GT(truth.index.size(), image.size() / 20);
+      EXPECT_EQ(all_backends(image, 1, truth.index.size(), delivered(type)), truth);
+      EXPECT_TRUE(all_backends(image, 1, truth.index.size() - 1, delivered(type)).overflow);
+      EXPECT_TRUE(all_backends(image, 1, truth.index.size() / 2, delivered(type)).overflow);
     });
   }
 }
