@@ -69,7 +69,7 @@ module line_reader
   assign packet_o = packet_q;
 
   // Bursts that are under way: whose they are.
-  fifo #(.Width(4), .Depth(32)) u_names (
+  fifo #(.Width(4), .Depth(64)) u_names (
       .clk_i, .rst_ni, .clear_i(1'b0),
       .push_i(taken), .data_i(packet_q.dtp), .full_o(names_full),
       .valid_o(names_valid), .data_o(name), .pop_i(m_axi_rvalid && m_axi_rlast)

@@ -48,6 +48,7 @@ package rashpa_pkg;
     packet_kind_e kind;
     logic         complete_record;
     logic         begins_image;
+    logic         ends_descriptor;
     logic         last_of_run;
     logic [5:0]   lead;         // bytes of the first beat from memory that are not the packet's
     logic [12:0]  bytes;        // of payload, 1 … 4096

@@ -44,6 +44,7 @@ module packetiser
     output logic         begins_o,
     output dtp_t         begins_dtp_o,
     output logic         begins_event_o,
+    output logic         begins_ends_o,     // it is the last of its descriptor
     output logic [12:0]  begins_bytes_o,
     output logic         waits_memory_o,
     output logic         waits_wire_o,
@@ -262,6 +263,7 @@ module packetiser
 
   assign begins_o = begins;
   assign begins_dtp_o = next.dtp;
+  assign begins_ends_o = next_packet.ends_descriptor;
   assign begins_event_o = next_packet.kind == WriteEvent;
   assign begins_bytes_o = next.bytes;
   assign waits_memory_o = next_valid && !enough_q && !run_q;

@@ -57,6 +57,7 @@ module segmenter
     else packet_o.kind = last ? WriteLast : WriteMiddle;
     packet_o.complete_record = descriptor_q.complete_record;
     packet_o.begins_image = descriptor_q.begins_image && !begun_q;
+    packet_o.ends_descriptor = last;
     packet_o.last_of_run = descriptor_q.last_of_run;
     packet_o.lead = descriptor_q.source[5:0];
     packet_o.bytes = last ? descriptor_q.bytes[12:0] : mtu;

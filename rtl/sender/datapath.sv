@@ -43,6 +43,7 @@ module datapath
     output logic         begins_o,
     output dtp_t         begins_dtp_o,
     output logic         begins_event_o,
+    output logic         begins_ends_o,
     output logic [12:0]  begins_bytes_o,
     output logic         waits_memory_o,
     output logic         waits_wire_o,
@@ -66,7 +67,7 @@ module datapath
       .beat_o(beat), .data_o(beat_data), .popped_i(beat_pop),
       .idle_o(reader_idle), .error_o, .error_dtp_o
   );
-  fifo #(.Width($bits(packet_t)), .Depth(32)) u_packets (
+  fifo #(.Width($bits(packet_t)), .Depth(64)) u_packets (
       .clk_i, .rst_ni, .clear_i(1'b0), .push_i(packet_push), .data_i(packet_read), .full_o(packet_full),
       .valid_o(packet_valid), .data_o(packet), .pop_i(packet_pop && packet_valid)
   );
@@ -100,7 +101,7 @@ module datapath
       .sum_dtp_o(sum_dtp), .sum_begins_o(sum_begins), .sum_factor_o(sum_factor),
       .frame_o(frame), .frame_data_o(frame_data), .frame_dtp_o(fault_dtp_o), .frame_psn_o(fault_psn_o),
       .sent_i(sent),
-      .begins_o, .begins_dtp_o, .begins_event_o, .begins_bytes_o, .waits_memory_o, .waits_wire_o,
+      .begins_o, .begins_dtp_o, .begins_event_o, .begins_ends_o, .begins_bytes_o, .waits_memory_o, .waits_wire_o,
       .idle_o(packetiser_idle)
   );
   record_builder u_record (

@@ -49,6 +49,7 @@ module sender_core
     output logic                  begins_o,       // one cycle: a packet begins
     output dtp_t                  begins_dtp_o,
     output logic                  begins_event_o,
+    output logic                  begins_ends_o,  // the last one of a descriptor
     output logic [12:0]           begins_bytes_o,
     output logic [Dtps-1:0]       active_o,
     output logic [Dtps-1:0]       waits_credit_o,
@@ -92,7 +93,7 @@ module sender_core
       .m_axi_rvalid, .m_axi_rready, .m_axi_rdata, .m_axi_rresp, .m_axi_rlast,
       .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast,
       .fault_ask_o, .fault_dtp_o, .fault_psn_o, .fault_drop_i, .fault_flip_i, .fault_bit_i,
-      .begins_o, .begins_dtp_o, .begins_event_o, .begins_bytes_o, .waits_memory_o, .waits_wire_o,
+      .begins_o, .begins_dtp_o, .begins_event_o, .begins_ends_o, .begins_bytes_o, .waits_memory_o, .waits_wire_o,
       .error_o, .error_dtp_o, .idle_o(datapath_idle)
   );
   assign idle_o = datapath_idle && !packet_valid && !valid && ready && active_o == '0;
