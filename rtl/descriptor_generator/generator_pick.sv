@@ -20,14 +20,16 @@ module generator_pick
     output logic         [Dtps-1:0] active_o
 );
   logic [Dtps-1:0] enabled_q, active_q, fresh_q;
+  logic [Dtps-1:0] limited_q;  // has a rate
 
   assign fresh_o  = fresh_q[dtp_i];
   assign active_o = active_q;
 
   always_comb begin
+    // The pacer has not yet counted what this DTP shows now.
     next_o  = dtp_i;
-    found_o = 1'b0;
-    for (int i = int'(Dtps); i > 0; i--) begin
+    found_o = active_q[dtp_i] && may_go_i[dtp_i] && !(kept_i && limited_q[dtp_i]);
+    for (int i = int'(Dtps) - 1; i > 0; i--) begin
       if (active_q[dtp_i+4'(i)] && may_go_i[dtp_i+4'(i)]) begin
         next_o  = dtp_i + 4'(i);
         found_o = 1'b1;
@@ -39,10 +41,12 @@ module generator_pick
     if (!rst_ni) begin
       enabled_q <= '0;
       active_q  <= '0;
+      limited_q <= '0;
       fresh_q   <= '1;
     end else begin
       if (table_i.valid && table_i.word == DtpTableDtpWord)
         enabled_q[table_i.dtp] <= table_i.data[DtpTableDtpEnabledLsb];
+      if (table_i.valid && table_i.word == DtpTableRateWord) limited_q[table_i.dtp] <= table_i.data != '0;
       if (kept_i) fresh_q[dtp_i] <= 1'b0;
       if (ended_i) active_q[dtp_i] <= 1'b0;
       if (start_i) active_q <= enabled_q;

@@ -53,7 +53,7 @@ module line_reader
   logic    [RoomBits-1:0] room_q;
   logic                   enough_q;
   logic [6:0] beats, until_border;
-  logic taken;
+  logic taken, taken_q;
   logic names_full, names_valid;
   dtp_t name;
 
@@ -89,7 +89,7 @@ module line_reader
   assign data_o = m_axi_rdata;
   assign error_o = m_axi_rvalid && m_axi_rresp != 2'b00;
   assign error_dtp_o = name;
-  assign idle_o = state_q == Idle && !names_valid;
+  assign idle_o = state_q == Idle && !taken_q && !names_valid;  // a name shows itself two cycles later
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
@@ -112,7 +112,9 @@ module line_reader
       state_q  <= Idle;
       room_q   <= RoomBits'(Room);
       enough_q <= 1'b0;
+      taken_q  <= 1'b0;
     end else begin
+      taken_q  <= taken;
       room_q   <= room_q - (push_o ? RoomBits'(packet_q.beats) : '0) + RoomBits'(popped_i);
       // The room does not shrink while this packet waits.
       enough_q <= (state_q == Sized || state_q == First) && room_q >= RoomBits'(packet_q.beats) && !full_i && !push_o;

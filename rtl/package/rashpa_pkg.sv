@@ -86,7 +86,24 @@ package rashpa_pkg;
     logic [6:0] beats_out;  // of the frame with ICRC
     logic [7:0] turn;  // header_end − lead + 64: where byte 0 of the first beat comes to lie, + 64
     logic [5:0] covered_end;
-    logic [12:0] bytes;  // of payload
   } prepared_t;
+
+  // What becomes of a beat of a frame, from the cycle in which its payload is popped.
+  typedef struct packed {
+    frame_beat_t      frame;
+    logic             pop;           // a beat has been popped with it
+    logic [1:0]       number;        // of the beat in its frame; 2: a later one
+    logic             record;        // a record that is completed …
+    logic             second;        // … and its second beat
+    logic [5:0]       turn;
+    logic [6:0] from;                // lanes of payload
+    logic [6:0]       upto;
+    logic             payload_last;
+    logic             summed;        // has payload that is summed up
+    logic             begins_image;
+    dtp_t             dtp;
+    logic [31:0]      factor;
+    logic [23:0]      psn;
+  } frame_stage_t;
 
 endpackage

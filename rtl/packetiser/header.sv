@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the headers of a packet from the table of DTPs: Ethernet, IPv4 or IPv6, UDP, BTH, RETH, immediate. A packet takes
-// three cycles, beside the frame that is being sent.
+// Prepares the next frame: reads the DTP's words of the table, counts lengths and sequence numbers, and has the headers
+// made. A packet takes three cycles, beside the frame that is being sent.
 module header
   import rashpa_pkg::*;
   import card_registers_pkg::*;
@@ -26,12 +26,11 @@ module header
     Ready
   } state_e;
 
-  state_e state_q;
+  state_e  state_q;
   packet_t packet_q;
 
   // the table
-  logic [31:0] word[21];
-  logic [31:0] word_q[21];
+  logic [20:0][31:0] word, word_q;
   localparam logic [6:0] Words[21] = '{
       DtpTableDestinationMacWord,
       DtpTableDestinationMacWord + 7'd1,
@@ -80,7 +79,6 @@ module header
   logic [ 5:0] covered_end_q;
   logic [16:0] sum_q;
   logic [15:0] ip_length_q;
-  logic [ 7:0] opcode;
 
   assign ipv6 = word_q[19][DtpTableMtuIpv6Lsb];
   assign reth = packet_q.kind == WriteOnly || packet_q.kind == WriteFirst || packet_q.kind == WriteEvent;
@@ -88,76 +86,16 @@ module header
   assign pad = 2'(-packet_q.bytes[1:0]);
   assign header_end = 7'd54 + (ipv6 ? 7'd20 : 7'd0) + (reth ? 7'd16 : 7'd0) + (immediate ? 7'd4 : 7'd0);
 
-  always_comb begin
-    unique case (packet_q.kind)
-      WriteFirst: opcode = 8'h26;
-      WriteMiddle: opcode = 8'h27;
-      WriteLast: opcode = 8'h28;
-      WriteEvent: opcode = 8'h2B;
-      default: opcode = 8'h2A;
-    endcase
-  end
-
-  function automatic logic [15:0] be16(logic [15:0] value);
-    return {value[7:0], value[15:8]};
-  endfunction
-  function automatic logic [31:0] be32(logic [31:0] value);
-    return {value[7:0], value[15:8], value[23:16], value[31:24]};
-  endfunction
-
-  // Addresses stand in the table in the order of the wire, their first byte in bits 7 … 0 of the first word.
-  logic [47:0] destination_mac, source_mac;
-  logic [127:0] ip_source, ip_destination;
-  logic [15:0] checksum;
-  logic [20*8-1:0] ipv4;
-  logic [40*8-1:0] ipv6_header, transport;
-
-  assign destination_mac = {word_q[1][15:0], word_q[0]};
-  assign source_mac = {word_q[3][15:0], word_q[2]};
-  assign ip_source = {word_q[7], word_q[6], word_q[5], word_q[4]};
-  assign ip_destination = {word_q[11], word_q[10], word_q[9], word_q[8]};
-  assign checksum = ~(sum_q[15:0] + 16'(sum_q[16]));
-  assign ipv4 = {
-    ip_destination[31:0],
-    ip_source[31:0],
-    be16(checksum),
-    8'd17,
-    word_q[13][15:8],
-    16'h0040,
-    16'h0,
-    be16(ip_length_q),
-    word_q[13][7:0],
-    8'h45
-  };
-  assign ipv6_header = {
-    ip_destination,
-    ip_source,
-    word_q[13][15:8],
-    8'd17,
-    be16(16'(transport_q)),
-    be32({4'h6, word_q[13][7:0], word_q[14][19:0]})
-  };
-  assign transport = {
-    immediate ? be32(packet_q.immediate) : 32'h0,
-    reth ? {be32(
-        packet_q.length
-    ), be32(
-        word_q[17]
-    ), be32(
-        packet_q.destination[31:0]
-    ), be32(
-        packet_q.destination[63:32]
-    )} : 128'h0,
-    be32({8'h0, psn_q}),
-    be32({8'h0, word_q[16][23:0]}),
-    16'hFFFF,
-    {2'b00, pad, 4'h0},
-    opcode,
-    16'h0,
-    be16(16'(transport_q)),
-    be16(word_q[12][31:16]),
-    be16(word_q[12][15:0])
-  };
+  logic [8*MostHeader-1:0] bytes;
+  header_bytes u_bytes (
+      .words_i(word_q),
+      .packet_i(packet_q),
+      .psn_i(psn_q),
+      .transport_i(transport_q),
+      .ip_length_i(ip_length_q),
+      .sum_i(sum_q),
+      .header_o(bytes)
+  );
 
   assign ready_o = state_q == Idle || (state_q == Ready && ready_i);
   assign valid_o = state_q == Ready;
@@ -170,30 +108,13 @@ module header
           begins_image: packet_q.begins_image,
           ipv6: ipv6,
           factor: packet_q.factor,
-          header:
-          ipv6
-          ?
-          {transport, ipv6_header, be16(16'h86DD), source_mac, destination_mac}
-          : {
-          160'h0
-          ,
-          transport
-          ,
-          ipv4
-          ,
-          be16(16'h0800)
-          ,
-          source_mac
-          ,
-          destination_mac
-          },
+          header: bytes,
           header_end: header_end_q,
           payload_end: payload_end_q,
           beats_in: packet_q.beats,
           beats_out: beats_out_q,
           turn: turn_q,
-          covered_end: covered_end_q,
-          bytes: packet_q.bytes
+          covered_end: covered_end_q
       };
 
   always_ff @(posedge clk_i) begin

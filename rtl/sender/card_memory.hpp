@@ -56,6 +56,9 @@ class Memory {
     address_ = model.m_axi_araddr;
   }
 
+  /// Nothing that was asked for is still to come.
+  [[nodiscard]] bool idle() const { return reads_.empty(); }
+
  private:
   struct Read {
     std::uint64_t address;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random DTPs, played by the RTL and by software: the same descriptors, and frames that are equal byte for byte.
+// Random DTPs, played by the RTL and by software: the same descriptors, and frames that are equal byte for byte. Every
+// third run is aborted at some cycle: what comes are whole frames, in order, until all is idle; the next run is right.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -16,8 +17,10 @@ class Run {
  public:
   Run(Clocked<Vsender_core>& core, Random& random) : core_(core), random_(random) {}
 
-  void operator()(std::uint64_t number) {
+  /// `abort_at`: the cycle of Abort, if the run lasts so long.
+  void operator()(std::uint64_t number, std::uint64_t abort_at) {
     number_ = number;
+    abort_at_ = abort_at;
     const std::uint32_t dtps = random_.chance(30) ? 16 : random_(1, 4);
     std::uint64_t end = random_(0, 5000);
     std::vector<Play> plays;
@@ -37,6 +40,8 @@ class Run {
     for (const Play& play : plays) expected.push_back(Software(play, memory).all());
     play(plays, memory, expected);
   }
+
+  [[nodiscard]] std::uint64_t aborts() const { return aborts_; }
 
  private:
   void load(const std::vector<Play>& plays) {
@@ -66,9 +71,11 @@ class Run {
     }
     core_->start_i = 1;
     Bytes frame;
-    std::uint64_t quiet = 0;
+    std::uint64_t quiet = 0, idle = 0;
     bool inside = false;
-    for (std::uint64_t cycle = 0; frames_left > 0 && quiet < 20'000; ++cycle, ++quiet) {
+    for (std::uint64_t cycle = 0; (frames_left > 0 || core_->abort_i) && quiet < 20'000 && idle < kIdle;
+         ++cycle, ++quiet) {
+      if (cycle == abort_at_) core_->abort_i = 1;
       const std::uint32_t d = random_(0, static_cast<std::uint32_t>(plays.size()) - 1);
       if (core_->granted_i[d] < images[d] + plays[d].dtp.placement.slots && random_.chance(20)) ++core_->granted_i[d];
       if (core_->frames_i[d] < (1U << 30U) && random_.chance(30)) ++core_->frames_i[d];
@@ -93,9 +100,15 @@ class Run {
           quiet = 0;
         }
       }
+      idle = core_->abort_i && core_->idle_o ? idle + 1 : 0;
+      if (idle != 0) {
+        check(card.idle() && !inside && !core_->m_axis_tvalid, "configuration %llu: idle too early",
+              static_cast<unsigned long long>(number_));
+      }
       core_.cycle();
       core_->start_i = 0;
     }
+    if (core_->abort_i) return aborted(idle);
     check(frames_left == 0, "configuration %llu: %zu frames did not come", static_cast<unsigned long long>(number_),
           frames_left);
     for (int i = 0; i < 100; ++i) {
@@ -110,6 +123,13 @@ class Run {
       check(made[d] == expected[d].descriptors.size(), "DTP %zu made %zu of %zu descriptors", d, made[d],
             expected[d].descriptors.size());
     }
+  }
+
+  void aborted(std::uint64_t idle) {
+    check(idle == kIdle, "configuration %llu: not idle behind Abort at cycle %llu",
+          static_cast<unsigned long long>(number_), static_cast<unsigned long long>(abort_at_));
+    core_->abort_i = 0;
+    ++aborts_;
   }
 
   [[nodiscard]] std::uint64_t field(unsigned from, unsigned bits) const {
@@ -165,7 +185,8 @@ class Run {
 
   Clocked<Vsender_core>& core_;
   Random& random_;
-  std::uint64_t number_ = 0;
+  static constexpr std::uint64_t kIdle = 8;  // cycles, as the registers want them
+  std::uint64_t number_ = 0, abort_at_ = 0, aborts_ = 0;
 };
 
 }  // namespace
@@ -190,6 +211,9 @@ int main(int argc, char** argv) {
   core.reset();
   Random random(seed);
   Run run(core, random);
-  for (std::uint64_t n = 0; n < runs && checks().failed < 10; ++n) run(n);
+  for (std::uint64_t n = 0; n < runs && checks().failed < 10; ++n) {
+    run(n, n % 3 != 1 ? ~0ULL : random(0, random.chance(50) ? 200 : random.chance(50) ? 2000 : 20'000));
+  }
+  check(run.aborts() != 0 || runs < 10, "no run was aborted");
   return result(core.cycles());
 }
