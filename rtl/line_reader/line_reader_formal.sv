@@ -92,9 +92,11 @@ module line_reader_formal
   logic [6:0] left;  // of a packet that is pushed: beats that are not asked for yet
   assign left = dut.state_q == 2'd3 ? dut.second_q : 7'd0;
   always_ff @(posedge clk_i) begin
-    held_address_q   <= rst_ni && arvalid && !arready_i;
+    full_q <= full_i;
+    push_q <= push;
+    held_address_q <= rst_ni && arvalid && !arready_i;
     address_before_q <= araddr;
-    length_before_q  <= arlen;
+    length_before_q <= arlen;
     if (!rst_ni) inside_q <= 1'b0;
     else if (valid_i && ready) begin
       inside_q <= 1'b1;
