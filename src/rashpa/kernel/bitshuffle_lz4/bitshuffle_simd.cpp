@@ -205,6 +205,23 @@ void unshuffle_impl(const std::uint8_t* in, std::uint8_t* out, std::size_t eleme
   unshuffle_tail(in, out, i, elements, element_bytes);
 }
 
+// ---- noise
+
+std::size_t noise_planes_impl(const std::uint8_t* in, std::size_t plane, std::size_t planes) {
+  const Bytes d;
+  const std::size_t lanes = hn::Lanes(d);
+  if (plane < 64) return 0;
+  for (std::size_t number = 0; number < planes; ++number, in += plane) {
+    std::size_t equal = 0, i = 0;
+    for (; i + lanes + 1 <= plane; i += lanes) {
+      equal += hn::CountTrue(d, hn::Eq(hn::LoadU(d, in + i), hn::LoadU(d, in + i + 1)));
+    }
+    for (; i + 1 < plane; ++i) equal += in[i] == in[i + 1] ? 1 : 0;
+    if (16 * equal >= plane) return number;
+  }
+  return planes;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace rashpa::kernel::bitshuffle_lz4
 HWY_AFTER_NAMESPACE();
@@ -214,6 +231,7 @@ namespace rashpa::kernel::bitshuffle_lz4 {
 
 HWY_EXPORT(shuffle_impl);
 HWY_EXPORT(unshuffle_impl);
+HWY_EXPORT(noise_planes_impl);
 
 void shuffle(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept {
   HWY_DYNAMIC_DISPATCH(shuffle_impl)
@@ -223,6 +241,10 @@ void shuffle(const std::byte* in, std::byte* out, std::size_t elements, std::siz
 void unshuffle(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept {
   HWY_DYNAMIC_DISPATCH(unshuffle_impl)
   (reinterpret_cast<const std::uint8_t*>(in), reinterpret_cast<std::uint8_t*>(out), elements, element_bytes);
+}
+
+std::size_t noise_planes(const std::byte* in, std::size_t plane_bytes, std::size_t planes) noexcept {
+  return HWY_DYNAMIC_DISPATCH(noise_planes_impl)(reinterpret_cast<const std::uint8_t*>(in), plane_bytes, planes);
 }
 
 }  // namespace rashpa::kernel::bitshuffle_lz4
