@@ -32,7 +32,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-cpp test-python test-chaos test-vm wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan sanitizers aarch64 fuzz reference lock clean distclean help
+.PHONY: build packages demo test test-cpp test-python test-chaos test-vm test-rtl synth wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan sanitizers aarch64 fuzz reference lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -84,6 +84,18 @@ device-bundle: build  ## what a GPU machine without network needs: build/device-
 
 test-device:  ## on a GPU machine: tests, compute-sanitizer, benchmarks of build/device-bundle; results in OUT
 	tools/device_tests.sh build/device-bundle $(or $(OUT),out/device)
+
+build/rtl/.installed: requirements-rtl.lock packages-rtl.txt | build/.packages
+	@tools/install_packages.sh packages-rtl.txt
+	test -x build/rtl/bin/python || $(PYTHON) -m venv build/rtl
+	build/rtl/bin/python -m pip install --quiet --require-hashes -r requirements-rtl.lock
+	touch $@
+
+test-rtl: build/rtl/.installed  ## rtl/: lint, C++ and cocotb benches, proofs; those whose names RTL_ONLY matches
+	build/rtl/bin/python tools/rtl/test_rtl.py --jobs $(JOBS) --only '$(RTL_ONLY)'
+
+synth: build/rtl/.installed  ## rtl/ for UltraScale+: size and LUT levels a block, beside bench/results/rtl_synth.json
+	build/rtl/bin/python tools/rtl/synth.py --jobs $(JOBS)
 
 wheel: $(VENV)/.requirements build/.packages  ## build/wheel/dist: one that installs and runs without a compiler
 	tools/make_wheel.sh $(BIN)/python
@@ -152,10 +164,12 @@ docs: build/docs/.installed mkdocs.yml  ## the documentation as pages in build/d
 reference: build  ## docs/reference, after a change of the run file's models or of a command
 	$(BIN)/python tools/make_reference.py
 
-lock: $(VENV)/.requirements  ## pins requirements.in again
+lock: $(VENV)/.requirements  ## pins requirements.in and requirements-rtl.in again
 	test -x build/lock/bin/pip-compile || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet pip-tools; }
-	build/lock/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-annotate --no-header \
-	  --no-emit-find-links --no-emit-index-url --no-emit-trusted-host --output-file requirements.lock requirements.in
+	for name in requirements requirements-rtl; do \
+	  build/lock/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-annotate --no-header \
+	    --no-emit-find-links --no-emit-index-url --no-emit-trusted-host --output-file $$name.lock $$name.in || exit 1; \
+	done
 
 clean:  ## what the build made
 	rm -rf $(BUILD) build/asan build/tsan build/fuzz build/.installed out

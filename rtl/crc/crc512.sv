@@ -37,9 +37,13 @@ module crc512
     end
   end
 
-  always_comb begin
-    sum_d = '0;
-    for (int unsigned w = 0; w < Words; w++) sum_d ^= part_q[w];
+  // As trees, not as chains.
+  for (genvar r = 0; r < 32; r++) begin : gen_row
+    logic [Words-1:0] row;
+    for (genvar w = 0; w < Words; w++) begin : gen_bit
+      assign row[w] = part_q[w][r];
+    end
+    assign sum_d[r] = ^row;
   end
 
   always_ff @(posedge clk_i) begin

@@ -92,6 +92,7 @@ module payload_crc
   packet_info_t info_q;
   dtp_t dtp_q;
   logic [1:0] write_q;
+  logic forward_q;
   logic [31:0] state_q[Dtps];
   logic [31:0] left_q, right_q, reduced, line_q, next;
   logic [62:0] product_q;
@@ -103,11 +104,13 @@ module payload_crc
 
   always_ff @(posedge clk_i) begin
     if (!odd_q) begin
-      left_q  <= job_line_q[get_q];
+      left_q <= job_line_q[get_q];
       right_q <= job_power_q[get_q];
-      info_q  <= job_info_q[get_q];
+      info_q <= job_info_q[get_q];
+      // What the job before writes in the next cycle is what this one reads in it.
+      forward_q <= write_q[0] && dtp_q == job_info_q[get_q].dtp;
     end else begin
-      left_q  <= (write_q[1] && dtp_q == info_q.dtp ? next : state_q[info_q.dtp]) | {32{info_q.begins}};
+      left_q  <= (forward_q ? next : state_q[info_q.dtp]) | {32{info_q.begins}};
       right_q <= info_q.factor;
       dtp_q   <= info_q.dtp;
     end

@@ -8,7 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from rashpa.data.reader import IncompleteImage, Run, RunFileError, RunSummary, open_run
+from rashpa.data.reader import Run, RunFileError, open_run
+from rashpa.data.run_facts import IncompleteImage, RunSummary
 
 _BAD_INPUT = 2
 # What h5py and NumPy raise for a file that contradicts itself.

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rashpa import _native
 from rashpa.data import given
-from rashpa.data.reader import DECISIONS
+from rashpa.data.run_facts import DECISIONS
 
 Value = bool | int | float | str
 

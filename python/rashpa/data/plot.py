@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from rashpa.data.reader import COMPLETENESS, DECISIONS, Run
+from rashpa.data.reader import Run
+from rashpa.data.run_facts import COMPLETENESS, DECISIONS
 
 _DPI = 100
 _LARGEST = 1100  # pixels of the longer side of the picture of an image

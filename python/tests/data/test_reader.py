@@ -6,7 +6,8 @@ import h5py
 import numpy as np
 import pytest
 
-from rashpa.data.reader import LostRun, RunFileError, open_run
+from rashpa.data.reader import RunFileError, open_run
+from rashpa.data.run_facts import LostRun
 from rashpa.testing import stored_run
 
 

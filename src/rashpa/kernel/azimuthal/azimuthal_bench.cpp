@@ -62,20 +62,31 @@ struct Stack {
 template <typename T>
 void integrate(benchmark::State& state, const Config& config, PixelFormat format) {
   Stack<T> stack(static_cast<double>(state.range(0)));
-  const Prepared prepared(config);
-  std::vector<Sums> sums(kImages, Sums(prepared, format));
-  Scratch scratch(prepared, format);
-  std::vector<double> profile(kArrays * kBins);
-  const std::size_t task = real_sums(prepared, format) ? kPixels : kTask;  // as the step has it
+  std::vector<const std::byte*> in;
+  std::vector<std::uint32_t> place;
+  for (std::uint32_t i = 0; i < kImages; ++i) {
+    in.push_back(stack.image(i));
+    place.push_back(i);
+  }
+  const auto pass = step_of(config)->on_cpu(
+      {.shape = {kWidth, kWidth}, .in = format, .stack = kImages, .places = kImages, .workers = 1});
   for ([[maybe_unused]] auto _ : state) {
-    for (Sums& one : sums) one.clear();
-    for (std::size_t at = 0; at < kPixels; at += task) {
+    pass->begin(kImages);
+    if (pass->grain() == CpuPass::Grain::image) {
       for (std::size_t i = 0; i < kImages; ++i) {
-        add(prepared, stack.image(i), format, at, at + task, scratch, sums[i]);
+        pass->run(0, {.first = i, .count = 1, .in = &in[i], .place = &place[i]}, 0, kPixels);
+      }
+    } else {
+      for (std::size_t at = 0; at < kPixels; at += kTask) {
+        pass->run(0, {.first = 0, .count = kImages, .in = in.data(), .place = place.data()}, at, at + kTask);
       }
     }
-    for (const Sums& one : sums) finish(prepared, one, profile.data());
-    benchmark::DoNotOptimize(profile.data());
+    for (std::size_t i = 0; i < kImages; ++i) {
+      Scalar mean;
+      Finding finding{.scalars = &mean};
+      pass->finish(i, finding);
+      benchmark::DoNotOptimize(finding.profile.values);
+    }
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kImages * kPixels * sizeof(T)));
 }

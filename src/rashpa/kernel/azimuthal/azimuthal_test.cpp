@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/azimuthal/stack_sums.hpp"
 #include "rashpa/kernel/photons.hpp"
 #include "rashpa/kernel/target_testing.hpp"
 
@@ -96,6 +97,89 @@ TEST(Azimuthal, every_instruction_set_gives_the_integers_of_the_reference) {
       });
     }
   }
+}
+
+/// A stack of images: how many hold photons, and in which pixels are masked.
+template <typename T>
+std::vector<std::vector<T>> stack_of(std::size_t images, std::size_t pixels, PixelFormat format) {
+  std::vector<std::vector<T>> stack;
+  const std::uint32_t bright = sizeof(T) == 1 ? 90 : std::is_signed_v<T> && sizeof(T) == 2 ? 32000 : 65000;
+  for (std::size_t i = 0; i < images; ++i) {
+    std::vector<T> image = photons<T>(pixels, i % 3 == 1 ? 2 : i % 5 == 2 ? bright : 40, format, i % 4 == 2 ? 50 : 0);
+    if (i % 3 == 0) {  // hardly any photon
+      for (std::size_t p = 0; p < pixels; ++p) image[p] = (p + 7 * i) % 131 == 0 ? static_cast<T>(1 + p % 9) : T{};
+    }
+    if constexpr (sizeof(T) == 4) {  // beyond 16 bits
+      for (std::size_t p = i; p < pixels; p += 997) image[p] = static_cast<T>(70'000 + 100'000 * i);
+    }
+    if (format.masked == Masked::minimum) {
+      for (std::size_t p = i; p < pixels; p += 89) image[p] = static_cast<T>(-static_cast<int>(p % 500));
+    }
+    stack.push_back(std::move(image));
+  }
+  return stack;
+}
+
+TEST(Azimuthal, stacks_give_the_integers_of_the_reference) {
+  const std::size_t bins = 100;
+  for (const Errors errors : {Errors::none, Errors::poisson}) {
+    const Config config = rings(131, 61, bins, errors);
+    const Prepared prepared(config);
+    const std::size_t pixels = config.bins.size();
+    for (const PixelFormat format :
+         {delivered(PixelType::u8), delivered(PixelType::u16), delivered(PixelType::u16, 50), delivered(PixelType::u32),
+          delivered(PixelType::i16), PixelFormat{PixelType::i16, Masked::minimum}, delivered(PixelType::i32),
+          PixelFormat{PixelType::i32, Masked::minimum}}) {
+      with_type(format.type, [&]<typename T>(T) {
+        const auto stack = stack_of<T>(33, pixels, format);
+        std::vector<const std::byte*> images;
+        std::vector<Sums> truth;
+        for (const auto& image : stack) {
+          images.push_back(reinterpret_cast<const std::byte*>(image.data()));
+          truth.emplace_back(prepared, format);
+          add_reference(prepared, image.data(), format, 0, pixels, truth.back());
+        }
+        for (const std::size_t count : {1U, 3U, 4U, 8U, 15U, 16U, 17U, 33U}) {
+          SCOPED_TRACE(testing::Message() << pixel_name(format.type) << " " << count);
+          on_every_target([&] {
+            Scratch scratch(prepared, format);
+            StackSums together(prepared, format, 33);
+            for (int twice = 0; twice < 2; ++twice) {
+              std::vector<Sums> found(count, Sums(prepared, format));
+              for (const Part part : {Part{4096, pixels}, Part{0, 130}, Part{130, 4096}}) {
+                together.add(images.data(), count, part.first, part.last, scratch, found.data());
+              }
+              together.flush(found.data(), count);
+              for (std::size_t i = 0; i < count; ++i) expect_equal(found[i], truth[i], bins);
+            }
+          });
+        }
+      });
+    }
+  }
+}
+
+TEST(Azimuthal, brightest_pixels_of_a_stack_do_not_overflow) {
+  const Config config = rings(1024, 512, 1, Errors::poisson);
+  const Prepared prepared(config);
+  const auto try_value = [&]<typename T>(PixelFormat format, T value) {
+    const std::vector<T> image(config.bins.size(), value);
+    const std::vector<const std::byte*> images(5, reinterpret_cast<const std::byte*>(image.data()));
+    Scratch scratch(prepared, format);
+    StackSums together(prepared, format, 5);
+    std::vector<Sums> sums(5, Sums(prepared, format));
+    together.add(images.data(), 5, 0, image.size(), scratch, sums.data());
+    together.flush(sums.data(), 5);
+    for (const Sums& one : sums) {
+      EXPECT_EQ(one.signal[0], std::int64_t{value} * prepared.all()[0].shares);
+      EXPECT_EQ(one.variance[0], std::int64_t{std::max<T>(value, 1) - 1} * prepared.all()[0].shares);
+    }
+  };
+  try_value(delivered(PixelType::u16), std::uint16_t{65534});
+  try_value({PixelType::i16, Masked::minimum}, std::int16_t{32767});
+  try_value({PixelType::i16, Masked::minimum}, std::int16_t{-32767});
+  try_value(delivered(PixelType::i32), std::int32_t{32766});
+  try_value(delivered(PixelType::u32), std::uint32_t{4'000'000'000});
 }
 
 /// The same pixels, spread over up to three bins.

@@ -10,6 +10,7 @@
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
 #include "rashpa/kernel/azimuthal/azimuthal_opencl.hpp"
 #include "rashpa/kernel/azimuthal/profile_sums.hpp"
+#include "rashpa/kernel/azimuthal/stack_sums.hpp"
 
 namespace rashpa::kernel::azimuthal {
 
@@ -172,23 +173,33 @@ class Pass final : public CpuPass {
         profiles_(setup.places * kArrays * prepared->bins()),
         place_(setup.stack) {
     if (config.added != Added::none) summed_.emplace(prepared->bins());
+    if (setup.stack < StackSums::kFewest || !StackSums::takes(*prepared, setup.in)) return;
+    for (unsigned worker = 0; worker < setup.workers; ++worker) {
+      together_.emplace_back(*prepared, setup.in, std::size_t{setup.stack});
+    }
   }
 
   [[nodiscard]] Grain grain() const noexcept override { return whole_ ? Grain::image : Grain::block; }
   void begin(std::size_t items) noexcept override {
+    flush();
+    items_ = items;
     for (std::size_t at = 0; at < sums_.size(); ++at) {
       if (at % stack_ < items) sums_[at].clear();
     }
   }
   void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept override {
-    for (std::size_t i = 0; i < items.count; ++i) {
-      const std::size_t item = items.first + i;
-      Sums& sums = sums_[(whole_ ? 0 : std::size_t{worker} * stack_) + item];
-      add(*prepared_, items.in[i], format_, first, last, scratch_[worker], sums);
-      if (first == 0) place_[item] = items.place[i];
+    Sums* const sums = sums_.data() + (whole_ ? 0 : std::size_t{worker} * stack_) + items.first;
+    if (!together_.empty()) {
+      together_[worker].add(items.in, items.count, first, last, scratch_[worker], sums);
+    } else {
+      for (std::size_t i = 0; i < items.count; ++i) {
+        add(*prepared_, items.in[i], format_, first, last, scratch_[worker], sums[i]);
+      }
     }
+    if (first == 0) std::copy_n(items.place, items.count, place_.data() + items.first);
   }
   void finish(std::size_t item, Finding& finding) noexcept override {
+    flush();
     Sums& sums = sums_[item];
     for (std::size_t at = item + stack_; at < sums_.size(); at += stack_) sums.add(sums_[at]);
     double* profile = profiles_.data() + place_[item] * kArrays * prepared_->bins();
@@ -203,13 +214,22 @@ class Pass final : public CpuPass {
   }
 
  private:
+  /// What workers have summed side by side, once a stack: where nothing is, nothing is done.
+  void flush() noexcept {
+    for (std::size_t worker = 0; worker < together_.size(); ++worker) {
+      together_[worker].flush(sums_.data() + worker * stack_, items_);
+    }
+  }
+
   std::shared_ptr<const Prepared> prepared_;
   Ring ring_;
   PixelFormat format_;
   std::uint32_t stack_;
-  bool whole_;                    // one thread an image
-  std::vector<Sums> sums_;        // [worker][item]
-  std::vector<Scratch> scratch_;  // by worker
+  bool whole_;                       // one thread an image
+  std::vector<Sums> sums_;           // [worker][item]
+  std::vector<Scratch> scratch_;     // by worker
+  std::vector<StackSums> together_;  // the same; none where images are summed one by one
+  std::size_t items_ = 0;
   std::vector<double> profiles_;  // [place][array][bin]
   std::vector<std::uint32_t> place_;
   std::optional<ProfileSums> summed_;

@@ -2,7 +2,6 @@
 #include "rashpa/kernel/jungfrau/assembly.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/fill.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::jungfrau {
 namespace {
@@ -45,12 +45,13 @@ TEST(Assembly, counts_are_shared_and_none_is_lost) {
   assemble_reference(one, Output::photons, converted.data(), out.data());
   EXPECT_EQ(std::accumulate(converted.begin(), converted.end(), 0LL), std::accumulate(out.begin(), out.end(), 0LL));
   const auto pair = [&](std::size_t y, std::size_t x) { return out[y * 1030 + x]; };
-  EXPECT_EQ(pair(3, 255) + pair(3, 256), converted[3 * 1024 + 255]);
+  EXPECT_EQ(pair(3, 255) + pair(3, 256), converted[std::size_t{3} * 1024 + 255]);
   EXPECT_LE(std::abs(pair(3, 255) - pair(3, 256)), 1);
-  EXPECT_EQ(pair(3, 257) + pair(3, 258), converted[3 * 1024 + 256]);
-  EXPECT_EQ(pair(255, 7) + pair(256, 7), converted[255 * 1024 + 7]);
-  EXPECT_EQ(pair(257, 7) + pair(258, 7), converted[256 * 1024 + 7]);
-  EXPECT_EQ(pair(255, 255) + pair(255, 256) + pair(256, 255) + pair(256, 256), converted[255 * 1024 + 255]);
+  EXPECT_EQ(pair(3, 257) + pair(3, 258), converted[std::size_t{3} * 1024 + 256]);
+  EXPECT_EQ(pair(255, 7) + pair(256, 7), converted[std::size_t{255} * 1024 + 7]);
+  EXPECT_EQ(pair(257, 7) + pair(258, 7), converted[std::size_t{256} * 1024 + 7]);
+  EXPECT_EQ(pair(255, 255) + pair(255, 256) + pair(256, 255) + pair(256, 256),
+            converted[std::size_t{255} * 1024 + 255]);
   EXPECT_EQ(pair(513, 1029), converted.back());
 }
 
@@ -58,7 +59,7 @@ TEST(Assembly, codes_stay_codes_in_all_pixels_that_a_pixel_covers) {
   const Assembly one(kModule, kModule, std::vector{whole(0, 0, 0)}, Borders::shared);
   for (const std::int16_t code : {kMaskedPhotons, kSaturatedPhotons}) {
     std::vector<std::int16_t> converted(kModule.pixels(), 1);
-    converted[255 * 1024 + 511] = code;
+    converted[std::size_t{255} * 1024 + 511] = code;
     std::vector<std::int16_t> out(one.shape().pixels());
     assemble_reference(one, Output::photons, converted.data(), out.data());
     for (const std::size_t y : {255U, 256U}) {
@@ -71,7 +72,7 @@ TEST(Assembly, the_mask_follows_and_names_pixels_that_are_shares) {
   const std::vector parts{whole(0, 0, 0), whole(1, 1038, 550)};
   std::vector<std::uint32_t> seen(std::size_t{2070} * 1070, 1);
   for (std::size_t y = 0; y < 512; ++y) std::fill_n(seen.begin() + static_cast<std::ptrdiff_t>(y * 2070), 1024, 0U);
-  seen[100 * 2070 + 255] = 2;
+  seen[std::size_t{100} * 2070 + 255] = 2;
   for (const Borders borders : {Borders::shared, Borders::masked}) {
     const Assembly two({2070, 1070}, kModule, parts, borders);
     EXPECT_EQ(two.shape(), (Shape{2070, 1070}));
@@ -79,11 +80,11 @@ TEST(Assembly, the_mask_follows_and_names_pixels_that_are_shares) {
     const std::uint32_t bit = borders == Borders::shared ? kVirtual : kUserMasked;
     EXPECT_EQ(mask[0], 0U);
     EXPECT_EQ(mask[256], bit);
-    EXPECT_EQ(mask[100 * 2070 + 255], bit | 2U);
-    EXPECT_EQ(mask[100 * 2070 + 256], bit | 2U);
-    EXPECT_EQ(mask[256 * 2070], bit);
+    EXPECT_EQ(mask[std::size_t{100} * 2070 + 255], bit | 2U);
+    EXPECT_EQ(mask[std::size_t{100} * 2070 + 256], bit | 2U);
+    EXPECT_EQ(mask[std::size_t{256} * 2070], bit);
     EXPECT_EQ(mask[1030], kGapBetweenModules);
-    EXPECT_EQ(mask[514 * 2070], kGapBetweenModules);
+    EXPECT_EQ(mask[std::size_t{514} * 2070], kGapBetweenModules);
   }
 }
 
@@ -129,9 +130,7 @@ void expect_equal(const Assembly& assembly, Output output, std::size_t images, s
     assemble_reference(assembly, output, converted.data(), wanted[i].data());
   }
   for (const auto& frame : frames) raw.push_back(frame.data());
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  on_every_target([&] {
     for (const std::size_t offset : {0U, 4U}) {
       Assembler assembler(assembly, output, 2);
       std::vector<std::vector<std::byte>> memory(images, std::vector<std::byte>(out_bytes + 256, std::byte{0xEE}));
@@ -146,7 +145,7 @@ void expect_equal(const Assembly& assembly, Output output, std::size_t images, s
         assembler.convert(first / 8192 % 2, prepared, all, first, std::min(first + 8192, seen.pixels()));
       }
       for (std::size_t i = 0; i < images; ++i) {
-        EXPECT_EQ(std::memcmp(out[i], wanted[i].data(), out_bytes), 0) << hwy::TargetName(target) << " image " << i;
+        EXPECT_EQ(std::memcmp(out[i], wanted[i].data(), out_bytes), 0) << "image " << i;
         const auto* begin = static_cast<const std::byte*>(out[i]);
         for (const std::byte& b : memory[i]) {
           if (&b < begin || &b >= begin + out_bytes) {
@@ -154,11 +153,9 @@ void expect_equal(const Assembly& assembly, Output output, std::size_t images, s
           }
         }
       }
-      EXPECT_EQ(counts, wanted_counts) << hwy::TargetName(target);
+      EXPECT_EQ(counts, wanted_counts);
     }
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  });
 }
 
 TEST(Assembly, fast_kernels_equal_the_reference) {

@@ -2,7 +2,6 @@
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <bit>
 #include <cstring>
@@ -10,6 +9,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/jungfrau/cases.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::jungfrau {
 namespace {
@@ -59,17 +59,13 @@ void expect_all_targets_agree(const Config& config, const Stack& stack, const Ta
   const Result truth =
       run(config, stack, offset, [&](const Images& images) { convert_reference(config, images, taps, 0, pixels); });
   const Prepared prepared(config);
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  on_every_target([&] {
     const Result fast =
         run(config, stack, offset, [&](const Images& images) { convert(prepared, images, taps, 0, pixels); });
-    EXPECT_TRUE(fast.pixels == truth.pixels) << hwy::TargetName(target) << ": pixels differ";
-    EXPECT_EQ(fast.counts, truth.counts) << hwy::TargetName(target);
-    EXPECT_TRUE(fast.marks == truth.marks) << hwy::TargetName(target) << ": marks differ";
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    EXPECT_TRUE(fast.pixels == truth.pixels) << "pixels differ";
+    EXPECT_EQ(fast.counts, truth.counts);
+    EXPECT_TRUE(fast.marks == truth.marks) << "marks differ";
+  });
 }
 
 TEST(Jungfrau, every_row_of_the_decode_table_holds) {

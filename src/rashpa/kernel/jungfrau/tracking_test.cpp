@@ -2,12 +2,12 @@
 #include "rashpa/kernel/jungfrau/tracking.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::jungfrau {
 namespace {
@@ -66,9 +66,7 @@ TEST(Tracking, every_instruction_set_follows_as_the_reference_does) {
         images.push_back(dark(config, 5, i));
         darks.push_back(i % 3 == 0 ? 1 : 0);
       }
-      for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-        hwy::SetSupportedTargetsForTest(target);
-        hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      on_every_target([&] {
         Prepared prepared(config);
         Tracker tracker(config, prepared, 2);
         for (std::size_t begin = 0; begin < 12; begin += 4) {
@@ -85,14 +83,12 @@ TEST(Tracking, every_instruction_set_follows_as_the_reference_does) {
           if (config.calibration.mask[pixel] != 0) continue;
           const Running wanted = reference(config, images, darks, 4, pixel);
           const Running found = tracker.at(pixel);
-          ASSERT_EQ(found.pedestal, wanted.pedestal) << hwy::TargetName(target) << " pixel " << pixel;
-          ASSERT_EQ(found.variance, wanted.variance) << hwy::TargetName(target) << " pixel " << pixel;
+          ASSERT_EQ(found.pedestal, wanted.pedestal) << "pixel " << pixel;
+          ASSERT_EQ(found.variance, wanted.variance) << "pixel " << pixel;
         }
-      }
+      });
     }
   }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 TEST(Tracking, running_mean_is_that_of_the_published_sum) {

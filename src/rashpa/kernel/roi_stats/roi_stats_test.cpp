@@ -2,7 +2,6 @@
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cmath>
 #include <random>
@@ -10,19 +9,14 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::roi_stats {
 namespace {
 
 Stats all_backends(const void* pixels, PixelFormat format, std::size_t count) {
   const Stats truth = stats_reference(pixels, format, count);
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    EXPECT_EQ(stats(pixels, format, count), truth) << hwy::TargetName(target);
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  on_every_target([&] { EXPECT_EQ(stats(pixels, format, count), truth); });
   return truth;
 }
 

@@ -2,13 +2,13 @@
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <random>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::total_counts {
 namespace {
@@ -16,13 +16,7 @@ namespace {
 /// Every instruction set of this machine against the reference, which is returned.
 Totals all_backends(const void* image, PixelFormat format, std::size_t pixels) {
   const Totals truth = total_reference(image, format, pixels);
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    EXPECT_EQ(total(image, format, pixels), truth) << hwy::TargetName(target);
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  on_every_target([&] { EXPECT_EQ(total(image, format, pixels), truth); });
   return truth;
 }
 

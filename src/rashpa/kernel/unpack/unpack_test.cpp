@@ -2,12 +2,12 @@
 #include "rashpa/kernel/unpack/unpack.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <random>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::unpack {
 namespace {
@@ -51,23 +51,19 @@ TEST(Unpack, vectors_of_every_kind_are_as_the_reference_and_stay_inside) {
       const std::size_t bytes = pixels * pixel_bytes(type_of(bits));
       std::vector<std::byte> truth(bytes);
       unpack_reference(bits, in.data(), truth.data(), pixels);
-      for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-        hwy::SetSupportedTargetsForTest(target);
-        hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      on_every_target([&] {
         for (const std::size_t shift : {0U, 1U, 64U}) {
           std::vector<std::byte> memory(bytes + 192, kGuard);
           std::byte* out = memory.data() + 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64 + shift;
           unpack(bits, in.data(), out, pixels);
           ASSERT_TRUE(std::equal(truth.begin(), truth.end(), out))
-              << hwy::TargetName(target) << ", " << count_of(bits) << " bits, " << pixels << " pixels";
+              << count_of(bits) << " bits, " << pixels << " pixels";
           for (const std::byte& one : memory) {
             const bool inside = &one >= out && &one < out + bytes;
             ASSERT_TRUE(inside || one == kGuard);
           }
         }
-      }
-      hwy::SetSupportedTargetsForTest(0);
-      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      });
     }
   }
 }
@@ -124,7 +120,7 @@ TEST(Unpack, masks_and_regions_follow) {
   EXPECT_EQ(mask[43 + 1], 0U);
   EXPECT_EQ(mask[43 + 3], 0U);
   EXPECT_EQ(mask[41], 1U);
-  EXPECT_EQ(mask[32 * 83], 1U);
+  EXPECT_EQ(mask[std::size_t{32} * 83], 1U);
 }
 
 TEST(Unpack, impossible_modules_and_images_are_refused) {

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a stored run, as the reader says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+COMPLETENESS = ("open", "complete", "partial", "missing")
+DECISIONS = ("none", "accepted", "vetoed", "errored")
+ERROR_REASONS = ("none", "unit", "overwritten", "storage", "dropped")
+
+
+@dataclass(frozen=True)
+class LostRun:
+    """Consecutive lines of one DTP's region that did not arrive."""
+
+    dtp: int
+    first_line: int
+    lines: int
+
+
+@dataclass(frozen=True)
+class RunTables:
+    """One value for each image of the run, stored or not."""
+
+    frame_number: NDArray[np.uint64]
+    timestamp_ns: NDArray[np.uint64]  # TAI; 0: no frame record arrived
+    flags: NDArray[np.uint32]
+    completeness: NDArray[np.uint8]  # index into COMPLETENESS
+    decision: NDArray[np.uint8]  # index into DECISIONS
+    veto_reason: NDArray[np.uint8]  # index into Run.veto_reasons
+    stored_index: NDArray[np.int64]  # place among the stored images; -1: not stored
+    error_reason: NDArray[np.uint8]  # index into ERROR_REASONS; all "none" in files of before it was kept
+    scalars: dict[str, NDArray[Any]]  # what the kernels have found, in the order of the pipeline
+
+    def counted(self, name: str) -> NDArray[Any]:
+        """A number of every image, -1 where nothing was counted: of darks, refused and missing images, and without the kernel that counts."""
+        if name not in self.scalars:
+            return np.full(len(self.decision), -1, np.int64)
+        column = self.scalars[name]
+        if column.dtype.kind == "f":
+            return np.where(np.isnan(column), -1, column)
+        limits = np.iinfo(column.dtype)
+        none = limits.max if column.dtype.kind == "u" else limits.min
+        return np.where(column == none, -1, column.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What a file says of its run; empty in files of before it was kept."""
+
+    run_number: int | None
+    run_name: str
+    run_file: str  # its path, as the manager knew it
+    run_file_sha256: str
+    pixel_units: str  # "photons", "keV"; empty: raw words of the detector
+    kernels: tuple[tuple[str, dict[str, Any]], ...]  # in order: name, parameters
+    calibration: dict[
+        str, tuple[str, str]
+    ]  # "pedestal_0": file, SHA-256 of the file or, where there is none, of the values
+    calibration_made: dict[str, tuple[str, str, str]]  # the same, of calibration files: version, date, source
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """A table that a kernel has filled: rows of named columns, any number of them an image."""
+
+    columns: tuple[str, ...]
+    capacity: int  # most rows of an image
+    rows: int  # of all stored images
+
+
+@dataclass(frozen=True)
+class ProfileFacts:
+    """Arrays of fixed length that a kernel has made of every image, by name with their units, and the axes, the slow one first."""
+
+    arrays: dict[str, str]
+    axes: dict[str, NDArray[np.float64]]
+    units: dict[str, str]  # of the axes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(values) for values in self.axes.values())
+
+
+@dataclass(frozen=True)
+class AccumulatedWindow:
+    """Consecutive images of the run, of which a kernel has added some up."""
+
+    number: int
+    first_image: int  # row in the tables
+    end_image: int  # behind the last one
+    images: int  # that were added up
+
+
+@dataclass(frozen=True)
+class AccumulationFacts:
+    """Arrays that a kernel has accumulated over the run or windows of it."""
+
+    quantities: tuple[str, ...]
+    shape: tuple[int, ...]  # of each
+    windows: tuple[AccumulatedWindow, ...]
+    images_added: str  # "accepted", or "reached": all that the kernels before it let through
+
+
+@dataclass(frozen=True)
+class IncompleteImage:
+    """An image of which lines, or everything, did not arrive."""
+
+    row: int
+    frame_number: int
+    completeness: str
+    lost: tuple[LostRun, ...]
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What `rashpa inspect` shows."""
+
+    file: Path
+    form: Literal["dense", "sparse"]
+    stored: int
+    shape: tuple[int, int]  # rows, columns
+    dtype: str
+    books: dict[str, int]
+    balanced: bool
+    vetoes: dict[str, int]
+    errors: dict[str, int]
+    unknown: int  # images of which nothing is known, because the receiver ended early
+    incomplete: int
+    first_incomplete: tuple[IncompleteImage, ...]
+    frame_rate_hz: float | None  # by the frames' own timestamps
+    dense_bytes: int  # of the stored images, every pixel
+    stored_bytes: int
+    judged: bool = True  # whether the pipeline held a kernel with a verdict
+    tables: dict[str, TableFacts] = field(default_factory=dict)
+    profiles: dict[str, ProfileFacts] = field(default_factory=dict)
+    accumulations: dict[str, AccumulationFacts] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)  # detector, sample, start_time, end_time, proof, labels, …
+
+    @property
+    def compression_ratio(self) -> float | None:
+        """Bytes of every pixel of the stored images over the bytes on disk."""
+        return self.dense_bytes / self.stored_bytes if self.stored_bytes else None
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Accepted images over all that were decided on; None where no image was judged by what it shows."""
+        if not self.judged:
+            return None
+        decided = self.books["accepted"] + self.books["vetoed"] + self.books["errored"]
+        return self.books["accepted"] / decided if decided else None
