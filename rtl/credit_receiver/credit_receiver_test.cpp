@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// sources: src/rashpa/wire/packet_encode.cpp src/rashpa/wire/packet_icrc.cpp src/rashpa/wire/opcode.cpp src/rashpa/core/error.cpp
+// libraries: -lfmt
 // Credits as receivers write them, and everything else that comes: granted counts, and why the rest is none.
 #include "Vcredit_receiver.h"
 
@@ -41,6 +43,8 @@ wire::Packet credit(Random& random, const Words& words, std::uint64_t images, st
   packet.bth.opcode = wire::write_only;
   packet.bth.destination_qp = words.qpn;
   packet.bth.psn = random.word() & 0xFFFFFFU;
+  packet.bth.solicited = static_cast<std::uint8_t>(random(0, 1));
+  packet.bth.migration = static_cast<std::uint8_t>(random(0, 1));
   packet.bth.becn = static_cast<std::uint8_t>(random(0, 1));
   packet.reth = wire::RethHeader{words.address, words.key, {}};
   packet.payload.resize(bytes);
@@ -127,7 +131,7 @@ int main() {
     const std::uint32_t step = random(0, 3);
     wire::Packet packet = credit(random, words[d], granted[d] + step, random.chance(50) ? 8 : 16);
     Pulses want;
-    std::uint32_t kind = random(0, 19);
+    std::uint32_t kind = random(0, 21);
     if (kind == 8 && granted[d] == 0) kind = 19;
     bool good = d != 5;
     if (kind == 0) packet.reth->rkey ^= 1U << random(0, 31), good = false;
@@ -138,6 +142,8 @@ int main() {
     if (kind == 5) packet.payload.resize(200), good = false;
     if (kind == 6) packet.bth.opcode = 0x0A, good = false;  // reliable connected
     if (kind == 7) packet.reth->dma_length = 32, good = false;
+    if (kind == 20) packet.bth.pkey = 0x7FFF, good = false;
+    if (kind == 21) packet.bth.version = 1, good = false;
     if (kind == 8) {  // an older one, late
       const std::uint64_t old = granted[d] - 1;
       std::memcpy(packet.payload.data(), &old, sizeof old);
