@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// sources: src/rashpa/wire/packet_encode.cpp src/rashpa/wire/packet_icrc.cpp src/rashpa/wire/opcode.cpp src/rashpa/core/error.cpp
-// libraries: -lfmt
 // Credits as receivers write them, and everything else that comes: granted counts, and why the rest is none.
 #include "Vcredit_receiver.h"
 
