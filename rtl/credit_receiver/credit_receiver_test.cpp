@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Credits as receivers write them, and everything else that comes: granted counts, and why the rest is none.
-#include "Vcredit_receiver.h"
-
 #include <algorithm>
 
 #include "../testing/bench.hpp"
+#include "Vcredit_receiver.h"
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/wire/headers.hpp"
 #include "rashpa/wire/packet.hpp"
@@ -163,11 +162,11 @@ int main() {
     bench.give(frame, random);
     bench.rest();
     const Pulses got = bench.take();
-    check(got == want, "frame %d, kind %u, DTP %u: credit %u cnp %u ignored %u icrc %u missed %u", n, kind, d, got.credit,
-          got.cnp, got.ignored, got.icrc_bad, got.missed);
+    check(got == want, "frame %d, kind %u, DTP %u: credit %u cnp %u ignored %u icrc %u missed %u", n, kind, d,
+          got.credit, got.cnp, got.ignored, got.icrc_bad, got.missed);
     for (std::uint32_t other = 0; other < 16; ++other) {
-      check(bench.granted(other) == granted[other], "frame %d: DTP %u has %u instead of %u", n, other, bench.granted(other),
-            granted[other]);
+      check(bench.granted(other) == granted[other], "frame %d: DTP %u has %u instead of %u", n, other,
+            bench.granted(other), granted[other]);
     }
   }
   // two back to back: the second is missed, and no half of it is taken for a frame
