@@ -40,7 +40,8 @@ def add(data: Path, files: dict[str, Reached]) -> None:
     ):
         keys = dict(pair.split("\x02", 1) for pair in said.split("\x01") if "\x02" in pair)
         path = Path(keys["f"])
-        if RTL not in path.parents:
+        # Functions of packages run at elaboration.
+        if RTL not in path.parents or path.stem.endswith("_pkg"):
             continue
         reached = files.setdefault(str(path.relative_to(RTL)), Reached())
         points = reached.toggles if keys["page"].startswith("v_toggle") else reached.lines
