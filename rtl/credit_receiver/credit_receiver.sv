@@ -121,8 +121,9 @@ module credit_receiver
     unused = ^{all, transport, word_qpn};
   end
   assign payload_bytes = bytes_q - (ipv6 ? 8'd94 : 8'd74);
-  // A WRITE_ONLY of 8 or 16 bytes that says so itself, in an IP packet without options.
-  assign known = transport[15:0] == {8'h0, WriteOpcode} && be32(
+  // A WRITE_ONLY of 8 or 16 bytes that says so itself, in an IP packet without options. RNICs set M (migration), some
+  // senders SE (solicited event): both mean nothing here.
+  assign known = transport[13:0] == {6'h0, WriteOpcode} && transport[31:16] == 16'hFFFF && be32(
       transport[8*24+:32]
   ) == 32'(payload_bytes) && (payload_bytes == 8'd8 || payload_bytes == 8'd16) &&
       (ipv6 ? frame_q[8*20+:8] == 8'd17 : frame_q[8*12+:24] == 24'h45_0008 && frame_q[8*23+:8] == 8'd17);

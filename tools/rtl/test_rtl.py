@@ -111,9 +111,9 @@ def software() -> Job:
     return Job("software", [*commands, ["rm", "-f", archive], ["ar", "-rcs", archive, *objects]])
 
 
-def cpp_bench(bench: Bench) -> Job:
-    """Verilated by Debian's Verilator, and run."""
-    folder = BUILD / "bench" / bench.name
+def cpp_bench(bench: Bench, covered: bool = False) -> Job:
+    """Verilated by Debian's Verilator, and run; with a count of what was reached if that is asked for."""
+    folder = BUILD / ("coverage" if covered else "bench") / bench.name
     folder.mkdir(parents=True, exist_ok=True)
     flags = f"-std=c++20 -I{RTL} -I{ROOT / 'src'} -DRASHPA_ROOT='\"{ROOT}\"'"
     build = [
@@ -129,12 +129,14 @@ def cpp_bench(bench: Bench) -> Job:
             f"{BUILD / 'software' / 'software.a'} -lisal -lfmt",
         ),
         *bench.options,
+        *(("--coverage-line", "--coverage-toggle") if covered else ()),
         *map(str, packages()),
         *folders(),
         str(modules()[bench.top]),
         str(bench.path),
     ]
     environment = {"OBJCACHE": "ccache"} if shutil.which("ccache") else {}
+    environment["RASHPA_COVERAGE"] = str(folder / "coverage.dat")
     # The makefile of an older build does not know that the archive is another one.
     (folder / "bench").unlink(missing_ok=True)
     return Job(f"cpp/{bench.name}", [build, [str(folder / "bench")]], environment=environment)
