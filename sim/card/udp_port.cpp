@@ -47,8 +47,8 @@ UdpPort::~UdpPort() {
 
 int UdpPort::socket_of(const Name& name) {
   if (const auto found = sockets_.find(name); found != sockets_.end()) return found->second;
-  const std::span<const std::byte> ip(name.data(), name.size() - 2);
-  const wire::Address local = address(ip, wire::load_be<std::uint16_t>(name.data() + ip.size()));
+  const auto ip = std::as_bytes(std::span(name.ip)).first(name.v6 ? 16 : 4);
+  const wire::Address local = address(ip, wire::load_be<std::uint16_t>(std::as_bytes(std::span(name.port)).data()));
   const int fd = socket(local.v6() ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   // No connected socket and no fragments: then the identification of IPv4 is 0, as the ICRC has it.
   const int discover = IP_PMTUDISC_DO;
@@ -75,9 +75,9 @@ bool UdpPort::send(std::span<const std::byte> frame) {
     ++refused_;
     return true;
   }
-  Name from(frame.begin() + static_cast<std::ptrdiff_t>(addresses),
-            frame.begin() + static_cast<std::ptrdiff_t>(addresses + bytes));
-  from.insert(from.end(), frame.begin() + static_cast<std::ptrdiff_t>(udp), frame.begin() + static_cast<std::ptrdiff_t>(udp + 2));
+  Name from{.v6 = v6};
+  std::memcpy(from.ip.data(), frame.data() + addresses, bytes);
+  std::memcpy(from.port.data(), frame.data() + udp, from.port.size());
   const int fd = socket_of(from);
   const wire::Address to = address(frame.subspan(addresses + bytes, bytes), wire::load_be<std::uint16_t>(frame.data() + udp + 2));
   const auto payload = frame.subspan(udp + kUdp);
@@ -90,7 +90,7 @@ bool UdpPort::send(std::span<const std::byte> frame) {
 
 void UdpPort::receive(CardModel& model) {
   for (const auto& [name, fd] : sockets_) {
-    const bool v6 = name.size() == 18;
+    const bool v6 = name.v6;
     const std::size_t ip = v6 ? 40 : 20, addresses = v6 ? 22 : 26, bytes = v6 ? 16 : 4;
     const std::size_t udp = kEthernet + ip;
     for (;;) {
@@ -114,9 +114,9 @@ void UdpPort::receive(CardModel& model) {
         at[23] = kUdpProtocol;
       }
       std::memcpy(at + addresses, from.ip().data(), bytes);
-      std::memcpy(at + addresses + bytes, name.data(), bytes);
+      std::memcpy(at + addresses + bytes, name.ip.data(), bytes);
       wire::store_be<std::uint16_t>(at + udp, from.port());
-      std::memcpy(at + udp + 2, name.data() + bytes, 2);
+      std::memcpy(at + udp + 2, name.port.data(), name.port.size());
       wire::store_be<std::uint16_t>(at + udp + 4, length);
       model.receive({at, udp + kUdp + static_cast<std::size_t>(got)});
     }

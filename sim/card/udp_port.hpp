@@ -3,6 +3,8 @@
 /// The network of a simulated card, by UDP sockets of this machine: a frame's UDP payload leaves from the address and
 /// port that stand in the frame, what comes to them goes to the card in a frame. The kernel makes IP headers of its own;
 /// with identification 0, don't fragment and the same addresses the ICRC is right for them, too.
+#include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -30,7 +32,13 @@ class UdpPort {
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }
 
  private:
-  using Name = std::vector<std::byte>;  // IP address and UDP port, as they stand in frames
+  /// As they stand in frames.
+  struct Name {
+    std::array<std::uint8_t, 16> ip{};  ///< IPv4: the first four
+    std::array<std::uint8_t, 2> port{};
+    bool v6 = false;
+    auto operator<=>(const Name&) const = default;
+  };
   int socket_of(const Name& name);
 
   std::map<Name, int> sockets_;
