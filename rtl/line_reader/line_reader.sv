@@ -72,7 +72,7 @@ module line_reader
   fifo #(.Width(4), .Depth(64)) u_names (
       .clk_i, .rst_ni, .clear_i(1'b0),
       .push_i(taken), .data_i(packet_q.dtp), .full_o(names_full),
-      .valid_o(names_valid), .data_o(name), .pop_i(m_axi_rvalid && m_axi_rlast)
+      .valid_o(names_valid), .data_o(name), .pop_i(names_valid && m_axi_rvalid && m_axi_rlast)
   );
 
   assign m_axi_rready = 1'b1;

@@ -105,7 +105,7 @@ void CardDirectory::store(std::uint32_t address, std::uint32_t value) noexcept {
 void CardDirectory::carry(CardModel& model, std::uint32_t from, std::uint32_t bytes) {
   for (std::uint32_t address = from; address < from + bytes; address += 4) {
     const std::uint32_t value = load(address);
-    if (value == carried_[address / 4]) continue;
+    if (value == carried_[address / 4] && !first_) continue;
     carried_[address / 4] = value;
     model.write(address, value);  // what the card refuses it says in its status
   }
@@ -120,10 +120,10 @@ void CardDirectory::publish(CardModel& model, std::uint32_t from, std::uint32_t 
 
 bool CardDirectory::serve(CardModel& model) {
   namespace doorbells = registers::doorbells;
-  if (model.cycles() < kBusyCycles) publish(model, 0, kIdentityBytes);
+  if (first_) publish(model, 0, kIdentityBytes);
   // Doorbells are looked at first and rung last: what was written before them is there.
   std::array<std::uint32_t, (registers::kPageBytes - doorbells::kGranted) / 4> rung{};
-  bool news = false;
+  bool news = first_;  // its memories hold anything
   for (std::size_t i = 0; i < rung.size(); ++i) {
     const std::uint32_t address = doorbells::kGranted + 4 * static_cast<std::uint32_t>(i);
     rung[i] = load(address);
@@ -144,6 +144,7 @@ bool CardDirectory::serve(CardModel& model) {
       model.write(address, rung[i]);
     }
   }
+  first_ = false;
   model.step(news || busy_ ? kBusyCycles : 64);
   const std::uint32_t before = load(registers::status::kState);
   const bool interrupt = model.take_interrupt();

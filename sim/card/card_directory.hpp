@@ -43,6 +43,7 @@ class CardDirectory {
   std::span<std::byte> memory_;
   std::array<std::uint32_t, card::registers::kPageBytes / 4> carried_{};  // what the model has of software's words
   std::uint64_t published_ = 0;                                            // cycle at which all counters were read
+  bool first_ = true;  // the model has nothing of the page yet
   bool busy_ = true;
 };
 

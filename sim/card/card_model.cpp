@@ -32,14 +32,20 @@ CardModel::CardModel(std::span<const std::byte> memory, Mac mac, const CardTimes
   sender_->m_axi_arready = sender_->m_axi_rvalid = 0;
   sender_->m_axis_tready = sender_->s_axis_tvalid = 0;
   sender_->rst_ni = 0;
-  for (int i = 0; i < kResetCycles; ++i) cycle();
+  // Until then its outputs mean nothing: nobody around it listens.
+  for (int i = 0; i < kResetCycles; ++i) {
+    sender_->clk_i = 1;
+    sender_->eval();
+    sender_->clk_i = 0;
+    sender_->eval();
+  }
   sender_->rst_ni = 1;
-  cycle();
 }
 
 CardModel::~CardModel() { sender_->final(); }
 
-/// Outputs are those behind the last edge: none of them follows an input of the same cycle.
+/// Outputs are those behind the last edge, none of them follows an input of the same cycle; inputs are set for the edge
+/// that comes, at which what is valid and ready is taken.
 void CardModel::cycle() {
   serve_memory();
   serve_mac();
@@ -54,6 +60,7 @@ void CardModel::cycle() {
 
 void CardModel::serve_memory() {
   Vsender& sender = *sender_;
+  sender.m_axi_arready = reads_.size() < times_.memory_reads;
   if (sender.m_axi_arvalid && sender.m_axi_arready) {
     reads_.push_back({sender.m_axi_araddr, sender.m_axi_arlen + 1U, cycles_ + times_.memory_latency});
   }
@@ -67,22 +74,20 @@ void CardModel::serve_memory() {
     read.address += kBeat;
     if (--read.beats == 0) reads_.pop_front();
   }
-  sender.m_axi_arready = reads_.size() + 1 < times_.memory_reads;
 }
 
 void CardModel::serve_mac() {
   Vsender& sender = *sender_;
-  if (sender.m_axis_tvalid && sender.m_axis_tready) {
-    const auto bytes = static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(sender.m_axis_tkeep)));
-    const auto* data = reinterpret_cast<const std::byte*>(sender.m_axis_tdata.data());
-    leaving_.insert(leaving_.end(), data, data + bytes);
-    whole_ = sender.m_axis_tlast != 0;
-  }
   if (whole_ && mac_(leaving_)) {
     leaving_.clear();
     whole_ = false;
   }
   sender.m_axis_tready = !whole_;
+  if (!sender.m_axis_tvalid || whole_) return;
+  const auto bytes = static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(sender.m_axis_tkeep)));
+  const auto* data = reinterpret_cast<const std::byte*>(sender.m_axis_tdata.data());
+  leaving_.insert(leaving_.end(), data, data + bytes);
+  whole_ = sender.m_axis_tlast != 0;
 }
 
 void CardModel::bring_frames() {

@@ -25,6 +25,7 @@
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/testing.hpp"
+#include "rashpa/wire/address.hpp"
 #include "udp_port.hpp"
 
 namespace rashpa::sim {
@@ -85,9 +86,9 @@ class SimulatedCard {
 
 
 /// A receiver and what the card must know of its DTPs.
-class Run {
+class Acquisition {
  public:
-  Run(card::Card& card, const std::string& ip, std::vector<link::ReceiverDtp> dtps, const link::roce::Options& options,
+  Acquisition(card::Card& card, const std::string& ip, std::vector<link::ReceiverDtp> dtps, const link::roce::Options& options,
       link::Flow flow)
       : card_(card), dtps_(std::move(dtps)), flow_(flow), queues_(dtps_.size(), 1024) {
     std::uint64_t bytes = 0;
@@ -117,7 +118,7 @@ class Run {
       const wire::Address here(ip, free_port(ip)), there(endpoints[d].address, endpoints[d].port);
       CardPath path{.source_ip = here.ip(), .destination_ip = there.ip(), .ipv6 = here.v6(), .source_port = here.port(),
                     .destination_port = there.port(), .qpn = endpoints[d].qpn, .rkey = endpoints[d].rkey,
-                    .first_psn = 0xFFFFFEU + d & 0xFFFFFFU};
+                    .first_psn = (0xFFFFFEU + d) & 0xFFFFFFU};
       set_path(table, path);
       table.credit_qpn = 100 + d;
       table.credit_key = 0x1234 + d;
@@ -134,9 +135,9 @@ class Run {
     receiver_->connect(sources);
     receiver_->start();
   }
-  ~Run() { receiver_->stop(); }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+  ~Acquisition() { receiver_->stop(); }
+  Acquisition(const Acquisition&) = delete;
+  Acquisition& operator=(const Acquisition&) = delete;
 
   void start() {
     card_.carry_out(card::Command::arm, 20'000'000);
@@ -151,7 +152,7 @@ class Run {
     for (const auto& dtp : dtps_) expected += dtp.images;
     const std::int64_t start = now_ns();
     std::int64_t news = start;
-    while (arrivals.size() < expected && now_ns() - start < 60'000'000'000) {
+    while (arrivals.size() < expected && now_ns() - start < 20'000'000'000) {
       const auto seen = bell_.count();
       link::Arrival arrival;
       while (queues_.try_pop(arrival)) {
@@ -239,7 +240,7 @@ TEST_P(CardAcquisition, every_image_is_complete_and_its_pixels_are_those_of_card
   link::roce::Options options{.pmtu = 1024, .packetisation = packetisation};
   const auto first = dtp(3, 5, 30, 2 * 600, 2, 34, 0);
   const auto second = dtp(200, 4, 7, 2 * 31, 3, 0, link::testing::end_of(first));
-  Run run(card, ip, {first, second}, options, link::Flow::credits);
+  Acquisition run(card, ip, {first, second}, options, link::Flow::credits);
   run.start();
   run.collect();
   EXPECT_EQ(run.count(Completeness::complete), 9U);
@@ -257,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, CardAcquisition,
 
 TEST_F(CardAcquisition, a_packet_that_the_card_drops_is_a_partial_image_and_a_flipped_bit_is_found) {
   card::Card card(simulated->path());
-  Run run(card, "127.0.0.1", {dtp(9, 4, 20, 2 * 500, 4, 0, 0)}, {.pmtu = 1024}, link::Flow::paced);
+  Acquisition run(card, "127.0.0.1", {dtp(9, 4, 20, 2 * 500, 4, 0, 0)}, {.pmtu = 1024}, link::Flow::paced);
   // A line is a packet; 21 packets an image.
   const auto fault = [&](std::size_t place, std::uint32_t packet, std::uint32_t kind, std::uint32_t bit) {
     card.write32(registers::faults::at(place), registers::faults::kPacketPsn.put((run.first_psn(0) + packet) & 0xFFFFFFU));
@@ -283,12 +284,12 @@ TEST_F(CardAcquisition, after_abort_the_next_run_is_whole) {
   card::Card card(simulated->path());
   for (int round = 0; round < 3; ++round) {
     {
-      Run run(card, "127.0.0.1", {dtp(1, 5, 200, 2 * 900, 5, 0, 0)}, {.pmtu = 2048}, link::Flow::paced);
+      Acquisition run(card, "127.0.0.1", {dtp(1, 5, 200, 2 * 900, 5, 0, 0)}, {.pmtu = 2048}, link::Flow::paced);
       run.start();
       card.carry_out(card::Command::abort, 20'000'000);
       EXPECT_EQ(card.state(), registers::State::idle);
     }
-    Run run(card, "127.0.0.1", {dtp(1, 5, 20, 2 * 900, 5, 0, 0)}, {.pmtu = 2048}, link::Flow::paced);
+    Acquisition run(card, "127.0.0.1", {dtp(1, 5, 20, 2 * 900, 5, 0, 0)}, {.pmtu = 2048}, link::Flow::paced);
     run.start();
     run.collect();
     EXPECT_EQ(run.count(Completeness::complete), 5U) << "round " << round;
@@ -297,7 +298,7 @@ TEST_F(CardAcquisition, after_abort_the_next_run_is_whole) {
 
 TEST_F(CardAcquisition, a_table_that_cannot_work_is_refused_in_words) {
   card::Card card(simulated->path());
-  Run run(card, "127.0.0.1", {dtp(1, 5, 20, 200, 5, 0, 0)}, {.pmtu = 2048}, link::Flow::paced);
+  Acquisition run(card, "127.0.0.1", {dtp(1, 5, 20, 200, 5, 0, 0)}, {.pmtu = 2048}, link::Flow::paced);
   registers::DtpTable table;
   table.dtp_enabled = true;
   table.mtu_path_mtu = 1000;
