@@ -6,21 +6,21 @@ module credit_receiver
   import rashpa_pkg::*;
   import card_registers_pkg::*;
 (
-    input  logic                  clk_i,
-    input  logic                  rst_ni,
-    input  logic                  arm_i,          // nothing is granted
-    input  table_write_t          table_i,
-    input  logic                  s_axis_tvalid,  // taken every cycle
-    input  beat_t                 s_axis_tdata,
-    input  logic [63:0]           s_axis_tkeep,
-    input  logic                  s_axis_tlast,
-    output logic [Dtps-1:0][31:0] granted_o,      // images, modulo 2^32
+    input  logic                          clk_i,
+    input  logic                          rst_ni,
+    input  logic                          arm_i,          // nothing is granted
+    input  table_write_t                  table_i,
+    input  logic                          s_axis_tvalid,  // taken every cycle
+    input  beat_t                         s_axis_tdata,
+    input  logic         [    63:0]       s_axis_tkeep,
+    input  logic                          s_axis_tlast,
+    output logic         [Dtps-1:0][31:0] granted_o,      // images, modulo 2^32
     // one cycle each
-    output logic                  credit_o,
-    output logic                  cnp_o,
-    output logic                  ignored_o,      // no credit of ours
-    output logic                  icrc_bad_o,
-    output logic                  missed_o
+    output logic                          credit_o,
+    output logic                          cnp_o,
+    output logic                          ignored_o,      // no credit of ours
+    output logic                          icrc_bad_o,
+    output logic                          missed_o
 );
   localparam logic [31:0] Start = 32'hDEBB_20E3;  // eight bytes of ones
   localparam logic [7:0] WriteOpcode = 8'h2A, CnpOpcode = 8'h81;
@@ -38,30 +38,56 @@ module credit_receiver
     Judge
   } state_e;
 
-  state_e state_q;
-  logic begins_q;                   // the next beat is a frame's first
-  logic [8*128-1:0] frame_q;
-  logic [6:0] beat_bytes;
+  state_e             state_q;
+  logic               begins_q;  // the next beat is a frame's first
+  logic   [8*128-1:0] frame_q;
+  logic   [      6:0] beat_bytes;
   logic [7:0] bytes_q, payload_bytes;
   logic ipv6, known;
-  logic [8*40-1:0] transport;       // BTH, RETH, the first 8 bytes of payload
-  logic unused;
+  logic [8*40-1:0] transport;  // BTH, RETH, the first 8 bytes of payload
+  logic            unused;
   logic [8*Rest-1:0] masked, left_q;
-  logic [5:0] steps_q;              // pairs of bytes before the ICRC
+  logic [ 5:0] steps_q;  // pairs of bytes before the ICRC
   logic [31:0] crc_q;
-  dtp_t dtp_q;
+  dtp_t        dtp_q;
   logic found_q, last_q, same_key, same_place;
   logic [23:0] qpn_q;
   logic [63:0] address_q;
   logic [31:0] key_q, granted_q, ahead;
   logic [31:0] word_qpn, word_low, word_high, word_key;
 
-  table_word #(.Word(DtpTableCreditQpnWord)) u_qpn (.clk_i, .write_i(table_i), .dtp_i(dtp_q), .data_o(word_qpn));
-  table_word #(.Word(DtpTableCreditAddressWord)) u_low (.clk_i, .write_i(table_i), .dtp_i(dtp_q), .data_o(word_low));
-  table_word #(.Word(DtpTableCreditAddressWord + 7'd1)) u_high (
-      .clk_i, .write_i(table_i), .dtp_i(dtp_q), .data_o(word_high)
+  table_word #(
+      .Word(DtpTableCreditQpnWord)
+  ) u_qpn (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (dtp_q),
+      .data_o (word_qpn)
   );
-  table_word #(.Word(DtpTableCreditKeyWord)) u_key (.clk_i, .write_i(table_i), .dtp_i(dtp_q), .data_o(word_key));
+  table_word #(
+      .Word(DtpTableCreditAddressWord)
+  ) u_low (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (dtp_q),
+      .data_o (word_low)
+  );
+  table_word #(
+      .Word(DtpTableCreditAddressWord + 7'd1)
+  ) u_high (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (dtp_q),
+      .data_o (word_high)
+  );
+  table_word #(
+      .Word(DtpTableCreditKeyWord)
+  ) u_key (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (dtp_q),
+      .data_o (word_key)
+  );
 
   always_comb begin
     beat_bytes = '0;
@@ -79,26 +105,28 @@ module credit_receiver
     logic [8*128-1:0] all;
     all = frame_q;
     if (ipv6) begin
-      all[8*14+:4] = '1;
+      all[8*14+:4]  = '1;
       all[8*15+:24] = '1;
-      all[8*21+:8] = '1;
+      all[8*21+:8]  = '1;
       all[8*60+:16] = '1;
-      all[8*66+:8] = '1;
+      all[8*66+:8]  = '1;
     end else begin
-      all[8*15+:8] = '1;
-      all[8*22+:8] = '1;
+      all[8*15+:8]  = '1;
+      all[8*22+:8]  = '1;
       all[8*24+:16] = '1;
       all[8*40+:16] = '1;
-      all[8*46+:8] = '1;
+      all[8*46+:8]  = '1;
     end
     masked = all[8*Eth+:8*Rest];
     unused = ^{all, transport, word_qpn};
   end
   assign payload_bytes = bytes_q - (ipv6 ? 8'd94 : 8'd74);
-  // A WRITE_ONLY of 8 or 16 bytes that says so itself, in an IP packet without options.
-  assign known = transport[15:0] == {8'h0, WriteOpcode} && be32(transport[8*24+:32]) == 32'(payload_bytes)
-      && (payload_bytes == 8'd8 || payload_bytes == 8'd16)
-      && (ipv6 ? frame_q[8*20+:8] == 8'd17 : frame_q[8*12+:24] == 24'h45_0008 && frame_q[8*23+:8] == 8'd17);
+  // A WRITE_ONLY of 8 or 16 bytes that says so itself, in an IP packet without options. RNICs set M (migration), some
+  // senders SE (solicited event): both mean nothing here.
+  assign known = transport[13:0] == {6'h0, WriteOpcode} && transport[31:16] == 16'hFFFF && be32(
+      transport[8*24+:32]
+  ) == 32'(payload_bytes) && (payload_bytes == 8'd8 || payload_bytes == 8'd16) &&
+      (ipv6 ? frame_q[8*20+:8] == 8'd17 : frame_q[8*12+:24] == 24'h45_0008 && frame_q[8*23+:8] == 8'd17);
 
   assign same_key = key_q == word_key;
   assign same_place = address_q == {word_high, word_low};
@@ -126,8 +154,8 @@ module credit_receiver
       last_q <= 1'b0;
     end
     if (state_q == Sum && steps_q != '0) begin
-      left_q <= {16'h0, left_q[8*Rest-1:16]};
-      crc_q <= crc_pkg::product(Forward, crc_q ^ {16'h0, left_q[15:0]});
+      left_q  <= {16'h0, left_q[8*Rest-1:16]};
+      crc_q   <= crc_pkg::product(Forward, crc_q ^ {16'h0, left_q[15:0]});
       steps_q <= steps_q - 6'd1;
     end
     if (state_q == Search && !found_q) begin
@@ -144,8 +172,8 @@ module credit_receiver
     icrc_bad_o <= 1'b0;
     missed_o <= 1'b0;
     if (!rst_ni) begin
-      state_q <= Collect;
-      begins_q <= 1'b1;
+      state_q   <= Collect;
+      begins_q  <= 1'b1;
       granted_o <= '0;
     end else begin
       if (s_axis_tvalid) begins_q <= s_axis_tlast;
@@ -157,7 +185,7 @@ module credit_receiver
         Skip:
         if (s_axis_tvalid && s_axis_tlast) begin
           ignored_o <= 1'b1;
-          state_q <= Collect;
+          state_q   <= Collect;
         end
         Parse: begin
           cnp_o <= transport[7:0] == CnpOpcode;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Credits as receivers write them, and everything else that comes: granted counts, and why the rest is none.
-#include "Vcredit_receiver.h"
-
 #include <algorithm>
 
 #include "../testing/bench.hpp"
+#include "Vcredit_receiver.h"
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/wire/headers.hpp"
 #include "rashpa/wire/packet.hpp"
@@ -41,6 +40,8 @@ wire::Packet credit(Random& random, const Words& words, std::uint64_t images, st
   packet.bth.opcode = wire::write_only;
   packet.bth.destination_qp = words.qpn;
   packet.bth.psn = random.word() & 0xFFFFFFU;
+  packet.bth.solicited = static_cast<std::uint8_t>(random(0, 1));
+  packet.bth.migration = static_cast<std::uint8_t>(random(0, 1));
   packet.bth.becn = static_cast<std::uint8_t>(random(0, 1));
   packet.reth = wire::RethHeader{words.address, words.key, {}};
   packet.payload.resize(bytes);
@@ -127,7 +128,7 @@ int main() {
     const std::uint32_t step = random(0, 3);
     wire::Packet packet = credit(random, words[d], granted[d] + step, random.chance(50) ? 8 : 16);
     Pulses want;
-    std::uint32_t kind = random(0, 19);
+    std::uint32_t kind = random(0, 21);
     if (kind == 8 && granted[d] == 0) kind = 19;
     bool good = d != 5;
     if (kind == 0) packet.reth->rkey ^= 1U << random(0, 31), good = false;
@@ -138,6 +139,8 @@ int main() {
     if (kind == 5) packet.payload.resize(200), good = false;
     if (kind == 6) packet.bth.opcode = 0x0A, good = false;  // reliable connected
     if (kind == 7) packet.reth->dma_length = 32, good = false;
+    if (kind == 20) packet.bth.pkey = 0x7FFF, good = false;
+    if (kind == 21) packet.bth.version = 1, good = false;
     if (kind == 8) {  // an older one, late
       const std::uint64_t old = granted[d] - 1;
       std::memcpy(packet.payload.data(), &old, sizeof old);
@@ -159,11 +162,11 @@ int main() {
     bench.give(frame, random);
     bench.rest();
     const Pulses got = bench.take();
-    check(got == want, "frame %d, kind %u, DTP %u: credit %u cnp %u ignored %u icrc %u missed %u", n, kind, d, got.credit,
-          got.cnp, got.ignored, got.icrc_bad, got.missed);
+    check(got == want, "frame %d, kind %u, DTP %u: credit %u cnp %u ignored %u icrc %u missed %u", n, kind, d,
+          got.credit, got.cnp, got.ignored, got.icrc_bad, got.missed);
     for (std::uint32_t other = 0; other < 16; ++other) {
-      check(bench.granted(other) == granted[other], "frame %d: DTP %u has %u instead of %u", n, other, bench.granted(other),
-            granted[other]);
+      check(bench.granted(other) == granted[other], "frame %d: DTP %u has %u instead of %u", n, other,
+            bench.granted(other), granted[other]);
     }
   }
   // two back to back: the second is missed, and no half of it is taken for a frame

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a descriptor can be carried out: the answer comes two cycles behind it.
+// Whether a descriptor can be carried out: the answer comes three cycles behind it.
 module descriptor_check
   import rashpa_pkg::*;
   import card_registers_pkg::*;
@@ -22,7 +22,8 @@ module descriptor_check
   logic empty_q, disabled_q, odd_q, long_q, carry_q;
   logic [31:0] end_low_q;
   logic [16:0] end_high;
-  logic outside;
+  logic outside, outside_q;
+  error_code_e other_q;
 
   // The first byte behind it, in two steps.
   assign end_high = {1'b0, source_i[47:32]} + {16'b0, carry_q};
@@ -34,12 +35,13 @@ module descriptor_check
     disabled_q           <= !enabled_i[dtp_i];
     odd_q                <= source_i[0] || bytes_i[0];
     long_q               <= event_record_i ? bytes_i != RecordBytes : bytes_i > MostBytes;
-    if (disabled_q) code_o <= ErrorCodeDescriptorDtp;
-    else if (empty_q) code_o <= ErrorCodeDescriptorEmpty;
-    else if (odd_q) code_o <= ErrorCodeDescriptorOdd;
-    else if (long_q) code_o <= ErrorCodeDescriptorLong;
-    else if (outside) code_o <= ErrorCodeDescriptorOutside;
-    else code_o <= ErrorCodeNone;
+    outside_q            <= outside;
+    if (disabled_q) other_q <= ErrorCodeDescriptorDtp;
+    else if (empty_q) other_q <= ErrorCodeDescriptorEmpty;
+    else if (odd_q) other_q <= ErrorCodeDescriptorOdd;
+    else if (long_q) other_q <= ErrorCodeDescriptorLong;
+    else other_q <= ErrorCodeNone;
+    code_o <= other_q == ErrorCodeNone && outside_q ? ErrorCodeDescriptorOutside : other_q;
   end
 
 endmodule

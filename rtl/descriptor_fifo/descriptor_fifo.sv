@@ -38,7 +38,7 @@ module descriptor_fifo
   logic [2:0] read_q;
   logic [2:0] got_q;
   logic [31:0] taken_q, number_q;
-  logic broken_q;
+  logic broken_q, more_q;
   descriptor_t descriptor;
   error_code_e fault;
 
@@ -75,7 +75,8 @@ module descriptor_fifo
   );
 
   always_ff @(posedge clk_i) begin
-    got_q <= read_q;
+    got_q  <= read_q;
+    more_q <= posted_i != taken_q && !arm_i;
     if (state_q == Read && got_q < 3'(Words)) words_q[got_q] <= word_q;
     error_o.code <= fault;
     error_o.dtp  <= descriptor.dtp;
@@ -90,7 +91,7 @@ module descriptor_fifo
       case (state_q)
         Wait: begin
           read_q <= '0;
-          if (running_i && !broken_q && posted_i != taken_q) state_q <= Read;
+          if (running_i && !broken_q && more_q) state_q <= Read;
         end
         Read: begin
           read_q <= read_q + 3'd1;
@@ -99,9 +100,9 @@ module descriptor_fifo
             read_q  <= '0;
           end
         end
-        Check: begin  // two cycles
+        Check: begin  // three cycles
           read_q <= read_q + 3'd1;
-          if (read_q == 3'd1) begin
+          if (read_q == 3'd2) begin
             taken_q       <= taken_q + 32'd1;
             number_q      <= number_q + 32'd1;
             state_q       <= fault == ErrorCodeNone ? Show : Wait;

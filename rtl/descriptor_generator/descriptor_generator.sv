@@ -6,24 +6,24 @@ module descriptor_generator
   import card_registers_pkg::*;
   import generator_pkg::*;
 (
-    input  logic            clk_i,
-    input  logic            rst_ni,
-    input  logic            arm_i,           // all DTPs begin with image 0 again
-    input  logic            start_i,
-    input  logic            abort_i,         // no more descriptors
-    input  table_write_t    table_i,
+    input  logic                    clk_i,
+    input  logic                    rst_ni,
+    input  logic                    arm_i,           // all DTPs begin with image 0 again
+    input  logic                    start_i,
+    input  logic                    abort_i,         // no more descriptors
+    input  table_write_t            table_i,
     // of the DTP that is looked at
-    output dtp_t            dtp_o,
-    input  logic [31:0]     granted_i,       // images, modulo 2^32
-    input  logic [31:0]     frames_i,        // frames in memory, modulo 2^32
-    input  logic [Dtps-1:0] may_go_i,        // pacer
-    output logic            valid_o,
-    input  logic            ready_i,
-    output descriptor_t     descriptor_o,
+    output dtp_t                    dtp_o,
+    input  logic         [    31:0] granted_i,       // images, modulo 2^32
+    input  logic         [    31:0] frames_i,        // frames in memory, modulo 2^32
+    input  logic         [Dtps-1:0] may_go_i,        // pacer
+    output logic                    valid_o,
+    input  logic                    ready_i,
+    output descriptor_t             descriptor_o,
     // for registers
-    output logic [Dtps-1:0] active_o,        // has images to play
-    output logic [Dtps-1:0] waits_credit_o,
-    output logic            skips_o          // one cycle: the image of dtp_o is left out
+    output logic         [Dtps-1:0] active_o,        // has images to play
+    output logic         [Dtps-1:0] waits_credit_o,
+    output logic                    skips_o          // one cycle: the image of dtp_o is left out
 );
   typedef enum logic [2:0] {
     Pick,
@@ -51,11 +51,27 @@ module descriptor_generator
   logic [31:0] ring_low_q;
   logic [16:0] ring_high;
 
-  generator_plan u_plan (.clk_i, .table_i, .dtp_i(dtp_q), .plan_o(plan));
+  generator_plan u_plan (
+      .clk_i,
+      .table_i,
+      .dtp_i (dtp_q),
+      .plan_o(plan)
+  );
   generator_pick u_pick (
-      .clk_i, .rst_ni, .arm_i, .start_i, .abort_i, .table_i, .may_go_i,
-      .dtp_i(dtp_q), .ended_i(state_q == Enter && ended), .kept_i(state_q == Out), .fresh_o(fresh),
-      .found_o(found), .next_o(next_dtp), .active_o
+      .clk_i,
+      .rst_ni,
+      .arm_i,
+      .start_i,
+      .abort_i,
+      .table_i,
+      .may_go_i,
+      .dtp_i  (dtp_q),
+      .ended_i(state_q == Enter && ended),
+      .kept_i (state_q == Out),
+      .fresh_o(fresh),
+      .found_o(found),
+      .next_o (next_dtp),
+      .active_o
   );
 
   always_comb begin
@@ -160,7 +176,7 @@ module descriptor_generator
         c_q.phase <= Begin;
         c_q.frame_offset <= ring_high[16] ? offset_q : {ring_high[15:0], ring_low_q};
         if (slots_end_q) begin
-          c_q.slot_destination <= plan.destination;
+          c_q.slot_destination   <= plan.destination;
           c_q.record_destination <= plan.records;
         end
         d_q.last_of_run <= c_q.index == plan.images;
@@ -184,14 +200,14 @@ module descriptor_generator
       if (state_q == Enter) waits_credit_o[dtp_q] <= !ended && frame_q && !credit_q;
       if ((state_q == Pick && found) || (state_q == Out && found && (ready_i || !shows_q))) dtp_q <= next_dtp;
       unique case (state_q)
-        Pick: if (found) state_q <= Fetch;
+        Pick:  if (found) state_q <= Fetch;
         Fetch: state_q <= fetched.phase == Begin ? Check : Low;
         Check: state_q <= Enter;
         Enter: state_q <= enters || skips ? Low : Pick;
-        Low: state_q <= High;
-        High: state_q <= d_q.event_record ? Ring : Out;
-        Ring: state_q <= Out;
-        Out: if (ready_i || !shows_q) state_q <= found ? Fetch : Pick;
+        Low:   state_q <= High;
+        High:  state_q <= d_q.event_record ? Ring : Out;
+        Ring:  state_q <= Out;
+        Out:   if (ready_i || !shows_q) state_q <= found ? Fetch : Pick;
       endcase
     end
   end

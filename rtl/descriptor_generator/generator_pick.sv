@@ -4,20 +4,20 @@ module generator_pick
   import rashpa_pkg::*;
   import card_registers_pkg::*;
 (
-    input  logic            clk_i,
-    input  logic            rst_ni,
-    input  logic            arm_i,
-    input  logic            start_i,
-    input  logic            abort_i,
-    input  table_write_t    table_i,
-    input  logic [Dtps-1:0] may_go_i,
-    input  dtp_t            dtp_i,      // the last one
-    input  logic            ended_i,    // it has no more images
-    input  logic            kept_i,     // its state has been kept
-    output logic            fresh_o,    // its state has not been kept since Arm
-    output logic            found_o,
-    output dtp_t            next_o,
-    output logic [Dtps-1:0] active_o
+    input  logic                    clk_i,
+    input  logic                    rst_ni,
+    input  logic                    arm_i,
+    input  logic                    start_i,
+    input  logic                    abort_i,
+    input  table_write_t            table_i,
+    input  logic         [Dtps-1:0] may_go_i,
+    input  dtp_t                    dtp_i,     // the last one
+    input  logic                    ended_i,   // it has no more images
+    input  logic                    kept_i,    // its state has been kept
+    output logic                    fresh_o,   // its state has not been kept since Arm
+    output logic                    found_o,
+    output dtp_t                    next_o,
+    output logic         [Dtps-1:0] active_o
 );
   logic [Dtps-1:0] enabled_q, active_q, fresh_q;
 
@@ -41,7 +41,8 @@ module generator_pick
       active_q  <= '0;
       fresh_q   <= '1;
     end else begin
-      if (table_i.valid && table_i.word == DtpTableDtpWord) enabled_q[table_i.dtp] <= table_i.data[DtpTableDtpEnabledLsb];
+      if (table_i.valid && table_i.word == DtpTableDtpWord)
+        enabled_q[table_i.dtp] <= table_i.data[DtpTableDtpEnabledLsb];
       if (kept_i) fresh_q[dtp_i] <= 1'b0;
       if (ended_i) active_q[dtp_i] <= 1'b0;
       if (start_i) active_q <= enabled_q;

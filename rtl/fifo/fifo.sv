@@ -13,10 +13,12 @@ module fifo #(
     output logic             full_o,
     output logic             valid_o,
     output logic [Width-1:0] data_o,
-    input  logic             pop_i    // only while valid
+    input  logic             pop_i     // only while valid
 );
   localparam int unsigned Bits = $clog2(Depth);
-  if (Depth < 4 || (1 << Bits) != Depth) $fatal(1, "fifo: a depth of %0d is no power of two of 4 or more", Depth);
+  if (Depth < 4 || (1 << Bits) != Depth) begin : g_depth
+    $fatal(1, "fifo: a depth of %0d is no power of two of 4 or more", Depth);
+  end
 
   logic [Width-1:0] memory[Depth];
   logic [Bits:0] write_q, read_q, read_d;

@@ -6,52 +6,52 @@ module line_reader
 #(
     parameter int unsigned Room = 512  // beats of the payload FIFO
 ) (
-    input  logic        clk_i,
-    input  logic        rst_ni,
+    input  logic           clk_i,
+    input  logic           rst_ni,
     // packets from the segmenter
-    input  logic        valid_i,
-    output logic        ready_o,
-    input  packet_t     packet_i,
-    input  logic [47:0] source_i,
+    input  logic           valid_i,
+    output logic           ready_o,
+    input  packet_t        packet_i,
+    input  logic    [47:0] source_i,
     // the same packets, with `beats`, to the packetiser
-    input  logic        full_i,
-    output logic        push_o,
-    output packet_t     packet_o,
+    input  logic           full_i,
+    output logic           push_o,
+    output packet_t        packet_o,
     // card memory
-    output logic        m_axi_arvalid,
-    input  logic        m_axi_arready,
-    output logic [47:0] m_axi_araddr,
-    output logic [7:0]  m_axi_arlen,
-    input  logic        m_axi_rvalid,
-    output logic        m_axi_rready,
-    input  beat_t       m_axi_rdata,
-    input  logic [1:0]  m_axi_rresp,
-    input  logic        m_axi_rlast,
+    output logic           m_axi_arvalid,
+    input  logic           m_axi_arready,
+    output logic    [47:0] m_axi_araddr,
+    output logic    [ 7:0] m_axi_arlen,
+    input  logic           m_axi_rvalid,
+    output logic           m_axi_rready,
+    input  beat_t          m_axi_rdata,
+    input  logic    [ 1:0] m_axi_rresp,
+    input  logic           m_axi_rlast,
     // payload FIFO
-    output logic        beat_o,
-    output beat_t       data_o,
-    input  logic        popped_i,      // a beat has left the FIFO
+    output logic           beat_o,
+    output beat_t          data_o,
+    input  logic           popped_i,       // a beat has left the FIFO
     // for registers
-    output logic        idle_o,        // nothing asked for is outstanding
-    output logic        error_o,       // one cycle: the memory has refused a read …
-    output dtp_t        error_dtp_o    // … of this DTP
+    output logic           idle_o,         // nothing asked for is outstanding
+    output logic           error_o,        // one cycle: the memory has refused a read …
+    output dtp_t           error_dtp_o     // … of this DTP
 );
   localparam int unsigned RoomBits = $clog2(Room + 1);
 
   typedef enum logic [1:0] {
     Idle,
-    Sized,   // how many beats, in one burst or two
-    First,   // the address is shown
+    Sized,  // how many beats, in one burst or two
+    First,  // the address is shown
     Second
   } state_e;
 
-  state_e state_q;
-  packet_t packet_q;
-  logic [47:0] address_q;     // of the next burst
-  logic [6:0] first_q;        // beats of the first burst
-  logic [6:0] second_q;       // beats behind 4 KiB
-  logic [RoomBits-1:0] room_q;
-  logic enough_q;
+  state_e                 state_q;
+  packet_t                packet_q;
+  logic    [        47:0] address_q;  // of the next burst
+  logic    [         6:0] first_q;  // beats of the first burst
+  logic    [         6:0] second_q;  // beats behind 4 KiB
+  logic    [RoomBits-1:0] room_q;
+  logic                   enough_q;
   logic [6:0] beats, until_border;
   logic taken;
   logic names_full, names_valid;
@@ -69,10 +69,19 @@ module line_reader
   assign packet_o = packet_q;
 
   // Bursts that are under way: whose they are.
-  fifo #(.Width(4), .Depth(64)) u_names (
-      .clk_i, .rst_ni, .clear_i(1'b0),
-      .push_i(taken), .data_i(packet_q.dtp), .full_o(names_full),
-      .valid_o(names_valid), .data_o(name), .pop_i(names_valid && m_axi_rvalid && m_axi_rlast)
+  fifo #(
+      .Width(4),
+      .Depth(64)
+  ) u_names (
+      .clk_i,
+      .rst_ni,
+      .clear_i(1'b0),
+      .push_i (taken),
+      .data_i (packet_q.dtp),
+      .full_o (names_full),
+      .valid_o(names_valid),
+      .data_o (name),
+      .pop_i   (names_valid && m_axi_rvalid && m_axi_rlast)
   );
 
   assign m_axi_rready = 1'b1;
@@ -90,27 +99,27 @@ module line_reader
         address_q <= {source_i[47:6], 6'b0};
       end
       Sized: begin
-        first_q <= packet_q.beats < until_border ? packet_q.beats : until_border;
+        first_q  <= packet_q.beats < until_border ? packet_q.beats : until_border;
         second_q <= packet_q.beats - until_border;
       end
-      First: if (taken) address_q <= {address_q[47:44], address_q[43:12] + 32'd1, 12'b0};  // memory of at most 16 TiB
+      First:  if (taken) address_q <= {address_q[47:44], address_q[43:12] + 32'd1, 12'b0};  // memory of at most 16 TiB
       Second: ;
     endcase
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      state_q <= Idle;
-      room_q <= RoomBits'(Room);
+      state_q  <= Idle;
+      room_q   <= RoomBits'(Room);
       enough_q <= 1'b0;
     end else begin
-      room_q <= room_q - (push_o ? RoomBits'(packet_q.beats) : '0) + RoomBits'(popped_i);
+      room_q   <= room_q - (push_o ? RoomBits'(packet_q.beats) : '0) + RoomBits'(popped_i);
       // The room does not shrink while this packet waits.
       enough_q <= (state_q == Sized || state_q == First) && room_q >= RoomBits'(packet_q.beats) && !full_i && !push_o;
       unique case (state_q)
-        Idle: if (valid_i) state_q <= Sized;
-        Sized: state_q <= First;
-        First: if (taken) state_q <= packet_q.beats > first_q ? Second : Idle;
+        Idle:   if (valid_i) state_q <= Sized;
+        Sized:  state_q <= First;
+        First:  if (taken) state_q <= packet_q.beats > first_q ? Second : Idle;
         Second: if (taken) state_q <= Idle;
       endcase
     end

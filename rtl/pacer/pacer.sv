@@ -6,31 +6,45 @@ module pacer
   import rashpa_pkg::*;
   import card_registers_pkg::*;
 (
-    input  logic            clk_i,
-    input  logic            rst_ni,
-    input  logic            arm_i,     // all buckets are full
-    input  table_write_t    table_i,
-    input  logic            spend_i,   // a descriptor of …
-    input  dtp_t            dtp_i,     // … this DTP has …
-    input  logic [31:0]     bytes_i,   // … so many bytes
-    output logic [Dtps-1:0] may_go_o
+    input  logic                    clk_i,
+    input  logic                    rst_ni,
+    input  logic                    arm_i,    // all buckets are full
+    input  table_write_t            table_i,
+    input  logic                    spend_i,  // a descriptor of …
+    input  dtp_t                    dtp_i,    // … this DTP has …
+    input  logic         [    31:0] bytes_i,  // … so many bytes
+    output logic         [Dtps-1:0] may_go_o
 );
   localparam int unsigned Fraction = 12;  // 16 cycles at once: 2^-16 · 16
-  localparam int unsigned Bits = 32;      // bytes, signed
+  localparam int unsigned Bits = 32;  // bytes, signed
 
   logic [31:0] rate, burst;
-  dtp_t turn_q;
-  logic [Bits-1:0] level[Dtps];
-  logic [Fraction-1:0] rest[Dtps];
-  logic [Dtps-1:0] fresh_q;               // full since Arm
-  logic [31:0] owed_q[Dtps];              // spent since its last turn
-  logic [31:0] spent;
+  dtp_t                turn_q;
+  logic [    Bits-1:0] level                      [Dtps];
+  logic [Fraction-1:0] rest                       [Dtps];
+  logic [    Dtps-1:0] fresh_q;  // full since Arm
+  logic [        31:0] owed_q                     [Dtps];  // spent since its last turn
+  logic [        31:0] spent;
   logic [Bits-1:0] now, left, filled;
-  logic [31:0] sum;                       // of rate and rest, 2^-12 bytes
-  logic unlimited;
+  logic [31:0] sum;  // of rate and rest, 2^-12 bytes
+  logic        unlimited;
 
-  table_word #(.Word(DtpTableRateWord)) u_rate (.clk_i, .write_i(table_i), .dtp_i(turn_q), .data_o(rate));
-  table_word #(.Word(DtpTableBurstWord)) u_burst (.clk_i, .write_i(table_i), .dtp_i(turn_q), .data_o(burst));
+  table_word #(
+      .Word(DtpTableRateWord)
+  ) u_rate (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (turn_q),
+      .data_o (rate)
+  );
+  table_word #(
+      .Word(DtpTableBurstWord)
+  ) u_burst (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (turn_q),
+      .data_o (burst)
+  );
 
   assign unlimited = rate == '0;
   assign now = fresh_q[turn_q] ? burst : level[turn_q];

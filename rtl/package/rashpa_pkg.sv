@@ -39,7 +39,7 @@ package rashpa_pkg;
     WriteFirst  = 3'd1,
     WriteMiddle = 3'd2,
     WriteLast   = 3'd3,
-    WriteEvent  = 3'd4  // WRITE_ONLY with immediate
+    WriteEvent  = 3'd4   // WRITE_ONLY with immediate
   } packet_kind_e;
 
   // A packet whose payload is being fetched; the packetiser makes frames of them in this order.
@@ -50,15 +50,15 @@ package rashpa_pkg;
     logic         begins_image;
     logic         ends_descriptor;
     logic         last_of_run;
-    logic [5:0]   lead;         // bytes of the first beat from memory that are not the packet's
-    logic [12:0]  bytes;        // of payload, 1 … 4096
-    logic [6:0]   beats;        // from memory: 1 … 65
+    logic [5:0]   lead;             // bytes of the first beat from memory that are not the packet's
+    logic [12:0]  bytes;            // of payload, 1 … 4096
+    logic [6:0]   beats;            // from memory: 1 … 65
     logic [63:0]  destination;
-    logic [31:0]  length;       // of the message: RETH
+    logic [31:0]  length;           // of the message: RETH
     logic [31:0]  immediate;
     logic [63:0]  index;
     logic [31:0]  slot;
-    logic [31:0]  factor;       // x^(8·bytes) mod P of CRC32C
+    logic [31:0]  factor;           // x^(8·bytes) mod P of CRC32C
   } packet_t;
 
   // Where the bytes of a frame's beat come from and what becomes of them, said with every beat.
@@ -74,19 +74,19 @@ package rashpa_pkg;
 
   // A frame that can begin: everything about it that does not change from beat to beat.
   typedef struct packed {
-    dtp_t                     dtp;
-    logic                     complete_record;
-    logic                     begins_image;
-    logic                     ipv6;
-    logic [31:0]              factor;
-    logic [8*MostHeader-1:0]  header;       // 0 behind its end
-    logic [6:0]               header_end;   // 54, 70, 74, 90, 94
-    logic [12:0]              payload_end;  // in the frame
-    logic [6:0]               beats_in;     // from memory
-    logic [6:0]               beats_out;    // of the frame with ICRC
-    logic [7:0]               turn;         // header_end − lead + 64: where byte 0 of the first beat comes to lie, + 64
-    logic [5:0]               covered_end;
-    logic [12:0]              bytes;        // of payload
+    dtp_t dtp;
+    logic complete_record;
+    logic begins_image;
+    logic ipv6;
+    logic [31:0] factor;
+    logic [8*MostHeader-1:0] header;  // 0 behind its end
+    logic [6:0] header_end;  // 54, 70, 74, 90, 94
+    logic [12:0] payload_end;  // in the frame
+    logic [6:0] beats_in;  // from memory
+    logic [6:0] beats_out;  // of the frame with ICRC
+    logic [7:0] turn;  // header_end − lead + 64: where byte 0 of the first beat comes to lie, + 64
+    logic [5:0] covered_end;
+    logic [12:0] bytes;  // of payload
   } prepared_t;
 
 endpackage

@@ -5,19 +5,19 @@ module header
   import rashpa_pkg::*;
   import card_registers_pkg::*;
 (
-    input  logic         clk_i,
-    input  logic         rst_ni,
-    input  logic         arm_i,        // sequence numbers begin with the table's again
-    input  table_write_t table_i,
-    input  logic         valid_i,
-    output logic         ready_o,
-    input  packet_t      packet_i,
-    output logic         valid_o,
-    input  logic         ready_i,
-    output logic         soon_o,       // valid in the next cycle; beats_in is right
-    output prepared_t    prepared_o,
-    output packet_t      packet_o,     // of which it is made
-    output logic [23:0]  psn_o
+    input  logic                clk_i,
+    input  logic                rst_ni,
+    input  logic                arm_i,       // sequence numbers begin with the table's again
+    input  table_write_t        table_i,
+    input  logic                valid_i,
+    output logic                ready_o,
+    input  packet_t             packet_i,
+    output logic                valid_o,
+    input  logic                ready_i,
+    output logic                soon_o,      // valid in the next cycle; beats_in is right
+    output prepared_t           prepared_o,
+    output packet_t             packet_o,    // of which it is made
+    output logic         [23:0] psn_o
 );
   typedef enum logic [1:0] {
     Idle,
@@ -33,13 +33,36 @@ module header
   logic [31:0] word[21];
   logic [31:0] word_q[21];
   localparam logic [6:0] Words[21] = '{
-      DtpTableDestinationMacWord, DtpTableDestinationMacWord + 7'd1, DtpTableSourceMacWord, DtpTableSourceMacWord + 7'd1,
-      DtpTableIpSourceWord, DtpTableIpSourceWord + 7'd1, DtpTableIpSourceWord + 7'd2, DtpTableIpSourceWord + 7'd3,
-      DtpTableIpDestinationWord, DtpTableIpDestinationWord + 7'd1, DtpTableIpDestinationWord + 7'd2, DtpTableIpDestinationWord + 7'd3,
-      DtpTablePortsWord, DtpTableTrafficWord, DtpTableFlowLabelWord, DtpTableIpv4SumWord, DtpTableQpnWord, DtpTableRkeyWord, DtpTableFirstPsnWord, DtpTableMtuWord, DtpTableDtpWord};
+      DtpTableDestinationMacWord,
+      DtpTableDestinationMacWord + 7'd1,
+      DtpTableSourceMacWord,
+      DtpTableSourceMacWord + 7'd1,
+      DtpTableIpSourceWord,
+      DtpTableIpSourceWord + 7'd1,
+      DtpTableIpSourceWord + 7'd2,
+      DtpTableIpSourceWord + 7'd3,
+      DtpTableIpDestinationWord,
+      DtpTableIpDestinationWord + 7'd1,
+      DtpTableIpDestinationWord + 7'd2,
+      DtpTableIpDestinationWord + 7'd3,
+      DtpTablePortsWord,
+      DtpTableTrafficWord,
+      DtpTableFlowLabelWord,
+      DtpTableIpv4SumWord,
+      DtpTableQpnWord,
+      DtpTableRkeyWord,
+      DtpTableFirstPsnWord,
+      DtpTableMtuWord,
+      DtpTableDtpWord
+  };
   for (genvar w = 0; w < 21; w++) begin : g_word
-    table_word #(.Word(Words[w])) u_word (
-        .clk_i, .write_i(table_i), .dtp_i(packet_q.dtp), .data_o(word[w])
+    table_word #(
+        .Word(Words[w])
+    ) u_word (
+        .clk_i,
+        .write_i(table_i),
+        .dtp_i  (packet_q.dtp),
+        .data_o (word[w])
     );
   end
 
@@ -49,15 +72,15 @@ module header
   logic [23:0] psn_q;
 
   logic ipv6, reth, immediate;
-  logic [1:0] pad;
+  logic [ 1:0] pad;
   logic [12:0] transport_q;  // bytes of UDP header … ICRC
   logic [12:0] payload_end_q, padded_q;
   logic [6:0] header_end, header_end_q, beats_out_q;
-  logic [7:0] turn_q;
-  logic [5:0] covered_end_q;
+  logic [ 7:0] turn_q;
+  logic [ 5:0] covered_end_q;
   logic [16:0] sum_q;
   logic [15:0] ip_length_q;
-  logic [7:0] opcode;
+  logic [ 7:0] opcode;
 
   assign ipv6 = word_q[19][DtpTableMtuIpv6Lsb];
   assign reth = packet_q.kind == WriteOnly || packet_q.kind == WriteFirst || packet_q.kind == WriteEvent;
@@ -94,16 +117,47 @@ module header
   assign ip_source = {word_q[7], word_q[6], word_q[5], word_q[4]};
   assign ip_destination = {word_q[11], word_q[10], word_q[9], word_q[8]};
   assign checksum = ~(sum_q[15:0] + 16'(sum_q[16]));
-  assign ipv4 = {ip_destination[31:0], ip_source[31:0], be16(checksum), 8'd17, word_q[13][15:8], 16'h0040, 16'h0,
-                 be16(ip_length_q), word_q[13][7:0], 8'h45};
-  assign ipv6_header = {ip_destination, ip_source, word_q[13][15:8], 8'd17, be16(16'(transport_q)),
-                        be32({4'h6, word_q[13][7:0], word_q[14][19:0]})};
+  assign ipv4 = {
+    ip_destination[31:0],
+    ip_source[31:0],
+    be16(checksum),
+    8'd17,
+    word_q[13][15:8],
+    16'h0040,
+    16'h0,
+    be16(ip_length_q),
+    word_q[13][7:0],
+    8'h45
+  };
+  assign ipv6_header = {
+    ip_destination,
+    ip_source,
+    word_q[13][15:8],
+    8'd17,
+    be16(16'(transport_q)),
+    be32({4'h6, word_q[13][7:0], word_q[14][19:0]})
+  };
   assign transport = {
-      immediate ? be32(packet_q.immediate) : 32'h0,
-      reth ? {be32(packet_q.length), be32(word_q[17]), be32(packet_q.destination[31:0]), be32(packet_q.destination[63:32])}
-           : 128'h0,
-      be32({8'h0, psn_q}), be32({8'h0, word_q[16][23:0]}), 16'hFFFF, {2'b00, pad, 4'h0}, opcode,
-      16'h0, be16(16'(transport_q)), be16(word_q[12][31:16]), be16(word_q[12][15:0])};
+    immediate ? be32(packet_q.immediate) : 32'h0,
+    reth ? {be32(
+        packet_q.length
+    ), be32(
+        word_q[17]
+    ), be32(
+        packet_q.destination[31:0]
+    ), be32(
+        packet_q.destination[63:32]
+    )} : 128'h0,
+    be32({8'h0, psn_q}),
+    be32({8'h0, word_q[16][23:0]}),
+    16'hFFFF,
+    {2'b00, pad, 4'h0},
+    opcode,
+    16'h0,
+    be16(16'(transport_q)),
+    be16(word_q[12][31:16]),
+    be16(word_q[12][15:0])
+  };
 
   assign ready_o = state_q == Idle || (state_q == Ready && ready_i);
   assign valid_o = state_q == Ready;
@@ -116,8 +170,23 @@ module header
           begins_image: packet_q.begins_image,
           ipv6: ipv6,
           factor: packet_q.factor,
-          header: ipv6 ? {transport, ipv6_header, be16(16'h86DD), source_mac, destination_mac}
-                       : {160'h0, transport, ipv4, be16(16'h0800), source_mac, destination_mac},
+          header:
+          ipv6
+          ?
+          {transport, ipv6_header, be16(16'h86DD), source_mac, destination_mac}
+          : {
+          160'h0
+          ,
+          transport
+          ,
+          ipv4
+          ,
+          be16(16'h0800)
+          ,
+          source_mac
+          ,
+          destination_mac
+          },
           header_end: header_end_q,
           payload_end: payload_end_q,
           beats_in: packet_q.beats,

@@ -5,15 +5,15 @@
 module lanes
   import rashpa_pkg::*;
 (
-    input  logic       clk_i,
-    input  logic [5:0] turn_i,
-    input  logic [6:0] begin_i,    // first lane of payload, 0 … 64
-    input  logic [6:0] end_i,      // behind the last
-    input  beat_t      turned_i,   // a cycle later
-    input  beat_t      before_i,
-    input  beat_t      header_i,
-    output beat_t      payload_o,  // two cycles later
-    output beat_t      frame_o
+    input  logic        clk_i,
+    input  logic  [5:0] turn_i,
+    input  logic  [6:0] begin_i,    // first lane of payload, 0 … 64
+    input  logic  [6:0] end_i,      // behind the last
+    input  beat_t       turned_i,   // a cycle later
+    input  beat_t       before_i,
+    input  beat_t       header_i,
+    output beat_t       payload_o,  // two cycles later
+    output beat_t       frame_o
 );
   logic [BeatBytes-1:0] fresh_q, inside_q;
 

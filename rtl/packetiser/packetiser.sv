@@ -4,51 +4,51 @@
 module packetiser
   import rashpa_pkg::*;
 #(
-    parameter int unsigned PayloadDepth = 512,
+    parameter int unsigned PayloadDepth  = 512,
     parameter int unsigned TransmitDepth = 512
 ) (
-    input  logic         clk_i,
-    input  logic         rst_ni,
-    input  logic         arm_i,
-    input  table_write_t table_i,
+    input  logic                clk_i,
+    input  logic                rst_ni,
+    input  logic                arm_i,
+    input  table_write_t        table_i,
     // packets
-    input  logic         packet_valid_i,
-    output logic         packet_pop_o,
-    input  packet_t      packet_i,
+    input  logic                packet_valid_i,
+    output logic                packet_pop_o,
+    input  packet_t             packet_i,
     // payload FIFO
-    input  logic         beat_i,            // a beat has come into it
-    input  beat_t        payload_i,
-    output logic         payload_pop_o,
+    input  logic                beat_i,           // a beat has come into it
+    input  beat_t               payload_i,
+    output logic                payload_pop_o,
     // of an event whose record is to be completed: what is to be XORed to the template
-    output logic         record_wanted_o,   // until the event has begun; all payload before it has been summed up
-    output packet_t      record_packet_o,
-    input  logic         record_ready_i,
-    input  beat_t        record_first_i,
-    input  logic [31:0]  record_crc_i,
-    input  logic         crc_busy_i,
+    output logic                record_wanted_o,  // until the event has begun; all payload before it has been summed up
+    output packet_t             record_packet_o,
+    input  logic                record_ready_i,
+    input  beat_t               record_first_i,
+    input  logic         [31:0] record_crc_i,
+    input  logic                crc_busy_i,
     // CRC32C of payload
-    output logic         sum_valid_o,
-    output logic         sum_last_o,
-    output beat_t        sum_data_o,
-    output logic [5:0]   sum_zeros_o,
-    output dtp_t         sum_dtp_o,
-    output logic         sum_begins_o,
-    output logic [31:0]  sum_factor_o,
+    output logic                sum_valid_o,
+    output logic                sum_last_o,
+    output beat_t               sum_data_o,
+    output logic         [ 5:0] sum_zeros_o,
+    output dtp_t                sum_dtp_o,
+    output logic                sum_begins_o,
+    output logic         [31:0] sum_factor_o,
     // frames without ICRC
-    output frame_beat_t  frame_o,
-    output beat_t        frame_data_o,
-    output dtp_t         frame_dtp_o,
-    output logic [23:0]  frame_psn_o,
-    input  logic [1:0]   sent_i,            // beats that the transmit FIFO has room for again
+    output frame_beat_t         frame_o,
+    output beat_t               frame_data_o,
+    output dtp_t                frame_dtp_o,
+    output logic         [23:0] frame_psn_o,
+    input  logic         [ 1:0] sent_i,           // beats that the transmit FIFO has room for again
     // for registers: one cycle each
-    output logic         begins_o,
-    output dtp_t         begins_dtp_o,
-    output logic         begins_event_o,
-    output logic         begins_ends_o,     // it is the last of its descriptor
-    output logic [12:0]  begins_bytes_o,
-    output logic         waits_memory_o,
-    output logic         waits_wire_o,
-    output logic         idle_o
+    output logic                begins_o,
+    output dtp_t                begins_dtp_o,
+    output logic                begins_event_o,
+    output logic                begins_ends_o,    // it is the last of its descriptor
+    output logic         [12:0] begins_bytes_o,
+    output logic                waits_memory_o,
+    output logic                waits_wire_o,
+    output logic                idle_o
 );
   localparam int unsigned MostBeats = (MostHeader + MostPayload + 4 + 63) / 64;
   localparam int unsigned InBits = $clog2(PayloadDepth + 1);
@@ -62,14 +62,23 @@ module packetiser
   logic [23:0] next_psn;
 
   header u_header (
-      .clk_i, .rst_ni, .arm_i, .table_i,
-      .valid_i(packet_valid_i), .ready_o(packet_pop_o), .packet_i,
-      .valid_o(next_valid), .ready_i(begins), .soon_o(next_soon), .prepared_o(next), .packet_o(next_packet),
+      .clk_i,
+      .rst_ni,
+      .arm_i,
+      .table_i,
+      .valid_i(packet_valid_i),
+      .ready_o(packet_pop_o),
+      .packet_i,
+      .valid_o(next_valid),
+      .ready_i(begins),
+      .soon_o(next_soon),
+      .prepared_o(next),
+      .packet_o(next_packet),
       .psn_o(next_psn)
   );
 
   // What is there, what is free
-  logic [InBits-1:0] there_q;
+  logic [  InBits-1:0] there_q;
   logic [RoomBits-1:0] room_q;
   logic enough_q, room_enough_q;
   logic may_begin;
@@ -97,9 +106,9 @@ module packetiser
 
   // The frame in hand
   logic prelude_q, record_q, event_q, ipv6_q, begins_image_q;
-  logic [6:0] beat_q, beats_q;     // of the frame
-  logic [6:0] left_q;              // beats still to be taken from the payload FIFO
-  logic wait_q;                    // the header alone fills the first beat
+  logic [6:0] beat_q, beats_q;  // of the frame
+  logic [6:0] left_q;  // beats still to be taken from the payload FIFO
+  logic       wait_q;  // the header alone fills the first beat
   logic [5:0] turn_q, covered_end_q;
   logic [6:0] header_end_q;
   logic [12:0] payload_end_q;
@@ -158,22 +167,22 @@ module packetiser
 
   // Down the pipeline: 0 is the cycle in which the payload FIFO is popped, 3 that in which the turned beat is there.
   typedef struct packed {
-    frame_beat_t frame;
-    logic        pop;
-    logic [5:0]  turn;
-    logic [6:0]  from;
-    logic [6:0]  upto;
-    logic        payload_last;
-    logic        summed;        // has payload that is summed up
-    logic        begins_image;
-    dtp_t        dtp;
-    logic [31:0] factor;
-    logic [23:0] psn;
+    frame_beat_t      frame;
+    logic             pop;
+    logic [5:0]       turn;
+    logic [6:0] from;
+    logic [6:0]       upto;
+    logic             payload_last;
+    logic             summed;        // has payload that is summed up
+    logic             begins_image;
+    dtp_t             dtp;
+    logic [31:0]      factor;
+    logic [23:0]      psn;
   } stage_t;
 
   stage_t stage_d;
-  stage_t stage_q[5];  // 1 … 4 used
-  logic any_q;
+  stage_t stage_q [5];  // 1 … 4 used
+  logic   any_q;
   logic [6:0] from, upto;
 
   always_comb begin
@@ -211,7 +220,12 @@ module packetiser
     if (record_q && second_q) template[511-:32] ^= record_crc_i;
   end
 
-  rotate u_rotate (.clk_i, .data_i(template), .amount_i(turn_q), .data_o(turned));
+  rotate u_rotate (
+      .clk_i,
+      .data_i  (template),
+      .amount_i(turn_q),
+      .data_o  (turned)
+  );
 
   // The number of the beat in stage 1 and 2, as far as headers go
   logic [1:0] number_1_q, number_2_q;
@@ -239,9 +253,14 @@ module packetiser
 
   lanes u_lanes (
       .clk_i,
-      .turn_i(stage_q[2].turn), .begin_i(stage_q[2].from), .end_i(stage_q[2].upto),
-      .turned_i(turned), .before_i(before_q), .header_i(header_beat_q),
-      .payload_o(sum_data_o), .frame_o(frame_data_o)
+      .turn_i(stage_q[2].turn),
+      .begin_i(stage_q[2].from),
+      .end_i(stage_q[2].upto),
+      .turned_i(turned),
+      .before_i(before_q),
+      .header_i(header_beat_q),
+      .payload_o(sum_data_o),
+      .frame_o(frame_data_o)
   );
 
   assign frame_o = stage_q[4].frame;

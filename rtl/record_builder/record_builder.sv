@@ -6,34 +6,66 @@ module record_builder
   import rashpa_pkg::*;
   import card_registers_pkg::*;
 (
-    input  logic         clk_i,
-    input  logic         rst_ni,
-    input  table_write_t table_i,
-    input  logic         wanted_i,  // until the event has begun
-    input  dtp_t         dtp_i,
-    input  logic         last_of_run_i,
-    input  logic [63:0]  index_i,
-    input  logic [31:0]  slot_i,
-    input  logic [31:0]  crc_i,     // of the payload of dtp_i
-    output logic         ready_o,
-    output beat_t        first_o,   // of the first 64 bytes
-    output logic [31:0]  crc_o      // of the last 4
+    input  logic                clk_i,
+    input  logic                rst_ni,
+    input  table_write_t        table_i,
+    input  logic                wanted_i,       // until the event has begun
+    input  dtp_t                dtp_i,
+    input  logic                last_of_run_i,
+    input  logic         [63:0] index_i,
+    input  logic         [31:0] slot_i,
+    input  logic         [31:0] crc_i,          // of the payload of dtp_i
+    output logic                ready_o,
+    output beat_t               first_o,        // of the first 64 bytes
+    output logic         [31:0] crc_o           // of the last 4
 );
   // schema/frame_record.md: bytes
-  localparam int unsigned DtpAt = 8, FlagsAt = 12, IndexAt = 32, SlotAt = 40, LinesAt = 44, PayloadAt = 48, CrcAt = 56, RunAt = 60;
+  localparam int unsigned DtpAt = 8, FlagsAt = 12, IndexAt = 32, SlotAt = 40;
+  localparam int unsigned LinesAt = 44, PayloadAt = 48, CrcAt = 56, RunAt = 60;
   localparam int unsigned LastOfRun = 2;  // bit of the flags
-  localparam int unsigned Steps = 31;     // words of 32 bits before the record's CRC
+  localparam int unsigned Steps = 31;  // words of 32 bits before the record's CRC
 
   logic [31:0] lines, payload_low, payload_high, run, dtp;
-  table_word #(.Word(DtpTableLinesWord)) u_lines (.clk_i, .write_i(table_i), .dtp_i(dtp_i), .data_o(lines));
-  table_word #(.Word(DtpTablePayloadBytesWord)) u_low (
-      .clk_i, .write_i(table_i), .dtp_i(dtp_i), .data_o(payload_low)
+  table_word #(
+      .Word(DtpTableLinesWord)
+  ) u_lines (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (dtp_i),
+      .data_o (lines)
   );
-  table_word #(.Word(DtpTablePayloadBytesWord + 7'd1)) u_high (
-      .clk_i, .write_i(table_i), .dtp_i(dtp_i), .data_o(payload_high)
+  table_word #(
+      .Word(DtpTablePayloadBytesWord)
+  ) u_low (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (dtp_i),
+      .data_o (payload_low)
   );
-  table_word #(.Word(DtpTableRunWord)) u_run (.clk_i, .write_i(table_i), .dtp_i(dtp_i), .data_o(run));
-  table_word #(.Word(DtpTableDtpWord)) u_dtp (.clk_i, .write_i(table_i), .dtp_i(dtp_i), .data_o(dtp));
+  table_word #(
+      .Word(DtpTablePayloadBytesWord + 7'd1)
+  ) u_high (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (dtp_i),
+      .data_o (payload_high)
+  );
+  table_word #(
+      .Word(DtpTableRunWord)
+  ) u_run (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (dtp_i),
+      .data_o (run)
+  );
+  table_word #(
+      .Word(DtpTableDtpWord)
+  ) u_dtp (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (dtp_i),
+      .data_o (dtp)
+  );
 
   logic unused;
   assign unused = ^dtp[31:8];
@@ -53,9 +85,9 @@ module record_builder
 
   // A word a cycle through the CRC; the words behind the first 16 are 0.
   localparam crc_pkg::matrix_t Forward = crc_pkg::times(crc_pkg::Crc32c, crc_pkg::power(crc_pkg::Crc32c, 4));
-  logic [31:0] crc_q;
+  logic [ 31:0] crc_q;
   logic [511:0] left_q;
-  logic [4:0] step_q;
+  logic [  4:0] step_q;
   logic busy_q, ready_q;
 
   always_ff @(posedge clk_i) begin

@@ -5,17 +5,17 @@ module segmenter
   import rashpa_pkg::*;
   import card_registers_pkg::*;
 (
-    input  logic         clk_i,
-    input  logic         rst_ni,
-    input  logic         clear_i,       // forgets what it has in hand
-    input  table_write_t table_i,
-    input  logic         valid_i,
-    output logic         ready_o,
-    input  descriptor_t  descriptor_i,
-    output logic         valid_o,
-    input  logic         ready_i,
-    output packet_t      packet_o,      // without `beats`, which the reader finds
-    output logic [47:0]  source_o
+    input  logic                clk_i,
+    input  logic                rst_ni,
+    input  logic                clear_i,       // forgets what it has in hand
+    input  table_write_t        table_i,
+    input  logic                valid_i,
+    output logic                ready_o,
+    input  descriptor_t         descriptor_i,
+    output logic                valid_o,
+    input  logic                ready_i,
+    output packet_t             packet_o,      // without `beats`, which the reader finds
+    output logic         [47:0] source_o
 );
   typedef enum logic [1:0] {
     Idle,
@@ -24,21 +24,31 @@ module segmenter
     Carry    // high words
   } state_e;
 
-  state_e state_q;
-  descriptor_t descriptor_q;  // source, destination and bytes of what is left
-  logic [31:0] message_q;     // bytes of the whole
-  logic begun_q;              // a part of it is out
+  state_e             state_q;
+  descriptor_t        descriptor_q;  // source, destination and bytes of what is left
+  logic        [31:0] message_q;  // bytes of the whole
+  logic               begun_q;  // a part of it is out
   logic source_carry_q, destination_carry_q;
   logic [31:0] mtu_word, factor_mtu;
   logic [12:0] mtu;
-  logic whole_messages;       // every packet is a message
-  logic last;
+  logic        whole_messages;  // every packet is a message
+  logic        last;
 
-  table_word #(.Word(DtpTableMtuWord)) u_mtu (
-      .clk_i, .write_i(table_i), .dtp_i(descriptor_q.dtp), .data_o(mtu_word)
+  table_word #(
+      .Word(DtpTableMtuWord)
+  ) u_mtu (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (descriptor_q.dtp),
+      .data_o (mtu_word)
   );
-  table_word #(.Word(DtpTableFactorMtuWord)) u_factor (
-      .clk_i, .write_i(table_i), .dtp_i(descriptor_q.dtp), .data_o(factor_mtu)
+  table_word #(
+      .Word(DtpTableFactorMtuWord)
+  ) u_factor (
+      .clk_i,
+      .write_i(table_i),
+      .dtp_i  (descriptor_q.dtp),
+      .data_o (factor_mtu)
   );
   assign mtu = mtu_word[12:0];
   assign whole_messages = !mtu_word[DtpTableMtuFirstMiddleLastLsb];

@@ -3,10 +3,10 @@
 module table_word #(
     parameter logic [6:0] Word = 7'd0
 ) (
-    input  logic                     clk_i,
-    input  rashpa_pkg::table_write_t write_i,
-    input  rashpa_pkg::dtp_t         dtp_i,
-    output logic [31:0]              data_o   // in the same cycle
+    input  logic                            clk_i,
+    input  rashpa_pkg::table_write_t        write_i,
+    input  rashpa_pkg::dtp_t                dtp_i,
+    output logic                     [31:0] data_o    // in the same cycle
 );
   logic [31:0] memory[rashpa_pkg::Dtps];
   always_ff @(posedge clk_i) begin

@@ -3,11 +3,15 @@
 /// What the C++ benches of rtl/ share: a clock, random numbers, checks. One thread. A bench is one program: main()
 /// returns testing::result(), which is 0 when no check failed and at least one was made.
 #include <verilated.h>
+#if VM_COVERAGE
+#include <verilated_cov.h>
+#endif
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <span>
@@ -97,7 +101,12 @@ class Clocked {
   }
   Clocked(const Clocked&) = delete;
   Clocked& operator=(const Clocked&) = delete;
-  ~Clocked() { model_.final(); }
+  ~Clocked() {
+    model_.final();
+#if VM_COVERAGE
+    if (const char* path = std::getenv("RASHPA_COVERAGE")) context_.coveragep()->write(path);
+#endif
+  }
 
   Model& operator*() { return model_; }
   Model* operator->() { return &model_; }

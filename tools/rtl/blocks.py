@@ -62,13 +62,11 @@ def folders() -> list[str]:
 
 @dataclass(frozen=True)
 class Bench:
-    """One build of a bench: x_test.cpp or x_test.py beside the module x, with one set of parameters."""
+    """One build of a bench of the module x with one set of parameters: x_test.cpp, x_test.py, x_of_what_test.cpp."""
 
     path: Path
     number: int  # of the set
     options: tuple[str, ...]  # for Verilator
-    sources: tuple[Path, ...]  # C++ besides the bench
-    libraries: tuple[str, ...]
 
     @property
     def name(self) -> str:
@@ -76,30 +74,29 @@ class Bench:
 
     @property
     def top(self) -> str:
-        return self.path.stem.removesuffix("_test")
+        return top_of(self.path)
+
+
+def top_of(bench: Path) -> str:
+    """The module that a bench is of: the longest name that its own begins with."""
+    names = [name for name in modules() if bench.stem.startswith(f"{name}_")]
+    if not names:
+        raise SystemExit(f"{bench.relative_to(ROOT)}: there is no module in rtl/ whose name this one begins with")
+    return max(names, key=len)
 
 
 def benches(suffix: str) -> list[Bench]:
     """All benches of a kind (".cpp", ".py").
 
-    Comments of a bench say what it needs: `build: OPTION…` one line for each set of parameters, `sources: PATH…` of
-    the repository, `libraries: NAME…`.
+    A comment line `build: OPTION…` of a bench is a set of parameters that it is built with; without one it is built once.
     """
     found = []
     for path in sorted(RTL.glob(f"*/*_test{suffix}")):
         text = path.read_text(encoding="utf-8")
         if suffix == ".py" and not re.search(r"^import cocotb\b", text, re.MULTILINE):
             continue
-        said: dict[str, list[str]] = {"build": [], "sources": [], "libraries": []}
-        for key, words in re.findall(r"^(?://|#) (build|sources|libraries): (.*)$", text, re.MULTILINE):
-            said[key].append(words)
-        if path.stem.removesuffix("_test") not in modules():
-            raise SystemExit(f"{path.relative_to(ROOT)}: there is no module of this name in rtl/")
-        sources = tuple(ROOT / word for words in said["sources"] for word in words.split())
-        libraries = tuple(word for words in said["libraries"] for word in words.split())
-        for number, words in enumerate(said["build"] or [""]):
-            options = tuple(words_of(words))
-            found.append(Bench(path, number, options, sources, libraries))
+        sets = re.findall(r"^(?://|#) build: (.*)$", text, re.MULTILINE)
+        found += [Bench(path, number, tuple(words_of(words))) for number, words in enumerate(sets or [""])]
     return found
 
 

@@ -9,6 +9,7 @@ Exit 1 when a figure is more than 10 % above the stored one (LUT levels: above i
 import argparse
 import concurrent.futures
 import json
+import math
 import os
 import re
 import subprocess
@@ -74,22 +75,26 @@ def main() -> int:
     if options.yosys:
         yosys(options.yosys)
         return 0
-    tops = options.block or list(blocks())
     stored = json.loads(STORED.read_text(encoding="utf-8"))["blocks"] if STORED.exists() else {}
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        rows = dict(zip(tops, pool.map(synthesise, tops), strict=True))
+    # The largest first: those that are not known may be it.
+    tops = options.block or sorted(blocks(), key=lambda top: -stored[top]["lut"] if top in stored else -math.inf)
     print(f"{'block':<24}{''.join(f'{key:>8}' for key in FIGURES)}   longest path ends at")
+    rows: dict[str, dict[str, Any]] = {}
     failed = 0
-    for top, row in rows.items():
-        if "failed" in row:
-            print(f"{top:<24}FAILED: {row['failed']}")
-            failed += 1
-            continue
-        print(f"{top:<24}{''.join(f'{row[key]:>8g}' for key in FIGURES)}   {row['levels_at']}")
-        grown = [] if options.store else worse(row, stored.get(top))
-        failed += bool(grown)
-        for line in grown:
-            print(f"{'':<24}WORSE: {line}")
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        running = {pool.submit(synthesise, top): top for top in tops}
+        for done in concurrent.futures.as_completed(running):
+            top = running[done]
+            row = rows[top] = done.result()
+            if "failed" in row:
+                print(f"{top:<24}FAILED: {row['failed']}", flush=True)
+                failed += 1
+                continue
+            print(f"{top:<24}{''.join(f'{row[key]:>8g}' for key in FIGURES)}   {row['levels_at']}", flush=True)
+            grown = [] if options.store else worse(row, stored.get(top))
+            failed += bool(grown)
+            for line in grown:
+                print(f"{'':<24}WORSE: {line}", flush=True)
     if options.store and not failed:
         kept = {top: {key: row[key] for key in FIGURES} for top, row in rows.items()}
         known = {top: row for top, row in stored.items() if top in blocks()}

@@ -22,6 +22,19 @@ from blocks import BIN, BUILD, ROOT, RTL, Bench, benches, folders, modules, pack
 
 TOOLS = Path(__file__).resolve().parent
 LONGEST_S = 300  # of one job
+# Of src/rashpa: what the C++ benches compare with, and what that needs.
+SOFTWARE = (
+    "core/checksum",
+    "core/frame_record",
+    "link/fpga/dtp_table",
+    "transfer/descriptor_generator",
+    "wire/address",
+    "wire/dual_crc",
+    "wire/icrc",
+    "wire/opcode",
+    "wire/packet_encode",
+    "wire/packet_icrc",
+)
 WARNINGS = ("-Wall", str(RTL / "lint.vlt"))
 
 
@@ -83,24 +96,49 @@ def lint() -> Iterator[Job]:
     yield Job("lint/format", [[sys.executable, str(TOOLS / "format.py"), "--check"]])
 
 
-def cpp_bench(bench: Bench) -> Job:
-    """Verilated by Debian's Verilator, and run."""
-    folder = BUILD / "bench" / bench.name
+def software() -> Job:
+    """An archive of the software that benches compare with."""
+    folder = BUILD / "software"
+    folder.mkdir(parents=True, exist_ok=True)
+    compiler = ["ccache", "c++"] if shutil.which("ccache") else ["c++"]
+    commands, objects = [], []
+    for name in SOFTWARE:
+        made = str(folder / f"{name.replace('/', '_')}.o")
+        source = str(ROOT / "src" / "rashpa" / f"{name}.cpp")
+        commands.append([*compiler, "-std=c++20", "-O2", f"-I{ROOT / 'src'}", "-c", source, "-o", made])
+        objects.append(made)
+    archive = str(folder / "software.a")
+    return Job("software", [*commands, ["rm", "-f", archive], ["ar", "-rcs", archive, *objects]])
+
+
+def cpp_bench(bench: Bench, covered: bool = False) -> Job:
+    """Verilated by Debian's Verilator, and run; with a count of what was reached if that is asked for."""
+    folder = BUILD / ("coverage" if covered else "bench") / bench.name
     folder.mkdir(parents=True, exist_ok=True)
     flags = f"-std=c++20 -I{RTL} -I{ROOT / 'src'} -DRASHPA_ROOT='\"{ROOT}\"'"
-    sources = [bench.path, ROOT / "src/rashpa/core/checksum.cpp", *bench.sources]
     build = [
         *("verilator", "--cc", "--exe", "--build", "-O3", "--assert", "--x-initial", "unique", "--x-assign", "unique"),
         *WARNINGS,
         *("--top-module", bench.top, "-Mdir", str(folder), "-o", "bench"),
-        *("-CFLAGS", flags, "-MAKEFLAGS", "OPT_FAST=-O2", "-LDFLAGS", " ".join(["-lisal", *bench.libraries])),
+        *(
+            "-CFLAGS",
+            flags,
+            "-MAKEFLAGS",
+            "OPT_FAST=-O2",
+            "-LDFLAGS",
+            f"{BUILD / 'software' / 'software.a'} -lisal -lfmt",
+        ),
         *bench.options,
+        *(("--coverage-line", "--coverage-toggle") if covered else ()),
         *map(str, packages()),
         *folders(),
         str(modules()[bench.top]),
-        *map(str, sources),
+        str(bench.path),
     ]
     environment = {"OBJCACHE": "ccache"} if shutil.which("ccache") else {}
+    environment["RASHPA_COVERAGE"] = str(folder / "coverage.dat")
+    # The makefile of an older build does not know that the archive is another one.
+    (folder / "bench").unlink(missing_ok=True)
     return Job(f"cpp/{bench.name}", [build, [str(folder / "bench")]], environment=environment)
 
 
@@ -170,6 +208,9 @@ def main() -> int:
     links()
     failed: list[Job] = []
     begin = time.monotonic()
+    if any(job.name.startswith("cpp/") for job in jobs) and not software().run()[0]:
+        print((BUILD / "log" / "software.log").read_text(encoding="utf-8"))
+        return 1
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         running = {pool.submit(job.run): job for job in jobs}
         for done in concurrent.futures.as_completed(running):

@@ -14,6 +14,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/lz4_block.hpp"
 
 namespace rashpa::kernel::bitshuffle_lz4 {
 namespace {
@@ -35,7 +36,7 @@ const char* chars(const std::byte* p) noexcept { return reinterpret_cast<const c
 
 struct Compressor::State {
   alignas(64) std::array<std::byte, kTargetBlockBytes> planes{};
-  LZ4_stream_t lz4{};
+  BlockCompressor blocks;
 };
 
 std::size_t compressed_bound(std::size_t bytes, std::size_t element_bytes) noexcept {
@@ -49,12 +50,6 @@ Compressor::Compressor(std::size_t element_bytes) : element_bytes_(element_bytes
     throw ConfigError("bitshuffle_lz4: elements of " + std::to_string(element_bytes) +
                       " bytes are not supported; use a type of 1, 2, 4 or 8 bytes");
   }
-  LZ4_initStream(&state_->lz4, sizeof(state_->lz4));
-  // An empty table names position 0 for every hash, which a block at position 0 would take for matches: with one block
-  // behind it, the first real one gives the bytes that it gives ever after.
-  std::array<std::byte, 64> nothing{};
-  std::array<char, LZ4_COMPRESSBOUND(64)> out{};
-  LZ4_compress_fast_continue(&state_->lz4, chars(nothing.data()), out.data(), 64, LZ4_COMPRESSBOUND(64), 1);
 }
 Compressor::Compressor(Compressor&&) noexcept = default;
 Compressor& Compressor::operator=(Compressor&&) noexcept = default;
@@ -87,12 +82,8 @@ std::size_t Compressor::compress_part(std::span<const std::byte> in, Part part, 
   for (std::size_t at = 0; at < shuffled_bytes; at += block_bytes) {
     const std::size_t n = std::min(block_bytes, shuffled_bytes - at);
     shuffle(from + at, state_->planes.data(), n / element_bytes_, element_bytes_);
-    // A stream that is reset before each block gives independent blocks, like LZ4_compress_default, but without
-    // clearing a hash table of 16 KiB for each 8 KiB: the reset moves the table's origin instead.
-    LZ4_resetStream_fast(&state_->lz4);
-    const int written = LZ4_compress_fast_continue(&state_->lz4, chars(state_->planes.data()), chars(to + 4),
-                                                   static_cast<int>(n), LZ4_compressBound(static_cast<int>(n)), 1);
-    put_big_endian(to, static_cast<std::uint64_t>(written), 4);
+    const std::size_t written = state_->blocks.compress(state_->planes.data(), n, n / (8 * element_bytes_), to + 4);
+    put_big_endian(to, written, 4);
     to += 4 + written;
   }
   const std::size_t rest = bytes - shuffled_bytes;  // fewer than 8 elements: verbatim

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -27,6 +28,17 @@ Bytes sparse_bytes(std::size_t n, std::uint32_t seed) {
   std::mt19937 random(seed);
   Bytes bytes(n);
   for (std::size_t i = 0; i < n; i += 2) bytes[i] = static_cast<std::byte>(random() % 20 == 0 ? 1 + random() % 3 : 0);
+  return bytes;
+}
+
+/// Words of a dark frame: the low bits are noise, the high ones constant.
+Bytes noisy_words(std::size_t n, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  Bytes bytes(n);
+  for (std::size_t i = 0; i + 1 < n; i += 2) {
+    bytes[i] = static_cast<std::byte>(random());
+    bytes[i + 1] = static_cast<std::byte>(0x08U | (random() % 4));
+  }
   return bytes;
 }
 
@@ -92,12 +104,53 @@ TEST(BitshuffleLz4, a_compressor_gives_the_same_bytes_whatever_it_compressed_bef
   EXPECT_EQ(out, compressed(second, 2));
 }
 
+TEST(Bitshuffle, noise_is_what_seldom_repeats_its_last_byte) {
+  Bytes planes = random_bytes(std::size_t{6} * 512, 9);
+  std::fill_n(planes.begin() + std::ptrdiff_t{4} * 512, 512, std::byte{0});
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    EXPECT_EQ(noise_planes(planes.data(), 512, 6), 4U) << hwy::TargetName(target);
+    EXPECT_EQ(noise_planes(planes.data(), 512, 3), 3U) << hwy::TargetName(target);
+    EXPECT_EQ(noise_planes(planes.data() + std::ptrdiff_t{4} * 512, 512, 2), 0U) << hwy::TargetName(target);
+    EXPECT_EQ(noise_planes(planes.data(), 101, 4), 4U) << hwy::TargetName(target);
+    EXPECT_EQ(noise_planes(planes.data(), 63, 4), 0U) << hwy::TargetName(target);
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+TEST(BitshuffleLz4, noise_comes_back_unchanged_in_the_least_bytes) {
+  for (const std::size_t elements : {8U, 512U, 1000U, 4096U, 4104U, 5000U, 50'000U}) {
+    const Bytes in = noisy_words(elements * 2, static_cast<std::uint32_t>(elements));
+    const Bytes chunk = compressed(in, 2);
+    Bytes back(in.size());
+    ASSERT_TRUE(decompress(chunk, 2, back)) << elements;
+    ASSERT_EQ(back, in) << elements;
+    if (elements >= 512) {
+      EXPECT_LT(chunk.size(), in.size() * 10 / 16 + 60 * (elements / 4096 + 1)) << elements;  // ten planes of 16
+    }
+  }
+}
+
+TEST(BitshuffleLz4, planes_that_only_look_like_noise_are_still_compressed) {
+  const Bytes row = random_bytes(2 * std::size_t{1032}, 11);  // of 129 bytes a plane, which no power of two finds
+  Bytes in;
+  while (in.size() < 100'000) in.insert(in.end(), row.begin(), row.end());
+  in.resize(100'000);
+  EXPECT_LT(compressed(in, 2).size(), in.size() / 2);
+  Bytes twice = random_bytes(100'000, 12);  // the high byte's planes are the low byte's
+  for (std::size_t i = 0; i < twice.size(); i += 2) twice[i + 1] = twice[i];
+  EXPECT_LT(compressed(twice, 2).size(), twice.size() * 6 / 10);
+}
+
 TEST(BitshuffleLz4, threads_make_the_same_bytes_and_read_them) {
   for (const std::size_t element_bytes : {1U, 2U, 4U, 8U}) {
     for (const unsigned threads : {1U, 2U, 5U}) {
       ThreadedCodec codec(element_bytes, threads);
       for (const std::size_t elements : {0U, 5U, 100U, 4103U, 50'000U, 300'001U, 17U}) {
-        const Bytes in = sparse_bytes(elements * element_bytes, 7);
+        const Bytes in =
+            threads == 2 ? noisy_words(elements * element_bytes, 7) : sparse_bytes(elements * element_bytes, 7);
         Bytes out(compressed_bound(in.size(), element_bytes)), back(in.size());
         out.resize(codec.compress(in, out));
         ASSERT_EQ(out, compressed(in, element_bytes)) << elements;

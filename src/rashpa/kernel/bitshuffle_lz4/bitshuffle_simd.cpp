@@ -10,6 +10,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle_gfni-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace rashpa::kernel::bitshuffle_lz4 {
 namespace HWY_NAMESPACE {
@@ -60,6 +62,12 @@ void shuffle_impl(const std::uint8_t* in, std::uint8_t* out, std::size_t element
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t plane = elements / 8;
   std::size_t i = 0;
+#if RASHPA_BITSHUFFLE_GFNI
+  const bool wide = element_bytes < 8 && has_gfni();
+  for (; wide && i + kTransposed <= elements; i += kTransposed) {
+    split_planes(in + i * element_bytes, element_bytes, out + i / 8, plane);
+  }
+#endif
   if (element_bytes == 2) {
     for (; i + lanes <= elements; i += lanes) {
       Vector low, high;
@@ -187,22 +195,42 @@ void interleave(const std::uint8_t* HWY_RESTRICT streams, std::uint8_t* out, std
 }
 
 void unshuffle_impl(const std::uint8_t* in, std::uint8_t* out, std::size_t elements, std::size_t element_bytes) {
-  const std::size_t at_once = joined_at_once();
   const std::size_t plane = elements / 8;
   HWY_ALIGN std::uint8_t streams[8 * kTile];
   std::size_t i = 0;
-  while (i + at_once <= elements) {
-    const std::size_t tile = std::min(kTile, (elements - i) / at_once * at_once);
-    for (std::size_t byte = 0; byte < element_bytes; ++byte) {
-      std::uint8_t* to = element_bytes == 1 ? out + i : streams + byte * kTile;
-      for (std::size_t j = 0; j < tile; j += at_once) {
-        join_planes(in + 8 * byte * plane + (i + j) / 8, plane, to + j);
+  const auto take = [&](std::size_t at_once, auto join) {
+    while (i + at_once <= elements) {
+      const std::size_t tile = std::min(kTile, (elements - i) / at_once * at_once);
+      for (std::size_t byte = 0; byte < element_bytes; ++byte) {
+        std::uint8_t* to = element_bytes == 1 ? out + i : streams + byte * kTile;
+        for (std::size_t j = 0; j < tile; j += at_once) join(in + 8 * byte * plane + (i + j) / 8, plane, to + j);
       }
+      if (element_bytes > 1) interleave(streams, out + i * element_bytes, tile, element_bytes);
+      i += tile;
     }
-    if (element_bytes > 1) interleave(streams, out + i * element_bytes, tile, element_bytes);
-    i += tile;
-  }
+  };
+#if RASHPA_BITSHUFFLE_GFNI
+  if (has_gfni()) take(kTransposed, join_512);
+#endif
+  take(joined_at_once(), join_planes);
   unshuffle_tail(in, out, i, elements, element_bytes);
+}
+
+// ---- noise
+
+std::size_t noise_planes_impl(const std::uint8_t* in, std::size_t plane, std::size_t planes) {
+  const Bytes d;
+  const std::size_t lanes = hn::Lanes(d);
+  if (plane < 64) return 0;
+  for (std::size_t number = 0; number < planes; ++number, in += plane) {
+    std::size_t equal = 0, i = 0;
+    for (; i + lanes + 1 <= plane; i += lanes) {
+      equal += hn::CountTrue(d, hn::Eq(hn::LoadU(d, in + i), hn::LoadU(d, in + i + 1)));
+    }
+    for (; i + 1 < plane; ++i) equal += in[i] == in[i + 1] ? 1 : 0;
+    if (16 * equal >= plane) return number;
+  }
+  return planes;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -214,6 +242,7 @@ namespace rashpa::kernel::bitshuffle_lz4 {
 
 HWY_EXPORT(shuffle_impl);
 HWY_EXPORT(unshuffle_impl);
+HWY_EXPORT(noise_planes_impl);
 
 void shuffle(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept {
   HWY_DYNAMIC_DISPATCH(shuffle_impl)
@@ -223,6 +252,10 @@ void shuffle(const std::byte* in, std::byte* out, std::size_t elements, std::siz
 void unshuffle(const std::byte* in, std::byte* out, std::size_t elements, std::size_t element_bytes) noexcept {
   HWY_DYNAMIC_DISPATCH(unshuffle_impl)
   (reinterpret_cast<const std::uint8_t*>(in), reinterpret_cast<std::uint8_t*>(out), elements, element_bytes);
+}
+
+std::size_t noise_planes(const std::byte* in, std::size_t plane_bytes, std::size_t planes) noexcept {
+  return HWY_DYNAMIC_DISPATCH(noise_planes_impl)(reinterpret_cast<const std::uint8_t*>(in), plane_bytes, planes);
 }
 
 }  // namespace rashpa::kernel::bitshuffle_lz4

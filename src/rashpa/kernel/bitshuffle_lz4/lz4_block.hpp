@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <lz4.h>
+
+#include <array>
+#include <cstddef>
+
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+
+namespace rashpa::kernel::bitshuffle_lz4 {
+
+/// Makes LZ4 blocks of bit planes. The planes of noise at the beginning, which LZ4 would search in vain, become
+/// literals without it; lz4 compresses the rest. One per thread; does not allocate. The bytes of a block depend on that
+/// block alone.
+class BlockCompressor {
+ public:
+  BlockCompressor() noexcept;
+
+  /// Compresses `bytes` ≤ kTargetBlockBytes of planes of `plane_bytes` each to `out`, which has room for
+  /// LZ4_compressBound(bytes). Returns the bytes written.
+  std::size_t compress(const std::byte* planes, std::size_t bytes, std::size_t plane_bytes, std::byte* out) noexcept;
+
+ private:
+  std::size_t search(const std::byte* in, std::size_t bytes, std::byte* out, int acceleration) noexcept;
+
+  LZ4_stream_t stream_{};
+  std::array<std::byte, LZ4_COMPRESSBOUND(kTargetBlockBytes)> scratch_{};
+};
+
+}  // namespace rashpa::kernel::bitshuffle_lz4

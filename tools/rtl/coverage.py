@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the C++ benches of rtl/ with Verilator's coverage and says how much of each file they reach.
+
+Usage: build/rtl/bin/python tools/rtl/coverage.py [--only REGEX] [--missing]. Exit 1 when less than 95 % of a block's lines were reached, of the
+folders whose benches ran. Toggles are of bits; a parameter's constant bits never toggle.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from blocks import BUILD, RTL, benches
+from test_rtl import cpp_bench, software
+
+LEAST = 0.95
+
+
+@dataclass
+class Reached:
+    """Points of a file, each by its place, and how often they were reached."""
+
+    lines: collections.Counter[str] = field(default_factory=collections.Counter)
+    toggles: collections.Counter[str] = field(default_factory=collections.Counter)
+
+    @staticmethod
+    def share(points: collections.Counter[str]) -> float:
+        return sum(count > 0 for count in points.values()) / len(points) if points else 1.0
+
+
+def add(data: Path, files: dict[str, Reached]) -> None:
+    """What one bench reached: points of all instances of a module are one."""
+    for said, count in re.findall(
+        r"^C '(.*)' (\d+)$", data.read_text(encoding="utf-8", errors="replace"), re.MULTILINE
+    ):
+        keys = dict(pair.split("\x02", 1) for pair in said.split("\x01") if "\x02" in pair)
+        path = Path(keys["f"])
+        # Functions of packages run at elaboration.
+        if RTL not in path.parents or path.stem.endswith("_pkg"):
+            continue
+        reached = files.setdefault(str(path.relative_to(RTL)), Reached())
+        points = reached.toggles if keys["page"].startswith("v_toggle") else reached.lines
+        points[f"{keys['l']}:{keys.get('n', '')}:{keys.get('o', '')}"] += int(count)
+
+
+def main() -> int:
+    """Exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="benches whose name this expression is found in")
+    parser.add_argument("--missing", action="store_true", help="say which lines were not reached")
+    options = parser.parse_args()
+    chosen = [bench for bench in benches(".cpp") if re.search(options.only, bench.name)]
+    (BUILD / "log").mkdir(parents=True, exist_ok=True)
+    jobs = [cpp_bench(bench, covered=True) for bench in chosen]
+    if not software().run()[0]:
+        raise SystemExit("coverage: the software does not compile: make test-rtl RTL_ONLY=cpp")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for job, (good, _) in zip(jobs, pool.map(lambda job: job.run(), jobs), strict=True):
+            if not good:
+                raise SystemExit(f"coverage: {job.name} failed: {job.log}")
+    files: dict[str, Reached] = {}
+    for bench in chosen:
+        add(BUILD / "coverage" / bench.name / "coverage.dat", files)
+    tested = {bench.path.parent.name for bench in chosen}
+    below = 0
+    print(f"{'file':<44}{'lines':>8}{'toggles':>9}")
+    for name, reached in sorted(files.items()):
+        lines = Reached.share(reached.lines)
+        low = lines < LEAST and Path(name).parent.name in tested
+        below += low
+        print(f"{name:<44}{lines:>8.1%}{Reached.share(reached.toggles):>9.1%}{'   below' if low else ''}")
+        if options.missing:
+            for points in (reached.lines, reached.toggles):
+                places = [place for place, count in points.items() if not count]
+                print(*(f"    {place}" for place in places[:40]), sep="\n")
+    return 1 if below or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Puts bugs into a block of rtl/, one at a time, and says which its tests catch.
+
+Usage: build/rtl/bin/python tools/rtl/mutate.py [--bugs N] [--json FILE] FOLDER…
+The bugs are small changes at places drawn by the folder's name; one that a compiler refuses is none, and another is drawn.
+The tests are the benches and proofs in the folder, of a folder without any those of rtl/sender. They run in a copy of
+the tree in build/rtl/mutants. Exit 1 when a bug survived: either a test is missing or the change is none, which a person decides.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from blocks import BUILD, ROOT, RTL, Bench, benches
+
+TREE = BUILD / "mutants"
+# What is found, and what comes in its place.
+CHANGES: tuple[tuple[str, str], ...] = (
+    (r"&&", "||"),
+    (r"\|\|", "&&"),
+    (r"(?<=\s)==(?=\s)", "!="),
+    (r"!=", "=="),
+    (r"(?<=\s)\+(?=\s)", "-"),
+    (r"(?<=\s)-(?=\s)", "+"),
+    (r"(?<=\s)\^(?=\s)", "|"),
+    (r"(?<=\s)&(?=\s)", "|"),
+    (r"(?<=\s)\|(?=\s)", "&"),
+    (r"!(?=[\w(])", ""),
+    (r"~(?=[\w({])", ""),
+    (r"'0(?=\W)", "'1"),
+    (r"'1(?=\W)", "'0"),
+    (r"1'b0", "1'b1"),
+    (r"1'b1", "1'b0"),
+    (r"(?<=\d'd)\d+", "+1"),
+    (r"(?<=\[)\d(?=\])", "+1"),
+    (r"(?<=[*:+ (\[])\d+(?=[*:+\];) -])", "+1"),
+)
+# Lines in which a change is none: declarations, checks of parameters, comments.
+SPARED = re.compile(
+    r"^\s*(//|import|module|endmodule|input|output|localparam|parameter|logic|typedef|assign unused|if .*\$fatal)|\$fatal|: gen_"
+)
+
+
+@dataclass
+class Bug:
+    """A change of a line, and the test that caught it ("" when none did)."""
+
+    file: str
+    line: int
+    before: str
+    after: str
+    caught_by: str = ""
+
+
+def candidates(folder: Path) -> list[tuple[Path, int, int, int, str]]:
+    """Every change: file, line, columns, what comes there."""
+    found = []
+    for path in sorted(folder.glob("*.sv")):
+        if path.stem.endswith("_formal"):
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+            code = line.split("//")[0]
+            if SPARED.search(line):
+                continue
+            for pattern, put in CHANGES:
+                for match in re.finditer(pattern, code):
+                    new = str(int(match.group()) + 1) if put == "+1" else put
+                    found.append((path, number, match.start(), match.end(), new))
+    return found
+
+
+def tests_of(folder: Path) -> list[str]:
+    """Names of jobs, the fastest first."""
+    for place in (folder, RTL / "sender"):
+        own: list[Bench] = [
+            bench for suffix in (".cpp", ".py") for bench in benches(suffix) if bench.path.parent == place
+        ]
+        proofs = [f"formal/{path.stem}" for path in place.glob("*.sby")]
+        names = [f"{'cpp' if bench.path.suffix == '.cpp' else 'cocotb'}/{bench.name}" for bench in own]
+        names = sorted([*names, *proofs], key=lambda name: ("cpp", "formal", "cocotb").index(name.split("/")[0]))
+        if names:
+            return names
+    return []
+
+
+def copy_tree() -> None:
+    """rtl/ and the tools, with what was built and the software beside it."""
+    shutil.rmtree(TREE / "rtl", ignore_errors=True)
+    shutil.rmtree(TREE / "tools", ignore_errors=True)
+    shutil.copytree(RTL, TREE / "rtl")
+    shutil.copytree(ROOT / "tools" / "rtl", TREE / "tools" / "rtl")
+    (TREE / "build" / "rtl").mkdir(parents=True, exist_ok=True)
+    for link, target in ((TREE / "src", ROOT / "src"), (TREE / "build" / "rtl" / "bin", BUILD / "bin")):
+        if not link.is_symlink():
+            link.symlink_to(target)
+
+
+def passes(only: str) -> bool:
+    """Whether the jobs of this name are good in the copy."""
+    command = [sys.executable, str(TREE / "tools/rtl/test_rtl.py"), "--jobs", "2", "--only", f"^{only}$"]
+    environment = os.environ | {"CCACHE_DISABLE": "1"}  # a mutant is never built again
+    return not subprocess.run(command, env=environment, capture_output=True, check=False).returncode  # noqa: S603
+
+
+def compiles(folder: str) -> bool:
+    """Whether slang takes all modules of the folder."""
+    tops = [path.stem for path in (TREE / "rtl" / folder).glob("*.sv") if not path.stem.endswith(("_pkg", "_formal"))]
+    command = [sys.executable, str(TREE / "tools/rtl/elaborate.py"), *tops]
+    return not subprocess.run(command, capture_output=True, check=False).returncode  # noqa: S603
+
+
+def bugs_of(folder: Path, count: int) -> list[Bug]:
+    """`count` of them, each tried."""
+    drawn = candidates(folder)
+    random.Random(folder.name).shuffle(drawn)  # noqa: S311
+    tests = tests_of(folder)
+    bugs: list[Bug] = []
+    for path, number, begin, end, new in drawn:
+        if len(bugs) == count:
+            break
+        copy = TREE / path.relative_to(ROOT)
+        original = path.read_text(encoding="utf-8")
+        lines = original.splitlines()
+        before = lines[number]
+        lines[number] = before[:begin] + new + before[end:]
+        copy.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        if compiles(folder.name):
+            bug = Bug(str(path.relative_to(ROOT)), number + 1, before.strip(), lines[number].strip())
+            bug.caught_by = next((test for test in tests if not passes(test)), "")
+            print(f"{bug.file}:{bug.line}: {bug.after}: {bug.caught_by or 'SURVIVED'}", flush=True)
+            bugs.append(bug)
+        copy.write_text(original, encoding="utf-8")
+    return bugs
+
+
+def main() -> int:
+    """Exit status: 1 when a bug survived."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bugs", type=int, default=10, help="of each folder")
+    parser.add_argument("--json", type=Path, help="results, beside those of other folders that it has")
+    parser.add_argument("folder", nargs="+", help="of rtl/")
+    options = parser.parse_args()
+    copy_tree()
+    survived = 0
+    for name in options.folder:
+        bugs = bugs_of(RTL / name, options.bugs)
+        survived += sum(not bug.caught_by for bug in bugs)
+        if options.json:
+            known = json.loads(options.json.read_text(encoding="utf-8")) if options.json.exists() else {}
+            known[name] = [asdict(bug) for bug in bugs]
+            options.json.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", encoding="utf-8")
+    print(f"mutate: {survived} bugs survived")
+    return 1 if survived else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
