@@ -118,7 +118,23 @@ void CardDirectory::publish(CardModel& model, std::uint32_t from, std::uint32_t 
   }
 }
 
-bool CardDirectory::serve(CardModel& model) {
+/// Of what is in the page: where packets go and come from.
+registers::DtpTable CardDirectory::table(std::size_t dtp) const {
+  namespace words = registers::dtp_table;
+  const std::uint32_t at = words::at(dtp);
+  registers::DtpTable table;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    table.ip_source[i] = load(at + words::kIpSource + 4 * i);
+    table.ip_destination[i] = load(at + words::kIpDestination + 4 * i);
+  }
+  table.ports_source_port = words::kPortsSourcePort.get(load(at + words::kPorts));
+  table.ports_destination_port = words::kPortsDestinationPort.get(load(at + words::kPorts));
+  table.mtu_ipv6 = words::kMtuIpv6.get(load(at + words::kMtu)) != 0;
+  table.dtp_enabled = words::kDtpEnabled.get(load(at + words::kDtp)) != 0;
+  return table;
+}
+
+bool CardDirectory::serve(CardModel& model, const Armed& armed) {
   namespace doorbells = registers::doorbells;
   if (first_) publish(model, 0, kIdentityBytes);
   // Doorbells are looked at first and rung last: what was written before them is there.
@@ -131,6 +147,11 @@ bool CardDirectory::serve(CardModel& model) {
   }
   std::atomic_thread_fence(std::memory_order_acquire);
   if (news) {
+    const std::size_t arm = (doorbells::kArm - doorbells::kGranted) / 4;
+    for (std::size_t dtp = 0; armed && rung[arm] != carried_[doorbells::kArm / 4] && dtp < registers::dtp_table::kCount;
+         ++dtp) {
+      if (const auto words = table(dtp); words.dtp_enabled) armed(words);
+    }
     carry(model, registers::settings::kMode, 4);
     carry(model, registers::faults::at(0), registers::faults::at(registers::faults::kCount) - registers::faults::at(0));
     carry(model, registers::descriptors::at(0),

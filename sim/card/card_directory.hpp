@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <stop_token>
-#include <vector>
+#include <functional>
+#include <span>
 
 #include "card_model.hpp"
 #include "rashpa/card/registers.hpp"
@@ -26,13 +26,17 @@ class CardDirectory {
 
   [[nodiscard]] std::span<const std::byte> memory() const noexcept { return memory_; }
 
+  /// Called for each enabled DTP before an Arm is carried to the model.
+  using Armed = std::function<void(const card::registers::DtpTable&)>;
+
   /// Carries what software has written to the model, lets it go on, and publishes what it says. Returns true when the
   /// card had something to do.
-  bool serve(CardModel& model);
+  bool serve(CardModel& model, const Armed& armed = {});
 
  private:
   [[nodiscard]] std::uint32_t load(std::uint32_t address) const noexcept;
   void store(std::uint32_t address, std::uint32_t value) noexcept;
+  [[nodiscard]] card::registers::DtpTable table(std::size_t dtp) const;
   void carry(CardModel& model, std::uint32_t from, std::uint32_t bytes);
   void publish(CardModel& model, std::uint32_t from, std::uint32_t bytes);
 

@@ -66,7 +66,7 @@ class SimulatedCard {
       ready = true;
       while (!stop.stop_requested()) {
         port.receive(model);
-        if (!directory.serve(model)) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        if (!directory.serve(model, [&](const registers::DtpTable& table) { port.listen(table); })) std::this_thread::sleep_for(std::chrono::microseconds(200));
       }
     });
     while (!ready) std::this_thread::yield();

@@ -45,6 +45,14 @@ UdpPort::~UdpPort() {
   for (const auto& [name, fd] : sockets_) close(fd);
 }
 
+UdpPort::Name UdpPort::name_of(const card::registers::DtpTable& table) {
+  Name name{.v6 = table.mtu_ipv6};
+  std::memcpy(name.ip.data(), table.ip_source.data(), name.v6 ? 16 : 4);
+  name.port = {static_cast<std::uint8_t>(table.ports_source_port >> 8U),
+               static_cast<std::uint8_t>(table.ports_source_port)};
+  return name;
+}
+
 int UdpPort::socket_of(const Name& name) {
   if (const auto found = sockets_.find(name); found != sockets_.end()) return found->second;
   const auto ip = std::as_bytes(std::span(name.ip)).first(name.v6 ? 16 : 4);

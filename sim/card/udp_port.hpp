@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "card_model.hpp"
+#include "rashpa/card/registers.hpp"
 
 namespace rashpa::sim {
 
@@ -24,6 +25,8 @@ class UdpPort {
   UdpPort(const UdpPort&) = delete;
   UdpPort& operator=(const UdpPort&) = delete;
 
+  /// Listens for credits where DTP `table` sends from: they may come before its first packet. Throws ResourceError.
+  void listen(const card::registers::DtpTable& table) { socket_of(name_of(table)); }
   /// Sends an Ethernet frame with an IPv4 or IPv6 UDP packet. False: the socket is full, give it again. Throws
   /// ResourceError when a socket cannot be had for its address and port. What is no such frame is counted and gone.
   bool send(std::span<const std::byte> frame);
@@ -39,6 +42,7 @@ class UdpPort {
     bool v6 = false;
     auto operator<=>(const Name&) const = default;
   };
+  static Name name_of(const card::registers::DtpTable& table);
   int socket_of(const Name& name);
 
   std::map<Name, int> sockets_;
