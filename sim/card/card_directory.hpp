@@ -17,8 +17,9 @@ namespace rashpa::sim {
 /// Owns the directory's files and takes them away at its end. One thread.
 class CardDirectory {
  public:
-  /// Makes `directory`, if it is not there, and in it xdma0_user, xdma0_h2c_0, xdma0_c2h_0, xdma0_bypass (one sparse file
-  /// of `memory_bytes`) and xdma0_events_0. Throws FileError, and StateError when another simulated card is at home there.
+  /// Makes `directory`, if it is not there, and in it xdma0_user, xdma0_h2c_0, xdma0_c2h_0, xdma0_bypass (one sparse
+  /// file of `memory_bytes`) and xdma0_events_0. Throws FileError, and StateError when another simulated card is at
+  /// home there.
   CardDirectory(std::filesystem::path directory, std::uint64_t memory_bytes);
   ~CardDirectory();
   CardDirectory(const CardDirectory&) = delete;
@@ -46,8 +47,8 @@ class CardDirectory {
   volatile std::uint32_t* page_ = nullptr;
   std::span<std::byte> memory_;
   std::array<std::uint32_t, card::registers::kPageBytes / 4> carried_{};  // what the model has of software's words
-  std::uint64_t published_ = 0;                                            // cycle at which all counters were read
-  bool first_ = true;  // the model has nothing of the page yet
+  std::uint64_t published_ = 0;                                           // cycle at which all counters were read
+  bool first_ = true;                                                     // the model has nothing of the page yet
   bool busy_ = true;
 };
 

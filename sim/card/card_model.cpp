@@ -18,10 +18,7 @@ constexpr int kPatience = 100'000;  // cycles; a transaction takes some ten, a c
 }  // namespace
 
 CardModel::CardModel(std::span<const std::byte> memory, Mac mac, const CardTimes& times, std::uint64_t seed)
-    : memory_(memory),
-      mac_(std::move(mac)),
-      times_(times),
-      context_(std::make_unique<VerilatedContext>()) {
+    : memory_(memory), mac_(std::move(mac)), times_(times), context_(std::make_unique<VerilatedContext>()) {
   context_->randReset(2);
   context_->randSeed(static_cast<int>(seed));
   sender_ = std::make_unique<Vsender>(context_.get());

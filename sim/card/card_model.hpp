@@ -68,7 +68,7 @@ class CardModel {
   std::vector<std::byte> leaving_;  // a frame, as far as it is out
   bool whole_ = false;              // it waits for the network
   std::deque<std::vector<std::byte>> coming_;
-  std::size_t came_ = 0;            // bytes of the first of them
+  std::size_t came_ = 0;  // bytes of the first of them
 };
 
 }  // namespace rashpa::sim

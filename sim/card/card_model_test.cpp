@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole acquisitions from RTL: a driver that opens a directory, the simulated card behind it, its packets in UDP sockets,
-// a receiver in user space that grants credits.
+// Whole acquisitions from RTL: a driver that opens a directory, the simulated card behind it, its packets in UDP
+// sockets, a receiver in user space that grants credits.
 #include "card_model.hpp"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,8 @@ class SimulatedCard {
       ready = true;
       while (!stop.stop_requested()) {
         port.receive(model);
-        if (!directory.serve(model, [&](const registers::DtpTable& table) { port.listen(table); })) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        if (!directory.serve(model, [&](const registers::DtpTable& table) { port.listen(table); }))
+          std::this_thread::sleep_for(std::chrono::microseconds(200));
       }
     });
     while (!ready) std::this_thread::yield();
@@ -84,12 +85,11 @@ class SimulatedCard {
   std::jthread thread_;
 };
 
-
 /// A receiver and what the card must know of its DTPs.
 class Acquisition {
  public:
-  Acquisition(card::Card& card, const std::string& ip, std::vector<link::ReceiverDtp> dtps, const link::roce::Options& options,
-      link::Flow flow)
+  Acquisition(card::Card& card, const std::string& ip, std::vector<link::ReceiverDtp> dtps,
+              const link::roce::Options& options, link::Flow flow)
       : card_(card), dtps_(std::move(dtps)), flow_(flow), queues_(dtps_.size(), 1024) {
     std::uint64_t bytes = 0;
     for (const auto& dtp : dtps_) bytes = std::max(bytes, link::testing::end_of(dtp));
@@ -106,18 +106,30 @@ class Acquisition {
       registers::DtpTable table;
       const auto& dtp = dtps_[d];
       const std::uint32_t width = dtp.placement.line_bytes / 2;
-      rings_.push_back({.address = at, .stride = (128 + (width + 3) * 2ULL * dtp.placement.lines + 63) / 64 * 64, .frames = 5,
+      rings_.push_back({.address = at,
+                        .stride = (128 + (width + 3) * 2ULL * dtp.placement.lines + 63) / 64 * 64,
+                        .frames = 5,
                         .pitch_bytes = (width + 3) * 2ULL});
       at += rings_[d].stride * rings_[d].frames;
       set_transfer(table,
-                   {.id = dtp.id, .region = {1, 0, width, dtp.placement.lines}, .slice = dtp.slice, .images = dtp.images,
-                    .placement = dtp.placement, .run = dtp.run},
+                   {.id = dtp.id,
+                    .region = {1, 0, width, dtp.placement.lines},
+                    .slice = dtp.slice,
+                    .images = dtp.images,
+                    .placement = dtp.placement,
+                    .run = dtp.run},
                    rings_[d],
-                   {.pmtu = options.pmtu, .packetisation = options.packetisation,
+                   {.pmtu = options.pmtu,
+                    .packetisation = options.packetisation,
                     .largest_message = options.pmtu * (options.packetisation == link::Packetisation::only ? 1 : 4)});
       const wire::Address here(ip, free_port(ip)), there(endpoints[d].address, endpoints[d].port);
-      CardPath path{.source_ip = here.ip(), .destination_ip = there.ip(), .ipv6 = here.v6(), .source_port = here.port(),
-                    .destination_port = there.port(), .qpn = endpoints[d].qpn, .rkey = endpoints[d].rkey,
+      CardPath path{.source_ip = here.ip(),
+                    .destination_ip = there.ip(),
+                    .ipv6 = here.v6(),
+                    .source_port = here.port(),
+                    .destination_port = there.port(),
+                    .qpn = endpoints[d].qpn,
+                    .rkey = endpoints[d].rkey,
                     .first_psn = (0xFFFFFEU + d) & 0xFFFFFFU};
       set_path(table, path);
       table.credit_qpn = 100 + d;
@@ -168,6 +180,8 @@ class Acquisition {
       bell_.wait(seen, std::chrono::milliseconds(2));
     }
     EXPECT_EQ(arrivals.size(), expected);
+    // Images arrive before the card has said that they have left.
+    while (card_.state() == registers::State::running && now_ns() - start < 20'000'000'000) card_.wait(10'000);
   }
   [[nodiscard]] std::size_t count(Completeness completeness) const {
     std::size_t n = 0;
@@ -243,6 +257,11 @@ TEST_P(CardAcquisition, every_image_is_complete_and_its_pixels_are_those_of_card
   Acquisition run(card, ip, {first, second}, options, link::Flow::credits);
   run.start();
   run.collect();
+  for (const auto& arrival : run.arrivals) {
+    EXPECT_EQ(arrival.completeness, Completeness::complete)
+        << "DTP " << arrival.dtp << ", image " << arrival.index << ": loss " << static_cast<int>(arrival.loss) << ", "
+        << arrival.lines_missing << " lines";
+  }
   EXPECT_EQ(run.count(Completeness::complete), 9U);
   EXPECT_EQ(card.state(), registers::State::done);
   EXPECT_EQ(card.read64(registers::counters::kImages), 9U);
@@ -261,12 +280,13 @@ TEST_F(CardAcquisition, a_packet_that_the_card_drops_is_a_partial_image_and_a_fl
   Acquisition run(card, "127.0.0.1", {dtp(9, 4, 20, 2 * 500, 4, 0, 0)}, {.pmtu = 1024}, link::Flow::paced);
   // A line is a packet; 21 packets an image.
   const auto fault = [&](std::size_t place, std::uint32_t packet, std::uint32_t kind, std::uint32_t bit) {
-    card.write32(registers::faults::at(place), registers::faults::kPacketPsn.put((run.first_psn(0) + packet) & 0xFFFFFFU));
+    card.write32(registers::faults::at(place),
+                 registers::faults::kPacketPsn.put((run.first_psn(0) + packet) & 0xFFFFFFU));
     card.write32(registers::faults::at(place) + registers::faults::kWhat,
                  registers::faults::kWhatKind.put(kind) | registers::faults::kWhatBitNumber.put(bit));
   };
-  fault(0, 5, 1, 0);            // line 5 of image 0
-  fault(1, 21 + 20, 1, 0);      // the event of image 1
+  fault(0, 5, 1, 0);             // line 5 of image 0
+  fault(1, 21 + 20, 1, 0);       // the event of image 1
   fault(2, 42 + 3, 2, 8 * 500);  // a bit of line 3 of image 2
   run.start();
   run.collect();
@@ -277,7 +297,8 @@ TEST_F(CardAcquisition, a_packet_that_the_card_drops_is_a_partial_image_and_a_fl
   EXPECT_EQ(run.arrivals[2].completeness, Completeness::partial);
   EXPECT_EQ(run.arrivals[3].completeness, Completeness::complete);
   EXPECT_EQ(card.read64(registers::counters::kFaults), 3U);
-  for (std::size_t place = 0; place < 3; ++place) card.write32(registers::faults::at(place) + registers::faults::kWhat, 0);
+  for (std::size_t place = 0; place < 3; ++place)
+    card.write32(registers::faults::at(place) + registers::faults::kWhat, 0);
 }
 
 TEST_F(CardAcquisition, after_abort_the_next_run_is_whole) {

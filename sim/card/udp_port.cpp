@@ -62,20 +62,21 @@ int UdpPort::socket_of(const Name& name) {
   const int discover = IP_PMTUDISC_DO;
   const int room = 8 << 20;
   const bool made =
-      fd >= 0 &&
-      (local.v6() || setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover) == 0) &&
+      fd >= 0 && (local.v6() || setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover) == 0) &&
       setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room) == 0 && bind(fd, local.get(), local.bytes()) == 0;
   if (!made) {
     const int reason = errno;
     if (fd >= 0) close(fd);
-    throw ResourceError(fmt::format("card: UDP port {} of {} cannot be had: {}; addresses in the table of DTPs must be this machine's",
-                                    local.port(), local.text(), std::strerror(reason)));
+    throw ResourceError(
+        fmt::format("card: UDP port {} of {} cannot be had: {}; addresses in the table of DTPs must be this machine's",
+                    local.port(), local.text(), std::strerror(reason)));
   }
   return sockets_.emplace(name, fd).first->second;
 }
 
 bool UdpPort::send(std::span<const std::byte> frame) {
-  const std::uint16_t type = frame.size() > kEthernet ? wire::load_be<std::uint16_t>(frame.data() + 12) : std::uint16_t{0};
+  const std::uint16_t type =
+      frame.size() > kEthernet ? wire::load_be<std::uint16_t>(frame.data() + 12) : std::uint16_t{0};
   const bool v6 = type == kIpv6;
   const std::size_t ip = v6 ? 40 : 20, addresses = v6 ? 22 : 26, bytes = v6 ? 16 : 4;
   const std::size_t udp = kEthernet + ip;
@@ -87,13 +88,14 @@ bool UdpPort::send(std::span<const std::byte> frame) {
   std::memcpy(from.ip.data(), frame.data() + addresses, bytes);
   std::memcpy(from.port.data(), frame.data() + udp, from.port.size());
   const int fd = socket_of(from);
-  const wire::Address to = address(frame.subspan(addresses + bytes, bytes), wire::load_be<std::uint16_t>(frame.data() + udp + 2));
+  const wire::Address to =
+      address(frame.subspan(addresses + bytes, bytes), wire::load_be<std::uint16_t>(frame.data() + udp + 2));
   const auto payload = frame.subspan(udp + kUdp);
   if (sendto(fd, payload.data(), payload.size(), 0, to.get(), to.bytes()) >= 0) return true;
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return false;
   if (errno == ECONNREFUSED) return true;  // of an earlier packet: nobody listens there, a loss like any other
-  throw ResourceError(fmt::format("card: a packet of {} bytes to {} port {} cannot be sent: {}", payload.size(), to.text(),
-                                  to.port(), std::strerror(errno)));
+  throw ResourceError(fmt::format("card: a packet of {} bytes to {} port {} cannot be sent: {}", payload.size(),
+                                  to.text(), to.port(), std::strerror(errno)));
 }
 
 void UdpPort::receive(CardModel& model) {

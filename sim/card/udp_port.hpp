@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The network of a simulated card, by UDP sockets of this machine: a frame's UDP payload leaves from the address and
-/// port that stand in the frame, what comes to them goes to the card in a frame. The kernel makes IP headers of its own;
-/// with identification 0, don't fragment and the same addresses the ICRC is right for them, too.
+/// port that stand in the frame, what comes to them goes to the card in a frame. The kernel makes IP headers of its
+/// own; with identification 0, don't fragment and the same addresses the ICRC is right for them, too.
 #include <array>
 #include <compare>
 #include <cstddef>
