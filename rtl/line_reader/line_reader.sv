@@ -53,8 +53,9 @@ module line_reader
   logic    [RoomBits-1:0] room_q;
   logic                   enough_q;
   logic [6:0] beats, until_border;
-  logic taken, taken_q;
-  logic names_full, names_valid;
+  logic taken, over;
+  logic [6:0] bursts_q;  // under way
+  logic names_full, unused_valid;
   dtp_t name;
 
   assign beats = 7'((14'(packet_i.bytes) + 14'(source_i[5:0]) + 14'd63) >> 6);
@@ -79,9 +80,9 @@ module line_reader
       .push_i (taken),
       .data_i (packet_q.dtp),
       .full_o (names_full),
-      .valid_o(names_valid),
+      .valid_o(unused_valid),
       .data_o (name),
-      .pop_i  (names_valid && m_axi_rvalid && m_axi_rlast)
+      .pop_i  (over)
   );
 
   assign m_axi_rready = 1'b1;
@@ -89,7 +90,8 @@ module line_reader
   assign data_o = m_axi_rdata;
   assign error_o = m_axi_rvalid && m_axi_rresp != 2'b00;
   assign error_dtp_o = name;
-  assign idle_o = state_q == Idle && !taken_q && !names_valid;  // a name shows itself two cycles later
+  assign over = m_axi_rvalid && m_axi_rlast && bursts_q != '0;
+  assign idle_o = state_q == Idle && bursts_q == '0;
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
@@ -112,9 +114,9 @@ module line_reader
       state_q  <= Idle;
       room_q   <= RoomBits'(Room);
       enough_q <= 1'b0;
-      taken_q  <= 1'b0;
+      bursts_q <= '0;
     end else begin
-      taken_q  <= taken;
+      bursts_q <= bursts_q + 7'(taken) - 7'(over);
       room_q   <= room_q - (push_o ? RoomBits'(packet_q.beats) : '0) + RoomBits'(popped_i);
       // The room does not shrink while this packet waits.
       enough_q <= (state_q == Sized || state_q == First) && room_q >= RoomBits'(packet_q.beats) && !full_i && !push_o;

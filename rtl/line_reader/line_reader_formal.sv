@@ -74,7 +74,7 @@ module line_reader_formal
   always_comb begin
     if (!running_q) assume (!rst_ni);
     if (packet_i.bytes == '0 || packet_i.bytes > 13'd4096) assume (!valid_i);
-    if (asked_q == '0 || !dut.names_valid) assume (!rvalid_i);
+    if (asked_q == '0) assume (!rvalid_i);
     if (held_q == '0) assume (!popped_i);
     // only this block fills the packet FIFO
     if (!full_q && !push_q) assume (!full_i);
@@ -117,7 +117,7 @@ module line_reader_formal
       if (push) assert (inside_q && packet.destination == tag_q && packet.beats == 7'((span_q + 14'd63) >> 6));
       // what induction has to know
       assert (dut.u_names.level == bursts_q && bursts_q <= 7'd64 && 9'(bursts_q) <= asked_q);
-      if (dut.names_valid) assert (bursts_q != '0);
+      assert (dut.bursts_q == bursts_q);
       assert ((bursts_q == '0) == (asked_q == '0));
       assert (inside_q == (dut.state_q == 2'd1 || dut.state_q == 2'd2));
       if (inside_q) begin
