@@ -14,6 +14,7 @@ module credit_receiver
     input  beat_t                         s_axis_tdata,
     input  logic         [    63:0]       s_axis_tkeep,
     input  logic                          s_axis_tlast,
+    output logic                          ready_o,        // a beat that comes now is not missed
     output logic         [Dtps-1:0][31:0] granted_o,      // images, modulo 2^32
     // one cycle each
     output logic                          credit_o,
@@ -131,6 +132,8 @@ module credit_receiver
   assign same_key = key_q == word_key;
   assign same_place = address_q == {word_high, word_low};
   assign ahead = granted_q - granted_o[dtp_q];
+
+  assign ready_o = state_q == Collect || state_q == Second || state_q == Skip;
 
   always_ff @(posedge clk_i) begin
     if (s_axis_tvalid && state_q == Collect && begins_q) begin

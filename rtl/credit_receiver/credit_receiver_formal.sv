@@ -18,7 +18,7 @@ module credit_receiver_formal
   logic [Dtps-1:0][31:0] granted, was;
   logic [Dtps-1:0] moved;
   logic [2:0] fates;
-  logic credit, cnp, ignored, icrc_bad, missed;
+  logic ready, credit, cnp, ignored, icrc_bad, missed;
 
   credit_receiver u_dut (
       .clk_i,
@@ -29,6 +29,7 @@ module credit_receiver_formal
       .s_axis_tdata(tdata),
       .s_axis_tkeep(tkeep),
       .s_axis_tlast(tlast),
+      .ready_o(ready),
       .granted_o(granted),
       .credit_o(credit),
       .cnp_o(cnp),

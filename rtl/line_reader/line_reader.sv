@@ -81,7 +81,7 @@ module line_reader
       .full_o (names_full),
       .valid_o(names_valid),
       .data_o (name),
-      .pop_i  (m_axi_rvalid && m_axi_rlast)
+      .pop_i   (names_valid && m_axi_rvalid && m_axi_rlast)
   );
 
   assign m_axi_rready = 1'b1;

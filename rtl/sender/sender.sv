@@ -71,7 +71,10 @@ module sender
   dtp_t fault_dtp;
   logic [23:0] fault_psn;
   logic [15:0] fault_bit;
-  logic credit, cnp, ignored, icrc_bad, missed;
+  logic credit, cnp, ignored, icrc_bad, missed, queue_missed;
+  logic in_valid, in_ready, in_last;
+  beat_t in_data;
+  logic [63:0] in_keep;
   logic [31:0] lines;
   logic unused;
   assign unused = ^{descriptor, lines};
@@ -210,21 +213,16 @@ module sender
       .may_go_o(may_go)
   );
 
+  credit_queue u_queue (
+      .clk_i, .rst_ni, .s_axis_tvalid, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
+      .m_axis_tvalid(in_valid), .m_axis_tready(in_ready), .m_axis_tdata(in_data), .m_axis_tkeep(in_keep),
+      .m_axis_tlast(in_last), .missed_o(queue_missed)
+  );
   credit_receiver u_credits (
-      .clk_i,
-      .rst_ni,
-      .arm_i(arm),
-      .table_i(table_write),
-      .s_axis_tvalid,
-      .s_axis_tdata,
-      .s_axis_tkeep,
-      .s_axis_tlast,
-      .granted_o(granted_wire),
-      .credit_o(credit),
-      .cnp_o(cnp),
-      .ignored_o(ignored),
-      .icrc_bad_o(icrc_bad),
-      .missed_o(missed)
+      .clk_i, .rst_ni, .arm_i(arm), .table_i(table_write),
+      .s_axis_tvalid(in_valid && in_ready), .s_axis_tdata(in_data), .s_axis_tkeep(in_keep), .s_axis_tlast(in_last),
+      .ready_o(in_ready), .granted_o(granted_wire), .credit_o(credit), .cnp_o(cnp), .ignored_o(ignored),
+      .icrc_bad_o(icrc_bad), .missed_o(missed)
   );
   // The later of both words, modulo 2^32.
   for (genvar d = 0; d < int'(Dtps); d++) begin : g_granted
@@ -291,7 +289,7 @@ module sender
     counts.cnp = cnp;
     counts.frame_ignored = ignored;
     counts.icrc_bad = icrc_bad;
-    counts.frame_missed = missed;
+    counts.frame_missed = missed || queue_missed;
     counts.fault = drop || flip;
     error = push_error;
     if (memory_error) begin

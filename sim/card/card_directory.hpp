@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A directory that looks like a card: the nodes of XDMA as files, behind them the model. Whoever opens it by
+/// rashpa::card::Card cannot tell which of both it is, but by the clock, which is 0.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+
+#include "card_model.hpp"
+#include "rashpa/card/registers.hpp"
+
+namespace rashpa::sim {
+
+/// Owns the directory's files and takes them away at its end. One thread.
+class CardDirectory {
+ public:
+  /// Makes `directory`, if it is not there, and in it xdma0_user, xdma0_h2c_0, xdma0_c2h_0, xdma0_bypass (one sparse
+  /// file of `memory_bytes`) and xdma0_events_0. Throws FileError, and StateError when another simulated card is at
+  /// home there.
+  CardDirectory(std::filesystem::path directory, std::uint64_t memory_bytes);
+  ~CardDirectory();
+  CardDirectory(const CardDirectory&) = delete;
+  CardDirectory& operator=(const CardDirectory&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> memory() const noexcept { return memory_; }
+
+  /// Called for each enabled DTP before an Arm is carried to the model.
+  using Armed = std::function<void(const card::registers::DtpTable&)>;
+
+  /// Carries what software has written to the model, lets it go on, and publishes what it says. Returns true when the
+  /// card had something to do.
+  bool serve(CardModel& model, const Armed& armed = {});
+
+ private:
+  [[nodiscard]] std::uint32_t load(std::uint32_t address) const noexcept;
+  void store(std::uint32_t address, std::uint32_t value) noexcept;
+  [[nodiscard]] card::registers::DtpTable table(std::size_t dtp) const;
+  void carry(CardModel& model, std::uint32_t from, std::uint32_t bytes);
+  void publish(CardModel& model, std::uint32_t from, std::uint32_t bytes);
+
+  std::filesystem::path directory_;
+  int lock_ = -1;
+  int events_ = -1;
+  volatile std::uint32_t* page_ = nullptr;
+  std::span<std::byte> memory_;
+  std::array<std::uint32_t, card::registers::kPageBytes / 4> carried_{};  // what the model has of software's words
+  std::uint64_t published_ = 0;                                           // cycle at which all counters were read
+  bool first_ = true;                                                     // the model has nothing of the page yet
+  bool busy_ = true;
+};
+
+}  // namespace rashpa::sim
