@@ -212,7 +212,9 @@ void unshuffle_impl(const std::uint8_t* in, std::uint8_t* out, std::size_t eleme
 #if RASHPA_BITSHUFFLE_GFNI
   if (has_gfni()) take(kTransposed, join_512);
 #endif
-  take(joined_at_once(), join_planes);
+  // Called by name: without optimisation a function that is handed over cannot be inlined, as this one must be.
+  take(joined_at_once(),
+       [](const std::uint8_t* from, std::size_t step, std::uint8_t* to) { join_planes(from, step, to); });
   unshuffle_tail(in, out, i, elements, element_bytes);
 }
 
