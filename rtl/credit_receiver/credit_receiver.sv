@@ -95,32 +95,13 @@ module credit_receiver
     for (int b = 0; b < 64; b++) beat_bytes += 7'(s_axis_tkeep[b]);
   end
 
-  function automatic logic [31:0] be32(logic [31:0] value);
-    return {value[7:0], value[15:8], value[23:16], value[31:24]};
-  endfunction
-
   // Fields of the frame that is kept
   assign ipv6 = frame_q[8*12+:16] == 16'hDD86;
   assign transport = ipv6 ? frame_q[8*62+:8*40] : frame_q[8*42+:8*40];
-  always_comb begin
-    logic [8*128-1:0] all;
-    all = frame_q;
-    if (ipv6) begin
-      all[8*14+:4]  = '1;
-      all[8*15+:24] = '1;
-      all[8*21+:8]  = '1;
-      all[8*60+:16] = '1;
-      all[8*66+:8]  = '1;
-    end else begin
-      all[8*15+:8]  = '1;
-      all[8*22+:8]  = '1;
-      all[8*24+:16] = '1;
-      all[8*40+:16] = '1;
-      all[8*46+:8]  = '1;
-    end
-    masked = all[8*Eth+:8*Rest];
-    unused = ^{all, transport, word_qpn};
-  end
+  logic [8*128-1:0] all;
+  assign all = frame_q | icrc_ones(ipv6);
+  assign masked = all[8*Eth+:8*Rest];
+  assign unused = ^{all, transport, word_qpn};
   assign payload_bytes = bytes_q - (ipv6 ? 8'd94 : 8'd74);
   // A WRITE_ONLY of 8 or 16 bytes that says so itself, in an IP packet without options. RNICs set M (migration), some
   // senders SE (solicited event): both mean nothing here.

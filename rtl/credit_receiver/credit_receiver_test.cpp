@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../testing/bench.hpp"
+#include "../testing/table.hpp"
 #include "Vcredit_receiver.h"
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/wire/headers.hpp"
@@ -63,12 +64,7 @@ class Bench {
     table.credit_qpn = words.qpn;
     table.credit_key = words.key;
     table.credit_address = words.address;
-    const auto all = words_of(table);
-    for (std::uint32_t w = 0; w < all.size(); ++w) {
-      model_->table_i = 1ULL << 43 | std::uint64_t{dtp} << 39 | std::uint64_t{w} << 32 | all[w];
-      cycle();
-    }
-    model_->table_i = 0;
+    write_table(*model_, dtp, table, [&] { cycle(); });
   }
   void arm() {
     model_->arm_i = 1;

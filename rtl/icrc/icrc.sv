@@ -19,31 +19,20 @@ module icrc
   localparam logic [31:0] Start = 32'hAE0B_ACAE;
   localparam logic [5:0] Spill = 6'd62;  // two of the ICRC's bytes are in a beat of their own
 
-  // Header fields that change on the way count as ones. IPv4: TOS, TTL, header sum, UDP sum, byte 4 of the BTH. IPv6:
-  // traffic class and flow label, hop limit, UDP sum; byte 4 of the BTH is in the second beat.
   logic second_d, second_q;
   logic [511:0] masked;
 
   assign second_d = beat_i.valid ? beat_i.first : second_q;
 
+  logic [8*2*BeatBytes-1:0] ones;
+  assign ones = icrc_ones(beat_i.ipv6);
   always_comb begin
     masked = data_i;
     if (beat_i.first) begin
-      masked[8*14-1:0] = '0;
-      if (beat_i.ipv6) begin
-        masked[8*14+:4]  = '1;
-        masked[8*15+:24] = '1;
-        masked[8*21+:8]  = '1;
-        masked[8*60+:16] = '1;
-      end else begin
-        masked[8*15+:8]  = '1;
-        masked[8*22+:8]  = '1;
-        masked[8*24+:16] = '1;
-        masked[8*40+:16] = '1;
-        masked[8*46+:8]  = '1;
-      end
-    end else if (second_q && beat_i.ipv6) begin
-      masked[8*2+:8] = '1;
+      masked |= ones[511:0];
+      masked[8*14-1:0] = '0;  // Ethernet
+    end else if (second_q) begin
+      masked |= ones[1023:512];
     end
   end
 

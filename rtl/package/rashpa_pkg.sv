@@ -106,4 +106,36 @@ package rashpa_pkg;
     logic [23:0]      psn;
   } frame_stage_t;
 
+  // Numbers of the wire, whose first byte is the highest.
+  function automatic logic [15:0] be16(logic [15:0] value);
+    return {value[7:0], value[15:8]};
+  endfunction
+  function automatic logic [31:0] be32(logic [31:0] value);
+    return {value[7:0], value[15:8], value[23:16], value[31:24]};
+  endfunction
+
+  // The bytes of a frame's first two beats that count as ones in its ICRC, because they change on the way. IPv4: TOS, TTL,
+  // header sum, UDP sum, byte 4 of the BTH. IPv6: traffic class and flow label, hop limit, UDP sum, byte 4 of the BTH.
+  function automatic logic [8*2*BeatBytes-1:0] icrc_ones(logic ipv6);
+    icrc_ones = '0;
+    if (ipv6) begin
+      icrc_ones[8*14+:4]  = '1;
+      icrc_ones[8*15+:24] = '1;
+      icrc_ones[8*21+:8]  = '1;
+      icrc_ones[8*60+:16] = '1;
+      icrc_ones[8*66+:8]  = '1;
+    end else begin
+      icrc_ones[8*15+:8]  = '1;
+      icrc_ones[8*22+:8]  = '1;
+      icrc_ones[8*24+:16] = '1;
+      icrc_ones[8*40+:16] = '1;
+      icrc_ones[8*46+:8]  = '1;
+    end
+  endfunction
+
+  // Whether a packet says where it goes.
+  function automatic logic has_reth(packet_kind_e kind);
+    return kind == WriteOnly || kind == WriteFirst || kind == WriteEvent;
+  endfunction
+
 endpackage

@@ -30,8 +30,8 @@ module header
   packet_t packet_q;
 
   // the table
-  logic [20:0][31:0] word, word_q;
-  localparam logic [6:0] Words[21] = '{
+  logic [19:0][31:0] word, word_q;
+  localparam logic [6:0] Words[20] = '{
       DtpTableDestinationMacWord,
       DtpTableDestinationMacWord + 7'd1,
       DtpTableSourceMacWord,
@@ -51,10 +51,9 @@ module header
       DtpTableQpnWord,
       DtpTableRkeyWord,
       DtpTableFirstPsnWord,
-      DtpTableMtuWord,
-      DtpTableDtpWord
+      DtpTableMtuWord
   };
-  for (genvar w = 0; w < 21; w++) begin : g_word
+  for (genvar w = 0; w < 20; w++) begin : g_word
     table_word #(
         .Word(Words[w])
     ) u_word (
@@ -81,7 +80,7 @@ module header
   logic [15:0] ip_length_q;
 
   assign ipv6 = word_q[19][DtpTableMtuIpv6Lsb];
-  assign reth = packet_q.kind == WriteOnly || packet_q.kind == WriteFirst || packet_q.kind == WriteEvent;
+  assign reth = has_reth(packet_q.kind);
   assign immediate = packet_q.kind == WriteEvent;
   assign pad = 2'(-packet_q.bytes[1:0]);
   assign header_end = 7'd54 + (ipv6 ? 7'd20 : 7'd0) + (reth ? 7'd16 : 7'd0) + (immediate ? 7'd4 : 7'd0);

@@ -4,7 +4,7 @@ module header_bytes
   import rashpa_pkg::*;
   import card_registers_pkg::*;
 (
-    input  logic    [            20:0][31:0] words_i,      // of the table, in the order of `header`
+    input  logic    [            19:0][31:0] words_i,      // of the table, in the order of `header`
     input  packet_t                          packet_i,
     input  logic    [            23:0]       psn_i,
     input  logic    [            12:0]       transport_i,  // bytes of UDP header … ICRC
@@ -17,7 +17,7 @@ module header_bytes
   logic [7:0] opcode;
 
   assign ipv6 = words_i[19][DtpTableMtuIpv6Lsb];
-  assign reth = packet_i.kind == WriteOnly || packet_i.kind == WriteFirst || packet_i.kind == WriteEvent;
+  assign reth = has_reth(packet_i.kind);
   assign immediate = packet_i.kind == WriteEvent;
   assign pad = 2'(-packet_i.bytes[1:0]);
 
@@ -30,13 +30,6 @@ module header_bytes
       default: opcode = 8'h2A;
     endcase
   end
-
-  function automatic logic [15:0] be16(logic [15:0] value);
-    return {value[7:0], value[15:8]};
-  endfunction
-  function automatic logic [31:0] be32(logic [31:0] value);
-    return {value[7:0], value[15:8], value[23:16], value[31:24]};
-  endfunction
 
   // Addresses stand in the table in the order of the wire, their first byte in bits 7 … 0 of the first word.
   logic [47:0] destination_mac, source_mac;

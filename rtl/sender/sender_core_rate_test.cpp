@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "../testing/table.hpp"
 #include "Vsender_core.h"
 #include "card_memory.hpp"
 #include "software.hpp"
@@ -64,14 +65,9 @@ class Rate {
     core_.cycle();
     core_->arm_i = 0;
     for (std::uint32_t d = 0; d < 16; ++d) {
-      const auto words = words_of(tables[d]);
-      for (std::uint32_t w = 0; w < words.size(); ++w) {
-        core_->table_i = 1ULL << 43 | std::uint64_t{d} << 39 | std::uint64_t{w} << 32 | words[w];
-        core_.cycle();
-      }
+      write_table(*core_, d, tables[d], [&] { core_.cycle(); });
       core_->frames_i[d] = 1U << 30U;
     }
-    core_->table_i = 0;
   }
 
   Measured play(const Bytes& memory, Random& random, bool wire, std::uint64_t frames) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "../testing/table.hpp"
 #include "Vsender_core.h"
 #include "card_memory.hpp"
 #include "software.hpp"
@@ -49,13 +50,8 @@ class Run {
     core_.cycle();
     core_->arm_i = 0;
     for (std::uint32_t d = 0; d < 16; ++d) {
-      const auto words = d < plays.size() ? words_of(plays[d].table) : words_of(card::registers::DtpTable{});
-      for (std::uint32_t w = 0; w < words.size(); ++w) {
-        core_->table_i = 1ULL << 43 | std::uint64_t{d} << 39 | std::uint64_t{w} << 32 | words[w];
-        core_.cycle();
-      }
+      write_table(*core_, d, d < plays.size() ? plays[d].table : card::registers::DtpTable{}, [&] { core_.cycle(); });
     }
-    core_->table_i = 0;
   }
 
   void play(const std::vector<Play>& plays, std::span<const std::byte> memory, const std::vector<Expected>& expected) {
