@@ -13,9 +13,7 @@ DescriptorGenerator::DescriptorGenerator(const Region& region, std::uint64_t pit
                                          const Placement& placement, std::uint32_t largest_message)
     : placement_(placement),
       pitch_(pitch_bytes),
-      origin_(region.y * pitch_bytes + static_cast<std::uint64_t>(region.x) * pixel_bytes),
-      lines_per_run_(1),
-      piece_(0) {
+      origin_(region.y * pitch_bytes + static_cast<std::uint64_t>(region.x) * pixel_bytes) {
   if (placement.line_bytes != region.width * pixel_bytes || placement.lines != region.height) {
     throw ConfigError(fmt::format(
         "transfer: a region of {} x {} pixels of {} bytes does not match its placement of {} lines of {} bytes",
@@ -24,11 +22,7 @@ DescriptorGenerator::DescriptorGenerator(const Region& region, std::uint64_t pit
   if (largest_message == 0 || placement.slots == 0) {
     throw ConfigError("transfer: the link's largest message and the ring must not be 0");
   }
-  if (placement.line_bytes > largest_message) {
-    piece_ = largest_message;
-  } else if (source_contiguous() && placement.contiguous()) {
-    lines_per_run_ = std::clamp(largest_message / placement.line_bytes, 1U, placement.lines);
-  }
+  runs_ = runs_of(placement, pitch_bytes, largest_message);
 }
 
 void DescriptorGenerator::begin(const std::byte* frame, std::uint64_t index) noexcept {
@@ -44,15 +38,15 @@ std::size_t DescriptorGenerator::next(std::span<link::BufferDescriptor> batch) n
     const std::byte* source = line(next_line_) + next_byte_;
     const std::uint64_t destination = destination_ + next_line_ * placement_.pitch + next_byte_;
     std::uint32_t bytes = 0;
-    if (piece_ > 0) {
-      bytes = std::min(piece_, placement_.line_bytes - next_byte_);
+    if (runs_.piece > 0) {
+      bytes = std::min(runs_.piece, placement_.line_bytes - next_byte_);
       next_byte_ += bytes;
       if (next_byte_ == placement_.line_bytes) {
         next_byte_ = 0;
         ++next_line_;
       }
     } else {
-      const std::uint32_t lines = std::min(lines_per_run_, placement_.lines - next_line_);
+      const std::uint32_t lines = std::min(runs_.lines_per_run, placement_.lines - next_line_);
       bytes = lines * placement_.line_bytes;
       next_line_ += lines;
     }
@@ -62,8 +56,9 @@ std::size_t DescriptorGenerator::next(std::span<link::BufferDescriptor> batch) n
 }
 
 std::uint64_t DescriptorGenerator::per_image() const noexcept {
-  if (piece_ > 0) return static_cast<std::uint64_t>(placement_.lines) * ((placement_.line_bytes + piece_ - 1) / piece_);
-  return (placement_.lines + lines_per_run_ - 1) / lines_per_run_;
+  if (runs_.piece > 0)
+    return static_cast<std::uint64_t>(placement_.lines) * ((placement_.line_bytes + runs_.piece - 1) / runs_.piece);
+  return (placement_.lines + runs_.lines_per_run - 1) / runs_.lines_per_run;
 }
 
 }  // namespace rashpa::transfer

@@ -5,6 +5,7 @@
 
 #include "rashpa/core/placement.hpp"
 #include "rashpa/core/region.hpp"
+#include "rashpa/core/runs.hpp"
 #include "rashpa/link/link.hpp"
 
 namespace rashpa::transfer {
@@ -27,17 +28,12 @@ class DescriptorGenerator {
 
   /// First byte of line `line` of the current image in source memory.
   [[nodiscard]] const std::byte* line(std::uint32_t line) const noexcept { return source_ + line * pitch_; }
-  /// True when the whole region is one contiguous run in source memory.
-  [[nodiscard]] bool source_contiguous() const noexcept {
-    return pitch_ == placement_.line_bytes || placement_.lines == 1;
-  }
 
  private:
   Placement placement_;
   std::uint64_t pitch_;
-  std::uint64_t origin_;         // of the region in the frame, bytes
-  std::uint32_t lines_per_run_;  // ≥ 1 where lines are merged or fit whole
-  std::uint32_t piece_;          // bytes of a piece of a line that does not fit whole; 0: fits
+  std::uint64_t origin_;  // of the region in the frame, bytes
+  Runs runs_{};
   const std::byte* source_ = nullptr;
   std::uint64_t destination_ = 0;
   std::uint32_t next_line_ = 0;

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/runs.hpp"
 
 namespace rashpa::link::fpga {
 
@@ -67,17 +67,13 @@ void set_transfer(card::registers::DtpTable& table, const CardDtp& dtp, const Fr
   table.mtu_first_middle_last = packets.packetisation == Packetisation::first_middle_last;
   table.factor_mtu = factor(packets.pmtu, packets.pmtu);
 
-  // As DescriptorGenerator does: a line too long for a message is cut, contiguous lines are merged.
-  const std::uint32_t largest = packets.largest_message;
-  const bool source_contiguous = frames.pitch_bytes == to.line_bytes || to.lines == 1;
-  std::uint32_t lines_per_run = 1;
-  if (to.line_bytes > largest) {
-    table.inner_count = (to.line_bytes + largest - 1) / largest;
-    table.piece_bytes = largest;
-    table.rest_bytes = to.line_bytes - (table.inner_count - 1) * largest;
+  const auto [lines_per_run, piece] = runs_of(to, frames.pitch_bytes, packets.largest_message);
+  if (piece > 0) {
+    table.inner_count = (to.line_bytes + piece - 1) / piece;
+    table.piece_bytes = piece;
+    table.rest_bytes = to.line_bytes - (table.inner_count - 1) * piece;
     table.last_bytes = table.rest_bytes;
   } else {
-    if (source_contiguous && to.contiguous()) lines_per_run = std::clamp(largest / to.line_bytes, 1U, to.lines);
     table.inner_count = 1;
     table.rest_bytes = lines_per_run * to.line_bytes;
     table.piece_bytes = table.rest_bytes;
