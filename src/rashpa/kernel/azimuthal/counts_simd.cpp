@@ -13,6 +13,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "rashpa/kernel/azimuthal/counts-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace rashpa::kernel::azimuthal {
 namespace HWY_NAMESPACE {
@@ -46,22 +48,6 @@ HWY_INLINE Seen look(const T* HWY_RESTRICT pixels, T least, T most) {
   const auto enough = hn::Eq(hn::Max(low, hn::Set(d, least)), low);
   seen.all_count = hn::AllTrue(d, hn::And(enough, hn::Eq(hn::Min(high, hn::Set(d, most)), high)));
   return seen;
-}
-
-/// A bit for each pixel of a block that is a count.
-template <typename T>
-std::uint64_t counts_of(const T* HWY_RESTRICT pixels, T least, T most) {
-  const hn::CappedTag<T, kBlock> d;
-  const auto low = hn::Set(d, least), high = hn::Set(d, most);
-  std::uint64_t counts = 0;
-  for (std::size_t i = 0; i < kBlock; i += hn::Lanes(d)) {
-    const auto values = hn::LoadU(d, pixels + i);
-    std::uint64_t bits = 0;
-    const auto inside = hn::Eq(hn::Min(hn::Max(values, low), high), values);
-    hn::StoreMaskBits(d, inside, reinterpret_cast<std::uint8_t*>(&bits));
-    counts |= bits << i;
-  }
-  return counts;
 }
 
 /// How sums of a bin lie in words of 64 bits.

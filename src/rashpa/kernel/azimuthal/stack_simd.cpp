@@ -15,6 +15,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "rashpa/kernel/azimuthal/counts-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace rashpa::kernel::azimuthal {
 namespace HWY_NAMESPACE {
@@ -101,20 +103,7 @@ HWY_INLINE Seen look(const S* const* HWY_RESTRICT rows, std::size_t count, Range
   return seen;
 }
 
-/// A bit for each pixel of a row: it is a count; it is not 0.
-template <typename S>
-std::uint64_t counts_of(const S* HWY_RESTRICT row, Range<S> range) {
-  const hn::Rebind<S, Words> d;
-  const auto low = hn::Set(d, range.least), high = hn::Set(d, range.most);
-  std::uint64_t counts = 0;
-  for (std::size_t i = 0; i < kBlock; i += hn::Lanes(d)) {
-    const auto values = hn::LoadU(d, row + i);
-    std::uint64_t bits = 0;
-    hn::StoreMaskBits(d, hn::Eq(hn::Min(hn::Max(values, low), high), values), reinterpret_cast<std::uint8_t*>(&bits));
-    counts |= bits << i;
-  }
-  return counts;
-}
+/// A bit for each pixel of a row that is not 0.
 template <typename S>
 HWY_INLINE std::uint64_t not_zero(const S* HWY_RESTRICT row) {
   const hn::Rebind<S, Words> d;
@@ -234,7 +223,7 @@ void add_few(const std::uint16_t* HWY_RESTRICT bins, const S* const* HWY_RESTRIC
 template <typename T>
 void clean(const Prepared& prepared, const T* image, PhotonRange range, Range<Short<T>> inside, std::size_t at,
            Short<T>* HWY_RESTRICT row, Sums& sums) {
-  for (std::uint64_t left = ~counts_of(row, inside); left != 0; left &= left - 1) {
+  for (std::uint64_t left = ~counts_of(row, inside.least, inside.most); left != 0; left &= left - 1) {
     const auto p = static_cast<std::size_t>(std::countr_zero(left));
     const auto value = static_cast<std::int64_t>(image[at + p]);
     row[p] = 0;

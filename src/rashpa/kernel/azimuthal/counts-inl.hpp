@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What pixels of a block are, by vectors. Included by the files that Highway compiles for each instruction set.
+#if defined(RASHPA_AZIMUTHAL_COUNTS_INL_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RASHPA_AZIMUTHAL_COUNTS_INL_
+#undef RASHPA_AZIMUTHAL_COUNTS_INL_
+#else
+#define RASHPA_AZIMUTHAL_COUNTS_INL_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rashpa/kernel/azimuthal/azimuthal.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rashpa::kernel::azimuthal {
+namespace HWY_NAMESPACE {
+
+/// A bit for each pixel of a block that is a count: `least` to `most`.
+template <typename T>
+std::uint64_t counts_of(const T* HWY_RESTRICT pixels, T least, T most) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::CappedTag<T, Prepared::kBlock> d;
+  const auto low = hn::Set(d, least), high = hn::Set(d, most);
+  std::uint64_t counts = 0;
+  for (std::size_t i = 0; i < Prepared::kBlock; i += hn::Lanes(d)) {
+    const auto values = hn::LoadU(d, pixels + i);
+    std::uint64_t bits = 0;
+    const auto inside = hn::Eq(hn::Min(hn::Max(values, low), high), values);
+    hn::StoreMaskBits(d, inside, reinterpret_cast<std::uint8_t*>(&bits));
+    counts |= bits << i;
+  }
+  return counts;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rashpa::kernel::azimuthal
+HWY_AFTER_NAMESPACE();
+
+#endif  // RASHPA_AZIMUTHAL_COUNTS_INL_
