@@ -2,7 +2,6 @@
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <random>
@@ -10,6 +9,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle.hpp"
+#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::bitshuffle_lz4 {
 namespace {
@@ -64,16 +64,12 @@ TEST(Bitshuffle, vector_code_agrees_with_the_reference_for_every_size) {
       const Bytes in = random_bytes(elements * element_bytes, static_cast<std::uint32_t>(elements));
       Bytes reference(in.size()), fast(in.size()), back(in.size()), back_reference(in.size());
       shuffle_reference(in.data(), reference.data(), elements, element_bytes);
-      for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-        hwy::SetSupportedTargetsForTest(target);
-        hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      on_every_target([&] {
         shuffle(in.data(), fast.data(), elements, element_bytes);
-        ASSERT_EQ(fast, reference) << hwy::TargetName(target) << element_bytes << " bytes, " << elements << " elements";
+        ASSERT_EQ(fast, reference) << element_bytes << " bytes, " << elements << " elements";
         unshuffle(fast.data(), back.data(), elements, element_bytes);
-        ASSERT_EQ(back, in) << hwy::TargetName(target) << element_bytes << " bytes, " << elements << " elements";
-      }
-      hwy::SetSupportedTargetsForTest(0);
-      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+        ASSERT_EQ(back, in) << element_bytes << " bytes, " << elements << " elements";
+      });
       unshuffle_reference(fast.data(), back_reference.data(), elements, element_bytes);
       ASSERT_EQ(back_reference, in);
     }
@@ -107,17 +103,13 @@ TEST(BitshuffleLz4, a_compressor_gives_the_same_bytes_whatever_it_compressed_bef
 TEST(Bitshuffle, noise_is_what_seldom_repeats_its_last_byte) {
   Bytes planes = random_bytes(std::size_t{6} * 512, 9);
   std::fill_n(planes.begin() + std::ptrdiff_t{4} * 512, 512, std::byte{0});
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    EXPECT_EQ(noise_planes(planes.data(), 512, 6), 4U) << hwy::TargetName(target);
-    EXPECT_EQ(noise_planes(planes.data(), 512, 3), 3U) << hwy::TargetName(target);
-    EXPECT_EQ(noise_planes(planes.data() + std::ptrdiff_t{4} * 512, 512, 2), 0U) << hwy::TargetName(target);
-    EXPECT_EQ(noise_planes(planes.data(), 101, 4), 4U) << hwy::TargetName(target);
-    EXPECT_EQ(noise_planes(planes.data(), 63, 4), 0U) << hwy::TargetName(target);
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  on_every_target([&] {
+    EXPECT_EQ(noise_planes(planes.data(), 512, 6), 4U);
+    EXPECT_EQ(noise_planes(planes.data(), 512, 3), 3U);
+    EXPECT_EQ(noise_planes(planes.data() + std::ptrdiff_t{4} * 512, 512, 2), 0U);
+    EXPECT_EQ(noise_planes(planes.data(), 101, 4), 4U);
+    EXPECT_EQ(noise_planes(planes.data(), 63, 4), 0U);
+  });
 }
 
 TEST(BitshuffleLz4, noise_comes_back_unchanged_in_the_least_bytes) {
