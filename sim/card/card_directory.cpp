@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 
 #include "rashpa/core/error.hpp"
 
@@ -28,7 +27,7 @@ constexpr std::uint64_t kBusyCycles = 2'000;      // between two looks at the do
 constexpr std::uint64_t kCounterCycles = 50'000;  // between two readings of all counters
 
 [[noreturn]] void fail(const fs::path& path, const char* what) {
-  throw FileError(fmt::format("card: {}: {}: {}", path.string(), what, std::strerror(errno)));
+  throw FileError(fmt::format("card: {}: {}: {}", path.string(), what, errno_text(errno)));
 }
 
 class File {

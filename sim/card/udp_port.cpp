@@ -21,6 +21,17 @@ constexpr std::size_t kEthernet = 14, kUdp = 8;
 constexpr std::uint16_t kIpv4 = 0x0800, kIpv6 = 0x86DD;
 constexpr std::byte kUdpProtocol{17};
 
+/// Where things stand in a frame with an IP packet without options.
+struct Places {
+  std::size_t addresses;      ///< source, then destination
+  std::size_t address_bytes;  ///< of each
+  std::size_t protocol;
+  std::size_t udp;
+};
+constexpr Places places(bool v6) noexcept {
+  return v6 ? Places{22, 16, 20, kEthernet + 40} : Places{26, 4, 23, kEthernet + 20};
+}
+
 wire::Address address(std::span<const std::byte> ip, std::uint16_t port) {
   sockaddr_storage storage{};
   if (ip.size() == 4) {
@@ -69,7 +80,7 @@ int UdpPort::socket_of(const Name& name) {
     if (fd >= 0) close(fd);
     throw ResourceError(
         fmt::format("card: UDP port {} of {} cannot be had: {}; addresses in the table of DTPs must be this machine's",
-                    local.port(), local.text(), std::strerror(reason)));
+                    local.port(), local.text(), errno_text(reason)));
   }
   return sockets_.emplace(name, fd).first->second;
 }
@@ -78,9 +89,8 @@ bool UdpPort::send(std::span<const std::byte> frame) {
   const std::uint16_t type =
       frame.size() > kEthernet ? wire::load_be<std::uint16_t>(frame.data() + 12) : std::uint16_t{0};
   const bool v6 = type == kIpv6;
-  const std::size_t ip = v6 ? 40 : 20, addresses = v6 ? 22 : 26, bytes = v6 ? 16 : 4;
-  const std::size_t udp = kEthernet + ip;
-  if ((type != kIpv4 && !v6) || frame.size() < udp + kUdp || frame[v6 ? 20 : 23] != kUdpProtocol) {
+  const auto [addresses, bytes, protocol, udp] = places(v6);
+  if ((type != kIpv4 && !v6) || frame.size() < udp + kUdp || frame[protocol] != kUdpProtocol) {
     ++refused_;
     return true;
   }
@@ -95,14 +105,13 @@ bool UdpPort::send(std::span<const std::byte> frame) {
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return false;
   if (errno == ECONNREFUSED) return true;  // of an earlier packet: nobody listens there, a loss like any other
   throw ResourceError(fmt::format("card: a packet of {} bytes to {} port {} cannot be sent: {}", payload.size(),
-                                  to.text(), to.port(), std::strerror(errno)));
+                                  to.text(), to.port(), errno_text(errno)));
 }
 
 void UdpPort::receive(CardModel& model) {
   for (const auto& [name, fd] : sockets_) {
     const bool v6 = name.v6;
-    const std::size_t ip = v6 ? 40 : 20, addresses = v6 ? 22 : 26, bytes = v6 ? 16 : 4;
-    const std::size_t udp = kEthernet + ip;
+    const auto [addresses, bytes, protocol, udp] = places(v6);
     for (;;) {
       wire::Address from;
       socklen_t room = sizeof(sockaddr_storage);
@@ -116,13 +125,12 @@ void UdpPort::receive(CardModel& model) {
       if (v6) {
         at[14] = std::byte{0x60};
         wire::store_be<std::uint16_t>(at + 18, length);
-        at[20] = kUdpProtocol;
       } else {
         at[14] = std::byte{0x45};
-        wire::store_be<std::uint16_t>(at + 16, static_cast<std::uint16_t>(length + ip));
+        wire::store_be<std::uint16_t>(at + 16, static_cast<std::uint16_t>(length + udp - kEthernet));
         at[20] = std::byte{0x40};  // don't fragment
-        at[23] = kUdpProtocol;
       }
+      at[protocol] = kUdpProtocol;
       std::memcpy(at + addresses, from.ip().data(), bytes);
       std::memcpy(at + addresses + bytes, name.ip.data(), bytes);
       wire::store_be<std::uint16_t>(at + udp, from.port());

@@ -51,11 +51,10 @@ CommandWords words_of(Command command) noexcept {
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what, int code) {
-  throw FileError(
-      fmt::format("card: {}: {}: {}; is this the directory of a card (/dev with the xdma driver, or that of `rashpa "
-                  "card`), and may you "
-                  "use it?",
-                  path.string(), what, errno_text(code)));
+  throw FileError(fmt::format(
+      "card: {}: {}: {}; is this the directory of a card (/dev with the xdma driver, or that of a simulated "
+      "one), and may you use it?",
+      path.string(), what, errno_text(code)));
 }
 
 }  // namespace
