@@ -28,7 +28,7 @@ class Descriptors : public testing::TestWithParam<Case> {};
 // Copies by descriptors and compares with a plain loop over the formula of placement.hpp.
 TEST_P(Descriptors, carry_every_pixel_of_the_region_to_its_place_and_nothing_else) {
   const Case& c = GetParam();
-  std::vector<std::uint16_t> frame(kWidth * kHeight);
+  std::vector<std::uint16_t> frame(std::size_t{kWidth} * kHeight);
   for (std::size_t i = 0; i < frame.size(); ++i) frame[i] = static_cast<std::uint16_t>(i + 1);
   Placement place{.pixels_offset = 256,
                   .slot_bytes = 8192,
@@ -38,13 +38,13 @@ TEST_P(Descriptors, carry_every_pixel_of_the_region_to_its_place_and_nothing_els
                   .line_bytes = c.region.width * 2,
                   .lines = c.region.height,
                   .records_offset = 0};
-  DescriptorGenerator generator(c.region, kWidth * 2, 2, place, c.largest);
+  DescriptorGenerator generator(c.region, std::uint64_t{kWidth} * 2, 2, place, c.largest);
   for (std::uint64_t index : {0ULL, 1ULL, 5ULL}) {
     std::vector<std::byte> got(256 + 3 * 8192);
     std::vector<std::byte> expected(got.size());
     for (std::uint32_t i = 0; i < c.region.height; ++i) {
       std::memcpy(expected.data() + 256 + (index % 3) * 8192 + c.first_line + i * c.pitch,
-                  frame.data() + (c.region.y + i) * kWidth + c.region.x, c.region.width * 2);
+                  frame.data() + std::size_t{c.region.y + i} * kWidth + c.region.x, std::size_t{c.region.width} * 2);
     }
     generator.begin(reinterpret_cast<const std::byte*>(frame.data()), index);
     std::vector<link::BufferDescriptor> batch(3);
