@@ -234,6 +234,30 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Interface:
+    """A network interface of the machine, with its addresses; `device`: of RDMA, when there is one. `bits_per_s` each way; 0: not known, not
+    checked."""
+
+    name: str
+    device: str
+    bits_per_s: int
+    addresses: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """How fast a unit of the node has carried out a pipeline, without link and sinks: images a second of `width` × `height` pixels, the slowest of
+    several rounds. `pipeline`: `throughput.fingerprint_of` of a buffer; `what`: in words; `date`: when it was measured."""
+
+    pipeline: str
+    what: str
+    width: int
+    height: int
+    images_per_s: float
+    date: str
+
+
+@dataclass(frozen=True)
 class Books:
     """The integers that must balance (docs/explanations/books.md)."""
 
@@ -416,7 +440,7 @@ class GetCapabilities:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a node can do. `memory_bytes` is free now; `max_dtps` is the largest number of DTPs."""
+    """What a node can do. `memory_bytes` is free now; `max_dtps` is the largest number of DTPs; `throughputs` are of this hardware and software."""
 
     node: str
     role: str
@@ -429,6 +453,8 @@ class Capabilities:
     sinks: tuple[str, ...]
     links: tuple[Link, ...]
     units: tuple[Unit, ...] = ()
+    interfaces: tuple[Interface, ...] = ()
+    throughputs: tuple[Throughput, ...] = ()
 
 
 @dataclass(frozen=True)

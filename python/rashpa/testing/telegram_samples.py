@@ -40,6 +40,12 @@ def telegram_samples() -> dict[str, t.Telegram]:
                 t.Unit("cuda", False, "no CUDA device"),
                 t.Unit("opencl", False, "no OpenCL device"),
             ),
+            (t.Interface("eth0", "mlx5_0", 100000000000, ("10.0.0.7", "fe80::1")),),
+            (
+                t.Throughput(
+                    "0123456789abcdef", "jungfrau on cpu, 2 threads, stacks of 10", 1024, 1060, 812.5, "2026-11-23"
+                ),
+            ),
         ),
         "claim": t.Claim("run first_light of alice@beamline", owner=_OWNER),
         "configure_source": t.Configure(7, "first_light", source=_source(placement, receiver_end), owner=_OWNER),

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan needs beside what its machines have: links, interfaces, processing, memory. What nobody has said of a machine is not known, and holds
+nothing up."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rashpa.control import throughput
+from rashpa.control.loads import DtpLoad, dtp_loads, memory_of
+from rashpa.control.planned_node import PlannedNode
+from rashpa.control.run_file_reader import KeyPath
+from rashpa.control.run_plan import Plan, PlannedBuffer
+from rashpa.control.telegram import Capabilities, Interface
+
+Kind = Literal["link", "interface", "unit", "device", "processors", "memory"]
+_NEARLY = 1 + 1e-9  # sums of rates are rounded
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One of them. None: not known. `buffers`: positions of those that take part of it; `where`: the key that says most about it."""
+
+    kind: Kind
+    who: str
+    needed: float | None
+    has: float | None
+    text: str
+    where: KeyPath
+    buffers: tuple[int, ...]
+    nodes: tuple[str, ...] = ()
+
+    @property
+    def exceeded(self) -> bool:
+        return self.needed is not None and self.has is not None and self.needed > self.has * _NEARLY
+
+    @property
+    def known(self) -> bool:
+        return self.needed is not None and self.has is not None
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A node of the plan, and what it said of itself."""
+
+    node: PlannedNode
+    can: Capabilities | None
+    link: str
+    loads: tuple[DtpLoad, ...] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.node.label if self.can is None else name_of(self.node, self.can)
+
+
+def name_of(node: PlannedNode, can: Capabilities) -> str:
+    """What messages call a node: by the run file's name and, where it differs, the node's own."""
+    if not node.shown_name or can.node == node.label:
+        return can.node
+    return f"{node.label} ({can.node})"
+
+
+def machine_of(node: PlannedNode) -> str:
+    """In words."""
+    return node.machine or "this machine"
+
+
+def limits_of(plan: Plan, capabilities: Mapping[str, Capabilities]) -> tuple[Limit, ...]:
+    """All of them. `capabilities`: by name, of the nodes that were asked."""
+    loads = dtp_loads(plan)
+    link = plan.file.link
+    emulators = [
+        _Side(one, capabilities.get(one.name), link.source_kind, _of(loads, "emulator", one.name))
+        for one in plan.emulators
+    ]
+    receivers = [
+        _Side(one, capabilities.get(one.name), link.destination_kind, _of(loads, "receiver", one.name))
+        for one in plan.receivers
+    ]
+    found = [limit for side in (*emulators, *receivers) for limit in _link_limits(plan, side)]
+    if link.source_kind != "pcie":
+        found += _interface_limits(plan, emulators, "out")
+        found += _interface_limits(plan, receivers, "in")
+    found += [limit for side in receivers for limit in _unit_limits(plan, side)]
+    found += _processor_limits(plan, receivers)
+    found += _device_limits(plan, receivers)
+    found += _memory_limits(plan, receivers)
+    return tuple(found)
+
+
+def _of(loads: Sequence[DtpLoad], role: str, name: str) -> tuple[DtpLoad, ...]:
+    return tuple(load for load in loads if getattr(load, role) == name)
+
+
+def _positions(plan: Plan, loads: Iterable[DtpLoad]) -> tuple[int, ...]:
+    places = {buffer.section.name: position for position, buffer in enumerate(plan.buffers)}
+    return tuple(sorted({places[load.buffer.section.name] for load in loads}))
+
+
+def _link_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
+    """Payload, as `--link-gbps` says it of a node."""
+    needed = sum(load.bytes_per_s for load in side.loads)
+    said = side.can.links if side.can else ()
+    has = next((known.bytes_per_s for known in said if known.name == side.link), 0) or None
+    text = f"the DTPs carry {needed / 1e9:.2f} GB/s, link {side.link} of {side.name} {(has or 0) / 1e9:.2f} GB/s"
+    buffers = _positions(plan, side.loads)
+    who = f"link {side.link} of {side.node.label}"
+    yield Limit("link", who, needed, has, text, ("detector", "rate_hz"), buffers, (side.node.name,))
+
+
+def _interface_limits(plan: Plan, sides: Sequence[_Side], way: Literal["in", "out"]) -> Iterator[Limit]:
+    """Packets on the wire; nodes of a machine share what has their addresses."""
+    groups: dict[tuple[str, str], list[_Side]] = {}
+    speeds: dict[tuple[str, str], int] = {}
+    for side in sides:
+        found = _interface_of(side)
+        if found is not None:
+            place = (machine_of(side.node), found.name)
+            groups.setdefault(place, []).append(side)
+            speeds[place] = min(filter(None, (speeds.get(place, 0), found.bits_per_s)), default=0)
+    for (machine, name), group in groups.items():
+        loads = [load for side in group for load in side.loads]
+        needed = sum(load.wire_bytes_per_s for load in loads)
+        has = speeds[machine, name] / 8 or None
+        who = f"{name} of {machine}, {way}"
+        verb = "come in over" if way == "in" else "go out over"
+        text = f"packets of {needed * 8e-9:.2f} Gb/s {verb} {name} of {machine}, which carries {(has or 0) * 8e-9:.2f} Gb/s"
+        nodes = tuple(side.node.name for side in group)
+        yield Limit("interface", who, needed, has, text, ("detector", "rate_hz"), _positions(plan, loads), nodes)
+
+
+def _interface_of(side: _Side) -> Interface | None:
+    address = side.node.address.partition("%")[0].lower()
+    known = side.can.interfaces if side.can else ()
+    by_device = next((one for one in known if side.node.device and one.device == side.node.device), None)
+    return by_device or next((one for one in known if address in one.addresses), None)
+
+
+def _measured(plan: Plan, side: _Side, buffer: PlannedBuffer) -> float | None:
+    """Images a second that the node's unit makes of the buffer's; None: not measured."""
+    if side.can is None or not buffer.section.kernel:
+        return None
+    fingerprint = throughput.fingerprint_of(buffer.section, plan.file.detector.pixel)
+    return throughput.images_per_s(side.can.throughputs, fingerprint, buffer.width * buffer.height)
+
+
+def _wanted(plan: Plan, buffer: PlannedBuffer) -> float:
+    """Images a second; 0: the rate is not given."""
+    return plan.file.detector.rate_hz / buffer.section.every
+
+
+def _unit_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
+    """Seconds a stack."""
+    for buffer in plan.buffers_of(side.node.name):
+        if not buffer.section.kernel:
+            continue
+        position, section = plan.buffers.index(buffer), buffer.section
+        made, wanted = _measured(plan, side, buffer), _wanted(plan, buffer)
+        needed = section.stack / made if made else None
+        has = section.stack / wanted if wanted else None
+        text = (
+            f"a stack of {section.stack} images of buffer {section.name} takes unit {section.unit} of {side.name} {(needed or 0) * 1e3:.2f} ms, and "
+            f"{(has or 0) * 1e3:.2f} ms are there for it"
+        )
+        who = f"unit {section.unit} of {side.node.label}, buffer {section.name}"
+        yield Limit("unit", who, needed, has, text, ("buffer", position, "unit"), (position,), (side.node.name,))
+
+
+def _busy(plan: Plan, side: _Side, buffer: PlannedBuffer) -> float | None:
+    """The part of the time that the buffer's unit is at work; None: not known."""
+    made, wanted = _measured(plan, side, buffer), _wanted(plan, buffer)
+    return wanted / made if made and wanted else None
+
+
+def _processor_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
+    """Threads of unit cpu that are at work at a time. Nodes that a run starts share the manager's processors; what others share is not known."""
+    groups: dict[str, list[_Side]] = {}
+    for side in sides:
+        groups.setdefault("" if side.node.node == "local" else side.node.name, []).append(side)
+    for group in groups.values():
+        tasks = [
+            (side, buffer)
+            for side in group
+            for buffer in plan.buffers_of(side.node.name)
+            if buffer.section.kernel and buffer.section.unit == "cpu"
+        ]
+        busy = [(buffer, part) for side, buffer in tasks if (part := _busy(plan, side, buffer)) is not None]
+        if not tasks:
+            continue
+        needed = sum(part * buffer.section.threads for buffer, part in busy) if busy else None
+        has = min((side.can.processors for side in group if side.can), default=None)
+        names = " and ".join(side.name for side in group)
+        text = f"the pipelines keep {needed or 0:.1f} processors busy, {names} {_have(group)} {has or 0}"
+        positions = tuple(plan.buffers.index(buffer) for _, buffer in tasks)
+        who = f"processors of {' and '.join(side.node.label for side in group)}"
+        nodes = tuple(side.node.name for side in group)
+        yield Limit("processors", who, needed, has, text, ("buffer", positions[0], "threads"), positions, nodes)
+
+
+def _device_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
+    """Accelerators that several buffers share; one alone has the limit of its unit."""
+    groups: dict[tuple[str, str, str], list[tuple[_Side, PlannedBuffer]]] = {}
+    for side in sides:
+        for buffer in plan.buffers_of(side.node.name):
+            if buffer.section.unit != "cpu" and buffer.section.kernel:
+                place = (machine_of(side.node), buffer.section.unit, str(buffer.section.device))
+                groups.setdefault(place, []).append((side, buffer))
+    for (machine, unit, device), tasks in groups.items():
+        if len(tasks) < 2:
+            continue
+        busy = [part for side, buffer in tasks if (part := _busy(plan, side, buffer)) is not None]
+        needed = sum(busy) if busy else None
+        names = ", ".join(buffer.section.name for _, buffer in tasks)
+        text = f"buffers {names} keep device {device} ({unit}) of {machine} busy for {100 * (needed or 0):.0f} % of the time"
+        positions = tuple(plan.buffers.index(buffer) for _, buffer in tasks)
+        nodes = tuple(dict.fromkeys(side.node.name for side, _ in tasks))
+        who = f"device {device} ({unit}) of {machine}"
+        yield Limit("device", who, needed, 1.0, text, ("buffer", positions[0], "device"), positions, nodes)
+
+
+def _memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
+    """Receivers on one machine: each says what is free there, and all of them take of it."""
+    groups: dict[str, list[_Side]] = {}
+    for side in sides:
+        groups.setdefault(machine_of(side.node), []).append(side)
+    for machine, group in groups.items():
+        buffers = [buffer for side in group for buffer in plan.buffers_of(side.node.name)]
+        taken = [sum(memory_of(plan, buffer).values()) for buffer in buffers]
+        needed = sum(taken)
+        has = min((side.can.memory_bytes for side in group if side.can and side.can.memory_bytes > 0), default=None)
+        largest = plan.buffers.index(buffers[taken.index(max(taken))])
+        tables = sum(memory_of(plan, buffer)["tables"] for buffer in buffers)
+        many = 2 * tables > needed  # frames, not slots, are what is too much
+        what = "the tables of all images" if many else "the buffers"
+        names = " and ".join(side.name for side in group)
+        text = f"{what} take {needed / 2**30:,.2f} GiB, {names} {_have(group)} {(has or 0) / 2**30:.2f} GiB free"
+        positions = tuple(plan.buffers.index(buffer) for buffer in buffers)
+        nodes = tuple(side.node.name for side in group)
+        where: KeyPath = ("run", "frames") if many else ("buffer", largest, "slots")
+        yield Limit("memory", f"memory of {machine}", needed, has, text, where, positions, nodes)
+
+
+def _have(group: Sequence[_Side]) -> str:
+    return "has" if len(group) == 1 else "have together"

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan asks of links and memory, DTP by DTP and buffer by buffer. Needs no node."""
+
+from dataclasses import dataclass
+
+from rashpa.control.packets import Lines, traffic_of
+from rashpa.control.pipeline import PIXEL_BYTES, Pipeline, plan_pipeline
+from rashpa.control.run_file import Hdf5Sink
+from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp
+
+_PAGE = 4096
+_RECORD_BYTES = 128  # schema/frame_record.md
+_TABLE_BYTES = 2  # of an image, at least: what has come of it, and what was decided
+
+
+@dataclass(frozen=True)
+class DtpLoad:
+    """One DTP. `images_per_s` is 0 where the detector's rate is not given; `packets` and `wire_bytes` of one image, as on an Ethernet."""
+
+    dtp: PlannedDtp
+    buffer: PlannedBuffer
+    emulator: str
+    image_bytes: int
+    images_per_s: float
+    packets: int
+    wire_bytes: int
+
+    @property
+    def receiver(self) -> str:
+        return self.buffer.receiver
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Payload."""
+        return self.image_bytes * self.images_per_s
+
+    @property
+    def wire_bytes_per_s(self) -> float:
+        return self.wire_bytes * self.images_per_s
+
+    @property
+    def packets_per_s(self) -> float:
+        return self.packets * self.images_per_s
+
+
+def dtp_loads(plan: Plan) -> tuple[DtpLoad, ...]:
+    """Of all DTPs, in the order of the plan."""
+    addresses = {receiver.name: receiver.address for receiver in plan.receivers}
+    width = plan.file.detector.width
+    found = []
+    for buffer in plan.buffers:
+        images_per_s = plan.file.detector.rate_hz / buffer.section.every
+        for dtp in buffer.dtps:
+            contiguous = dtp.region.width == width == buffer.width or dtp.region.height == 1
+            lines = Lines(dtp.region.height, dtp.region.width * plan.frame_pixel_bytes, contiguous)
+            traffic = traffic_of(lines, plan.file.link, addresses[buffer.receiver])
+            found.append(
+                DtpLoad(
+                    dtp,
+                    buffer,
+                    plan.emulator_of(dtp),
+                    lines.count * lines.line_bytes,
+                    images_per_s,
+                    traffic.packets,
+                    traffic.wire_bytes,
+                )
+            )
+    return tuple(found)
+
+
+def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
+    """Bytes that a buffer takes at its receiver, by what they are for."""
+    section = buffer.section
+    pixel = plan.file.detector.pixel
+    pixels = buffer.width * buffer.height
+    image_bytes = pixels * PIXEL_BYTES[pixel]
+    memory = {"images": section.slots * _pages(image_bytes)}
+    memory["records"] = len(buffer.dtps) * _pages(section.slots * _RECORD_BYTES)
+    if copies := sum(sink.queue for sink in section.sink if sink.on_full == "drop" and sink.kind != "null"):
+        memory["copies for sinks"] = copies * section.stack * image_bytes
+    memory |= _of_pipeline(plan_pipeline(section.kernel, pixel), buffer)
+    memory["tables"] = buffer.images * _TABLE_BYTES
+    return memory
+
+
+def _of_pipeline(steps: Pipeline, buffer: PlannedBuffer) -> dict[str, int]:
+    section = buffer.section
+    pixels = buffer.width * buffer.height
+    memory: dict[str, int] = {}
+    makers = [step for step in steps.steps if step.kernel.made("pixels")]
+    if makers:
+        memory["output"] = section.slots * pixels * PIXEL_BYTES[makers[-1].leaves]
+    if lists := sum(step.list_part * pixels * (4 + PIXEL_BYTES[step.leaves]) for step in steps.steps):
+        memory["lists"] = int(section.slots * lists)
+    if section.unit != "cpu":  # the rest lies on the device
+        return memory
+    if between := sum(section.stack * pixels * PIXEL_BYTES[step.leaves] for step in makers[:-1]):
+        memory["between steps"] = between
+    if any(step.marks_for for step in steps.steps):
+        memory["marks"] = section.stack * pixels // 8
+    if own := sum(step.kernel.scratch_bytes * pixels for step in steps.steps):
+        memory["kernels"] = int(own)
+    return memory
+
+
+def file_bytes(plan: Plan, buffer: PlannedBuffer) -> int:
+    """The most that its files can hold of pixels: every image accepted, nothing compressed; 0 without files."""
+    if not any(isinstance(sink, Hdf5Sink) for sink in buffer.section.sink):
+        return 0
+    steps = plan_pipeline(buffer.section.kernel, plan.file.detector.pixel)
+    pixel_bytes = PIXEL_BYTES[steps.pixel]
+    parts = [step.list_part for step in steps.steps if step.list_part]
+    each = parts[-1] * (4 + pixel_bytes) if parts else pixel_bytes
+    return int(buffer.images * buffer.width * buffer.height * each)
+
+
+def _pages(size: int) -> int:
+    return -(-size // _PAGE) * _PAGE

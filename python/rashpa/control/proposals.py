@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of a run file with which it fits its machines. Each is tried: it is planned, and all limits are looked at again."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import floor, log10
+from typing import Any
+
+from rashpa.control import run_file as toml
+from rashpa.control.kernels import files_of
+from rashpa.control.limits import Limit, limits_of
+from rashpa.control.loads import memory_of
+from rashpa.control.run_file_reader import KeyPath, RunFileError, key_text
+from rashpa.control.run_plan import Plan, plan_run
+from rashpa.control.telegram import Capabilities
+
+_MOST_EVERY = 1 << 20
+_DIGITS = 1000  # steps of a rate between its first digit's value and ten times that
+
+
+@dataclass(frozen=True)
+class Change:
+    """A key, and its new value; `name`: of the buffer that it is of."""
+
+    path: KeyPath
+    value: Any
+    name: str = ""
+
+    @property
+    def toml(self) -> Any:
+        """The value as a run file has it."""
+        return list(self.value) if isinstance(self.value, tuple) else self.value
+
+    @property
+    def text(self) -> str:
+        value = f"{self.value:.12g}" if isinstance(self.value, float) else self.toml
+        return f"{key_text(self.path)} = {value}{f' ({self.name})' if self.name else ''}"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Changes that fit together."""
+
+    changes: tuple[Change, ...]
+
+    @property
+    def text(self) -> str:
+        return " and ".join(change.text for change in self.changes)
+
+    def applied(self, file: toml.RunFile) -> toml.RunFile:
+        """The run file with them."""
+        for change in self.changes:
+            file = _with(file, change)
+        return file
+
+
+def proposals_for(plan: Plan, capabilities: Mapping[str, Capabilities]) -> tuple[Proposal, ...]:
+    """What fits, each one by itself; none when nothing that is tried does. A slice, a region, a rate; slots and frames where memory is short."""
+    found = []
+    for remedy in (_slower, _smaller, _rarer):
+        proposal = _Search(plan, capabilities).by(remedy)
+        if proposal is not None and proposal not in found:
+            found.append(proposal)
+    return tuple(found)
+
+
+class _Search:
+    """Changes are collected until no limit is exceeded."""
+
+    def __init__(self, plan: Plan, capabilities: Mapping[str, Capabilities]) -> None:
+        self.plan = plan
+        self._capabilities = capabilities
+        self._changes: dict[KeyPath, Change] = {}
+
+    def by(self, remedy: "Remedy") -> Proposal | None:
+        """None when it leaves something exceeded. Each round makes one limit fit, and no change makes another worse."""
+        for _ in range(2 * len(limits_of(self.plan, self._capabilities)) + 1):
+            exceeded = [limit for limit in limits_of(self.plan, self._capabilities) if limit.exceeded]
+            if not exceeded:
+                return Proposal(tuple(self._changes.values()))
+            limit = exceeded[0]
+            tried = _leaner if limit.kind == "memory" else remedy
+            change = next(tried(self, limit), None)
+            plan = self.with_change(change) if change else None
+            if change is None or plan is None:
+                return None
+            self.plan = plan
+            self._changes[change.path] = change
+        return None
+
+    def with_change(self, change: Change) -> Plan | None:
+        """None when it cannot be planned."""
+        try:
+            return plan_run(_with(self.plan.file, change), self.plan.source)
+        except RunFileError:
+            return None
+
+    def fits(self, limit: Limit, change: Change) -> bool:
+        """Whether the limit holds with the change, or there would be no plan at all."""
+        plan = self.with_change(change)
+        if plan is None:
+            return True
+        return not any(one.exceeded for one in limits_of(plan, self._capabilities) if one.who == limit.who)
+
+    def most(self, limit: Limit, least: int, most: int, change: Callable[[int], Change]) -> Change | None:
+        """With the largest number of least … most for which the limit holds; None when it holds for none."""
+        if least > most or not self.fits(limit, change(least)):
+            return None
+        while least < most:
+            middle = (least + most + 1) // 2
+            if self.fits(limit, change(middle)):
+                least = middle
+            else:
+                most = middle - 1
+        found = change(least)
+        return found if self.with_change(found) else None
+
+    def heaviest(self, limit: Limit) -> list[int]:
+        """The limit's buffers, the one with the most pixels a second first."""
+
+        def weight(position: int) -> float:
+            buffer = self.plan.buffers[position]
+            return sum(dtp.region.width * dtp.region.height for dtp in buffer.dtps) / buffer.section.every
+
+        return sorted(limit.buffers, key=weight, reverse=True)
+
+
+Remedy = Callable[[_Search, Limit], Iterator[Change]]
+
+
+def _slower(search: _Search, limit: Limit) -> Iterator[Change]:
+    """A larger `every` of one buffer, the smallest that fits."""
+    for position in search.heaviest(limit):
+        section = search.plan.buffers[position].section
+        path: KeyPath = ("buffer", position, "every")
+
+        def change(less: int, path: KeyPath = path, name: str = section.name) -> Change:
+            return Change(path, -less, name)
+
+        found = search.most(limit, -_MOST_EVERY, -section.every - 1, change)
+        if found is not None:
+            yield found
+
+
+def _smaller(search: _Search, limit: Limit) -> Iterator[Change]:
+    """The middle rows of one buffer, as many as fit. What belongs to files of a certain size stays as it is."""
+    for position in search.heaviest(limit):
+        yield from _fewer_rows(search, limit, position)
+
+
+def _fewer_rows(search: _Search, limit: Limit, position: int) -> Iterator[Change]:
+    buffer = search.plan.buffers[position]
+    if buffer.origin is None or any(files_of(kernel) for kernel in buffer.section.kernel):
+        return
+    x, y = buffer.origin
+
+    def change(rows: int) -> Change:
+        region = (x, y + (buffer.height - rows) // 2, buffer.width, rows)
+        return Change(("buffer", position, "region"), region, buffer.section.name)
+
+    found = search.most(limit, 1, buffer.height - 1, change)
+    if found is not None:
+        yield found
+
+
+def _rarer(search: _Search, limit: Limit) -> Iterator[Change]:
+    """A lower rate of the detector."""
+    rate = search.plan.file.detector.rate_hz
+    if rate <= 0:
+        return
+    scale = _DIGITS / 10 ** floor(log10(rate))
+
+    def change(steps: int) -> Change:
+        return Change(("detector", "rate_hz"), steps / scale)
+
+    found = search.most(limit, 1, floor(rate * scale), change)
+    if found is not None:
+        yield found
+
+
+def _leaner(search: _Search, limit: Limit) -> Iterator[Change]:
+    """Less memory: fewer slots of one buffer, fewer rows, or fewer frames where their tables are what is too large."""
+    plan = search.plan
+
+    def taken(position: int) -> int:
+        return sum(memory_of(plan, plan.buffers[position]).values())
+
+    if limit.where == ("run", "frames"):
+
+        def shorter(frames: int) -> Change:
+            return Change(("run", "frames"), frames)
+
+        found = search.most(limit, 1, plan.file.run.frames - 1, shorter)
+        if found is not None:
+            yield found
+    for position in sorted(limit.buffers, key=taken, reverse=True):
+        section = plan.buffers[position].section
+
+        def change(stacks: int, section: toml.Buffer = section, position: int = position) -> Change:
+            return Change(("buffer", position, "slots"), stacks * section.stack, section.name)
+
+        found = search.most(limit, 2, section.slots // section.stack - 1, change)
+        if found is not None:
+            yield found
+    for position in sorted(limit.buffers, key=taken, reverse=True):
+        yield from _fewer_rows(search, limit, position)
+
+
+def _with(file: toml.RunFile, change: Change) -> toml.RunFile:
+    """The run file with another value of a table's key, or of a buffer's."""
+    table, *rest = change.path
+    if table == "buffer":
+        position, key = rest
+        buffers = [
+            one.model_copy(update={str(key): change.value}) if number == position else one
+            for number, one in enumerate(file.buffer)
+        ]
+        return file.model_copy(update={"buffer": buffers})
+    section = getattr(file, str(table))
+    return file.model_copy(update={str(table): section.model_copy(update={str(rest[0]): change.value})})

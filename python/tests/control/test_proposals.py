@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random systems: the planner's judgement against limits worked out again from the file alone, and its proposals tried."""
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rashpa.control import run_file as toml
+from rashpa.control.limits import limits_of
+from rashpa.control.proposals import proposals_for
+from rashpa.control.run_file_reader import parse_run_file
+from rashpa.control.run_plan import Plan, PlannedBuffer, plan_run
+from rashpa.control.telegram import Capabilities, Interface, Link, Throughput
+from rashpa.control.throughput import fingerprint_of, words_of
+from rashpa.testing.fake_engine import FakeFactory
+
+KERNELS = {
+    "total_counts": '[[buffer.kernel]]\nname = "total_counts"\n',
+    "csr": '[[buffer.kernel]]\nname = "csr"\nthreshold = 1\n',
+    "": "",
+}
+
+
+@dataclass
+class System:
+    """A run file, and what its machines have."""
+
+    plan: Plan
+    nodes: dict[str, Capabilities]
+
+
+def system_of(seed: int) -> System:
+    dice = random.Random(seed)
+    modules, receivers, emulators = dice.randint(1, 6), dice.randint(1, 3), dice.randint(1, 2)
+    width, height, gap = dice.choice((64, 256, 1024)), dice.choice((32, 128, 512)), dice.choice((0, 8))
+    emulators = min(emulators, modules)
+    rate = dice.choice((0.0, 7.3, 200.0, 3000.0))
+    text = f'[run]\nname = "r"\nframes = {dice.randint(100, 10**6)}\n[detector]\nwidth = {width}\nheight = {height}\nrate_hz = {rate}\n'
+    text += "".join(f"[[detector.module]]\nx = 0\ny = {(height + gap) * number}\n" for number in range(modules))
+    text += f'[dataset]\nkind = "pattern"\nmodules = {modules}\nwidth = {width}\nheight = {height}\n[link]\nport = 0\n'
+    text += "".join(f'[[emulator]]\nname = "e{number}"\n' for number in range(emulators))
+    text += "".join(f'[[receiver]]\nname = "r{number}"\n' for number in range(receivers))
+    for number in range(receivers + dice.randint(0, 2)):
+        stack = dice.choice((1, 5, 10))
+        text += (
+            f'[[buffer]]\nname = "b{number}"\nreceiver = "r{number % receivers}"\nevery = {dice.choice((1, 1, 3))}\n'
+        )
+        text += f"stack = {stack}\nslots = {stack * dice.randint(2, 8)}\nthreads = {dice.choice((1, 2))}\n"
+        text += '[[buffer.sink]]\nkind = "null"\n' + KERNELS[dice.choice(list(KERNELS))]
+    plan = plan_run(*parse_run_file(Path("system.toml"), text.encode()))
+    return System(plan, {node.name: _node(plan, node.name, node.role, dice) for node in plan.nodes})
+
+
+def _node(plan: Plan, name: str, role: str, dice: random.Random) -> Capabilities:
+    can = FakeFactory(role).capabilities(name)
+    payload = dice.choice((0, 10**6, 10**8, 10**10))
+    known = []
+    for buffer in plan.buffers_of(name) if role == "receiver" else ():
+        if dice.random() < 0.7:
+            made = dice.choice((0.5, 20.0, 5000.0))
+            mark = fingerprint_of(buffer.section, "uint16")
+            known.append(Throughput(mark, words_of(buffer.section), buffer.width, buffer.height, made, "2026-11-23"))
+    return replace(
+        can,
+        processors=2,
+        memory_bytes=dice.choice((0, 3 * 10**7, 10**9)),
+        links=(Link("roce", payload, can.links[0].pmtus),),
+        interfaces=(Interface("eth0", "", dice.choice((0, 10**8, 10**10)), ("127.0.0.1",)),),
+        throughputs=tuple(known),
+    )
+
+
+def worked_out(system: System, plan: Plan) -> set[str]:
+    """Which limits are broken; written without the planner's own sums."""
+    nodes = system.nodes
+    payload, wire = traffic(plan)
+    broken = units_too_slow(system, plan)
+    for node in plan.nodes:
+        has = nodes[node.name].links[0].bytes_per_s
+        if has and payload[node.name] > has * (1 + 1e-9):
+            broken.add(f"link roce of {node.label}")
+    free = [nodes[receiver.name].memory_bytes for receiver in plan.receivers if nodes[receiver.name].memory_bytes]
+    if free and memory_taken(plan) > min(free):
+        broken.add("memory of this machine")
+    for way, role in (("out", plan.emulators), ("in", plan.receivers)):
+        speeds = [speed for node in role if (speed := nodes[node.name].interfaces[0].bits_per_s)]
+        if speeds and wire * 8 > min(speeds) * (1 + 1e-9):
+            broken.add(f"eth0 of this machine, {way}")
+    return broken
+
+
+def traffic(plan: Plan) -> tuple[dict[str, float], float]:
+    """Bytes a second: pixels of each node, and of all DTPs on the wire."""
+    payload: dict[str, float] = defaultdict(float)
+    wire = 0.0
+    for buffer in plan.buffers:
+        a_second = plan.file.detector.rate_hz / buffer.section.every
+        for dtp in buffer.dtps:
+            line = 2 * dtp.region.width
+            image = line * dtp.region.height
+            for end in (buffer.receiver, plan.emulator_of(dtp)):
+                payload[end] += image * a_second
+            # whole lines, contiguous at both ends, in packets of at most 4096 bytes; 94 bytes around each on Ethernet with IPv4, and 98
+            # around the record, which has an immediate
+            packets = -(-dtp.region.height // (4096 // line))
+            wire += (image + packets * 94 + 128 + 98) * a_second
+    return payload, wire
+
+
+def memory_taken(plan: Plan) -> float:
+    """Slots and records in whole pages, two bytes an image, lists."""
+    taken = 0.0
+    for buffer in plan.buffers:
+        section = buffer.section
+        taken += section.slots * (-(-2 * buffer.width * buffer.height // 4096) * 4096) + 2 * buffer.images
+        taken += len(buffer.dtps) * -(-128 * section.slots // 4096) * 4096
+        if any(kernel.name == "csr" for kernel in section.kernel):
+            taken += _lists(section, buffer)
+    return taken
+
+
+def units_too_slow(system: System, plan: Plan) -> set[str]:
+    """Those of single buffers, and the two processors of all."""
+    broken, busy = set(), 0.0
+    for buffer in plan.buffers:
+        section = buffer.section
+        for one in system.nodes[buffer.receiver].throughputs if section.kernel else ():
+            if one.pipeline != fingerprint_of(section, "uint16"):
+                continue
+            made = one.images_per_s * one.width * one.height / (buffer.width * buffer.height)
+            part = plan.file.detector.rate_hz / section.every / made
+            busy += part * section.threads
+            if part > 1 + 1e-9:
+                broken.add(f"unit cpu of receiver {buffer.receiver}, buffer {section.name}")
+            break
+    if busy > 2 * (1 + 1e-9):
+        broken.add(f"processors of {' and '.join(receiver.label for receiver in plan.receivers)}")
+    return broken
+
+
+def _lists(section: toml.Buffer, buffer: PlannedBuffer) -> int:
+    """Pixels of 2 bytes with an index of 4, for a part of the image."""
+    capacity = next(kernel.model_dump()["capacity"] for kernel in section.kernel)
+    return int(section.slots * capacity * 6 * buffer.width * buffer.height)
+
+
+def test_the_planner_refuses_what_breaks_a_limit_and_nothing_else_and_what_it_proposes_is_taken() -> None:
+    refused = proposed = 0
+    for seed in range(50):
+        system = system_of(seed)
+        broken = worked_out(system, system.plan)
+        assert {limit.who for limit in limits_of(system.plan, system.nodes) if limit.exceeded} == broken, seed
+        if not broken:
+            continue
+        refused += 1
+        for proposal in proposals_for(system.plan, system.nodes):
+            proposed += 1
+            other = plan_run(proposal.applied(system.plan.file), system.plan.source)
+            assert not worked_out(system, other), (seed, proposal.text)
+            assert not [limit for limit in limits_of(other, system.nodes) if limit.exceeded], (seed, proposal.text)
+    assert refused >= 20, refused
+    assert proposed >= refused, (proposed, refused)
