@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from rashpa.cli.measure import measure_pipelines
+from rashpa.control.telegram import Throughput
 from rashpa.control.token import TokenError, token_of_environment
 from rashpa.control.version import software_version
 from rashpa.node.engine import EngineError
@@ -64,6 +66,24 @@ _LogFile = Annotated[
     Path | None,
     typer.Option(help="File that the log is written to besides, 10 MB at most; two older ones are kept beside it"),
 ]
+_Measure = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Run file whose pipelines are measured on this machine's units, as it would process them; the figures are kept for managers, and the "
+        "command ends. Repeatable.",
+        show_default=False,
+    ),
+]
+_MeasureSeconds = Annotated[
+    float, typer.Option("--measure-seconds", min=0.1, help="How long each pipeline is measured on each unit.")
+]
+_Measured = Annotated[
+    Path | None,
+    typer.Option(
+        help="File of the figures that --measure keeps, ~/.local/state/rashpa/measured.json when not given. They are told to managers while hardware "
+        "and software stay the same."
+    ),
+]
 _WithParent = Annotated[bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")]
 _OfRun = Annotated[
     bool, typer.Option("--of-run", hidden=True, help="As --with-parent; token and folders come on standard input.")
@@ -112,6 +132,9 @@ def receiver(
     lease: _Lease = 10.0,
     log_level: _LogLevel = "info",
     log_file: _LogFile = None,
+    measure: _Measure = None,
+    measure_seconds: _MeasureSeconds = 3.0,
+    measured: _Measured = None,
     with_parent: _WithParent = False,
     of_run: _OfRun = False,
 ) -> None:
@@ -120,22 +143,32 @@ def receiver(
     The bearer token is taken from the environment's RASHPA_TOKEN, the password of an encrypted --key from RASHPA_KEY_PASSWORD. One line of JSON
     with the URL is printed when the node is ready.
     """
+    if measure:
+        measure_pipelines(measure, measure_seconds, measured)
+        return
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
     if kernels is not None and not kernels.is_dir():
         sys.stderr.write(f"rashpa receiver: --kernels {kernels}: there is no such folder\n")
         raise typer.Exit(2)
     folders = Folders(read or [Path.cwd()], write or [Path.cwd()], kernels)
-    _serve("receiver", name, listen, link_gbps, folders, of_run, Log(log_level, log_file))
+    _serve("receiver", name, listen, link_gbps, folders, of_run, Log(log_level, log_file), measured)
 
 
-def _native_factory(role: str, link_bytes_per_s: int, folders: Folders) -> "NativeFactory":
+def _native_factory(role: str, link_bytes_per_s: int, folders: Folders, measured: Path | None) -> "NativeFactory":
     try:
+        from rashpa.node.measured_file import default_path, load_measured
         from rashpa.node.native_engine import NativeFactory
     except ImportError as error:
         raise EngineError(
             "internal", f"the compiled part of rashpa cannot be loaded ({error}); build it with `make`"
         ) from None
-    return NativeFactory(role, link_bytes_per_s, folders)
+    known: tuple[Throughput, ...] = ()
+    if role == "receiver":
+        try:
+            known = load_measured(measured or default_path())
+        except EngineError as error:
+            sys.stderr.write(f"rashpa receiver: caution: {error}\n")
+    return NativeFactory(role, link_bytes_per_s, folders, known)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +179,16 @@ class Log:
     file: Path | None
 
 
-def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Folders, of_run: bool, wanted: Log) -> None:
+def _serve(
+    role: str,
+    name: str,
+    listen: Listen,
+    link_gbps: float,
+    folders: Folders,
+    of_run: bool,
+    wanted: Log,
+    measured: Path | None = None,
+) -> None:
     try:
         if of_run:
             grant = read_grant()
@@ -159,7 +201,7 @@ def _serve(role: str, name: str, listen: Listen, link_gbps: float, folders: Fold
                 sys.stderr.write(
                     f"rashpa {role}: caution: no RASHPA_TOKEN is set; every user of this machine can give this node orders\n"
                 )
-        factory = _native_factory(role, int(link_gbps * 1e9 / 8), folders)
+        factory = _native_factory(role, int(link_gbps * 1e9 / 8), folders, measured)
         factory.set_log(wanted.level, wanted.file)
         log = NodeLog(wanted.level, factory.note if wanted.file else None)
         own_name = name or f"{role}@{socket.gethostname()}"

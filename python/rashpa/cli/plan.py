@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa plan FILE`: what a run would do with its pixels: steps, passes, memory. Needs no node."""
+"""`rashpa plan FILE`: what a run would do with its pixels: DTPs, links, memory, steps. Needs no node, and can ask them."""
 
+import asyncio
+import json
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,35 +11,90 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.measure import Measurement
 
+from rashpa.cli.plan_tables import tables_of
 from rashpa.control.calibration_warnings import calibration_warnings
-from rashpa.control.pipeline import PIXEL_BYTES, UNITS, Pipeline, Step, plan_pipeline
+from rashpa.control.capacity import CapacityError, cautions, check_abilities, overloads
+from rashpa.control.loads import memory_of
+from rashpa.control.manager import Manager
+from rashpa.control.node_client import NodeError
+from rashpa.control.pipeline import UNITS, Pipeline, Step, plan_pipeline
+from rashpa.control.plan_summary import Summary, json_of, summary_of, unknown_of
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, PlannedBuffer, load_plan
+from rashpa.control.token import TokenError, token_of_environment
 
-BAD_INPUT = 2
+FAILED, BAD_INPUT = 1, 2
+_WIDEST = 1000  # columns of a table, which a terminal may wrap
 
 
 def plan(
     file: Annotated[Path, typer.Argument(help="Run file (TOML); examples/ has some.", show_default=False)],
+    nodes: Annotated[
+        bool,
+        typer.Option("--nodes", help="Ask the nodes what they have, starting those that are local, and check it."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Figures for programs, on standard output.")] = False,
+    svg: Annotated[
+        Path | None, typer.Option(help="Draw it: modules, links with their rates, receivers.", show_default=False)
+    ] = None,
 ) -> None:
-    """Show how the images of each buffer are processed: steps and what they take and make, which passes over the pixels that is on which unit,
-    bytes a pixel, and the memory that is taken. Nothing is started; the run file is read, and what calibration files say of themselves.
+    """Show what a run would do: which pixels go where and at what rate, what that takes of links, memory and units, and how the images of each
+    buffer are processed. Without --nodes nothing is started or asked; the run file is read, and what calibration files say of themselves.
+
+    Exit code 2 when the run file is wrong, or asks more of the nodes than they have: then it says what fits.
     """
     try:
         found = load_plan(file)
-    except (RunFileError, OSError) as error:
-        for line in str(error).splitlines():
-            Console(stderr=True).print(
-                f"rashpa plan: {line}", style="red", markup=False, highlight=False, soft_wrap=True
-            )
+        capabilities = asyncio.run(Manager(found, token=token_of_environment()).ask()) if nodes else {}
+        if nodes:
+            check_abilities(found, capabilities)
+    except (RunFileError, CapacityError, NodeError, TokenError, OSError) as error:
+        _complain(str(error))
         raise typer.Exit(BAD_INPUT) from None
-    console = Console()
-    for text in calibration_warnings(found, datetime.now(UTC)):
+    for text in (*cautions(found), *calibration_warnings(found, datetime.now(UTC))):
         Console(stderr=True).print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-    for buffer in found.buffers:
-        for line in lines_of(found, buffer):
+    summary = summary_of(found, capabilities)
+    if as_json:
+        sys.stdout.write(f"{json.dumps(json_of(summary), indent=2, ensure_ascii=False)}\n")
+    else:
+        _show(summary)
+    if svg is not None:
+        _draw(summary, svg)
+    if summary.exceeded:
+        _complain("\n".join(overloads(found, capabilities)))
+        raise typer.Exit(BAD_INPUT)
+
+
+def _show(summary: Summary) -> None:
+    console = Console()
+    for table in tables_of(summary):
+        wanted = Measurement.get(console, console.options.update(max_width=_WIDEST), table).maximum
+        Console(width=max(console.width, wanted)).print(table)
+        console.print()
+    for text in unknown_of(summary):
+        console.print(f"not known: {text}", markup=False, highlight=False, soft_wrap=True)
+    for buffer in summary.plan.buffers:
+        console.print()
+        for line in lines_of(summary.plan, buffer):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _draw(summary: Summary, path: Path) -> None:
+    from rashpa.cli.plan_picture import draw_plan  # matplotlib takes a second to load
+
+    try:
+        draw_plan(summary, path)
+    except OSError as error:
+        _complain(f"{path}: cannot be written: {error.strerror or error}")
+        raise typer.Exit(FAILED) from None
+    Console(stderr=True).print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _complain(text: str) -> None:
+    for line in text.splitlines():
+        Console(stderr=True).print(f"rashpa plan: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 def lines_of(found: Plan, buffer: PlannedBuffer) -> Iterator[str]:
@@ -68,7 +126,7 @@ def lines_of(found: Plan, buffer: PlannedBuffer) -> Iterator[str]:
     if columns := [*(column.name for column in steps.columns), *declared]:
         yield f"  columns: {', '.join(columns)}"
     yield f"  vetoes: {', '.join(dict.fromkeys((*steps.reasons, 'dark', 'partial', *declared)))}"
-    yield f"  memory: {', '.join(f'{name} {size / 2**20:.1f} MiB' for name, size in memory_of(steps, buffer, pixel).items())}"
+    yield f"  memory: {', '.join(f'{name} {size / 2**20:.1f} MiB' for name, size in memory_of(found, buffer).items())}"
 
 
 def _made(step: Step) -> Iterator[str]:
@@ -109,22 +167,3 @@ def _unit(steps: Pipeline, unit: str) -> str:
     if not steps.steps and unit != "cpu":
         return "has nothing to do without a kernel"
     return steps.words
-
-
-def memory_of(steps: Pipeline, buffer: PlannedBuffer, pixel: str) -> dict[str, int]:
-    """Bytes, by what they are for."""
-    section = buffer.section
-    pixels = buffer.width * buffer.height
-    memory = {"images": section.slots * pixels * PIXEL_BYTES[pixel]}
-    makers = [step for step in steps.steps if step.kernel.made("pixels")]
-    if makers:
-        memory["output"] = section.slots * pixels * PIXEL_BYTES[makers[-1].leaves]
-    if between := sum(section.stack * pixels * PIXEL_BYTES[step.leaves] for step in makers[:-1]):
-        memory["between steps"] = between
-    if lists := sum(step.list_part * pixels * (4 + PIXEL_BYTES[step.leaves]) for step in steps.steps):
-        memory["lists"] = int(section.slots * lists)
-    if any(step.marks_for for step in steps.steps):
-        memory["marks"] = section.stack * pixels // 8
-    if own := sum(step.kernel.scratch_bytes * pixels for step in steps.steps):
-        memory["kernels"] = int(own)
-    return memory

@@ -57,6 +57,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
             "good": outcome.good,
             "problem": outcome.problem,
             "reasons": list(outcome.reasons),
+            "cautions": list(outcome.cautions),
             "interrupted": outcome.interrupted,
             "acquisition_s": outcome.acquisition_s,
         },

@@ -73,6 +73,12 @@ def html_of(report: dict[str, Any], outcome: Outcome) -> str:
 
 def _verdict(report: dict[str, Any]) -> str:
     run = report["run"]
+    forced = "".join(f"<p>Caution: {html.escape(line)}</p>" for line in run["cautions"])
+    return f"{_judgement(report)}{forced}"
+
+
+def _judgement(report: dict[str, Any]) -> str:
+    run = report["run"]
     if run["good"]:
         return "<p class='good'>The books balance; every image is as the emulator's log says.</p>"
     reasons = [html.escape(line) for line in (*run["problem"].splitlines(), *run["reasons"])]

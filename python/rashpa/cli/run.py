@@ -32,6 +32,12 @@ def run(
     report: Annotated[Path | None, typer.Option(help="Folder for report.json and report.html.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Check the file and show the plan; start nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar; the closing table stays.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Try what is too much for links, memory or units; the report says what was forced."
+        ),
+    ] = False,
 ) -> None:
     """Carry a run through: start or reach its nodes, configure, acquire, and close the books.
 
@@ -55,12 +61,14 @@ def run(
     if report is not None:
         importlib.import_module("rashpa.cli.report_html")  # what cannot be imported must not cost a run its report
     try:
-        outcome = asyncio.run(_carry_through(plan, console, quiet, token))
+        outcome = asyncio.run(_carry_through(plan, console, quiet, token, force))
     except OSError as error:
         if error.errno not in (errno.EMFILE, errno.ENFILE):
             raise
         _complain(errors, f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`")
         raise typer.Exit(FAILED) from None
+    for text in outcome.cautions:
+        errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if outcome.problem:
         _complain(errors, outcome.problem)
     if outcome.buffers and not outcome.refused:  # what never began has no books
@@ -111,9 +119,9 @@ def exit_code(outcome: Outcome) -> int:
     return FAILED if outcome.problem or not outcome.accounts else RED
 
 
-async def _carry_through(plan: Plan, console: Console, quiet: bool, token: str) -> Outcome:
+async def _carry_through(plan: Plan, console: Console, quiet: bool, token: str, force: bool) -> Outcome:
     with RunDisplay(console, plan, quiet) as display:
-        manager = Manager(plan, display.show, token, local_command)
+        manager = Manager(plan, display.show, token, local_command, force=force)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, manager.interrupt)

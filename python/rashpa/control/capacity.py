@@ -52,7 +52,7 @@ def check_abilities(plan: Plan, capabilities: Mapping[str, Capabilities]) -> Non
 
 
 def overloads(plan: Plan, capabilities: Mapping[str, Capabilities]) -> list[str]:
-    """What is asked too much, a line each; the last says what fits. Empty when everything fits that is known."""
+    """What is asked too much, a line each; the last says what fits, or that nothing simple does. Empty when everything fits that is known."""
     lines = [
         f"{plan.source.where(limit.where)}: {limit.text}" for limit in limits_of(plan, capabilities) if limit.exceeded
     ]

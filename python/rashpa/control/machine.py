@@ -27,6 +27,12 @@ _FLAGS = (
 
 def machine_facts() -> dict[str, Any]:
     """Processor, memory, system and software, as JSON; what cannot be found out is left out."""
+    software = {"python": platform.python_version(), "compiler": _compiler(), "commit": _commit()}
+    return hardware_facts() | {name: value for name, value in software.items() if value is not None}
+
+
+def hardware_facts() -> dict[str, Any]:
+    """The same without Python, compiler and commit, which take programs to find out."""
     cpuinfo = _read("/proc/cpuinfo")
     model = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
     flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
@@ -44,9 +50,6 @@ def machine_facts() -> dict[str, Any]:
         "kernel": platform.release(),
         "architecture": platform.machine(),
         "os": release.group(1) if release else platform.system(),
-        "python": platform.python_version(),
-        "compiler": _compiler(),
-        "commit": _commit(),
         "gpus": _gpus() or None,
     }
     return {name: value for name, value in facts.items() if value is not None}

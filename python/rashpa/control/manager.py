@@ -23,7 +23,7 @@ import httpx
 
 from rashpa.control import telegram
 from rashpa.control.accounting import account_run
-from rashpa.control.capacity import CapacityError, check_capacity
+from rashpa.control.capacity import CapacityError, check_abilities, overloads
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.grant import grant_of
 from rashpa.control.local_node import LocalNode, local_command
@@ -35,7 +35,7 @@ from rashpa.control.planned_node import PlannedNode
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_plan import Plan
 from rashpa.control.stall import StallWatch
-from rashpa.control.telegram import Configured, Endpoint, Placement, Status
+from rashpa.control.telegram import Capabilities, Configured, Endpoint, Placement, Status
 from rashpa.control.token import new_token
 
 _POLL_S = 0.25
@@ -53,7 +53,8 @@ def unobserved(progress: Progress) -> None:
 
 
 class Manager:
-    """One run. Nodes go by the names that they have in the plan. `transports`: for tests, nodes in this process in place of URLs."""
+    """One run. Nodes go by the names that they have in the plan. `transports`: for tests, nodes in this process in place of URLs. `force`: what is too
+    much for links, memory or units is tried nevertheless."""
 
     def __init__(
         self,
@@ -62,8 +63,11 @@ class Manager:
         token: str = "",
         command: Callable[[str, str], tuple[str, ...]] = local_command,
         transports: Mapping[str, httpx.AsyncBaseTransport] | None = None,
+        *,
+        force: bool = False,
     ) -> None:
         self._plan = plan
+        self._force = force
         self._labels = {node.name: node.label for node in plan.nodes}
         self._observer = observer
         self._token = plan.file.nodes.token or token
@@ -108,6 +112,13 @@ class Manager:
                 await self._give_up(await self._reason_of(error, name), name if error.lost else "")
         return self._outcome
 
+    async def ask(self) -> dict[str, Capabilities]:
+        """What the nodes of the plan can do, by name; those that are local are started for the question. NodeError when one does not answer."""
+        async with self._nodes_closed():
+            await self._connect()
+            answers = await _all_of(client.capabilities() for client in self._clients.values())
+            return dict(zip(self._clients, answers, strict=True))
+
     @property
     def local_nodes(self) -> Mapping[str, LocalNode]:
         """By name, those that this manager has started."""
@@ -125,7 +136,11 @@ class Manager:
         await self._connect()
         for name, client in self._clients.items():
             self._outcome.capabilities[name] = await client.capabilities()
-        check_capacity(self._plan, self._outcome.capabilities)
+        check_abilities(self._plan, self._outcome.capabilities)
+        if too_much := overloads(self._plan, self._outcome.capabilities):
+            if not self._force:
+                raise CapacityError("\n".join((*too_much, "`rashpa run --force` tries it as it is")))
+            self._outcome.cautions = tuple(f"forced: {line}" for line in too_much)
         async with self._leases_renewed():
             await self._claim()
             await self._acquire()

@@ -48,6 +48,7 @@ class Outcome:
     accounts: tuple[BufferAccount, ...] = ()
     acquisition_s: float = 0.0
     logs: dict[str, list[str]] = field(default_factory=dict)  # lines, of nodes that end with the run
+    cautions: tuple[str, ...] = ()  # lines: what was too much for the machines, and forced
     refused: bool = False  # before anything was started: the input does not fit the machines
 
     @property

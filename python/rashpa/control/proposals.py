@@ -15,7 +15,8 @@ from rashpa.control.run_plan import Plan, plan_run
 from rashpa.control.telegram import Capabilities
 
 _MOST_EVERY = 1 << 20
-_DIGITS = 1000  # steps of a rate between its first digit's value and ten times that
+_DECADES = 9  # how much lower a rate may be proposed
+_STEPS = 9000  # numbers of four digits: rates of a decade
 
 
 @dataclass(frozen=True)
@@ -168,12 +169,18 @@ def _rarer(search: _Search, limit: Limit) -> Iterator[Change]:
     rate = search.plan.file.detector.rate_hz
     if rate <= 0:
         return
-    scale = _DIGITS / 10 ** floor(log10(rate))
+    lowest = floor(log10(rate)) - _DECADES
 
-    def change(steps: int) -> Change:
-        return Change(("detector", "rate_hz"), steps / scale)
+    def value(step: int) -> float:
+        decade, digits = divmod(step, _STEPS)
+        return float(f"{_STEPS // 9 + digits}e{lowest + decade - 3}")
 
-    found = search.most(limit, 1, floor(rate * scale), change)
+    def change(step: int) -> Change:
+        return Change(("detector", "rate_hz"), value(step))
+
+    # steps are rates of four digits, over decades
+    most = max(step for step in range(_DECADES * _STEPS, (_DECADES + 1) * _STEPS) if value(step) <= rate)
+    found = search.most(limit, 0, most, change)
     if found is not None:
         yield found
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rashpa import _native
-from rashpa.control.machine import machine_facts
+from rashpa.control.machine import hardware_facts
 from rashpa.control.telegram import Throughput
 from rashpa.data.regular_file import read_regular
 from rashpa.node.engine import EngineError
@@ -30,7 +30,7 @@ def default_path() -> Path:
 
 def here() -> dict[str, Any]:
     """What figures hold for: this hardware and this software."""
-    facts = machine_facts()
+    facts = hardware_facts()
     module = hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()
     units = [[name, usable, what] for name, usable, what in _native.available_units()]
     return {**{name: facts.get(name) for name in _DECISIVE}, "units": units, "software": module}

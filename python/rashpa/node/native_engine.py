@@ -28,6 +28,7 @@ from rashpa.control.telegram import (
 from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.folders import EVERYWHERE, Folders
+from rashpa.node.interfaces import interfaces
 from rashpa.node.log import NativeMessage
 from rashpa.node.machine_memory import available_memory_bytes
 from rashpa.node.native_receiver import missing_folders_of, receiver_config
@@ -381,10 +382,18 @@ def _sink_status(sink: _native.SinkStatus) -> telegram.SinkStatus:
 
 
 class NativeFactory:
-    """Engines of one node. `link_bytes_per_s`: what its link carries; 0: not known, not checked. `folders`: where it may read and write."""
+    """Engines of one node. `link_bytes_per_s`: what its link carries; 0: not known, not checked. `folders`: where it may read and write.
+    `throughputs`: measured on this machine."""
 
-    def __init__(self, role: str, link_bytes_per_s: int = 0, folders: Folders = EVERYWHERE) -> None:
+    def __init__(
+        self,
+        role: str,
+        link_bytes_per_s: int = 0,
+        folders: Folders = EVERYWHERE,
+        throughputs: tuple[telegram.Throughput, ...] = (),
+    ) -> None:
         self._role = role
+        self._throughputs = throughputs
         self._folders = folders
         self._link_bytes_per_s = link_bytes_per_s
 
@@ -403,6 +412,8 @@ class NativeFactory:
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
             links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs", "pcie")),
             units=self._units() if receives else (),
+            interfaces=interfaces(),
+            throughputs=self._throughputs,
         )
 
     def _kernels(self) -> tuple[str, ...]:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+import json
+import re
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from typer.testing import CliRunner
@@ -38,3 +41,54 @@ def test_nothing_is_written_and_a_bad_file_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["plan", str(path)])
     assert done.exit_code == 2
     assert [each.name for each in tmp_path.iterdir()] == ["run.toml"]
+
+
+def plan(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["plan", *arguments])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_tables_name_nodes_dtps_rates_memory_and_what_is_not_known() -> None:
+    text = plan(str(EXAMPLES / "06_two_receivers.toml"))
+    for row in (
+        r"storage +receiver +this machine +roce +127\.0\.0\.1 +full",
+        r"emulator +emulator +this machine +roce +127\.0\.0\.1 +modules 0, 1",
+        # 512 lines of 2048 bytes, contiguous at both ends: two a packet, and the event
+        r"1 +1 +\[0, 0, 1024, 512\] +all +full \[0, 548\] +1,048,576 +0\.839 +0\.859 +25,700 +emulator +storage",
+        r"3 +1 +\[384, 0, 256, 64\] +1 in 10 from 0 +centre \[0, 100\] +32,768 .* +650 +emulator +monitor",
+        r"unit cpu of receiver storage, buffer full: a stack +– +100\.00 ms +–",
+        r"not known: receiver storage, receiver monitor, emulator: .* --nodes",
+    ):
+        assert re.search(row, text), (row, text)
+
+
+def test_programs_get_the_same_as_json() -> None:
+    found = json.loads(plan(str(EXAMPLES / "06_two_receivers.toml"), "--json"))
+    assert [node["name"] for node in found["nodes"]] == ["storage", "monitor", "emulator"]
+    assert sum(dtp["bytes_per_s"] for dtp in found["dtps"]) == pytest.approx(100 * 2 * 1048576 + 10 * 4 * 32768)
+    assert found["buffers"][0]["memory"]["images"] == 40 * 1024 * 1060 * 2
+    assert all(limit["has"] is None for limit in found["limits"] if limit["kind"] == "link")
+    assert found["proposals"] == []
+
+
+def test_the_picture_has_every_module_and_buffer_and_colours_for_a_dark_ground(tmp_path: Path) -> None:
+    path = tmp_path / "plan.svg"
+    plan(str(EXAMPLES / "06_two_receivers.toml"), "--svg", str(path))
+    text = path.read_text(encoding="utf-8")
+    root = ET.fromstring(text)
+    assert root.tag.endswith("svg")
+    for said in ("module 0", "module 1", "receiver storage", "full", "centre", "raw", "1.68 Gb/s"):
+        assert f"<!-- {said} -->" in text, said
+    assert "prefers-color-scheme: dark" in text
+    assert text.count("fill: #1b1f24") > 5, "the colours that are replaced are those that are drawn with"
+    plan(str(EXAMPLES / "06_two_receivers.toml"), "--svg", str(tmp_path / "again.svg"))
+    assert (tmp_path / "again.svg").read_text(encoding="utf-8") == text
+
+
+def test_a_picture_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    done = CliRunner().invoke(
+        app, ["plan", str(EXAMPLES / "01_first_light.toml"), "--svg", str(tmp_path / "no" / "p.svg")]
+    )
+    assert done.exit_code == 1
+    assert "cannot be written: No such file or directory" in done.output

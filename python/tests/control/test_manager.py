@@ -136,8 +136,27 @@ def test_a_plan_beyond_the_nodes_is_refused_before_anything_is_configured(tmp_pa
     made = nodes(FakeFactory("receiver", bytes_per_s=1000))
     outcome = run_in_process(plan_of(tmp_path, rate_hz=1000.0), made)
     assert outcome.refused
-    assert "what fits: rate_hz = 0" in outcome.problem
+    assert "what fits: detector.rate_hz = 0.1176\n" in outcome.problem
     assert {node.state for node in made.values()} == {"idle"}
+
+
+def test_a_plan_beyond_the_nodes_is_carried_through_when_forced_and_the_outcome_says_so(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, rate_hz=1000.0)
+    poor = nodes(FakeFactory("receiver", bytes_per_s=1000))
+    refused = run_in_process(plan, poor)
+    assert refused.problem.endswith("`rashpa run --force` tries it as it is")
+    outcome = asyncio.run(Manager(plan, transports=transports_of(poor), force=True).run())
+    assert outcome.good, outcome.problem
+    assert outcome.cautions[0].startswith("forced: ")
+    assert "link roce of receiver 0.00 GB/s" in outcome.cautions[0]
+    assert "what fits: " in outcome.cautions[-1]
+
+
+def test_nodes_are_asked_what_they_can_do_and_nothing_else(tmp_path: Path) -> None:
+    asked = nodes()
+    found = asyncio.run(Manager(plan_of(tmp_path), transports=transports_of(asked)).ask())
+    assert {name: can.role for name, can in found.items()} == {"emulator": "emulator", "receiver": "receiver"}
+    assert all(node.status().state == "idle" and not node.status().holder for node in asked.values())
 
 
 def test_a_port_in_use_is_one_clear_error_and_the_next_run_works(tmp_path: Path) -> None:

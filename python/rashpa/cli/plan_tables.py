@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan as tables on a terminal."""
+
+from collections.abc import Iterator
+
+from rich.table import Table
+
+from rashpa.control.limits import Limit
+from rashpa.control.loads import file_bytes, memory_of
+from rashpa.control.plan_summary import Summary, json_of
+
+_OPEN = "–"
+
+
+def tables_of(summary: Summary) -> Iterator[Table]:
+    """Nodes, DTPs, memory, limits."""
+    values = json_of(summary)
+    nodes = _table("nodes", "name", "role", "machine", "link", "address", "has")
+    for node in values["nodes"]:
+        has = f"modules {spans(node['modules'])}" if node["modules"] else ", ".join(node["buffers"])
+        nodes.add_row(node["name"], node["role"], node["machine"], node["link"], node["address"], has)
+    yield nodes
+    yield _dtps(summary)
+    yield _memory(summary)
+    yield _limits(summary)
+
+
+def _dtps(summary: Summary) -> Table:
+    table = _table(
+        "DTPs",
+        "id>",
+        "module>",
+        "region",
+        "frames",
+        "buffer, place",
+        "bytes>",
+        "Gb/s>",
+        "on the wire>",
+        "packets/s>",
+        "from",
+        "to",
+    )
+    for load in summary.loads:
+        dtp, section = load.dtp, load.buffer.section
+        paced = load.images_per_s > 0
+        table.add_row(
+            f"{dtp.id}",
+            f"{dtp.module}",
+            str(dtp.region),
+            "all" if section.every == 1 else f"1 in {section.every} from {section.phase}",
+            f"{section.name} [{dtp.x}, {dtp.y}]",
+            f"{load.image_bytes:,}",
+            gigabits(load.bytes_per_s) if paced else _OPEN,
+            gigabits(load.wire_bytes_per_s) if paced and load.packets else _OPEN,
+            f"{load.packets_per_s:,.0f}" if paced and load.packets else _OPEN,
+            load.emulator,
+            load.receiver,
+        )
+    return table
+
+
+def _memory(summary: Summary) -> Table:
+    plan = summary.plan
+    table = _table("memory", "receiver", "buffer", "slots>", "stack>", "images>", "MiB>", "files at most, MiB>")
+    for buffer in plan.buffers:
+        section = buffer.section
+        files = file_bytes(plan, buffer)
+        table.add_row(
+            buffer.receiver,
+            section.name,
+            f"{section.slots}",
+            f"{section.stack}",
+            f"{buffer.images:,}",
+            f"{sum(memory_of(plan, buffer).values()) / 2**20:,.1f}",
+            f"{files / 2**20:,.1f}" if files else _OPEN,
+        )
+    return table
+
+
+def _limits(summary: Summary) -> Table:
+    table = _table("needed, and there", "what", "needed>", "there>", "part>")
+    for limit in summary.limits:
+        part = f"{100 * limit.needed / limit.has:.0f} %" if limit.known and limit.needed and limit.has else _OPEN
+        style = "red" if limit.exceeded else None
+        table.add_row(_what(limit), amount(limit, limit.needed), amount(limit, limit.has), part, style=style)
+    return table
+
+
+def _what(limit: Limit) -> str:
+    return f"{limit.who}: a stack" if limit.kind == "unit" else limit.who
+
+
+def amount(limit: Limit, value: float | None) -> str:
+    """A figure of a limit, with its unit."""
+    if value is None:
+        return _OPEN
+    if limit.kind in ("link", "interface"):
+        return f"{gigabits(value)} Gb/s"
+    if limit.kind == "memory":
+        return f"{value / 2**30:,.2f} GiB"
+    if limit.kind == "unit":
+        return f"{value * 1e3:,.2f} ms"
+    return f"{100 * value:.0f} %" if limit.kind == "device" else f"{value:.1f}"
+
+
+def gigabits(bytes_per_s: float) -> str:
+    """Of bytes a second, with three digits that count."""
+    value = bytes_per_s * 8e-9
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def spans(numbers: list[int]) -> str:
+    """0 … 3, 7"""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(f"{part[0]} … {part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts)
+
+
+def _table(title: str, *columns: str) -> Table:
+    """A column whose name ends in `>` is of numbers."""
+    table = Table(title=title, box=None, title_justify="left", title_style="bold", pad_edge=False)
+    for column in columns:
+        table.add_column(column.removesuffix(">"), justify="right" if column.endswith(">") else "left", overflow="fold")
+    return table
