@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from rashpa.cli.plan_tables import print_whole
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.node.engine import EngineError
 
@@ -48,7 +49,7 @@ def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None) 
     if not known:
         complain("nothing was measured: no buffer has a kernel that a unit of this machine carries out")
         raise typer.Exit(_FAILED)
-    console.print(table, soft_wrap=True)
+    print_whole(console, table)
     try:
         store_measured(path, known)
     except (EngineError, OSError) as error:

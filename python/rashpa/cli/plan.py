@@ -11,9 +11,8 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.measure import Measurement
 
-from rashpa.cli.plan_tables import tables_of
+from rashpa.cli.plan_tables import print_whole, tables_of
 from rashpa.control.calibration_warnings import calibration_warnings
 from rashpa.control.capacity import CapacityError, cautions, check_abilities, overloads
 from rashpa.control.loads import memory_of
@@ -26,7 +25,6 @@ from rashpa.control.run_plan import Plan, PlannedBuffer, load_plan
 from rashpa.control.token import TokenError, token_of_environment
 
 FAILED, BAD_INPUT = 1, 2
-_WIDEST = 1000  # columns of a table, which a terminal may wrap
 
 
 def plan(
@@ -70,8 +68,7 @@ def plan(
 def _show(summary: Summary) -> None:
     console = Console()
     for table in tables_of(summary):
-        wanted = Measurement.get(console, console.options.update(max_width=_WIDEST), table).maximum
-        Console(width=max(console.width, wanted)).print(table)
+        print_whole(console, table)
         console.print()
     for text in unknown_of(summary):
         console.print(f"not known: {text}", markup=False, highlight=False, soft_wrap=True)

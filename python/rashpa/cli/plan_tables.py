@@ -3,6 +3,8 @@
 
 from collections.abc import Iterator
 
+from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from rashpa.control.limits import Limit
@@ -10,6 +12,13 @@ from rashpa.control.loads import file_bytes, memory_of
 from rashpa.control.plan_summary import Summary, json_of
 
 _OPEN = "–"
+_WIDEST = 1000
+
+
+def print_whole(console: Console, table: Table) -> None:
+    """Rows on one line each, which a terminal may wrap."""
+    wanted = Measurement.get(console, console.options.update(max_width=_WIDEST), table).maximum
+    Console(width=max(console.width, wanted)).print(table)
 
 
 def tables_of(summary: Summary) -> Iterator[Table]:

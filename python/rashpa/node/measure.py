@@ -51,13 +51,12 @@ def measure(path: Path, seconds: float, progress: Callable[[str], None] = lambda
     for section in file.buffer:
         usable = [name for name, works, _ in _native.available_units() if works]
         for unit in [name for name in usable_units(section.kernel) if name in usable] if section.kernel else ():
-            chosen: dict[str, object] = {"sink": [toml.NullSink(kind="null")]}
+            chosen: dict[str, object] = {"sink": [toml.NullSink(kind="null")], "receiver": None}
             if unit != section.unit:
                 chosen |= {"unit": unit, "trigger": "auto", "device": 0}
             alone = section.model_copy(update=chosen)
-            run = file.run.model_copy(update={"frames": _ANNOUNCED})
             try:
-                plan = plan_run(file.model_copy(update={"run": run, "buffer": [alone], "emulator": []}), source)
+                plan = plan_run(_only(file, alone), source)
             except RunFileError as error:
                 if unit == section.unit:
                     raise
@@ -70,6 +69,14 @@ def measure(path: Path, seconds: float, progress: Callable[[str], None] = lambda
             done.add(key)
             progress(f"{section.name}: {words_of(alone)}")
             yield _measured(plan, buffer, key[0], seconds)
+
+
+def _only(file: toml.RunFile, section: toml.Buffer) -> toml.RunFile:
+    """The run file with one buffer, at a receiver of this machine."""
+    run = file.run.model_copy(update={"frames": _ANNOUNCED})
+    return file.model_copy(
+        update={"run": run, "buffer": [section], "emulator": [], "receiver": [], "nodes": toml.Nodes()}
+    )
 
 
 def _measured(plan: Plan, buffer: PlannedBuffer, fingerprint: str, seconds: float) -> Measured:
