@@ -15,6 +15,7 @@ from rashpa.control.run_plan import Plan, plan_run
 from rashpa.control.telegram import Capabilities
 
 _MOST_EVERY = 1 << 20
+_MOST_FACTOR = 1 << 11  # by which all that share a limit become rarer
 _DECADES = 9  # how much lower a rate may be proposed
 _STEPS = 9000  # numbers of four digits: rates of a decade
 
@@ -38,11 +39,15 @@ class Change:
         return f"{key_text(self.path)} = {value}{f' ({self.name})' if self.name else ''}"
 
 
+Changes = tuple[Change, ...]
+"""Made at once."""
+
+
 @dataclass(frozen=True)
 class Proposal:
     """Changes that fit together."""
 
-    changes: tuple[Change, ...]
+    changes: Changes
 
     @property
     def text(self) -> str:
@@ -81,40 +86,40 @@ class _Search:
                 return Proposal(tuple(self._changes.values()))
             limit = exceeded[0]
             tried = _leaner if limit.kind == "memory" else remedy
-            change = next(tried(self, limit), None)
-            plan = self.with_change(change) if change else None
-            if change is None or plan is None:
+            changes = next(tried(self, limit), ())
+            plan = self.with_changes(changes) if changes else None
+            if plan is None:
                 return None
             self.plan = plan
-            self._changes[change.path] = change
+            self._changes |= {change.path: change for change in changes}
         return None
 
-    def with_change(self, change: Change) -> Plan | None:
+    def with_changes(self, changes: Changes) -> Plan | None:
         """None when it cannot be planned."""
         try:
-            return plan_run(_with(self.plan.file, change), self.plan.source)
+            return plan_run(Proposal(changes).applied(self.plan.file), self.plan.source)
         except RunFileError:
             return None
 
-    def fits(self, limit: Limit, change: Change) -> bool:
-        """Whether the limit holds with the change, or there would be no plan at all."""
-        plan = self.with_change(change)
+    def fits(self, limit: Limit, changes: Changes) -> bool:
+        """Whether the limit holds with the changes, or there would be no plan at all."""
+        plan = self.with_changes(changes)
         if plan is None:
             return True
         return not any(one.exceeded for one in limits_of(plan, self._capabilities) if one.who == limit.who)
 
-    def most(self, limit: Limit, least: int, most: int, change: Callable[[int], Change]) -> Change | None:
-        """With the largest number of least … most for which the limit holds; None when it holds for none."""
+    def most(self, limit: Limit, least: int, most: int, change: Callable[[int], Changes]) -> Iterator[Changes]:
+        """With the largest number of least … most for which the limit holds; nothing when it holds for none."""
         if least > most or not self.fits(limit, change(least)):
-            return None
+            return
         while least < most:
             middle = (least + most + 1) // 2
             if self.fits(limit, change(middle)):
                 least = middle
             else:
                 most = middle - 1
-        found = change(least)
-        return found if self.with_change(found) else None
+        if self.with_changes(change(least)):
+            yield change(least)
 
     def heaviest(self, limit: Limit) -> list[int]:
         """The limit's buffers, the one with the most pixels a second first."""
@@ -126,45 +131,50 @@ class _Search:
         return sorted(limit.buffers, key=weight, reverse=True)
 
 
-Remedy = Callable[[_Search, Limit], Iterator[Change]]
+Remedy = Callable[[_Search, Limit], Iterator[Changes]]
+"""What makes one limit hold, the best first."""
 
 
-def _slower(search: _Search, limit: Limit) -> Iterator[Change]:
-    """A larger `every` of one buffer, the smallest that fits."""
-    for position in search.heaviest(limit):
-        section = search.plan.buffers[position].section
-        path: KeyPath = ("buffer", position, "every")
+def _slower(search: _Search, limit: Limit) -> Iterator[Changes]:
+    """A larger `every` of one buffer, the smallest that fits; or of all that share the limit, in proportion."""
+    sections = {position: search.plan.buffers[position].section for position in search.heaviest(limit)}
 
-        def change(less: int, path: KeyPath = path, name: str = section.name) -> Change:
-            return Change(path, -less, name)
+    def alone(position: int) -> Callable[[int], Changes]:
+        return lambda less: (Change(_every(position), -less, sections[position].name),)
 
-        found = search.most(limit, -_MOST_EVERY, -section.every - 1, change)
-        if found is not None:
-            yield found
+    for position, section in sections.items():
+        yield from search.most(limit, -_MOST_EVERY, -section.every - 1, alone(position))
+
+    def together(factor: int) -> Changes:
+        return tuple(Change(_every(one), -factor * known.every, known.name) for one, known in sections.items())
+
+    yield from search.most(limit, -_MOST_FACTOR, -2, together)
 
 
-def _smaller(search: _Search, limit: Limit) -> Iterator[Change]:
+def _every(position: int) -> KeyPath:
+    return ("buffer", position, "every")
+
+
+def _smaller(search: _Search, limit: Limit) -> Iterator[Changes]:
     """The middle rows of one buffer, as many as fit. What belongs to files of a certain size stays as it is."""
     for position in search.heaviest(limit):
         yield from _fewer_rows(search, limit, position)
 
 
-def _fewer_rows(search: _Search, limit: Limit, position: int) -> Iterator[Change]:
+def _fewer_rows(search: _Search, limit: Limit, position: int) -> Iterator[Changes]:
     buffer = search.plan.buffers[position]
     if buffer.origin is None or any(files_of(kernel) for kernel in buffer.section.kernel):
         return
     x, y = buffer.origin
 
-    def change(rows: int) -> Change:
+    def change(rows: int) -> Changes:
         region = (x, y + (buffer.height - rows) // 2, buffer.width, rows)
-        return Change(("buffer", position, "region"), region, buffer.section.name)
+        return (Change(("buffer", position, "region"), region, buffer.section.name),)
 
-    found = search.most(limit, 1, buffer.height - 1, change)
-    if found is not None:
-        yield found
+    yield from search.most(limit, 1, buffer.height - 1, change)
 
 
-def _rarer(search: _Search, limit: Limit) -> Iterator[Change]:
+def _rarer(search: _Search, limit: Limit) -> Iterator[Changes]:
     """A lower rate of the detector."""
     rate = search.plan.file.detector.rate_hz
     if rate <= 0:
@@ -175,42 +185,36 @@ def _rarer(search: _Search, limit: Limit) -> Iterator[Change]:
         decade, digits = divmod(step, _STEPS)
         return float(f"{_STEPS // 9 + digits}e{lowest + decade - 3}")
 
-    def change(step: int) -> Change:
-        return Change(("detector", "rate_hz"), value(step))
-
     # steps are rates of four digits, over decades
     most = max(step for step in range(_DECADES * _STEPS, (_DECADES + 1) * _STEPS) if value(step) <= rate)
-    found = search.most(limit, 0, most, change)
-    if found is not None:
-        yield found
+    yield from search.most(limit, 0, most, lambda step: (Change(("detector", "rate_hz"), value(step)),))
 
 
-def _leaner(search: _Search, limit: Limit) -> Iterator[Change]:
+def _leaner(search: _Search, limit: Limit) -> Iterator[Changes]:
     """Less memory: fewer slots of one buffer, fewer rows, or fewer frames where their tables are what is too large."""
     plan = search.plan
+    if limit.where == ("run", "frames"):
+        frames = plan.file.run.frames
+        yield from search.most(limit, 1, frames - 1, lambda fewer: (Change(("run", "frames"), fewer),))
+        return
 
     def taken(position: int) -> int:
         return sum(memory_of(plan, plan.buffers[position]).values())
 
-    if limit.where == ("run", "frames"):
-
-        def shorter(frames: int) -> Change:
-            return Change(("run", "frames"), frames)
-
-        found = search.most(limit, 1, plan.file.run.frames - 1, shorter)
-        if found is not None:
-            yield found
-    for position in sorted(limit.buffers, key=taken, reverse=True):
-        section = plan.buffers[position].section
-
-        def change(stacks: int, section: toml.Buffer = section, position: int = position) -> Change:
-            return Change(("buffer", position, "slots"), stacks * section.stack, section.name)
-
-        found = search.most(limit, 2, section.slots // section.stack - 1, change)
-        if found is not None:
-            yield found
-    for position in sorted(limit.buffers, key=taken, reverse=True):
+    largest_first = sorted(limit.buffers, key=taken, reverse=True)
+    for position in largest_first:
+        yield from _fewer_slots(search, limit, position)
+    for position in largest_first:
         yield from _fewer_rows(search, limit, position)
+
+
+def _fewer_slots(search: _Search, limit: Limit, position: int) -> Iterator[Changes]:
+    section = search.plan.buffers[position].section
+
+    def change(stacks: int) -> Changes:
+        return (Change(("buffer", position, "slots"), stacks * section.stack, section.name),)
+
+    yield from search.most(limit, 2, section.slots // section.stack - 1, change)
 
 
 def _with(file: toml.RunFile, change: Change) -> toml.RunFile:

@@ -197,7 +197,7 @@ def test_receivers_of_one_machine_share_its_memory(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, TWO + BUFFERS)  # 40.1, 0.5 and 0.2 MB in whole pages, records, tables
     enough = {name: can(f"receiver {name}", memory_bytes=41_000_000) for name in ("a", "b")}
     check_capacity(plan, {"emulator": can("emulator"), **enough})
-    short = {name: can(f"receiver {name}", memory_bytes=40_200_000) for name in ("a", "b")}
+    short = {name: can(f"receiver {name}", memory_bytes=40_500_000) for name in ("a", "b")}
     with pytest.raises(
         CapacityError,
         match=r"receiver a and receiver b have together 0\.04 GiB free\nwhat fits: buffer\[0\]\.slots = 30 ",
