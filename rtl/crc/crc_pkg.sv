@@ -56,13 +56,12 @@ package crc_pkg;
 
   // Of the product of two states, before the reduction: bit m is the coefficient of x^m.
   function automatic logic [62:0] carryless(logic [31:0] left, logic [31:0] right);
-    logic [62:0] value;
-    for (int m = 0; m < 63; m++) begin
-      logic [31:0] terms;
-      for (int i = 0; i < 32; i++) terms[i] = (m >= i && m < i + 32) ? left[31-i] && right[31-(m-i)] : 1'b0;
-      value[m] = ^terms;
-    end
-    return value;
+    logic [31:0][62:0] terms;  // added in pairs
+    logic [31:0] turned;
+    turned = {<<{right}};
+    for (int i = 0; i < 32; i++) terms[i] = (63'(turned) << i) & {63{left[31-i]}};
+    for (int half = 16; half > 0; half /= 2) for (int i = 0; i < half; i++) terms[i] ^= terms[i+half];
+    return terms[0];
   endfunction
 
   // Row r says which of its coefficients are in bit r of the state.

@@ -133,9 +133,22 @@ registers::DtpTable CardDirectory::table(std::size_t dtp) const {
   return table;
 }
 
+/// Card memory is what the directory has of it.
+void CardDirectory::publish_identity(CardModel& model) {
+  namespace identity = registers::identity;
+  publish(model, 0, kIdentityBytes);
+  const std::uint64_t most = load(identity::kMemoryBytes) | std::uint64_t{load(identity::kMemoryBytes + 4)} << 32U;
+  if (memory_.size() > most) {
+    throw ConfigError(
+        fmt::format("card: memory of {} bytes; this card has addresses for {} bytes", memory_.size(), most));
+  }
+  store(identity::kMemoryBytes, static_cast<std::uint32_t>(memory_.size()));
+  store(identity::kMemoryBytes + 4, static_cast<std::uint32_t>(memory_.size() >> 32U));
+}
+
 bool CardDirectory::serve(CardModel& model, const Armed& armed) {
   namespace doorbells = registers::doorbells;
-  if (first_) publish(model, 0, kIdentityBytes);
+  if (first_) publish_identity(model);
   // Doorbells are looked at first and rung last: what was written before them is there.
   std::array<std::uint32_t, (registers::kPageBytes - doorbells::kGranted) / 4> rung{};
   bool news = first_;  // its memories hold anything
@@ -145,6 +158,7 @@ bool CardDirectory::serve(CardModel& model, const Armed& armed) {
     news |= rung[i] != carried_[address / 4];
   }
   std::atomic_thread_fence(std::memory_order_acquire);
+  if (!news && !busy_ && model.idle()) return false;
   if (news) {
     const std::size_t arm = (doorbells::kArm - doorbells::kGranted) / 4;
     for (std::size_t dtp = 0; armed && rung[arm] != carried_[doorbells::kArm / 4] && dtp < registers::dtp_table::kCount;
@@ -165,12 +179,16 @@ bool CardDirectory::serve(CardModel& model, const Armed& armed) {
     }
   }
   first_ = false;
-  model.step(news || busy_ ? kBusyCycles : 64);
+  model.step(kBusyCycles);
   const std::uint32_t before = load(registers::status::kState);
   const bool interrupt = model.take_interrupt();
-  const bool all = interrupt || model.cycles() - published_ > kCounterCycles;
+  std::uint32_t state = before;
+  model.read(registers::status::kState, state);
+  busy_ = news || interrupt || state != before || state == static_cast<std::uint32_t>(registers::State::running) ||
+          state == static_cast<std::uint32_t>(registers::State::checking) ||
+          state == static_cast<std::uint32_t>(registers::State::aborting);
   // Counts first: who sees a run ended sees all of it.
-  if (all) {
+  if (interrupt || !busy_ || model.cycles() - published_ > kCounterCycles) {
     publish(model, registers::counters::kImages, kCounterBytes);
     for (std::size_t dtp = 0; dtp < registers::dtp_status::kCount; ++dtp) {
       publish(model, registers::dtp_status::at(dtp), 4 * registers::dtp_status::kWords);
@@ -186,10 +204,6 @@ bool CardDirectory::serve(CardModel& model, const Armed& armed) {
     const std::uint32_t one = 1;
     if (::write(events_, &one, sizeof one) < 0) errno = 0;  // full: who sleeps there is woken by the one before
   }
-  const std::uint32_t state = load(registers::status::kState);
-  busy_ = news || interrupt || state != before || state == static_cast<std::uint32_t>(registers::State::running) ||
-          state == static_cast<std::uint32_t>(registers::State::checking) ||
-          state == static_cast<std::uint32_t>(registers::State::aborting);
   return busy_;
 }
 

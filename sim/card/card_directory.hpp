@@ -30,8 +30,8 @@ class CardDirectory {
   /// Called for each enabled DTP before an Arm is carried to the model.
   using Armed = std::function<void(const card::registers::DtpTable&)>;
 
-  /// Carries what software has written to the model, lets it go on, and publishes what it says. Returns true when the
-  /// card had something to do.
+  /// Carries what software has written to the model, lets it go on, and publishes what it says. False: the card had
+  /// nothing to do, and no cycle has passed. Throws ConfigError when the model has no addresses for all of the memory.
   bool serve(CardModel& model, const Armed& armed = {});
 
  private:
@@ -39,6 +39,7 @@ class CardDirectory {
   void store(std::uint32_t address, std::uint32_t value) noexcept;
   [[nodiscard]] card::registers::DtpTable table(std::size_t dtp) const;
   void carry(CardModel& model, std::uint32_t from, std::uint32_t bytes);
+  void publish_identity(CardModel& model);
   void publish(CardModel& model, std::uint32_t from, std::uint32_t bytes);
 
   std::filesystem::path directory_;

@@ -43,6 +43,8 @@ class CardModel {
   void receive(std::span<const std::byte> frame);
   /// Whether the card has said since the last call that something has ended.
   [[nodiscard]] bool take_interrupt() noexcept { return std::exchange(interrupt_, false); }
+  /// Nothing is on its way between the sender and what is around it.
+  [[nodiscard]] bool idle() const noexcept { return coming_.empty() && reads_.empty() && leaving_.empty(); }
   /// Since the model was made.
   [[nodiscard]] std::uint64_t cycles() const noexcept { return cycles_; }
 

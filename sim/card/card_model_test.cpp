@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole acquisitions from RTL: a driver that opens a directory, the simulated card behind it, its packets in UDP
 // sockets, a receiver in user space that grants credits.
-#include "card_model.hpp"
-
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "card_directory.hpp"
+#include "network.hpp"
 #include "rashpa/card/card.hpp"
 #include "rashpa/core/checksum.hpp"
 #include "rashpa/core/clock.hpp"
@@ -26,7 +27,7 @@
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/testing.hpp"
 #include "rashpa/wire/address.hpp"
-#include "udp_port.hpp"
+#include "simulated_card.hpp"
 
 namespace rashpa::sim {
 namespace {
@@ -50,39 +51,40 @@ std::uint16_t free_port(const std::string& ip) {
   return address.port();
 }
 
-/// A simulated card with its directory and its thread.
-class SimulatedCard {
+/// A simulated card with a thread.
+class CardAtWork {
  public:
-  SimulatedCard() {
+  CardAtWork() {
     std::string name = (fs::temp_directory_path() / "rashpa_card_XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw FileError("no directory for the test");
     path_ = name;
-    std::atomic<bool> ready{false};
-    thread_ = std::jthread([this, &ready](const std::stop_token& stop) {
-      CardDirectory directory(path_, kMemory);
-      UdpPort port;
-      CardModel model(directory.memory(), [&](std::span<const std::byte> frame) { return port.send(frame); });
-      directory.serve(model);
-      ready = true;
-      while (!stop.stop_requested()) {
-        port.receive(model);
-        if (!directory.serve(model, [&](const registers::DtpTable& table) { port.listen(table); }))
-          std::this_thread::sleep_for(std::chrono::microseconds(200));
-      }
-    });
-    while (!ready) std::this_thread::yield();
+    card_ = std::make_unique<SimulatedCard>(path_, kMemory, make_network("udp"));
+    thread_ = std::thread([this] { card_->run(stop_); });
   }
-  ~SimulatedCard() {
-    thread_ = {};
+  ~CardAtWork() {
+    stop_ = true;
+    thread_.join();
+    card_.reset();
+    EXPECT_TRUE(fs::is_empty(path_)) << "its nodes are taken away";
     fs::remove_all(path_);
   }
-  SimulatedCard(const SimulatedCard&) = delete;
-  SimulatedCard& operator=(const SimulatedCard&) = delete;
+  CardAtWork(const CardAtWork&) = delete;
+  CardAtWork& operator=(const CardAtWork&) = delete;
   [[nodiscard]] const fs::path& path() const { return path_; }
+  /// Seconds of a processor that the thread has had.
+  [[nodiscard]] double busy() {
+    clockid_t clock{};
+    pthread_getcpuclockid(thread_.native_handle(), &clock);
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
 
  private:
   fs::path path_;
-  std::jthread thread_;
+  std::unique_ptr<SimulatedCard> card_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
 };
 
 /// A receiver and what the card must know of its DTPs.
@@ -245,9 +247,9 @@ link::ReceiverDtp dtp(std::uint32_t id, std::uint64_t images, std::uint32_t line
 
 class CardAcquisition : public testing::TestWithParam<std::tuple<const char*, link::Packetisation>> {
  protected:
-  static void SetUpTestSuite() { simulated = std::make_unique<SimulatedCard>(); }
+  static void SetUpTestSuite() { simulated = std::make_unique<CardAtWork>(); }
   static void TearDownTestSuite() { simulated.reset(); }
-  static inline std::unique_ptr<SimulatedCard> simulated;
+  static inline std::unique_ptr<CardAtWork> simulated;
 };
 
 TEST_P(CardAcquisition, every_image_is_complete_and_its_pixels_are_those_of_card_memory) {
@@ -331,6 +333,34 @@ TEST_F(CardAcquisition, a_table_that_cannot_work_is_refused_in_words) {
 
 TEST_F(CardAcquisition, a_directory_belongs_to_one_card) {
   EXPECT_THROW(CardDirectory(simulated->path(), kMemory), StateError);
+}
+
+TEST_F(CardAcquisition, a_card_without_work_sleeps_and_answers_soon) {
+  card::Card card(simulated->path());
+  EXPECT_EQ(card.memory_bytes(), kMemory) << "what its directory has";
+  card.carry_out(card::Command::abort, 20'000'000);
+  const double before = simulated->busy();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_LT(simulated->busy() - before, 0.1) << "of 0.3 s";
+  const std::int64_t start = now_ns();
+  card.carry_out(card::Command::abort, 20'000'000);
+  EXPECT_LT(now_ns() - start, 1'000'000'000) << "2 ms where nobody else is at work";
+}
+
+TEST(Networks, those_that_there_are_and_no_other) {
+  EXPECT_NE(make_network("udp"), nullptr);
+  EXPECT_THROW(make_network("tcp"), ConfigError);
+  EXPECT_THROW(make_network("unix:/tmp/one"), ConfigError);
+  EXPECT_THROW(make_network("unix:" + std::string(200, 'x') + ",/tmp/there"), ConfigError);
+  EXPECT_THROW(make_network("unix:/nowhere/here,/tmp/there"), ResourceError);
+}
+
+TEST(Directories, memory_beyond_the_addresses_of_the_card_is_refused) {
+  std::string name = (fs::temp_directory_path() / "rashpa_card_XXXXXX").string();
+  ASSERT_NE(mkdtemp(name.data()), nullptr);
+  EXPECT_THROW(SimulatedCard(name, (1ULL << 30) + 4096, make_network("udp")), ConfigError);
+  EXPECT_TRUE(fs::is_empty(name));
+  fs::remove_all(name);
 }
 
 }  // namespace

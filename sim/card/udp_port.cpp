@@ -82,6 +82,7 @@ int UdpPort::socket_of(const Name& name) {
         fmt::format("card: UDP port {} of {} cannot be had: {}; addresses in the table of DTPs must be this machine's",
                     local.port(), local.text(), errno_text(reason)));
   }
+  polled_.push_back({.fd = fd, .events = POLLIN, .revents = 0});
   return sockets_.emplace(name, fd).first->second;
 }
 
@@ -139,6 +140,11 @@ void UdpPort::receive(CardModel& model) {
       model.receive({at, udp + kUdp + static_cast<std::size_t>(got)});
     }
   }
+}
+
+void UdpPort::wait(std::uint32_t microseconds) {
+  const timespec time{.tv_sec = microseconds / 1'000'000, .tv_nsec = 1'000L * (microseconds % 1'000'000)};
+  ppoll(polled_.data(), polled_.size(), &time, nullptr);
 }
 
 }  // namespace rashpa::sim

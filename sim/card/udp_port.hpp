@@ -3,6 +3,8 @@
 /// The network of a simulated card, by UDP sockets of this machine: a frame's UDP payload leaves from the address and
 /// port that stand in the frame, what comes to them goes to the card in a frame. The kernel makes IP headers of its
 /// own; with identification 0, don't fragment and the same addresses the ICRC is right for them, too.
+#include <poll.h>
+
 #include <array>
 #include <compare>
 #include <cstddef>
@@ -13,26 +15,27 @@
 #include <vector>
 
 #include "card_model.hpp"
+#include "network.hpp"
 #include "rashpa/card/registers.hpp"
 
 namespace rashpa::sim {
 
 /// One thread.
-class UdpPort {
+class UdpPort : public Network {
  public:
   UdpPort() = default;
-  ~UdpPort();
+  ~UdpPort() override;
   UdpPort(const UdpPort&) = delete;
   UdpPort& operator=(const UdpPort&) = delete;
 
   /// Listens for credits where DTP `table` sends from: they may come before its first packet. Throws ResourceError.
-  void listen(const card::registers::DtpTable& table) { socket_of(name_of(table)); }
+  void listen(const card::registers::DtpTable& table) override { socket_of(name_of(table)); }
   /// Sends an Ethernet frame with an IPv4 or IPv6 UDP packet. False: the socket is full, give it again. Throws
   /// ResourceError when a socket cannot be had for its address and port. What is no such frame is counted and gone.
-  bool send(std::span<const std::byte> frame);
-  /// Hands everything that has come to the card.
-  void receive(CardModel& model);
-  [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }
+  bool send(std::span<const std::byte> frame) override;
+  void receive(CardModel& model) override;
+  void wait(std::uint32_t microseconds) override;
+  [[nodiscard]] std::uint64_t refused() const noexcept override { return refused_; }
 
  private:
   /// As they stand in frames.
@@ -46,6 +49,7 @@ class UdpPort {
   int socket_of(const Name& name);
 
   std::map<Name, int> sockets_;
+  std::vector<pollfd> polled_;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(65536);
   std::uint64_t refused_ = 0;
 };

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rashpa.control.machine import machine_facts
+from rashpa.control.native_program import native_program
 
 app = typer.Typer(
     add_completion=False,
@@ -150,9 +151,7 @@ def _show_and_store(title: str, rows: list[dict[str, Any]], json_file: Path | No
 
 
 def _program(name: str) -> Path | None:
-    """The benchmark's program in the build folder of the tree that this runs from; a wheel has none."""
-    build = Path(__file__).resolve().parents[3] / "build" / "release"
-    return next((path for path in sorted(build.glob(f"**/rashpa_{name}_bench")) if path.is_file()), None)
+    return native_program(f"rashpa_{name}_bench")
 
 
 def parse_rows(text: str) -> list[dict[str, Any]]:

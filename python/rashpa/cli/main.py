@@ -26,6 +26,7 @@ _MODULES = {
     "dataset": "dataset",
     "calibrate": "calibrate",
     "packet": "packet",
+    "card": "card",
     "bench": "bench",
 }
 _READERS = ("inspect", "peaks")
