@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "../testing/structs.hpp"
 #include "../testing/table.hpp"
 #include "Vsender_core.h"
 #include "card_memory.hpp"
@@ -16,12 +17,14 @@ namespace {
 /// One configuration, from Arm to the last frame.
 class Run {
  public:
-  Run(Clocked<Vsender_core>& core, Random& random) : core_(core), random_(random) {}
+  explicit Run(Clocked<Vsender_core>& core) : core_(core) {}
 
-  /// `abort_at`: the cycle of Abort, if the run lasts so long.
-  void operator()(std::uint64_t number, std::uint64_t abort_at) {
+  /// Configuration `number` of `seed`: the same whichever others were played before it. Every third one is aborted.
+  void operator()(std::uint64_t seed, std::uint64_t number) {
+    random_ = Random(seed << 40U | number);
     number_ = number;
-    abort_at_ = abort_at;
+    abort_at_ = ~0ULL;
+    if (number % 3 == 1) abort_at_ = random_(0, random_.chance(50) ? 200 : random_.chance(50) ? 2000 : 20'000);
     const std::uint32_t dtps = random_.chance(30) ? 16 : random_(1, 4);
     std::uint64_t end = random_(0, 5000);
     std::vector<Play> plays;
@@ -43,6 +46,8 @@ class Run {
   }
 
   [[nodiscard]] std::uint64_t aborts() const { return aborts_; }
+  /// Runs of which all frames came.
+  [[nodiscard]] std::uint64_t whole() const { return whole_; }
 
  private:
   void load(const std::vector<Play>& plays) {
@@ -79,7 +84,7 @@ class Run {
       card.show(*core_, cycle);
       core_->eval();
       card.take(*core_, cycle);
-      if (core_->taken_o) descriptor(plays, expected, made, memory);
+      if (core_->taken_o) compare(plays, expected, made, memory);
       if (inside) check(core_->m_axis_tvalid != 0, "a gap inside a frame");
       if (core_->m_axis_tvalid && core_->m_axis_tready) {
         inside = core_->m_axis_tlast == 0;
@@ -119,6 +124,7 @@ class Run {
       check(made[d] == expected[d].descriptors.size(), "DTP %zu made %zu of %zu descriptors", d, made[d],
             expected[d].descriptors.size());
     }
+    ++whole_;
   }
 
   void aborted(std::uint64_t idle) {
@@ -128,28 +134,23 @@ class Run {
     ++aborts_;
   }
 
-  [[nodiscard]] std::uint64_t field(unsigned from, unsigned bits) const {
-    std::uint64_t value = 0;
-    for (unsigned b = 0; b < bits; ++b) {
-      value |= std::uint64_t{(core_->descriptor_o[(from + b) / 32] >> ((from + b) % 32)) & 1U} << b;
-    }
-    return value;
-  }
-
-  void descriptor(const std::vector<Play>& plays, const std::vector<Expected>& expected, std::vector<std::size_t>& made,
-                  std::span<const std::byte> memory) {
-    const std::uint64_t d = field(308, 4);
+  void compare(const std::vector<Play>& plays, const std::vector<Expected>& expected, std::vector<std::size_t>& made,
+               std::span<const std::byte> memory) {
+    const auto& shown = core_->descriptor_o;
+    const std::uint64_t d = get(shown, descriptor::dtp);
     if (!check(d < plays.size(), "a descriptor of DTP %llu", static_cast<unsigned long long>(d))) return;
-    if (field(307, 1) != 0) return;  // the event's is seen in its frame
+    if (get(shown, descriptor::event_record) != 0) return;  // the event's is seen in its frame
     const std::size_t n = made[d]++;
     if (!check(n < expected[d].descriptors.size(), "a descriptor too many")) return;
     const link::BufferDescriptor& want = expected[d].descriptors[n];
-    check(field(256, 48) == static_cast<std::uint64_t>(want.source - memory.data()) &&
-              field(192, 64) == want.destination + plays[d].dtp.base && field(160, 32) == want.bytes,
+    const std::uint64_t source = get(shown, descriptor::source), destination = get(shown, descriptor::destination),
+                        bytes = get(shown, descriptor::bytes);
+    check(source == static_cast<std::uint64_t>(want.source - memory.data()) &&
+              destination == want.destination + plays[d].dtp.base && bytes == want.bytes,
           "configuration %llu, DTP %llu, descriptor %zu: %llx to %llx, %llu bytes",
           static_cast<unsigned long long>(number_), static_cast<unsigned long long>(d), n,
-          static_cast<unsigned long long>(field(256, 48)), static_cast<unsigned long long>(field(192, 64)),
-          static_cast<unsigned long long>(field(160, 32)));
+          static_cast<unsigned long long>(source), static_cast<unsigned long long>(destination),
+          static_cast<unsigned long long>(bytes));
   }
 
   // A frame is of the DTP whose next one it equals; when there is none, of the one with its UDP ports and queue pair.
@@ -180,18 +181,21 @@ class Run {
   }
 
   Clocked<Vsender_core>& core_;
-  Random& random_;
+  Random random_;
   static constexpr std::uint64_t kIdle = 8;  // cycles, as the registers want them
-  std::uint64_t number_ = 0, abort_at_ = 0, aborts_ = 0;
+  std::uint64_t number_ = 0, abort_at_ = 0, aborts_ = 0, whole_ = 0;
 };
 
 }  // namespace
 }  // namespace rashpa::rtl
 
+// Arguments: how many configurations, of which seed, from which number on.
 int main(int argc, char** argv) {
   using namespace rashpa::rtl;
-  const std::uint64_t runs = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 300;
-  const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+  const auto argument = [&](int n, std::uint64_t otherwise) {
+    return argc > n ? std::strtoull(argv[n], nullptr, 10) : otherwise;
+  };
+  const std::uint64_t runs = argument(1, 300), seed = argument(2, 1), first = argument(3, 0);
   Clocked<Vsender_core> core(seed);
   core->abort_i = 0;
   core->start_i = 0;
@@ -205,11 +209,12 @@ int main(int argc, char** argv) {
   core->fault_drop_i = 0;
   core->fault_flip_i = 0;
   core.reset();
-  Random random(seed);
-  Run run(core, random);
-  for (std::uint64_t n = 0; n < runs && checks().failed < 10; ++n) {
-    run(n, n % 3 != 1 ? ~0ULL : random(0, random.chance(50) ? 200 : random.chance(50) ? 2000 : 20'000));
-  }
+  Run run(core);
+  for (std::uint64_t n = first; n < first + runs && checks().failed < 10; ++n) run(seed, n);
   check(run.aborts() != 0 || runs < 10, "no run was aborted");
+  std::printf("configurations %llu to %llu of seed %llu: %llu whole, %llu aborted\n",
+              static_cast<unsigned long long>(first), static_cast<unsigned long long>(first + runs - 1),
+              static_cast<unsigned long long>(seed), static_cast<unsigned long long>(run.whole()),
+              static_cast<unsigned long long>(run.aborts()));
   return result(core.cycles());
 }

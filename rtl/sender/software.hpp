@@ -95,6 +95,25 @@ inline Play random_play(Random& random, std::uint32_t id, std::uint64_t& memory_
   return play;
 }
 
+/// `packet`, of which opcode, RETH, immediate and payload are set, as it goes out on `path`.
+inline Bytes framed(const CardPath& path, wire::Packet packet, std::uint32_t psn) {
+  packet.ethernet = wire::EthernetHeader{path.destination_mac, path.source_mac, {}};
+  if (path.ipv6) {
+    packet.ipv6 = wire::Ipv6Header{.traffic_class = path.traffic_class,
+                                   .hop_limit = path.hop_limit,
+                                   .source = path.source_ip,
+                                   .destination = path.destination_ip};
+  } else {
+    packet.ipv4 = wire::Ipv4Header{.tos = path.traffic_class, .ttl = path.hop_limit};
+    std::copy_n(path.source_ip.begin(), 4, packet.ipv4->source.begin());
+    std::copy_n(path.destination_ip.begin(), 4, packet.ipv4->destination.begin());
+  }
+  packet.udp = wire::UdpHeader{.source_port = path.source_port, .destination_port = path.destination_port};
+  packet.bth.destination_qp = path.qpn;
+  packet.bth.psn = psn & 0xFFFFFFU;
+  return encode(packet);
+}
+
 /// What software sends of a DTP, and of what descriptors.
 struct Expected {
   std::vector<link::BufferDescriptor> descriptors;  // sources are offsets in card memory
@@ -166,25 +185,7 @@ class Software {
     packet.payload.assign(bytes.begin(), bytes.end());
     send(std::move(packet));
   }
-  void send(wire::Packet packet) {
-    const CardPath& path = play_.path;
-    packet.ethernet = wire::EthernetHeader{path.destination_mac, path.source_mac, {}};
-    if (path.ipv6) {
-      packet.ipv6 = wire::Ipv6Header{.traffic_class = path.traffic_class,
-                                     .hop_limit = path.hop_limit,
-                                     .source = path.source_ip,
-                                     .destination = path.destination_ip};
-    } else {
-      packet.ipv4 = wire::Ipv4Header{.tos = path.traffic_class, .ttl = path.hop_limit};
-      std::copy_n(path.source_ip.begin(), 4, packet.ipv4->source.begin());
-      std::copy_n(path.destination_ip.begin(), 4, packet.ipv4->destination.begin());
-    }
-    packet.udp = wire::UdpHeader{.source_port = path.source_port, .destination_port = path.destination_port};
-    packet.bth.destination_qp = path.qpn;
-    packet.bth.psn = psn_;
-    psn_ = (psn_ + 1) & 0xFFFFFFU;
-    expected_.frames.push_back(encode(packet));
-  }
+  void send(wire::Packet packet) { expected_.frames.push_back(framed(play_.path, std::move(packet), psn_++)); }
 
   const Play& play_;
   std::span<const std::byte> memory_;

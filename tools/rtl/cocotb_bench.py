@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds and runs one cocotb bench of rtl/ with the Verilator that is first in PATH.
 
-Usage: cocotb_bench.py PATH NUMBER: the bench and which of its sets of parameters. Exit 1 when a test failed or there was none.
+Usage: cocotb_bench.py PATH NUMBER FOLDER [covered]: the bench, which of its sets of parameters, where it is built; whether what it reaches is
+counted. Exit 1 when a test failed or there was none.
 """
 
 import os
@@ -10,16 +11,15 @@ import shutil
 import sys
 from pathlib import Path
 
-from blocks import BUILD, RTL, benches, folders, modules, packages
+from blocks import RTL, benches, folders, modules, packages
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
 
 def main() -> int:
     """Exit status."""
-    path, number = Path(sys.argv[1]).resolve(), int(sys.argv[2])
+    path, number, folder = Path(sys.argv[1]).resolve(), int(sys.argv[2]), Path(sys.argv[3])
     bench = next(bench for bench in benches(".py") if (bench.path, bench.number) == (path, number))
-    folder = BUILD / "cocotb" / bench.name
     sys.path[:0] = [str(path.parent), str(RTL / "testing")]
     # The wheel's makefile lacks the switch for precompiled headers.
     os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1"
@@ -33,6 +33,7 @@ def main() -> int:
         build_args=[
             *("-Wno-fatal", "--x-initial", "unique", "--x-assign", "unique"),
             *bench.options,
+            *(("--coverage-line", "--coverage-toggle") if "covered" in sys.argv[4:] else ()),
             *folders(),
         ],
         always=True,

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the C++ benches of rtl/ with Verilator's coverage and says how much of each file they reach.
+"""Runs the benches of rtl/ with Verilator's coverage and says how much of each file they reach: C++ and cocotb ones, all of a file together.
 
-Usage: build/rtl/bin/python tools/rtl/coverage.py [--only REGEX] [--missing]. Exit 1 when less than 95 % of a block's lines were reached, of the
-folders whose benches ran. Toggles are of bits; a parameter's constant bits never toggle.
+Usage: build/rtl/bin/python tools/rtl/coverage.py [--only REGEX] [--jobs N] [--missing]. Exit 1 when less than 95 % of a block's lines were reached, of the
+folders whose benches ran. Lines are those on which Verilator counts a branch or block; toggles are of bits; a parameter's constant bits never toggle.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from blocks import BUILD, RTL, benches
-from test_rtl import cpp_bench, software
+from test_rtl import cpp_bench, python_bench, software
 
 LEAST = 0.95
 
@@ -40,26 +40,27 @@ def add(data: Path, files: dict[str, Reached]) -> None:
     ):
         keys = dict(pair.split("\x02", 1) for pair in said.split("\x01") if "\x02" in pair)
         path = Path(keys["f"])
-        # Functions of packages run at elaboration.
+        # Functions of packages run at elaboration. The two Verilators split lines and name edges in their own ways.
         if RTL not in path.parents or path.stem.endswith("_pkg"):
             continue
         reached = files.setdefault(str(path.relative_to(RTL)), Reached())
         points = reached.toggles if keys["page"].startswith("v_toggle") else reached.lines
-        points[f"{keys['l']}:{keys.get('n', '')}:{keys.get('o', '')}"] += int(count)
+        points[f"{keys['l']}:{keys.get('o', '').split(':')[0]}"] += int(count)
 
 
 def main() -> int:
     """Exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="benches whose name this expression is found in")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at a time")
     parser.add_argument("--missing", action="store_true", help="say which lines were not reached")
     options = parser.parse_args()
-    chosen = [bench for bench in benches(".cpp") if re.search(options.only, bench.name)]
+    chosen = [bench for kind in (".cpp", ".py") for bench in benches(kind) if re.search(options.only, bench.name)]
     (BUILD / "log").mkdir(parents=True, exist_ok=True)
-    jobs = [cpp_bench(bench, covered=True) for bench in chosen]
+    jobs = [(cpp_bench if bench.path.suffix == ".cpp" else python_bench)(bench, covered=True) for bench in chosen]
     if not software().run()[0]:
         raise SystemExit("coverage: the software does not compile: make test-rtl RTL_ONLY=cpp")
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for job, (good, _) in zip(jobs, pool.map(lambda job: job.run(), jobs), strict=True):
             if not good:
                 raise SystemExit(f"coverage: {job.name} failed: {job.log}")

