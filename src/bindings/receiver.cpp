@@ -9,9 +9,11 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 #include "bindings.hpp"
 #include "buffer_spec.hpp"
@@ -53,12 +55,25 @@ struct ReceiverSpec {
 
 struct Latency {
   std::uint64_t count = 0;
-  double p50 = 0, p99 = 0, max = 0;
+  double p50 = 0, p99 = 0, max = 0, sum = 0;
+  std::vector<std::uint64_t> below;
 };
 
+// python/rashpa/control/latency.py: below 2^10 ns (1 µs), … below 2^34 ns (17 s)
+constexpr unsigned kFirstPower = 10;
+constexpr std::size_t kPowers = 25;
+
 Latency latency_of(const Histogram& histogram) {
-  return {histogram.count(), static_cast<double>(histogram.percentile_ns(0.5)) * 1e-3,
-          static_cast<double>(histogram.percentile_ns(0.99)) * 1e-3, static_cast<double>(histogram.max_ns()) * 1e-3};
+  const auto us = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-3; };
+  Latency latency;
+  latency.below.resize(kPowers);
+  histogram.count_below(kFirstPower, latency.below);
+  latency.count = std::max(histogram.count(), latency.below.back());  // one may be recorded at this moment
+  latency.p50 = us(histogram.percentile_ns(0.5));
+  latency.p99 = us(histogram.percentile_ns(0.99));
+  latency.max = us(histogram.max_ns());
+  latency.sum = us(histogram.sum_ns());
+  return latency;
 }
 
 nb::dict link_counts(const link::Counts& counts) {
@@ -238,7 +253,9 @@ void bind_status(nb::module_& m) {
       .def_ro("count", &Latency::count)
       .def_ro("p50", &Latency::p50)
       .def_ro("p99", &Latency::p99)
-      .def_ro("max", &Latency::max);
+      .def_ro("max", &Latency::max)
+      .def_ro("sum", &Latency::sum)
+      .def_ro("below", &Latency::below);
   nb::class_<receiver::DtpStatus>(m, "DtpDestinationStatus")
       .def_ro("id", &receiver::DtpStatus::id)
       .def_ro("module", &receiver::DtpStatus::module)

@@ -313,13 +313,15 @@ class Count:
 
 @dataclass(frozen=True)
 class Latency:
-    """Of one stage, in microseconds."""
+    """Of one stage, in microseconds. `below`: how many took less than each of the bounds of `latency`; empty: not told."""
 
     stage: str
     count: int
     p50: float
     p99: float
     max: float
+    sum: float = 0.0
+    below: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -390,7 +392,7 @@ class SinkStatus:
 @dataclass(frozen=True)
 class BufferStatus:
     """What the receiver counts of one buffer; counts: groups `veto` and `error`, images by reason. `unit`: how it works, in words. `to_write`:
-    images whose slots a sink holds, or the unit. `bytes_written`: of written images before compression, `bytes_stored`: what went to storage;
+    images whose slots a sink holds, or the unit, of `slots` in all (0: not told). `bytes_written`: of written images before compression, `bytes_stored`: what went to storage;
     over all sinks."""
 
     name: str
@@ -406,16 +408,19 @@ class BufferStatus:
     to_write: int = 0
     first_errored: FirstErrored | None = None
     sinks: tuple[SinkStatus, ...] = ()
+    slots: int = 0
 
 
 @dataclass(frozen=True)
 class SourceStatus:
-    """Of an emulator, under the run file's name for it; counts: group `injected`."""
+    """Of an emulator, under the run file's name for it; counts: group `injected`. `rate_hz`: frames a second that it was told; 0: as fast as it
+    goes."""
 
     elapsed_s: float
     counts: tuple[Count, ...] = ()
     dtps: tuple[SourceDtpStatus, ...] = ()
     emulator: str = "emulator"
+    rate_hz: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,9 @@ def _part_of(element: Any, cls: type) -> Any:
             if text is not None:  # the schema has said which may be absent: those with a default
                 values[name] = _value_of(text, kind)
         elif how == "list":
-            values[name] = tuple(_value_of(text, kind) for text in element.get(name).split())
+            text = element.get(name)
+            if text is not None:
+                values[name] = tuple(_value_of(part, kind) for part in text.split())
         elif how in ("part", "parts"):
             parts = tuple(part_of(child, kind) for child in element.iterchildren(f"{{{NAMESPACE}}}{kind.element}"))
             values[name] = parts if how == "parts" else parts[0]

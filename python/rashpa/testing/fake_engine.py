@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rashpa.control import telegram
 from rashpa.control.kernels import declarations
+from rashpa.control.latency import BOUNDS_S
 from rashpa.control.telegram import (
     Capabilities,
     Configure,
@@ -100,7 +101,7 @@ class FakeSource:
             for dtp in self._order.dtps
         )
         injected = tuple(Count("injected", name, value) for name, value in self._injected.items())
-        return SourceStatus(self._elapsed, injected, dtps, self._order.emulator)
+        return SourceStatus(self._elapsed, injected, dtps, self._order.emulator, self._order.rate_hz)
 
     def table(self, name: str, key: str) -> Table:
         if name != "fates" or not key.isdigit() or int(key) not in self._fates:
@@ -298,12 +299,13 @@ class FakeDestination:
             accepted * 50,
             telegram.Books(buffer.images, complete, partial, missing, accepted, vetoed, 0, accepted),
             (Count("veto", "too_few", vetoed),),
-            tuple(telegram.Latency(stage, complete, 10.0, 20.0, 30.0) for stage in ("ready", "decision", "written")),
+            tuple(_latency_of(stage, complete) for stage in ("ready", "decision", "written")),
             tuple(dtps),
             sinks=tuple(
                 telegram.SinkStatus(sink.kind, "wait", accepted, accepted, 0, 0, 0, accepted * 100, accepted * 50, "")
                 for sink in buffer.sinks
             ),
+            slots=buffer.slots,
         )
 
     def table(self, name: str, key: str) -> Table:
@@ -317,6 +319,12 @@ class FakeDestination:
             if buffer.name == key:
                 return np.arange(buffer.width * buffer.height, dtype=np.int16).reshape(buffer.height, buffer.width)
         raise KeyError(f"no buffer {key} here")
+
+
+def _latency_of(stage: str, count: int) -> telegram.Latency:
+    """Half of them take 10 µs, the others 30."""
+    below = tuple(sum(bound > of for of in (10e-6, 30e-6)) * count // 2 for bound in BOUNDS_S)
+    return telegram.Latency(stage, count, 10.0, 30.0, 30.0, 20.0 * count, below)
 
 
 class FakeFactory:

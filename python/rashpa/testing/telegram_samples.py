@@ -192,7 +192,7 @@ def _files() -> Hdf5Order:
 
 def _source_status() -> t.SourceStatus:
     dtp = t.SourceDtpStatus(2, 1000, 0, 524288000, 130000, 12, 0, 25000, 3)
-    return t.SourceStatus(10.5, (t.Count("injected", "drop", 3),), (dtp,), "right")
+    return t.SourceStatus(10.5, (t.Count("injected", "drop", 3),), (dtp,), "right", 100.0)
 
 
 def _destination_status() -> t.DestinationStatus:
@@ -206,7 +206,7 @@ def _destination_status() -> t.DestinationStatus:
         bytes_stored=104857600,
         books=t.Books(2400, 2398, 1, 1, 598, 1799, 2, 598),
         counts=(t.Count("veto", "too_few", 1799), t.Count("error", "storage", 2)),
-        latencies=(t.Latency("ready", 240, 11.5, 80.25, 412.0),),
+        latencies=(t.Latency("ready", 240, 11.5, 80.25, 412.0, 4100.5, (*range(24), 240)),),
         dtps=(dtp,),
         to_write=10,
         first_errored=t.FirstErrored(70, 70, "storage", "No space left on device"),
@@ -226,6 +226,7 @@ def _destination_status() -> t.DestinationStatus:
             ),
             t.SinkStatus("memory", "drop", 600, 580, 20, 0, 0, 608174080, 608174080, ""),
         ),
+        slots=400,
     )
     first = "buffer full image 3 (frame 3): DTP 2 module 1 lost 4 lines"
     return t.DestinationStatus(

@@ -23,6 +23,7 @@ void Histogram::record(std::int64_t value_ns) noexcept {
   const std::uint64_t value = value_ns > 0 ? static_cast<std::uint64_t>(value_ns) : 0;
   buckets_[bucket_of(value)].fetch_add(1, std::memory_order_relaxed);
   count_.fetch_add(1, std::memory_order_relaxed);
+  sum_.fetch_add(static_cast<std::int64_t>(value), std::memory_order_relaxed);
   if (value_ns > max_.load(std::memory_order_relaxed)) max_.store(value_ns, std::memory_order_relaxed);
 }
 
@@ -40,9 +41,20 @@ std::int64_t Histogram::percentile_ns(double p) const noexcept {
   return max_ns();
 }
 
+void Histogram::count_below(unsigned first, std::span<std::uint64_t> counts) const noexcept {
+  std::uint64_t seen = 0;
+  unsigned bucket = 0;
+  for (unsigned power = first; std::uint64_t & count : counts) {
+    const unsigned end = bucket_of(std::uint64_t{1} << power++);  // a power of two begins a bucket
+    for (; bucket < end; ++bucket) seen += buckets_[bucket].load(std::memory_order_relaxed);
+    count = seen;
+  }
+}
+
 void Histogram::reset() noexcept {
   for (auto& bucket : buckets_) bucket.store(0, std::memory_order_relaxed);
   count_.store(0, std::memory_order_relaxed);
+  sum_.store(0, std::memory_order_relaxed);
   max_.store(0, std::memory_order_relaxed);
 }
 

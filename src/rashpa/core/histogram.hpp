@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 namespace rashpa {
 
@@ -12,9 +13,13 @@ class Histogram {
  public:
   void record(std::int64_t value_ns) noexcept;
   [[nodiscard]] std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::int64_t sum_ns() const noexcept { return sum_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t max_ns() const noexcept { return max_.load(std::memory_order_relaxed); }
   /// The value below which the fraction `p` (0 … 1) of all records lies; 0 when there are none. Never above max_ns().
   [[nodiscard]] std::int64_t percentile_ns(double p) const noexcept;
+  /// How many records are below 2^`first` ns, below 2^(first + 1) ns, … one for each place of `counts`; exact, and
+  /// never falling. `first` is 4 … 63 and so is the last.
+  void count_below(unsigned first, std::span<std::uint64_t> counts) const noexcept;
   void reset() noexcept;
 
  private:
@@ -24,6 +29,7 @@ class Histogram {
   static std::uint64_t upper_of(unsigned bucket) noexcept;
   std::array<std::atomic<std::uint64_t>, kBuckets> buckets_{};
   std::atomic<std::uint64_t> count_{0};
+  std::atomic<std::int64_t> sum_{0};
   std::atomic<std::int64_t> max_{0};
 };
 
