@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reference/run_file.md and commands.md from the code that checks and obeys them, so that they cannot differ.
+"""Writes docs/reference/run_file.md, commands.md, metrics.md, http.md and schema/node_http.json from the code that checks and obeys them, so that
+they cannot differ.
 
 Usage: make_reference.py [--check]. With --check nothing is written; exit 1 when a file is out of date.
 """
 
+import json
 import sys
 import types
 import typing
@@ -20,14 +22,30 @@ from typer.cli import get_docs_for_click
 
 from rashpa.cli.main import app
 from rashpa.control.run_file import RunFile
+from rashpa.node.http_interface import interface
+from rashpa.node.metric_list import GROUPS
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+ROOT = Path(__file__).resolve().parents[1]
 RUN_FILE_HEAD = """# Run file
 
 <!-- Made by tools/make_reference.py from python/rashpa/control/run_file.py; do not edit. -->
 
 A run is described by one TOML file. It is checked against `schema/run.schema.json` before anything starts; an error names the file, the line or key, and
 what would be right. Tables in double brackets may be repeated. Examples that run lie in `examples/`.
+"""
+
+METRICS_HEAD = """# Metrics
+
+<!-- Made by tools/make_reference.py from python/rashpa/node/metric_list.py; do not edit. -->
+
+What `/metrics` of a node says to Prometheus ([how to scrape it](../how-to/watch_nodes.md)). They are made of the node's counters at each scrape, so that they are those of status telegrams and reports. A metric
+of what a node does not do, or has not seen yet, is absent. Counters of a run begin at 0 with each run. A histogram has `_bucket`, `_sum` and `_count` behind its name; buckets of
+latencies are powers of two, 1.024 µs to 17 s, and hold exactly what the engine counted.
+"""
+HTTP_HEAD = """# The HTTP interface of a node
+
+<!-- Made by tools/make_reference.py from python/rashpa/node/http_interface.py; do not edit. -->
+
 """
 
 
@@ -149,11 +167,61 @@ def commands() -> str:
     return text.replace("# Commands\n", f"# Commands\n\n{note}\n", 1).rstrip() + "\n"
 
 
+def metrics() -> str:
+    """The Markdown of metrics.md."""
+    parts = [METRICS_HEAD]
+    for title, group in GROUPS.items():
+        parts.append(f"\n## {title}\n\n| metric | kind | labels | meaning |\n|---|---|---|---|\n")
+        for one in group:
+            labels = ", ".join(f"`{label}`" for label in one.labels)
+            parts.append(f"| `{one.name}` | {one.kind} | {labels} | {_cell(one.text)} |\n")
+    return "".join(parts)
+
+
+def http() -> str:
+    """The Markdown of http.md."""
+    document = interface()
+    parts = [
+        HTTP_HEAD,
+        document["info"]["description"],
+        "\n\nThe same for programs, with every field of every answer, is `/openapi.json` of a ",
+    ]
+    parts.append("node, and [schema/node_http.json](../../schema/node_http.json) (OpenAPI 3.1).\n")
+    for path, operations in document["paths"].items():
+        for method, one in operations.items():
+            parts.append(f"\n## `{method.upper()} {path}`\n\n{one['summary']}\n")
+            if one.get("parameters"):
+                parts.append("\n| parameter | values | meaning |\n|---|---|---|\n")
+                parts += [
+                    f"| `{known['name']}` | {_values(known)} | {_cell(known['description'])} |\n"
+                    for known in one["parameters"]
+                ]
+            parts.append("\n| HTTP status | type | when |\n|---|---|---|\n")
+            for status, answer in one["responses"].items():
+                parts.append(f"| {status} | {', '.join(answer['content'])} | {_cell(answer['description'])} |\n")
+    return "".join(parts)
+
+
+def _values(parameter: dict[str, Any]) -> str:
+    schema = parameter["schema"]
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if schema["type"] == "integer":
+        return f"{schema['minimum']} … {schema['maximum']}, {schema['default']} when not given"
+    return "text" if "pattern" not in schema else "a number"
+
+
 def main() -> int:
     """Exit status."""
     stale = 0
-    for name, text in (("run_file.md", run_file()), ("commands.md", commands())):
-        path = FOLDER / name
+    for name, text in (
+        ("docs/reference/run_file.md", run_file()),
+        ("docs/reference/commands.md", commands()),
+        ("docs/reference/metrics.md", metrics()),
+        ("docs/reference/http.md", http()),
+        ("schema/node_http.json", json.dumps(interface(), indent=2, ensure_ascii=False) + "\n"),
+    ):
+        path = ROOT / name
         if "--check" not in sys.argv[1:]:
             path.write_text(text, encoding="utf-8")
         elif not path.is_file() or path.read_text(encoding="utf-8") != text:

@@ -385,8 +385,6 @@ class LogMessage:
 
 def set_log_level(level: str) -> None: ...
 def take_log() -> list[LogMessage]: ...
-def log_to_file(path: str) -> None: ...  # 10 MB at most, two older ones besides
-def note_in_log_file(level: str, text: str) -> None: ...
 def sink_names() -> list[str]: ...
 def sinks_json() -> str: ...  # every sink with its parameters and those of its line
 def metadata_json() -> str: ...  # the plain members of NxmxMetadata
@@ -535,6 +533,8 @@ class Latency:
     p50: Final[float]
     p99: Final[float]
     max: Final[float]
+    sum: Final[float]
+    below: Final[list[int]]  # how many took less than 2^10 ns, 2^11 ns, … 2^34 ns
 
 class DtpDestinationStatus:
     id: Final[int]

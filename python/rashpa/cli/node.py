@@ -13,9 +13,11 @@ from rashpa.cli.measure import measure_pipelines
 from rashpa.control.telegram import Throughput
 from rashpa.control.token import TokenError, token_of_environment
 from rashpa.control.version import software_version
+from rashpa.node.audit import Audit, audit_into
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.log import NodeLog
+from rashpa.node.log_file import Format, log_into
 from rashpa.node.serve import Listen, read_grant, serve_node
 from rashpa.node.serve_error import ServeError
 
@@ -84,6 +86,18 @@ _Measured = Annotated[
         "and software stay the same."
     ),
 ]
+_LogFormat = Annotated[
+    Literal["text", "json"],
+    typer.Option(
+        help="Of that file: lines for people, or one JSON document a line, with node, run, DTP, module and frame."
+    ),
+]
+_AuditFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="File that says who gave which order and what was answered, a JSON document a line; 10 MB at most, two older ones are kept beside it"
+    ),
+]
 _WithParent = Annotated[bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")]
 _OfRun = Annotated[
     bool, typer.Option("--of-run", hidden=True, help="As --with-parent; token and folders come on standard input.")
@@ -105,6 +119,8 @@ def emulator(
     lease: _Lease = 10.0,
     log_level: _LogLevel = "info",
     log_file: _LogFile = None,
+    log_format: _LogFormat = "text",
+    audit_file: _AuditFile = None,
     with_parent: _WithParent = False,
     of_run: _OfRun = False,
 ) -> None:
@@ -115,7 +131,7 @@ def emulator(
     """
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
     folders = Folders(read or [Path.cwd()], write or [Path.cwd()])
-    _serve("emulator", name, listen, link_gbps, folders, of_run, Log(log_level, log_file))
+    _serve("emulator", name, listen, link_gbps, folders, of_run, Records(log_level, log_file, log_format, audit_file))
 
 
 def receiver(
@@ -132,6 +148,8 @@ def receiver(
     lease: _Lease = 10.0,
     log_level: _LogLevel = "info",
     log_file: _LogFile = None,
+    log_format: _LogFormat = "text",
+    audit_file: _AuditFile = None,
     measure: _Measure = None,
     measure_seconds: _MeasureSeconds = 3.0,
     measured: _Measured = None,
@@ -151,7 +169,8 @@ def receiver(
         sys.stderr.write(f"rashpa receiver: --kernels {kernels}: there is no such folder\n")
         raise typer.Exit(2)
     folders = Folders(read or [Path.cwd()], write or [Path.cwd()], kernels)
-    _serve("receiver", name, listen, link_gbps, folders, of_run, Log(log_level, log_file), measured)
+    records = Records(log_level, log_file, log_format, audit_file)
+    _serve("receiver", name, listen, link_gbps, folders, of_run, records, measured)
 
 
 def _native_factory(role: str, link_bytes_per_s: int, folders: Folders, measured: Path | None) -> "NativeFactory":
@@ -172,11 +191,13 @@ def _native_factory(role: str, link_bytes_per_s: int, folders: Folders, measured
 
 
 @dataclasses.dataclass(frozen=True)
-class Log:
-    """What the log keeps, and where it is written to besides."""
+class Records:
+    """What the log keeps; where log and audit are written to besides."""
 
     level: str
-    file: Path | None
+    log_file: Path | None
+    log_format: Format
+    audit_file: Path | None
 
 
 def _serve(
@@ -186,7 +207,7 @@ def _serve(
     link_gbps: float,
     folders: Folders,
     of_run: bool,
-    wanted: Log,
+    wanted: Records,
     measured: Path | None = None,
 ) -> None:
     try:
@@ -202,10 +223,11 @@ def _serve(
                     f"rashpa {role}: caution: no RASHPA_TOKEN is set; every user of this machine can give this node orders\n"
                 )
         factory = _native_factory(role, int(link_gbps * 1e9 / 8), folders, measured)
-        factory.set_log(wanted.level, wanted.file)
-        log = NodeLog(wanted.level, factory.note if wanted.file else None)
+        factory.set_log_level(wanted.level)
         own_name = name or f"{role}@{socket.gethostname()}"
-        serve_node(role, own_name, factory, dataclasses.replace(listen, token=token), software_version(), log)
+        log = NodeLog(wanted.level, log_into(wanted.log_file, wanted.log_format) if wanted.log_file else None, own_name)
+        audit = Audit(audit_into(wanted.audit_file) if wanted.audit_file else None)
+        serve_node(role, own_name, factory, dataclasses.replace(listen, token=token), software_version(), log, audit)
     except (EngineError, ServeError, TokenError) as error:
         sys.stderr.write(f"rashpa {role}: {error}\n")
         raise typer.Exit(2) from None

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa node status|abort|reset|log URL`: what a person asks of a node, or tells it, when no manager does."""
+"""`rashpa node status|abort|reset|log|audit URL`: what a person asks of a node, or tells it, when no manager does."""
 
 import asyncio
+import json
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Annotated
@@ -58,6 +59,20 @@ def log(
         return "\n".join(lines_of(await client.log(last))) or "nothing yet"
 
     _ask("log", url, authority, lines)
+
+
+@app.command()
+def audit(
+    url: _Url,
+    authority: _Authority = "",
+    last: Annotated[int, typer.Option(min=1, max=1000, help="Records, the newest.")] = 50,
+) -> None:
+    """Who gave a node which order, when, and what it answered; and which requests it refused. One JSON document a line. Times are UTC."""
+
+    async def lines(client: NodeClient) -> str:
+        return "\n".join(map(json.dumps, await client.audit(last))) or "nothing yet"
+
+    _ask("audit", url, authority, lines)
 
 
 def _ask(name: str, url: str, authority: str, question: Callable[[NodeClient], Awaitable[str]]) -> None:

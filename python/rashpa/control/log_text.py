@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-_ABOUT = {"run": "run", "buffer": "buffer", "dtp": "DTP", "frame": "frame"}
+_ABOUT = {"run": "run", "buffer": "buffer", "dtp": "DTP", "module": "module", "frame": "frame"}
 _LONGEST = 2000  # characters of a line
 _CONTROL = dict.fromkeys(range(32)) | {127: None}
 

@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """The manager's end of the control link to one node."""
 
+import asyncio
+import contextlib
 import dataclasses
 import ssl
+import time
 import urllib.parse
 from typing import Any, TypeVar
 
 import httpx
+from pydantic import TypeAdapter, ValidationError
 
 from rashpa.control import telegram, telegram_xml
+from rashpa.control.node_load import Load
 from rashpa.control.run_state import TRANSITIONS
 from rashpa.control.telegram import Capabilities, Configure, Configured, Fault, Status, Telegram
 from rashpa.control.telegram_xml import CONTENT_TYPE, TelegramError
 
-_GOOD, _DENIED = 200, 401  # of HTTP
+_GOOD, _DENIED, _TOO_MANY = 200, 401, 429  # of HTTP
 _QUESTION_S = 5.0
 _GRACE_S = 2.0  # over the node's own deadline, so that its answer can come
 _IDLE_S = 20.0  # how long an unused connection is kept; less than the node keeps it, so that it is never closed under a request
 _ATTEMPTS = (
     4  # of what may be asked twice: a node that strangers crowd may drop a connection before it knows whose it is
 )
+_LOAD = TypeAdapter(Load)
 _T = TypeVar("_T", bound=Telegram)
 
 
@@ -96,22 +102,40 @@ class NodeClient:
 
     async def log(self, last: int) -> list[dict[str, Any]]:
         """The newest entries of the node's log, the oldest first: time, level, text, times."""
+        return await self._list_of("log", last)
+
+    async def audit(self, last: int) -> list[dict[str, Any]]:
+        """The newest orders that the node was given, and requests that it refused, the oldest first."""
+        return await self._list_of("audit", last)
+
+    async def load(self) -> Load:
+        """What the node's process takes of its machine."""
         try:
-            answer = await self._http.get("/log", params={"last": str(last)}, timeout=_QUESTION_S)
+            return _LOAD.validate_python(await self._json("load", {}))
+        except ValidationError:
+            raise self._has_no("load", _GOOD) from None
+
+    async def _list_of(self, what: str, last: int) -> list[dict[str, Any]]:
+        entries = await self._json(what, {"last": str(last)})
+        if not isinstance(entries, list):
+            raise self._has_no(what, _GOOD)
+        return entries
+
+    async def _json(self, what: str, query: dict[str, str]) -> Any:
+        try:
+            answer = await self._http.get(f"/{what}", params=query, timeout=_QUESTION_S)
         except httpx.HTTPError as error:
-            raise self._lost(error, "log") from None
+            raise self._lost(error, what) from None
         if answer.status_code == _DENIED:
             raise NodeError(self.name, f"{self.name} needs its bearer token; set RASHPA_TOKEN", "denied")
-        try:
-            entries = answer.json() if answer.status_code == _GOOD else None
-        except ValueError:
-            entries = None
-        if not isinstance(entries, list):
-            raise NodeError(
-                self.name,
-                f"{self.name} at {self.url} has no log: HTTP {answer.status_code}; is it a rashpa node of this version?",
-            )
-        return entries
+        if answer.status_code == _GOOD:
+            with contextlib.suppress(ValueError):
+                return answer.json()
+        raise self._has_no(what, answer.status_code)
+
+    def _has_no(self, what: str, status: int) -> NodeError:
+        text = f"{self.name} at {self.url} has no {what}: HTTP {status}; is it a rashpa node of this version?"
+        return NodeError(self.name, text)
 
     async def _ask(self, message: Telegram, expected: type[_T]) -> _T:
         name = type(message).__name__
@@ -144,12 +168,18 @@ class NodeClient:
         return reply
 
     async def _post(self, body: bytes, deadline_s: float, attempts: int) -> httpx.Response:
+        ends = time.monotonic() + deadline_s
         while True:
             attempts -= 1
             try:
-                return await self._http.post(
+                answer = await self._http.post(
                     "/telegram", content=body, headers={"content-type": CONTENT_TYPE}, timeout=deadline_s
                 )
+                wait_s = _wait_of(answer)
+                if wait_s is None or time.monotonic() + wait_s > ends:
+                    return answer
+                attempts += 1
+                await asyncio.sleep(wait_s)
             except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
                 if not attempts:
                     raise
@@ -177,3 +207,9 @@ class NodeClient:
             else ""
         )
         return NodeError(self.name, f"{self.name} at {self.url} {what} ({name}){hint}", "lost", lost=True)
+
+
+def _wait_of(answer: httpx.Response) -> float | None:
+    """After how long a node that has not obeyed wants to be asked again; None: it has answered."""
+    told = answer.headers.get("retry-after", "")
+    return float(told) if answer.status_code == _TOO_MANY and told.isdecimal() and len(told) < 6 else None

@@ -3,8 +3,8 @@
 
 import logging
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Protocol
@@ -46,52 +46,63 @@ class About:
     dtp: int | None = None
     frame: int | None = None
 
-    def __str__(self) -> str:
-        parts = {"run": self.run, "buffer": self.buffer or None, "DTP": self.dtp, "frame": self.frame}
-        return ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
-
 
 _NOTHING = About()
 
 
 @dataclass
 class Entry:
-    """One thing that happened. `times`: how often in a row. The last four as in About."""
+    """One thing that happened. `times`: how often in a row. `module`: that of the DTP; the others of the last five as in About."""
 
     time: str  # of the first, UTC
+    node: str
     level: str  # one of LEVELS
     text: str
     times: int = 1
     run: int | None = None
     buffer: str = ""
     dtp: int | None = None
+    module: int | None = None
     frame: int | None = None
+
+    def repeats(self, last: "Entry") -> bool:
+        """Whether it says the same."""
+        return (self.level, self.text, self.run, self.buffer, self.dtp, self.frame) == (
+            last.level, last.text, last.run, last.buffer, last.dtp, last.frame,
+        )  # fmt: skip
 
 
 class NodeLog(logging.Handler):
-    """From any thread. As a handler it takes what the node's own modules log besides. `level`: what is less is not kept. `copy`: is given level and
-    text of what the node's own modules say, for a file."""
+    """From any thread. As a handler it takes what the node's own modules log besides. `level`: what is less is not kept. `copy`: is given every
+    entry, for a file; one that repeats itself once at first, and once more with its count when something else has come, or at the end."""
 
-    def __init__(self, level: str = "info", copy: Callable[[str, str], None] | None = None) -> None:
+    def __init__(self, level: str = "info", copy: Callable[[Entry], object] | None = None, node: str = "") -> None:
         super().__init__(logging.INFO)
+        self.node = node
         self._least = LEVELS.index(level)
         self._copy = copy
         self._guard = threading.Lock()
         self._entries: deque[Entry] = deque(maxlen=MOST)
+        self._levels: Counter[str] = Counter()
+        self._modules: Mapping[int, int] = {}
 
-    def info(self, text: str) -> None:
-        self._say("info", text)
+    def info(self, text: str, about: About = _NOTHING) -> None:
+        self.add("info", text, about)
 
-    def warning(self, text: str) -> None:
-        self._say("warning", text)
+    def warning(self, text: str, about: About = _NOTHING) -> None:
+        self.add("warning", text, about)
 
-    def error(self, text: str) -> None:
-        self._say("error", text)
+    def error(self, text: str, about: About = _NOTHING) -> None:
+        self.add("error", text, about)
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
         text = record.getMessage() + (f": {type(error).__name__}: {error}" if error else "")
-        self._say("error" if record.levelno >= logging.ERROR else record.levelname.lower(), text)
+        self.add("error" if record.levelno >= logging.ERROR else record.levelname.lower(), text)
+
+    def know_modules(self, modules: Mapping[int, int]) -> None:
+        """Whose DTPs those of the run are: module by DTP."""
+        self._modules = modules
 
     def hear(self, messages: Iterable[NativeMessage]) -> None:
         """What native code has said."""
@@ -104,22 +115,44 @@ class NodeLog(logging.Handler):
             entries = list(self._entries)
         return [asdict(entry) for entry in entries[max(0, len(entries) - count) :]]
 
+    def levels(self) -> dict[str, int]:
+        """How many entries there were of each level that is kept, those that are gone and repeated ones too."""
+        with self._guard:
+            return {level: self._levels[level] for level in LEVELS[self._least :]}
+
     def add(self, level: str, text: str, about: About = _NOTHING, time_s: float | None = None) -> None:
         """`time_s`: since 1970, UTC; now when not given."""
         if LEVELS.index(level) < self._least:
             return
-        text = text.translate(_CONTROL)[:_LONGEST]
+        when = datetime.now(UTC) if time_s is None else datetime.fromtimestamp(time_s, UTC)
+        entry = Entry(
+            time=when.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            node=self.node,
+            level=level,
+            text=text.translate(_CONTROL)[:_LONGEST],
+            run=about.run,
+            buffer=about.buffer,
+            dtp=about.dtp,
+            module=None if about.dtp is None else self._modules.get(about.dtp),
+            frame=about.frame,
+        )
         with self._guard:
+            self._levels[level] += 1
             last = self._entries[-1] if self._entries else None
-            said = None if last is None else (last.level, last.text, last.run, last.buffer, last.dtp, last.frame)
-            if last is not None and said == (level, text, about.run, about.buffer, about.dtp, about.frame):
+            if last is not None and entry.repeats(last):
                 last.times += 1
                 return
-            when = datetime.now(UTC) if time_s is None else datetime.fromtimestamp(time_s, UTC)
-            shown = when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            self._entries.append(Entry(shown, level, text, 1, about.run, about.buffer, about.dtp, about.frame))
+            self._copy_repeated()
+            self._entries.append(entry)
+            if self._copy is not None:
+                self._copy(entry)
 
-    def _say(self, level: str, text: str) -> None:
-        self.add(level, text)
-        if self._copy is not None and LEVELS.index(level) >= self._least:
-            self._copy(level, text.translate(_CONTROL)[:_LONGEST])
+    def end(self) -> None:
+        """Nothing more is added."""
+        with self._guard:
+            self._copy_repeated()
+
+    def _copy_repeated(self) -> None:
+        last = self._entries[-1] if self._entries else None
+        if self._copy is not None and last is not None and last.times > 1:
+            self._copy(last)

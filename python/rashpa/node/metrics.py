@@ -1,23 +1,95 @@
 # SPDX-License-Identifier: Apache-2.0
 """The counters of a node as Prometheus metrics; made anew from the engine's status at each scrape, so that they cannot disagree with it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric, SummaryMetricFamily
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from rashpa.control.latency import BOUNDS_S
 from rashpa.control.machine import machine_facts
-from rashpa.control.telegram import BufferStatus, DestinationStatus, SourceStatus, Status, count_of
+from rashpa.control.telegram import (
+    BufferStatus,
+    DestinationStatus,
+    Latency,
+    SinkStatus,
+    SourceDtpStatus,
+    SourceStatus,
+    Status,
+    count_of,
+)
+from rashpa.node.load import load
+from rashpa.node.metric_list import METRICS
+from rashpa.node.request_counts import ORDER_BOUNDS_S, RequestCounts
+
+_INFINITY = "+Inf"
+_OF_BOOKS = ("complete", "partial", "missing", "accepted", "vetoed", "errored", "written", "expected")
+_OF_SINK = ("accepted", "written", "dropped", "errored")
+_OF_SOURCE_DTP = {
+    "rashpa_bytes_sent_total": "payload_bytes",
+    "rashpa_packets_sent_total": "packets",
+    "rashpa_send_waits_total": "waits",
+    "rashpa_window_timeouts_total": "window_timeouts",
+    "rashpa_congestion_notifications_total": "cnps_received",
+    "rashpa_send_errors_total": "send_errors",
+    "rashpa_acknowledgements_total": "acks",
+    "rashpa_packets_retransmitted_total": "retransmitted_packets",
+    "rashpa_retransmission_timeouts_total": "retransmission_timeouts",
+    "rashpa_connection_errors_total": "connection_errors",
+}
+
+
+class Families:
+    """Samples by the metric of `metric_list` that they are of; KeyError for one that is not there."""
+
+    def __init__(self) -> None:
+        self._families: dict[str, Metric] = {}
+
+    def __iter__(self) -> Iterator[Metric]:
+        return iter(self._families.values())
+
+    def add(self, name: str, value: float, *labels: object) -> None:
+        """The labels' values in the order of the list."""
+        self._family(name).add_sample(name, self._labels(name, labels), value)
+
+    def add_histogram(self, name: str, below: Mapping[float, int], count: int, total: float, *labels: object) -> None:
+        """`below`: how many are below, or at, each bound; `count` and `total`: of all."""
+        family, own = self._family(name), self._labels(name, labels)
+        for bound, known in {**{repr(bound): value for bound, value in below.items()}, _INFINITY: count}.items():
+            family.add_sample(f"{name}_bucket", {**own, "le": bound}, known)
+        family.add_sample(f"{name}_count", own, count)
+        family.add_sample(f"{name}_sum", own, total)
+
+    def _family(self, name: str) -> Metric:
+        if name not in self._families:
+            one = METRICS[name]
+            plain = name.removesuffix("_total" if one.kind == "counter" else "_info" if one.kind == "info" else "")
+            self._families[name] = Metric(plain, one.text, one.kind)
+        return self._families[name]
+
+    def _labels(self, name: str, values: tuple[object, ...]) -> dict[str, str]:
+        return dict(zip(METRICS[name].labels, map(str, values), strict=True))
 
 
 class NodeMetrics(Collector):
-    """`rashpa_frames_total`, `rashpa_bytes_received_total`, `rashpa_stack_ready_seconds`, … of one node."""
+    """Those of `metric_list`, of one node. `run`: number of the run that it is configured for; `levels`: entries of its log by level."""
 
-    def __init__(self, status: Callable[[], Status], version: str) -> None:
+    def __init__(
+        self,
+        status: Callable[[], Status],
+        version: str,
+        requests: RequestCounts | None = None,
+        run: Callable[[], int | None] = lambda: None,
+        levels: Callable[[], Mapping[str, int]] = dict,
+    ) -> None:
         self._status = status
         self._version = version
+        self._requests = requests or RequestCounts()
+        self._run = run
+        self._levels = levels
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
@@ -31,16 +103,22 @@ class NodeMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         status = self._status()
-        yield InfoMetricFamily(
-            "rashpa_build", "What this node is made of", value={"version": self._version, "commit": _commit()}
-        )
-        state = GaugeMetricFamily("rashpa_state", "1 for the state that the node is in", labels=["role", "state"])
-        state.add_metric([status.role, status.state], 1)
-        yield state
+        families = Families()
+        families.add("rashpa_build_info", 1, self._version, _commit())
+        families.add("rashpa_state", 1, status.role, status.state)
+        if (run := self._run()) is not None:
+            families.add("rashpa_run_number", run)
+        if (part := status.source or status.destination) is not None:
+            families.add("rashpa_elapsed_seconds", part.elapsed_s)
+        for level, count in self._levels().items():
+            families.add("rashpa_log_entries_total", count, level)
+        _add_requests(families, self._requests)
+        _add_process(families)
         if status.source is not None:
-            yield from _source_metrics(status.source)
+            _add_source(families, status.source)
         if status.destination is not None:
-            yield from _destination_metrics(status.destination)
+            _add_destination(families, status.destination)
+        yield from families
 
 
 @cache
@@ -48,90 +126,97 @@ def _commit() -> str:
     return str(machine_facts().get("commit", ""))
 
 
-def _source_metrics(source: SourceStatus) -> Iterator[Metric]:
-    images = CounterMetricFamily(
-        "rashpa_images_sent", "Images of a DTP that were sent or skipped", labels=["dtp", "state", "emulator"]
-    )
-    sent = CounterMetricFamily("rashpa_bytes_sent", "Payload", labels=["dtp", "emulator"])
-    notifications = CounterMetricFamily(
-        "rashpa_congestion_notifications", "Received from the destination", labels=["dtp", "emulator"]
-    )
+def _add_requests(families: Families, requests: RequestCounts) -> None:
+    for (order, answer), count in requests.answers.items():
+        families.add("rashpa_orders_total", count, order, answer)
+    for order, durations in requests.durations.items():
+        counts = list(accumulate(durations.counts))
+        below = dict(zip(ORDER_BOUNDS_S, counts, strict=False))  # the last count is of those beyond
+        families.add_histogram("rashpa_order_seconds", below, counts[-1], durations.sum_s, order)
+    for status, count in requests.refused.items():
+        families.add("rashpa_requests_refused_total", count, status)
+
+
+def _add_process(families: Families) -> None:
+    now = load()
+    families.add("process_cpu_seconds_total", now.cpu_s)
+    families.add("process_resident_memory_bytes", now.resident_bytes)
+    families.add("process_open_fds", now.open_files)
+    families.add("process_max_fds", now.most_files)
+    families.add("process_start_time_seconds", now.started_s)
+    by_name: dict[str, float] = {}
+    for thread in now.threads:
+        by_name[thread.name] = by_name.get(thread.name, 0.0) + thread.cpu_s
+    for name, cpu_s in by_name.items():
+        families.add("rashpa_thread_cpu_seconds_total", cpu_s, name)
+
+
+def _add_source(families: Families, source: SourceStatus) -> None:
+    families.add("rashpa_rate_asked_hertz", source.rate_hz, source.emulator)
     for dtp in source.dtps:
-        images.add_metric([str(dtp.id), "sent", source.emulator], dtp.images_sent)
-        images.add_metric([str(dtp.id), "skipped", source.emulator], dtp.images_skipped)
-        sent.add_metric([str(dtp.id), source.emulator], dtp.payload_bytes)
-        notifications.add_metric([str(dtp.id), source.emulator], dtp.cnps_received)
-    injected = CounterMetricFamily("rashpa_injected", "Faults injected on purpose", labels=["fault", "emulator"])
-    for name, value in count_of(source.counts, "injected").items():
-        injected.add_metric([name, source.emulator], value)
-    yield from (images, sent, notifications, injected)
+        _add_source_dtp(families, dtp, source.emulator)
+    for fault, count in count_of(source.counts, "injected").items():
+        families.add("rashpa_injected_total", count, fault, source.emulator)
 
 
-def _destination_metrics(destination: DestinationStatus) -> Iterator[Metric]:
-    frames = CounterMetricFamily(
-        "rashpa_frames",
-        "Books: images of a buffer (module empty), and what arrived of them by module and DTP",
-        labels=["state", "module", "buffer", "dtp", "receiver"],
-    )
-    for buffer in destination.buffers:
-        _add_frames(frames, buffer, destination.receiver)
-    yield frames
+def _add_source_dtp(families: Families, dtp: SourceDtpStatus, emulator: str) -> None:
+    families.add("rashpa_images_sent_total", dtp.images_sent, dtp.id, "sent", emulator)
+    families.add("rashpa_images_sent_total", dtp.images_skipped, dtp.id, "skipped", emulator)
+    for name, item in _OF_SOURCE_DTP.items():
+        families.add(name, getattr(dtp, item), dtp.id, emulator)
+    families.add("rashpa_late_seconds", dtp.late_ns / 1e9, dtp.id, emulator)
+    families.add("rashpa_naks_total", dtp.naks, dtp.id, "sequence", emulator)
+    families.add("rashpa_naks_total", dtp.rnr_naks, dtp.id, "rnr", emulator)
+
+
+def _add_destination(families: Families, destination: DestinationStatus) -> None:
     link = count_of(destination.counts, "link")
-    yield CounterMetricFamily(
-        "rashpa_bytes_received", "Payload accepted into buffers", value=link.get("payload_bytes", 0)
-    )
-    packets = CounterMetricFamily("rashpa_packets", "What the link counted", labels=["counter"])
-    for name, value in link.items():
-        if name != "payload_bytes":
-            packets.add_metric([name], value)
-    yield packets
-    written = CounterMetricFamily("rashpa_bytes_stored", "Bytes that went to storage", labels=["buffer", "receiver"])
+    families.add("rashpa_bytes_received_total", link.pop("payload_bytes", 0), destination.receiver)
+    for name, count in link.items():
+        families.add("rashpa_packets_total", count, name, destination.receiver)
     for buffer in destination.buffers:
-        written.add_metric([buffer.name, destination.receiver], buffer.bytes_stored)
-    yield written
-    errored = CounterMetricFamily(
-        "rashpa_images_errored", "Images that should have been kept, by reason", labels=["reason", "buffer", "receiver"]
-    )
-    waiting = GaugeMetricFamily(
-        "rashpa_images_to_write", "Images that wait for the sinks", labels=["buffer", "receiver"]
-    )
-    for buffer in destination.buffers:
-        for reason, value in count_of(buffer.counts, "error").items():
-            errored.add_metric([reason, buffer.name, destination.receiver], value)
-        waiting.add_metric([buffer.name, destination.receiver], buffer.to_write)
-    yield from (errored, waiting)
-    of_sinks = CounterMetricFamily(
-        "rashpa_sink_images", "Books of each sink: images by state", labels=["state", "sink", "buffer", "receiver"]
-    )
-    queued = GaugeMetricFamily(
-        "rashpa_sink_images_waiting", "Images that a sink has not settled yet", labels=["sink", "buffer", "receiver"]
-    )
-    for buffer in destination.buffers:
+        _add_books(families, buffer, destination.receiver)
+        _add_buffer(families, buffer, destination.receiver)
         for sink in buffer.sinks:
-            for state in ("accepted", "written", "dropped", "errored"):
-                of_sinks.add_metric([state, sink.name, buffer.name, destination.receiver], getattr(sink, state))
-            queued.add_metric([sink.name, buffer.name, destination.receiver], sink.waiting)
-    yield from (of_sinks, queued)
-    # the engine keeps percentiles, not buckets; a summary says what is known
-    for stage in ("ready", "decision", "written"):
-        yield _latency_metric(f"rashpa_stack_{stage}_seconds", stage, destination)
+            _add_sink(families, sink, buffer.name, destination.receiver)
 
 
-def _add_frames(frames: CounterMetricFamily, buffer: BufferStatus, receiver: str) -> None:
-    books = buffer.books
-    for state in ("complete", "partial", "missing", "accepted", "vetoed", "errored", "written", "expected"):
-        frames.add_metric([state, "", buffer.name, "", receiver], getattr(books, state))
+def _add_books(families: Families, buffer: BufferStatus, receiver: str) -> None:
+    for state in _OF_BOOKS:
+        families.add("rashpa_frames_total", getattr(buffer.books, state), state, "", buffer.name, "", receiver)
     for dtp in buffer.dtps:
-        for state in ("complete", "partial", "missing"):
-            frames.add_metric([state, str(dtp.module), buffer.name, str(dtp.id), receiver], getattr(dtp, state))
+        whose = (dtp.id, dtp.module, buffer.name, receiver)
+        for state in ("complete", "partial", "missing", "expected"):
+            families.add("rashpa_frames_total", getattr(dtp, state), state, dtp.module, buffer.name, dtp.id, receiver)
+        for cause, count in count_of(dtp.counts, "loss").items():
+            families.add("rashpa_images_lost_total", count, cause, *whose)
+        families.add("rashpa_lines_missing_total", dtp.lines_missing, *whose)
 
 
-def _latency_metric(name: str, stage: str, destination: DestinationStatus) -> Metric:
-    family = SummaryMetricFamily(name, f"From the last packet of a stack to {stage}", labels=["buffer", "receiver"])
-    for buffer in destination.buffers:
-        labels = {"buffer": buffer.name, "receiver": destination.receiver}
-        for latency in (latency for latency in buffer.latencies if latency.stage == stage):
-            family.add_sample(f"{name}_count", labels, latency.count)
-            for quantile, value in (("0.5", latency.p50), ("0.99", latency.p99), ("1", latency.max)):
-                family.add_sample(name, {**labels, "quantile": quantile}, value / 1e6)
-    return family
+def _add_buffer(families: Families, buffer: BufferStatus, receiver: str) -> None:
+    for reason, count in count_of(buffer.counts, "veto").items():
+        families.add("rashpa_images_vetoed_total", count, reason, buffer.name, receiver)
+    for reason, count in count_of(buffer.counts, "error").items():
+        families.add("rashpa_images_errored_total", count, reason, buffer.name, receiver)
+    families.add("rashpa_images_to_write", buffer.to_write, buffer.name, receiver)
+    families.add("rashpa_slots", buffer.slots, buffer.name, receiver)
+    families.add("rashpa_bytes_written_total", buffer.bytes_written, buffer.name, receiver)
+    families.add("rashpa_bytes_stored_total", buffer.bytes_stored, buffer.name, receiver)
+    for latency in buffer.latencies:
+        _add_latency(families, latency, buffer.name, receiver)
+
+
+def _add_latency(families: Families, latency: Latency, buffer: str, receiver: str) -> None:
+    below = dict(zip(BOUNDS_S, latency.below, strict=False))  # none of an engine that does not tell
+    families.add_histogram(
+        f"rashpa_stack_{latency.stage}_seconds", below, latency.count, latency.sum / 1e6, buffer, receiver
+    )
+
+
+def _add_sink(families: Families, sink: SinkStatus, buffer: str, receiver: str) -> None:
+    whose = (sink.name, buffer, receiver)
+    for state in _OF_SINK:
+        families.add("rashpa_sink_images_total", getattr(sink, state), state, *whose)
+    families.add("rashpa_sink_images_waiting", sink.waiting, *whose)
+    families.add("rashpa_sink_bytes_written_total", sink.bytes_written, *whose)
+    families.add("rashpa_sink_bytes_stored_total", sink.bytes_stored, *whose)

@@ -74,6 +74,7 @@ class NativeSource:
 
     def __init__(self, order: telegram.Source, run: int, folders: Folders) -> None:
         self._emulator = order.emulator
+        self._rate_hz = order.rate_hz
         self._positions = {str(dtp.id): position for position, dtp in enumerate(order.dtps)}
         with native_errors():
             self._engine = _native.Emulator(_emulator_config(order, run, folders))
@@ -109,7 +110,8 @@ class NativeSource:
     def status(self) -> SourceStatus:
         status = self._engine.status()
         dtps = tuple(_source_dtp_status(dtp) for dtp in status.dtps)
-        return SourceStatus(status.elapsed_s, _counts("injected", self._engine.injected()), dtps, self._emulator)
+        injected = _counts("injected", self._engine.injected())
+        return SourceStatus(status.elapsed_s, injected, dtps, self._emulator, self._rate_hz)
 
     def table(self, name: str, key: str) -> Table:
         if name != "fates" or key not in self._positions:
@@ -242,6 +244,7 @@ class NativeDestination:
     def __init__(self, order: telegram.Destination, run: int, folders: Folders) -> None:
         self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
+        self._slots = [buffer.slots for buffer in order.buffers]
         self._new_folders = missing_folders_of(order)
         try:
             with native_errors():
@@ -293,7 +296,7 @@ class NativeDestination:
 
     def status(self) -> DestinationStatus:
         status = self._engine.status()
-        buffers = tuple(buffer_status(buffer) for buffer in status.buffers)
+        buffers = tuple(buffer_status(*known) for known in zip(status.buffers, self._slots, strict=True))
         counts = _counts("link", status.link)
         return DestinationStatus(
             self._receiver, status.elapsed_s, status.memory, status.first_incomplete, counts, buffers
@@ -327,11 +330,11 @@ def _books_of(books: _native.Books) -> telegram.Books:
     )
 
 
-def buffer_status(buffer: _native.BufferStatus) -> telegram.BufferStatus:
+def buffer_status(buffer: _native.BufferStatus, slots: int = 0) -> telegram.BufferStatus:
     """As telegrams say it."""
     books = _books_of(buffer.books)
     latencies = tuple(
-        telegram.Latency(stage, latency.count, latency.p50, latency.p99, latency.max)
+        telegram.Latency(stage, latency.count, latency.p50, latency.p99, latency.max, latency.sum, tuple(latency.below))
         for stage, latency in buffer.latency.items()
     )
     dtps = tuple(
@@ -362,6 +365,7 @@ def buffer_status(buffer: _native.BufferStatus) -> telegram.BufferStatus:
         buffer.to_write,
         telegram.FirstErrored(*buffer.first_errored) if buffer.first_errored else None,
         tuple(_sink_status(sink) for sink in buffer.sinks),
+        slots,
     )
 
 
@@ -422,16 +426,10 @@ class NativeFactory:
     def _units(self) -> tuple[telegram.Unit, ...]:
         return tuple(telegram.Unit(name, usable, what) for name, usable, what in _native.available_units())
 
-    def set_log(self, level: str, file: Path | None) -> None:
-        """What native code says: from `level` on, and besides into `file`, of 10 MB at most, with two older ones. EngineError when it cannot be written."""
+    def set_log_level(self, level: str) -> None:
+        """What native code says: this and what is worse."""
         with native_errors():
             _native.set_log_level(level)
-            if file is not None:
-                _native.log_to_file(str(file))
-
-    def note(self, level: str, text: str) -> None:
-        """Into the file, where there is one."""
-        _native.note_in_log_file(level, text)
 
     def take_log(self) -> Iterable[NativeMessage]:
         return _native.take_log()

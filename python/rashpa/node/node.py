@@ -13,7 +13,7 @@ from rashpa.control import telegram
 from rashpa.control.run_state import RunState, StateError, Transition, check_transition
 from rashpa.control.telegram import Configure, Fault, Notify, Status, Telegram
 from rashpa.node.engine import Engine, EngineError, EngineFactory, Table
-from rashpa.node.log import NodeLog
+from rashpa.node.log import About, NodeLog
 from rashpa.node.ownership import Ownership
 
 _log = logging.getLogger(__name__)
@@ -41,7 +41,8 @@ class Node:
     ) -> None:
         self.name = name
         self.role = role
-        self.log = log or NodeLog()
+        self.log = log or NodeLog(node=name)
+        self._run: int | None = None
         self._ownership = Ownership(name, lease_s)
         self._lease: asyncio.Task[None] | None = None
         self._factory = factory
@@ -56,6 +57,11 @@ class Node:
     @property
     def state(self) -> RunState:
         return self._state
+
+    @property
+    def run(self) -> int | None:
+        """Number of the run that it is configured for."""
+        return self._run
 
     def hear_native(self) -> None:
         """Puts into the log what native code has said. Any thread; by itself nobody calls it."""
@@ -84,6 +90,11 @@ class Node:
             destination=destination,
             notifications=tuple(self._notifications),
         )
+
+    @property
+    def holder(self) -> str:
+        """Whose it is, for people; empty: nobody's."""
+        return self._ownership.holder
 
     def is_owner(self, order: Telegram) -> bool:
         """Whether the node belongs to who gives this order."""
@@ -129,8 +140,12 @@ class Node:
             )
 
     def _refused(self, order: Telegram, code: str, text: str) -> Fault:
-        self.log.warning(f"{type(order).__name__} is refused ({code}): {text}")
+        self.log.warning(f"{type(order).__name__} is refused ({code}): {text}", self._about)
         return self.fault(code, text)
+
+    @property
+    def _about(self) -> About:
+        return About(run=self._run)
 
     def fault(self, code: str, text: str) -> Fault:
         return Fault(self.name, self._state.value, code, text)
@@ -164,8 +179,9 @@ class Node:
             return await self._claim(order)
         transition = check_transition(self.name, self._state, name)
         if isinstance(order, telegram.Reset):
+            about = self._about
             await self._reset()
-            self.log.info(f"Reset{', forced' if forced else ''}: the node{whose} is idle, and nobody's")
+            self.log.info(f"Reset{', forced' if forced else ''}: the node{whose} is idle, and nobody's", about)
             return self.status()
         if isinstance(order, Configure):
             return await self._configure(order, transition)
@@ -185,7 +201,7 @@ class Node:
         if isinstance(order, telegram.Abort):
             self._message = "aborted"
             await self._end_watch()
-        self.log.info(f"{name}{', forced' if forced else ''}: the node{whose} is {self._state}")
+        self.log.info(f"{name}{', forced' if forced else ''}: the node{whose} is {self._state}", self._about)
         return self.status()
 
     def _call_of(self, order: Telegram, engine: Engine) -> Callable[[], object]:
@@ -214,6 +230,7 @@ class Node:
         claimed = bool(order.owner) and not self._ownership.owned
         if claimed:
             self._own(order.owner, f"run {order.name}")
+        self.log.know_modules(_modules_of(order))
         try:
             self._engine = await self._bounded("Configure", transition, lambda: self._factory.make(order))
         except Exception:
@@ -221,7 +238,8 @@ class Node:
                 self._ownership.free()
             raise
         self._state = transition.target
-        self.log.info(f"Configure: run {order.name}, number {order.run}, {_parts_of(order)}")
+        self._run = order.run
+        self.log.info(f"Configure: run {order.name}, number {order.run}, {_parts_of(order)}", self._about)
         return self._engine.configured(self.name)
 
     async def _claim(self, order: telegram.Claim) -> Telegram:
@@ -259,6 +277,7 @@ class Node:
             await self._bounded("Reset", check_transition(self.name, self._state, "Reset"), engine.abort)
         del engine  # sockets, memory and files go with the last reference
         self._state = RunState.idle
+        self._run = None
         self._message = ""
         self._notifications.clear()
 
@@ -305,7 +324,7 @@ class Node:
         if not self._ownership.abandoned:  # it was heard while this waited
             return
         text = f"{self._ownership.holder} was not heard for {self._ownership.lease_s:g} s: its run is aborted, the node is free"
-        self.log.warning(text)
+        self.log.warning(text, self._about)
         with contextlib.suppress(OrderError):  # the node is then in fault, and says so
             await self._reset()
             self._message = text
@@ -320,12 +339,12 @@ class Node:
     def _enter_fault(self, text: str) -> None:
         self._state = RunState.fault
         self._message = text
-        self.log.error(text)
+        self.log.error(text, self._about)
         self._notify("fault", text)
 
     def _notify(self, what: str, text: str) -> None:
         if what != "fault":
-            self.log.info(f"{what}: {text}")
+            self.log.info(f"{what}: {text}", self._about)
         if len(self._notifications) < _MAX_NOTIFICATIONS:
             self._notifications.append(Notify(self.name, what, text[:_MAX_TEXT]))
 
@@ -336,3 +355,11 @@ def _parts_of(order: Configure) -> str:
         return f"{len(order.source.dtps)} DTPs over {order.source.link}"
     buffers = order.destination.buffers if order.destination is not None else ()
     return f"buffers {', '.join(buffer.name for buffer in buffers)}"
+
+
+def _modules_of(order: Configure) -> dict[int, int]:
+    """Module by DTP."""
+    modules = {dtp.id: dtp.module for dtp in (order.source.dtps if order.source is not None else ())}
+    for buffer in order.destination.buffers if order.destination is not None else ():
+        modules.update((dtp.id, dtp.module) for dtp in buffer.dtps)
+    return modules

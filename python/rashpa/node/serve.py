@@ -20,6 +20,7 @@ import uvicorn
 
 from rashpa.control.grant import Grant
 from rashpa.node.access import Access, is_loopback
+from rashpa.node.audit import Audit
 from rashpa.node.engine import EngineFactory
 from rashpa.node.gate import HEADER_BYTES, KEEP_S, MOST, Gate
 from rashpa.node.log import NodeLog
@@ -107,7 +108,13 @@ def open_files() -> int:
 
 
 def serve_node(
-    role: str, name: str, factory: EngineFactory, listen: Listen, version: str, log: NodeLog | None = None
+    role: str,
+    name: str,
+    factory: EngineFactory,
+    listen: Listen,
+    version: str,
+    log: NodeLog | None = None,
+    audit: Audit | None = None,
 ) -> None:
     """Serves until SIGTERM, SIGINT or, `with_parent`, the end of the parent. Prints one line of JSON {"node", "role", "url"} when it can take
     telegrams. ServeError before that."""
@@ -116,7 +123,7 @@ def serve_node(
     most = min(MOST, open_files() // _SHARE)
     taken = _socket_of(listen)
     try:
-        asyncio.run(_serve(role, name, factory, listen, version, taken, secure, most, log))
+        asyncio.run(_serve(role, name, factory, listen, version, taken, secure, most, log, audit))
     finally:
         taken.close()
 
@@ -131,11 +138,12 @@ async def _serve(
     secure: ssl.SSLContext | None,
     most: int,
     log: NodeLog | None,
+    audit: Audit | None,
 ) -> None:
     node = Node(name, role, factory, 0.0 if listen.with_parent else listen.lease_s, log)
     _log_into(node)
     config = uvicorn.Config(
-        NodeApp(node, version, listen.access()).starlette(),
+        NodeApp(node, version, listen.access(), audit).starlette(),
         log_level="error",  # a warning for each stranger's nonsense would fill the disk
         access_log=False,
         lifespan="off",
@@ -159,6 +167,7 @@ async def _serve(
     _exit_later(_CLOSE_S)
     await node.close()
     node.hear_native()
+    node.log.end()
 
 
 async def _hear_native(node: Node) -> None:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP face of a node: POST /telegram, GET /capabilities, /status, /metrics, /healthz, /preview, /books, /log."""
+"""The HTTP face of a node: POST /telegram, GET /capabilities, /status, /load, /metrics, /healthz, /preview, /books, /log,
+/audit, /openapi.json, which says it all."""
 
 import asyncio
 import dataclasses
 import threading
+import time
 from collections.abc import Awaitable, Callable
 
 from starlette.applications import Starlette
@@ -13,27 +15,24 @@ from starlette.routing import Route
 
 from rashpa.control import telegram_xml
 from rashpa.control.telegram import Fault, Telegram
-from rashpa.control.telegram_xml import CONTENT_TYPE, MAX_BYTES, TelegramError
+from rashpa.control.telegram_xml import MAX_BYTES, TelegramError
 from rashpa.node.access import Access, AccessError
+from rashpa.node.audit import Audit
+from rashpa.node.guard import Guard, answer_of, peer_of, trust
+from rashpa.node.http_interface import HTTP_OF_FAULT, MOST_ENTRIES, TABLES, interface
+from rashpa.node.load import load
 from rashpa.node.metrics import NodeMetrics
 from rashpa.node.node import Node
 from rashpa.node.preview import png_of
+from rashpa.node.request_limits import RequestLimits
 
-_HTTP_OF_FAULT = {
-    "telegram": 400,
-    "denied": 401,
-    "state": 409,
-    "config": 422,
-    "resource": 422,
-    "file": 422,
-    "deadline": 504,
-    "internal": 500,
-}
 Endpoint = Callable[[Request], Awaitable[Response]]
 _SHORT_BYTES = 16 << 10
-_MAX_TEXT = 2000
+_DISCARDED_BYTES = (
+    16 * MAX_BYTES
+)  # of a body that is too long: so much is read and forgotten, for its sender to see the answer
 _ONE_AT_A_TIME = threading.Lock()  # long telegrams share one processor, however many come
-_TABLES = ("fates", "completeness", "decisions")
+_TOO_LARGE, _BAD_REQUEST = 413, 400
 
 
 class _TooLargeError(Exception):
@@ -43,10 +42,17 @@ class _TooLargeError(Exception):
 class NodeApp:
     """The endpoints of one node. Every request but that for /healthz must have the right to be answered."""
 
-    def __init__(self, node: Node, version: str, access: Access | None = None) -> None:
+    def __init__(
+        self,
+        node: Node,
+        version: str,
+        access: Access | None = None,
+        audit: Audit | None = None,
+        limits: RequestLimits | None = None,
+    ) -> None:
         self._node = node
-        self._access = access or Access()
-        self._metrics = NodeMetrics(node.status, version)
+        self._guard = Guard(node, access or Access(), audit or Audit(), limits or RequestLimits())
+        self._metrics = NodeMetrics(node.status, version, self._guard.counts, lambda: node.run, node.log.levels)
 
     def starlette(self) -> Starlette:
         """The ASGI application."""
@@ -56,45 +62,46 @@ class NodeApp:
                 Route("/telegram", guarded(self._take_telegram), methods=["POST"]),
                 Route("/capabilities", guarded(self._capabilities)),
                 Route("/status", guarded(self._status)),
+                Route("/load", guarded(self._load)),
                 Route("/metrics", guarded(self._scrape)),
                 Route("/preview", guarded(self._preview)),
                 Route("/books", guarded(self._books)),
                 Route("/log", guarded(self._log)),
+                Route("/audit", guarded(self._audit)),
+                Route("/openapi.json", guarded(self._openapi)),
                 Route("/healthz", self._health),
             ]
         )
 
     def _guarded(self, endpoint: Endpoint) -> Endpoint:
         async def checked(request: Request) -> Response:
-            try:
-                self._access.check(request.headers)
-            except AccessError as error:
-                return self._denied(error)
-            if self._access.token:
-                _trust(request)
-            return await endpoint(request)
+            return self._guard.refusal(request) or await endpoint(request)
 
         return checked
 
     async def _take_telegram(self, request: Request) -> Response:
+        began = time.monotonic()
         try:
-            self._access.check_telegram(request.headers)
+            self._guard.access.check_telegram(request.headers)
             body = await _body_of(request)
             # a long one must not keep the others waiting
             order = telegram_xml.decode(body) if len(body) < _SHORT_BYTES else await asyncio.to_thread(_decode, body)
         except AccessError as error:
-            return self._denied(error)
-        except (TelegramError, _TooLargeError) as error:
-            code = error.code if isinstance(error, TelegramError) else "telegram"
-            return _answer(self._node.fault(code, f"{self._node.name}: {error}"[:_MAX_TEXT]))
+            return self._guard.refused(request, "denied", str(error), error.status)
+        except _TooLargeError as error:
+            return self._guard.refused(request, "telegram", str(error), _TOO_LARGE)
+        except TelegramError as error:
+            return self._guard.refused(request, error.code, str(error), HTTP_OF_FAULT[error.code])
+        holder, is_owner = self._node.holder, self._node.is_owner(order)
         answer = await self._node.obey(order)
         if self._node.is_owner(order):
-            _trust(request)
-        return _answer(answer)
-
-    def _denied(self, error: AccessError) -> Response:
-        self._node.log.warning(f"a request is refused: HTTP {error.status}")  # whatever a stranger sends: one entry
-        return _answer(self._node.fault("denied", f"{self._node.name}: {error}"), error.status)
+            is_owner = True
+            trust(request)
+        status = HTTP_OF_FAULT[answer.code] if isinstance(answer, Fault) else 200
+        self._guard.counts.answered(order, answer, time.monotonic() - began)
+        whose = holder or self._node.holder
+        self._guard.audit.answered(peer_of(request), order, body, answer, status, whose, is_owner)
+        return answer_of(answer, status)
 
     async def _capabilities(self, _: Request) -> Response:
         return JSONResponse(dataclasses.asdict(self._node.capabilities()))
@@ -102,18 +109,27 @@ class NodeApp:
     async def _status(self, _: Request) -> Response:
         return JSONResponse(dataclasses.asdict(self._node.status()))
 
+    async def _load(self, _: Request) -> Response:
+        return JSONResponse(dataclasses.asdict(load()))
+
+    async def _openapi(self, _: Request) -> Response:
+        return JSONResponse(interface())
+
     async def _scrape(self, _: Request) -> Response:
         return PlainTextResponse(self._metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def _log(self, request: Request) -> Response:
         """The newest entries: /log?last=100."""
-        last = request.query_params.get("last", "100")
-        if not last.isdecimal() or len(last) > 6:
-            return PlainTextResponse("last is a number of entries", 400)
         self._node.hear_native()
-        return JSONResponse(self._node.log.newest(int(last)))
+        return _newest(request, self._node.log.newest)
 
-    async def _health(self, _: Request) -> Response:
+    async def _audit(self, request: Request) -> Response:
+        """The newest records: /audit?last=100."""
+        return _newest(request, self._guard.audit.newest)
+
+    async def _health(self, request: Request) -> Response:
+        if (refusal := self._guard.overrun(request, trusted=False)) is not None:
+            return refusal
         state = self._node.state
         return JSONResponse({"node": self._node.name, "state": state.value}, 503 if state == "fault" else 200)
 
@@ -130,25 +146,19 @@ class NodeApp:
         """One byte per image: /books?table=completeness&buffer=full, /books?table=fates&dtp=0."""
         table = request.query_params.get("table", "")
         key = request.query_params.get("buffer") or request.query_params.get("dtp", "")
-        if table not in _TABLES:
-            return PlainTextResponse(f"table is one of {', '.join(_TABLES)}", 400)
+        if table not in TABLES:
+            return PlainTextResponse(f"table is one of {', '.join(TABLES)}", 400)
         try:
             return Response(self._node.table(table, key).tobytes(), media_type="application/octet-stream")
         except KeyError as error:
             return PlainTextResponse(str(error.args[0]), 404)
 
 
-def _answer(message: Telegram, status: int = 200) -> Response:
-    if isinstance(message, Fault) and status == 200:
-        status = _HTTP_OF_FAULT[message.code]
-    return Response(telegram_xml.encode(message), status, media_type=CONTENT_TYPE)
-
-
-def _trust(request: Request) -> None:
-    """The connection is of somebody who may give orders: it is not given up for strangers."""
-    visitor = request.scope.get("visitor")
-    if visitor is not None:
-        visitor.trust()
+def _newest(request: Request, known: Callable[[int], list[dict[str, object]]]) -> Response:
+    last = request.query_params.get("last", "100")
+    if not (last.isascii() and last.isdecimal()) or len(last) > 6 or not 0 < int(last) <= MOST_ENTRIES:
+        return PlainTextResponse(f"last is a number of entries, 1 … {MOST_ENTRIES}", _BAD_REQUEST)
+    return JSONResponse(known(int(last)))
 
 
 def _decode(body: bytes) -> Telegram:
@@ -162,7 +172,10 @@ async def _body_of(request: Request) -> bytes:
     size = 0
     async for part in request.stream():
         size += len(part)
-        if size > MAX_BYTES:
-            raise _TooLargeError(f"a telegram has at most {MAX_BYTES} bytes")
-        parts.append(part)
+        if size <= MAX_BYTES:
+            parts.append(part)
+        elif size > _DISCARDED_BYTES:
+            break
+    if size > MAX_BYTES:
+        raise _TooLargeError(f"a telegram has at most {MAX_BYTES} bytes")
     return b"".join(parts)

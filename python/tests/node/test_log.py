@@ -50,8 +50,9 @@ def test_the_newest_entries_are_kept_and_repeated_ones_counted() -> None:
 
 
 def test_entries_say_what_they_are_about_and_less_than_the_level_is_not_kept() -> None:
-    copied: list[tuple[str, str]] = []
-    log = NodeLog("warning", lambda level, text: copied.append((level, text)))
+    copied: list[tuple[str, int]] = []
+    log = NodeLog("warning", lambda entry: copied.append((entry.text, entry.times)), "right")
+    log.know_modules({2: 5})
     log.info("not kept")
     log.warning("kept")
     log.add("info", "not kept either")
@@ -59,14 +60,14 @@ def test_entries_say_what_they_are_about_and_less_than_the_level_is_not_kept() -
     for _ in range(2):
         log.add("warning", "lost", about, 0.0)
     log.add("warning", "lost", About(run=3, buffer="main", dtp=2, frame=18), 0.0)
-    assert str(about) == "run 3, buffer main, DTP 2, frame 17"
     assert [entry["text"] for entry in log.newest(10)] == ["kept", "lost", "lost"]
     first = log.newest(10)[1]
     assert first == {
-        "time": "1970-01-01T00:00:00.000Z", "level": "warning", "text": "lost", "times": 2,
-        "run": 3, "buffer": "main", "dtp": 2, "frame": 17,
+        "time": "1970-01-01T00:00:00.000Z", "node": "right", "level": "warning", "text": "lost", "times": 2,
+        "run": 3, "buffer": "main", "dtp": 2, "module": 5, "frame": 17,
     }  # fmt: skip
-    assert copied == [("warning", "kept")], "native code writes its own into the file"
+    assert copied == [("kept", 1), ("lost", 1), ("lost", 2), ("lost", 1)], "what repeats itself is copied twice"
+    assert log.levels() == {"warning": 4, "error": 0}
 
 
 def test_what_the_package_logs_goes_there_with_its_error() -> None:

@@ -47,7 +47,7 @@ def test_telegrams_are_answered_with_telegrams_and_the_http_status_of_their_faul
             (encode(telegram.Start()), 409),
             (b"<nonsense", 400),
             (b'<!DOCTYPE a [<!ENTITY x "y">]><a/>', 400),
-            (b" " * (MAX_BYTES + 1), 400),
+            (b" " * (MAX_BYTES + 1), 413),
         ):
             refused = await client.post("/telegram", content=content, headers=XML)
             assert refused.status_code == code
@@ -170,7 +170,7 @@ def test_metrics_have_the_names_of_the_field() -> None:
         assert {sample.name for sample in of_buffers} >= {"rashpa_frames_total", "rashpa_bytes_stored_total"}
         assert {sample.labels["receiver"] for sample in of_buffers} == {"whole"}
         names = {sample.name for sample in samples}
-        assert {"rashpa_bytes_received_total", "rashpa_stack_ready_seconds", "rashpa_build_info"} <= names
+        assert {"rashpa_bytes_received_total", "rashpa_stack_ready_seconds_bucket", "rashpa_build_info"} <= names
         build = next(sample for sample in samples if sample.name == "rashpa_build_info")
         assert set(build.labels) == {"version", "commit"}
         assert build.labels["version"] == "1.2"

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the process of a node takes of its machine, as `/load` says it, and the shares that two looks make of it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Thread:
+    """One thread; `cpu_s`: since it began; `processor`: where it ran last."""
+
+    id: int
+    name: str
+    cpu_s: float
+    processor: int
+
+
+@dataclass(frozen=True)
+class Load:
+    """`cpu_s`: of the process since it began, threads that have ended included. `started_s`, `time_s`: since 1970, of the node's clock.
+    `processors`: those it may use."""
+
+    time_s: float
+    started_s: float
+    cpu_s: float
+    resident_bytes: int
+    open_files: int
+    most_files: int
+    processors: int
+    threads: tuple[Thread, ...]
+
+
+@dataclass(frozen=True)
+class Busy:
+    """How many processors something keeps busy; `processor`: where the thread ran last."""
+
+    name: str
+    processors: float
+    processor: int
+
+
+def busy(before: Load | None, now: Load) -> tuple[float, tuple[Busy, ...]]:
+    """Of the process, and of each thread, the busiest first: since `before`, when that is of the same process; else since it began."""
+    if before is None or before.started_s != now.started_s or before.time_s >= now.time_s:
+        before = Load(now.started_s, now.started_s, 0.0, 0, 0, 0, 0, ())
+    seconds = now.time_s - before.time_s
+    if seconds <= 0:
+        return 0.0, ()
+    earlier = {thread.id: thread.cpu_s for thread in before.threads}
+    shares = (
+        Busy(thread.name, max(0.0, thread.cpu_s - earlier.get(thread.id, 0.0)) / seconds, thread.processor)
+        for thread in now.threads
+    )
+    return (now.cpu_s - before.cpu_s) / seconds, tuple(sorted(shares, key=lambda one: -one.processors))

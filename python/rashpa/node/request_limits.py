@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many requests a node answers: a bucket of them for each address, which fills at a rate. Who may give orders has a larger one of their own, so that
+strangers of the same address, behind a gateway or on the same machine, take nothing from them. From the event loop's thread alone."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Requests a second in the long run, and how many at once."""
+
+    per_s: float
+    burst: float
+
+
+STRANGERS = Rate(20.0, 100.0)
+OWNERS = Rate(500.0, 4000.0)  # a manager asks for the books of each of 256 DTPs at the end of a run
+_MOST_PEERS = 1024
+
+
+class RequestLimits:
+    """Of one node. `clock`: seconds."""
+
+    def __init__(
+        self, strangers: Rate = STRANGERS, owners: Rate = OWNERS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rates = {False: strangers, True: owners}
+        self._clock = clock
+        self._left: dict[tuple[str, bool], tuple[float, float]] = {}  # requests that are left, and when they were
+
+    def wait_s(self, peer: str, trusted: bool) -> float:
+        """0: the request is answered. Otherwise the seconds after which the next one would be."""
+        rate, now = self._rates[trusted], self._clock()
+        left, when = self._left.pop((peer, trusted), (rate.burst, now))
+        left = min(rate.burst, left + (now - when) * rate.per_s)
+        wait_s = 0.0 if left >= 1.0 else (1.0 - left) / rate.per_s
+        while len(self._left) >= _MOST_PEERS:  # the one that has been silent for longest
+            del self._left[next(iter(self._left))]
+        self._left[peer, trusted] = (left if wait_s else left - 1.0, now)
+        return wait_s
