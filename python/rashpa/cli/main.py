@@ -16,6 +16,8 @@ _MODULES = {
     "plan": "plan",
     "emulator": "node",
     "receiver": "node",
+    "status": "status",
+    "top": "top",
     "free": "free",
     "conformance": "conformance",
     "inspect": "inspect",

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa status` and `rashpa top`, on nodes that are processes of their own."""
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from rashpa.cli.main import app
+from rashpa.control.grant import Grant
+from rashpa.control.telegram_xml import encode
+from rashpa.testing.telegram_samples import telegram_samples
+
+
+@contextlib.contextmanager
+def node_of(role: str, name: str) -> Iterator[str]:
+    command = [sys.executable, "-m", "rashpa.testing.fake_node", role, name]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(Grant("secret").line())
+        process.stdin.flush()
+        yield json.loads(process.stdout.readline())["url"]
+        process.stdin.close()
+        process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[tuple[str, str]]:
+    """An emulator that is idle and a receiver that is configured; their token is `secret`."""
+    with node_of("emulator", "left") as emulator, node_of("receiver", "store") as receiver:
+        headers = {"authorization": "Bearer secret", "content-type": "application/xml"}
+        sample = encode(telegram_samples()["configure_destination"])
+        assert httpx.post(f"{receiver}/telegram", content=sample, headers=headers).status_code == 200
+        yield emulator, receiver
+
+
+def said(*words: str, token: str | None = "secret") -> tuple[int, str]:
+    done = CliRunner().invoke(app, [*words, "--every", "0.1"], env={"RASHPA_TOKEN": token})
+    return done.exit_code, done.output
+
+
+def test_status_shows_states_and_books_once_where_no_terminal_is(nodes: tuple[str, str]) -> None:
+    code, text = said("status", *nodes)
+    assert code == 0
+    left, store = (next(line for line in text.splitlines() if f" {name} " in line) for name in ("left", "store"))
+    assert "idle" in left
+    assert [part in store for part in ("configured", "buffer full", "0.0%", "100% free")] == [True] * 4
+
+
+def test_status_says_the_same_to_programs(nodes: tuple[str, str]) -> None:
+    code, text = said("status", "--json", "--once", *nodes)
+    assert code == 0
+    document = json.loads(text)
+    left, store = document["nodes"]
+    assert (left["url"], left["problem"], left["state"], left["parts"]) == (nodes[0], "", "idle", [])
+    (part,) = store["parts"]
+    assert part["name"] == "full"
+    assert part["books"]["expected"] == 2400
+    assert part["free_slots"] == 1.0
+    assert set(store) == {"url", "problem", "node", "role", "state", "holder", "message", "parts"}
+
+
+def test_top_shows_processors_memory_and_threads(nodes: tuple[str, str]) -> None:
+    code, text = said("top", "--threads", "1", *nodes)
+    assert code == 0
+    assert " MiB " in text
+    assert "full: 0 slots (0%), sinks 0" in text
+    code, text = said("top", "--json", "--once", *nodes)
+    for node in json.loads(text)["nodes"]:
+        assert 0 <= node["busy"] <= node["processors"]
+        assert node["resident_bytes"] > 1e6
+        assert node["threads"]
+
+
+@pytest.mark.parametrize("command", ["status", "top"])
+def test_a_node_that_does_not_answer_is_said_and_is_the_exit_code(command: str, nodes: tuple[str, str]) -> None:
+    code, text = said(command, "--json", "--once", nodes[1], "http://127.0.0.1:1")
+    assert code == 1
+    good, lost = json.loads(text)["nodes"]
+    assert good["problem"] == ""
+    assert "http://127.0.0.1:1 cannot be reached" in lost["problem"]
+    code, text = said(command, nodes[1], token="wrong")
+    assert code == 1
+    assert "needs its bearer token" in text
+
+
+def test_the_nodes_of_a_run_file_are_those_with_a_url(nodes: tuple[str, str], tmp_path: Path) -> None:
+    base = '[run]\nname = "a"\nframes = 4\n[detector]\nwidth = 64\nheight = 32\n[dataset]\nkind = "pattern"\nwidth = 64\nheight = 32\n[[buffer]]\nname = "b"\nsink = [{ kind = "null" }]\n'
+    file = tmp_path / "run.toml"
+    file.write_text(f'{base}[nodes]\nreceiver = "{nodes[1]}"\ntoken = "secret"\n')
+    code, text = said("status", "--json", "--once", str(file), token=None)
+    assert code == 0, text
+    assert [node["url"] for node in json.loads(text)["nodes"]] == [nodes[1]]
+    file.write_text(base)
+    code, text = said("status", str(file))
+    assert code == 2
+    assert "the run file names no node by its URL" in text
+    code, text = said("status", "store")
+    assert code == 2
+    assert "store is neither a URL of a node, such as http://127.0.0.1:4781, nor a run file (.toml)" in text
+
+
+def test_node_audit_shows_who_gave_which_order(nodes: tuple[str, str]) -> None:
+    done = CliRunner().invoke(app, ["node", "audit", nodes[1]], env={"RASHPA_TOKEN": "secret"})
+    assert done.exit_code == 0
+    record = json.loads(done.output.splitlines()[0])
+    assert (record["order"], record["answer"], record["run"]) == ("Configure", "Configured", "first_light, number 7")
