@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from blocks import BUILD, ROOT, RTL, Bench, benches
 
 TREE = BUILD / "mutants"
 EQUIVALENT = Path(__file__).resolve().parent / "mutate_equivalent.toml"
-# What is found, and what comes in its place.
+# What is found, and what comes in its place; "+1": the number and one.
 CHANGES: tuple[tuple[str, str], ...] = (
     (r"&&", "||"),
     (r"\|\|", "&&"),
@@ -43,7 +44,14 @@ CHANGES: tuple[tuple[str, str], ...] = (
     (r"1'b1", "1'b0"),
     (r"(?<=\d'd)\d+", "+1"),
     (r"(?<=\[)\d(?=\])", "+1"),
-    (r"(?<=[*:+ (\[])\d+(?=[*:+\];) -])", "+1"),
+    (r"(?<=[*:+ (\[])\d+(?=[*:+\];) -])(?!\)')", "+1"),  # not a cast's width
+    (r"(?<=\s)<(?=\s)", "<="),
+    (r"(?<=\s)>=(?=\s)", ">"),
+    (r"(?<=\sif \()\w[\w.\[\]]* && ", ""),
+    (r"(?<=<= )(?!'[01])[^;]+(?=;)", "'0"),
+    (r"(?<=<= )(?!~)[^;]+(?=;)", r"~(\g<0>)"),
+    (r"(\w[\w.\[\]]*)( <= )[^;]+(?=;)", r"\1\2\1"),
+    (r"(?<= = )(?!~)[^;?]+(?=;)", r"~(\g<0>)"),
 )
 # Lines in which a change is none: declarations, checks of parameters, comments.
 SPARED = re.compile(
@@ -85,17 +93,16 @@ def candidates(folder: Path) -> list[tuple[Path, int, int, int, str]]:
                 continue
             for pattern, put in CHANGES:
                 for match in re.finditer(pattern, code):
-                    new = str(int(match.group()) + 1) if put == "+1" else put
+                    new = str(int(match.group()) + 1) if put == "+1" else match.expand(put)
                     found.append((path, number, match.start(), match.end(), new))
     return found
 
 
 def tests_of(folder: Path) -> list[str]:
-    """Names of jobs, the fastest first."""
+    """Names of jobs."""
     own: list[Bench] = [bench for suffix in (".cpp", ".py") for bench in benches(suffix) if bench.path.parent == folder]
     proofs = [f"formal/{path.stem}" for path in folder.glob("*.sby")]
-    names = [f"{'cpp' if bench.path.suffix == '.cpp' else 'cocotb'}/{bench.name}" for bench in own]
-    return sorted([*names, *proofs], key=lambda name: ("cpp", "cocotb", "formal").index(name.split("/")[0]))
+    return [*(f"{'cpp' if bench.path.suffix == '.cpp' else 'cocotb'}/{bench.name}" for bench in own), *proofs]
 
 
 def copy_tree() -> None:
@@ -105,7 +112,9 @@ def copy_tree() -> None:
     shutil.copytree(RTL, TREE / "rtl")
     shutil.copytree(ROOT / "tools" / "rtl", TREE / "tools" / "rtl")
     (TREE / "build" / "rtl").mkdir(parents=True, exist_ok=True)
-    for link, target in ((TREE / "src", ROOT / "src"), (TREE / "build" / "rtl" / "bin", BUILD / "bin")):
+    # The environment is found by the path of its python.
+    of_environment = ((TREE / "build" / "rtl" / name, BUILD / name) for name in ("bin", "lib", "pyvenv.cfg"))
+    for link, target in ((TREE / "src", ROOT / "src"), *of_environment):
         if not link.is_symlink():
             link.symlink_to(target)
 
@@ -129,9 +138,13 @@ def bugs_of(folder: Path, count: int) -> list[Bug]:
     random.Random(folder.name).shuffle(drawn)  # noqa: S311
     tests = tests_of(folder)
     known = reasons()
+    seconds: dict[str, float] = {}
     for test in tests:
+        begin = time.monotonic()
         if not passes(test):
             raise SystemExit(f"mutate: {test} fails without a bug")
+        seconds[test] = time.monotonic() - begin
+    tests.sort(key=lambda test: seconds[test])
     bugs: list[Bug] = []
     for path, number, begin, end, new in drawn:
         if sum(not bug.equivalent for bug in bugs) == count:
