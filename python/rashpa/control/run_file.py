@@ -13,6 +13,7 @@ from rashpa.control.kernels import Kernel
 from rashpa.control.section import Section
 from rashpa.control.token import checked_token
 
+MOST_MODULES = 256
 Rectangle = Annotated[tuple[int, int, int, int], Strict(False)]  # x, y, width, height in pixels; TOML has lists
 Position = Annotated[tuple[int, int], Strict(False)]  # x, y in pixels of the assembled image
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
@@ -84,7 +85,13 @@ class Detector(Section):
     special: list[SpecialValue] = Field(
         default=[], max_length=16, description="values that say gap, dead, saturated, …; of pixels that are photons"
     )
-    module: list[Module] = Field(default=[Module(x=0, y=0)], min_length=1, max_length=256)
+    geometry: str | None = Field(
+        default=None,
+        min_length=1,
+        description="CrystFEL geometry (.geom) of images that are the modules one below the other: their places in whole pixels, and the beam, in place of "
+        "[[detector.module]]",
+    )
+    module: list[Module] = Field(default=[Module(x=0, y=0)], min_length=1, max_length=MOST_MODULES)
 
 
 class Link(Section):

@@ -14,6 +14,7 @@ from rashpa.control.dataset_check import dataset_problems, trouble_with
 from rashpa.control.emulators import PlannedEmulator, emulator_problems, idle_problems, plan_emulators
 from rashpa.control.kernels import Kernel, code_of, declaration, files_of, label_of, parameters_of
 from rashpa.control.link_check import link_problems, route_problems
+from rashpa.control.module_geometry import with_places
 from rashpa.control.pipeline import PIXEL_BYTES, usable_units
 from rashpa.control.planned_node import PlannedNode, node_problems
 from rashpa.control.receivers import PlannedReceiver, plan_receivers, receiver_problems
@@ -150,6 +151,7 @@ def load_plan(path: Path) -> Plan:
 
 def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     """Plans a run. RunFileError as for `load_plan`."""
+    file = with_places(file, source)
     problems: list[str] = []
     problems += _module_problems(file, source)
     problems += _special_problems(file, source)

@@ -100,13 +100,29 @@ def _bad_pixels(bad: Bad, panel: Panel, x: NDArray[np.float64], y: NDArray[np.fl
 
 def read_crystfel_geometry(key: str, path: str, shape: tuple[int, int]) -> CrystfelGeometry:
     """The geometry for images of `shape` (rows, columns). ValueError or OSError that begin with key and file."""
-    text = read_named_text(key, path, _MOST_BYTES, "is no text; give a CrystFEL geometry (.geom)")
+    text = _text(key, path)
     try:
         found = _parse(text.splitlines())
         _check(found.panels, shape)
     except ValueError as error:
         raise ValueError(f"{key}: {path}: {error}") from None
     return found
+
+
+def read_stacked(key: str, path: str, module: tuple[int, int]) -> CrystfelGeometry:
+    """The geometry for images of as many modules of (rows, columns) as it has, one below the other. Errors as for `read_crystfel_geometry`."""
+    text = _text(key, path)
+    try:
+        found = _parse(text.splitlines())
+        rows = max(panel.bottom for panel in found.panels)
+        _check(found.panels, (-(-rows // module[0]) * module[0], module[1]))
+    except ValueError as error:
+        raise ValueError(f"{key}: {path}: {error}") from None
+    return found
+
+
+def _text(key: str, path: str) -> str:
+    return read_named_text(key, path, _MOST_BYTES, "is no text; give a CrystFEL geometry (.geom)")
 
 
 def _parse(lines: Iterable[str]) -> CrystfelGeometry:

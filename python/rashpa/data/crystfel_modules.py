@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the modules of a detector lie, in whole pixels, by a CrystFEL geometry whose images are the modules one below the other."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rashpa.data.crystfel_geometry import Panel, read_stacked
+
+_MOST_TURN = 0.05  # rad: what is more is no small misalignment
+_MOST_APART = 1.0  # pixels between panels of one module that are placed as one
+
+
+@dataclass(frozen=True)
+class ModulePlaces:
+    """Of each module its first pixel (x, y) in the assembled image, whose axes are those of the modules; and the beam there."""
+
+    places: tuple[tuple[int, int], ...]
+    beam: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How pixels run: axis of the laboratory and sign, fast and slow."""
+
+    fast: tuple[int, int]
+    slow: tuple[int, int]
+
+    @property
+    def words(self) -> str:
+        return ", ".join(
+            f"{name} {'+-'[sign < 0]}{'xy'[axis]}" for name, (axis, sign) in (("fs", self.fast), ("ss", self.slow))
+        )
+
+
+def read_module_places(key: str, path: str, module: tuple[int, int]) -> ModulePlaces:
+    """For modules of (rows, columns). ValueError or OSError that begin with key and file."""
+    geometry = read_stacked(key, path, module)
+    try:
+        return _places_of(geometry.panels, module)
+    except ValueError as error:
+        raise ValueError(f"{key}: {path}: {error}") from None
+
+
+def _places_of(panels: Sequence[Panel], module: tuple[int, int]) -> ModulePlaces:
+    height, _ = module
+    ways = [_way_of(panel) for panel in panels]
+    for panel, way in zip(panels, ways, strict=True):
+        if way != ways[0]:
+            raise ValueError(
+                f"line {panel.line}: the panel {panel.name} runs {way.words}, the panel {panels[0].name} {ways[0].words}: modules that are turned or "
+                "flipped against each other are not placed yet, as sources send lines as they are read; send them to a buffer each, with dtp by hand"
+            )
+    corners: list[list[tuple[float, float]]] = [[] for _ in range(max(panel.bottom for panel in panels) // height)]
+    for panel in panels:
+        number = panel.top // height
+        if panel.bottom > (number + 1) * height:
+            raise ValueError(
+                f"line {panel.line}: the panel {panel.name} is of rows {panel.top} … {panel.bottom - 1}, beyond the {height} rows of module {number}"
+            )
+        corners[number].append(_corner(panel, ways[0], number * height))
+    means = [_mean(number, own) for number, own in enumerate(corners)]
+    left, top = (min(mean[axis] for mean in means) for axis in (0, 1))
+    places = tuple((round(x - left), round(y - top)) for x, y in means)
+    return ModulePlaces(places, (-left, -top))
+
+
+def _way_of(panel: Panel) -> _Way:
+    fast, slow = (_axis(panel, name, direction) for name, direction in (("fs", panel.fs), ("ss", panel.ss)))
+    if fast[0] == slow[0]:
+        raise ValueError(f"line {panel.line}: fs and ss of the panel {panel.name} are both along {'xy'[fast[0]]}")
+    return _Way(fast, slow)
+
+
+def _axis(panel: Panel, name: str, direction: tuple[float, float, float]) -> tuple[int, int]:
+    axis = 0 if abs(direction[0]) >= abs(direction[1]) else 1
+    along = direction[axis]
+    across = math.hypot(direction[1 - axis], direction[2])
+    if across > _MOST_TURN * abs(along):
+        turn = math.degrees(math.atan2(across, abs(along)))
+        raise ValueError(
+            f"line {panel.line}: {name} of the panel {panel.name} is {turn:.1f}° off x and y; whole pixels have no place for more than "
+            f"{math.degrees(_MOST_TURN):.1f}°"
+        )
+    return axis, 1 if along > 0 else -1
+
+
+def _corner(panel: Panel, way: _Way, first_row: int) -> tuple[float, float]:
+    """Where the module of the panel would begin, by the panel's middle, which small turns leave where it is; in pixels along fs and ss."""
+    width, height = panel.right - panel.left, panel.bottom - panel.top
+    middle = [panel.corner[axis] + panel.fs[axis] * width / 2 + panel.ss[axis] * height / 2 for axis in (0, 1)]
+    x = middle[way.fast[0]] * way.fast[1] - width / 2 - panel.left
+    y = middle[way.slow[0]] * way.slow[1] - height / 2 - (panel.top - first_row)
+    return x, y
+
+
+def _mean(number: int, corners: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    if not corners:
+        raise ValueError(f"has no panel of module {number}")
+    for axis in (0, 1):
+        values = [corner[axis] for corner in corners]
+        apart = max(values) - min(values)
+        if apart > _MOST_APART:
+            raise ValueError(
+                f"the panels of module {number} have gaps of up to {apart:.1f} pixels between them; modules are placed as a whole: give their places in "
+                "[[detector.module]], and the geometry to the kernels that take one"
+            )
+    return sum(x for x, _ in corners) / len(corners), sum(y for _, y in corners) / len(corners)
