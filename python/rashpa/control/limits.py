@@ -167,9 +167,9 @@ def _unit_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
 
 
 def _busy(plan: Plan, side: _Side, buffer: PlannedBuffer) -> float | None:
-    """The part of the time that the buffer's unit is at work; None: not known."""
+    """The part of the time that the buffer's unit is at work, all of it when it falls behind; None: not known."""
     made, wanted = _measured(plan, side, buffer), _wanted(plan, buffer)
-    return wanted / made if made and wanted else None
+    return min(1.0, wanted / made) if made and wanted else None
 
 
 def _processor_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:

@@ -8,6 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
+from rashpa.control.run_plan import load_plan
+from rashpa.control.telegram import Throughput
+from rashpa.control.throughput import fingerprint_of, words_of
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -92,3 +95,55 @@ def test_a_picture_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> 
     )
     assert done.exit_code == 1
     assert "cannot be written: No such file or directory" in done.output
+
+
+SLOW = """\
+[run]
+name = "slow"
+frames = 8
+[detector]
+width = 64
+height = 32
+rate_hz = 200.0
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+[link]
+port = 0
+[[buffer]]
+name = "all"
+slots = 8
+stack = 4
+[[buffer.kernel]]
+name = "total_counts"
+[[buffer.sink]]
+kind = "null"
+"""
+
+
+def test_nodes_that_are_asked_say_what_fits_and_force_tries_what_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    from rashpa.node.measured_file import default_path, store_measured
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = tmp_path / "slow.toml"
+    path.write_text(SLOW)
+    section = load_plan(path).buffers[0].section
+    measured = Throughput(fingerprint_of(section, "uint16"), words_of(section), 64, 32, 50.0, "2026-11-23")
+    store_measured(default_path(), [measured])
+    done = CliRunner().invoke(app, ["plan", str(path), "--nodes"])
+    assert done.exit_code == 2, done.output
+    assert re.search(r"buffer all: a stack +80\.00 ms +20\.00 ms +400 %", done.output), done.output
+    text = "buffer[0].every = 4 (all); or buffer[0].region = [0, 12, 64, 8] (all); or detector.rate_hz = 50"
+    assert f"what fits: {text}\n" in done.output, done.output
+    assert CliRunner().invoke(app, ["run", str(path), "-q"]).exit_code == 2
+    report = tmp_path / "report"
+    forced = CliRunner().invoke(app, ["run", str(path), "-q", "--force", "--report", str(report)])
+    assert forced.exit_code == 0, forced.output
+    (caution, fits) = json.loads((report / "report.json").read_text())["run"]["cautions"]
+    assert caution.startswith("forced: ") and "a stack of 4 images of buffer all takes unit cpu" in caution
+    assert fits == f"forced: what fits: {text}"
+    assert "Caution: forced: what fits" in (report / "report.html").read_text()

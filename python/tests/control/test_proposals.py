@@ -53,20 +53,29 @@ def system_of(seed: int) -> System:
 
 
 def _node(plan: Plan, name: str, role: str, dice: random.Random) -> Capabilities:
+    """A node that has a little too little of everything, or a little more than enough, or does not say."""
     can = FakeFactory(role).capabilities(name)
-    payload = dice.choice((0, 10**6, 10**8, 10**10))
+    payload, wire = traffic(plan)
+
+    def about(needed: float) -> int:
+        return int(needed * dice.choice((0, 0, 0.3, 0.97, 1.03, 1.03, 2)))
+
     known = []
     for buffer in plan.buffers_of(name) if role == "receiver" else ():
+        wanted = plan.file.detector.rate_hz / buffer.section.every
         if dice.random() < 0.7:
-            made = dice.choice((0.5, 20.0, 5000.0))
+            made = (wanted or 1.0) * dice.choice((0.4, 0.97, 1.03, 1.03, 5.0))
             mark = fingerprint_of(buffer.section, "uint16")
-            known.append(Throughput(mark, words_of(buffer.section), buffer.width, buffer.height, made, "2026-11-23"))
+            # measured with images of another size
+            known.append(
+                Throughput(mark, words_of(buffer.section), 2 * buffer.width, buffer.height, made / 2, "2026-11-23")
+            )
     return replace(
         can,
-        processors=2,
-        memory_bytes=dice.choice((0, 3 * 10**7, 10**9)),
-        links=(Link("roce", payload, can.links[0].pmtus),),
-        interfaces=(Interface("eth0", "", dice.choice((0, 10**8, 10**10)), ("127.0.0.1",)),),
+        processors=dice.choice((2, 2, 8)),
+        memory_bytes=about(memory_taken(plan)),
+        links=(Link("roce", about(payload[name]), can.links[0].pmtus),),
+        interfaces=(Interface("eth0", "", about(8 * wire), ("127.0.0.1",)),),
         throughputs=tuple(known),
     )
 
@@ -121,7 +130,7 @@ def memory_taken(plan: Plan) -> float:
 
 
 def units_too_slow(system: System, plan: Plan) -> set[str]:
-    """Those of single buffers, and the two processors of all."""
+    """Those of single buffers, and the processors of all."""
     broken, busy = set(), 0.0
     for buffer in plan.buffers:
         section = buffer.section
@@ -130,11 +139,11 @@ def units_too_slow(system: System, plan: Plan) -> set[str]:
                 continue
             made = one.images_per_s * one.width * one.height / (buffer.width * buffer.height)
             part = plan.file.detector.rate_hz / section.every / made
-            busy += part * section.threads
+            busy += min(1.0, part) * section.threads
             if part > 1 + 1e-9:
                 broken.add(f"unit cpu of receiver {buffer.receiver}, buffer {section.name}")
             break
-    if busy > 2 * (1 + 1e-9):
+    if busy > min(system.nodes[receiver.name].processors for receiver in plan.receivers) * (1 + 1e-9):
         broken.add(f"processors of {' and '.join(receiver.label for receiver in plan.receivers)}")
     return broken
 
@@ -159,5 +168,5 @@ def test_the_planner_refuses_what_breaks_a_limit_and_nothing_else_and_what_it_pr
             other = plan_run(proposal.applied(system.plan.file), system.plan.source)
             assert not worked_out(system, other), (seed, proposal.text)
             assert not [limit for limit in limits_of(other, system.nodes) if limit.exceeded], (seed, proposal.text)
-    assert refused >= 20, refused
+    assert 20 <= refused <= 45, "some fit, and some do not"
     assert proposed >= refused, (proposed, refused)
