@@ -74,8 +74,8 @@ class System:
     def capabilities(self) -> dict[str, Capabilities]:
         return {name: node.capabilities() for name, node in self.nodes().items()}
 
-    def at(self, part: float) -> Plan:
-        """With the detector at a part of the highest rate that is accepted; with enough frames to fill every ring three times."""
+    def at(self, part: float, fills: int) -> Plan:
+        """With the detector at a part of the highest rate that is accepted; with enough frames to fill every ring so many times."""
         often = self._with(1e6, 100)
         (highest,) = [
             change.value
@@ -83,7 +83,7 @@ class System:
             for change in proposal.changes
             if change.path == ("detector", "rate_hz")
         ]
-        images = max(3 * buffer.section.slots * buffer.section.every for buffer in often.buffers)
+        images = max(fills * buffer.section.slots * buffer.section.every for buffer in often.buffers)
         return self._with(highest * part, images)
 
     def _with(self, rate_hz: float, frames: int) -> Plan:
@@ -107,13 +107,13 @@ def test_what_is_accepted_runs_without_overrun_and_what_is_refused_overruns_when
     tmp_path: Path, seed: int
 ) -> None:
     system = System(seed, tmp_path)
-    accepted = system.at(0.6)
+    accepted = system.at(0.6, fills=3)
     check_capacity(accepted, system.capabilities())
     outcome = system.run(accepted)
     assert outcome.good, outcome.problem or outcome.reasons
     assert overruns(outcome) == 0
 
-    refused = system.at(3.0)
+    refused = system.at(5.0, fills=6)
     with pytest.raises(CapacityError, match="a stack of"):
         check_capacity(refused, system.capabilities())
     outcome = system.run(refused, force=True)

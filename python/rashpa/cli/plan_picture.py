@@ -2,13 +2,12 @@
 """The plan as a picture (SVG): modules with their regions, links with their rates, receivers with buffers and steps. Light or dark as the viewer is."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
@@ -44,18 +43,11 @@ def draw_plan(summary: Summary, path: File) -> None:
     """Writes the picture. OSError when it cannot be."""
     text = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "rashpa", "svg.fonttype": "path"}):
-        figure = figure_of(summary, 0)
+        figure = _Picture(summary).figure
         figure.set_canvas(FigureCanvasSVG(figure))
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": "rashpa plan"})
     head, mark, body = text.getvalue().partition("<defs>")
     path.write_text(f"{head}{_style()}{mark}{body}", encoding="utf-8")
-
-
-def draw_pixels(summary: Summary, path: File, shade: int) -> None:
-    """The same as PNG; shade 0 is light, 1 is dark."""
-    figure = figure_of(summary, shade)
-    figure.set_canvas(FigureCanvasAgg(figure))
-    figure.savefig(path, format="png")
 
 
 def _style() -> str:
@@ -86,25 +78,20 @@ class _Stream:
         return sum(load.image_bytes / load.buffer.section.every for load in self.loads)
 
 
-def figure_of(summary: Summary, shade: int) -> Figure:
-    """`shade`: 0 light, 1 dark."""
-    return _Picture(summary, {name: pair[shade] for name, pair in _INK.items()}).figure
-
-
 class _Picture:
     """Two columns, each as high as it must be, and curves between them."""
 
-    def __init__(self, summary: Summary, ink: Mapping[str, str]) -> None:
+    def __init__(self, summary: Summary) -> None:
         self._summary = summary
         self._plan = summary.plan
-        self._ink = ink
+        self._ink = {name: light for name, (light, _) in _INK.items()}
         self._refused = {node for limit in summary.exceeded for node in limit.nodes}
         self._streams = _streams_of(summary)
         emulators = [one for one in self._plan.emulators if one.modules]
         left = len(emulators) * _EMULATOR + sum(len(one.modules) for one in emulators) * _ROW
         right = sum(self._height_of(one.name) + _BETWEEN for one in self._plan.receivers) - _BETWEEN
         self._height = _TOP + max(left, right) + _BOTTOM
-        self.figure = Figure(figsize=(_WIDTH, self._height), dpi=100, facecolor=ink["ground"])
+        self.figure = Figure(figsize=(_WIDTH, self._height), dpi=100, facecolor=self._ink["ground"])
         self._axes: Axes = self.figure.add_axes((0, 0, 1, 1))
         self._axes.set_xlim(0, _WIDTH)
         self._axes.set_ylim(self._height, 0)
