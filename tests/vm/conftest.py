@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines that live as long as a test module: one with Soft-RoCE, one with a PCI device behind an IOMMU.
+"""Machines that live as long as a test module: with Soft-RoCE, with a simulated card, with a PCI device behind an IOMMU.
 
 They start when the first test asks for them, one after the other. `make test-vm` selects these tests; elsewhere they are skipped.
 """
 
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.vm import image
+from tests.vm import card, image
 from tests.vm.machine import Machine
 
 HERE = Path(__file__).parent
@@ -88,6 +89,32 @@ def rdma() -> Iterator[Machine]:
     )
     yield machine
     machine.close()
+
+
+@pytest.fixture(scope="module")
+def wire() -> Iterator[card.Wire]:
+    """Soft-RoCE on an interface whose other end is a simulated card of the host."""
+    provider = image.provider("rxe")
+    program = built_program("rashpa_card")
+    # names of sockets are short
+    with tempfile.TemporaryDirectory(prefix="rashpa_") as folder:
+        place = Path(folder)
+        with card.simulated_card(program, place / "nodes", place):
+            machine = boot(
+                "card",
+                ["rdma_rxe", "ib_uverbs", "virtio_net"],
+                {
+                    "/usr/sbin/ip": image.program("ip"),
+                    "/usr/sbin/rdma": image.program("rdma"),
+                    "/usr/bin/ibv_devinfo": image.program("ibv_devinfo"),
+                    "/usr/bin/rashpa_vm_peer": built_program("rashpa_vm_peer"),
+                    str(provider): provider,
+                },
+                card.interface(place),
+                "",
+            )
+            yield card.Wire(machine, CACHE / "card", place / "nodes", built_program("rashpa_vm_card"))
+            machine.close()
 
 
 @pytest.fixture(scope="module")
