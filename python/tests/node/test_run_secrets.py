@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run's packets are known by is made anew for each run: keys, queue pair numbers, sequence numbers; and so are owners and tokens."""
+
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.local_node import local_command
+from rashpa.control.manager import Manager
+from rashpa.control.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.token import new_token
+
+pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+
+from rashpa.node.engine import Engine
+from rashpa.node.native_engine import NativeFactory
+
+RUNS = 40
+RUN = """\
+[run]
+name = "secret"
+frames = 4
+[detector]
+width = 64
+height = 32
+pixel = "uint16"
+rate_hz = 1000
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+[link]
+kind = "{kind}"
+port = 0
+memory = "pageable"
+{more}
+[[buffer]]
+name = "full"
+slots = 8
+stack = 4
+sink = [{{ kind = "null" }}]
+"""
+ROCE = [("uc", 'flow = "paced"\ntransport = "uc"'), ("ud", 'flow = "paced"\ntransport = "ud"')]
+
+
+def plan_of(folder: Path, kind: str = "roce", more: str = "") -> Plan:
+    path = folder / "run.toml"
+    path.write_text(RUN.format(kind=kind, more=more))
+    return load_plan(path)
+
+
+def receiver_of(plan: Plan) -> Engine:
+    return NativeFactory("receiver").make(destination_telegram(plan, plan.receivers[0]))
+
+
+def spread(values: list[int], bits: int) -> None:
+    """Made at random: they differ, but for two that may be the same by chance, and every bit is once 0 and once 1. Chance fails it once in ten million
+    times."""
+    assert len(set(values)) >= len(values) - 1
+    once, always = 0, ~0
+    for value in values:
+        once |= value
+        always &= value
+    mask = (1 << bits) - 1
+    assert once & mask == mask, f"a bit is never set: {values}"
+    assert always & mask == 0, f"a bit is always set: {values}"
+
+
+def test_keys_and_queue_pairs_of_receivers_are_random_in_each_run(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    ends = []
+    for _ in range(RUNS):
+        engine = receiver_of(plan)
+        ends += engine.configured("r").endpoints
+        engine.abort()
+    spread([end.rkey for end in ends], 32)
+    spread([end.qpn for end in ends], 22)
+
+
+def test_the_key_of_shared_memory_is_random_in_each_run(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, "pcie")
+    keys = []
+    for _ in range(RUNS):
+        engine = receiver_of(plan)
+        keys += [end.rkey for end in engine.configured("r").endpoints]
+        engine.abort()
+    spread(keys, 32)
+
+
+@pytest.mark.parametrize(("transport", "more"), ROCE)
+def test_first_sequence_numbers_keys_and_queue_pairs_of_sources_are_random_in_each_run(
+    transport: str, more: str, tmp_path: Path
+) -> None:
+    plan = plan_of(tmp_path, more=more)
+    receiver = receiver_of(plan)
+    answer = receiver.configured("r")
+    numbers, ends = [], []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.settimeout(60)
+        here = replace(answer.endpoints[0], port=listening.getsockname()[1])
+        order = source_telegram(plan, plan.emulators[0], {0: (here, answer.placements[0])})
+        for _ in range(RUNS):
+            emulator = NativeFactory("emulator").make(order)
+            ends += emulator.configured("e").endpoints
+            emulator.start()
+            first = listening.recv(9000)
+            numbers.append(int.from_bytes(first[9:12], "big"))  # of the base transport header
+            assert int.from_bytes(first[5:8], "big") == here.qpn, "it is one of ours"
+            emulator.abort()
+            drain(listening)
+    receiver.abort()
+    spread(numbers, 24)
+    spread([end.rkey for end in ends], 32)
+    assert len({end.qpn for end in ends}) > RUNS // 2
+
+
+def drain(listening: socket.socket) -> None:
+    """What the last source has sent besides."""
+    listening.setblocking(False)
+    try:
+        while True:
+            listening.recv(9000)
+    except BlockingIOError:
+        listening.settimeout(60)
+
+
+def test_owners_and_tokens_are_random_in_each_run(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    managers = [Manager(plan, command=local_command) for _ in range(RUNS)]
+    spread([int(manager._owner, 16) for manager in managers], 128)
+    assert len({manager._local_token for manager in managers}) == RUNS
+    assert len({new_token() for _ in range(RUNS)}) == RUNS
+    assert all(len(new_token()) >= 43 for _ in range(RUNS)), "256 bits"
