@@ -16,11 +16,9 @@ def with_places(file: toml.RunFile, source: RunFileSource) -> toml.RunFile:
         raise RunFileError(f"{where}: the places of modules stand in [[detector.module]], too; keep one of both")
     path = source.path.resolve().parent / detector.geometry
     try:
-        found = read_module_places("geometry", str(path), (detector.height, detector.width))
+        found = read_module_places("geometry", str(path), (detector.height, detector.width), toml.MOST_MODULES)
     except (OSError, ValueError) as error:
         raise RunFileError(f"{where}: {str(error).removeprefix('geometry: ')}") from None
-    if len(found.places) > toml.MOST_MODULES:
-        raise RunFileError(f"{where}: {len(found.places)} modules; {toml.MOST_MODULES} are the most")
     modules = [toml.Module(x=x, y=y) for x, y in found.places]
     update: dict[str, object] = {"module": modules, "geometry": None}
     if detector.beam_center_x is None and detector.beam_center_y is None:

@@ -109,12 +109,17 @@ def read_crystfel_geometry(key: str, path: str, shape: tuple[int, int]) -> Cryst
     return found
 
 
-def read_stacked(key: str, path: str, module: tuple[int, int]) -> CrystfelGeometry:
-    """The geometry for images of as many modules of (rows, columns) as it has, one below the other. Errors as for `read_crystfel_geometry`."""
+def read_stacked(key: str, path: str, module: tuple[int, int], most: int) -> CrystfelGeometry:
+    """The geometry for images of as many modules of (rows, columns) as it has, one below the other. Errors as for `read_crystfel_geometry`, and when
+    they are more than `most`."""
     text = _text(key, path)
     try:
         found = _parse(text.splitlines())
         rows = max(panel.bottom for panel in found.panels)
+        if rows > most * module[0]:
+            raise ValueError(
+                f"its panels have {rows} rows: with modules of {module[0]} that is more than {most} of them"
+            )
         _check(found.panels, (-(-rows // module[0]) * module[0], module[1]))
     except ValueError as error:
         raise ValueError(f"{key}: {path}: {error}") from None
@@ -246,7 +251,7 @@ def _check(panels: list[Panel], shape: tuple[int, int]) -> None:
     height, width = max(p.bottom for p in panels), max(p.right for p in panels)
     if (height, width) != shape:
         raise ValueError(f"is of images of {width} × {height} pixels; the images have {shape[1]} × {shape[0]}")
-    owner = np.full(shape, -1, np.int32)
+    owner = np.full(shape, -1, np.int16)  # _MOST_PANELS fit
     for number, panel in enumerate(panels):
         part = owner[panel.top : panel.bottom, panel.left : panel.right]
         if (part >= 0).any():

@@ -33,9 +33,9 @@ class _Way:
         )
 
 
-def read_module_places(key: str, path: str, module: tuple[int, int]) -> ModulePlaces:
-    """For modules of (rows, columns). ValueError or OSError that begin with key and file."""
-    geometry = read_stacked(key, path, module)
+def read_module_places(key: str, path: str, module: tuple[int, int], most: int) -> ModulePlaces:
+    """For at most `most` modules of (rows, columns). ValueError or OSError that begin with key and file."""
+    geometry = read_stacked(key, path, module, most)
     try:
         return _places_of(geometry.panels, module)
     except ValueError as error:

@@ -122,6 +122,7 @@ def test_panels_of_one_module_are_one_when_they_lie_as_one(tmp_path: Path) -> No
             "the panels of module 0 have gaps of up to 2.0 pixels between them",
         ),
         ([THREE[0], THREE[2]], "", "has no panel of module 1"),
+        ([panel("p0", (0, 2**20 - 1), (0.0, 0.0))], "", "with modules of 32 that is more than 256 of them"),
         (THREE[:2], "", "dataset has 3 modules"),
         ([*THREE[:2], panel("p2", (64, 95), (-60.0, -20.0))], "", "module 2 at [10, 0, 64, 32] overlaps module 0"),
         (THREE, "[[detector.module]]\nx = 0\ny = 0", "stand in [[detector.module]], too; keep one of both"),
