@@ -18,11 +18,16 @@ package crc_pkg;
     return state[31] ? ((state ^ poly) << 1) | 32'h1 : state << 1;
   endfunction
 
+  // x^bits.
+  function automatic logic [31:0] power_bits(logic [31:0] poly, int unsigned bits);
+    logic [31:0] value = 32'h8000_0000;
+    for (int unsigned i = 0; i < bits; i++) value = forward(poly, value);
+    return value;
+  endfunction
+
   // x^(8·bytes).
   function automatic logic [31:0] power(logic [31:0] poly, int unsigned bytes);
-    logic [31:0] value = 32'h8000_0000;
-    for (int unsigned i = 0; i < 8 * bytes; i++) value = forward(poly, value);
-    return value;
+    return power_bits(poly, 8 * bytes);
   endfunction
 
   // x^(−8·bytes).

@@ -27,12 +27,12 @@ module crc_takeback
   for (genvar s = 0; s < Stages; s++) begin : gen_stage
     localparam int unsigned Own = Granule << s;
     localparam int unsigned Less = s == 0 ? Always : 0;
-    localparam matrix_t With = times(Poly, power_back(Poly, Own + Less));
     localparam matrix_t Without = times(Poly, power_back(Poly, Less));
+    localparam matrix_t More = Without ^ times(Poly, power_back(Poly, Own + Less));  // what the bit adds to that
     logic [31:0] state_q;
     logic [ 5:0] zeros_q;
     always_ff @(posedge clk_i) begin
-      state_q <= zeros[s][$clog2(Own)] ? product(With, state[s]) : product(Without, state[s]);
+      state_q <= product(Without, state[s]) ^ (product(More, state[s]) & {32{zeros[s][$clog2(Own)]}});
       zeros_q <= zeros[s];
     end
     assign state[s+1] = state_q;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which DTPs have images to play, and which of them is next: round robin among those that may go.
+// Which DTPs have images to play, and which of them is next: round robin among those that may go, found from what was so two
+// cycles ago.
 module generator_pick
   import rashpa_pkg::*;
   import card_registers_pkg::*;
@@ -12,6 +13,7 @@ module generator_pick
     input  table_write_t            table_i,
     input  logic         [Dtps-1:0] may_go_i,
     input  dtp_t                    dtp_i,     // the last one
+    input  logic                    picks_i,   // it shows nothing
     input  logic                    ended_i,   // it has no more images
     input  logic                    kept_i,    // its state has been kept
     output logic                    fresh_o,   // its state has not been kept since Arm
@@ -25,17 +27,28 @@ module generator_pick
   assign fresh_o  = fresh_q[dtp_i];
   assign active_o = active_q;
 
-  always_comb begin
-    // The pacer has not yet counted what this DTP shows now.
-    next_o  = dtp_i;
-    found_o = active_q[dtp_i] && may_go_i[dtp_i] && !(kept_i && limited_q[dtp_i]);
-    for (int i = int'(Dtps) - 1; i > 0; i--) begin
-      if (active_q[dtp_i+4'(i)] && may_go_i[dtp_i+4'(i)]) begin
-        next_o  = dtp_i + 4'(i);
-        found_o = 1'b1;
-      end
+  function automatic dtp_t lowest(logic [Dtps-1:0] which);
+    lowest = '0;
+    for (int i = int'(Dtps) - 1; i >= 0; i--) if (which[i]) lowest = 4'(i);
+  endfunction
+
+  // Those that can be next, and of them those behind the last one; then the first of each.
+  logic [Dtps-1:0] ready_q, behind_q;
+  dtp_t ready_first_q, behind_first_q;
+  logic found_q, behind_found_q;
+  always_ff @(posedge clk_i) begin
+    for (int i = 0; i < int'(Dtps); i++) begin
+      // The pacer has not yet counted what the last one shows now.
+      ready_q[i]  <= active_q[i] && may_go_i[i] && (dtp_i != 4'(i) || picks_i || !limited_q[i]);
+      behind_q[i] <= active_q[i] && may_go_i[i] && dtp_i < 4'(i);
     end
+    ready_first_q  <= lowest(ready_q);
+    behind_first_q <= lowest(behind_q);
+    found_q        <= ready_q != '0;
+    behind_found_q <= behind_q != '0;
   end
+  assign found_o = found_q;
+  assign next_o  = behind_found_q ? behind_first_q : ready_first_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -46,7 +46,8 @@ module icrc
   logic unused;
 
   crc512 #(
-      .Poly(crc_pkg::Crc32)
+      .Poly(crc_pkg::Crc32),
+      .Back(2)
   ) u_crc (
       .clk_i,
       .rst_ni,
@@ -78,7 +79,6 @@ module icrc
 
   crc_takeback #(
       .Poly   (crc_pkg::Crc32),
-      .Always (2),
       .Granule(4)
   ) u_takeback (
       .clk_i,

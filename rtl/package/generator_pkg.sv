@@ -19,6 +19,8 @@ package generator_pkg;
     logic [63:0] record_destination;
     logic [31:0] outer_left;
     logic [31:0] inner_left;
+    logic        last_run;            // outer_left is 1
+    logic        last_piece;          // inner_left is 1
     logic [47:0] run_source;          // of the run in hand: card memory
     logic [63:0] run_destination;
     logic [31:0] piece_offset;        // in the run

@@ -6,14 +6,17 @@ Usage: build/rtl/bin/python tools/rtl/elaborate.py MODULE…
 """
 
 import sys
+from collections.abc import Iterable
 
 from blocks import folders, modules, packages
 from pyosys import libyosys
 
 
-def read(top: str, design: libyosys.Design) -> None:
-    """The module and what it is made of, checked."""
-    words = ["read_slang", "--top", top, *folders(), "--libext", ".sv", *map(str, packages()), str(modules()[top])]
+def read(top: str, design: libyosys.Design, without: Iterable[str] = ()) -> None:
+    """The module and what it is made of, checked. Of the modules `without` there are only the ports."""
+    empty = [word for name in without for word in ("--blackboxed-module", name)]
+    sources = [*map(str, packages()), str(modules()[top])]
+    words = ["read_slang", "--top", top, *empty, *folders(), "--libext", ".sv", *sources]
     libyosys.run_pass(" ".join(words), design)
     libyosys.run_pass("proc", design)
     libyosys.run_pass("select -assert-none t:$dlatch t:$adlatch t:$dlatchsr", design)

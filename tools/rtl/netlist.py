@@ -3,8 +3,12 @@
 
 import collections
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from lut_pairs import packed
+
+Json = dict[str, Any]
 
 # Ports that lead a level further within a cell; every other input ends a path, every other output begins one.
 _MUXES = {"MUXF7", "MUXF8", "MUXF9"}
@@ -12,31 +16,59 @@ _FREE = {"BUFG", "IBUF", "OBUF", "INV", "GND", "VCC"}  # an inverter goes into t
 _LUT_RAMS = ("RAM32", "RAM64", "RAM128", "RAM256", "RAM512")
 _SHIFTERS = ("SRL16", "SRLC32", "SRLC16")
 
+# LUTs of a memory cell.
+_LUTS_OF_RAM = {
+    "RAM32M16": 8,
+    "RAM64M8": 8,
+    "RAM32M": 4,
+    "RAM64M": 4,
+    "RAM32X1S": 1,
+    "RAM64X1S": 1,
+    "RAM32X1D": 2,
+    "RAM64X1D": 2,
+    "RAM128X1S": 2,
+    "RAM128X1D": 4,
+    "RAM256X1S": 4,
+    "RAM256X1D": 8,
+    "RAM512X1S": 8,
+}
+
+
+@dataclass
+class Path:
+    """The longest one of a kind, and its ends: registers, memories or ports."""
+
+    length: int = 0
+    begin: str = ""
+    end: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.begin} -> {self.end}"
+
 
 @dataclass
 class Size:
-    """What a module takes, and its longest path between registers."""
+    """What a module takes, and its longest paths between registers."""
 
-    cells: dict[str, int]
     lut: int = 0  # primitives, those of shift registers and LUT memories too
     memory: int = 0  # of them shift registers and memories
+    packed: int = 0  # LUTs of the chip: what can share one does, and carries take theirs
     ff: int = 0
     bram36: float = 0.0
     dsp: int = 0
-    levels: int = 0  # LUTs and reads of LUT memories one behind the other
-    levels_at: str = ""  # where that path ends
-    carry: int = 0  # carry elements of four bits on one path
-    carry_at: str = ""
+    levels: Path = field(default_factory=Path)  # LUTs and reads of LUT memories one behind the other
+    carry: Path = field(default_factory=Path)  # carry elements of four bits on one path
 
     def row(self) -> dict[str, Any]:
         return {
             "lut": self.lut,
             "memory": self.memory,
+            "packed": self.packed,
             "ff": self.ff,
             "bram36": self.bram36,
             "dsp": self.dsp,
-            "levels": self.levels,
-            "carry": self.carry,
+            "levels": self.levels.length,
+            "carry": self.carry.length,
         }
 
 
@@ -60,20 +92,16 @@ def _reads(port: str) -> bool:
     return port.startswith(("A", "DPRA"))
 
 
-# LUTs of a memory cell: one a bit and copy.
-_LUTS_OF_RAM = {"RAM32M16": 8, "RAM64M8": 8, "RAM32M": 4, "RAM64M": 4}
-
-
-def _count(cells: dict[str, int]) -> Size:
-    """Everything but paths and packing."""
-    size = Size(cells)
-    for kind, count in cells.items():
+def _count(cells: dict[str, Json]) -> Size:
+    """Everything but paths."""
+    size = Size()
+    for kind, count in collections.Counter(cell["type"] for cell in cells.values()).items():
         if kind.startswith("LUT"):
             size.lut += count
         elif kind.startswith(_SHIFTERS):
             size.memory += count
         elif kind.startswith(_LUT_RAMS):
-            size.memory += count * _LUTS_OF_RAM.get(kind, 2 if kind.endswith("D") else 1)
+            size.memory += count * _LUTS_OF_RAM[kind]
         elif kind.startswith("FD"):
             size.ff += count
         elif kind.startswith("RAMB36"):
@@ -82,6 +110,11 @@ def _count(cells: dict[str, int]) -> Size:
             size.bram36 += count / 2
         elif kind.startswith("DSP"):
             size.dsp += count
+    size.packed = packed(cells) + sum(
+        count * _LUTS_OF_RAM[kind]
+        for kind, count in collections.Counter(cell["type"] for cell in cells.values()).items()
+        if kind.startswith(_LUT_RAMS)
+    )
     size.lut += size.memory
     return size
 
@@ -89,43 +122,52 @@ def _count(cells: dict[str, int]) -> Size:
 class _Paths:
     """Who drives each net, and how deep its longest path is."""
 
-    def __init__(self, module: dict[str, Any]) -> None:
-        self._cells: dict[str, Any] = module["cells"]
-        self._drivers: dict[int, Any] = {
+    def __init__(self, module: Json) -> None:
+        self._cells: dict[str, Json] = module["cells"]
+        self._drivers: dict[int, Json] = {
             net: cell for cell in self._cells.values() for net in self._nets(cell, "output") if isinstance(net, int)
         }
-        self._depths: dict[int, tuple[int, int]] = {}
-        self._names = {
-            net: f"{name}[{bit}]" for name, said in module["netnames"].items() for bit, net in enumerate(said["bits"])
-        }
+        self._depths: dict[int, tuple[tuple[int, int], tuple[int, int]]] = {}
+        self._names: dict[int, str] = {}
+        # Of several names that of the source, which is the shortest.
+        for name, said in module["netnames"].items():
+            for bit, net in enumerate(said["bits"]):
+                called = f"{name}[{bit}]" if len(said["bits"]) > 1 else name
+                if net not in self._names or (said["hide_name"], len(called)) < self._names[net][0]:
+                    self._names[net] = ((said["hide_name"], len(called)), called)
 
     @staticmethod
-    def _nets(cell: dict[str, Any], direction: str) -> Iterator[int | str]:
+    def _nets(cell: Json, direction: str) -> Iterator[int | str]:
         """Of all ports of this direction; constants are strings."""
         for port, way in cell["port_directions"].items():
             if way == direction:
                 yield from cell["connections"][port]
 
-    def depth(self, net: int) -> tuple[int, int]:
-        """LUTs, and carry elements, on the longest path that ends in this net."""
+    def name(self, net: int) -> str:
+        return self._names[net][1] if net in self._names else "?"
+
+    def depth(self, net: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """LUTs, and carry elements, on the longest path that ends in this net, each with the net that it begins with."""
         known = self._depths.get(net)
         if known is None:
-            known = self._depths[net] = self._of_cell(self._drivers[net]) if net in self._drivers else (0, 0)
+            known = self._of_cell(self._drivers[net], net) if net in self._drivers else ((0, net), (0, net))
+            self._depths[net] = known
         return known
 
-    def _of_cell(self, cell: dict[str, Any]) -> tuple[int, int]:
-        luts = carries = 0
+    def _of_cell(self, cell: Json, net: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        luts = carries = (0, net)
         for port, direction in cell["port_directions"].items():
             way = _through(cell["type"], port) if direction == "input" else ""
             if not way:
                 continue
             for source in cell["connections"][port]:
                 if isinstance(source, int):
-                    below, chain = self.depth(source)
-                    luts = max(luts, below + (way == "lut"))
+                    (below, begin), (chain, chain_begin) = self.depth(source)
+                    luts = max(luts, (below + (way == "lut"), begin))
                     # Elements joined by the carry are one chain; whatever else comes in may come from another.
-                    carries = max(carries, chain + 1 if (way, port) == ("carry", "CI") else chain, int(way == "carry"))
-        return (luts, carries)
+                    length = chain + 1 if (way, port) == ("carry", "CI") else max(chain, int(way == "carry"))
+                    carries = max(carries, (length, chain_begin))
+        return luts, carries
 
     def ends(self) -> Iterator[tuple[int, str]]:
         """Nets at which paths end, and what to call the end: the register behind it."""
@@ -136,14 +178,60 @@ class _Paths:
                 for net in cell["connections"][port]:
                     if isinstance(net, int):
                         behind = next(iter(cell["connections"].get("Q", [])), net)
-                        name = self._names.get(behind, self._names.get(net, "?"))
-                        yield net, f"{name} ({cell['type']}.{port})"
+                        yield net, f"{self.name(behind)} ({cell['type']}.{port})"
 
 
-def measure(netlist: dict[str, Any], top: str) -> Size:
+def joined(top: Json, parts: dict[str, Json]) -> Json:
+    """A module whose cells that are parts are what those are made of."""
+    cells: dict[str, Json] = {}
+    names: dict[str, Json] = dict(top["netnames"])
+    same: dict[int | str, int | str] = {}
+    fresh = 1 + max(bit for said in top["netnames"].values() for bit in said["bits"] if isinstance(bit, int))
+
+    def root(net: int | str) -> int | str:
+        while net in same:
+            net = same[net]
+        return net
+
+    for name, cell in top["cells"].items():
+        if cell["type"] not in parts:
+            cells[name] = cell
+            continue
+        part, first = parts[cell["type"]], fresh
+
+        def moved(bits: list[int | str], first: int = first) -> list[int | str]:
+            return [bit + first if isinstance(bit, int) else bit for bit in bits]
+
+        for inner_name, inner in part["cells"].items():
+            wires = {port: moved(bits) for port, bits in inner["connections"].items()}
+            cells[f"{name}.{inner_name}"] = inner | {"connections": wires}
+        for inner_name, said in part["netnames"].items():
+            names[f"{name}.{inner_name}"] = said | {"bits": moved(said["bits"])}
+            fresh = max([fresh, *(bit + 1 for bit in moved(said["bits"]) if isinstance(bit, int))])
+        for port, outer in cell["connections"].items():
+            for inside, outside in zip(moved(part["ports"][port]["bits"]), outer, strict=True):
+                one, other = root(inside), root(outside)
+                if one != other and isinstance(one, int):
+                    same[one] = other
+                elif one != other:
+                    same[other] = one
+
+    def whole(bits: list[int | str]) -> list[int | str]:
+        return [root(bit) for bit in bits]
+
+    return {
+        "ports": {name: port | {"bits": whole(port["bits"])} for name, port in top["ports"].items()},
+        "cells": {
+            name: cell | {"connections": {port: whole(bits) for port, bits in cell["connections"].items()}}
+            for name, cell in cells.items()
+        },
+        "netnames": {name: said | {"bits": whole(said["bits"])} for name, said in names.items()},
+    }
+
+
+def measure(module: Json) -> Size:
     """Of a flat netlist as write_json writes it. A path from an input port begins like one from a register."""
-    module = netlist["modules"][top]
-    size = _count(collections.Counter(cell["type"] for cell in module["cells"].values()))
+    size = _count(module["cells"])
     paths = _Paths(module)
     outputs = [
         (net, f"{name} (port)")
@@ -153,9 +241,9 @@ def measure(netlist: dict[str, Any], top: str) -> Size:
         if isinstance(net, int)
     ]
     for net, at in (*paths.ends(), *outputs):
-        luts, carries = paths.depth(net)
-        if luts > size.levels:
-            size.levels, size.levels_at = luts, at
-        if carries > size.carry:
-            size.carry, size.carry_at = carries, at
+        (luts, begin), (carries, carry_begin) = paths.depth(net)
+        if luts > size.levels.length:
+            size.levels = Path(luts, paths.name(begin), at)
+        if carries > size.carry.length:
+            size.carry = Path(carries, paths.name(carry_begin), at)
     return size
