@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made by tools/rtl/crc_folds.py. How 512 bits become few before their CRC is computed: 16 coefficients from x^at on count
-// as much as the same ones at each of `to`, all of them lower, since the sum of these powers is a multiple of the polynomial.
+// How 512 bits become few before their CRC is computed: 16 coefficients from x^at on count as much as the same ones at each of
+// `to`, all of them lower, since x^at and the sum of these powers leave the same remainder. The powers were searched for so
+// that few bits are added to each (sums of 2 or 3 powers in a sorted table, looked up by those of the others); `crc_fold`
+// proves every one at elaboration.
 package crc_folds_pkg;
 
   localparam int unsigned Bits = 16;  // of a fold

@@ -25,10 +25,11 @@ module descriptor_generator
     output logic         [Dtps-1:0] waits_credit_o,
     output logic                    skips_o          // one cycle: the image of dtp_o is left out
 );
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     Pick,
     Fetch,  // what is kept of the DTP
     Check,  // images, frame and credit
+    Judge,
     Enter,  // into an image, or not
     Low,    // low words of the descriptor, and of what comes behind it
     High,
@@ -44,8 +45,9 @@ module descriptor_generator
   logic fresh, found, shows_q, record;
   logic [1:0] picked_q;  // what is found was not so while a descriptor was shown
   logic [31:0] granted_q, frames_q;
-  logic images_low_q, images_high_q, images_same_q, frame_q, credit_q, source_carry_q;
-  logic ended, enters, skips;
+  logic images_low_q, images_high_q, images_same_q, frame_q, credit_q, waits_q, source_carry_q;
+  logic ended_q, enters_q, skips_q, one_run_q, one_piece_q;
+  logic [31:0] source_low_q;
 
   generator_plan u_plan (
       .clk_i,
@@ -63,7 +65,7 @@ module descriptor_generator
       .may_go_i,
       .dtp_i  (dtp_q),
       .picks_i(state_q == Pick),
-      .ended_i(state_q == Enter && ended),
+      .ended_i(state_q == Enter && ended_q),
       .kept_i (state_q == Out),
       .fresh_o(fresh),
       .found_o(found),
@@ -83,10 +85,6 @@ module descriptor_generator
     end
   end
 
-  assign ended  = !(images_high_q || (images_same_q && images_low_q));
-  assign enters = !ended && frame_q && credit_q;
-  assign skips  = !ended && frame_q && !credit_q && plan.dtp[DtpTableDtpSkipLsb];
-
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       Fetch: begin
@@ -102,19 +100,28 @@ module descriptor_generator
         // a − b − 1: one half of all numbers is ahead, the other behind
         frame_q <= 32'(frames_q + ~c_q.frame) < 32'h8000_0000;
         credit_q <= 32'(granted_q + ~c_q.index[31:0]) < 32'h8000_0000 || plan.dtp[DtpTableDtpPacedLsb];
-        {source_carry_q, c_q.run_source[31:0]} <= 33'(plan.source[31:0]) + 33'(c_q.frame_offset[31:0]);
+        {source_carry_q, source_low_q} <= 33'(plan.source[31:0]) + 33'(c_q.frame_offset[31:0]);
+      end
+      Judge: begin
+        ended_q <= !(images_high_q || (images_same_q && images_low_q));
+        enters_q <= frame_q && credit_q;
+        waits_q <= frame_q && !credit_q;
+        skips_q <= frame_q && !credit_q && plan.dtp[DtpTableDtpSkipLsb];
+        one_run_q <= plan.outer_count == 32'd1;
+        one_piece_q <= plan.inner_count == 32'd1;
       end
       Enter: begin
+        c_q.run_source[31:0] <= source_low_q;
         c_q.run_source[47:32] <= 16'({plan.source[47:32], 1'b1} + {c_q.frame_offset[47:32], source_carry_q} >> 1);
-        c_q.phase <= enters ? Lines : Record;  // what is behind a record is behind a skipped image, too
+        c_q.phase <= enters_q ? Lines : Record;  // what is behind a record is behind a skipped image, too
         c_q.fresh_image <= 1'b1;
         c_q.outer_left <= plan.outer_count;
-        c_q.last_run <= plan.outer_count == 32'd1;
+        c_q.last_run <= one_run_q;
         c_q.inner_left <= plan.inner_count;
-        c_q.last_piece <= plan.inner_count == 32'd1;
+        c_q.last_piece <= one_piece_q;
         c_q.run_destination <= c_q.slot_destination;
         c_q.piece_offset <= '0;
-        shows_q <= enters;
+        shows_q <= enters_q;
       end
       default: ;
     endcase
@@ -140,7 +147,7 @@ module descriptor_generator
 
   // The next DTP is taken as the one in hand is done with; if there was none, when one is found.
   logic done, take;
-  assign done = (state_q == Out && (ready_i || !shows_q)) || (state_q == Enter && !ended && !enters && !skips);
+  assign done = (state_q == Out && (ready_i || !shows_q)) || (state_q == Enter && !ended_q && !enters_q && !skips_q);
   assign take = found && (done || (state_q == Pick && picked_q[1]));
 
   always_ff @(posedge clk_i) begin
@@ -150,18 +157,20 @@ module descriptor_generator
       waits_credit_o <= '0;
       if (!rst_ni) dtp_q <= '0;
     end else begin
-      if (state_q == Enter) waits_credit_o[dtp_q] <= !ended && frame_q && !credit_q;
+      if (state_q == Enter) waits_credit_o[dtp_q] <= !ended_q && waits_q;
       if (take) dtp_q <= next_dtp;
       picked_q <= state_q == Pick ? {picked_q[0], 1'b1} : 2'b00;
       unique case (state_q)
         Pick:  if (take) state_q <= Fetch;
         Fetch: state_q <= fetched.phase == Begin ? Check : Low;
-        Check: state_q <= Enter;
-        Enter: state_q <= enters || skips ? Low : take ? Fetch : Pick;
+        Check: state_q <= Judge;
+        Judge: state_q <= Enter;
+        Enter: state_q <= !ended_q && (enters_q || skips_q) ? Low : take ? Fetch : Pick;
         Low:   state_q <= High;
         High:  state_q <= record ? Ring : Out;
         Ring:  state_q <= Out;
         Out:   if (done) state_q <= take ? Fetch : Pick;
+        default: state_q <= Pick;
       endcase
     end
   end

@@ -18,22 +18,27 @@ module generator_step
 );
   // With a carry that comes in.
   function automatic logic [31:0] sum(logic [31:0] a, logic [31:0] b, logic carry);
-    logic [32:0] both = {a, 1'b1} + {b, carry};
-    return both[32:1];
+    return 32'(({a, 1'b1} + {b, carry}) >> 1);
   endfunction
 
   descriptor_t d_q;
   context_t n_q;
   logic record, last_piece;
   logic source_carry_q, destination_carry_q, run_source_carry_q, run_destination_carry_q;
-  logic offset_carry_q, slot_carry_q, record_carry_q, index_carry_q, borrow_q, slots_end_q, last_low_q;
+  logic offset_carry_q, slot_carry_q, record_carry_q, index_carry_q, borrow_q, slots_end_q, last_low_q, one_piece_q;
   logic [47:0] offset_q;  // of the next image's frame, before the ring's length is taken off
   logic [31:0] ring_low_q;
-  logic [17:0] ring_high;  // and a bit in front that takes the borrow off
+  logic [16:0] ring_high;
+
+  logic [31:0] source, source_offset, destination, destination_offset;
 
   assign record = context_i.phase == Record;
+  assign source = record ? plan_i.record_source[31:0] : context_i.run_source[31:0];
+  assign source_offset = record ? context_i.frame_offset[31:0] : context_i.piece_offset;
+  assign destination = record ? context_i.record_destination[31:0] : context_i.run_destination[31:0];
+  assign destination_offset = record ? '0 : context_i.piece_offset;
   assign last_piece = context_i.last_piece;
-  assign ring_high = {1'b0, offset_q[47:32], 1'b0} - {1'b0, plan_i.frame_ring[47:32], borrow_q};
+  assign ring_high = 17'(({1'b0, offset_q[47:32], 1'b0} - {1'b0, plan_i.frame_ring[47:32], borrow_q}) >> 1);
 
   always_ff @(posedge clk_i) begin
     if (low_i) begin
@@ -51,11 +56,9 @@ module generator_step
         d_q.bytes <= !last_piece ? plan_i.piece_bytes : context_i.last_run ? plan_i.last_bytes : plan_i.rest_bytes;
         d_q.factor <= !last_piece ? plan_i.factor_piece : context_i.last_run ? plan_i.factor_last : plan_i.factor_rest;
       end
-      {source_carry_q, d_q.source[31:0]} <= 33'(record ? plan_i.record_source[31:0] : context_i.run_source[31:0])
-          + 33'(record ? context_i.frame_offset[31:0] : context_i.piece_offset);
-      {destination_carry_q, d_q.destination[31:0]} <=
-          33'(record ? context_i.record_destination[31:0] : context_i.run_destination[31:0])
-          + 33'(record ? 32'd0 : context_i.piece_offset);
+      {source_carry_q, d_q.source[31:0]} <= 33'(source) + 33'(source_offset);
+      {destination_carry_q, d_q.destination[31:0]} <= 33'(destination) + 33'(destination_offset);
+      one_piece_q <= plan_i.inner_count == 32'd1;
       n_q <= context_i;
       {run_source_carry_q, n_q.run_source[31:0]} <=
           33'(context_i.run_source[31:0]) + (last_piece ? 33'(plan_i.outer_source_step) : 33'd0);
@@ -71,8 +74,8 @@ module generator_step
     end
     if (high_i) begin
       d_q.source[47:32] <= 16'(sum(
-          32'(record ? plan_i.record_source[47:32] : context_i.run_source[47:32]),
-          32'(record ? context_i.frame_offset[47:32] : 16'd0),
+          record ? 32'(plan_i.record_source[47:32]) : 32'(context_i.run_source[47:32]),
+          record ? 32'(context_i.frame_offset[47:32]) : 32'd0,
           source_carry_q
       ));
       d_q.destination[63:32] <= 32'(destination_carry_q)
@@ -82,7 +85,7 @@ module generator_step
         n_q.run_source[47:32] <= context_i.run_source[47:32] + 16'(run_source_carry_q);
         n_q.run_destination[63:32] <= context_i.run_destination[63:32] + 32'(run_destination_carry_q);
         n_q.inner_left <= last_piece ? plan_i.inner_count : context_i.inner_left - 32'd1;
-        n_q.last_piece <= last_piece ? plan_i.inner_count == 32'd1 : context_i.inner_left == 32'd2;
+        n_q.last_piece <= last_piece ? one_piece_q : context_i.inner_left == 32'd2;
         n_q.piece_offset <= last_piece ? '0 : context_i.piece_offset + plan_i.piece_bytes;
         n_q.outer_left <= context_i.outer_left - 32'(last_piece);
         if (last_piece) n_q.last_run <= context_i.outer_left == 32'd2;
@@ -100,7 +103,7 @@ module generator_step
     end
     if (ring_i) begin
       n_q.phase <= Begin;
-      n_q.frame_offset <= ring_high[17] ? offset_q : {ring_high[16:1], ring_low_q};
+      n_q.frame_offset <= ring_high[16] ? offset_q : {ring_high[15:0], ring_low_q};
       if (slots_end_q) begin
         n_q.slot <= '0;
         n_q.slot_destination <= plan_i.destination;
@@ -109,6 +112,9 @@ module generator_step
       d_q.last_of_run <= last_low_q && n_q.index[63:32] == plan_i.images[63:32];
     end
   end
+
+  logic unused;
+  assign unused = ^plan_i;  // some of it is not for descriptors
 
   assign record_o = record;
   assign descriptor_o = d_q;

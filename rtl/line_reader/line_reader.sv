@@ -55,6 +55,7 @@ module line_reader
   logic [6:0] beats, until_border;
   logic taken, over;
   logic [6:0] bursts_q;  // under way
+  logic some_q;  // are
   logic names_full, unused_valid;
   dtp_t name;
 
@@ -90,8 +91,8 @@ module line_reader
   assign data_o = m_axi_rdata;
   assign error_o = m_axi_rvalid && m_axi_rresp != 2'b00;
   assign error_dtp_o = name;
-  assign over = m_axi_rvalid && m_axi_rlast && bursts_q != '0;
-  assign idle_o = state_q == Idle && bursts_q == '0;
+  assign over = m_axi_rvalid && m_axi_rlast && some_q;
+  assign idle_o = state_q == Idle && !some_q;
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
@@ -115,8 +116,10 @@ module line_reader
       room_q   <= RoomBits'(Room);
       enough_q <= 1'b0;
       bursts_q <= '0;
+      some_q   <= 1'b0;
     end else begin
       bursts_q <= bursts_q + 7'(taken) - 7'(over);
+      some_q   <= taken || bursts_q[6:1] != '0 || (bursts_q[0] && !over);
       room_q   <= room_q - (push_o ? RoomBits'(packet_q.beats) : '0) + RoomBits'(popped_i);
       // The room does not shrink while this packet waits.
       enough_q <= (state_q == Sized || state_q == First) && room_q >= RoomBits'(packet_q.beats) && !full_i && !push_o;

@@ -117,7 +117,7 @@ module line_reader_formal
       if (push) assert (inside_q && packet.destination == tag_q && packet.beats == 7'((span_q + 14'd63) >> 6));
       // what induction has to know
       assert (dut.u_names.level == bursts_q && bursts_q <= 7'd64 && 9'(bursts_q) <= asked_q);
-      assert (dut.bursts_q == bursts_q);
+      assert (dut.bursts_q == bursts_q && dut.some_q == (bursts_q != '0));
       assert ((bursts_q == '0) == (asked_q == '0));
       assert (inside_q == (dut.state_q == 2'd1 || dut.state_q == 2'd2));
       if (inside_q) begin

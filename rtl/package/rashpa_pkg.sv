@@ -99,7 +99,7 @@ package rashpa_pkg;
     logic [6:0] from;                // lanes of payload
     logic [6:0]       upto;
     logic             payload_last;
-    logic             summed;        // has payload that is summed up
+    logic             summed;        // its payload is summed up, if it has some
     logic             begins_image;
     dtp_t             dtp;
     logic [31:0]      factor;

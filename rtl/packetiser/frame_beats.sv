@@ -17,17 +17,21 @@ module frame_beats
 );
   logic prelude_q, record_q, event_q, ipv6_q, begins_image_q;
   logic [6:0] beat_q, beats_q;  // of the frame
+  logic [6:0] next_q, after_q;  // beat_q + 1, + 2
+  logic last_q;  // of the frame
+  // Of the beat: where its payload begins, and in the beat behind it; the payload ends behind it, in it, or with it
+  logic [6:0] from_q, next_from_q;
+  logic full_q, part_q, exact_q;
   logic [6:0] left_q;  // beats still to be taken from the payload FIFO
   logic       wait_q;  // the header alone fills the first beat
   logic [5:0] turn_q, covered_end_q;
-  logic [6:0] header_end_q;
   logic [12:0] payload_end_q;
   dtp_t dtp_q;
   logic [31:0] factor_q;
   logic [23:0] frame_psn_q;
   logic pop, second_q;
 
-  assign ends_o = run_o && !prelude_q && beat_q == beats_q - 7'd1;
+  assign ends_o = run_o && !prelude_q && last_q;
   assign pop = run_o && !wait_q && left_q != 7'd0;
 
   always_ff @(posedge clk_i) begin
@@ -42,14 +46,31 @@ module frame_beats
       turn_q <= prepared_i.turn[5:0];
       wait_q <= prepared_i.turn[7];
       covered_end_q <= prepared_i.covered_end;
-      header_end_q <= prepared_i.header_end;
       payload_end_q <= prepared_i.payload_end;
       dtp_q <= prepared_i.dtp;
       factor_q <= prepared_i.factor;
       frame_psn_q <= psn_i;
       beat_q <= '0;
+      next_q <= 7'd1;
+      after_q <= 7'd2;
+      last_q <= prepared_i.beats_out == 7'd1;
+      from_q <= prepared_i.header_end > 7'd64 ? 7'd64 : prepared_i.header_end;
+      next_from_q <= prepared_i.header_end > 7'd64 ? prepared_i.header_end - 7'd64 : 7'd0;
+      full_q <= prepared_i.payload_end[12:6] != '0;
+      part_q <= prepared_i.payload_end[12:6] == '0;
+      exact_q <= prepared_i.payload_end == 13'd64;
     end else begin
-      if (run_o && !prelude_q) beat_q <= beat_q + 7'd1;
+      if (run_o && !prelude_q) begin
+        beat_q <= next_q;
+        next_q <= after_q;
+        after_q <= after_q + 7'd1;
+        last_q <= beats_q == after_q;
+        from_q <= next_from_q;
+        next_from_q <= '0;
+        full_q <= payload_end_q[12:6] > next_q;
+        part_q <= payload_end_q[12:6] == next_q;
+        exact_q <= payload_end_q == {after_q, 6'd0};
+      end
       if (pop) left_q <= left_q - 7'd1;
       if (pop) second_q <= 1'b1;
       wait_q <= 1'b0;
@@ -73,17 +94,7 @@ module frame_beats
     end
   end
 
-  logic [6:0] from, upto;
-
   always_comb begin
-    unique case (beat_q)
-      7'd0: from = header_end_q > 7'd64 ? 7'd64 : header_end_q;
-      7'd1: from = header_end_q > 7'd64 ? header_end_q - 7'd64 : 7'd0;
-      default: from = 7'd0;
-    endcase
-    if (payload_end_q[12:6] > beat_q) upto = 7'd64;
-    else if (payload_end_q[12:6] == beat_q) upto = {1'b0, payload_end_q[5:0]};
-    else upto = 7'd0;
     stage_o = '0;
     stage_o.frame.valid = run_o && !prelude_q;
     stage_o.frame.first = beat_q == 7'd0;
@@ -92,15 +103,15 @@ module frame_beats
     stage_o.frame.covered_end = covered_end_q;
     stage_o.pop = pop;
     stage_o.turn = turn_q;
-    stage_o.from = from;
-    stage_o.upto = upto;
-    stage_o.summed = run_o && !prelude_q && !event_q && from < upto;
-    stage_o.payload_last = upto != 7'd64 || payload_end_q == {beat_q + 7'd1, 6'd0};
+    stage_o.from = from_q;
+    stage_o.upto = full_q ? 7'd64 : part_q ? {1'b0, payload_end_q[5:0]} : 7'd0;
+    stage_o.summed = run_o && !prelude_q && !event_q;
+    stage_o.payload_last = !full_q || exact_q;
     stage_o.begins_image = begins_image_q;
     stage_o.dtp = dtp_q;
     stage_o.factor = factor_q;
     stage_o.psn = frame_psn_q;
-    stage_o.number = beat_q > 7'd1 ? 2'd2 : beat_q[1:0];
+    stage_o.number = beat_q > 7'd1 ? 2'd2 : {1'b0, beat_q[0]};
     stage_o.record = record_q;
     stage_o.second = second_q;
   end

@@ -46,6 +46,7 @@ module frame_pipe
   always_ff @(posedge clk_i) begin
     stage_q[1] <= stage_i;
     for (int s = 2; s < 5; s++) stage_q[s] <= stage_q[s-1];
+    stage_q[2].summed <= stage_q[1].summed && stage_q[1].from < stage_q[1].upto;
     unique case (stage_q[2].number)
       2'd0: header_beat_q <= header_i[511:0];
       2'd1: header_beat_q <= 512'(second_header_q);

@@ -151,6 +151,8 @@ module packetiser_formal
       if (dut.run) begin
         assert (dut.u_beats.left_q == pops_q - popped_q && popped_q <= pops_q);
         assert (dut.u_beats.beat_q == beat_q && dut.u_beats.beats_q == beats_q && beat_q < beats_q);
+        assert (dut.u_beats.next_q == beat_q + 7'd1 && dut.u_beats.after_q == beat_q + 7'd2);
+        assert (dut.u_beats.last_q == (beat_q == beats_q - 7'd1));
         assert (dut.u_beats.wait_q == (later_q && beat_q == '0) && !(dut.u_beats.prelude_q && beat_q != '0));
         assert (8'(popped_q) == (due < 8'(pops_q) ? due : 8'(pops_q)));
         assert (pops_q != '0 && 8'(pops_q) + 8'(later_q) <= 8'(beats_q) + 8'(ahead_q) && !(ahead_q && later_q));

@@ -36,6 +36,8 @@ WHOLE = "sender"
 # Blocks whose parameters differ from place to place: they belong to those that use them.
 SMALL = ("fifo", "table_word")
 PASSES = "synth_xilinx -family xcup -flatten -noiopad -noclkbuf -nowidelut -top {top}"
+# What a wire counts in the mapping beside 100 to 250 ps of a LUT: the fewest levels win.
+WIRE_PS = 1000
 # At most: of every block, and of the whole.
 BAR = {"levels": 4}
 WHOLE_BAR = BAR | {"packed": 18_000, "ff": 25_000, "bram36": 24}
@@ -62,7 +64,7 @@ def key(top: str) -> str:
         sources.append(name)
         used = set(re.findall(r"\b\w+\b", modules()[name].read_text(encoding="utf-8")))
         waiting += (used & modules().keys()) - {*sources, *waiting, *without(top)}
-    digest = hashlib.sha256(f"{importlib.metadata.version('pyosys')} {PASSES} {without(top)}".encode())
+    digest = hashlib.sha256(f"{importlib.metadata.version('pyosys')} {PASSES} {WIRE_PS} {without(top)}".encode())
     for path in (*packages(), *(modules()[name] for name in sorted(sources))):
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -105,6 +107,7 @@ def yosys(top: str) -> None:
 
     design = libyosys.Design()
     read(top, design, without(top))
+    libyosys.run_pass(f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}", design)
     libyosys.run_pass(PASSES.format(top=top), design)
     libyosys.run_pass(f"select {top}", design)
     libyosys.run_pass(f"write_json -selected {FOLDER / top}.json", design)
