@@ -27,7 +27,8 @@ module generator_step
   logic source_carry_q, destination_carry_q, run_source_carry_q, run_destination_carry_q;
   logic offset_carry_q, slot_carry_q, record_carry_q, index_carry_q, borrow_q, slots_end_q, last_low_q, one_piece_q;
   logic [47:0] offset_q;  // of the next image's frame, before the ring's length is taken off
-  logic [31:0] ring_low_q;
+  logic [31:0] ring_low_q, slots_q;
+  logic [63:0] images_q;
   logic [16:0] ring_high;
 
   logic [31:0] source, source_offset, destination, destination_offset;
@@ -59,6 +60,8 @@ module generator_step
       {source_carry_q, d_q.source[31:0]} <= 33'(source) + 33'(source_offset);
       {destination_carry_q, d_q.destination[31:0]} <= 33'(destination) + 33'(destination_offset);
       one_piece_q <= plan_i.inner_count == 32'd1;
+      slots_q <= plan_i.slots;
+      images_q <= plan_i.images;
       n_q <= context_i;
       {run_source_carry_q, n_q.run_source[31:0]} <=
           33'(context_i.run_source[31:0]) + (last_piece ? 33'(plan_i.outer_source_step) : 33'd0);
@@ -98,8 +101,8 @@ module generator_step
       end
       offset_q[47:32] <= 16'(sum(32'(context_i.frame_offset[47:32]), 32'(plan_i.frame_step[47:32]), offset_carry_q));
       {borrow_q, ring_low_q} <= 33'(offset_q[31:0]) - 33'(plan_i.frame_ring[31:0]);
-      slots_end_q <= n_q.slot == plan_i.slots;
-      last_low_q <= n_q.index[31:0] == plan_i.images[31:0];
+      slots_end_q <= n_q.slot == slots_q;
+      last_low_q <= n_q.index[31:0] == images_q[31:0];
     end
     if (ring_i) begin
       n_q.phase <= Begin;
@@ -109,7 +112,7 @@ module generator_step
         n_q.slot_destination <= plan_i.destination;
         n_q.record_destination <= plan_i.records;
       end
-      d_q.last_of_run <= last_low_q && n_q.index[63:32] == plan_i.images[63:32];
+      d_q.last_of_run <= last_low_q && n_q.index[63:32] == images_q[63:32];
     end
   end
 

@@ -54,23 +54,19 @@ module datapath
   localparam int unsigned IcrcLatency = 8;
 
   // Packets and payload
-  logic packet_push, packet_full, packet_valid, packet_pop;
-  packet_t packet_read, packet;
-  logic beat, beat_pop, unused_full, unused_valid, reader_idle;
-  beat_t beat_data, payload;
+  logic packet_valid, packet_pop, beat, beat_pop, fetch_idle;
+  packet_t packet;
+  beat_t payload;
 
-  line_reader #(
-      .Room(PayloadDepth)
-  ) u_reader (
+  fetch #(
+      .PayloadDepth(PayloadDepth)
+  ) u_fetch (
       .clk_i,
       .rst_ni,
       .valid_i,
       .ready_o,
       .packet_i,
       .source_i,
-      .full_i  (packet_full),
-      .push_o  (packet_push),
-      .packet_o(packet_read),
       .m_axi_arvalid,
       .m_axi_arready,
       .m_axi_araddr,
@@ -80,40 +76,15 @@ module datapath
       .m_axi_rdata,
       .m_axi_rresp,
       .m_axi_rlast,
-      .beat_o  (beat),
-      .data_o  (beat_data),
-      .popped_i(beat_pop),
-      .idle_o  (reader_idle),
+      .packet_valid_o(packet_valid),
+      .packet_o(packet),
+      .packet_pop_i(packet_pop),
+      .beat_o(beat),
+      .payload_o(payload),
+      .payload_pop_i(beat_pop),
       .error_o,
-      .error_dtp_o
-  );
-  fifo #(
-      .Width($bits(packet_t)),
-      .Depth(64)
-  ) u_packets (
-      .clk_i,
-      .rst_ni,
-      .clear_i(1'b0),
-      .push_i (packet_push),
-      .data_i (packet_read),
-      .full_o (packet_full),
-      .valid_o(packet_valid),
-      .data_o (packet),
-      .pop_i  (packet_pop && packet_valid)
-  );
-  fifo #(
-      .Width(512),
-      .Depth(PayloadDepth)
-  ) u_payload (
-      .clk_i,
-      .rst_ni,
-      .clear_i(1'b0),
-      .push_i (beat),
-      .data_i (beat_data),
-      .full_o (unused_full),
-      .valid_o(unused_valid),
-      .data_o (payload),
-      .pop_i  (beat_pop)
+      .error_dtp_o,
+      .idle_o(fetch_idle)
   );
 
   // Frames
@@ -217,33 +188,24 @@ module datapath
 
   assign unused_record = ^record_packet;
 
-  // Faults: the answer comes a cycle behind the question and waits for the frame.
+  // Faults
   logic drop;
   assign fault_ask_o = Faults && frame.valid && frame.first;
   if (Faults) begin : g_faults
-    logic [IcrcLatency-2:0] drop_q, flip_q;
-    logic [IcrcLatency-2:0][15:0] bit_q;
-    logic first_q, dropped_q, flipped_q, flip;
-    logic [6:0] number_q, number;
-    logic [15:0] bit_kept_q, bit_now;
-    assign number = first_q ? 7'd0 : number_q;
-    assign drop = first_q ? drop_q[IcrcLatency-2] : dropped_q;
-    assign flip = first_q ? flip_q[IcrcLatency-2] : flipped_q;
-    assign bit_now = first_q ? bit_q[IcrcLatency-2] : bit_kept_q;
-    always_ff @(posedge clk_i) begin
-      drop_q <= {drop_q[IcrcLatency-3:0], fault_drop_i};
-      flip_q <= {flip_q[IcrcLatency-3:0], fault_flip_i};
-      bit_q  <= {bit_q[IcrcLatency-3:0], fault_bit_i};
-      if (icrc_valid) begin
-        number_q   <= number + 7'd1;
-        dropped_q  <= drop;
-        flipped_q  <= flip;
-        bit_kept_q <= bit_now;
-      end
-      if (!rst_ni) first_q <= 1'b1;
-      else if (icrc_valid) first_q <= icrc_last;
-    end
-    assign tx_data = flip && bit_now[15:9] == number ? icrc_data ^ (512'd1 << bit_now[8:0]) : icrc_data;
+    frame_faults #(
+        .Latency(IcrcLatency)
+    ) u_faults (
+        .clk_i,
+        .rst_ni,
+        .drop_i (fault_drop_i),
+        .flip_i (fault_flip_i),
+        .bit_i  (fault_bit_i),
+        .valid_i(icrc_valid),
+        .last_i (icrc_last),
+        .data_i (icrc_data),
+        .drop_o (drop),
+        .data_o (tx_data)
+    );
   end else begin : g_no_faults
     logic unused_faults;
     assign unused_faults = ^{fault_drop_i, fault_flip_i, fault_bit_i};
@@ -277,5 +239,5 @@ module datapath
   assign sent   = 2'(tx_pop) + 2'(icrc_valid && drop);
 
   // What has left the packetiser is in the ICRC or in the FIFO until its room is free again.
-  assign idle_o = reader_idle && packetiser_idle && !packet_valid;
+  assign idle_o = fetch_idle && packetiser_idle && !packet_valid;
 endmodule
