@@ -16,6 +16,7 @@ package crc_folds_pkg;
   } fold_t;
   typedef fold_t [Most-1:0] folds_t;
 
+  // verilog_format: off
   // Coefficients that are left behind each of three rows of folds
   localparam logic [2:0][9:0] Crc32Kept = {10'd96, 10'd160, 10'd288};
   localparam folds_t Crc32Folds = {
@@ -85,5 +86,6 @@ package crc_folds_pkg;
     None, {9{None}},
     None, {9{None}}
   };
+  // verilog_format: on
 
 endpackage

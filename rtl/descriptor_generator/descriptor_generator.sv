@@ -161,15 +161,15 @@ module descriptor_generator
       if (take) dtp_q <= next_dtp;
       picked_q <= state_q == Pick ? {picked_q[0], 1'b1} : 2'b00;
       unique case (state_q)
-        Pick:  if (take) state_q <= Fetch;
+        Pick: if (take) state_q <= Fetch;
         Fetch: state_q <= fetched.phase == Begin ? Check : Low;
         Check: state_q <= Judge;
         Judge: state_q <= Enter;
         Enter: state_q <= !ended_q && (enters_q || skips_q) ? Low : take ? Fetch : Pick;
-        Low:   state_q <= High;
-        High:  state_q <= record ? Ring : Out;
-        Ring:  state_q <= Out;
-        Out:   if (done) state_q <= take ? Fetch : Pick;
+        Low: state_q <= High;
+        High: state_q <= record ? Ring : Out;
+        Ring: state_q <= Out;
+        Out: if (done) state_q <= take ? Fetch : Pick;
         default: state_q <= Pick;
       endcase
     end

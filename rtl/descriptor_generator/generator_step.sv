@@ -11,8 +11,8 @@ module generator_step
     input  logic        ring_i,
     input  dtp_t        dtp_i,
     input  plan_t       plan_i,
-    input  context_t    context_i,    // in the phase Lines or Record; it stays
-    output logic        record_o,     // the descriptor is an event
+    input  context_t    context_i,     // in the phase Lines or Record; it stays
+    output logic        record_o,      // the descriptor is an event
     output descriptor_t descriptor_o,
     output context_t    next_o
 );
@@ -54,7 +54,7 @@ module generator_step
         d_q.bytes <= 32'd128;
         d_q.immediate <= {plan_i.dtp[7:0], context_i.index[23:0]};
       end else begin
-        d_q.bytes <= !last_piece ? plan_i.piece_bytes : context_i.last_run ? plan_i.last_bytes : plan_i.rest_bytes;
+        d_q.bytes  <= !last_piece ? plan_i.piece_bytes : context_i.last_run ? plan_i.last_bytes : plan_i.rest_bytes;
         d_q.factor <= !last_piece ? plan_i.factor_piece : context_i.last_run ? plan_i.factor_last : plan_i.factor_rest;
       end
       {source_carry_q, d_q.source[31:0]} <= 33'(source) + 33'(source_offset);

@@ -56,7 +56,7 @@ module datapath
   // Packets and payload
   logic packet_valid, packet_pop, beat, beat_pop, fetch_idle;
   packet_t packet;
-  beat_t payload;
+  beat_t   payload;
 
   fetch #(
       .PayloadDepth(PayloadDepth)

@@ -181,51 +181,66 @@ class _Paths:
                         yield net, f"{self.name(behind)} ({cell['type']}.{port})"
 
 
+class _Same:
+    """Nets that are one, by number; constants are strings."""
+
+    def __init__(self) -> None:
+        self._other: dict[int, int | str] = {}
+
+    def root(self, net: int | str) -> int | str:
+        while isinstance(net, int) and net in self._other:
+            net = self._other[net]
+        return net
+
+    def join(self, one: int | str, other: int | str) -> None:
+        one, other = self.root(one), self.root(other)
+        if one == other:
+            return
+        if isinstance(one, int):
+            self._other[one] = other
+        elif isinstance(other, int):
+            self._other[other] = one
+
+    def roots(self, bits: list[int | str]) -> list[int | str]:
+        return [self.root(bit) for bit in bits]
+
+
+def _numbers(module: Json) -> int:
+    """Of its nets: one more than the largest."""
+    return 1 + max(bit for said in module["netnames"].values() for bit in said["bits"] if isinstance(bit, int))
+
+
 def joined(top: Json, parts: dict[str, Json]) -> Json:
     """A module whose cells that are parts are what those are made of."""
     cells: dict[str, Json] = {}
     names: dict[str, Json] = dict(top["netnames"])
-    same: dict[int | str, int | str] = {}
-    fresh = 1 + max(bit for said in top["netnames"].values() for bit in said["bits"] if isinstance(bit, int))
+    same = _Same()
+    first = _numbers(top)
 
-    def root(net: int | str) -> int | str:
-        while net in same:
-            net = same[net]
-        return net
+    def moved(bits: list[int | str]) -> list[int | str]:
+        return [bit + first if isinstance(bit, int) else bit for bit in bits]
 
     for name, cell in top["cells"].items():
-        if cell["type"] not in parts:
+        part = parts.get(cell["type"])
+        if part is None:
             cells[name] = cell
             continue
-        part, first = parts[cell["type"]], fresh
-
-        def moved(bits: list[int | str], first: int = first) -> list[int | str]:
-            return [bit + first if isinstance(bit, int) else bit for bit in bits]
-
         for inner_name, inner in part["cells"].items():
             wires = {port: moved(bits) for port, bits in inner["connections"].items()}
             cells[f"{name}.{inner_name}"] = inner | {"connections": wires}
         for inner_name, said in part["netnames"].items():
             names[f"{name}.{inner_name}"] = said | {"bits": moved(said["bits"])}
-            fresh = max([fresh, *(bit + 1 for bit in moved(said["bits"]) if isinstance(bit, int))])
         for port, outer in cell["connections"].items():
             for inside, outside in zip(moved(part["ports"][port]["bits"]), outer, strict=True):
-                one, other = root(inside), root(outside)
-                if one != other and isinstance(one, int):
-                    same[one] = other
-                elif one != other:
-                    same[other] = one
-
-    def whole(bits: list[int | str]) -> list[int | str]:
-        return [root(bit) for bit in bits]
-
+                same.join(inside, outside)
+        first += _numbers(part)
     return {
-        "ports": {name: port | {"bits": whole(port["bits"])} for name, port in top["ports"].items()},
+        "ports": {name: port | {"bits": same.roots(port["bits"])} for name, port in top["ports"].items()},
         "cells": {
-            name: cell | {"connections": {port: whole(bits) for port, bits in cell["connections"].items()}}
+            name: cell | {"connections": {port: same.roots(bits) for port, bits in cell["connections"].items()}}
             for name, cell in cells.items()
         },
-        "netnames": {name: said | {"bits": whole(said["bits"])} for name, said in names.items()},
+        "netnames": {name: said | {"bits": same.roots(said["bits"])} for name, said in names.items()},
     }
 
 

@@ -17,9 +17,9 @@ import importlib.metadata
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,14 +76,13 @@ class Made:
 
     netlist: Json
     failed: str = ""
-    seconds: float = 0
+    seconds: float = 0  # of a processor
 
 
 def synthesise(top: str) -> Made:
     """In a process of its own: Yosys' memory is given back, and several run at a time."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     made, stamp, log = (FOLDER / f"{top}{suffix}" for suffix in (".json", ".key", ".log"))
-    begin = time.monotonic()
     if not (made.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == key(top)):
         stamp.unlink(missing_ok=True)
         now = key(top)
@@ -97,7 +96,9 @@ def synthesise(top: str) -> Made:
             return Made({}, str(log))
         stamp.write_text(now, encoding="utf-8")
     netlist = json.loads(made.read_text(encoding="utf-8"))["modules"][top]
-    return Made(netlist, seconds=time.monotonic() - begin)
+    return Made(
+        netlist, seconds=float(re.findall(r"^processor: (.+) s$", log.read_text(encoding="utf-8"), re.MULTILINE)[-1])
+    )
 
 
 def yosys(top: str) -> None:
@@ -111,6 +112,9 @@ def yosys(top: str) -> None:
     libyosys.run_pass(PASSES.format(top=top), design)
     libyosys.run_pass(f"select {top}", design)
     libyosys.run_pass(f"write_json -selected {FOLDER / top}.json", design)
+    sys.stdout.flush()
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    print(f"\nprocessor: {sum(one.ru_utime + one.ru_stime for one in used):.1f} s")
 
 
 def worse(row: dict[str, Any], stored: dict[str, Any] | None) -> list[str]:
