@@ -81,15 +81,15 @@ def _pairs(inputs: dict[str, frozenset[int]]) -> int:
             of_net.setdefault(net, []).append(name)
     # The largest first: they have the fewest that fit.
     for name in sorted(left, key=lambda name: (-len(left[name]), name)):
-        nets = left.get(name)
-        if nets is None:
+        own = left.get(name)
+        if own is None:
             continue
         best, most = "", 0
-        for net in nets:
+        for net in own:
             others = of_net[net] = [other for other in of_net[net] if other in left]
             for other in others[:_NEAR] + others[-_NEAR:]:
-                shared = len(nets & left[other])
-                if other != name and shared > most and len(nets | left[other]) <= _MOST:
+                shared = len(own & left[other])
+                if other != name and shared > most and len(own | left[other]) <= _MOST:
                     best, most = other, shared
         if best:
             del left[name], left[best]

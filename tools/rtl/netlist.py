@@ -128,7 +128,7 @@ class _Paths:
             net: cell for cell in self._cells.values() for net in self._nets(cell, "output") if isinstance(net, int)
         }
         self._depths: dict[int, tuple[tuple[int, int], tuple[int, int]]] = {}
-        self._names: dict[int, str] = {}
+        self._names: dict[int, tuple[tuple[int, int], str]] = {}
         # Of several names that of the source, which is the shortest.
         for name, said in module["netnames"].items():
             for bit, net in enumerate(said["bits"]):
