@@ -47,7 +47,7 @@ module descriptor_generator
   logic [31:0] granted_q, frames_q;
   logic images_low_q, images_high_q, images_same_q, frame_q, credit_q, waits_q, source_carry_q;
   logic ended_q, enters_q, skips_q, one_run_q, one_piece_q;
-  logic [31:0] source_low_q;
+  logic [31:0] source_low_q, outer_q, inner_q;
 
   generator_plan u_plan (
       .clk_i,
@@ -103,12 +103,10 @@ module descriptor_generator
         {source_carry_q, source_low_q} <= 33'(plan.source[31:0]) + 33'(c_q.frame_offset[31:0]);
       end
       Judge: begin
-        ended_q <= !(images_high_q || (images_same_q && images_low_q));
+        ended_q  <= !(images_high_q || (images_same_q && images_low_q));
         enters_q <= frame_q && credit_q;
-        waits_q <= frame_q && !credit_q;
-        skips_q <= frame_q && !credit_q && plan.dtp[DtpTableDtpSkipLsb];
-        one_run_q <= plan.outer_count == 32'd1;
-        one_piece_q <= plan.inner_count == 32'd1;
+        waits_q  <= frame_q && !credit_q;
+        skips_q  <= frame_q && !credit_q && plan.dtp[DtpTableDtpSkipLsb];
       end
       Enter: begin
         c_q.run_source[31:0] <= source_low_q;
@@ -126,19 +124,25 @@ module descriptor_generator
       default: ;
     endcase
     if (state_q == Out) kept[dtp_q] <= next;
+    // right two cycles behind Fetch
+    outer_q <= plan.outer_count;
+    inner_q <= plan.inner_count;
+    one_run_q <= outer_q == 32'd1;
+    one_piece_q <= inner_q == 32'd1;
   end
 
   generator_step u_step (
       .clk_i,
-      .low_i    (state_q == Low),
-      .high_i   (state_q == High),
-      .ring_i   (state_q == Ring),
-      .dtp_i    (dtp_q),
-      .plan_i   (plan),
-      .context_i(c_q),
-      .record_o (record),
+      .low_i      (state_q == Low),
+      .high_i     (state_q == High),
+      .ring_i     (state_q == Ring),
+      .dtp_i      (dtp_q),
+      .plan_i     (plan),
+      .context_i  (c_q),
+      .one_piece_i(one_piece_q),
+      .record_o   (record),
       .descriptor_o,
-      .next_o   (next)
+      .next_o     (next)
   );
 
   assign valid_o = state_q == Out && shows_q;

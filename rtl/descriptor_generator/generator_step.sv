@@ -12,6 +12,7 @@ module generator_step
     input  dtp_t        dtp_i,
     input  plan_t       plan_i,
     input  context_t    context_i,     // in the phase Lines or Record; it stays
+    input  logic        one_piece_i,   // a run has one piece
     output logic        record_o,      // the descriptor is an event
     output descriptor_t descriptor_o,
     output context_t    next_o
@@ -25,7 +26,7 @@ module generator_step
   context_t n_q;
   logic record, last_piece;
   logic source_carry_q, destination_carry_q, run_source_carry_q, run_destination_carry_q;
-  logic offset_carry_q, slot_carry_q, record_carry_q, index_carry_q, borrow_q, slots_end_q, last_low_q, one_piece_q;
+  logic offset_carry_q, slot_carry_q, record_carry_q, index_carry_q, borrow_q, slots_end_q, last_low_q;
   logic [47:0] offset_q;  // of the next image's frame, before the ring's length is taken off
   logic [31:0] ring_low_q, slots_q;
   logic [63:0] images_q;
@@ -59,7 +60,6 @@ module generator_step
       end
       {source_carry_q, d_q.source[31:0]} <= 33'(source) + 33'(source_offset);
       {destination_carry_q, d_q.destination[31:0]} <= 33'(destination) + 33'(destination_offset);
-      one_piece_q <= plan_i.inner_count == 32'd1;
       slots_q <= plan_i.slots;
       images_q <= plan_i.images;
       n_q <= context_i;
@@ -88,7 +88,7 @@ module generator_step
         n_q.run_source[47:32] <= context_i.run_source[47:32] + 16'(run_source_carry_q);
         n_q.run_destination[63:32] <= context_i.run_destination[63:32] + 32'(run_destination_carry_q);
         n_q.inner_left <= last_piece ? plan_i.inner_count : context_i.inner_left - 32'd1;
-        n_q.last_piece <= last_piece ? one_piece_q : context_i.inner_left == 32'd2;
+        n_q.last_piece <= last_piece ? one_piece_i : context_i.inner_left == 32'd2;
         n_q.piece_offset <= last_piece ? '0 : context_i.piece_offset + plan_i.piece_bytes;
         n_q.outer_left <= context_i.outer_left - 32'(last_piece);
         if (last_piece) n_q.last_run <= context_i.outer_left == 32'd2;
