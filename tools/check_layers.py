@@ -26,7 +26,7 @@ CXX: Mapping[str, frozenset[str]] = {
         "unit": "core memory kernel card",
         "sink": "core memory kernel",
         "scheduler": "core memory link unit",
-        "emulator": "core memory wire dataset link transfer kernel unit scheduler sink",
+        "emulator": "core memory card wire dataset link transfer kernel unit scheduler sink",
         "receiver": "core memory wire dataset link transfer kernel unit scheduler sink",
         "offline": "core memory kernel unit sink receiver",
     }.items()

@@ -159,6 +159,14 @@ class SourceDtp:
     destination: Endpoint
     def __init__(self) -> None: ...
 
+class CardConfig:
+    """A card that plays the DTPs, and what it cannot find out by itself."""
+
+    directory: str  # of its nodes
+    mac: str  # "02:00:00:00:00:01"; a simulated one needs none
+    neighbours: dict[str, str]  # IP address of a receiver: the MAC address that packets to it go to
+    def __init__(self) -> None: ...
+
 class EmulatorConfig:
     dataset: Dataset
     dtps: list[SourceDtp]
@@ -171,6 +179,7 @@ class EmulatorConfig:
     on_full: str  # "pause" | "skip"
     faults: FaultPlan
     first_processor: int  # -1: threads not pinned
+    card: CardConfig | None  # that plays the DTPs; None: threads do
     def __init__(self) -> None: ...
 
 class DtpSourceStatus:
@@ -197,9 +206,11 @@ class EmulatorStatus:
     state: Final[str]  # "configured" | "running" | "finished" | "stopped"
     dtps: Final[list[DtpSourceStatus]]
     elapsed_s: Final[float]
+    card: Final[dict[str, int]]  # what a card has counted; "clock_khz" 0: a simulated one
+    error: Final[str]  # why it ended before its time
 
 class Emulator:
-    """Takes sockets and memory in the constructor; start() runs one thread per DTP."""
+    """Takes sockets, memory and the card in the constructor; start() runs one thread per DTP, or lets the card play."""
 
     def __init__(self, config: EmulatorConfig) -> None: ...
     def endpoints(self) -> list[Endpoint]: ...  # one per DTP, in order

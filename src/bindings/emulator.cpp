@@ -3,6 +3,8 @@
 #include "rashpa/emulator/emulator.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -20,6 +22,7 @@ namespace rashpa::bindings {
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using emulator::CardConfig;
 using emulator::Config;
 using emulator::Emulator;
 using emulator::FaultPlan;
@@ -37,6 +40,8 @@ struct EmulatorStatus {
   std::string state;
   std::vector<DtpStatus> dtps;
   double elapsed_s = 0;
+  link::Counts card{};
+  std::string error{};
 };
 
 /// Keeps the DTP ids beside the emulator, which reports by position.
@@ -49,7 +54,7 @@ struct BoundEmulator {
 
   [[nodiscard]] EmulatorStatus status() const {
     const emulator::Status now = engine.status();
-    EmulatorStatus out{kEmulatorStates.name(now.state), {}, now.elapsed_s};
+    EmulatorStatus out{kEmulatorStates.name(now.state), {}, now.elapsed_s, now.card, now.error};
     for (std::size_t i = 0; i < now.dtps.size(); ++i) out.dtps.push_back({ids[i], now.dtps[i]});
     return out;
   }
@@ -89,6 +94,14 @@ void bind_config(nb::module_& m) {
       .def_prop_rw("run", run.first, run.second)
       .def_rw("destination", &SourceDtp::destination);
 
+  nb::class_<CardConfig>(m, "CardConfig")
+      .def(nb::init<>())
+      .def_prop_rw(
+          "directory", [](const CardConfig& c) { return c.directory.string(); },
+          [](CardConfig& c, const std::string& directory) { c.directory = directory; })
+      .def_rw("mac", &CardConfig::mac)
+      .def_rw("neighbours", &CardConfig::neighbours);
+
   nb::class_<Config>(m, "EmulatorConfig")
       .def(nb::init<>())
       .def_prop_rw(
@@ -109,7 +122,8 @@ void bind_config(nb::module_& m) {
           "on_full", [](const Config& c) { return kOnFull.name(c.on_full); },
           [](Config& c, const std::string& name) { c.on_full = kOnFull.value(name); })
       .def_rw("faults", &Config::faults)
-      .def_rw("first_processor", &Config::first_processor);
+      .def_rw("first_processor", &Config::first_processor)
+      .def_rw("card", &Config::card, nb::arg().none());
 }
 
 }  // namespace
@@ -138,7 +152,9 @@ void bind_emulator(nb::module_& m) {
   nb::class_<EmulatorStatus>(m, "EmulatorStatus")
       .def_ro("state", &EmulatorStatus::state)
       .def_ro("dtps", &EmulatorStatus::dtps)
-      .def_ro("elapsed_s", &EmulatorStatus::elapsed_s);
+      .def_ro("elapsed_s", &EmulatorStatus::elapsed_s)
+      .def_prop_ro("card", [](const EmulatorStatus& s) { return dict_of(s.card); })
+      .def_ro("error", &EmulatorStatus::error);
 
   nb::class_<BoundEmulator>(m, "Emulator")
       .def(nb::init<const Config&>(), "config"_a, nb::call_guard<nb::gil_scoped_release>())

@@ -76,12 +76,6 @@ Latency latency_of(const Histogram& histogram) {
   return latency;
 }
 
-nb::dict link_counts(const link::Counts& counts) {
-  nb::dict out;
-  for (const auto& [name, value] : counts) out[nb::str(name.data(), name.size())] = value;
-  return out;
-}
-
 nb::dict losses_of(const receiver::DtpStatus& status) {
   constexpr std::array<const char*, 6> kNames{"none", "lines", "event", "deadline", "overrun", "corrupt"};
   nb::dict out;
@@ -296,7 +290,7 @@ void bind_status(nb::module_& m) {
   nb::class_<receiver::Status>(m, "ReceiverStatus")
       .def_prop_ro("state", [](const receiver::Status& s) { return kReceiverStates.name(s.state); })
       .def_ro("buffers", &receiver::Status::buffers)
-      .def_prop_ro("link", [](const receiver::Status& s) { return link_counts(s.link); })
+      .def_prop_ro("link", [](const receiver::Status& s) { return dict_of(s.link); })
       .def_ro("memory", &receiver::Status::memory)
       .def_ro("elapsed_s", &receiver::Status::elapsed_s)
       .def_ro("first_incomplete", &receiver::Status::first_incomplete);

@@ -22,14 +22,19 @@ Plan::Plan() {
   roce.socket_buffer = 4U << 20;
 }
 
-Chain::Chain(const Plan& plan) : dtps(plan.modules) {
+Chain::Chain(const Plan& plan) : dtps(plan.modules * plan.bands) {
   receiver::BufferConfig buffer;
   buffer.name = "full";
   buffer.width = plan.width;
   buffer.height = plan.height * plan.modules;
   buffer.slots = plan.slots;
   buffer.stack = plan.stack;
-  buffer.images = plan.frames;
+  const Slice slice{plan.every, plan.phase};
+  const std::uint64_t images = slice.images(plan.frames);
+  const std::uint32_t lines = plan.height / plan.bands;
+  buffer.slice = slice;
+  buffer.images = images;
+  buffer.pixel = plan.pixel;
   buffer.deadline_ns = plan.deadline_ms * 1'000'000;
   buffer.sinks = plan.sinks;
   if (buffer.sinks.empty()) {
@@ -37,13 +42,9 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
       return std::make_unique<sink::NullSink>(static_cast<std::uint64_t>(output.width) * output.height * 2);
     });
   }
-  for (std::uint32_t module = 0; module < plan.modules; ++module) {
-    buffer.dtps.push_back({.id = module,
-                           .module = module,
-                           .x = 0,
-                           .y = module * plan.height,
-                           .width = plan.width,
-                           .height = plan.height});
+  for (std::uint32_t dtp = 0; dtp < dtps; ++dtp) {
+    buffer.dtps.push_back(
+        {.id = dtp, .module = dtp / plan.bands, .x = 0, .y = dtp * lines, .width = plan.width, .height = lines});
   }
   receiver::Config config;
   config.buffers.push_back(buffer);
@@ -58,25 +59,27 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules) {
   plan.destination.within([&] { receiver = std::make_unique<receiver::Receiver>(config); });
 
   emulator::Config source;
-  source.dataset = dataset::make_pattern({plan.width, plan.height, PixelType::u16}, plan.modules, 8);
+  source.dataset = dataset::make_pattern({plan.width, plan.height, plan.pixel}, plan.modules, 8);
   source.link = link_of(plan);
   source.destination_link = plan.link;
   source.bind_address = plan.source.address;
   source.frames = plan.frames;
   source.rate_hz = plan.rate_hz;
   source.flow = plan.flow;
+  source.on_full = plan.on_full;
+  source.card = plan.card;
   source.faults = plan.faults;
   source.first_processor = plan.source_processor;
   const auto endpoints = receiver->endpoints();
-  for (std::uint32_t module = 0; module < plan.modules; ++module) {
-    transfer::Dtp dtp{.id = module,
-                      .module = module,
-                      .region = {0, 0, plan.width, plan.height},
-                      .slice = {},
-                      .images = plan.frames,
-                      .placement = receiver->placements()[module],
+  for (std::uint32_t id = 0; id < dtps; ++id) {
+    transfer::Dtp dtp{.id = id,
+                      .module = id / plan.bands,
+                      .region = {0, id % plan.bands * lines, plan.width, lines},
+                      .slice = slice,
+                      .images = images,
+                      .placement = receiver->placements()[id],
                       .run = 7};
-    source.dtps.push_back({dtp, endpoints[module]});
+    source.dtps.push_back({dtp, endpoints[id]});
   }
   emulator::Config behind = source;
   if (plan.late) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,12 @@ struct Plan {
   emulator::FaultPlan faults{};
   double rate_hz = 0;
   link::Flow flow = link::Flow::credits;
+  transfer::OnFull on_full = transfer::OnFull::pause;
+  std::optional<emulator::CardConfig> card{};  ///< that plays the DTPs
+  std::uint64_t every = 1;                     ///< the buffer takes every n-th frame …
+  std::uint64_t phase = 0;                     ///< … from this one on
+  std::uint32_t bands = 1;                     ///< DTPs a module, one above the other
+  PixelType pixel = PixelType::u16;
   std::uint32_t threads = 1;                ///< of the receiver's link
   bool late = false;                        ///< the last module begins when the others are through
   std::vector<receiver::SinkConfig> sinks;  ///< none: a NullSink

@@ -50,6 +50,13 @@ _Kernels = Annotated[
         "none when not given."
     ),
 ]
+_Card = Annotated[
+    list[str] | None,
+    typer.Option(
+        help='Directory of a card\'s nodes (/dev of a real one) that runs may name as `card`; "sim": runs may have cards simulated here, a process '
+        "each. Repeatable; none when not given."
+    ),
+]
 _Alias = Annotated[
     list[str] | None,
     typer.Option(
@@ -115,6 +122,7 @@ def emulator(
     link_gbps: _LinkGbps = 0.0,
     read: _Read = None,
     write: _Write = None,
+    card: _Card = None,
     alias: _Alias = None,
     lease: _Lease = 10.0,
     log_level: _LogLevel = "info",
@@ -130,7 +138,7 @@ def emulator(
     with the URL is printed when the node is ready.
     """
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
-    folders = Folders(read or [Path.cwd()], write or [Path.cwd()])
+    folders = Folders(read or [Path.cwd()], write or [Path.cwd()], cards=card or ())
     _serve("emulator", name, listen, link_gbps, folders, of_run, Records(log_level, log_file, log_format, audit_file))
 
 
@@ -215,7 +223,7 @@ def _serve(
             grant = read_grant()
             token = grant.token
             kernels = Path(grant.kernels) if grant.kernels else None
-            folders = Folders(map(Path, grant.read), map(Path, grant.write), kernels)
+            folders = Folders(map(Path, grant.read), map(Path, grant.write), kernels, grant.cards)
         else:
             token = token_of_environment()
             if not token:

@@ -203,4 +203,13 @@ def _emulator(outcome: Outcome, emulator: PlannedEmulator) -> dict[str, Any]:
         "images_sent": sum(dtp.images_sent for dtp in source.dtps) if source else 0,
         "images_skipped": sum(dtp.images_skipped for dtp in source.dtps) if source else 0,
         "injected": count_of(source.counts, "injected") if source else {},
+        "engine": emulator.engine,
+        "card": _card(outcome.cards.get(emulator.name)),
     }
+
+
+def _card(counts: dict[str, int] | None) -> dict[str, Any] | None:
+    """Where the time of a run went, in cycles of the card; None without one."""
+    if not counts:
+        return None
+    return {"simulated": counts["clock_khz"] == 0, **counts}

@@ -55,7 +55,8 @@ def html_of(report: dict[str, Any], outcome: Outcome) -> str:
         "<h2>Latency</h2><p>Of each stage, in microseconds: last packet of a stack → ready → decision → written.</p>",
         _latency_table(report),
         "<h2>Rates</h2>",
-        _pairs_table(report["rates"]),
+        _pairs_table({name: value for name, value in report["rates"].items() if value is not None}),
+        *_cards_part(report),
         "<h2>Images</h2>",
         *(f"<h3>{html.escape(title)}</h3>{div}" for (title, _), div in zip(plots, divs, strict=True)),
         "<h2>Injected faults</h2>",
@@ -153,6 +154,19 @@ def _emulators_part(report: dict[str, Any]) -> Iterable[str]:
         for each in report["emulators"]
     ]
     yield _table(("emulator", "node", "modules", "images sent", "skipped", "faults injected", "elapsed s"), rows)
+
+
+def _cards_part(report: dict[str, Any]) -> Iterable[str]:
+    """Where the cycles of cards went; nothing without one."""
+    cards = {each["name"]: each["card"] for each in report["emulators"] if each.get("card")}
+    if not cards:
+        return
+    yield "<h2>Cards</h2><p>Counted by each card in cycles of its clock.</p>"
+    if any(card["simulated"] for card in cards.values()):
+        yield "<p>A simulated card has no clock: how long its cycles took says nothing of a real one.</p>"
+    names = list(next(iter(cards.values())))
+    rows = [(name.replace("_", " "), *(card[name] for card in cards.values())) for name in names]
+    yield _table(("", *cards), rows)
 
 
 def _receivers_part(report: dict[str, Any]) -> Iterable[str]:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from rashpa.control.outcome import Outcome, keeps_of
+from rashpa.control.outcome import Outcome, keeps_of, simulates
 from rashpa.control.outcome import Progress as RunProgress
 from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import Books, DestinationStatus, Status, count_of
@@ -54,9 +54,10 @@ class RunDisplay:
     def show(self, progress: RunProgress) -> None:
         """Draws what the manager knows."""
         for name in self._tasks:
-            self._show_receiver(name, progress.phase, progress.receivers.get(name))
+            simulated = simulates(status.source for status in progress.emulators.values() if status.source)
+            self._show_receiver(name, progress.phase, progress.receivers.get(name), simulated)
 
-    def _show_receiver(self, name: str, phase: str, status: Status | None) -> None:
+    def _show_receiver(self, name: str, phase: str, status: Status | None, simulated: bool) -> None:
         description = f"{phase} {self._names[name]}".rstrip()
         destination = status.destination if status else None
         if destination is None:
@@ -69,9 +70,8 @@ class RunDisplay:
         then, arrived_then, payload_then = self._last[name]
         self._last[name] = (now, arrived, payload)
         seconds = max(now - then, 1e-3)
-        rates = (
-            f"{(arrived - arrived_then) / seconds:7.0f} images/s {(payload - payload_then) / seconds / 1e9:5.2f} GB/s"
-        )
+        rates = f"{(arrived - arrived_then) / seconds:7.0f} images/s"
+        rates += " (simulated)" if simulated else f" {(payload - payload_then) / seconds / 1e9:5.2f} GB/s"
         lost = (
             f", [red]{books.partial} partial, {books.missing} missing[/red]" if books.partial or books.missing else ""
         )
@@ -168,13 +168,26 @@ def _print_latencies(console: Console, outcome: Outcome) -> None:
 
 def _print_rates(console: Console, outcome: Outcome) -> None:
     rates = outcome.rates
+    speed = "" if rates.payload_gb_per_s is None else f"{rates.payload_gb_per_s:.2f} GB/s of pixels, "
     console.print(
         f"{rates.frames_per_s:,.0f} frames/s of the detector, {rates.images_per_s:,.0f} images/s into all buffers, "
-        f"{rates.payload_gb_per_s:.2f} GB/s of pixels, in {rates.elapsed_s:.2f} s",
+        f"{speed}in {rates.elapsed_s:.2f} s",
         highlight=False,
     )
+    for name, counts in outcome.cards.items():
+        console.print(_card_line(name, counts), highlight=False, soft_wrap=True)
     if caution := _rate_caution(outcome):
         console.print(f"caution: {caution}", style="yellow", highlight=False, soft_wrap=True)
+
+
+def _card_line(name: str, counts: dict[str, int]) -> str:
+    """Where the cycles of a card went."""
+    cycles = counts["cycles"]
+    waits = ", ".join(f"{counts[f'wait_{what}'] / max(cycles, 1):.0%} {what}" for what in ("credit", "memory", "wire"))
+    said = f"{name}: {counts['images']:,} images of DTPs in {cycles:,} cycles of the card; waits: {waits}"
+    if counts["clock_khz"] == 0:
+        return f"{said}. The card is simulated: seconds say nothing of a real one"
+    return f"{said}; {counts['clock_khz'] / 1000:.1f} MHz"
 
 
 def _rate_caution(outcome: Outcome) -> str:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The emulators of a run file: which modules each plays, and what several of them must not share."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import ipaddress
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import ClassVar
 
@@ -10,6 +11,8 @@ from rashpa.control import run_file as toml
 from rashpa.control.planned_node import PlannedNode
 from rashpa.control.run_file_reader import KeyPath, RunFileSource
 
+SIMULATED = "sim"  # the card that a node simulates itself
+CARD_DTPS = 16  # as many as a card plays
 ONLY = "emulator"  # the name of the one emulator of a run file that lists none
 
 
@@ -18,6 +21,10 @@ class PlannedEmulator(PlannedNode):
     """One emulator, with the modules that it plays."""
 
     modules: tuple[int, ...]
+    engine: str = "software"
+    card: str = ""  # SIMULATED, or the directory of its nodes
+    card_mac: str = ""
+    neighbours: Mapping[str, str] = field(default_factory=dict)
 
     role: ClassVar[str] = "emulator"
     places: ClassVar[dict[str, KeyPath]] = {
@@ -84,8 +91,65 @@ def emulator_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], 
             f"{source.where(('emulator', len(emulators) - 1, 'modules'))}: no emulator plays {what}; name every module, or leave `modules` out "
             "of one emulator, which then takes what is left"
         )
+    yield from _card_problems(file, emulators, source)
     if file.link.framing == "v1":
         yield from _interface_problems(emulators, source)
+
+
+def _card_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:
+    for emulator in emulators:
+        if emulator.engine != "fpga":
+            for key in ("card", "card_mac", "neighbours"):
+                if key in emulator.given:
+                    yield f'{source.where(emulator.own_key(key))}: only the engine "fpga" has a card; set engine = "fpga", or take {key} out'
+            continue
+        if not emulator.card:
+            yield (
+                f'{source.where(emulator.own_key("engine"))}: {emulator.label} is played by a card: name it, card = "{SIMULATED}" for a simulated '
+                "one, or the directory of its nodes"
+            )
+        for address in emulator.neighbours:
+            try:
+                ipaddress.ip_address(address)
+            except ValueError:
+                yield f'{source.where(emulator.own_key("neighbours"))}: "{address}" is no IPv4 or IPv6 address; the addresses of receivers are numeric'
+    on_cards = [emulator for emulator in emulators if emulator.engine == "fpga"]
+    for one, other in combinations(on_cards, 2):
+        if one.card == other.card != SIMULATED and one.machine == other.machine:
+            yield f"{source.where(other.own_key('card'))}: {one.label} and {other.label} have the same card {one.card}; give each its own"
+    if on_cards:
+        yield from _what_cards_lack(file, source)
+
+
+def _what_cards_lack(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    link, faults = file.link, file.faults
+    needs = 'needs engine = "software" of every emulator'
+    if link.source_kind != "roce":
+        yield f'{source.where(("link", "source" if link.source else "kind"))}: a card sends as the link roce does; source = "roce"'
+    if link.transport != "uc":
+        yield f"{source.where(('link', 'transport'))}: {link.transport} {needs}: a card sends by Unreliable Connected queue pairs, \"uc\""
+    if link.framing != "v2":
+        yield f"{source.where(('link', 'framing'))}: {link.framing} {needs}: a card sends RoCEv2"
+    for name in ("duplicate", "reorder", "stall", "dead_modules"):
+        if getattr(faults, name):
+            yield f"{source.where(('faults', name))}: {name} {needs}: a card drops and corrupts packets, nothing else"
+    if link.on_full == "skip" and (faults.drop or faults.corrupt):
+        yield (
+            f"{source.where(('link', 'on_full'))}: a card finds packets to be hit by their number, which skipped images move; "
+            '"pause", or no faults'
+        )
+
+
+def card_dtp_problems(
+    emulators: Sequence[PlannedEmulator], counts: Mapping[str, int], source: RunFileSource
+) -> Iterator[str]:
+    """Cards that were to play too much; `counts`: DTPs by emulator."""
+    for emulator in emulators:
+        if emulator.engine == "fpga" and counts[emulator.name] > CARD_DTPS:
+            yield (
+                f"{source.where(emulator.own_key('engine'))}: {emulator.label} has {counts[emulator.name]} DTPs, a card plays {CARD_DTPS}; use fewer "
+                "bands or buffers, or more emulators with a card each"
+            )
 
 
 def _interface_problems(emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rashpa run` gives a node that it starts: a token, and where it may read and write. It goes through the node's standard input: other
+"""What `rashpa run` gives a node that it starts: a token, where it may read and write, and which cards it may drive. It goes through the node's standard input: other
 users see command lines, and files would be left behind."""
 
 import json
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rashpa.control.dataset_check import files_of, resolved_dataset
 from rashpa.control.kernels import code_of
+from rashpa.control.plan_telegrams import card_of
 from rashpa.control.run_plan import Plan
 from rashpa.control.token import checked_token
 
@@ -20,6 +21,7 @@ class Grant:
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     kernels: str = ""  # the folder of code that it may load; empty: none
+    cards: tuple[str, ...] = ()  # "sim", or directories of cards
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -30,13 +32,14 @@ class Grant:
         values = json.loads(line)
         try:
             token = checked_token(str(values["token"]), "token")
-            return cls(token, tuple(values["read"]), tuple(values["write"]), str(values["kernels"]))
+            return cls(token, tuple(values["read"]), tuple(values["write"]), str(values["kernels"]), tuple(values["cards"]))
         except (KeyError, TypeError) as error:
             raise ValueError(f"no grant: {error}") from None
 
 
 def grant_of(plan: Plan, role: str, token: str) -> Grant:
-    """What the run file names, and nothing else: the dataset, and for a receiver the output folder, and its own folder where it names code there."""
+    """What the run file names, and nothing else: the dataset, and for a receiver the output folder, and its own folder where it names code there; for an
+    emulator its cards."""
     named = [path for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))]
     # a dataset's folder may hold links to where its files really lie
     inside = [entry for path in named if path.is_dir() for entry in path.iterdir()]
@@ -44,4 +47,6 @@ def grant_of(plan: Plan, role: str, token: str) -> Grant:
     write = (str(Path(plan.file.run.output).resolve()),) if role == "receiver" else ()
     outside = any(code_of(kernel) for buffer in plan.buffers for kernel in buffer.section.kernel)
     kernels = str(plan.source.path.parent.resolve()) if role == "receiver" and outside else ""
-    return Grant(token, tuple(sorted(read)), write, kernels)
+    played = [one for one in plan.emulators if one.engine == "fpga" and one.node == "local"]
+    cards = sorted({card_of(plan, one) for one in played}) if role == "emulator" else []
+    return Grant(token, tuple(sorted(read)), write, kernels, tuple(cards))

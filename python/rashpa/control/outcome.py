@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is known of a run: while it lasts, and at its end."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rashpa.control import telegram
@@ -28,7 +28,7 @@ class Rates:
     elapsed_s: float
     frames_per_s: float  # of the detector, those of which something arrived
     images_per_s: float  # arrived images of all buffers
-    payload_gb_per_s: float  # pixels of accepted packets, 10⁹ bytes
+    payload_gb_per_s: float | None  # pixels of accepted packets, 10⁹ bytes; None: sent by a simulated card, whose cycles are no time
 
 
 @dataclass
@@ -110,7 +110,14 @@ class Outcome:
         came = max((every[buffer.name] * buffer.books.arrived for buffer in self.buffers), default=0)
         frames = min(came, self.plan.file.run.frames)
         payload = self.link_counts.get("payload_bytes", 0)
-        return Rates(elapsed, frames / elapsed, books.arrived / elapsed, payload / elapsed / 1e9)
+        speed = None if simulates(self.sources.values()) else payload / elapsed / 1e9
+        return Rates(elapsed, frames / elapsed, books.arrived / elapsed, speed)
+
+    @property
+    def cards(self) -> dict[str, dict[str, int]]:
+        """What cards have counted, by emulator."""
+        counts = {name: telegram.count_of(source.counts, "card") for name, source in self.sources.items()}
+        return {name: counted for name, counted in counts.items() if counted}
 
     @property
     def balanced(self) -> bool:
@@ -136,6 +143,11 @@ class Outcome:
     def good(self) -> bool:
         """Regular end, books that balance, nothing errored or unwritten, and nothing that the emulator's log does not explain."""
         return not self.problem and not self.interrupted and self.balanced and bool(self.accounts) and not self.reasons
+
+
+def simulates(sources: Iterable[SourceStatus]) -> bool:
+    """Whether a simulated card is among them: how long it took says nothing of a link or a detector."""
+    return any(telegram.count_of(source.counts, "card").get("clock_khz") == 0 for source in sources)
 
 
 def keeps_of(kind: str) -> str:

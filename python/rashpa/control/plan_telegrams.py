@@ -8,7 +8,7 @@ from typing import Any
 from rashpa.control import run_file as toml
 from rashpa.control import telegram
 from rashpa.control.dataset_check import resolved_dataset
-from rashpa.control.emulators import PlannedEmulator
+from rashpa.control.emulators import SIMULATED, PlannedEmulator
 from rashpa.control.kernels import Kernel, declaration, files_of
 from rashpa.control.links import options_of
 from rashpa.control.part_orders import Hdf5Order, SinkOrder
@@ -211,5 +211,18 @@ def source_telegram(
         dtps=dtps,
         options=options_of(file.link, file.link.source_kind, emulator.device),
         emulator=emulator.name,
+        card=_card(plan, emulator) if emulator.engine == "fpga" else None,
     )
     return telegram.Configure(file.run.number, file.run.name, source=source)
+
+
+def _card(plan: Plan, emulator: PlannedEmulator) -> telegram.Card:
+    neighbours = tuple(telegram.Neighbour(address, mac) for address, mac in emulator.neighbours.items())
+    return telegram.Card(card_of(plan, emulator), emulator.card_mac, neighbours)
+
+
+def card_of(plan: Plan, emulator: PlannedEmulator) -> str:
+    """As the emulator's node is told of it: for one of this machine, relative directories count from the run file's folder."""
+    if emulator.card == SIMULATED or emulator.node != "local":
+        return emulator.card
+    return str(plan.source.path.resolve().parent / emulator.card)

@@ -24,6 +24,7 @@ Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 LinkName = Literal["roce", "verbs", "pcie"]
 Processor = Annotated[int, Field(ge=-1, le=65535)]
 NodeName = Annotated[str, Field(pattern=r"^(local|https?://.+)$")]
+MacAddress = Annotated[str, Field(pattern=r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$")]
 
 
 class Run(Section):
@@ -189,6 +190,20 @@ class Emulator(Section):
     address: str | None = Field(default=None, description="as link.emulator_address")
     device: str | None = Field(default=None, description="verbs; as link.emulator_device")
     processor: Processor | None = Field(default=None, description="as link.emulator_processor")
+    engine: Literal["software", "fpga"] = Field(
+        default="software",
+        description="what plays the DTPs: threads of the emulator, or a card, up to 16 of them; address is then the card's",
+    )
+    card: Annotated[str, Field(min_length=1, max_length=1024)] | None = Field(
+        default=None,
+        description='fpga: "sim" for a simulated one that lasts as long as the run, or the directory of a card\'s nodes: /dev of a real one',
+    )
+    card_mac: MacAddress | None = Field(default=None, description="fpga, a real card: its MAC address")
+    neighbours: dict[str, MacAddress] | None = Field(
+        default=None,
+        max_length=64,
+        description="fpga, a real card: by IP address of a receiver, the MAC address that packets to it go to: its own, or the first router's",
+    )
 
 
 class Receiver(Section):

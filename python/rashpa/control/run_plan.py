@@ -11,7 +11,7 @@ from pathlib import Path
 from rashpa.control import pipeline, special_values
 from rashpa.control import run_file as toml
 from rashpa.control.dataset_check import dataset_problems, trouble_with
-from rashpa.control.emulators import PlannedEmulator, emulator_problems, idle_problems, plan_emulators
+from rashpa.control.emulators import PlannedEmulator, card_dtp_problems, emulator_problems, idle_problems, plan_emulators
 from rashpa.control.kernels import Kernel, code_of, declaration, files_of, label_of, parameters_of
 from rashpa.control.link_check import link_problems, route_problems
 from rashpa.control.module_geometry import with_places
@@ -185,6 +185,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     plan = Plan(file, source, emulators, receivers, tuple(buffers))
     if not problems:
         counts = {receiver.name: len(plan.dtps_of(receiver.name)) for receiver in receivers}
+        problems += card_dtp_problems(emulators, {one.name: len(plan.dtps_from(one.name)) for one in emulators}, source)
         problems += route_problems(receivers, counts, plan.routes, file.link, source)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))

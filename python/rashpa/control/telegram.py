@@ -91,6 +91,24 @@ class Faults:
     dead_modules: tuple[DeadModule, ...] = ()
 
 
+@dataclass(frozen=True)
+class Neighbour:
+    """The MAC address that packets to a receiver's IP address go to."""
+
+    address: str
+    mac: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """The card that plays an emulator's DTPs. `directory`: of its nodes, which the node must have been started for; "sim": one that the node
+    simulates. A real one needs MAC addresses."""
+
+    directory: str
+    mac: str = ""
+    neighbours: tuple[Neighbour, ...] = ()
+
+
 # ---- parts: what a node is to do ------------------------------------------------------------------------------------------------
 
 
@@ -113,7 +131,8 @@ class SourceDtp:
 
 @dataclass(frozen=True)
 class Source:
-    """Everything an emulator needs. `emulator`: what the run file calls it. `peer_link`: the receivers'. `modules`: of the whole detector."""
+    """Everything an emulator needs. `emulator`: what the run file calls it. `peer_link`: the receivers'. `modules`: of the whole detector.
+    `card`: none where threads play the DTPs."""
 
     peer_link: str
     bind_address: str
@@ -131,6 +150,7 @@ class Source:
     dtps: tuple[SourceDtp, ...]
     options: LinkOptions = field(metadata={PART: "LinkOptions"})
     emulator: str = "emulator"
+    card: Card | None = None
 
     @property
     def link(self) -> str:
@@ -413,8 +433,8 @@ class BufferStatus:
 
 @dataclass(frozen=True)
 class SourceStatus:
-    """Of an emulator, under the run file's name for it; counts: group `injected`. `rate_hz`: frames a second that it was told; 0: as fast as it
-    goes."""
+    """Of an emulator, under the run file's name for it; counts: groups `injected` and, of what a card has counted, `card`. `rate_hz`: frames a
+    second that it was told; 0: as fast as it goes."""
 
     elapsed_s: float
     counts: tuple[Count, ...] = ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a node may read and write, and whose code it loads, whatever a telegram says: a telegram comes from whoever can give orders, the node reads and writes as who
+"""Where a node may read and write, whose code it loads, and which cards it drives, whatever a telegram says: a telegram comes from whoever can give orders, the node reads and writes as who
 started it."""
 
 from collections.abc import Iterable
@@ -7,13 +7,20 @@ from pathlib import Path
 
 from rashpa.control.dataset_check import files_of
 from rashpa.control.dataset_spec import AnyDatasetSpec, DirectorySpec
+from rashpa.control.emulators import SIMULATED
 from rashpa.node.engine import EngineError
 
 
 class Folders:
     """Folders, or single files, with all that lies below; links and `..` are followed before a path is looked at."""
 
-    def __init__(self, read: Iterable[Path], write: Iterable[Path], kernels: Path | None = None) -> None:
+    def __init__(
+        self, read: Iterable[Path], write: Iterable[Path], kernels: Path | None = None, cards: Iterable[str] = ()
+    ) -> None:
+        """`cards`: directories of cards, and "sim" where cards may be simulated."""
+        named = frozenset(cards)
+        self._simulates = SIMULATED in named
+        self._cards = frozenset(Path(card).resolve() for card in named - {SIMULATED})
         self._read = frozenset(path.resolve() for path in read)
         self._write = frozenset(path.resolve() for path in write)
         self._kernels = None if kernels is None else kernels.resolve()
@@ -49,6 +56,24 @@ class Folders:
             raise EngineError("file", f"kernel {name}: {path} is no regular file")
         return path
 
+    def card_directory(self, name: str) -> Path | None:
+        """Where the nodes of a card lie; None: of one that this node simulates. EngineError says what to do."""
+        if name == SIMULATED:
+            if not self._simulates:
+                raise EngineError("config", "card sim: this node simulates no card; start it with --card sim")
+            return None
+        try:
+            path = Path(name).resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a byte 0
+            raise EngineError("file", f"card {name!r} is no path: {error}") from None
+        if path not in self._cards and self._cards.isdisjoint(path.parents):
+            known = ", ".join(sorted(map(str, self._cards))) or "none"
+            raise EngineError(
+                "file",
+                f"card {name}: this node may drive the cards in {known}; start it with --card {path}, or name one of them",
+            )
+        return path
+
     def check_read(self, spec: AnyDatasetSpec, base: Path) -> None:
         """EngineError when the dataset has a file elsewhere; relative paths count from `base`."""
         for _, path in files_of(spec.resolved(base)):
@@ -66,7 +91,7 @@ class Folders:
         _check(path, self._write, "write")
 
 
-EVERYWHERE = Folders((Path("/"),), (Path("/"),))
+EVERYWHERE = Folders((Path("/"),), (Path("/"),), cards=(SIMULATED, "/"))
 """Of an engine in the process of who gives the orders."""
 
 

@@ -33,6 +33,7 @@ from rashpa.node.log import NativeMessage
 from rashpa.node.machine_memory import available_memory_bytes
 from rashpa.node.native_receiver import missing_folders_of, receiver_config
 from rashpa.node.output_files import remove_empty
+from rashpa.node.simulated_card import SimulatedCard
 
 _PMTUS = (256, 512, 1024, 2048, 4096)
 _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
@@ -76,8 +77,37 @@ class NativeSource:
         self._emulator = order.emulator
         self._rate_hz = order.rate_hz
         self._positions = {str(dtp.id): position for position, dtp in enumerate(order.dtps)}
-        with native_errors():
-            self._engine = _native.Emulator(_emulator_config(order, run, folders))
+        self._card: SimulatedCard | None = None
+        try:
+            config = _emulator_config(order, run, folders)
+            if order.card is not None:
+                config.card = self._card_config(order.card, folders)
+            with native_errors():
+                self._engine = _native.Emulator(config)
+        except EngineError:
+            self._end_card()
+            raise
+
+    def __del__(self) -> None:
+        # the driver goes before its card
+        self.__dict__.pop("_engine", None)
+        self._end_card()
+
+    def _card_config(self, card: telegram.Card, folders: Folders) -> _native.CardConfig:
+        directory = folders.card_directory(card.directory)
+        if directory is None:
+            self._card = SimulatedCard()
+            directory = self._card.directory
+        config = _native.CardConfig()
+        config.directory = str(directory)
+        config.mac = card.mac
+        config.neighbours = {neighbour.address: neighbour.mac for neighbour in card.neighbours}
+        return config
+
+    def _end_card(self) -> None:
+        card = self.__dict__.pop("_card", None)
+        if card is not None:
+            card.close()
 
     def configured(self, node: str) -> Configured:
         return Configured(node, tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints()))
@@ -105,13 +135,17 @@ class NativeSource:
         self.stop()
 
     def wait(self, timeout_s: float) -> bool:
-        return self._engine.wait(timeout_s) or self._engine.status().state == "stopped"
+        done = self._engine.wait(timeout_s)
+        status = self._engine.status()
+        if status.error:
+            raise EngineError("resource", status.error)
+        return done or status.state == "stopped"
 
     def status(self) -> SourceStatus:
         status = self._engine.status()
         dtps = tuple(_source_dtp_status(dtp) for dtp in status.dtps)
-        injected = _counts("injected", self._engine.injected())
-        return SourceStatus(status.elapsed_s, injected, dtps, self._emulator, self._rate_hz)
+        counts = _counts("injected", self._engine.injected()) + _counts("card", status.card)
+        return SourceStatus(status.elapsed_s, counts, dtps, self._emulator, self._rate_hz)
 
     def table(self, name: str, key: str) -> Table:
         if name != "fates" or key not in self._positions:

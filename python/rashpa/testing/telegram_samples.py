@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One valid telegram of each kind: what schema/golden/*.xml hold. `python -m rashpa.testing.telegram_samples FOLDER` writes them anew."""
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -49,6 +50,7 @@ def telegram_samples() -> dict[str, t.Telegram]:
         ),
         "claim": t.Claim("run first_light of alice@beamline", owner=_OWNER),
         "configure_source": t.Configure(7, "first_light", source=_source(placement, receiver_end), owner=_OWNER),
+        "configure_card": t.Configure(7, "first_light", source=_of_card(_source(placement, receiver_end)), owner=_OWNER),
         "configure_destination": t.Configure(7, "first_light", destination=_destination()),
         "configured": t.Configured("receiver", (receiver_end,), (placement,)),
         "arm": t.Arm((emulator_end,)),
@@ -97,6 +99,11 @@ def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
         options=options_of(Link(), "roce", ""),
         emulator="right",
     )
+
+
+def _of_card(source: t.Source) -> t.Source:
+    card = t.Card("/dev", "02:00:00:00:00:01", (t.Neighbour("10.0.0.7", "0c:42:a1:00:00:07"),))
+    return dataclasses.replace(source, card=card)
 
 
 def _dataset() -> t.Dataset:

@@ -104,3 +104,20 @@ def test_code_is_a_name_in_the_one_folder_that_was_named_for_it(place: Path) -> 
 def test_without_a_folder_no_code_is_loaded(place: Path) -> None:
     with pytest.raises(EngineError, match="this node runs no code from outside; start it with --kernels FOLDER"):
         Folders([place], [place]).kernel_file("data.npy")
+
+
+def test_a_telegram_opens_no_card_that_the_node_was_not_started_for(place: Path) -> None:
+    (place / "in" / "card").mkdir()
+    folders = Folders([place], [place], cards=[str(place / "in")])
+    assert folders.card_directory(str(place / "in")) == place / "in"
+    assert folders.card_directory(str(place / "in" / "card")) == place / "in" / "card"
+    for elsewhere in (place / "out", place / "in" / ".." / "out", place / "in" / "link", Path("/dev")):
+        with pytest.raises(EngineError, match="may drive the cards in"):
+            folders.card_directory(str(elsewhere))
+    with pytest.raises(EngineError, match="is no path"):
+        folders.card_directory("\0")
+    with pytest.raises(EngineError, match="simulates no card; start it with --card sim"):
+        folders.card_directory("sim")
+    assert Folders([], [], cards=["sim"]).card_directory("sim") is None
+    with pytest.raises(EngineError, match="the cards in none"):
+        Folders([place], [place], cards=["sim"]).card_directory("/dev")

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,7 +75,7 @@ std::string text_of(const CardError& error) {
     case ErrorCode::word_zero:
       return of_word("must not be 0");
     case ErrorCode::word_unaligned:
-      return of_word("is not aligned: multiples of 2, of 64 for records and frames");
+      return of_word("must be a multiple of 64, as all of records and frames");
     case ErrorCode::mtu:
       return of_word("must be a path MTU of 256, 512, 1024, 2048 or 4096 bytes");
     case ErrorCode::no_dtp:
@@ -87,8 +88,6 @@ std::string text_of(const CardError& error) {
       return of_descriptor("reaches beyond card memory");
     case ErrorCode::descriptor_dtp:
       return of_descriptor("is of a DTP that is not enabled");
-    case ErrorCode::descriptor_odd:
-      return of_descriptor("has an odd address or length");
     case ErrorCode::descriptor_long:
       return of_descriptor("is longer than 2^31 bytes, or an event that is not 128 bytes");
     case ErrorCode::memory:
@@ -144,6 +143,13 @@ Card::Card(const std::filesystem::path& directory, const std::string& device)
 }
 
 Card::~Card() = default;
+
+void Card::claim() {
+  if (flock(user_.get(), LOCK_EX | LOCK_NB) == 0) return;
+  if (errno != EWOULDBLOCK) fail(user_.path(), "cannot be locked", errno);
+  throw StateError(
+      fmt::format("card: {}: another program sends by this card; end it, or give another card", user_.path().string()));
+}
 
 std::uint32_t Card::read32(std::uint32_t address) const noexcept {
   const std::uint32_t value = page_.word(address);

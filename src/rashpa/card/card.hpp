@@ -39,6 +39,10 @@ class Card {
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
 
+  /// Takes the card for this object: its runs are nobody else's until this object ends, or its process. Throws
+  /// StateError when another one has it.
+  void claim();
+
   /// The word at `address` of the page, a multiple of 4 below registers::kPageBytes.
   [[nodiscard]] std::uint32_t read32(std::uint32_t address) const noexcept;
   /// All earlier writes of this thread are seen by the card before this one.

@@ -4,49 +4,19 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "rashpa/core/books.hpp"
-#include "rashpa/dataset/dataset.hpp"
+#include "rashpa/emulator/config.hpp"
 #include "rashpa/link/count_watch.hpp"
-#include "rashpa/link/factory/factory.hpp"
+#include "rashpa/link/counters.hpp"
+#include "rashpa/link/words.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
 
 namespace rashpa::emulator {
 
-/// One DTP of the emulated detector and where it goes.
-struct SourceDtp {
-  transfer::Dtp dtp;
-  link::Endpoint destination;
-};
-
-/// Everything that is injected, seeded and logged (docs/explanations/books.md). Probabilities are per packet; `stall`
-/// per image of a DTP.
-struct FaultPlan {
-  std::uint64_t seed = 0;
-  double drop = 0, duplicate = 0, reorder = 0, corrupt = 0;
-  double stall = 0;
-  std::uint32_t stall_us = 0;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> dead_modules;  ///< (module, first frame that is not sent)
-  [[nodiscard]] bool packets() const noexcept { return drop > 0 || duplicate > 0 || reorder > 0 || corrupt > 0; }
-};
-
-struct Config {
-  std::shared_ptr<const dataset::Dataset> dataset;
-  std::vector<SourceDtp> dtps;
-  link::LinkOptions link{};               ///< of this side
-  std::string destination_link = "roce";  ///< of the other side: roce, verbs or pcie
-  std::string bind_address = "127.0.0.1";
-  std::uint64_t frames = 0;  ///< frame numbers 0 … frames−1 exist
-  double rate_hz = 0;        ///< 0: as fast as flow allows
-  link::Flow flow = link::Flow::credits;
-  transfer::OnFull on_full = transfer::OnFull::pause;
-  FaultPlan faults{};
-  int first_processor = -1;
-};
+class Player;
 
 enum class State : std::uint8_t { configured, running, finished, stopped };
 
@@ -54,17 +24,20 @@ struct Status {
   State state = State::configured;
   std::vector<transfer::DtpSourceStats> dtps;
   double elapsed_s = 0;
+  link::Counts card{};  ///< what a card has counted; "clock_khz" is 0 of a simulated one, whose cycles are no time
+  std::string error{};  ///< why it ended before its time; empty when it did not
 };
 
 struct Injected {
   std::uint64_t drop = 0, duplicate = 0, reorder = 0, corrupt = 0, stall = 0, dead_images = 0;
 };
 
-/// A detector in software (REMU): plays a dataset through DTPs, one thread each. Set-up calls from one thread; status
-/// calls from any.
+/// A detector in software (REMU): plays a dataset through DTPs, by a thread for each, or by a card. Set-up calls from
+/// one thread; status calls from any.
 class Emulator {
  public:
-  /// Takes sockets and memory; throws ConfigError (with the DTP and the reason) or ResourceError.
+  /// Takes sockets, memory, the card; throws ConfigError (with the DTP and the reason) or ResourceError, of a card also
+  /// FileError and StateError.
   explicit Emulator(Config config);
   ~Emulator();
   Emulator(const Emulator&) = delete;
@@ -75,7 +48,7 @@ class Emulator {
   /// Starts all DTPs at the same instant. Throws StateError when already started.
   void start();
   void pause(bool paused);
-  /// Ends all threads within a second; idempotent. Any thread; a call that finds another one at it waits for it.
+  /// Ends everything within a second; idempotent. Any thread; a call that finds another one at it waits for it.
   void stop() noexcept;
   /// True when all DTPs are done within `timeout_s`.
   [[nodiscard]] bool wait(double timeout_s) const;
@@ -84,18 +57,16 @@ class Emulator {
   void observe(bool last = false);
   [[nodiscard]] Status status() const;
   [[nodiscard]] Injected injected() const;
-  /// How the frames were made usable by an RNIC, in words; empty with links that need no such thing.
+  /// How the frames were made usable by an RNIC or a card, in words; empty where nothing needs that.
   [[nodiscard]] std::string registration() const;
   /// What the receiver must find of each image of DTP number `dtp` (position in the list), by the injector's log.
   [[nodiscard]] std::vector<Completeness> fates(std::size_t dtp) const;
 
  private:
-  class Player;
   [[nodiscard]] std::int64_t run() const noexcept { return config_.dtps.front().dtp.run; }
 
   Config config_;
-  std::unique_ptr<link::Senders> links_;
-  std::vector<std::unique_ptr<Player>> players_;
+  std::unique_ptr<Player> player_;
   std::atomic<std::int64_t> start_ns_{0};  ///< 0: not started
   mutable std::atomic<std::int64_t> end_ns_{0};
   std::mutex stopping_;

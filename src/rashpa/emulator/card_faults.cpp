@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/emulator/card_faults.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/frame_record.hpp"
+#include "rashpa/link/roce/faults/faults.hpp"
+#include "rashpa/transfer/descriptor_generator.hpp"
+#include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/icrc.hpp"
+
+namespace rashpa::emulator {
+
+namespace {
+
+using card::registers::FaultKind;
+using link::roce::Fault;
+
+constexpr std::uint64_t kPsns = std::uint64_t{wire::kPsnMask} + 1;
+constexpr std::size_t kEthernet = 14, kUdp = 8;
+constexpr std::size_t kBehindId = 14;  // of an IPv4 header
+constexpr std::size_t kIpv4 = 20, kIpv6 = 40;
+
+struct Packet {
+  std::uint32_t bytes = 0;
+  wire::Opcode opcode = wire::write_only;
+};
+
+/// Those of one image, the event last.
+std::vector<Packet> packets_of(const transfer::Dtp& dtp, const CardPacketShape& shape) {
+  std::vector<Packet> all;
+  transfer::DescriptorGenerator generator(dtp.region, shape.pitch_bytes, shape.pixel_bytes, dtp.placement,
+                                          shape.packets.largest_message);
+  const std::byte anywhere{};
+  generator.begin(&anywhere, 0);
+  std::array<link::BufferDescriptor, 64> batch;
+  while (const std::size_t made = generator.next(batch)) {
+    for (std::size_t i = 0; i < made; ++i) {
+      const std::uint32_t bytes = batch[i].bytes;
+      const std::uint32_t pmtu = shape.packets.pmtu;
+      for (std::uint32_t at = 0; at < bytes; at += pmtu) {
+        const bool first = at == 0, last = bytes - at <= pmtu;
+        all.push_back({last ? bytes - at : pmtu, first && last ? wire::write_only
+                                                 : first       ? wire::write_first
+                                                 : last        ? wire::write_last
+                                                               : wire::write_middle});
+      }
+    }
+  }
+  all.push_back({FrameRecord::kBytes, wire::write_only_imm});
+  return all;
+}
+
+/// Whether a check of the ICRC that lets any identification pass finds bit `bit` of a payload flipped.
+bool found(const Packet& packet, std::uint32_t bit) {
+  const std::uint32_t pad = wire::pad_of(packet.bytes);
+  const std::uint32_t behind = packet.bytes + pad - bit / 8;  // from its byte to the ICRC
+  std::vector<std::byte> bytes(behind);
+  const std::uint32_t right = crc32(bytes);
+  bytes[0] = static_cast<std::byte>(1U << (bit % 8));
+  return !wire::changed_id_bits(right ^ crc32(bytes),
+                                kBehindId + kUdp + wire::header_bytes_of(packet.opcode) + packet.bytes + pad);
+}
+
+/// A bit of the payload, counted in it.
+std::uint32_t draw_bit(link::roce::FaultDice& dice, const Packet& packet, const CardPacketShape& shape) {
+  for (;;) {
+    const std::uint32_t bit = dice.below(8 * packet.bytes);
+    if (shape.ipv6 || !shape.icrc_checked || found(packet, bit)) return bit;
+  }
+}
+
+void check(const FaultPlan& plan, const transfer::Dtp& dtp, std::uint64_t packets) {
+  if (plan.duplicate > 0 || plan.reorder > 0) {
+    throw ConfigError(
+        "emulator: a card drops and corrupts packets, it does not double or reorder them; use engine \"software\" for "
+        "these faults");
+  }
+  if (dtp.images > kPsns / packets) {
+    throw ConfigError(
+        fmt::format("emulator: DTP {}: a card finds packets to be hit by their PSN, of which there are {}; {} images "
+                    "have {} packets each: use fewer frames, or no faults",
+                    dtp.id, kPsns, dtp.images, packets));
+  }
+}
+
+}  // namespace
+
+CardFaults draw_card_faults(const FaultPlan& plan, const transfer::Dtp& dtp, const CardPacketShape& shape) {
+  CardFaults faults;
+  if (!plan.packets() || dtp.images == 0) return faults;
+  const std::vector<Packet> packets = packets_of(dtp, shape);
+  check(plan, dtp, packets.size());
+  link::roce::FaultDice dice({.seed = plan.seed, .drop = plan.drop, .corrupt = plan.corrupt}, dtp.id);
+  link::roce::FateLog log(dtp.images, packets.size());
+  std::uint64_t number = 0;
+  for (std::uint64_t image = 0; image < dtp.images; ++image) {
+    for (std::size_t i = 0; i < packets.size(); ++i, ++number) {
+      const Packet& packet = packets[i];
+      const bool event = i + 1 == packets.size();
+      const auto psn = static_cast<std::uint32_t>((shape.first_psn + number) % kPsns);
+      const Fault fault = dice.draw();
+      if (event) log.lines_end(image, packets.size() - 1);
+      if (fault == Fault::drop) {
+        faults.all.push_back({image, psn, FaultKind::drop});
+        continue;
+      }
+      if (fault == Fault::corrupt) {
+        const std::uint32_t headers = static_cast<std::uint32_t>(kEthernet + (shape.ipv6 ? kIpv6 : kIpv4) + kUdp +
+                                                                 wire::header_bytes_of(packet.opcode));
+        faults.all.push_back({image, psn, FaultKind::flip, 8 * headers + draw_bit(dice, packet, shape)});
+        if (event || shape.icrc_checked) continue;  // refused, as if it had been dropped
+        log.spoil();
+      }
+      if (event) {
+        log.event_arrives(psn, image);
+      } else {
+        log.line_arrives(psn, i, packet.opcode == wire::write_only || packet.opcode == wire::write_first,
+                         packet.opcode == wire::write_only || packet.opcode == wire::write_last);
+      }
+    }
+  }
+  for (std::uint64_t image = 0; image < dtp.images; ++image) faults.fates.push_back(log.fate(image));
+  return faults;
+}
+
+}  // namespace rashpa::emulator

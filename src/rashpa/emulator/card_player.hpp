@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rashpa/card/card.hpp"
+#include "rashpa/core/completeness_table.hpp"
+#include "rashpa/core/log.hpp"
+#include "rashpa/emulator/card_faults.hpp"
+#include "rashpa/emulator/frame_store.hpp"
+#include "rashpa/emulator/player.hpp"
+
+namespace rashpa::emulator {
+
+/// A card plays the DTPs, up to 16. Its driver, one thread, makes frames available when they are due, refills card
+/// memory behind what all DTPs of a module have read, and keeps the log of what was sent.
+///
+/// - The time in a record is that at which its frame is due; without a rate, that at which it was made available.
+/// - on_full = skip: a DTP is given its next frame when the one before is sent or skipped, so that the log knows which.
+/// - pause() takes frames back that no DTP has begun.
+/// - Faults: packets are dropped and corrupted where the card's table of faults says so; all else is refused.
+class CardPlayer final : public Player {
+ public:
+  /// Takes the card, fills its memory, and arms it: from here on credits count. `config` outlives it. Throws ConfigError
+  /// for what a card cannot do, FileError and ResourceError when there is none, StateError when somebody else has it or
+  /// it refuses.
+  explicit CardPlayer(const Config& config);
+  ~CardPlayer() override;
+  CardPlayer(const CardPlayer&) = delete;
+  CardPlayer& operator=(const CardPlayer&) = delete;
+
+  [[nodiscard]] std::vector<link::Endpoint> endpoints() const override;
+  void start(std::int64_t start_ns, std::uint64_t start_tai_ns) override;
+  void pause(bool paused) noexcept override { paused_.store(paused, std::memory_order_relaxed); }
+  void stop() noexcept override;
+  [[nodiscard]] bool done() const noexcept override { return done_.load(std::memory_order_acquire); }
+  [[nodiscard]] transfer::DtpSourceStats stats(std::size_t dtp) const override;
+  [[nodiscard]] link::FaultCounts injected(std::size_t dtp) const noexcept override;
+  [[nodiscard]] Completeness fate(std::size_t dtp, std::uint64_t index) const noexcept override;
+  [[nodiscard]] std::string description() const override;
+  [[nodiscard]] link::Counts card() const override;
+  [[nodiscard]] std::string error() const override;
+
+ private:
+  /// One DTP, at the same place in the card's table.
+  struct Dtp {
+    explicit Dtp(const transfer::Dtp& of) : dtp(of), sent(of.images) {}
+    [[nodiscard]] std::uint64_t next() const noexcept { return images_sent + images_skipped; }
+    [[nodiscard]] bool ended() const noexcept { return next() >= dtp.images; }
+
+    const transfer::Dtp& dtp;
+    std::size_t module = 0;  ///< place among the modules
+    link::Endpoint endpoint{};
+    CardFaults faults{};
+    CompletenessTable sent;       ///< complete: its event has left; missing: skipped
+    std::uint32_t available = 0;  ///< as the doorbell says
+    std::int64_t waiting_since_ns = 0;
+    bool said_waiting = false;
+    std::atomic<std::uint64_t> images_sent{0}, images_skipped{0}, packets{0}, bytes{0};  // the driver counts
+    std::atomic<std::int64_t> late_ns{0};
+  };
+  /// One module's frames in card memory.
+  struct Module {
+    std::vector<std::size_t> dtps{};
+    std::uint64_t filled = 0;  ///< frames below are, or were, in memory
+  };
+
+  void set_up();
+  [[nodiscard]] std::vector<std::uint32_t> modules() const;
+  card::registers::DtpTable table(const SourceDtp& source, std::size_t place);
+  void write_faults();
+  void drive(const std::stop_token& stop);
+  [[nodiscard]] bool ended();
+  void look();
+  void look_at(std::size_t place);
+  void look_at_counters();
+  void watch_credits(std::int64_t now);
+  void feed();
+  void fill(std::size_t module, std::uint64_t due);
+  void make_available(std::size_t place, std::uint64_t frames);
+  [[nodiscard]] std::uint64_t frames_due(std::int64_t now) const noexcept;
+  [[nodiscard]] std::int64_t due_ns(std::uint64_t frame) const noexcept;
+  [[nodiscard]] std::uint32_t nap_us() const noexcept;
+  void command(card::Command command);
+  [[nodiscard]] std::string card_error() const;
+  void fail(const std::string& why);
+
+  const Config& config_;
+  card::Card card_;
+  bool simulated_;
+  std::vector<std::unique_ptr<Dtp>> dtps_;
+  std::vector<Module> modules_;
+  std::optional<FrameStore> store_;
+  bool skips_;
+  std::int64_t start_ns_ = 0;
+  std::uint64_t start_tai_ns_ = 0;
+  std::int64_t counters_read_ns_ = 0;
+  log::Limiter starved_;
+  log::Limiter skipping_;
+  mutable std::mutex said_;
+  link::Counts counts_;  // guarded by said_
+  std::string error_;    // guarded by said_
+  std::atomic<bool> paused_{false};
+  std::atomic<bool> done_{false};
+  std::jthread thread_;
+};
+
+}  // namespace rashpa::emulator

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What an emulator is told. Plain values.
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rashpa/dataset/dataset.hpp"
+#include "rashpa/link/factory/factory.hpp"
+#include "rashpa/transfer/dtp_source.hpp"
+
+namespace rashpa::emulator {
+
+/// One DTP of the emulated detector and where it goes.
+struct SourceDtp {
+  transfer::Dtp dtp;
+  link::Endpoint destination;
+};
+
+/// Everything that is injected, seeded and logged (docs/explanations/books.md). Probabilities are per packet; `stall`
+/// per image of a DTP. A card drops and corrupts packets only, as many as its table of faults has places for.
+struct FaultPlan {
+  std::uint64_t seed = 0;
+  double drop = 0, duplicate = 0, reorder = 0, corrupt = 0;
+  double stall = 0;
+  std::uint32_t stall_us = 0;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> dead_modules;  ///< (module, first frame that is not sent)
+  [[nodiscard]] bool packets() const noexcept { return drop > 0 || duplicate > 0 || reorder > 0 || corrupt > 0; }
+};
+
+/// The card of the engine "fpga", and what a card in a network cannot find out by itself. A simulated card sends by
+/// sockets of this machine and needs no MAC addresses.
+struct CardConfig {
+  std::filesystem::path directory;  ///< of its nodes: src/rashpa/card/card.hpp
+  std::string mac{};                ///< the card's, six pairs of hexadecimal digits with colons
+  /// IP address of a receiver to the MAC address that packets to it go to: its own, or that of the first router.
+  std::map<std::string, std::string> neighbours{};
+};
+
+struct Config {
+  std::shared_ptr<const dataset::Dataset> dataset;
+  std::vector<SourceDtp> dtps;
+  link::LinkOptions link{};               ///< of this side; a card needs roce, transport uc
+  std::string destination_link = "roce";  ///< of the other side: roce, verbs or pcie
+  std::string bind_address = "127.0.0.1";  ///< with a card: the card's
+  std::uint64_t frames = 0;               ///< frame numbers 0 … frames−1 exist
+  double rate_hz = 0;                     ///< 0: as fast as flow allows
+  link::Flow flow = link::Flow::credits;
+  transfer::OnFull on_full = transfer::OnFull::pause;
+  FaultPlan faults{};
+  int first_processor = -1;
+  std::optional<CardConfig> card{};  ///< engine "fpga"; none: "software", a thread for each DTP
+};
+
+}  // namespace rashpa::emulator

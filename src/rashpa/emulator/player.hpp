@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The engine of an emulator: who plays its DTPs. Threads of this process do (software_player.hpp), or a card does
+/// (card_player.hpp); nothing above knows which.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/books.hpp"
+#include "rashpa/emulator/config.hpp"
+#include "rashpa/link/counters.hpp"
+#include "rashpa/link/faults.hpp"
+#include "rashpa/link/words.hpp"
+#include "rashpa/transfer/dtp_source.hpp"
+
+namespace rashpa::emulator {
+
+/// Plays all DTPs of one emulator. DTPs are named by their position in Config::dtps. start() and stop() are called by
+/// one thread at a time, all that is const by any.
+class Player {
+ public:
+  virtual ~Player() = default;
+  /// One per DTP: where its credits are to be written.
+  [[nodiscard]] virtual std::vector<link::Endpoint> endpoints() const = 0;
+  /// Once. Frame 0 is due at `start_ns` (monotonic), which is `start_tai_ns` in records. May throw StateError.
+  virtual void start(std::int64_t start_ns, std::uint64_t start_tai_ns) = 0;
+  /// Nothing more is sent behind the image that a DTP is at, until it goes on. Any thread.
+  virtual void pause(bool paused) noexcept = 0;
+  /// Ends everything within a second; nothing is sent when it returns. Idempotent.
+  virtual void stop() noexcept = 0;
+  /// Nothing more will be sent.
+  [[nodiscard]] virtual bool done() const noexcept = 0;
+  [[nodiscard]] virtual transfer::DtpSourceStats stats(std::size_t dtp) const = 0;
+  [[nodiscard]] virtual link::FaultCounts injected(std::size_t dtp) const noexcept = 0;
+  /// What the receiver must find of image `index`: as Emulator::fates().
+  [[nodiscard]] virtual Completeness fate(std::size_t dtp, std::uint64_t index) const noexcept = 0;
+  /// How it plays, in words for the log.
+  [[nodiscard]] virtual std::string description() const = 0;
+  /// What a card has counted of the run (docs/how-to/use_a_card.md); nothing without one.
+  [[nodiscard]] virtual link::Counts card() const { return {}; }
+  /// Why it ended before its time, in words; empty when it did not.
+  [[nodiscard]] virtual std::string error() const { return {}; }
+};
+
+/// The player that `config` asks for; `config` outlives it. Takes sockets, memory, the card. Throws ConfigError,
+/// ResourceError, and of a card FileError or StateError.
+std::unique_ptr<Player> make_player(const Config& config);
+
+}  // namespace rashpa::emulator

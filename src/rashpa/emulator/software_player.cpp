@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/emulator/software_player.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace rashpa::emulator {
+
+namespace {
+
+// The link is chosen here and nowhere else.
+link::EndOptions end_options(const Config& config) {
+  return {.link = config.link,
+          .peer = link::kind_of(config.destination_link),
+          .address = config.bind_address,
+          .flow = config.flow};
+}
+
+std::optional<link::FaultConfig> packet_faults(const FaultPlan& plan) {
+  if (!plan.packets()) return std::nullopt;
+  return link::FaultConfig{.seed = plan.seed,
+                           .drop = plan.drop,
+                           .duplicate = plan.duplicate,
+                           .reorder = plan.reorder,
+                           .corrupt = plan.corrupt};
+}
+
+}  // namespace
+
+/// One DTP with its link and its thread.
+class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
+ public:
+  DtpThread(const Config& config, const SourceDtp& source, link::Senders& links, int processor)
+      : dataset_(*config.dataset),
+        module_(source.dtp.module),
+        link_(links.make({.destination = source.destination,
+                          .id = source.dtp.id,
+                          .images = source.dtp.images,
+                          .payload_bytes = source.dtp.placement.payload_bytes()})),
+        dtp_(dtp_config(config, source, processor), *this, *link_) {}
+
+  [[nodiscard]] const std::byte* frame(std::uint64_t frame) const noexcept override {
+    return dataset_.frame(module_, frame % dataset_.frames());
+  }
+  [[nodiscard]] std::uint32_t flags(std::uint64_t frame) const noexcept override {
+    return dataset_.flags(frame % dataset_.frames());
+  }
+  void start(std::int64_t start_ns, std::uint64_t tai) {
+    thread_ = std::jthread([this, start_ns, tai](const std::stop_token& stop) { dtp_.run(stop, start_ns, tai); });
+  }
+  void request_stop() noexcept { thread_.request_stop(); }
+  void join() noexcept {
+    if (thread_.joinable()) thread_.join();
+  }
+  [[nodiscard]] Completeness fate(std::uint64_t index) const noexcept {
+    const Completeness sent = dtp_.sent().get(index);
+    if (sent != Completeness::complete) return sent;
+    return link_->fates() != nullptr ? link_->fates()->fate(index) : Completeness::complete;
+  }
+  transfer::DtpSource& dtp() noexcept { return dtp_; }
+  [[nodiscard]] const transfer::DtpSource& dtp() const noexcept { return dtp_; }
+  [[nodiscard]] const link::Sender& link() const noexcept { return *link_; }
+
+ private:
+  static transfer::DtpSourceConfig dtp_config(const Config& config, const SourceDtp& source, int processor) {
+    transfer::DtpSourceConfig out{};
+    out.dtp = source.dtp;
+    out.pitch_bytes = config.dataset->shape().pitch_bytes();
+    out.pixel_bytes = pixel_bytes(config.dataset->shape().pixel);
+    out.rate_hz = config.rate_hz;
+    out.on_full = config.on_full;
+    out.faults.seed = config.faults.seed;
+    out.faults.stall = config.faults.stall;
+    out.faults.stall_us = config.faults.stall_us;
+    for (const auto& [module, first] : config.faults.dead_modules) {
+      if (module == source.dtp.module) out.faults.dead_from = first;
+    }
+    out.processor = processor;
+    return out;
+  }
+
+  const dataset::Dataset& dataset_;
+  std::uint32_t module_;
+  std::unique_ptr<link::Sender> link_;
+  transfer::DtpSource dtp_;
+  std::jthread thread_;
+};
+
+SoftwarePlayer::SoftwarePlayer(const Config& config)
+    : links_(std::make_unique<link::Senders>(end_options(config), config.dataset->memory(),
+                                             packet_faults(config.faults))) {
+  for (std::size_t i = 0; i < config.dtps.size(); ++i) {
+    const int processor = config.first_processor < 0 ? -1 : config.first_processor + static_cast<int>(i);
+    dtps_.push_back(std::make_unique<DtpThread>(config, config.dtps[i], *links_, processor));
+  }
+}
+
+SoftwarePlayer::~SoftwarePlayer() { stop(); }
+
+std::vector<link::Endpoint> SoftwarePlayer::endpoints() const {
+  std::vector<link::Endpoint> all;
+  for (const auto& dtp : dtps_) all.push_back(dtp->link().endpoint());
+  return all;
+}
+
+void SoftwarePlayer::start(std::int64_t start_ns, std::uint64_t start_tai_ns) {
+  for (auto& dtp : dtps_) dtp->start(start_ns, start_tai_ns);
+}
+
+void SoftwarePlayer::pause(bool paused) noexcept {
+  for (auto& dtp : dtps_) dtp->dtp().pause(paused);
+}
+
+void SoftwarePlayer::stop() noexcept {
+  for (auto& dtp : dtps_) dtp->request_stop();
+  for (auto& dtp : dtps_) dtp->join();
+}
+
+bool SoftwarePlayer::done() const noexcept {
+  return std::all_of(dtps_.begin(), dtps_.end(), [](const auto& dtp) { return dtp->dtp().done(); });
+}
+
+transfer::DtpSourceStats SoftwarePlayer::stats(std::size_t dtp) const { return dtps_[dtp]->dtp().stats(); }
+
+link::FaultCounts SoftwarePlayer::injected(std::size_t dtp) const noexcept { return dtps_[dtp]->link().injected(); }
+
+Completeness SoftwarePlayer::fate(std::size_t dtp, std::uint64_t index) const noexcept {
+  return dtps_[dtp]->fate(index);
+}
+
+std::string SoftwarePlayer::description() const { return links_->registration(); }
+
+}  // namespace rashpa::emulator

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rashpa/emulator/player.hpp"
+
+namespace rashpa::emulator {
+
+/// A thread for each DTP, with a link of its own.
+class SoftwarePlayer final : public Player {
+ public:
+  /// `config` outlives it.
+  explicit SoftwarePlayer(const Config& config);
+  ~SoftwarePlayer() override;
+  SoftwarePlayer(const SoftwarePlayer&) = delete;
+  SoftwarePlayer& operator=(const SoftwarePlayer&) = delete;
+
+  [[nodiscard]] std::vector<link::Endpoint> endpoints() const override;
+  void start(std::int64_t start_ns, std::uint64_t start_tai_ns) override;
+  void pause(bool paused) noexcept override;
+  void stop() noexcept override;
+  [[nodiscard]] bool done() const noexcept override;
+  [[nodiscard]] transfer::DtpSourceStats stats(std::size_t dtp) const override;
+  [[nodiscard]] link::FaultCounts injected(std::size_t dtp) const noexcept override;
+  [[nodiscard]] Completeness fate(std::size_t dtp, std::uint64_t index) const noexcept override;
+  [[nodiscard]] std::string description() const override;
+
+ private:
+  class DtpThread;
+  std::unique_ptr<link::Senders> links_;
+  std::vector<std::unique_ptr<DtpThread>> dtps_;
+};
+
+}  // namespace rashpa::emulator
