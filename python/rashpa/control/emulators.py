@@ -127,7 +127,7 @@ def _what_cards_lack(file: toml.RunFile, source: RunFileSource) -> Iterator[str]
     if link.source_kind != "roce":
         yield f'{source.where(("link", "source" if link.source else "kind"))}: a card sends as the link roce does; source = "roce"'
     if link.transport != "uc":
-        yield f"{source.where(('link', 'transport'))}: {link.transport} {needs}: a card sends by Unreliable Connected queue pairs, \"uc\""
+        yield f'{source.where(("link", "transport"))}: {link.transport} {needs}: a card sends by Unreliable Connected queue pairs, "uc"'
     if link.framing != "v2":
         yield f"{source.where(('link', 'framing'))}: {link.framing} {needs}: a card sends RoCEv2"
     for name in ("duplicate", "reorder", "stall", "dead_modules"):

@@ -32,7 +32,9 @@ class Grant:
         values = json.loads(line)
         try:
             token = checked_token(str(values["token"]), "token")
-            return cls(token, tuple(values["read"]), tuple(values["write"]), str(values["kernels"]), tuple(values["cards"]))
+            return cls(
+                token, tuple(values["read"]), tuple(values["write"]), str(values["kernels"]), tuple(values["cards"])
+            )
         except (KeyError, TypeError) as error:
             raise ValueError(f"no grant: {error}") from None
 

@@ -28,7 +28,7 @@ class Rates:
     elapsed_s: float
     frames_per_s: float  # of the detector, those of which something arrived
     images_per_s: float  # arrived images of all buffers
-    payload_gb_per_s: float | None  # pixels of accepted packets, 10⁹ bytes; None: sent by a simulated card, whose cycles are no time
+    payload_gb_per_s: float | None  # pixels of accepted packets, 10⁹ bytes; None: of a simulated card
 
 
 @dataclass

@@ -11,7 +11,13 @@ from pathlib import Path
 from rashpa.control import pipeline, special_values
 from rashpa.control import run_file as toml
 from rashpa.control.dataset_check import dataset_problems, trouble_with
-from rashpa.control.emulators import PlannedEmulator, card_dtp_problems, emulator_problems, idle_problems, plan_emulators
+from rashpa.control.emulators import (
+    PlannedEmulator,
+    card_dtp_problems,
+    emulator_problems,
+    idle_problems,
+    plan_emulators,
+)
 from rashpa.control.kernels import Kernel, code_of, declaration, files_of, label_of, parameters_of
 from rashpa.control.link_check import link_problems, route_problems
 from rashpa.control.module_geometry import with_places

@@ -26,12 +26,14 @@ class SimulatedCard:
         pipe = subprocess.PIPE
         try:
             with tempfile.TemporaryFile() as said:
-                self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=said, start_new_session=True)
+                self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=said, start_new_session=True)  # noqa: S603
                 if not self._is_ready():
                     self._end()
                     said.seek(0)
                     words = said.read().decode(errors="replace").strip()
-                    raise EngineError("resource", f"the simulated card did not start: {words or 'it said nothing'}"[-1000:])
+                    raise EngineError(
+                        "resource", f"the simulated card did not start: {words or 'it said nothing'}"[-1000:]
+                    )
         except OSError as error:
             self._remove()
             raise EngineError("resource", f"the simulated card cannot be started: {error}") from None

@@ -50,7 +50,9 @@ def telegram_samples() -> dict[str, t.Telegram]:
         ),
         "claim": t.Claim("run first_light of alice@beamline", owner=_OWNER),
         "configure_source": t.Configure(7, "first_light", source=_source(placement, receiver_end), owner=_OWNER),
-        "configure_card": t.Configure(7, "first_light", source=_of_card(_source(placement, receiver_end)), owner=_OWNER),
+        "configure_card": t.Configure(
+            7, "first_light", source=_of_card(_source(placement, receiver_end)), owner=_OWNER
+        ),
         "configure_destination": t.Configure(7, "first_light", destination=_destination()),
         "configured": t.Configured("receiver", (receiver_end,), (placement,)),
         "arm": t.Arm((emulator_end,)),

@@ -88,9 +88,15 @@ WRONG = {
     "mac without engine": ('[[emulator]]\nname = "e"\ncard_mac = "02:00:00:00:00:01"\n', 'only the engine "fpga"'),
     "no mac": (ON_CARD + 'card = "/dev"\ncard_mac = "02:00"\n', "card_mac"),
     "no such engine": ('[[emulator]]\nname = "e"\nengine = "gpu"\n', "engine"),
-    "neighbour": (ON_CARD + 'card = "/dev"\nneighbours = { "host" = "02:00:00:00:00:01" }\n', '"host" is no IPv4 or IPv6'),
+    "neighbour": (
+        ON_CARD + 'card = "/dev"\nneighbours = { "host" = "02:00:00:00:00:01" }\n',
+        '"host" is no IPv4 or IPv6',
+    ),
     "verbs": ('[link]\nsource = "verbs"\n' + ON_CARD + 'card = "sim"\n', "a card sends as the link roce does"),
-    "rc": ('[link]\ntransport = "rc"\n' + ON_CARD + 'card = "sim"\n', "a card sends by Unreliable Connected queue pairs"),
+    "rc": (
+        '[link]\ntransport = "rc"\n' + ON_CARD + 'card = "sim"\n',
+        "a card sends by Unreliable Connected queue pairs",
+    ),
     "duplicate": (ON_CARD + 'card = "sim"\n[faults]\nduplicate = 0.1\n', "duplicate needs engine"),
     "reorder": (ON_CARD + 'card = "sim"\n[faults]\nreorder = 0.1\n', "reorder needs engine"),
     "stall": (ON_CARD + 'card = "sim"\n[faults]\nstall = 0.1\n', "stall needs engine"),

@@ -45,7 +45,8 @@ wire::Address local_address(const Config& config, const wire::Address& destinati
   wire::Address local(config.bind_address, 0);
   if (!local.wildcard()) return local;
   if (simulated) return link::roce::local_towards(destination);
-  throw ConfigError(fmt::format("emulator: {} is no address for a card; give the one that it has", config.bind_address));
+  throw ConfigError(
+      fmt::format("emulator: {} is no address for a card; give the one that it has", config.bind_address));
 }
 
 /// In whatever way it was written.

@@ -21,20 +21,21 @@ namespace {
 namespace registers = card::registers;
 namespace doorbells = registers::doorbells;
 
-constexpr std::uint32_t kCommandUs = 1'000'000;             // a card's answer to a command
-constexpr std::uint32_t kSimulatedCommandUs = 30'000'000;   // a simulated one's, on a machine with much else to do
-constexpr std::uint32_t kLookUs = 500;                      // between two looks at what has been sent
-constexpr std::int64_t kCountersNs = 100'000'000;           // between two readings of all counters
-constexpr std::int64_t kStarvedNs = 1'000'000'000;          // without credits, before the log says so
-constexpr std::uint64_t kAtOnce = 64;                       // frames put into memory between two looks
+constexpr std::uint32_t kCommandUs = 1'000'000;            // a card's answer to a command
+constexpr std::uint32_t kSimulatedCommandUs = 30'000'000;  // a simulated one's, on a machine with much else to do
+constexpr std::uint32_t kLookUs = 500;                     // between two looks at what has been sent
+constexpr std::int64_t kCountersNs = 100'000'000;          // between two readings of all counters
+constexpr std::int64_t kStarvedNs = 1'000'000'000;         // without credits, before the log says so
+constexpr std::uint64_t kAtOnce = 64;                      // frames put into memory between two looks
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint32_t kLongestMessage = 64;               // packets
+constexpr std::uint32_t kLongestMessage = 64;  // packets
 
 const link::roce::Options& checked(const Config& config) {
   const auto* options = std::get_if<link::roce::Options>(&config.link);
   if (options == nullptr || options->transport != link::Transport::uc || options->framing != link::roce::Framing::v2) {
     throw ConfigError(
-        "emulator: a card sends RoCEv2 by Unreliable Connected queue pairs: with engine \"fpga\" use the emulator's link "
+        "emulator: a card sends RoCEv2 by Unreliable Connected queue pairs: with engine \"fpga\" use the emulator's "
+        "link "
         "roce, transport uc and framing v2");
   }
   if (config.dtps.size() > registers::dtp_table::kCount) {
@@ -43,21 +44,20 @@ const link::roce::Options& checked(const Config& config) {
   }
   const FaultPlan& faults = config.faults;
   if (faults.stall > 0 || !faults.dead_modules.empty()) {
-    throw ConfigError(
-        "emulator: a card drops and corrupts packets; stalls and dead modules need engine \"software\"");
+    throw ConfigError("emulator: a card drops and corrupts packets; stalls and dead modules need engine \"software\"");
   }
   if (faults.packets() && config.on_full == transfer::OnFull::skip) {
     throw ConfigError(
-        "emulator: a card finds packets to be hit by their number, which on_full = \"skip\" moves; use \"pause\", or no "
+        "emulator: a card finds packets to be hit by their number, which on_full = \"skip\" moves; use \"pause\", or "
+        "no "
         "faults");
   }
   return *options;
 }
 
 link::fpga::CardPackets packets_of(const link::roce::Options& options) {
-  link::fpga::CardPackets packets{.pmtu = options.pmtu,
-                                  .packetisation = options.packetisation,
-                                  .largest_message = options.pmtu};
+  link::fpga::CardPackets packets{
+      .pmtu = options.pmtu, .packetisation = options.packetisation, .largest_message = options.pmtu};
   if (options.packetisation == link::Packetisation::first_middle_last) packets.largest_message *= kLongestMessage;
   return packets;
 }
@@ -108,8 +108,8 @@ void CardPlayer::set_up() {
     }
     const SourceDtp& source = config_.dtps[place];
     Dtp& dtp = *dtps_.emplace_back(std::make_unique<Dtp>(source.dtp));
-    dtp.module = static_cast<std::size_t>(std::lower_bound(modules.begin(), modules.end(), source.dtp.module) -
-                                          modules.begin());
+    dtp.module =
+        static_cast<std::size_t>(std::lower_bound(modules.begin(), modules.end(), source.dtp.module) - modules.begin());
     modules_[dtp.module].dtps.push_back(place);
     card_.write_table(place, table(source, place));
   }
@@ -155,8 +155,8 @@ void CardPlayer::write_faults() {
   using namespace registers::faults;
   std::size_t used = 0;
   for (const auto& dtp : dtps_) used += dtp->faults.all.size();
-  const bool can = registers::identity::kCapabilitiesFaultInjection.get(
-                       card_.read32(registers::identity::kCapabilities)) != 0;
+  const bool can =
+      registers::identity::kCapabilitiesFaultInjection.get(card_.read32(registers::identity::kCapabilities)) != 0;
   if (used > 0 && !can) {
     throw ConfigError("emulator: this card was made without faults, as one for a beamline is; use a simulated one");
   }
@@ -259,9 +259,10 @@ bool CardPlayer::ended() {
   if (state == registers::State::done) return true;
   if (state == registers::State::running || state == registers::State::aborting) return false;
   const std::string why = card_error();
-  fail(why.empty() ? fmt::format("the card in {} has ended its run in state {}: it was reset, or its driver is another one's",
-                                 config_.card->directory.string(), static_cast<std::uint32_t>(state))
-                   : why);
+  fail(why.empty()
+           ? fmt::format("the card in {} has ended its run in state {}: it was reset, or its driver is another one's",
+                         config_.card->directory.string(), static_cast<std::uint32_t>(state))
+           : why);
   return true;
 }
 
@@ -288,9 +289,7 @@ void CardPlayer::look_at(std::size_t place) {
     dtp.sent.set(before + n - dtp.images_sent, Completeness::complete);
   if (skipped > dtp.images_skipped) {
     log::write(skipping_, log::Level::warning,
-               {.run = dtp.dtp.run,
-                .dtp = dtp.dtp.id,
-                .frame = static_cast<std::int64_t>(dtp.dtp.slice.frame(before))},
+               {.run = dtp.dtp.run, .dtp = dtp.dtp.id, .frame = static_cast<std::int64_t>(dtp.dtp.slice.frame(before))},
                "the image is skipped: the receiver has no free slot");
   }
   dtp.images_sent.store(sent, std::memory_order_release);
@@ -338,9 +337,8 @@ void CardPlayer::watch_credits(std::int64_t now) {
   for (std::size_t place = 0; place < dtps_.size(); ++place) {
     Dtp& dtp = *dtps_[place];
     const auto where = [&]() -> log::Where {
-      return {.run = dtp.dtp.run,
-              .dtp = dtp.dtp.id,
-              .frame = static_cast<std::int64_t>(dtp.dtp.slice.frame(dtp.next()))};
+      return {
+          .run = dtp.dtp.run, .dtp = dtp.dtp.id, .frame = static_cast<std::int64_t>(dtp.dtp.slice.frame(dtp.next()))};
     };
     if ((waiting >> place & 1U) == 0) {
       if (dtp.said_waiting) {

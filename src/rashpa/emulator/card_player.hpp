@@ -28,9 +28,9 @@ namespace rashpa::emulator {
 /// - Faults: packets are dropped and corrupted where the card's table of faults says so; all else is refused.
 class CardPlayer final : public Player {
  public:
-  /// Takes the card, fills its memory, and arms it: from here on credits count. `config` outlives it. Throws ConfigError
-  /// for what a card cannot do, FileError and ResourceError when there is none, StateError when somebody else has it or
-  /// it refuses.
+  /// Takes the card, fills its memory, and arms it: from here on credits count. `config` outlives it. Throws
+  /// ConfigError for what a card cannot do, FileError and ResourceError when there is none, StateError when somebody
+  /// else has it or it refuses.
   explicit CardPlayer(const Config& config);
   ~CardPlayer() override;
   CardPlayer(const CardPlayer&) = delete;

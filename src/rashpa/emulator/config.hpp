@@ -45,11 +45,11 @@ struct CardConfig {
 struct Config {
   std::shared_ptr<const dataset::Dataset> dataset;
   std::vector<SourceDtp> dtps;
-  link::LinkOptions link{};               ///< of this side; a card needs roce, transport uc
-  std::string destination_link = "roce";  ///< of the other side: roce, verbs or pcie
+  link::LinkOptions link{};                ///< of this side; a card needs roce, transport uc
+  std::string destination_link = "roce";   ///< of the other side: roce, verbs or pcie
   std::string bind_address = "127.0.0.1";  ///< with a card: the card's
-  std::uint64_t frames = 0;               ///< frame numbers 0 … frames−1 exist
-  double rate_hz = 0;                     ///< 0: as fast as flow allows
+  std::uint64_t frames = 0;                ///< frame numbers 0 … frames−1 exist
+  double rate_hz = 0;                      ///< 0: as fast as flow allows
   link::Flow flow = link::Flow::credits;
   transfer::OnFull on_full = transfer::OnFull::pause;
   FaultPlan faults{};
