@@ -75,7 +75,7 @@ std::string text_of(const CardError& error) {
     case ErrorCode::word_zero:
       return of_word("must not be 0");
     case ErrorCode::word_unaligned:
-      return of_word("must be a multiple of 64, as all of records and frames");
+      return of_word("is not aligned: multiples of 2, of 64 for records and frames");
     case ErrorCode::mtu:
       return of_word("must be a path MTU of 256, 512, 1024, 2048 or 4096 bytes");
     case ErrorCode::no_dtp:
@@ -88,6 +88,8 @@ std::string text_of(const CardError& error) {
       return of_descriptor("reaches beyond card memory");
     case ErrorCode::descriptor_dtp:
       return of_descriptor("is of a DTP that is not enabled");
+    case ErrorCode::descriptor_odd:
+      return of_descriptor("has an odd address or length");
     case ErrorCode::descriptor_long:
       return of_descriptor("is longer than 2^31 bytes, or an event that is not 128 bytes");
     case ErrorCode::memory:
