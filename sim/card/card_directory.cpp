@@ -146,6 +146,14 @@ void CardDirectory::publish_identity(CardModel& model) {
   store(identity::kMemoryBytes + 4, static_cast<std::uint32_t>(memory_.size() >> 32U));
 }
 
+/// What software waits for in the middle of a run: how far each DTP is.
+void CardDirectory::publish_images(CardModel& model) {
+  namespace status = registers::dtp_status;
+  for (std::size_t dtp = 0; dtp < status::kCount; ++dtp) {
+    if (table(dtp).dtp_enabled) publish(model, status::at(dtp) + status::kImagesSent, status::kPackets);
+  }
+}
+
 bool CardDirectory::serve(CardModel& model, const Armed& armed) {
   namespace doorbells = registers::doorbells;
   if (first_) publish_identity(model);
@@ -194,6 +202,8 @@ bool CardDirectory::serve(CardModel& model, const Armed& armed) {
       publish(model, registers::dtp_status::at(dtp), 4 * registers::dtp_status::kWords);
     }
     published_ = model.cycles();
+  } else {
+    publish_images(model);
   }
   std::atomic_thread_fence(std::memory_order_release);
   // What the state is about stands before it; counts of commands behind it.

@@ -40,6 +40,7 @@ class CardDirectory {
   [[nodiscard]] card::registers::DtpTable table(std::size_t dtp) const;
   void carry(CardModel& model, std::uint32_t from, std::uint32_t bytes);
   void publish_identity(CardModel& model);
+  void publish_images(CardModel& model);
   void publish(CardModel& model, std::uint32_t from, std::uint32_t bytes);
 
   std::filesystem::path directory_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // rashpa_card: a simulated card as a process. It prints one line when it can be opened, and one when it ends.
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <charconv>
@@ -11,6 +13,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "network.hpp"
@@ -31,6 +34,8 @@ constexpr const char* kUsage =
   --network udp     packets go out of the addresses and ports that stand in them (the default)
   --network unix:HERE,THERE   frames are datagrams from the socket HERE to the socket THERE
 
+  --with-parent     end when standard input is closed
+
 Prints "ready …" on stdout when a driver can open DIRECTORY, and works until SIGTERM or SIGINT; DIRECTORY's files are taken
 away then. Ends with 2 and a text on stderr when it cannot begin.
 )";
@@ -43,6 +48,7 @@ struct Arguments {
   CardTimes times;
   std::uint64_t seed = 1;
   std::string network = "udp";
+  bool with_parent = false;
 };
 
 template <typename Number>
@@ -86,7 +92,9 @@ Arguments parse(int count, char** words) {
   Arguments out;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
-    if (word.rfind("--", 0) != 0 && out.directory.empty()) {
+    if (word == "--with-parent") {
+      out.with_parent = true;
+    } else if (word.rfind("--", 0) != 0 && out.directory.empty()) {
       out.directory = word;
     } else if (i + 1 < count) {
       take(out, word, words[++i]);
@@ -96,6 +104,16 @@ Arguments parse(int count, char** words) {
   }
   if (out.directory.empty()) throw ConfigError("card: give the directory of the card; see --help");
   return out;
+}
+
+/// Until the end of standard input, or of the card.
+void watch_parent() {
+  constexpr int kLookMs = 100;
+  while (!stop) {
+    pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    char said = 0;
+    if (poll(&input, 1, kLookMs) > 0 && read(STDIN_FILENO, &said, 1) <= 0) stop = true;
+  }
 }
 
 void run(int count, char** words) {
@@ -112,6 +130,8 @@ void run(int count, char** words) {
   fmt::print("ready {}: {} bytes of card memory, network {}\n", arguments.directory.string(), arguments.memory,
              arguments.network);
   std::fflush(stdout);
+  std::jthread parent;
+  if (arguments.with_parent) parent = std::jthread(watch_parent);
   card.run(stop);
   fmt::print("ended after {} cycles; {} frames were of no use to the network\n", card.cycles(),
              card.network().refused());

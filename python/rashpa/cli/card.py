@@ -36,6 +36,9 @@ def card(
             help="UDP sockets of this machine, or a UNIX datagram socket whose datagrams are frames.",
         ),
     ] = "udp",
+    with_parent: Annotated[
+        bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")
+    ] = False,
 ) -> None:
     """Start a simulated card: the sender in hardware of `rtl/`, compiled, in a directory that looks like a card's device nodes.
 
@@ -48,5 +51,6 @@ def card(
         raise typer.Exit(_BAD_INPUT)
     options = {"memory": memory, "latency": latency, "reads": reads, "seed": seed, "network": network}
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    words += ["--with-parent"] if with_parent else []
     sys.stdout.flush()
     os.execv(program, [str(program), str(directory), *words])  # noqa: S606
