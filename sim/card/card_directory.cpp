@@ -188,10 +188,13 @@ bool CardDirectory::serve(CardModel& model, const Armed& armed) {
   }
   first_ = false;
   model.step(kBusyCycles);
+  // Reading takes cycles: what is shown last is read first, so that nothing is shown ahead of what it is about.
+  std::array<std::uint32_t, (kStatusEnd - registers::status::kArmDone) / 4> done{};
+  for (std::uint32_t i = 0; i < done.size(); ++i) model.read(registers::status::kArmDone + 4 * i, done[i]);
   const std::uint32_t before = load(registers::status::kState);
-  const bool interrupt = model.take_interrupt();
   std::uint32_t state = before;
   model.read(registers::status::kState, state);
+  const bool interrupt = model.take_interrupt();
   busy_ = news || interrupt || state != before || state == static_cast<std::uint32_t>(registers::State::running) ||
           state == static_cast<std::uint32_t>(registers::State::checking) ||
           state == static_cast<std::uint32_t>(registers::State::aborting);
@@ -208,8 +211,8 @@ bool CardDirectory::serve(CardModel& model, const Armed& armed) {
   std::atomic_thread_fence(std::memory_order_release);
   // What the state is about stands before it; counts of commands behind it.
   publish(model, registers::status::kError, registers::status::kArmDone - registers::status::kError);
-  publish(model, registers::status::kState, 4);
-  publish(model, registers::status::kArmDone, kStatusEnd - registers::status::kArmDone);
+  store(registers::status::kState, state);
+  for (std::uint32_t i = 0; i < done.size(); ++i) store(registers::status::kArmDone + 4 * i, done[i]);
   if (interrupt) {
     const std::uint32_t one = 1;
     if (::write(events_, &one, sizeof one) < 0) errno = 0;  // full: who sleeps there is woken by the one before
