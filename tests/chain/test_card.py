@@ -16,8 +16,8 @@ import hdf5plugin  # noqa: F401  (registers the bitshuffle filter)
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from rashpa.control.native_program import native_program
 
+from rashpa.control.native_program import native_program
 from rashpa.node.engine import EngineError
 from rashpa.node.simulated_card import SimulatedCard
 
