@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole acquisitions of an emulator whose DTPs a simulated card plays: the chain is that of the other tests.
-#include "rashpa/card/card.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
-#include <cstring>
-#include <mutex>
+#include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>

@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <filesystem>
 #include <limits>
 #include <system_error>
+#include <utility>
+#include <variant>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"

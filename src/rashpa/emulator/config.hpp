@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "rashpa/dataset/dataset.hpp"
-#include "rashpa/link/factory/factory.hpp"
+#include "rashpa/link/factory/link_options.hpp"
+#include "rashpa/link/words.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
 
 namespace rashpa::emulator {

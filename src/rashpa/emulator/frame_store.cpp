@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "rashpa/core/error.hpp"
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/emulator/software_player.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <thread>
-#include <utility>
 
 namespace rashpa::emulator {
 

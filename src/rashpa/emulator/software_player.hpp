@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rashpa/emulator/player.hpp"
+#include "rashpa/link/factory/factory.hpp"
 
 namespace rashpa::emulator {
 
