@@ -108,6 +108,10 @@ def yosys(top: str) -> None:
 
     design = libyosys.Design()
     read(top, design, without(top))
+    for cell in design.top_module().cells_.values():
+        if str(cell.type).removeprefix("\\") in without(top):  # abc9 wants none of what has no inside
+            for name in list(cell.parameters.keys()):
+                cell.unsetParam(name)
     libyosys.run_pass(f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}", design)
     libyosys.run_pass(PASSES.format(top=top), design)
     libyosys.run_pass(f"select {top}", design)
