@@ -19,7 +19,7 @@ module descriptor_check
   localparam logic [31:0] RecordBytes = 32'd128;
   localparam logic [48:0] MemoryBytes = {17'(MemoryMiB >> 12), 32'(MemoryMiB << 20)};
 
-  logic empty_q, disabled_q, odd_q, long_q, carry_q;
+  logic empty_q, disabled_q, long_q, carry_q;
   logic [31:0] end_low_q;
   logic [16:0] end_high;
   logic outside, outside_q;
@@ -33,12 +33,10 @@ module descriptor_check
     {carry_q, end_low_q} <= {1'b0, source_i[31:0]} + {1'b0, bytes_i};
     empty_q              <= bytes_i == '0;
     disabled_q           <= !enabled_i[dtp_i];
-    odd_q                <= source_i[0] || bytes_i[0];
     long_q               <= event_record_i ? bytes_i != RecordBytes : bytes_i > MostBytes;
     outside_q            <= outside;
     if (disabled_q) other_q <= ErrorCodeDescriptorDtp;
     else if (empty_q) other_q <= ErrorCodeDescriptorEmpty;
-    else if (odd_q) other_q <= ErrorCodeDescriptorOdd;
     else if (long_q) other_q <= ErrorCodeDescriptorLong;
     else other_q <= ErrorCodeNone;
     code_o <= other_q == ErrorCodeNone && outside_q ? ErrorCodeDescriptorOutside : other_q;

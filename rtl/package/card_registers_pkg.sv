@@ -26,7 +26,6 @@ package card_registers_pkg;
     ErrorCodeDescriptorEmpty = 4'd6,
     ErrorCodeDescriptorOutside = 4'd7,
     ErrorCodeDescriptorDtp = 4'd8,
-    ErrorCodeDescriptorOdd = 4'd9,
     ErrorCodeDescriptorLong = 4'd10,
     ErrorCodeMemory = 4'd11,
     ErrorCodeBusy = 4'd12

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests only: which packets are to be lost or damaged. Sixty-four entries, compared in parallel; each hits once after
-// clear_i. The answer comes one cycle behind the question.
+// clear_i, and once more when it is written again. The answer comes one cycle behind the question.
 module fault_table
   import rashpa_pkg::*;
 (
@@ -21,11 +21,13 @@ module fault_table
   logic [Entries-1:0][27:0] packet_q;
   logic [Entries-1:0][17:0] what_q;
   logic [Entries-1:0] left_q;
-  logic [Entries-1:0] hit;
+  logic [Entries-1:0] hit, written;
   logic [17:0] what;
 
   always_comb begin
     what = '0;
+    written = '0;
+    written[write_i.word[6:1]] = write_i.valid;
     for (int i = 0; i < int'(Entries); ++i) begin
       hit[i] = ask_i && left_q[i] && packet_q[i] == {dtp_i, psn_i};
       if (hit[i]) what |= what_q[i];
@@ -42,7 +44,7 @@ module fault_table
       drop_o <= 1'b0;
       flip_o <= 1'b0;
     end else begin
-      left_q <= clear_i ? '1 : left_q & ~hit;
+      left_q <= clear_i ? '1 : (left_q & ~hit) | written;
       drop_o <= what[17:16] == card_registers_pkg::FaultKindDrop;
       flip_o <= what[17:16] == card_registers_pkg::FaultKindFlip;
     end

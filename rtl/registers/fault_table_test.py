@@ -50,3 +50,10 @@ async def faults_hit_once_and_nothing_else(dut):
             kind, bit = faults[dtp, psn]
             assert await ask(dtp, psn) == (int(kind == 1), int(kind == 2), bit)
             assert (await ask(dtp, psn))[:2] == (0, 0), "it has hit already"
+    for entry, ((dtp, psn), (kind, bit)) in enumerate(faults.items()):
+        if entry % 3 == 0:
+            await write(2 * entry + entry % 2, kind << 16 | bit if entry % 2 else dtp << 24 | psn)
+    for entry, ((dtp, psn), (kind, bit)) in enumerate(faults.items()):
+        again = entry % 3 == 0  # written again: it hits once more
+        assert await ask(dtp, psn) == ((int(kind == 1), int(kind == 2), bit) if again else (0, 0, 0))
+        assert (await ask(dtp, psn))[:2] == (0, 0)

@@ -121,7 +121,7 @@ module registers
   assign in_doorbells = word_q[12:6] == DoorbellsBase[14:8] && (!word_q[5] || word_q[5:2] == 4'hF);
   assign is_mode      = word_q == SettingsModeAddress[14:2];
   assign quiet        = state inside {StateIdle, StateArmed, StateDone, StateFailed};
-  assign allowed      = in_doorbells || in_ring || ((in_table || in_faults || is_mode) && quiet);
+  assign allowed      = in_doorbells || in_ring || in_faults || ((in_table || is_mode) && quiet);
 
   always_ff @(posedge clk_i) begin
     word_q             <= write_word;
@@ -147,7 +147,7 @@ module registers
       write_done_q        <= held_q;
       table_write_o.valid <= held_q && in_table && quiet;
       ring_write_o.valid  <= held_q && in_ring;
-      fault_write_o.valid <= held_q && in_faults && quiet;
+      fault_write_o.valid <= held_q && in_faults;
       if (held_q && is_mode && quiet) pushed_o <= data_q[0];
       if (table_write_o.valid && table_write_o.word == DtpTableDtpWord)
         enabled_o[table_write_o.dtp] <= table_write_o.data[DtpTableDtpEnabledLsb];

@@ -21,7 +21,6 @@ module table_check
   typedef struct packed {
     logic nonzero;
     logic pair;     // the second word of one value
-    logic even;
     logic by_64;
     logic mtu;
   } rule_t;
@@ -31,16 +30,11 @@ module table_check
     rule_of = '0;
     case (word)
       DtpTableMtuWord: rule_of.mtu = 1'b1;
-      DtpTableSourceWord, DtpTableOuterSourceStepWord: rule_of.even = 1'b1;
       DtpTableRecordSourceWord, DtpTableFrameStepWord, DtpTableFrameRingWord, DtpTableFrameOffsetWord:
       rule_of.by_64 = 1'b1;
       DtpTableOuterCountWord, DtpTableInnerCountWord, DtpTableSlotsWord, DtpTableLinesWord, DtpTableLinesPerRunWord,
-      DtpTableFramesBetweenWord:
+      DtpTableFramesBetweenWord, DtpTablePieceBytesWord, DtpTableRestBytesWord, DtpTableLastBytesWord:
       rule_of.nonzero = 1'b1;
-      DtpTablePieceBytesWord, DtpTableRestBytesWord, DtpTableLastBytesWord: begin
-        rule_of.nonzero = 1'b1;
-        rule_of.even    = 1'b1;
-      end
       DtpTableFrameRingWord + 7'd1, DtpTableImagesWord + 7'd1, DtpTablePayloadBytesWord + 7'd1: begin
         rule_of.nonzero = 1'b1;
         rule_of.pair    = 1'b1;
@@ -52,7 +46,7 @@ module table_check
   logic asking_q, answered_q, judged_q, last_q;
   logic [9:0] ask_q, answer_q, judge_q;
   rule_t rule_q;
-  logic zero_q, before_zero_q, odd_q, not_64_q, not_mtu_q, concerns_q;
+  logic zero_q, before_zero_q, not_64_q, not_mtu_q, concerns_q;
   error_code_e found;
 
   assign read_word_o = ask_q;
@@ -62,7 +56,7 @@ module table_check
     found = ErrorCodeNone;
     if (concerns_q) begin
       if (rule_q.nonzero && zero_q && (!rule_q.pair || before_zero_q)) found = ErrorCodeWordZero;
-      else if ((rule_q.even && odd_q) || (rule_q.by_64 && not_64_q)) found = ErrorCodeWordUnaligned;
+      else if (rule_q.by_64 && not_64_q) found = ErrorCodeWordUnaligned;
       else if (rule_q.mtu && not_mtu_q) found = ErrorCodeMtu;
     end
   end
@@ -74,7 +68,6 @@ module table_check
     concerns_q    <= enabled_i[answer_q[9:6]] && (!pushed_i || answer_q[5:0] == DtpTableMtuWord[5:0]);
     zero_q        <= read_data_i == '0;
     before_zero_q <= zero_q;
-    odd_q         <= read_data_i[0];
     not_64_q      <= read_data_i[5:0] != '0;
     not_mtu_q     <= !(read_data_i[12:0] inside {13'd256, 13'd512, 13'd1024, 13'd2048, 13'd4096});
     if (start_i) ask_q <= '0;

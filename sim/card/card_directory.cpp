@@ -24,6 +24,7 @@ constexpr std::uint32_t kStatusEnd = registers::status::kDtpsWaiting + 4;
 constexpr std::uint32_t kCounterBytes = registers::counters::kFaults + 8 - registers::counters::kImages;
 constexpr std::uint32_t kIdentityBytes = registers::identity::kMemoryBytes + 8;
 constexpr std::uint64_t kBusyCycles = 2'000;      // between two looks at the doorbells
+constexpr std::uint64_t kPushedCycles = 200;      // the same where software waits for each descriptor
 constexpr std::uint64_t kCounterCycles = 50'000;  // between two readings of all counters
 
 [[noreturn]] void fail(const fs::path& path, const char* what) {
@@ -150,7 +151,9 @@ void CardDirectory::publish_identity(CardModel& model) {
 void CardDirectory::publish_images(CardModel& model) {
   namespace status = registers::dtp_status;
   for (std::size_t dtp = 0; dtp < status::kCount; ++dtp) {
-    if (table(dtp).dtp_enabled) publish(model, status::at(dtp) + status::kImagesSent, status::kPackets);
+    if (!table(dtp).dtp_enabled) continue;
+    publish(model, status::at(dtp) + status::kImagesSent, status::kPackets);
+    publish(model, status::at(dtp) + status::kGranted, 4);
   }
 }
 
@@ -187,7 +190,8 @@ bool CardDirectory::serve(CardModel& model, const Armed& armed) {
     }
   }
   first_ = false;
-  model.step(kBusyCycles);
+  const bool pushed = registers::settings::kModePushed.get(load(registers::settings::kMode)) != 0;
+  model.step(pushed ? kPushedCycles : kBusyCycles);
   // Reading takes cycles: what is shown last is read first, so that nothing is shown ahead of what it is about.
   std::array<std::uint32_t, (kStatusEnd - registers::status::kArmDone) / 4> done{};
   for (std::uint32_t i = 0; i < done.size(); ++i) model.read(registers::status::kArmDone + 4 * i, done[i]);

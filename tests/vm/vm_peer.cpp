@@ -32,6 +32,13 @@ char letter_of(Completeness state) {
 
 link::LinkOptions link_options(const Arguments& arguments) {
   if (link::kind_of(arguments.link) == link::Kind::roce) return arguments.packets;
+  if (link::kind_of(arguments.link) == link::Kind::fpga) {
+    return link::fpga::Options{.card = arguments.card,
+                               .pmtu = arguments.packets.pmtu,
+                               .packetisation = arguments.packets.packetisation,
+                               .source_mac = arguments.card_mac,
+                               .destination_mac = arguments.peer_mac};
+  }
   link::verbs::Options out{};
   out.transport = arguments.packets.transport;
   out.pmtu = arguments.packets.pmtu;

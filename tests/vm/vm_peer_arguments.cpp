@@ -86,9 +86,10 @@ bool take_run(Arguments& out, const std::string& name, const std::string& value)
                                                        {"delay-exit-ms", &out.delay_exit_ms}};
   const std::map<std::string, double*> real = {
       {"rate-hz", &out.rate_hz}, {"timeout-s", &out.timeout_s}, {"fault-rate", &out.fault_rate}};
-  const std::map<std::string, std::string*> text = {{"link", &out.link},   {"peer", &out.peer},
-                                                    {"bind", &out.bind},   {"device", &out.device},
-                                                    {"fates", &out.fates}, {"expect-fates", &out.expect_fates}};
+  const std::map<std::string, std::string*> text = {
+      {"link", &out.link},         {"peer", &out.peer},   {"bind", &out.bind},
+      {"device", &out.device},     {"card", &out.card},   {"card-mac", &out.card_mac},
+      {"peer-mac", &out.peer_mac}, {"fates", &out.fates}, {"expect-fates", &out.expect_fates}};
   if (const auto found = small.find(name); found != small.end()) {
     *found->second = number_of<std::uint32_t>(name, value);
   } else if (const auto number = real.find(name); number != real.end()) {

@@ -19,7 +19,8 @@ enum class Fault : std::uint8_t { none, wrong_key, short_buffer, bad_icrc };
 struct Arguments {
   Role role = Role::source;
   std::string link, peer, bind, device;
-  std::vector<std::string> exchanges;  ///< one per program at the other side
+  std::string card, card_mac, peer_mac;  ///< link fpga
+  std::vector<std::string> exchanges;    ///< one per program at the other side
   std::uint16_t port = 4791;
   link::roce::Options packets{};
   link::Flow flow = link::Flow::credits;

@@ -26,7 +26,7 @@ they share its modules evenly and in that order, and each has its share as --fir
   rashpa_vm_peer --role destination --first-module 1 --modules 1 --exchange /tmp/b …
 
 Both sides (the same values on both, but for --role, --link, --peer, --bind, --device, --port, and those of a share)
-  --role source|destination    --link roce|verbs          --peer roce|verbs   link of the other side
+  --role source|destination    --link roce|verbs|fpga (fpga: source only)    --peer roce|verbs|fpga   link of the other side
   --bind ADDRESS               local IPv4 or IPv6; verbs: the GID that is used
   --device NAME                verbs: default the device that has the address
   --port N                     roce: own UDP port; default 4791 (an RNIC sends there and nowhere else)
@@ -42,10 +42,12 @@ Destination
   --expect complete=N,partial=N,missing=N   whole images; those not named are not looked at; default complete=frames
   --expect-fates FILE          instead: compare each image with FILE, written by the source (--fates FILE)
 Source
+  --card DIR                   fpga: the directory of a card, simulated or not; --bind is the address that its packets come from
+  --card-mac MAC --peer-mac MAC   fpga: as in its frames; not needed where a simulated card sends by UDP sockets
   --fault none|wrong-key|short-buffer|bad-icrc (none)
        wrong-key     a key the destination never gave: every write is refused (expect complete=0,partial=0)
        short-buffer  lines aim behind the end of the registered region, events do not (expect complete=0,missing=0)
-       bad-icrc      roce only: --fault-rate P (0.01) of all packets get one wrong bit after their ICRC was made
+       bad-icrc      roce, fpga: --fault-rate P (0.01) of all packets get one wrong bit after their ICRC was made
   --seed N (1)                 of the faults
   --fates FILE                 writes one letter per image, c, p or m: what the injector's log says
   --delay-exit-ms N (0)        keeps its queue pairs open so long after the last image

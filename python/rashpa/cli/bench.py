@@ -33,7 +33,9 @@ _BENCHMARKS = {
     "cuda_unit": "the unit on a GPU: every trigger's latency, and 4M images at full rate against the bus",
     "opencl_unit": "the unit on an OpenCL device against two threads of unit cpu, and how long its kernels take to compile",
     "chain": "a whole acquisition in two processes over pcie, on any unit: books, rates, latencies",
+    "rtl": "the simulated sender of rtl/, in cycles: beats and cycles a packet, gaps in frames, share of a wire of 100 Gb/s",
 }
+_NEEDS = {"rtl": "Verilator when it is built (packages.txt)"}
 
 _LINKS = ("roce", "pcie")
 FAILED, BAD_INPUT = 1, 2
@@ -114,6 +116,14 @@ def chain(context: typer.Context, json_file: JsonFile = None) -> None:
     _run("chain", "chain", ["--json", *context.args], json_file)
 
 
+@app.command(context_settings=_PASS_ON)
+def rtl(context: typer.Context, json_file: JsonFile = None) -> None:
+    """The sender in hardware, simulated: 512 lines an image of 64 to 4096 bytes, 1 and 16 DTPs, memory that answers late and pauses at random.
+    All figures are cycles of a simulation. Further options go to the program: --latency CYCLES (100), --stall PERCENT (10), --seed,
+    --line-bytes."""
+    _run("rtl", "rtl", ["--json", *context.args], json_file)
+
+
 def _run(program: str, title: str, arguments: list[str], json_file: Path | None) -> None:
     rows, status = _rows(program, arguments, json_file)
     _show_and_store(title, rows, json_file)
@@ -128,8 +138,9 @@ def _rows(program: str, arguments: list[str], json_file: Path | None = None) -> 
     """What the program measured, and its exit status."""
     path = _program(program)
     if path is None:
+        needs = f"; it needs {_NEEDS[program]}" if program in _NEEDS else ""
         raise _refusal(
-            f"rashpa_{program}_bench is not here: a wheel has no benchmarks; `make build` in a clone of the repository builds it"
+            f"rashpa_{program}_bench is not here: a wheel has no benchmarks; `make build` in a clone of the repository builds it{needs}"
         )
     if json_file is not None and not json_file.resolve().parent.is_dir():
         raise _refusal(f"{json_file}: there is no folder {json_file.resolve().parent}")

@@ -129,3 +129,17 @@ def test_a_machine_without_a_gpu_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp
     result = runner.invoke(bench.app, ["gpu"])
     assert result.exit_code == bench.BAD_INPUT
     assert "gave no rows and ended with status 2" in result.output
+
+
+def test_the_bench_of_the_simulated_sender_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, None)
+    result = runner.invoke(bench.app, ["rtl"])
+    assert result.exit_code == bench.BAD_INPUT
+    assert "rashpa_rtl_bench is not here" in result.output
+    assert "Verilator" in result.output
+
+
+def test_options_of_the_simulated_sender_go_to_its_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, program(tmp_path, json.dumps({"rows": ROWS})))
+    assert runner.invoke(bench.app, ["rtl", "--latency", "300", "--line-bytes", "256"]).exit_code == 0
+    assert (tmp_path / "arguments").read_text() == "--json --latency 300 --line-bytes 256"

@@ -75,7 +75,7 @@ std::string text_of(const CardError& error) {
     case ErrorCode::word_zero:
       return of_word("must not be 0");
     case ErrorCode::word_unaligned:
-      return of_word("is not aligned: multiples of 2, of 64 for records and frames");
+      return of_word("must be a multiple of 64, as all of records and frames");
     case ErrorCode::mtu:
       return of_word("must be a path MTU of 256, 512, 1024, 2048 or 4096 bytes");
     case ErrorCode::no_dtp:
@@ -88,8 +88,6 @@ std::string text_of(const CardError& error) {
       return of_descriptor("reaches beyond card memory");
     case ErrorCode::descriptor_dtp:
       return of_descriptor("is of a DTP that is not enabled");
-    case ErrorCode::descriptor_odd:
-      return of_descriptor("has an odd address or length");
     case ErrorCode::descriptor_long:
       return of_descriptor("is longer than 2^31 bytes, or an event that is not 128 bytes");
     case ErrorCode::memory:
@@ -101,14 +99,12 @@ std::string text_of(const CardError& error) {
                      static_cast<std::uint32_t>(error.code), error.dtp, error.word, error.line);
 }
 
-Card::File::File(std::filesystem::path path, int flags)
-    : path_(std::move(path)), fd_(::open(path_.c_str(), flags | O_CLOEXEC)) {
-  if (fd_ < 0) fail(path_, "cannot be opened", errno);
+Card::Node::Node(std::filesystem::path path, int flags)
+    : path_(std::move(path)), file_(::open(path_.c_str(), flags | O_CLOEXEC)) {
+  if (file_.get() < 0) fail(path_, "cannot be opened", errno);
 }
 
-Card::File::~File() { ::close(fd_); }
-
-Card::Page::Page(const File& node) {
+Card::Page::Page(const Node& node) {
   struct stat about {};
   if (fstat(node.get(), &about) != 0) fail(node.path(), "cannot be asked for its size", errno);
   if (S_ISREG(about.st_mode) && std::cmp_less(about.st_size, registers::kPageBytes)) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "rashpa/card/registers.hpp"
+#include "rashpa/core/file_descriptor.hpp"
 
 namespace rashpa::card {
 
@@ -73,22 +74,19 @@ class Card {
   void carry_out(Command command, std::uint32_t wait_us = 1'000'000);
 
  private:
-  class File {
+  class Node {
    public:
-    File(std::filesystem::path path, int flags);
-    ~File();
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    [[nodiscard]] int get() const noexcept { return fd_; }
+    Node(std::filesystem::path path, int flags);
+    [[nodiscard]] int get() const noexcept { return file_.get(); }
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
    private:
     std::filesystem::path path_;
-    int fd_;
+    FileDescriptor file_;
   };
   class Page {
    public:
-    explicit Page(const File& node);
+    explicit Page(const Node& node);
     ~Page();
     Page(const Page&) = delete;
     Page& operator=(const Page&) = delete;
@@ -99,10 +97,10 @@ class Card {
   };
   void check_room(std::uint64_t address, std::size_t bytes) const;
 
-  File user_;
-  File to_;
-  File from_;
-  File events_;
+  Node user_;
+  Node to_;
+  Node from_;
+  Node events_;
   Page page_;
   std::uint64_t memory_bytes_ = 0;
 };

@@ -73,6 +73,17 @@ TEST_F(CardTest, words_are_those_of_the_page) {
   EXPECT_EQ(card.memory_bytes(), kMemory);
 }
 
+TEST_F(CardTest, a_card_is_claimed_by_one_until_its_end) {
+  Card second(directory_);
+  {
+    Card first(directory_);
+    first.claim();
+    first.claim();
+    EXPECT_THROW(second.claim(), StateError);
+  }
+  EXPECT_NO_THROW(second.claim());
+}
+
 TEST_F(CardTest, a_table_lies_word_by_word_in_its_row) {
   Card card(directory_);
   registers::DtpTable table;

@@ -36,14 +36,13 @@ enum class State : std::uint32_t {
 enum class ErrorCode : std::uint32_t {
   none = 0,  ///< none
   word_zero = 1,  ///< a word of the table is 0 that must not be
-  word_unaligned = 2,  ///< a word of the table is no multiple of 2, or of 64 where its text says so
+  word_unaligned = 2,  ///< a word of the table is no multiple of 64, where its text says so
   mtu = 3,  ///< the path MTU is not 256, 512, 1024, 2048 or 4096
   no_dtp = 4,  ///< Arm: no DTP is enabled
   not_armed = 5,  ///< Start without Arm
   descriptor_empty = 6,  ///< a descriptor of 0 bytes
   descriptor_outside = 7,  ///< a descriptor outside of card memory
   descriptor_dtp = 8,  ///< a descriptor of a DTP that is not enabled
-  descriptor_odd = 9,  ///< a descriptor with an odd address or length
   descriptor_long = 10,  ///< a descriptor of more than 2^31 bytes, or an event not of 128
   memory = 11,  ///< card memory answered a read with an error
   busy = 12,  ///< Arm while running
@@ -141,7 +140,7 @@ inline constexpr std::size_t kWords = 8;
 /// First byte of the one at place `index`.
 constexpr std::uint32_t at(std::size_t index) noexcept { return 0x2000 + static_cast<std::uint32_t>(index) * 0x20; }
 // What follows is added to at().
-inline constexpr std::uint32_t kSource = 0x0;  ///< Address in card memory, bits 31 … 0; even.
+inline constexpr std::uint32_t kSource = 0x0;  ///< Address in card memory, bits 31 … 0.
 inline constexpr std::uint32_t kWhat = 0x4;  ///< The rest of it, and what it is.
 inline constexpr Field kWhatSourceHigh{0, 16};  ///< bits 47 … 32 of the address
 inline constexpr Field kWhatDtp{16, 4};  ///< data transfer process
@@ -183,17 +182,17 @@ inline constexpr Field kDtpSkip{8, 1};  ///< on_full, without a credit: 0 pause,
 inline constexpr Field kDtpEnabled{9, 1};  ///< 1: there is such a DTP in this run
 inline constexpr Field kDtpPaced{10, 1};  ///< 1: needs no credits
 inline constexpr std::uint32_t kRun = 0x54;  ///< Number of the run, for records.
-inline constexpr std::uint32_t kSource = 0x58;  ///< Address of the region's first byte in frame 0; even.
+inline constexpr std::uint32_t kSource = 0x58;  ///< Address of the region's first byte in frame 0.
 inline constexpr std::uint32_t kRecordSource = 0x60;  ///< Address of the record's template of frame 0; a multiple of 64.
 inline constexpr std::uint32_t kFrameStep = 0x68;  ///< From one image's frame to the next, modulo frame_ring; a multiple of 64.
 inline constexpr std::uint32_t kFrameRing = 0x70;  ///< Bytes of the ring of frames: addresses wrap behind it; a multiple of 64.
 inline constexpr std::uint32_t kOuterCount = 0x78;  ///< Runs of an image: lines, or merged ones.
 inline constexpr std::uint32_t kInnerCount = 0x7C;  ///< Pieces of a run.
-inline constexpr std::uint32_t kOuterSourceStep = 0x80;  ///< From run to run in card memory; even.
+inline constexpr std::uint32_t kOuterSourceStep = 0x80;  ///< From run to run in card memory.
 inline constexpr std::uint32_t kOuterDestinationStep = 0x84;  ///< From run to run at the receiver.
-inline constexpr std::uint32_t kPieceBytes = 0x88;  ///< Bytes of a piece; even.
-inline constexpr std::uint32_t kRestBytes = 0x8C;  ///< Bytes of the last piece of a run; even.
-inline constexpr std::uint32_t kLastBytes = 0x90;  ///< Bytes of the last piece of the last run; even.
+inline constexpr std::uint32_t kPieceBytes = 0x88;  ///< Bytes of a piece.
+inline constexpr std::uint32_t kRestBytes = 0x8C;  ///< Bytes of the last piece of a run.
+inline constexpr std::uint32_t kLastBytes = 0x90;  ///< Bytes of the last piece of the last run.
 inline constexpr std::uint32_t kFactorPiece = 0x94;  ///< x^(8·r) mod P of CRC32C, r: bytes of the last packet of a piece.
 inline constexpr std::uint32_t kFactorRest = 0x98;  ///< The same of rest_bytes.
 inline constexpr std::uint32_t kFactorLast = 0x9C;  ///< The same of last_bytes.
@@ -248,17 +247,17 @@ struct DtpTable {
   bool dtp_enabled = false;  ///< 1: there is such a DTP in this run
   bool dtp_paced = false;  ///< 1: needs no credits
   std::uint32_t run = 0;  ///< Number of the run, for records.
-  std::uint64_t source = 0;  ///< Address of the region's first byte in frame 0; even.
+  std::uint64_t source = 0;  ///< Address of the region's first byte in frame 0.
   std::uint64_t record_source = 0;  ///< Address of the record's template of frame 0; a multiple of 64.
   std::uint64_t frame_step = 0;  ///< From one image's frame to the next, modulo frame_ring; a multiple of 64.
   std::uint64_t frame_ring = 0;  ///< Bytes of the ring of frames: addresses wrap behind it; a multiple of 64.
   std::uint32_t outer_count = 0;  ///< Runs of an image: lines, or merged ones.
   std::uint32_t inner_count = 0;  ///< Pieces of a run.
-  std::uint32_t outer_source_step = 0;  ///< From run to run in card memory; even.
+  std::uint32_t outer_source_step = 0;  ///< From run to run in card memory.
   std::uint32_t outer_destination_step = 0;  ///< From run to run at the receiver.
-  std::uint32_t piece_bytes = 0;  ///< Bytes of a piece; even.
-  std::uint32_t rest_bytes = 0;  ///< Bytes of the last piece of a run; even.
-  std::uint32_t last_bytes = 0;  ///< Bytes of the last piece of the last run; even.
+  std::uint32_t piece_bytes = 0;  ///< Bytes of a piece.
+  std::uint32_t rest_bytes = 0;  ///< Bytes of the last piece of a run.
+  std::uint32_t last_bytes = 0;  ///< Bytes of the last piece of the last run.
   std::uint32_t factor_piece = 0;  ///< x^(8·r) mod P of CRC32C, r: bytes of the last packet of a piece.
   std::uint32_t factor_rest = 0;  ///< The same of rest_bytes.
   std::uint32_t factor_last = 0;  ///< The same of last_bytes.

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/file_descriptor.hpp"
 
 namespace rashpa::memory {
 
@@ -54,24 +55,8 @@ std::string words_of(std::size_t bytes, MemoryKind kind) {
   return fmt::format("{:.1f} MiB of {} memory", static_cast<double>(bytes) / 1048576.0, name_of(kind));
 }
 
-// A file descriptor that closes itself.
-class File {
- public:
-  explicit File(int number) noexcept : number_(number) {}
-  ~File() {
-    if (number_ >= 0) close(number_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  [[nodiscard]] int get() const noexcept { return number_; }
-  int take() noexcept { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
-
 // Memory as a file of `size` bytes, mapped; MAP_FAILED with errno when the machine has no such pages.
-void* map_shared(File& file, std::size_t size) noexcept {
+void* map_shared(FileDescriptor& file, std::size_t size) noexcept {
   if (file.get() < 0 || ftruncate(file.get(), static_cast<off_t>(size)) != 0 || fchmod(file.get(), 0600) != 0 ||
       fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) {
     return MAP_FAILED;
@@ -153,7 +138,7 @@ void Buffer::take_shared(MemoryKind kind) {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   mapped_ = round_up(size_, huge ? kHugePage : kPage);
   if (huge) {
-    File file(memfd_create("rashpa", kFlags | MFD_HUGETLB | kPagesOf2MiB));
+    FileDescriptor file(memfd_create("rashpa", kFlags | MFD_HUGETLB | kPagesOf2MiB));
     if (void* const address = map_shared(file, mapped_); address != MAP_FAILED) {
       data_ = static_cast<std::byte*>(address);
       file_ = file.take();
@@ -161,7 +146,7 @@ void Buffer::take_shared(MemoryKind kind) {
       return;
     }
   }
-  File file(memfd_create("rashpa", kFlags));
+  FileDescriptor file(memfd_create("rashpa", kFlags));
   void* const address = map_shared(file, mapped_);
   if (address == MAP_FAILED) fail("shared " + words_of(size_, kind), errno);
   const bool transparent = huge && madvise(address, mapped_, MADV_HUGEPAGE) == 0 && shared_pages_are_huge();
@@ -202,11 +187,11 @@ Buffer Buffer::open_shared(const std::string& path) {
         errno_text(code)));
   };
   // What the name leads to is looked at before it is opened: opening a device may do something.
-  const File seen(open(path.c_str(), O_PATH | O_CLOEXEC));
+  const FileDescriptor seen(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
   if (seen.get() < 0 || fstat(seen.get(), &status) != 0) refuse(errno);
   if (!S_ISREG(status.st_mode)) throw ConfigError(fmt::format("memory: {} is no shared memory", path));
-  const File file(open(memory::shared_path(getpid(), seen.get()).c_str(), O_RDWR | O_CLOEXEC));
+  const FileDescriptor file(open(memory::shared_path(getpid(), seen.get()).c_str(), O_RDWR | O_CLOEXEC));
   if (file.get() < 0) refuse(errno);
   const int seals = fcntl(file.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || status.st_size <= 0) {

@@ -41,10 +41,6 @@ std::string group_of(const std::string& address) {
 
 }  // namespace
 
-VfioDevice::File::~File() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 /// One range of device addresses. Holds the container only by number: the device outlives its mappings.
 class VfioDevice::Mapping final : public DeviceMapping {
  public:
@@ -87,13 +83,13 @@ class VfioDevice::Mapping final : public DeviceMapping {
 
 VfioDevice::VfioDevice(const std::string& address) : address_(address) {
   const std::string group = group_of(address);
-  container_.take(open("/dev/vfio/vfio", O_RDWR | O_CLOEXEC));
+  container_ = FileDescriptor(open("/dev/vfio/vfio", O_RDWR | O_CLOEXEC));
   if (container_.get() < 0) fail(address, "/dev/vfio/vfio", errno, "load the modules vfio and vfio_pci");
   if (ioctl(container_.get(), VFIO_GET_API_VERSION) != VFIO_API_VERSION ||
       ioctl(container_.get(), VFIO_CHECK_EXTENSION, VFIO_TYPE1_IOMMU) != 1) {
     throw ResourceError("vfio: this kernel has no type 1 IOMMU interface; load the module vfio_iommu_type1");
   }
-  group_.take(open(("/dev/vfio/" + group).c_str(), O_RDWR | O_CLOEXEC));
+  group_ = FileDescriptor(open(("/dev/vfio/" + group).c_str(), O_RDWR | O_CLOEXEC));
   if (group_.get() < 0) {
     fail(address, "/dev/vfio/" + group, errno, "bind the device to vfio-pci (driver_override) and check permissions");
   }
@@ -110,7 +106,7 @@ VfioDevice::VfioDevice(const std::string& address) : address_(address) {
   if (ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1_IOMMU) != 0) {
     fail(address, "type 1 IOMMU", errno, "load the module vfio_iommu_type1");
   }
-  device_.take(ioctl(group_.get(), VFIO_GROUP_GET_DEVICE_FD, address.c_str()));
+  device_ = FileDescriptor(ioctl(group_.get(), VFIO_GROUP_GET_DEVICE_FD, address.c_str()));
   if (device_.get() < 0) fail(address, "group " + group, errno, "is the device bound to vfio-pci?");
 }
 

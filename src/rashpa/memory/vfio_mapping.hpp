@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "rashpa/core/file_descriptor.hpp"
 #include "rashpa/memory/address_translation.hpp"
 
 namespace rashpa::memory {
@@ -35,26 +36,13 @@ class VfioDevice final : public AddressTranslation {
   void enable_bus_mastering();
 
  private:
-  class File {
-   public:
-    File() = default;
-    explicit File(int fd) noexcept : fd_(fd) {}
-    ~File();
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    void take(int fd) noexcept { fd_ = fd; }
-    [[nodiscard]] int get() const noexcept { return fd_; }
-
-   private:
-    int fd_ = -1;
-  };
   class Mapping;
 
   std::string address_;
   std::uint64_t next_ = 0x1000000;  // 16 MiB: clear of what lies below 1 MiB on a PC
-  File container_;
-  File group_;
-  File device_;
+  FileDescriptor container_;
+  FileDescriptor group_;
+  FileDescriptor device_;
   struct Registers {
     void* data = nullptr;
     std::size_t bytes = 0;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/link/fpga/descriptor_ring.hpp"
+#include "rashpa/link/fpga/sender.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender.hpp"
 #include "rashpa/link/roce/credits/credit_listener.hpp"
@@ -33,6 +35,14 @@ void check(const EndOptions& options) {
   if ((kind == Kind::pcie) != (options.peer == Kind::pcie)) {
     throw ConfigError(fmt::format("link: pcie is memory that both sides map, but one side has {}; choose pcie for both",
                                   name_of(kind == Kind::pcie ? options.peer : kind)));
+  }
+  if (const auto* card = std::get_if<fpga::Options>(&options.link)) fpga::check(*card);
+  const auto needs_uc = [](const auto& link) {
+    if constexpr (requires { link.transport; }) return link.transport != Transport::uc;
+    return false;
+  };
+  if (options.peer == Kind::fpga && std::visit(needs_uc, options.link)) {
+    throw ConfigError("link: a card sends by Unreliable Connected queue pairs; use transport uc to receive from it");
   }
   if (const auto* verbs = std::get_if<verbs::Options>(&options.link)) {
     if (verbs->transport == Transport::ud) {
@@ -90,11 +100,18 @@ std::unique_ptr<Receiver> make(const roce::Options& link, const ReceiverOptions&
   return std::make_unique<roce::RoceReceiver>(config, memory, dtps, queues, bell);
 }
 
+std::unique_ptr<Receiver> make(const fpga::Options& /*link*/, const ReceiverOptions& /*options*/,
+                               const ReceiverMemory& /*memory*/, const std::vector<ReceiverDtp>& /*dtps*/,
+                               ArrivalQueues& /*queues*/, Doorbell& /*bell*/) {
+  throw ConfigError("link: a card only sends; choose roce or verbs to receive");
+}
+
 }  // namespace
 
 Senders::Senders(const EndOptions& options, std::span<const std::byte> frames, std::optional<FaultConfig> faults)
     : options_(options), frames_(frames), faults_(faults) {
   check(options);
+  if (options.peer == Kind::fpga) throw ConfigError("link: a card only sends; choose roce or verbs to receive");
   const Kind kind = kind_of(options.link);
   if (kind == Kind::verbs && faults) {
     throw ConfigError("link: an RNIC injects no packet faults; use link roce on the source side, or no faults");
@@ -165,6 +182,23 @@ std::unique_ptr<Sender> Senders::make(const pcie::Options& options, const Sender
       break;
   }
   return std::make_unique<pcie::PcieSender>(config);
+}
+
+std::unique_ptr<Sender> Senders::make(const fpga::Options& options, const SenderDtp& dtp) {
+  if (card_ == nullptr) card_ = std::make_shared<fpga::DescriptorRing>(options.card);
+  fpga::SenderConfig config{};
+  config.card = card_;
+  config.destination = dtp.destination;
+  config.options = options;
+  config.address = options_.address;
+  if (options_.peer == Kind::verbs) config.credit_port = kRocePort;
+  config.flow = options_.flow;
+  config.poll = options_.poll;
+  config.dtp = dtp.id;
+  config.images = dtp.images;
+  config.payload_bytes = dtp.payload_bytes;
+  config.faults = faults_;
+  return std::make_unique<fpga::FpgaSender>(config);
 }
 
 std::string Senders::registration() const {

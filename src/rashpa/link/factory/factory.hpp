@@ -18,6 +18,9 @@
 
 namespace rashpa::link {
 
+namespace fpga {
+class DescriptorRing;
+}  // namespace fpga
 namespace pcie {
 class RemoteMemory;
 }  // namespace pcie
@@ -32,7 +35,8 @@ struct SourceMemory;
 struct EndOptions {
   LinkOptions link{};      ///< of this end
   Kind peer = Kind::roce;  ///< of the other end
-  std::string address{};   ///< of this end; verbs: one that an RNIC has, as a sender also a wildcard; pcie: unused
+  std::string address{};   ///< of this end; verbs: one that an RNIC has, as a sender also a wildcard; pcie: unused;
+                           ///< fpga: the card's, of a simulated one this machine's
   Flow flow = Flow::credits;
   Poll poll = Poll::event;
 };
@@ -46,7 +50,7 @@ struct SenderDtp {
 };
 
 /// Makes the senders of one emulator: those of one local address share the device, the registered frames and the socket
-/// for credits, those to one receiver its mapped memory. Set-up thread only.
+/// for credits, those to one receiver its mapped memory, all of fpga their card. Set-up thread only.
 class Senders {
  public:
   /// `frames`: all source memory; it outlives the senders. Throws ConfigError or ResourceError.
@@ -61,6 +65,7 @@ class Senders {
   [[nodiscard]] std::unique_ptr<Sender> make(const roce::Options& options, const SenderDtp& dtp);
   [[nodiscard]] std::unique_ptr<Sender> make(const verbs::Options& options, const SenderDtp& dtp);
   [[nodiscard]] std::unique_ptr<Sender> make(const pcie::Options& options, const SenderDtp& dtp);
+  [[nodiscard]] std::unique_ptr<Sender> make(const fpga::Options& options, const SenderDtp& dtp);
   EndOptions options_;
   std::span<const std::byte> frames_;
   std::optional<FaultConfig> faults_;
@@ -68,6 +73,7 @@ class Senders {
   std::map<std::string, std::shared_ptr<roce::CreditListener>> credits_;
   std::map<std::string, std::unique_ptr<verbs::SourceMemory>> memory_;
   std::shared_ptr<const pcie::RemoteMemory> remote_;
+  std::shared_ptr<fpga::DescriptorRing> card_;
 };
 
 struct ReceiverOptions {

@@ -11,13 +11,18 @@ namespace {
 
 TEST(LinkFactory, kinds_have_names_and_an_unknown_one_is_refused_with_the_choice) {
   EXPECT_EQ(kind_of("roce"), Kind::roce);
-  for (const Kind kind : {Kind::roce, Kind::verbs, Kind::pcie}) EXPECT_EQ(kind_of(name_of(kind)), kind);
+  for (const Kind kind : {Kind::roce, Kind::verbs, Kind::pcie, Kind::fpga}) EXPECT_EQ(kind_of(name_of(kind)), kind);
   try {
     kind_of("pigeon");
     FAIL() << "no such link";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("choose roce, verbs or pcie"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("choose roce, verbs, pcie or fpga"), std::string::npos) << error.what();
   }
+}
+
+TEST(LinkFactory, run_files_do_not_choose_a_card_as_a_link) {
+  EXPECT_EQ(links_json().find("fpga"), std::string::npos);
+  EXPECT_THROW(options_named("fpga", {}), ConfigError);
 }
 
 TEST(LinkFactory, an_rnic_injects_no_packet_faults) {
@@ -35,6 +40,19 @@ TEST(LinkFactory, shared_memory_needs_pcie_on_both_sides_and_has_no_packets) {
   EXPECT_THROW(Senders(both, {}, FaultConfig{.seed = 1, .drop = 0.1}), ConfigError);
   EXPECT_EQ(sharing_of(Kind::pcie), memory::Sharing::machine);
   EXPECT_EQ(sharing_of(Kind::roce), memory::Sharing::process);
+}
+
+TEST(LinkFactory, a_card_only_sends_and_never_to_memory_that_both_sides_map) {
+  EXPECT_THROW(Senders({.link = fpga::Options{}, .peer = Kind::pcie, .address = "127.0.0.1"}, {}, std::nullopt),
+               ConfigError);
+  EXPECT_THROW(Senders({.link = fpga::Options{}, .peer = Kind::fpga, .address = "127.0.0.1"}, {}, std::nullopt),
+               ConfigError);
+  EXPECT_THROW(Senders({.link = roce::Options{}, .peer = Kind::fpga, .address = "127.0.0.1"}, {}, std::nullopt),
+               ConfigError);
+  fpga::Options options{.card = "/nowhere"};
+  EXPECT_THROW(Senders({.link = options, .address = "127.0.0.1"}, {}, std::nullopt).make({}), FileError);
+  options.destination_mac = "02:00:00:00:00";
+  EXPECT_THROW(Senders({.link = options, .address = "127.0.0.1"}, {}, std::nullopt), ConfigError);
 }
 
 TEST(LinkFactory, datagrams_need_user_space_on_both_sides) {
@@ -70,6 +88,15 @@ TEST_F(Destination, what_an_rnic_sends_to_needs_its_port_and_one_thread) {
   EXPECT_THROW(make_receiver(options_, region_, {dtp_}, queues_, bell_), ConfigError);
   options_.port = 4791;
   options_.threads = 2;
+  EXPECT_THROW(make_receiver(options_, region_, {dtp_}, queues_, bell_), ConfigError);
+}
+
+TEST_F(Destination, a_card_receives_nothing_and_is_received_with_uc) {
+  options_.end.peer = Kind::fpga;
+  EXPECT_NO_THROW(make_receiver(options_, region_, {dtp_}, queues_, bell_));
+  options_.end.link = roce::Options{.transport = Transport::rc};
+  EXPECT_THROW(make_receiver(options_, region_, {dtp_}, queues_, bell_), ConfigError);
+  options_.end = {.link = fpga::Options{}, .peer = Kind::roce, .address = "127.0.0.1"};
   EXPECT_THROW(make_receiver(options_, region_, {dtp_}, queues_, bell_), ConfigError);
 }
 

@@ -13,17 +13,20 @@ namespace rashpa::link {
 
 namespace {
 
-constexpr std::array<std::pair<Kind, std::string_view>, 3> kKinds{
-    {{Kind::roce, "roce"}, {Kind::verbs, "verbs"}, {Kind::pcie, "pcie"}}};
+constexpr std::array<std::pair<Kind, std::string_view>, 4> kKinds{
+    {{Kind::roce, "roce"}, {Kind::verbs, "verbs"}, {Kind::pcie, "pcie"}, {Kind::fpga, "fpga"}}};
 static_assert(kKinds.size() == std::variant_size_v<LinkOptions>);
 static_assert(
     std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::verbs), LinkOptions>, verbs::Options>);
 static_assert(
     std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::pcie), LinkOptions>, pcie::Options>);
+static_assert(
+    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::fpga), LinkOptions>, fpga::Options>);
 
 const std::vector<Parameter>& parameters_of(Kind kind) {
   switch (kind) {
     case Kind::roce:
+    case Kind::fpga:  // not asked for
       break;
     case Kind::verbs:
       return verbs::parameters().declared();
@@ -39,7 +42,7 @@ Kind kind_of(std::string_view name) {
   for (const auto& [kind, text] : kKinds) {
     if (text == name) return kind;
   }
-  throw ConfigError(fmt::format("link: no kind '{}'; choose roce, verbs or pcie", name));
+  throw ConfigError(fmt::format("link: no kind '{}'; choose roce, verbs, pcie or fpga", name));
 }
 
 std::string_view name_of(Kind kind) noexcept {
@@ -61,6 +64,8 @@ LinkOptions options_named(std::string_view kind, const NamedValues& values) {
       return verbs::parameters().read(values);
     case Kind::pcie:
       return pcie::parameters().read(values);
+    case Kind::fpga:
+      throw ConfigError("link: fpga is no link of a run file; name the card as an emulator's, with engine = \"fpga\"");
   }
   return roce::parameters().read(values);
 }
@@ -68,6 +73,8 @@ LinkOptions options_named(std::string_view kind, const NamedValues& values) {
 std::string links_json() {
   std::string out;
   for (const auto& [kind, name] : kKinds) {
+    if (kind == Kind::fpga)
+      continue;  // run files name a card as an emulator's engine, and nodes are granted it by that
     out += fmt::format("{}{{\"name\": {}, \"parameters\": {}}}", out.empty() ? "" : ",\n  ", json_of(name),
                        json_of(parameters_of(kind)));
   }

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "rashpa/core/parameter.hpp"
+#include "rashpa/link/fpga/options.hpp"
 #include "rashpa/link/pcie/options.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/verbs/options.hpp"
@@ -16,19 +17,20 @@
 namespace rashpa::link {
 
 /// `roce`: RoCE in user space. `verbs`: an RNIC or the kernel's Soft-RoCE. `pcie`: memory that both processes map.
-using LinkOptions = std::variant<roce::Options, verbs::Options, pcie::Options>;
+/// `fpga`: a card that sends what software pushes; it receives nothing.
+using LinkOptions = std::variant<roce::Options, verbs::Options, pcie::Options, fpga::Options>;
 
 /// In the order of LinkOptions.
-enum class Kind : std::uint8_t { roce, verbs, pcie };
+enum class Kind : std::uint8_t { roce, verbs, pcie, fpga };
 
 [[nodiscard]] constexpr Kind kind_of(const LinkOptions& options) noexcept { return static_cast<Kind>(options.index()); }
 /// Throws ConfigError that lists the kinds when `name` is none of them.
 Kind kind_of(std::string_view name);
 std::string_view name_of(Kind kind) noexcept;
 /// A link of that kind with what is chosen; the rest as it is when nothing is. Throws ConfigError that names the link
-/// and the key.
+/// and the key, and for a kind that no run file chooses.
 LinkOptions options_named(std::string_view kind, const NamedValues& values);
-/// Every link with its parameters, as JSON: what schema/links.json holds.
+/// Every link that a run file can choose with its parameters, as JSON: what schema/links.json holds.
 std::string links_json();
 
 /// Who must be able to map the RASHPA buffer of a receiver with this link.
