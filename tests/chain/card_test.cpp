@@ -332,6 +332,7 @@ TEST(CardErrors, they_name_the_dtp_by_its_id_and_the_line) {
   Plan plan;
   plan.frames = 64;
   plan.modules = 1;
+  plan.first_id = 5;
   plan.deadline_ms = 500;
   plan.card = emulator::CardConfig{.directory = broken.path()};
   Chain chain(plan);
@@ -340,7 +341,7 @@ TEST(CardErrors, they_name_the_dtp_by_its_id_and_the_line) {
   EXPECT_TRUE(chain.emulator->wait(kPatience));
   const emulator::Status status = chain.emulator->status();
   EXPECT_EQ(status.state, emulator::State::stopped);
-  EXPECT_NE(status.error.find("DTP 0: card memory answered a read of line"), std::string::npos) << status.error;
+  EXPECT_NE(status.error.find("DTP 5: card memory answered a read of line"), std::string::npos) << status.error;
   chain.receiver->finish();
   EXPECT_TRUE(chain.receiver->wait(kPatience));
 }

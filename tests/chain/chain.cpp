@@ -43,8 +43,12 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules * plan.bands) {
     });
   }
   for (std::uint32_t dtp = 0; dtp < dtps; ++dtp) {
-    buffer.dtps.push_back(
-        {.id = dtp, .module = dtp / plan.bands, .x = 0, .y = dtp * lines, .width = plan.width, .height = lines});
+    buffer.dtps.push_back({.id = plan.first_id + dtp,
+                           .module = dtp / plan.bands,
+                           .x = 0,
+                           .y = dtp * lines,
+                           .width = plan.width,
+                           .height = lines});
   }
   receiver::Config config;
   config.buffers.push_back(buffer);
@@ -71,15 +75,15 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules * plan.bands) {
   source.faults = plan.faults;
   source.first_processor = plan.source_processor;
   const auto endpoints = receiver->endpoints();
-  for (std::uint32_t id = 0; id < dtps; ++id) {
-    transfer::Dtp dtp{.id = id,
-                      .module = id / plan.bands,
-                      .region = {0, id % plan.bands * lines, plan.width, lines},
+  for (std::uint32_t place = 0; place < dtps; ++place) {
+    transfer::Dtp dtp{.id = plan.first_id + place,
+                      .module = place / plan.bands,
+                      .region = {0, place % plan.bands * lines, plan.width, lines},
                       .slice = slice,
                       .images = images,
-                      .placement = receiver->placements()[id],
+                      .placement = receiver->placements()[place],
                       .run = 7};
-    source.dtps.push_back({dtp, endpoints[id]});
+    source.dtps.push_back({dtp, endpoints[place]});
   }
   emulator::Config behind = source;
   if (plan.late) {

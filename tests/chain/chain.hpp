@@ -45,6 +45,7 @@ struct Plan {
   std::uint64_t phase = 0;                     ///< … from this one on
   std::uint32_t bands = 1;                     ///< DTPs a module, one above the other
   PixelType pixel = PixelType::u16;
+  std::uint32_t first_id = 0;               ///< of the DTPs
   std::uint32_t threads = 1;                ///< of the receiver's link
   bool late = false;                        ///< the last module begins when the others are through
   std::vector<receiver::SinkConfig> sinks;  ///< none: a NullSink
