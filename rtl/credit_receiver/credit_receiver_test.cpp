@@ -56,6 +56,7 @@ class Bench {
   Bench() : model_(3) {
     model_->arm_i = 0;
     model_->table_i = 0;
+    model_->dtp_i = 0;
     model_->s_axis_tvalid = 0;
     model_.reset();
   }
@@ -87,11 +88,14 @@ class Bench {
   void rest() {
     for (int i = 0; i < 100; ++i) cycle();
   }
-  std::uint32_t granted(std::uint32_t dtp) { return model_->granted_o[dtp]; }
+  std::uint32_t granted(std::uint32_t dtp) {
+    model_->dtp_i = dtp;
+    model_->eval();
+    return model_->granted_o;
+  }
   Pulses take() { return std::exchange(pulses_, {}); }
   std::uint64_t cycles() { return model_.cycles(); }
 
- private:
   void cycle() {
     model_.cycle();
     pulses_.credit += model_->credit_o;
@@ -100,6 +104,8 @@ class Bench {
     pulses_.icrc_bad += model_->icrc_bad_o;
     pulses_.missed += model_->missed_o;
   }
+
+ private:
   Clocked<Vcredit_receiver> model_;
   Pulses pulses_;
 };
@@ -165,13 +171,32 @@ int main() {
             bench.granted(other), granted[other]);
     }
   }
-  // two back to back: the second is missed, and no half of it is taken for a frame
-  const std::uint32_t before = granted[3];
-  bench.give(encode(credit(random, words[3], before + 1, 16)), random, 0);
-  bench.give(encode(credit(random, words[3], before + 2, 16)), random, 0);
-  bench.rest();
-  check(bench.take() == Pulses{.credit = 1, .missed = 1}, "back to back");
-  check(bench.granted(3) == before + 1, "the first of two counts");
+  // as many back to back as there are DTPs, and one for which there is no room: no half of it is taken for a frame
+  Pulses all{.missed = 1};
+  for (std::uint32_t d = 0; d < 16; ++d) {
+    bench.give(encode(credit(random, words[d], granted[d] + 1, 16)), random, 0);
+    if (d != 5) ++granted[d], ++all.credit;
+  }
+  all.ignored = 1;  // DTP 5 has no queue pair
+  bench.give(encode(credit(random, words[3], granted[3] + 7, 16)), random, 0);
+  for (int i = 0; i < 16; ++i) bench.rest();
+  check(bench.take() == all, "back to back");
+  for (std::uint32_t d = 0; d < 16; ++d) check(bench.granted(d) == granted[d], "back to back: DTP %u", d);
+  // frames of one beat, of three, of two with another length
+  for (const std::size_t bytes : {60U, 64U, 65U, 128U, 129U, 1500U}) {
+    bench.give(random.bytes(bytes), random);
+    bench.rest();
+    check(bench.take() == Pulses{.ignored = 1}, "a frame of %zu bytes", bytes);
+  }
+  // good in everything but its length
+  for (const std::size_t bytes : {16U, 8U}) {
+    wire::Packet packet = credit(random, words[3], granted[3] + 1, bytes);
+    packet.reth->dma_length = static_cast<std::uint32_t>(24 - bytes);
+    bench.give(encode(packet), random);
+    bench.rest();
+    check(bench.take() == Pulses{.ignored = 1}, "%zu bytes that say to be others", bytes);
+  }
+  check(bench.granted(3) == granted[3], "none of them counts");
   // a notification of congestion
   wire::Packet cnp = credit(random, words[3], 0, 16);
   cnp.bth.opcode = wire::congestion_notification;
@@ -179,7 +204,20 @@ int main() {
   bench.give(encode(cnp), random);
   bench.rest();
   check(bench.take() == Pulses{.cnp = 1}, "a CNP");
-  bench.arm();
-  for (std::uint32_t d = 0; d < 16; ++d) check(bench.granted(d) == 0, "nothing is granted behind Arm");
+  // what came before Arm does not count behind it, wherever its check has got to
+  for (int late = 0; late < 100; ++late) {
+    bench.arm();
+    for (std::uint32_t d = 0; d < 16; ++d) check(bench.granted(d) == 0, "nothing is granted behind Arm");
+    bench.give(encode(credit(random, words[15], 5, 16)), random, 0);
+    for (int i = 0; i < late; ++i) bench.cycle();
+    const bool counted = bench.take().credit == 1;
+    bench.arm();
+    bench.rest();
+    check(bench.take() == Pulses{} && bench.granted(15) == 0, "a credit %d cycles before Arm", late);
+    if (late < 40 || late > 90) check(counted == (late > 90), "the check takes 40 to 90 cycles, not %d", late);
+    bench.give(encode(credit(random, words[15], 1, 8)), random);
+    bench.rest();
+    check(bench.take() == Pulses{.credit = 1} && bench.granted(15) == 1, "the first credit behind Arm");
+  }
   return result(bench.cycles());
 }

@@ -95,6 +95,31 @@ async def who_always_asks_gets_his_rate(dut):
 
 
 @cocotb.test()
+async def slow_rates_are_kept_to_the_byte(dut):
+    """Less than a byte a look: what remains of it must add up."""
+    pick = random.Random(9)
+    rates = [3000, 4095, 4097, 1500, 8000, 6143] + [0] * 10
+    await begin(dut, rates, [64] * 16)
+    cycles = 60000
+    spent = await play(dut, cycles, pick, 32, of=range(6))
+    for dtp in range(6):
+        due = rates[dtp] * cycles / 65536 + 64
+        got = sum(b for _, d, b in spent if d == dtp)
+        assert due - 1 - rates[dtp] * SLACK / 65536 < got < due + 33, (dtp, got, due)
+
+
+@cocotb.test()
+async def any_burst_and_any_rate_let_it_go(dut):
+    bursts = [0, 1, (1 << 30) - 1, 1 << 30, (1 << 31) - 1, 1 << 31, 0xFFFFFFFF, 1 << 20] + [0xFFFFFFFF] * 8
+    await begin(dut, [0xFFFFFFFF] * 8 + [1 << 20] * 8, bursts)
+    await ClockCycles(dut.clk_i, 100)
+    assert int(dut.may_go_o.value) == 0xFFFF
+    spent = await play(dut, 4000, random.Random(10), 256)
+    await ClockCycles(dut.clk_i, 40)
+    assert len(spent) > 900 and int(dut.may_go_o.value) == 0xFFFF
+
+
+@cocotb.test()
 async def without_a_rate_nothing_is_held_back(dut):
     pick = random.Random(5)
     await begin(dut, [0] * 16, [0] * 16)

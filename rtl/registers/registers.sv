@@ -34,49 +34,53 @@ module registers
     output logic [ 1:0] s_axil_rresp,
 
     // To the blocks. arm_o lasts one cycle and comes a thousand cycles or more before running_o.
-    output table_write_t                              table_write_o,
-    output sender_pkg::ring_write_t                   ring_write_o,
-    output sender_pkg::fault_write_t                  fault_write_o,
-    output logic                                      arm_o,
-    output logic                                      running_o,
-    output logic                                      aborting_o,
-    output logic                                      pushed_o,
-    output logic                     [Dtps-1:0]       enabled_o,
-    output logic                     [Dtps-1:0][31:0] granted_o,
-    output logic                     [Dtps-1:0][31:0] frames_available_o,
-    output logic                     [    31:0]       descriptors_posted_o,
-    output logic                                      interrupt_o,
+    output table_write_t                        table_write_o,
+    output sender_pkg::ring_write_t             ring_write_o,
+    output sender_pkg::fault_write_t            fault_write_o,
+    output logic                                arm_o,
+    output logic                                running_o,
+    output logic                                aborting_o,
+    output logic                                pushed_o,
+    output logic                     [Dtps-1:0] enabled_o,
+    output logic                     [    31:0] descriptors_posted_o,
+    output logic                                interrupt_o,
+
+    // Counts of one DTP, in the same cycle: what may go, and what the receiver granted.
+    input  dtp_t        dtp_i,
+    output logic [31:0] granted_o,
+    output logic [31:0] frames_available_o,
+    output dtp_t        credit_dtp_o,
+    input  logic [31:0] credit_granted_i,
 
     // From the blocks.
     input logic idle_i,
     input logic [Dtps-1:0] dtps_done_i,
     input logic [Dtps-1:0] dtps_waiting_i,
-    input logic [Dtps-1:0][31:0] granted_i,  // the later of granted_o and what the receiver wrote
     input logic [31:0] descriptors_taken_i,
     input logic [31:0] descriptors_done_i,
     input sender_pkg::error_t error_i,
     input sender_pkg::counts_t counts_i
 );
 
-  logic write, write_done_q, write_error_q, read, read_done, read_error;
+  logic write, write_done, write_error, read, read_done, read_error;
   logic [12:0] write_word, read_word;
   logic [31:0] write_data, read_data;
-  logic check, check_done, checking;
+  logic check, check_wanted, check_done, checking;
   error_code_e check_code;
   dtp_t check_dtp;
   logic [6:0] check_word;
-  logic [9:0] check_at;
-  logic [31:0] table_data_q, arm_done, start_done, abort_done, error_line;
+  logic doorbell;
+  logic [5:0] doorbell_word;
+  logic [31:0] doorbell_data, granted;
+  logic [31:0] table_data, arm_done, start_done, abort_done, error_line;
   logic [3:0][31:0] single;
   state_e state;
   logic [22:0] error;
-  logic [63:0] sender_count;
-  logic [3:0][63:0] dtp_count;
   logic arready;
 
   // While the table is walked, reads wait; it begins between two of them.
   logic table_taken;
-  assign table_taken    = check || checking;
+  assign table_taken    = check_wanted || checking;
   assign s_axil_arready = arready && !table_taken;
 
   axi_lite_slave u_slave (
@@ -102,8 +106,8 @@ module registers
       .write_o(write),
       .write_word_o(write_word),
       .write_data_o(write_data),
-      .write_done_i(write_done_q),
-      .write_error_i(write_error_q),
+      .write_done_i(write_done),
+      .write_error_i(write_error),
       .read_o(read),
       .read_word_o(read_word),
       .read_done_i(read_done),
@@ -111,83 +115,59 @@ module registers
       .read_data_i(read_data)
   );
 
-  // Writes: one register, then the groups decide by it.
-  logic held_q, in_table, in_ring, in_faults, in_doorbells, is_mode, quiet, allowed;
-  logic [12:0] word_q;
-  logic [31:0] data_q;
-  assign in_table     = word_q[12:11] == DtpTableBase[14:13] && !word_q[6];
-  assign in_ring      = word_q[12:9] == DescriptorsBase[14:11];
-  assign in_faults    = Faults && word_q[12:7] == FaultsBase[14:9];
-  assign in_doorbells = word_q[12:6] == DoorbellsBase[14:8] && (!word_q[5] || word_q[5:2] == 4'hF);
-  assign is_mode      = word_q == SettingsModeAddress[14:2];
-  assign quiet        = state inside {StateIdle, StateArmed, StateDone, StateFailed};
-  assign allowed      = in_doorbells || in_ring || in_faults || ((in_table || is_mode) && quiet);
-
-  always_ff @(posedge clk_i) begin
-    word_q             <= write_word;
-    data_q             <= write_data;
-    table_write_o.dtp  <= word_q[10:7];
-    table_write_o.word <= word_q[6:0];
-    table_write_o.data <= data_q;
-    ring_write_o.word  <= word_q[8:0];
-    ring_write_o.data  <= data_q;
-    fault_write_o.word <= word_q[6:0];
-    fault_write_o.data <= data_q;
-    write_error_q      <= !allowed;
-    if (!rst_ni) begin
-      held_q              <= 1'b0;
-      write_done_q        <= 1'b0;
-      table_write_o.valid <= 1'b0;
-      ring_write_o.valid  <= 1'b0;
-      fault_write_o.valid <= 1'b0;
-      pushed_o            <= 1'b0;
-      enabled_o           <= '0;
-    end else begin
-      held_q              <= write;
-      write_done_q        <= held_q;
-      table_write_o.valid <= held_q && in_table && quiet;
-      ring_write_o.valid  <= held_q && in_ring;
-      fault_write_o.valid <= held_q && in_faults;
-      if (held_q && is_mode && quiet) pushed_o <= data_q[0];
-      if (table_write_o.valid && table_write_o.word == DtpTableDtpWord)
-        enabled_o[table_write_o.dtp] <= table_write_o.data[DtpTableDtpEnabledLsb];
-    end
-  end
+  register_write #(
+      .Faults(Faults)
+  ) u_write (
+      .clk_i,
+      .rst_ni,
+      .write_i(write),
+      .word_i(write_word),
+      .data_i(write_data),
+      .done_o(write_done),
+      .error_o(write_error),
+      .state_i(state),
+      .table_write_o,
+      .ring_write_o,
+      .fault_write_o,
+      .doorbell_o(doorbell),
+      .doorbell_word_o(doorbell_word),
+      .doorbell_data_o(doorbell_data),
+      .pushed_o,
+      .enabled_o
+  );
 
   doorbells u_doorbells (
       .clk_i,
       .rst_ni,
-      .write_i (held_q && in_doorbells),
-      .word_i  (word_q[5:0]),
-      .data_i  (data_q),
+      .write_i(doorbell),
+      .word_i(doorbell_word),
+      .data_i(doorbell_data),
+      .credit_dtp_o,
+      .credit_granted_i,
+      .dtp_i,
       .granted_o,
       .frames_available_o,
+      .status_dtp_i(read_word[7:4]),
+      .status_granted_o(granted),
       .single_o(single)
   );
   assign descriptors_posted_o = single[0];
 
-  // The table once more, for software and for the check.
-  logic [31:0] table_copy[1024];
-  logic [ 9:0] table_at;
-  assign table_at = checking ? check_at : {read_word[10:7], read_word[5:0]};
-  always_ff @(posedge clk_i) begin
-    if (table_write_o.valid) table_copy[{table_write_o.dtp, table_write_o.word[5:0]}] <= table_write_o.data;
-    table_data_q <= table_copy[table_at];
-  end
-
-  table_check u_check (
+  table_copy u_table (
       .clk_i,
       .rst_ni,
-      .start_i(check),
+      .table_i(table_write_o),
+      .dtp_i(read_word[10:7]),
+      .word_i(read_word[5:0]),
+      .data_o(table_data),
+      .check_i(check),
       .pushed_i(pushed_o),
       .enabled_i(enabled_o),
-      .read_word_o(check_at),
-      .read_data_i(table_data_q),
-      .busy_o(checking),
-      .done_o(check_done),
-      .code_o(check_code),
-      .dtp_o(check_dtp),
-      .word_o(check_word)
+      .checking_o(checking),
+      .checked_o(check_done),
+      .checked_code_o(check_code),
+      .checked_dtp_o(check_dtp),
+      .checked_word_o(check_word)
   );
 
   run_control u_control (
@@ -200,6 +180,7 @@ module registers
       .start_done_o(start_done),
       .abort_done_o(abort_done),
       .reading_i(!arready),
+      .wanted_o(check_wanted),
       .check_o(check),
       .check_done_i(check_done),
       .check_code_i(check_code),
@@ -218,17 +199,6 @@ module registers
   assign arm_o      = check;
   assign running_o  = state == StateRunning;
   assign aborting_o = state == StateAborting;
-
-  run_counters u_counters (
-      .clk_i,
-      .rst_ni,
-      .clear_i(check),
-      .running_i(running_o),
-      .counts_i,
-      .read_index_i(read_word[12:8] == DtpStatusBase[14:10] ? read_word[7:4] : 4'(read_word[4:1])),
-      .sender_o(sender_count),
-      .dtp_o(dtp_count)
-  );
 
   register_read #(
       .GitHash(GitHash),
@@ -255,12 +225,12 @@ module registers
       .descriptors_done_i,
       .dtps_done_i,
       .dtps_waiting_i,
-      .granted_i,
+      .granted_i(granted),
       .pushed_i(pushed_o),
       .single_i(single),
-      .sender_count_i(sender_count),
-      .dtp_count_i(dtp_count),
-      .table_i(table_data_q)
+      .table_i(table_data),
+      .clear_i(check),
+      .counts_i
   );
 
 endmodule

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles, FallingEdge, ReadOnly, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
 # build: -GMemoryMiB=8192 -GFaults=1'b1
@@ -41,7 +41,8 @@ class Bench:
             "idle_i",
             "dtps_done_i",
             "dtps_waiting_i",
-            "granted_i",
+            "dtp_i",
+            "credit_granted_i",
             "descriptors_taken_i",
             "descriptors_done_i",
         ):
@@ -113,6 +114,21 @@ async def begun(dut, stalls=0):
     return bench
 
 
+async def receive(dut, granted):
+    """Says what receivers have granted."""
+    while True:
+        await FallingEdge(dut.clk_i)
+        dut.credit_granted_i.value = granted[int(dut.credit_dtp_o.value)]
+
+
+async def counts_of(dut, dtp):
+    """Granted, and frames available."""
+    await FallingEdge(dut.clk_i)
+    dut.dtp_i.value = dtp
+    await ReadOnly()
+    return int(dut.granted_o.value), int(dut.frames_available_o.value)
+
+
 @cocotb.test()
 async def identity_is_told(dut):
     bench = await begun(dut)
@@ -176,12 +192,37 @@ async def ring_faults_and_doorbells_reach_their_blocks(dut):
     await ClockCycles(dut.clk_i, 4)
     assert ring == [(0, 7), (511, 8)]
     assert faults == [(0, 9), (127, 10)]
-    granted, frames = int(dut.granted_o.value), int(dut.frames_available_o.value)
+    await ClockCycles(dut.clk_i, 36)
     for dtp in range(16):
-        assert granted >> 32 * dtp & 0xFFFFFFFF == 100 + dtp
-        assert frames >> 32 * dtp & 0xFFFFFFFF == 200 + dtp
+        assert await counts_of(dut, dtp) == (100 + dtp, 200 + dtp)
     assert int(dut.descriptors_posted_o.value) == 55
     assert await bench.get("DoorbellsDescriptorsPosted") == 55
+
+
+@cocotb.test()
+async def the_later_of_both_grants_counts(dut):
+    bench = await begun(dut)
+    pick = random.Random(8)
+    granted = [0] * 16
+    cocotb.start_soon(receive(dut, granted))
+    for _ in range(6):
+        rung = [pick.choice([0, 5, 1 << 31, 0xFFFFFFF0, pick.getrandbits(32)]) for _ in range(16)]
+        for dtp in range(16):
+            granted[dtp] = (rung[dtp] + pick.choice([0, 1, -1, 1 << 30, -(1 << 30), (1 << 31) - 1, 1 - (1 << 31)])) % 2**32
+            await bench.write(NAMES["DoorbellsGrantedAddress"] + 4 * dtp, rung[dtp])
+        await ClockCycles(dut.clk_i, 36)
+        for dtp in range(16):
+            later = granted[dtp] if (granted[dtp] - rung[dtp]) % 2**32 < 1 << 31 else rung[dtp]
+            assert (await counts_of(dut, dtp))[0] == later
+            assert await bench.read(0x400 + 64 * dtp + 0x20) == later
+    # Behind a reset nothing is rung.
+    granted[:] = [0] * 16
+    dut.rst_ni.value = 0
+    await ClockCycles(dut.clk_i, 2)
+    dut.rst_ni.value = 1
+    await ClockCycles(dut.clk_i, 36)
+    for dtp in range(16):
+        assert await counts_of(dut, dtp) == (0, 0)
 
 
 @cocotb.test()
@@ -368,7 +409,7 @@ async def everything_is_counted(dut):
                 address = 0x400 + 64 * dtp + 8 * i
                 assert await bench.read(address) | await bench.read(address + 4) << 32 == dtps[dtp][i]
     # Beyond 32 bits.
-    dut.u_counters.u_sender.low[3].value = 0xFFFFFFF0
+    dut.u_read.u_counters.u_sender.low[3].value = 0xFFFFFFF0
     value = 1
     for name, width in FIELDS[1:]:
         value = value << width | (4096 if name == "bytes" else 0)
@@ -386,7 +427,9 @@ async def status_words_are_those_of_the_blocks(dut):
     dut.dtps_waiting_i.value = 0x1234
     dut.descriptors_taken_i.value = 77
     dut.descriptors_done_i.value = 78
-    dut.granted_i.value = sum((1000 + d) << 32 * d for d in range(16))
+    granted = [1000 + d for d in range(16)]
+    cocotb.start_soon(receive(dut, granted))
+    await ClockCycles(dut.clk_i, 40)
     assert await bench.get("StatusDtpsDone") == 0xA5A5
     assert await bench.get("StatusDtpsWaiting") == 0x1234
     assert await bench.get("StatusDescriptorsTaken") == 77

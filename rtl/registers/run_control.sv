@@ -16,6 +16,7 @@ module run_control
 
     // The check of the table.
     input  logic                   reading_i,     // its memory is being read by software
+    output logic                   wanted_o,      // it may begin in the next cycle
     output logic                   check_o,       // one cycle
     input  logic                   check_done_i,
     input  error_code_e            check_code_i,
@@ -39,19 +40,19 @@ module run_control
   state_e state_d, state_q;
   logic [31:0] arm_q, start_q, abort_q, arm_done_q, start_done_q, abort_done_q;
   logic arm_new_q, start_new_q, abort_new_q;
-  logic arm_taken, start_taken, abort_taken, quiet, all_done_q, failing_q;
-  logic [3:0] quiet_q;
+  logic arm_taken, start_taken, abort_taken, quiet, all_quiet_q, entered_q, all_done_q, failing_q;
+  logic [2:0] quiet_q;
   sender_pkg::error_t error_q, news;
   logic [6:0] word_q, news_word;
 
-  assign quiet        = quiet_q == 4'(QuietCycles);
+  assign quiet        = all_quiet_q && !entered_q;
   assign arm_done_o   = arm_done_q;
   assign start_done_o = start_done_q;
   assign abort_done_o = abort_done_q;
   assign state_o      = state_q;
   assign error_o      = {word_q, 4'b0, error_q.dtp, 4'b0, error_q.code};
   assign error_line_o = error_q.line;
-  assign check_o      = state_q != StateChecking && state_d == StateChecking;
+  assign wanted_o     = arm_new_q || state_q == StateChecking;
 
   always_comb begin
     state_d     = state_q;
@@ -136,6 +137,9 @@ module run_control
       abort_new_q  <= 1'b0;
       failing_q    <= 1'b0;
       quiet_q      <= '0;
+      all_quiet_q  <= 1'b0;
+      entered_q    <= 1'b0;
+      check_o      <= 1'b0;
       interrupt_o  <= 1'b0;
     end else begin
       state_q     <= state_d;
@@ -144,8 +148,15 @@ module run_control
       abort_new_q <= abort_i != abort_done_q && !abort_taken;
       if (state_q == StateRunning) failing_q <= error_i.valid;
       else if (state_d == StateAborting && state_q != StateAborting) failing_q <= 1'b0;
-      if (!idle_i || state_d != state_q) quiet_q <= '0;
-      else if (!quiet) quiet_q <= quiet_q + 4'd1;
+      entered_q <= state_d != state_q;
+      if (!idle_i || entered_q) begin
+        quiet_q     <= '0;
+        all_quiet_q <= 1'b0;
+      end else begin
+        if (quiet_q != 3'(QuietCycles - 1)) quiet_q <= quiet_q + 3'd1;
+        else all_quiet_q <= 1'b1;
+      end
+      check_o <= state_d == StateChecking && state_q != StateChecking;
       interrupt_o <= state_d != state_q && !(state_d inside {StateChecking, StateRunning, StateAborting});
     end
   end

@@ -60,8 +60,8 @@ module sender
   sender_pkg::error_t error, push_error;
   logic arm, running, running_q, aborting, pushed, start;
   logic [Dtps-1:0] enabled, active, waits_credit, may_go;
-  logic [Dtps-1:0][31:0] granted_soft, granted_wire, granted, frames;
-  logic [31:0] posted, taken_count, done_q;
+  dtp_t looked_at, credit_dtp;
+  logic [31:0] granted, credit_granted, frames, posted, taken_count, done_q;
   logic push_valid, push_ready, push_idle, core_idle;
   descriptor_t push, descriptor;
   logic taken, begins, begins_event, begins_ends, memory_error, skips, waits_memory, waits_wire;
@@ -71,10 +71,7 @@ module sender
   dtp_t fault_dtp;
   logic [23:0] fault_psn;
   logic [15:0] fault_bit;
-  logic credit, cnp, ignored, icrc_bad, missed, queue_missed;
-  logic in_valid, in_ready, in_last;
-  beat_t in_data;
-  logic [63:0] in_keep;
+  logic credit, cnp, ignored, icrc_bad, missed;
   logic [31:0] lines;
   logic unused;
   assign unused = ^{descriptor, lines};
@@ -114,14 +111,16 @@ module sender
       .aborting_o(aborting),
       .pushed_o(pushed),
       .enabled_o(enabled),
-      .granted_o(granted_soft),
-      .frames_available_o(frames),
       .descriptors_posted_o(posted),
       .interrupt_o,
+      .dtp_i(looked_at),
+      .granted_o(granted),
+      .frames_available_o(frames),
+      .credit_dtp_o(credit_dtp),
+      .credit_granted_i(credit_granted),
       .idle_i(core_idle && push_idle),
       .dtps_done_i(pushed ? '0 : enabled & ~active),
       .dtps_waiting_i(waits_credit),
-      .granted_i(granted),
       .descriptors_taken_i(taken_count),
       .descriptors_done_i(done_q),
       .error_i(error),
@@ -158,6 +157,7 @@ module sender
       .abort_i(aborting),
       .pushed_mode_i(pushed),
       .table_i(table_write),
+      .dtp_o(looked_at),
       .granted_i(granted),
       .frames_i(frames),
       .may_go_i(may_go),
@@ -213,45 +213,23 @@ module sender
       .may_go_o(may_go)
   );
 
-  credit_queue u_queue (
-      .clk_i,
-      .rst_ni,
-      .s_axis_tvalid,
-      .s_axis_tdata,
-      .s_axis_tkeep,
-      .s_axis_tlast,
-      .m_axis_tvalid(in_valid),
-      .m_axis_tready(in_ready),
-      .m_axis_tdata(in_data),
-      .m_axis_tkeep(in_keep),
-      .m_axis_tlast(in_last),
-      .missed_o(queue_missed)
-  );
   credit_receiver u_credits (
       .clk_i,
       .rst_ni,
       .arm_i(arm),
       .table_i(table_write),
-      .s_axis_tvalid(in_valid && in_ready),
-      .s_axis_tdata(in_data),
-      .s_axis_tkeep(in_keep),
-      .s_axis_tlast(in_last),
-      .ready_o(in_ready),
-      .granted_o(granted_wire),
+      .s_axis_tvalid,
+      .s_axis_tdata,
+      .s_axis_tkeep,
+      .s_axis_tlast,
+      .dtp_i(credit_dtp),
+      .granted_o(credit_granted),
       .credit_o(credit),
       .cnp_o(cnp),
       .ignored_o(ignored),
       .icrc_bad_o(icrc_bad),
       .missed_o(missed)
   );
-  // The later of both words, modulo 2^32.
-  for (genvar d = 0; d < int'(Dtps); d++) begin : g_granted
-    logic ahead_q;
-    always_ff @(posedge clk_i) begin
-      ahead_q <= 32'(granted_wire[d] - granted_soft[d]) < 32'h8000_0000;
-      granted[d] <= ahead_q ? granted_wire[d] : granted_soft[d];
-    end
-  end
 
   if (Faults) begin : g_faults
     fault_table u_faults (
@@ -309,7 +287,7 @@ module sender
     counts.cnp = cnp;
     counts.frame_ignored = ignored;
     counts.icrc_bad = icrc_bad;
-    counts.frame_missed = missed || queue_missed;
+    counts.frame_missed = missed;
     counts.fault = drop || flip;
     error = push_error;
     if (memory_error) begin

@@ -66,8 +66,8 @@ class Run {
     std::vector<std::size_t> sent(plays.size()), made(plays.size()), images(plays.size());
     std::size_t frames_left = 0;
     for (std::size_t d = 0; d < plays.size(); ++d) {
-      core_->granted_i[d] = 0;
-      core_->frames_i[d] = random_.chance(50) ? 1U << 30U : 0;
+      granted_[d] = 0;
+      frames_[d] = random_.chance(50) ? 1U << 30U : 0;
       frames_left += expected[d].frames.size();
     }
     core_->start_i = 1;
@@ -78,9 +78,11 @@ class Run {
          ++cycle, ++quiet) {
       if (cycle == abort_at_) core_->abort_i = 1;
       const std::uint32_t d = random_(0, static_cast<std::uint32_t>(plays.size()) - 1);
-      if (core_->granted_i[d] < images[d] + plays[d].dtp.placement.slots && random_.chance(20)) ++core_->granted_i[d];
-      if (core_->frames_i[d] < (1U << 30U) && random_.chance(30)) ++core_->frames_i[d];
+      if (granted_[d] < images[d] + plays[d].dtp.placement.slots && random_.chance(20)) ++granted_[d];
+      if (frames_[d] < (1U << 30U) && random_.chance(30)) ++frames_[d];
       core_->m_axis_tready = !random_.chance(slow);
+      core_->granted_i = granted_[core_->dtp_o];
+      core_->frames_i = frames_[core_->dtp_o];
       card.show(*core_, cycle);
       core_->eval();
       card.take(*core_, cycle);
@@ -183,7 +185,12 @@ class Run {
   Clocked<Vsender_core>& core_;
   Random random_;
   static constexpr std::uint64_t kIdle = 8;  // cycles, as the registers want them
+<<<<<<< HEAD
   std::uint64_t number_ = 0, abort_at_ = 0, aborts_ = 0, whole_ = 0;
+=======
+  std::uint64_t number_ = 0, abort_at_ = 0, aborts_ = 0;
+  std::array<std::uint32_t, 16> granted_{}, frames_{};
+>>>>>>> 26404c6 (credit_receiver, pacer: two bytes and one bucket a cycle; grants and frames lie in LUT memory)
 };
 
 }  // namespace
