@@ -15,6 +15,7 @@ module credit_queue_formal
     input logic         look_i     // at the frame that begins now
 );
   localparam int unsigned Frames = 2;
+  localparam logic [1:0] Words = 2'd1, Taken = 2'd2;  // states
 
   logic rst_n = 1'b0;
   logic valid, last, missed;
@@ -88,13 +89,12 @@ module credit_queue_formal
   // Its place
   logic place, said_q;
   assign place = u_dut.read_q + ahead_q[0];
-  logic now1, now2, now_q, now2_q;  // its word is in the first register, the second one
-  assign now1 = looks_q && whole_q && ahead_q == '0 && u_dut.state_q == u_dut.Words && u_dut.at_q == number_q;
+  logic now1, now_q, now2_q;  // its word is in the first register, the second one
+  assign now1 = looks_q && whole_q && ahead_q == '0 && u_dut.state_q == Words && u_dut.at_q == number_q;
   always_ff @(posedge clk_i) begin
     now_q  <= now1 && rst_n && !clear_i;
     now2_q <= now_q && rst_n && !clear_i;
     said_q <= rst_n && tvalid_i && tlast_i && !u_dut.keeps;
-    if (now_q) now2 <= 1'b1;
   end
   logic [15:0] wanted_q, wanted2_q;
   always_ff @(posedge clk_i) begin
@@ -102,24 +102,50 @@ module credit_queue_formal
     wanted2_q <= wanted_q;
   end
 
+  // Lengths that there are: the last word less one
+  function automatic logic length(logic [5:0] last_less_one);
+    return last_less_one inside {6'h3F, 6'd30, 6'd39, 6'd43, 6'd49, 6'd53};
+  endfunction
+  logic [5:0] ends_at;
+  assign ends_at = u_dut.before_q + 6'd1;
+
   always_ff @(posedge clk_i) begin
     if (rst_n) begin
       assert (u_dut.level_q <= 2'(Frames));
       assert (u_dut.write_q == 1'(u_dut.read_q + u_dut.level_q[0]));
       assert (missed == said_q);
       // nothing is out but the words of one frame
-      if (waits_q) assert (!valid && u_dut.state_q == u_dut.Taken);
+      if (waits_q) assert (!valid && !u_dut.valid_q && u_dut.state_q == Taken && out_q == '0);
       if (now2_q) assert (valid && word == wanted2_q && out_q == number_q);
       if (valid && !last) assert (u_dut.valid_q);
-      if (out_q != '0) assert (valid || waits_q);
       // what k-induction has to know
       if (looks_q) begin
-        assert (ahead_q + 2'(whole_q) <= u_dut.level_q);
+        assert (3'(ahead_q) + 3'(whole_q) <= 3'(u_dut.level_q));
         if (!whole_q) assert (!begins && u_dut.keeps_q && ahead_q == u_dut.level_q);
         if (kept_q) assert (u_dut.beats[{place, number_q[5]}][16*number_q[4:0]+:16] == word_q);
+        if (whole_q && !kept_q) assert (u_dut.lasts[place] inside {6'h3F, 6'd30});
         if (!number_q[5] || (!whole_q && u_dut.number_q[1])) assert (kept_q);
       end
-      if (u_dut.state_q == u_dut.Words) assert (u_dut.level_q != '0);
+      if (u_dut.state_q == Words) begin
+        assert (u_dut.level_q != '0 && !waits_q && length(
+            u_dut.before_q
+        ) && u_dut.before_q == u_dut.lasts[u_dut.read_q]);
+        assert (u_dut.at_last_q == (u_dut.at_q == ends_at) && u_dut.at_q <= ends_at);
+        assert (u_dut.valid_q == (u_dut.at_q != '0) && valid == (u_dut.at_q > 6'd1));
+        assert (out_q == (valid ? u_dut.at_q - 6'd2 : '0) && !(u_dut.valid_q && u_dut.end_q) && !(valid && last));
+      end else begin
+        if (u_dut.valid_q) assert (u_dut.state_q == Taken && u_dut.end_q && u_dut.at_q == ends_at + 6'd1);
+        if (u_dut.valid_q) assert (valid == (u_dut.at_q > 6'd1) && out_q == (valid ? u_dut.at_q - 6'd2 : '0));
+        if (u_dut.valid_q) assert (!waits_q && !(valid && last));
+        if (valid && !u_dut.valid_q) assert (u_dut.state_q == Taken && last && !waits_q);
+        if (u_dut.state_q == Taken)
+          assert (u_dut.valid_q || valid || waits_q);
+          else assert (!u_dut.valid_q && !valid && out_q == '0);
+      end
+      if (u_dut.level_q != '0) assert (length(u_dut.lasts[u_dut.read_q]));
+      if (u_dut.level_q[1]) assert (length(u_dut.lasts[!u_dut.read_q]));
+      assert (u_dut.number_q != 2'd3);
+      if (!begins && u_dut.keeps_q) assert (u_dut.level_q < 2'(Frames));
     end
     cover (rst_n && looks_q && now2_q && number_q == 6'd54);
   end
