@@ -38,7 +38,7 @@ module descriptor_fifo
   logic [2:0] read_q;
   logic [2:0] got_q;
   logic [31:0] taken_q, number_q;
-  logic broken_q, more_q;
+  logic broken_q, more_q, checked_q;
   descriptor_t descriptor;
   error_code_e fault;
 
@@ -75,8 +75,9 @@ module descriptor_fifo
   );
 
   always_ff @(posedge clk_i) begin
-    got_q  <= read_q;
+    got_q <= read_q;
     more_q <= posted_i != taken_q && !arm_i;
+    checked_q <= state_q == Check && read_q == 3'd1;
     if (state_q == Read && got_q < 3'(Words)) words_q[got_q] <= word_q;
     error_o.code <= fault;
     error_o.dtp  <= descriptor.dtp;
@@ -102,7 +103,7 @@ module descriptor_fifo
         end
         Check: begin  // three cycles
           read_q <= read_q + 3'd1;
-          if (read_q == 3'd2) begin
+          if (checked_q) begin
             taken_q       <= taken_q + 32'd1;
             number_q      <= number_q + 32'd1;
             state_q       <= fault == ErrorCodeNone ? Show : Wait;

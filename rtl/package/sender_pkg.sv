@@ -16,6 +16,31 @@ package sender_pkg;
     logic [31:0] data;
   } fault_write_t;
 
+  // A count that software rings.
+  typedef struct packed {
+    logic        valid;
+    logic [5:0]  word;   // of the group
+    logic [31:0] data;
+  } doorbell_write_t;
+
+  // What the check of the table has found: one cycle.
+  typedef struct packed {
+    logic                            valid;
+    card_registers_pkg::error_code_e code;
+    rashpa_pkg::dtp_t                dtp;
+    logic [6:0]                      word;
+  } verdict_t;
+
+  // How the run stands, as in the words of status.
+  typedef struct packed {
+    card_registers_pkg::state_e state;
+    logic [22:0] error;
+    logic [31:0] error_line;
+    logic [31:0] arm_done;
+    logic [31:0] start_done;
+    logic [31:0] abort_done;
+  } run_status_t;
+
   // An error that ends the run. The first one is kept.
   typedef struct packed {
     logic                            valid;

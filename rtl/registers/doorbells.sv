@@ -4,20 +4,18 @@
 module doorbells
   import rashpa_pkg::*;
 (
-    input  logic              clk_i,
-    input  logic              rst_ni,
-    input  logic              write_i,
-    input  logic [ 5:0]       word_i,              // of the group
-    input  logic [31:0]       data_i,
+    input  logic                                     clk_i,
+    input  logic                                     rst_ni,
+    input  sender_pkg::doorbell_write_t              write_i,
     // In the same cycle: what receivers have granted a DTP; what counts, for the generator and for status
-    output dtp_t              credit_dtp_o,
-    input  logic [31:0]       credit_granted_i,
-    input  dtp_t              dtp_i,
-    output logic [31:0]       granted_o,
-    output logic [31:0]       frames_available_o,
-    input  dtp_t              status_dtp_i,
-    output logic [31:0]       status_granted_o,
-    output logic [ 3:0][31:0] single_o             // descriptors_posted, abort, arm, start
+    output dtp_t                                     credit_dtp_o,
+    input  logic                        [31:0]       credit_granted_i,
+    input  dtp_t                                     dtp_i,
+    output logic                        [31:0]       granted_o,
+    output logic                        [31:0]       frames_available_o,
+    input  dtp_t                                     status_dtp_i,
+    output logic                        [31:0]       status_granted_o,
+    output logic                        [ 3:0][31:0] single_o             // descriptors_posted, abort, arm, start
 );
 
   localparam logic [5:0] Single = 6'h3C;
@@ -26,12 +24,12 @@ module doorbells
   logic [31:0] rung[2*Dtps];
   logic [2*Dtps-1:0] rung_q;  // since reset
   always_ff @(posedge clk_i) begin
-    if (write_i && !word_i[5]) rung[word_i[4:0]] <= data_i;
+    if (write_i.valid && !write_i.word[5]) rung[write_i.word[4:0]] <= write_i.data;
     if (!rst_ni) rung_q <= '0;
-    else if (write_i && !word_i[5]) rung_q[word_i[4:0]] <= 1'b1;
+    else if (write_i.valid && !write_i.word[5]) rung_q[write_i.word[4:0]] <= 1'b1;
     for (int i = 0; i < 4; ++i) begin
       if (!rst_ni) single_o[i] <= '0;
-      else if (write_i && word_i == Single + 6'(i)) single_o[i] <= data_i;
+      else if (write_i.valid && write_i.word == Single + 6'(i)) single_o[i] <= write_i.data;
     end
   end
 

@@ -19,20 +19,15 @@ module register_read
     output logic        error_o,
     output logic [31:0] data_o,
 
-    input state_e                  state_i,
-    input logic   [    22:0]       error_i,
-    input logic   [    31:0]       error_line_i,
-    input logic   [    31:0]       arm_done_i,
-    input logic   [    31:0]       start_done_i,
-    input logic   [    31:0]       abort_done_i,
-    input logic   [    31:0]       descriptors_taken_i,
-    input logic   [    31:0]       descriptors_done_i,
-    input logic   [Dtps-1:0]       dtps_done_i,
-    input logic   [Dtps-1:0]       dtps_waiting_i,
-    input logic   [    31:0]       granted_i,            // of the DTP in word_i
-    input logic                    pushed_i,
-    input logic   [     3:0][31:0] single_i,
-    input logic   [    31:0]       table_i,
+    input sender_pkg::run_status_t                  status_i,
+    input logic                    [    31:0]       descriptors_taken_i,
+    input logic                    [    31:0]       descriptors_done_i,
+    input logic                    [Dtps-1:0]       dtps_done_i,
+    input logic                    [Dtps-1:0]       dtps_waiting_i,
+    input logic                    [    31:0]       granted_i,            // of the DTP in word_i
+    input logic                                     pushed_i,
+    input logic                    [     3:0][31:0] single_i,
+    input logic                    [    31:0]       table_i,
 
     // To be counted
     input logic                clear_i,
@@ -57,7 +52,7 @@ module register_read
       .clk_i,
       .rst_ni,
       .clear_i,
-      .running_i(state_i == StateRunning),
+      .running_i(status_i.state == StateRunning),
       .counts_i,
       .read_index_i(index_q),
       .sender_o(sender_count),
@@ -79,12 +74,12 @@ module register_read
     {16'h0, dtps_done_i},
     descriptors_done_i,
     descriptors_taken_i,
-    abort_done_i,
-    start_done_i,
-    arm_done_i,
-    error_line_i,
-    {9'h0, error_i},
-    {29'h0, state_i}
+    status_i.abort_done,
+    status_i.start_done,
+    status_i.arm_done,
+    status_i.error_line,
+    {9'h0, status_i.error},
+    {29'h0, status_i.state}
   };
 
   assign is_mode = word_i == SettingsModeAddress[14:2];

@@ -12,28 +12,26 @@ module registers
     parameter logic        [15:0] TransmitBeats = 16'd512,
     parameter bit                 Faults        = 1'b0
 ) (
-    input logic clk_i,
-    input logic rst_ni,
-
-    input  logic        s_axil_awvalid,
-    output logic        s_axil_awready,
-    input  logic [14:0] s_axil_awaddr,
-    input  logic        s_axil_wvalid,
-    output logic        s_axil_wready,
-    input  logic [31:0] s_axil_wdata,
-    input  logic [ 3:0] s_axil_wstrb,
-    output logic        s_axil_bvalid,
-    input  logic        s_axil_bready,
-    output logic [ 1:0] s_axil_bresp,
-    input  logic        s_axil_arvalid,
-    output logic        s_axil_arready,
-    input  logic [14:0] s_axil_araddr,
-    output logic        s_axil_rvalid,
-    input  logic        s_axil_rready,
-    output logic [31:0] s_axil_rdata,
-    output logic [ 1:0] s_axil_rresp,
-
-    // To the blocks. arm_o lasts one cycle and comes a thousand cycles or more before running_o.
+    input  logic                                clk_i,
+    input  logic                                rst_ni,
+    input  logic                                s_axil_awvalid,
+    output logic                                s_axil_awready,
+    input  logic                     [    14:0] s_axil_awaddr,
+    input  logic                                s_axil_wvalid,
+    output logic                                s_axil_wready,
+    input  logic                     [    31:0] s_axil_wdata,
+    input  logic                     [     3:0] s_axil_wstrb,
+    output logic                                s_axil_bvalid,
+    input  logic                                s_axil_bready,
+    output logic                     [     1:0] s_axil_bresp,
+    input  logic                                s_axil_arvalid,
+    output logic                                s_axil_arready,
+    input  logic                     [    14:0] s_axil_araddr,
+    output logic                                s_axil_rvalid,
+    input  logic                                s_axil_rready,
+    output logic                     [    31:0] s_axil_rdata,
+    output logic                     [     1:0] s_axil_rresp,
+    // arm_o lasts one cycle and comes a thousand cycles or more before running_o.
     output table_write_t                        table_write_o,
     output sender_pkg::ring_write_t             ring_write_o,
     output sender_pkg::fault_write_t            fault_write_o,
@@ -44,43 +42,32 @@ module registers
     output logic                     [Dtps-1:0] enabled_o,
     output logic                     [    31:0] descriptors_posted_o,
     output logic                                interrupt_o,
-
     // Counts of one DTP, in the same cycle: what may go, and what the receiver granted.
-    input  dtp_t        dtp_i,
-    output logic [31:0] granted_o,
-    output logic [31:0] frames_available_o,
-    output dtp_t        credit_dtp_o,
-    input  logic [31:0] credit_granted_i,
-
+    input  dtp_t                                dtp_i,
+    output logic                     [    31:0] granted_o,
+    output logic                     [    31:0] frames_available_o,
+    output dtp_t                                credit_dtp_o,
+    input  logic                     [    31:0] credit_granted_i,
     // From the blocks.
-    input logic idle_i,
-    input logic [Dtps-1:0] dtps_done_i,
-    input logic [Dtps-1:0] dtps_waiting_i,
-    input logic [31:0] descriptors_taken_i,
-    input logic [31:0] descriptors_done_i,
-    input sender_pkg::error_t error_i,
-    input sender_pkg::counts_t counts_i
+    input  logic                                idle_i,
+    input  logic                     [Dtps-1:0] dtps_done_i,
+    input  logic                     [Dtps-1:0] dtps_waiting_i,
+    input  logic                     [    31:0] descriptors_taken_i,
+    input  logic                     [    31:0] descriptors_done_i,
+    input  sender_pkg::error_t                  error_i,
+    input  sender_pkg::counts_t                 counts_i
 );
 
-  logic write, write_done, write_error, read, read_done, read_error;
+  logic write, write_done, write_error, read, read_done, read_error, arready;
   logic [12:0] write_word, read_word;
-  logic [31:0] write_data, read_data;
-  logic check, check_wanted, check_done, checking;
-  error_code_e check_code;
-  dtp_t check_dtp;
-  logic [6:0] check_word;
-  logic doorbell;
-  logic [5:0] doorbell_word;
-  logic [31:0] doorbell_data, granted;
-  logic [31:0] table_data, arm_done, start_done, abort_done, error_line;
+  logic [31:0] write_data, read_data, table_data, granted;
+  logic table_taken;
   logic [3:0][31:0] single;
-  state_e state;
-  logic [22:0] error;
-  logic arready;
+  sender_pkg::doorbell_write_t doorbell;
+  sender_pkg::verdict_t verdict;
+  sender_pkg::run_status_t status;
 
   // While the table is walked, reads wait; it begins between two of them.
-  logic table_taken;
-  assign table_taken    = check_wanted || checking;
   assign s_axil_arready = arready && !table_taken;
 
   axi_lite_slave u_slave (
@@ -125,13 +112,11 @@ module registers
       .data_i(write_data),
       .done_o(write_done),
       .error_o(write_error),
-      .state_i(state),
+      .state_i(status.state),
       .table_write_o,
       .ring_write_o,
       .fault_write_o,
       .doorbell_o(doorbell),
-      .doorbell_word_o(doorbell_word),
-      .doorbell_data_o(doorbell_data),
       .pushed_o,
       .enabled_o
   );
@@ -140,8 +125,6 @@ module registers
       .clk_i,
       .rst_ni,
       .write_i(doorbell),
-      .word_i(doorbell_word),
-      .data_i(doorbell_data),
       .credit_dtp_o,
       .credit_granted_i,
       .dtp_i,
@@ -160,14 +143,10 @@ module registers
       .dtp_i(read_word[10:7]),
       .word_i(read_word[5:0]),
       .data_o(table_data),
-      .check_i(check),
+      .check_i(arm_o),
       .pushed_i(pushed_o),
       .enabled_i(enabled_o),
-      .checking_o(checking),
-      .checked_o(check_done),
-      .checked_code_o(check_code),
-      .checked_dtp_o(check_dtp),
-      .checked_word_o(check_word)
+      .verdict_o(verdict)
   );
 
   run_control u_control (
@@ -176,29 +155,20 @@ module registers
       .arm_i(single[2]),
       .start_i(single[3]),
       .abort_i(single[1]),
-      .arm_done_o(arm_done),
-      .start_done_o(start_done),
-      .abort_done_o(abort_done),
       .reading_i(!arready),
-      .wanted_o(check_wanted),
-      .check_o(check),
-      .check_done_i(check_done),
-      .check_code_i(check_code),
-      .check_dtp_i(check_dtp),
-      .check_word_i(check_word),
+      .table_taken_o(table_taken),
+      .check_o(arm_o),
+      .verdict_i(verdict),
       .pushed_i(pushed_o),
       .enabled_i(enabled_o),
       .dtps_done_i,
       .idle_i,
       .error_i,
-      .state_o(state),
-      .error_o(error),
-      .error_line_o(error_line),
+      .status_o(status),
       .interrupt_o
   );
-  assign arm_o      = check;
-  assign running_o  = state == StateRunning;
-  assign aborting_o = state == StateAborting;
+  assign running_o  = status.state == StateRunning;
+  assign aborting_o = status.state == StateAborting;
 
   register_read #(
       .GitHash(GitHash),
@@ -215,12 +185,7 @@ module registers
       .done_o(read_done),
       .error_o(read_error),
       .data_o(read_data),
-      .state_i(state),
-      .error_i(error),
-      .error_line_i(error_line),
-      .arm_done_i(arm_done),
-      .start_done_i(start_done),
-      .abort_done_i(abort_done),
+      .status_i(status),
       .descriptors_taken_i,
       .descriptors_done_i,
       .dtps_done_i,
@@ -229,8 +194,7 @@ module registers
       .pushed_i(pushed_o),
       .single_i(single),
       .table_i(table_data),
-      .clear_i(check),
+      .clear_i(arm_o),
       .counts_i
   );
-
 endmodule

@@ -409,7 +409,8 @@ async def everything_is_counted(dut):
                 address = 0x400 + 64 * dtp + 8 * i
                 assert await bench.read(address) | await bench.read(address + 4) << 32 == dtps[dtp][i]
     # Beyond 32 bits.
-    dut.u_read.u_counters.u_sender.low[3].value = 0xFFFFFFF0
+    table = dut.u_read.u_counters.u_sender
+    table.low[3].value, table.high[3].value = 0xFFFFFFF0, 7
     value = 1
     for name, width in FIELDS[1:]:
         value = value << width | (4096 if name == "bytes" else 0)
@@ -417,7 +418,7 @@ async def everything_is_counted(dut):
     await RisingEdge(dut.clk_i)
     dut.counts_i.value = 0
     await ClockCycles(dut.clk_i, 40)
-    assert await bench.get64("CountersBytes") == 0xFFFFFFF0 + 4096
+    assert await bench.get64("CountersBytes") == (7 << 32 | 0xFFFFFFF0) + 4096
 
 
 @cocotb.test()

@@ -7,52 +7,48 @@ module run_control
     input logic clk_i,
     input logic rst_ni,
 
-    input  logic [31:0] arm_i,
-    input  logic [31:0] start_i,
-    input  logic [31:0] abort_i,
-    output logic [31:0] arm_done_o,
-    output logic [31:0] start_done_o,
-    output logic [31:0] abort_done_o,
+    input logic [31:0] arm_i,
+    input logic [31:0] start_i,
+    input logic [31:0] abort_i,
 
     // The check of the table.
-    input  logic                   reading_i,     // its memory is being read by software
-    output logic                   wanted_o,      // it may begin in the next cycle
-    output logic                   check_o,       // one cycle
-    input  logic                   check_done_i,
-    input  error_code_e            check_code_i,
-    input  rashpa_pkg::dtp_t       check_dtp_i,
-    input  logic             [6:0] check_word_i,
+    input  logic                 reading_i,      // its memory is being read by software
+    output logic                 table_taken_o,  // it is on, or about to begin
+    output logic                 check_o,        // one cycle
+    input  sender_pkg::verdict_t verdict_i,
 
     // The blocks.
-    input  logic                      pushed_i,
-    input  logic               [15:0] enabled_i,
-    input  logic               [15:0] dtps_done_i,
-    input  logic                      idle_i,        // nothing is on its way in any block
-    input  sender_pkg::error_t        error_i,
-    output state_e                    state_o,
-    output logic               [22:0] error_o,       // as in status.error
-    output logic               [31:0] error_line_o,
-    output logic                      interrupt_o    // one cycle, when a command or a run has ended
+    input  logic                           pushed_i,
+    input  logic                    [15:0] enabled_i,
+    input  logic                    [15:0] dtps_done_i,
+    input  logic                           idle_i,       // nothing is on its way in any block
+    input  sender_pkg::error_t             error_i,
+    output sender_pkg::run_status_t        status_o,
+    output logic                           interrupt_o   // one cycle, when a command or a run has ended
 );
 
   localparam int unsigned QuietCycles = 8;  // that all blocks say idle, before it is believed
 
-  state_e state_d, state_q;
+  state_e state_d, state_q, before_q;
   logic [31:0] arm_q, start_q, abort_q, arm_done_q, start_done_q, abort_done_q;
   logic arm_new_q, start_new_q, abort_new_q;
-  logic arm_taken, start_taken, abort_taken, quiet, all_quiet_q, entered_q, all_done_q, failing_q;
+  logic arm_taken, start_taken, abort_taken, quiet, all_quiet_q, entered, all_done_q, ends_q, failing_q;
   logic [2:0] quiet_q;
-  sender_pkg::error_t error_q, news;
-  logic [6:0] word_q, news_word;
+  sender_pkg::error_t error_q, news, news_q;
+  logic [6:0] word_q, news_word, news_word_q;
 
-  assign quiet        = all_quiet_q && !entered_q;
-  assign arm_done_o   = arm_done_q;
-  assign start_done_o = start_done_q;
-  assign abort_done_o = abort_done_q;
-  assign state_o      = state_q;
-  assign error_o      = {word_q, 4'b0, error_q.dtp, 4'b0, error_q.code};
-  assign error_line_o = error_q.line;
-  assign wanted_o     = arm_new_q || state_q == StateChecking;
+  assign quiet = all_quiet_q && !entered;
+  assign status_o = '{
+          state: state_q,
+          error: {word_q, 4'b0, error_q.dtp, 4'b0, error_q.code},
+          error_line: error_q.line,
+          arm_done: arm_done_q,
+          start_done: start_done_q,
+          abort_done: abort_done_q
+      };
+  assign entered = state_q != before_q;
+  assign check_o = entered && state_q == StateChecking;
+  assign table_taken_o = arm_new_q || state_q == StateChecking;
 
   always_comb begin
     state_d     = state_q;
@@ -63,13 +59,13 @@ module run_control
     news_word   = '0;
     case (state_q)
       StateChecking: begin
-        if (check_done_i) begin
+        if (verdict_i.valid) begin
           arm_taken  = 1'b1;
-          state_d    = check_code_i == ErrorCodeNone ? StateArmed : StateFailed;
-          news.valid = check_code_i != ErrorCodeNone;
-          news.code  = check_code_i;
-          news.dtp   = check_dtp_i;
-          news_word  = check_word_i;
+          state_d    = verdict_i.code == ErrorCodeNone ? StateArmed : StateFailed;
+          news.valid = verdict_i.code != ErrorCodeNone;
+          news.code  = verdict_i.code;
+          news.dtp   = verdict_i.dtp;
+          news_word  = verdict_i.word;
         end
       end
       StateRunning: begin
@@ -77,7 +73,7 @@ module run_control
         start_taken = start_new_q;
         if (error_i.valid || abort_new_q) begin
           state_d = StateAborting;
-        end else if (!pushed_i && all_done_q && quiet) begin
+        end else if (ends_q) begin
           state_d = StateDone;
         end else if (arm_new_q) begin
           arm_taken  = 1'b1;
@@ -111,26 +107,31 @@ module run_control
   end
 
   always_ff @(posedge clk_i) begin
-    arm_q      <= arm_i;
-    start_q    <= start_i;
-    abort_q    <= abort_i;
-    all_done_q <= (enabled_i & ~dtps_done_i) == '0;
+    arm_q       <= arm_i;
+    start_q     <= start_i;
+    abort_q     <= abort_i;
+    all_done_q  <= (enabled_i & ~dtps_done_i) == '0 && !pushed_i;
+    ends_q      <= state_q == StateRunning && all_done_q && quiet;
+    news_q      <= news;
+    news_word_q <= news_word;
     if (arm_taken) arm_done_q <= arm_q;
     if (start_taken) start_done_q <= start_q;
     if (abort_taken) abort_done_q <= abort_q;
     if (check_o) begin
       error_q.valid <= 1'b0;
       error_q.code  <= ErrorCodeNone;
-    end else if (news.valid && !error_q.valid) begin
-      error_q <= news;
-      word_q  <= news_word;
+    end else if (news_q.valid && !error_q.valid) begin
+      error_q <= news_q;
+      word_q  <= news_word_q;
     end
     if (!rst_ni) begin
       state_q      <= StateIdle;
+      before_q     <= StateIdle;
       arm_done_q   <= '0;
       start_done_q <= '0;
       abort_done_q <= '0;
       error_q      <= '0;
+      news_q.valid <= 1'b0;
       word_q       <= '0;
       arm_new_q    <= 1'b0;
       start_new_q  <= 1'b0;
@@ -138,26 +139,23 @@ module run_control
       failing_q    <= 1'b0;
       quiet_q      <= '0;
       all_quiet_q  <= 1'b0;
-      entered_q    <= 1'b0;
-      check_o      <= 1'b0;
       interrupt_o  <= 1'b0;
     end else begin
       state_q     <= state_d;
+      before_q    <= state_q;
       arm_new_q   <= arm_i != arm_done_q && !arm_taken;
       start_new_q <= start_i != start_done_q && !start_taken;
       abort_new_q <= abort_i != abort_done_q && !abort_taken;
       if (state_q == StateRunning) failing_q <= error_i.valid;
-      else if (state_d == StateAborting && state_q != StateAborting) failing_q <= 1'b0;
-      entered_q <= state_d != state_q;
-      if (!idle_i || entered_q) begin
+      else if (state_q != StateAborting) failing_q <= 1'b0;
+      if (!idle_i || entered) begin
         quiet_q     <= '0;
         all_quiet_q <= 1'b0;
       end else begin
         if (quiet_q != 3'(QuietCycles - 1)) quiet_q <= quiet_q + 3'd1;
         else all_quiet_q <= 1'b1;
       end
-      check_o <= state_d == StateChecking && state_q != StateChecking;
-      interrupt_o <= state_d != state_q && !(state_d inside {StateChecking, StateRunning, StateAborting});
+      interrupt_o <= entered && !(state_q inside {StateChecking, StateRunning, StateAborting});
     end
   end
 

@@ -68,12 +68,16 @@ module run_counters
     end
   end
 
+  // Tables, one step later
+  logic clear_q;
+  always_ff @(posedge clk_i) clear_q <= rst_ni && clearing_q;
+
   counter_table u_sender (
       .clk_i,
       .rst_ni,
-      .clear_i(clearing_q),
+      .clear_i(clear_q),
       .add_i(1'b1),
-      .index_i(clearing_q ? turn_q : swept_index_q),
+      .index_i(swept_index_q),
       .amount_i(swept_q),
       .read_index_i,
       .read_o(sender_o)
@@ -87,13 +91,21 @@ module run_counters
   assign index  = {counts_q.packet_dtp, counts_q.packet_dtp, counts_q.skipped_dtp, counts_q.packet_dtp};
   assign amount = {{7'b0, counts_q.packet_bytes}, 20'd1, 20'd1, 20'd1};
   for (genvar i = 0; i < 4; ++i) begin : gen_dtp
+    logic add_q;
+    logic [3:0] index_q;
+    logic [WideBits-1:0] amount_q;
+    always_ff @(posedge clk_i) begin
+      add_q    <= rst_ni && add[i];
+      index_q  <= clearing_q ? turn_q : index[i];
+      amount_q <= amount[i];
+    end
     counter_table u_table (
         .clk_i,
         .rst_ni,
-        .clear_i(clearing_q),
-        .add_i(add[i]),
-        .index_i(clearing_q ? turn_q : index[i]),
-        .amount_i(amount[i]),
+        .clear_i(clear_q),
+        .add_i(add_q),
+        .index_i(index_q),
+        .amount_i(amount_q),
         .read_index_i,
         .read_o(dtp_o[i])
     );
