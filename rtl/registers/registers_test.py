@@ -408,17 +408,18 @@ async def everything_is_counted(dut):
             for i in range(4):
                 address = 0x400 + 64 * dtp + 8 * i
                 assert await bench.read(address) | await bench.read(address + 4) << 32 == dtps[dtp][i]
-    # Beyond 32 bits.
+    # Beyond the parts of a counter: 20, 42 bits.
     table = dut.u_read.u_counters.u_sender
-    table.low[3].value, table.high[3].value = 0xFFFFFFF0, 7
-    value = 1
-    for name, width in FIELDS[1:]:
-        value = value << width | (4096 if name == "bytes" else 0)
-    dut.counts_i.value = value
-    await RisingEdge(dut.clk_i)
-    dut.counts_i.value = 0
-    await ClockCycles(dut.clk_i, 40)
-    assert await bench.get64("CountersBytes") == (7 << 32 | 0xFFFFFFF0) + 4096
+    for middle in (5, (1 << 22) - 1):
+        table.low[3].value, table.middle[3].value, table.high[3].value = (1 << 20) - 16, middle, 7
+        value = 1
+        for name, width in FIELDS[1:]:
+            value = value << width | (4096 if name == "bytes" else 0)
+        dut.counts_i.value = value
+        await RisingEdge(dut.clk_i)
+        dut.counts_i.value = 0
+        await ClockCycles(dut.clk_i, 40)
+        assert await bench.get64("CountersBytes") == (7 << 42 | middle << 20 | (1 << 20) - 16) + 4096
 
 
 @cocotb.test()

@@ -455,15 +455,17 @@ void strangers(Card& card) {
   for (std::uint32_t n = 1; n <= 60; ++n) card.receive(credit(0, n));
   card.run(60 * 100);
   const std::uint64_t taken = card.counter(kCredits), missed = card.counter(kFramesMissed);
-  check(taken > 20 && missed > 0 && taken + missed == 60, "%llu credits, %llu missed",
+  check(taken >= 16 && missed > 0 && taken + missed == 60, "%llu credits, %llu missed",
         static_cast<unsigned long long>(taken), static_cast<unsigned long long>(missed));
   check(card.frames.empty(), "a frame although nothing is in memory");
   // what software grants counts when it is more, and only then
   const std::uint32_t granted = card.read(reg::dtp_status::at(0) + reg::dtp_status::kGranted);
   card.write(reg::doorbells::kGranted, 5);
+  card.run(40);
   check(card.read(reg::dtp_status::at(0) + reg::dtp_status::kGranted) == granted && granted >= taken, "granted: %u",
         granted);
   card.write(reg::doorbells::kGranted, 100);
+  card.run(40);
   check(card.read(reg::dtp_status::at(0) + reg::dtp_status::kGranted) == 100, "granted by software");
   card.abort();
   check(card.ended() == reg::State::idle, "idle behind Abort");
