@@ -32,7 +32,7 @@ module register_write
   assign in_doorbells     = word_q[12:6] == DoorbellsBase[14:8] && (!word_q[5] || word_q[5:2] == 4'hF);
   assign is_mode          = word_q == SettingsModeAddress[14:2];
   assign quiet            = state_i inside {StateIdle, StateArmed, StateDone, StateFailed};
-  assign allowed          = in_doorbells || in_ring || ((in_table || in_faults || is_mode) && quiet);
+  assign allowed          = in_doorbells || in_ring || in_faults || ((in_table || is_mode) && quiet);
   assign doorbell_o.valid = held_q && in_doorbells;
   assign doorbell_o.word  = word_q[5:0];
   assign doorbell_o.data  = data_q;
@@ -62,7 +62,7 @@ module register_write
       done_o              <= held_q;
       table_write_o.valid <= held_q && in_table && quiet;
       ring_write_o.valid  <= held_q && in_ring;
-      fault_write_o.valid <= held_q && in_faults && quiet;
+      fault_write_o.valid <= held_q && in_faults;
       if (held_q && is_mode && quiet) pushed_o <= data_q[0];
       enables_q <= held_q && in_table && quiet && word_q[5:0] == DtpTableDtpWord[5:0];
       if (enables_q) enabled_o[table_write_o.dtp] <= table_write_o.data[DtpTableDtpEnabledLsb];

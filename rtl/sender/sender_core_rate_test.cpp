@@ -14,12 +14,12 @@ Measured play(Clocked<Vsender_core>& core, std::uint32_t line, std::uint32_t dtp
   Random random(line + dtps);
   const RateRun run = rate_run(line, dtps);
   const auto bytes = random.bytes(run.memory_bytes);
+  core->frames_i = 1U << 30U;
   core->arm_i = 1;
   core.cycle();
   core->arm_i = 0;
   for (std::uint32_t d = 0; d < 16; ++d) {
     write_table(*core, d, run.tables[d], [&] { core.cycle(); });
-    core->frames_i[d] = 1U << 30U;
   }
   core->start_i = 1;
   core.cycle();

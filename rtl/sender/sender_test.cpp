@@ -199,6 +199,8 @@ void load(Card& card, const Run& run) {
     card.write(reg::doorbells::kGranted + 4 * d, 0);
     card.write(reg::doorbells::kFramesAvailable + 4 * d, 0);
   }
+  // faults of the run before would hit the same packets of this one
+  for (std::uint32_t n = 0; n < reg::faults::kCount; ++n) card.write(reg::faults::at(n) + reg::faults::kWhat, 0);
   card.memory(run.memory, card.random()(0, 60), card.random()(0, 30));
 }
 
