@@ -208,7 +208,9 @@ async def the_later_of_both_grants_counts(dut):
     for _ in range(6):
         rung = [pick.choice([0, 5, 1 << 31, 0xFFFFFFF0, pick.getrandbits(32)]) for _ in range(16)]
         for dtp in range(16):
-            granted[dtp] = (rung[dtp] + pick.choice([0, 1, -1, 1 << 30, -(1 << 30), (1 << 31) - 1, 1 - (1 << 31)])) % 2**32
+            granted[dtp] = (
+                rung[dtp] + pick.choice([0, 1, -1, 1 << 30, -(1 << 30), (1 << 31) - 1, 1 - (1 << 31)])
+            ) % 2**32
             await bench.write(NAMES["DoorbellsGrantedAddress"] + 4 * dtp, rung[dtp])
         await ClockCycles(dut.clk_i, 36)
         for dtp in range(16):
