@@ -20,7 +20,7 @@ from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome
 from rashpa.control.proposals import proposals_for
 from rashpa.control.run_plan import Plan, PlannedBuffer, load_plan, plan_run
-from rashpa.control.telegram import Capabilities, count_of
+from rashpa.control.telegram import Capabilities, Throughput, count_of
 from rashpa.node.folders import Folders
 from rashpa.node.measure import measure
 from rashpa.node.native_engine import NativeFactory
@@ -63,8 +63,14 @@ class System:
         path = folder / "system.toml"
         path.write_text(text)
         self._plan = load_plan(path)
-        self._known = tuple(one.throughput for one in measure(path, 0.3) if one.throughput is not None)
-        assert self._known
+        # the best of several: while others have the processors, a figure is too low, and a run at its rate takes minutes
+        best: dict[str, Throughput] = {}
+        for _ in range(TRIES):
+            for one in measure(path, 0.3):
+                made = one.throughput
+                assert made is not None, one.trouble
+                best[made.pipeline] = max(made, best.get(made.pipeline, made), key=lambda each: each.images_per_s)
+        self._known = tuple(best.values())
 
     def nodes(self) -> dict[str, Node]:
         folders = Folders([Path("/")], [Path("/")], self._folder)
