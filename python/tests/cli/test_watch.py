@@ -28,7 +28,7 @@ def node_of(role: str, name: str) -> Iterator[str]:
         process.stdin.flush()
         yield json.loads(process.stdout.readline())["url"]
         process.stdin.close()
-        process.wait(20)
+        process.wait(120)
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ def url() -> Iterator[str]:
         assert configured.status_code == 200
         yield url
         process.stdin.close()
-        process.wait(20)
+        process.wait(120)
 
 
 @st.composite
@@ -82,7 +82,7 @@ def telegrams(draw: st.DrawFn) -> bytes:
 schemathesis.openapi.media_type(CONTENT_TYPE, telegrams())
 load_all_checks()
 # what is good data of a telegram, or which buffers and DTPs there are now, OpenAPI cannot say; who asks often without a token is answered 429
-UNKNOWN = [CHECKS.get_one(name) for name in ("positive_data_acceptance", "negative_data_rejection", "ignored_auth")]
+UNKNOWN = [CHECKS.get_one(name) for name in ("negative_data_rejection", "positive_data_acceptance", "ignored_auth")]
 
 
 @pytest.mark.parametrize(("path", "method"), PATHS)
@@ -112,7 +112,8 @@ def test_whatever_is_asked_is_answered_as_it_is_described(
     def ask(case: schemathesis.Case, buffer: str | None) -> None:
         if buffer and path in ("/books", "/preview"):
             case.query["buffer"] = buffer
-        answer = case.call_and_validate(headers=HEADERS, excluded_checks=UNKNOWN)
+        unknown = UNKNOWN if method == "POST" else UNKNOWN[1:]
+        answer = case.call_and_validate(headers=HEADERS, excluded_checks=unknown)
         seen.add(answer.status_code)
 
     ask()
