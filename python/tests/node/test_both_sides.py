@@ -161,6 +161,7 @@ def test_no_file_between_model_and_structure_names_a_key() -> None:
         "max",
         "module_height",
         "module_width",
+        "sum",
         "window",
     }  # of other things, too
     spelt = keys - {
