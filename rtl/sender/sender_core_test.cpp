@@ -185,12 +185,8 @@ class Run {
   Clocked<Vsender_core>& core_;
   Random random_;
   static constexpr std::uint64_t kIdle = 8;  // cycles, as the registers want them
-<<<<<<< HEAD
   std::uint64_t number_ = 0, abort_at_ = 0, aborts_ = 0, whole_ = 0;
-=======
-  std::uint64_t number_ = 0, abort_at_ = 0, aborts_ = 0;
   std::array<std::uint32_t, 16> granted_{}, frames_{};
->>>>>>> 26404c6 (credit_receiver, pacer: two bytes and one bucket a cycle; grants and frames lie in LUT memory)
 };
 
 }  // namespace
