@@ -55,8 +55,11 @@ build/.package: $(VENV)/.requirements build/.packages pyproject.toml python/rash
 	  --config-settings=cmake.define.RASHPA_BENCHMARKS=ON
 	touch $@
 
-# The tests and the benchmarks, in the same build folder.
-build/.installed: build/.package
+# What only `make build` makes: the simulated card and benchmarks of the whole.
+CARD_SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'rtl/*.sv' 'rtl/*.hpp' 'sim/*' 'bench/*.cpp' 'bench/*.hpp' 'bench/CMakeLists.txt' 2>/dev/null))
+
+# The tests, the benchmarks and the simulated card, in the same build folder.
+build/.installed: build/.package $(CARD_SOURCES)
 	cmake --build $(BUILD)
 	touch $@
 
