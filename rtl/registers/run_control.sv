@@ -55,8 +55,14 @@ module run_control
     arm_taken   = 1'b0;
     start_taken = 1'b0;
     abort_taken = 1'b0;
-    news        = '0;
-    news_word   = '0;
+    // What stands beside `valid` needs not wait for it.
+    news        = error_i;
+    news.valid  = 1'b0;
+    if (state_q != StateRunning || !error_i.valid) begin
+      news.dtp  = state_q == StateChecking ? verdict_i.dtp : '0;
+      news.line = '0;
+    end
+    news_word = state_q == StateChecking ? verdict_i.word : '0;
     case (state_q)
       StateChecking: begin
         if (verdict_i.valid) begin
