@@ -13,6 +13,7 @@ from tests.vm.machine import Machine
 
 # Of the machine and of the card, by IP version; guest/setup_card.
 ADDRESSES = {4: ("10.0.4.1", "10.0.4.2"), 6: ("fd00:4::1", "fd00:4::2")}
+MACS = {"card-mac": "02:00:00:00:00:02", "peer-mac": "02:00:00:00:00:01"}
 READY_S = 60
 
 
@@ -23,7 +24,8 @@ class Wire:
     machine: Machine
     share: Path
     card: Path
-    source: Path  # program: rashpa_vm_card
+    generator: Path  # rashpa_vm_card: the card's own adders make descriptors
+    sender: Path  # rashpa_vm_peer: software pushes them
 
 
 def interface(sockets: Path) -> tuple[str, ...]:
@@ -84,17 +86,25 @@ def acquire_from_card(
     run: CardRun,
     source: dict[str, str | float] | None = None,
     destination: dict[str, str | float] | None = None,
+    *,
+    pushed: bool = False,
 ) -> Outcome:
-    """Both ends of `run`, with options of their own; each must end well by its own judgement. `{out}` is the folder of both."""
+    """Both ends of `run`, with options of their own; each must end well by its own judgement. `{out}` is the folder of both.
+
+    `pushed`: descriptors come from software.
+    """
     here, there = ADDRESSES[run.ip]
     folder = wire.share / "run" / name
     folder.mkdir(parents=True, exist_ok=True)
     arguments = {"card": wire.card, "exchange": f"{folder}/exchange", "bind": there, **run.common(), **(source or {})}
+    if pushed:
+        arguments |= {"role": "source", "link": "fpga", "peer": "verbs", **MACS}
+    program = wire.sender if pushed else wire.generator
     words = [str(word).format(out=folder) for key, value in arguments.items() for word in (f"--{key}", value)]
     receive: dict[str, str | float] = {"role": "destination", "peer": "roce", "bind": here, "exchange": "$OUT/exchange"}
     receive |= run.common() | {key: str(value).format(out="$OUT") for key, value in (destination or {}).items()}
     with subprocess.Popen(
-        [wire.source, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as source_program:
         try:
             played = play(wire.machine, name, {"destination": peer("verbs", receive)}, run.timeout_s)

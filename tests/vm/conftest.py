@@ -95,7 +95,7 @@ def rdma() -> Iterator[Machine]:
 def wire() -> Iterator[card.Wire]:
     """Soft-RoCE on an interface whose other end is a simulated card of the host."""
     provider = image.provider("rxe")
-    program = built_program("rashpa_card")
+    program, peer = built_program("rashpa_card"), built_program("rashpa_vm_peer")
     # names of sockets are short
     with tempfile.TemporaryDirectory(prefix="rashpa_") as folder:
         place = Path(folder)
@@ -107,13 +107,13 @@ def wire() -> Iterator[card.Wire]:
                     "/usr/sbin/ip": image.program("ip"),
                     "/usr/sbin/rdma": image.program("rdma"),
                     "/usr/bin/ibv_devinfo": image.program("ibv_devinfo"),
-                    "/usr/bin/rashpa_vm_peer": built_program("rashpa_vm_peer"),
+                    "/usr/bin/rashpa_vm_peer": peer,
                     str(provider): provider,
                 },
                 card.interface(place),
                 "",
             )
-            yield card.Wire(machine, CACHE / "card", place / "nodes", built_program("rashpa_vm_card"))
+            yield card.Wire(machine, CACHE / "card", place / "nodes", built_program("rashpa_vm_card"), peer)
             machine.close()
 
 

@@ -40,6 +40,17 @@ def test_the_kernel_takes_every_packet_of_the_card_and_its_credits_are_obeyed(wi
     assert outcome.kernel_sent("rxe0") >= outcome.source["credits"], outcome.story
 
 
+@pytest.mark.parametrize("run", LOSSLESS, ids=name_of)
+def test_the_kernel_takes_every_packet_of_descriptors_that_software_pushes(wire: Wire, run: CardRun) -> None:
+    outcome = acquire_from_card(wire, f"pushed-{name_of(run)}", run, pushed=True)
+    got, sent = outcome.destination, outcome.source
+    assert got["balanced"], outcome.story
+    assert (got["expected"], got["complete"], got["accepted"], got["written"]) == (run.frames,) * 4, outcome.story
+    assert sent["images_sent"] == got["events"] == outcome.kernel_immediates("rxe0") == run.events, outcome.story
+    assert sent["send_errors"] == 0
+    assert outcome.kernel_accepted("rxe0") == sent["packets"], outcome.story
+
+
 @pytest.mark.parametrize("packetisation", ["only", "first_middle_last"])
 def test_dropped_packets_and_flipped_bits_stand_in_the_books(wire: Wire, packetisation: str) -> None:
     run = CardRun(frames=20, width=256, height=32, packetisation=packetisation)
