@@ -79,10 +79,10 @@ class NativeSource:
         self._positions = {str(dtp.id): position for position, dtp in enumerate(order.dtps)}
         self._card: SimulatedCard | None = None
         try:
-            config = _emulator_config(order, run, folders)
-            if order.card is not None:
-                config.card = self._card_config(order.card, folders)
             with native_errors():
+                config = _emulator_config(order, run, folders)
+                if order.card is not None:
+                    config.card = self._card_config(order.card, folders)
                 self._engine = _native.Emulator(config)
         except EngineError:
             self._end_card()
