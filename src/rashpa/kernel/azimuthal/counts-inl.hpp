@@ -13,10 +13,13 @@
 #include <cstdint>
 
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
+#include "rashpa/kernel/mask_bits-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rashpa::kernel::azimuthal {
 namespace HWY_NAMESPACE {
+
+using kernel::HWY_NAMESPACE::mask_bits;
 
 /// A bit for each pixel of a block that is a count: `least` to `most`.
 template <typename T>
@@ -27,10 +30,7 @@ std::uint64_t counts_of(const T* HWY_RESTRICT pixels, T least, T most) {
   std::uint64_t counts = 0;
   for (std::size_t i = 0; i < Prepared::kBlock; i += hn::Lanes(d)) {
     const auto values = hn::LoadU(d, pixels + i);
-    std::uint64_t bits = 0;
-    const auto inside = hn::Eq(hn::Min(hn::Max(values, low), high), values);
-    hn::StoreMaskBits(d, inside, reinterpret_cast<std::uint8_t*>(&bits));
-    counts |= bits << i;
+    counts |= mask_bits(d, hn::Eq(hn::Min(hn::Max(values, low), high), values)) << i;
   }
   return counts;
 }

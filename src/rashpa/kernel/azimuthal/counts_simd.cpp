@@ -41,9 +41,7 @@ HWY_INLINE Seen look(const T* HWY_RESTRICT pixels, T least, T most) {
     const auto values = hn::LoadU(d, pixels + i);
     low = hn::Min(low, values);
     high = hn::Max(high, values);
-    std::uint64_t bits = 0;
-    hn::StoreMaskBits(d, hn::Ne(values, zero), reinterpret_cast<std::uint8_t*>(&bits));
-    seen.not_zero |= bits << i;
+    seen.not_zero |= mask_bits(d, hn::Ne(values, zero)) << i;
   }
   const auto enough = hn::Eq(hn::Max(low, hn::Set(d, least)), low);
   seen.all_count = hn::AllTrue(d, hn::And(enough, hn::Eq(hn::Min(high, hn::Set(d, most)), high)));

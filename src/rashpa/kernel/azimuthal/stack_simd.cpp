@@ -109,9 +109,7 @@ HWY_INLINE std::uint64_t not_zero(const S* HWY_RESTRICT row) {
   const hn::Rebind<S, Words> d;
   std::uint64_t all = 0;
   for (std::size_t i = 0; i < kBlock; i += hn::Lanes(d)) {
-    std::uint64_t bits = 0;
-    hn::StoreMaskBits(d, hn::Ne(hn::LoadU(d, row + i), hn::Zero(d)), reinterpret_cast<std::uint8_t*>(&bits));
-    all |= bits << i;
+    all |= mask_bits(d, hn::Ne(hn::LoadU(d, row + i), hn::Zero(d))) << i;
   }
   return all;
 }

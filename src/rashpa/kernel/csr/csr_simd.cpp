@@ -3,7 +3,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include "rashpa/kernel/csr/csr.hpp"
@@ -16,10 +15,13 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "rashpa/kernel/mask_bits-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace rashpa::kernel::csr {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using kernel::HWY_NAMESPACE::mask_bits;
 
 /// Bytes that are asked for before they are needed: the machine's own prefetch stops at the end of each page.
 constexpr std::size_t kBytesAhead = 2048;
@@ -170,17 +172,6 @@ std::size_t compact_marked_typed(const T* HWY_RESTRICT image, const std::uint64_
   return append_last(image, whole * 64, marks[whole], out, count);
 }
 
-/// The lanes of a mask, one bit each. By bytes of its own: with -fsanitize=thread gcc 12 and 13 read wrong what was
-/// written through a pointer to the number.
-template <class D, class Mask>
-HWY_INLINE std::uint64_t bits_of(D d, Mask mask) {
-  std::uint8_t bytes[8] = {};
-  hn::StoreMaskBits(d, mask, bytes);
-  std::uint64_t bits;
-  std::memcpy(&bits, bytes, sizeof(bits));
-  return bits;
-}
-
 /// One bit a pixel of the 64 from `image` on: `least` to `most`, which is the largest value of signed pixels.
 template <typename T>
 HWY_INLINE std::uint64_t marks_of(const T* HWY_RESTRICT image, T least, T most) {
@@ -193,9 +184,9 @@ HWY_INLINE std::uint64_t marks_of(const T* HWY_RESTRICT image, T least, T most) 
   for (std::size_t v = 0; v < 64; v += lanes) {
     const auto values = hn::LoadU(d, image + v);
     if constexpr (std::is_signed_v<T>) {
-      marks |= bits_of(d, hn::Gt(values, below)) << v;
+      marks |= mask_bits(d, hn::Gt(values, below)) << v;
     } else {
-      marks |= bits_of(d, hn::Gt(width, hn::Sub(values, low))) << v;
+      marks |= mask_bits(d, hn::Gt(width, hn::Sub(values, low))) << v;
     }
   }
   return marks;
