@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/file_descriptor.hpp"
 
 namespace rashpa::sim {
 
@@ -31,22 +32,9 @@ constexpr std::uint64_t kCounterCycles = 50'000;  // between two readings of all
   throw FileError(fmt::format("card: {}: {}: {}", path.string(), what, errno_text(errno)));
 }
 
-class File {
- public:
-  File(const fs::path& path, int flags) : fd_(open(path.c_str(), flags | O_CLOEXEC, 0600)) {
-    if (fd_ < 0) fail(path, "cannot be opened");
-  }
-  ~File() { close(fd_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  [[nodiscard]] int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
-
 std::byte* mapped(const fs::path& path, std::uint64_t bytes) {
-  const File file(path, O_RDWR | O_CREAT | O_TRUNC);
+  const FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (file.get() < 0) fail(path, "cannot be opened");
   if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) fail(path, "has no room");
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (at == MAP_FAILED) fail(path, "cannot be mapped");

@@ -5,15 +5,13 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
 
-#include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
+#include "rashpa/link/fpga/packet_faults.hpp"
 #include "rashpa/link/roce/faults/faults.hpp"
 #include "rashpa/transfer/descriptor_generator.hpp"
 #include "rashpa/wire/headers.hpp"
-#include "rashpa/wire/icrc.hpp"
 
 namespace rashpa::emulator {
 
@@ -23,10 +21,6 @@ using card::registers::FaultKind;
 using link::roce::Fault;
 
 constexpr std::uint64_t kPsns = std::uint64_t{wire::kPsnMask} + 1;
-constexpr std::size_t kEthernet = 14, kUdp = 8;
-constexpr std::size_t kBehindId = 14;  // of an IPv4 header
-constexpr std::size_t kIpv4 = 20, kIpv6 = 40;
-
 struct Packet {
   std::uint32_t bytes = 0;
   wire::Opcode opcode = wire::write_only;
@@ -55,25 +49,6 @@ std::vector<Packet> packets_of(const transfer::Dtp& dtp, const CardPacketShape& 
   }
   all.push_back({FrameRecord::kBytes, wire::write_only_imm});
   return all;
-}
-
-/// Whether a check of the ICRC that lets any identification pass finds bit `bit` of a payload flipped.
-bool found(const Packet& packet, std::uint32_t bit) {
-  const std::uint32_t pad = wire::pad_of(packet.bytes);
-  const std::uint32_t behind = packet.bytes + pad - bit / 8;  // from its byte to the ICRC
-  std::vector<std::byte> bytes(behind);
-  const std::uint32_t right = crc32(bytes);
-  bytes[0] = static_cast<std::byte>(1U << (bit % 8));
-  return !wire::changed_id_bits(right ^ crc32(bytes),
-                                kBehindId + kUdp + wire::header_bytes_of(packet.opcode) + packet.bytes + pad);
-}
-
-/// A bit of the payload, counted in it.
-std::uint32_t draw_bit(link::roce::FaultDice& dice, const Packet& packet, const CardPacketShape& shape) {
-  for (;;) {
-    const std::uint32_t bit = dice.below(8 * packet.bytes);
-    if (shape.ipv6 || !shape.icrc_checked || found(packet, bit)) return bit;
-  }
 }
 
 void check(const FaultPlan& plan, const transfer::Dtp& dtp, std::uint64_t packets) {
@@ -112,9 +87,9 @@ CardFaults draw_card_faults(const FaultPlan& plan, const transfer::Dtp& dtp, con
         continue;
       }
       if (fault == Fault::corrupt) {
-        const std::uint32_t headers = static_cast<std::uint32_t>(kEthernet + (shape.ipv6 ? kIpv6 : kIpv4) + kUdp +
-                                                                 wire::header_bytes_of(packet.opcode));
-        faults.all.push_back({image, psn, FaultKind::flip, 8 * headers + draw_bit(dice, packet, shape)});
+        const std::uint32_t bit =
+            link::fpga::draw_flip(dice, packet.opcode, packet.bytes, shape.ipv6, shape.icrc_checked);
+        faults.all.push_back({image, psn, FaultKind::flip, bit});
         if (event || shape.icrc_checked) continue;  // refused, as if it had been dropped
         log.spoil();
       }

@@ -29,10 +29,10 @@ bool found(std::uint32_t headers, std::uint32_t bytes, std::uint32_t bit) {
 
 }  // namespace
 
-std::uint32_t draw_flip(roce::FaultDice& dice, std::uint8_t opcode, std::uint32_t bytes, bool ipv6) {
+std::uint32_t draw_flip(roce::FaultDice& dice, std::uint8_t opcode, std::uint32_t bytes, bool ipv6, bool checked) {
   const auto headers = static_cast<std::uint32_t>(wire::header_bytes(opcode));
   std::uint32_t bit = dice.below(8 * bytes);
-  while (!ipv6 && !found(headers, bytes, bit)) bit = dice.below(8 * bytes);
+  while (checked && !ipv6 && !found(headers, bytes, bit)) bit = dice.below(8 * bytes);
   return 8 * (kEthernet + (ipv6 ? kIpv6 : kIpv4) + kUdp + headers) + bit;
 }
 

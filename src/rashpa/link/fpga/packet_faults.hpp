@@ -22,9 +22,10 @@ struct CardFault {
   std::uint32_t bit = 0;  ///< of the frame: 8 · byte + bit
 };
 
-/// A bit of the payload of a frame, such that every check of the ICRC finds it flipped, also one that does not know the
-/// identification of IPv4.
-std::uint32_t draw_flip(roce::FaultDice& dice, std::uint8_t opcode, std::uint32_t bytes, bool ipv6);
+/// A bit of the payload of a frame. `checked`: such that every check of the ICRC finds it flipped, also one that does
+/// not know the identification of IPv4.
+std::uint32_t draw_flip(roce::FaultDice& dice, std::uint8_t opcode, std::uint32_t bytes, bool ipv6,
+                        bool checked = true);
 
 struct PacketShape {
   std::uint32_t pmtu = 4096;
