@@ -2,7 +2,7 @@
 """Notices that nothing happens any more, for each node on its own: others that go on must not hide one that stands still."""
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,7 +47,7 @@ class StallWatch:
                 return Stalled(self._to_blame(group, last, awaited), patience)
         for name in self._alone:
             fed = [receiver.name for receiver in self._plan.receivers if name in self._feeders[receiver.name]]
-            rests = last[name].state != "running" or name not in awaited
+            rests = last[name].state != "running" or name not in awaited or self._waits_for_others(name, fed, last)
             patience = self._patience_now_s(fed, last)
             if self._quiet(name, (self._sent_of(name, last, None), last[name].state), rests, patience):
                 return Stalled(name, patience)
@@ -83,15 +83,30 @@ class StallWatch:
     def _behind(self, group: Collection[str], last: Mapping[str, Status]) -> str:
         """The emulator that has sent fewer images of a buffer of these receivers than another: that one waits at the end of the ring. Empty when
         all are as far."""
+        for sent in self._sent_by_buffer(group, last):
+            if len(set(sent.values())) > 1:
+                return min(sent, key=sent.__getitem__)
+        return ""
+
+    def _waits_for_others(self, emulator: str, group: Collection[str], last: Mapping[str, Status]) -> bool:
+        """Whether it is ahead of another in a buffer of these receivers and behind nobody: then it may stand at the end of the ring."""
+        ahead = False
+        for sent in self._sent_by_buffer(group, last):
+            if emulator in sent:
+                if sent[emulator] < max(sent.values()):
+                    return False
+                ahead = ahead or sent[emulator] > min(sent.values())
+        return ahead
+
+    def _sent_by_buffer(self, group: Collection[str], last: Mapping[str, Status]) -> Iterator[dict[str, int]]:
+        """For each buffer of these receivers, how many images each emulator has sent of it with all its DTPs."""
         for buffer in (buffer for buffer in self._plan.buffers if buffer.receiver in group):
             sent: dict[str, int] = {}
             for dtp in buffer.dtps:
                 name = self._plan.emulator_of(dtp)
                 count = sum(map(sum, self._sent_of(name, last, {dtp.id})))
                 sent[name] = min(count, sent.get(name, count))
-            if len(set(sent.values())) > 1:
-                return min(sent, key=sent.__getitem__)
-        return ""
+            yield sent
 
     def _sent_of(self, emulator: str, last: Mapping[str, Status], own: Collection[int] | None) -> list[tuple[int, int]]:
         """Images sent and skipped, of its DTPs in `own`, or of all."""

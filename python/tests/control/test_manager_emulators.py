@@ -184,16 +184,20 @@ def test_an_emulator_that_stands_still_is_found_while_the_other_goes_on(
     assert outcome.sources["upper"].dtps[0].images_sent > 21
 
 
+@pytest.mark.parametrize("late_s", [0.0, 1.8])
 def test_an_emulator_that_the_others_wait_for_is_the_one_to_blame(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late_s: float
 ) -> None:
+    """Also when it stops after them: it was slow, and the others stood at the end of the ring before."""
     monkeypatch.setattr(StallWatch, "_patience_s", lambda self, group: 1.0)
     send = FakeSource._send_image
 
     def stuck(self: FakeSource, dtp, frame, dice):  # type: ignore[no-untyped-def]
-        if frame > (20 if self._order.emulator == "lower" else 60):  # as at the end of a ring of 40
+        slow = self._order.emulator == "lower"
+        if frame > (20 if slow else 60):  # as at the end of a ring of 40
             self._ended.wait()
             return
+        self._ended.wait(late_s / 20 if slow else 0.0)
         send(self, dtp, frame, dice)
 
     monkeypatch.setattr(FakeSource, "_send_image", stuck)
