@@ -28,7 +28,7 @@ constexpr std::uint64_t kFrames = 20;  // different ones
 struct Wire {
   std::array<char, 64> address{};
   std::uint16_t port = 0;
-  std::uint32_t qpn = 0, rkey = 0;
+  std::uint32_t qpn = 0, rkey = 0, psn = 0;
   std::uint64_t credit_offset = 0, window_bytes = 0;
   Placement placement{};
   std::uint32_t run = 0;
@@ -57,11 +57,12 @@ Wire wire_of(const link::Endpoint& endpoint) {
   wire.rkey = endpoint.rkey;
   wire.credit_offset = endpoint.credit_offset;
   wire.window_bytes = endpoint.window_bytes;
+  wire.psn = endpoint.psn;
   return wire;
 }
 
 link::Endpoint endpoint_of(const Wire& wire) {
-  return {wire.address.data(), wire.port, wire.qpn, wire.rkey, wire.credit_offset, wire.window_bytes};
+  return {wire.address.data(), wire.port, wire.qpn, wire.rkey, wire.credit_offset, wire.window_bytes, wire.psn};
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ class Endpoint:
     rkey: int
     credit_offset: int
     window_bytes: int  # destination side: payload in flight that its socket has room for; 0: not said
+    psn: int  # of the first packet that this end sends
     def __init__(
         self,
         address: str = "",
@@ -64,6 +65,7 @@ class Endpoint:
         rkey: int = 0,
         credit_offset: int = 0,
         window_bytes: int = 0,
+        psn: int = 0,
     ) -> None: ...
 
 class LinkOptions:

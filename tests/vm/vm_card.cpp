@@ -280,7 +280,8 @@ class Source {
                       .port = 4791,
                       .qpn = table.credit_qpn,
                       .rkey = table.credit_key,
-                      .credit_offset = table.credit_address},
+                      .credit_offset = table.credit_address,
+                      .psn = first_psn(dtp)},
                      {}});
   }
 

@@ -22,9 +22,9 @@ void give_one(const std::string& path, std::span<const ExchangedEnd> ends) {
   std::ofstream file(partial);
   file << ends.size() << '\n';
   for (const auto& [end, p] : ends) {
-    file << fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}\n", end.address, end.port, end.qpn, end.rkey,
-                        end.credit_offset, p.pixels_offset, p.slot_bytes, p.slots, p.first_line_offset, p.pitch,
-                        p.line_bytes, p.lines, p.records_offset);
+    file << fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}\n", end.address, end.port, end.qpn, end.rkey,
+                        end.credit_offset, end.psn, p.pixels_offset, p.slot_bytes, p.slots, p.first_line_offset,
+                        p.pitch, p.line_bytes, p.lines, p.records_offset);
   }
   file.close();
   if (!file) throw FileError(fmt::format("vm_peer: cannot write {}; is the folder there?", partial));
@@ -41,8 +41,8 @@ std::vector<ExchangedEnd> take_one(const std::string& path, std::int64_t until) 
   file >> count;
   std::vector<ExchangedEnd> ends(count <= 256 ? count : 0);
   for (auto& [end, p] : ends) {
-    file >> end.address >> end.port >> end.qpn >> end.rkey >> end.credit_offset >> p.pixels_offset >> p.slot_bytes >>
-        p.slots >> p.first_line_offset >> p.pitch >> p.line_bytes >> p.lines >> p.records_offset;
+    file >> end.address >> end.port >> end.qpn >> end.rkey >> end.credit_offset >> end.psn >> p.pixels_offset >>
+        p.slot_bytes >> p.slots >> p.first_line_offset >> p.pitch >> p.line_bytes >> p.lines >> p.records_offset;
   }
   if (!file || ends.empty()) throw FileError(fmt::format("vm_peer: {} holds no ends", path));
   return ends;

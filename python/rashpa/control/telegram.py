@@ -36,6 +36,7 @@ class Endpoint:
     rkey: int
     credit_offset: int
     window_bytes: int = 0
+    psn: int = 0
 
 
 @dataclass(frozen=True)

@@ -63,11 +63,11 @@ def native_errors() -> Iterator[None]:
 
 
 def _endpoint_of(end: _native.Endpoint) -> Endpoint:
-    return Endpoint(end.address, end.port, end.qpn, end.rkey, end.credit_offset, end.window_bytes)
+    return Endpoint(end.address, end.port, end.qpn, end.rkey, end.credit_offset, end.window_bytes, end.psn)
 
 
 def _native_endpoint(end: Endpoint) -> _native.Endpoint:
-    return _native.Endpoint(end.address, end.port, end.qpn, end.rkey, end.credit_offset, end.window_bytes)
+    return _native.Endpoint(end.address, end.port, end.qpn, end.rkey, end.credit_offset, end.window_bytes, end.psn)
 
 
 class NativeSource:

@@ -119,7 +119,8 @@ link::Endpoint card_endpoint(const Config& config, const link::fpga::CardPath& p
           .port = rnic ? kRocePort : path.source_port,
           .qpn = wire::kFirstQpn + random_below(1U << 20U),
           .rkey = std::random_device{}(),
-          .credit_offset = 0};
+          .credit_offset = 0,
+          .psn = path.first_psn};
 }
 
 }  // namespace rashpa::emulator

@@ -19,6 +19,8 @@ struct Endpoint {
       0;  ///< sender only: of the two 64-bit credit words (images granted, payload bytes received)
   std::uint64_t window_bytes =
       0;  ///< receiver only: payload in flight per DTP that its socket has room for, whatever was asked; 0: not said
+  std::uint32_t psn =
+      0;  ///< 24 bits, random in each run: of the first packet that this end sends (a receiver: of its credits)
 };
 
 /// The queue pairs' transport. `uc`: Unreliable Connected, what RASHPA uses: a lost packet is lost. `rc`: Reliable

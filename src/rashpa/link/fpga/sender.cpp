@@ -97,7 +97,7 @@ card::registers::DtpTable table_of(const SenderConfig& config, const wire::Addre
                    .destination_port = there.port(),
                    .qpn = config.destination.qpn,
                    .rkey = config.destination.rkey,
-                   .first_psn = random_below(1U << 24U)});
+                   .first_psn = self.psn});
   table.credit_qpn = self.qpn;
   table.credit_key = self.rkey;
   table.credit_address = self.credit_offset;
@@ -111,8 +111,13 @@ FpgaSender::FpgaSender(const SenderConfig& config) : config_(config) {
   largest_message_ = largest_message_of(config);
   wire::Address here = card_address(config);
   here.set_port(source_port(here));
-  self_ = {here.text(), config.credit_port != 0 ? config.credit_port : here.port(),
-           wire::kFirstQpn + random_below(1U << 20U), std::random_device{}(), 0};
+  self_ = {here.text(),
+           config.credit_port != 0 ? config.credit_port : here.port(),
+           wire::kFirstQpn + random_below(1U << 20U),
+           std::random_device{}(),
+           0,
+           0,
+           random_below(1U << 24U)};
   const auto table = table_of(config, here, self_);
   granted_ = config.flow == Flow::paced ? kUnlimited : 0;
   if (config.faults) {

@@ -21,12 +21,12 @@ Sight sight_of(const Options& options) noexcept {
 }
 
 std::variant<UcResponder, RcResponder, UdResponder> responder_of(const Options& options, std::uint32_t rkey,
-                                                                 std::uint64_t region_bytes, std::uint32_t first_psn) {
+                                                                 std::uint64_t region_bytes) {
   switch (options.transport) {
     case Transport::uc:
       break;
     case Transport::rc:
-      return RcResponder(options.pmtu, rkey, region_bytes, first_psn, kReceiverNotReady);
+      return RcResponder(options.pmtu, rkey, region_bytes, kReceiverNotReady);
     case Transport::ud:
       return UdResponder(options.pmtu, rkey, region_bytes);
   }
@@ -36,8 +36,8 @@ std::variant<UcResponder, RcResponder, UdResponder> responder_of(const Options& 
 }  // namespace
 
 PacketDtp::PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
-                     std::span<std::byte> region, NotFree not_free, PacketCounters& counters, std::uint32_t first_psn)
-    : responder(responder_of(options, rkey, region.size(), first_psn)),
+                     std::span<std::byte> region, NotFree not_free, PacketCounters& counters)
+    : responder(responder_of(options, rkey, region.size())),
       assembly(dtp, list_index, map_unit(dtp.placement, options), region, not_free, counters, sight_of(options)) {}
 
 wire::IcrcPath& PacketHandler::path_of(const Datagram& datagram) noexcept {

@@ -25,7 +25,7 @@ namespace rashpa::link::roce {
 /// One DTP on the receiving side. Owned by one link thread, but for what it is told.
 struct PacketDtp : Told {
   PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
-            std::span<std::byte> region, NotFree not_free, PacketCounters& counters, std::uint32_t first_psn = 0);
+            std::span<std::byte> region, NotFree not_free, PacketCounters& counters);
 
   /// RC: null with other transports.
   [[nodiscard]] RcResponder* rc() noexcept { return std::get_if<RcResponder>(&responder); }

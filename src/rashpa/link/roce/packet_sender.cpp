@@ -65,12 +65,15 @@ SenderStart::SenderStart(const SenderConfig& wanted)
     : config(prepared(wanted)),
       qpn(wire::kFirstQpn + random_below(1U << 20)),
       socket(config, qpn),
-      self{socket.local().text(), config.credits ? config.credits->port() : socket.local().port(), qpn,
-           std::random_device{}(), 0},
+      self{socket.local().text(),
+           config.credits ? config.credits->port() : socket.local().port(),
+           qpn,
+           std::random_device{}(),
+           0,
+           0,
+           config.first_psn.value_or(random_below(1U << 24)) & wire::kPsnMask},
       cut(packet_payload(config.options)),
-      largest_message(largest_message_of(config.options, cut)),
-      first_psn(config.first_psn.value_or(config.options.transport == Transport::rc ? 0 : random_below(1U << 24)) &
-                wire::kPsnMask) {}
+      largest_message(largest_message_of(config.options, cut)) {}
 
 std::unique_ptr<PacketSender> make_packet_sender(const SenderConfig& config) {
   switch (config.options.transport) {
@@ -79,7 +82,7 @@ std::unique_ptr<PacketSender> make_packet_sender(const SenderConfig& config) {
     case Transport::rc:
       return make<RcRequester>(config, [](const SenderStart& start) {
         const Options& options = start.config.options;
-        return RcRequester(start.first_psn, start.config.timers,
+        return RcRequester(start.self.psn, start.config.timers,
                            {start.config.destination.rkey, options.window_bytes, options.pmtu});
       });
     case Transport::ud:

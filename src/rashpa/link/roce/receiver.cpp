@@ -37,7 +37,7 @@ RoceReceiver::RoceReceiver(const ReceiverConfig& config, const ReceiverMemory& m
   auto& ports = impl_->ports;
   for (std::uint32_t d = 0; d < dtps.size(); ++d) {
     ports.push_back(std::make_unique<PacketDtp>(dtps[d], d, config.options, impl_->rkey, region, not_free,
-                                                *counters[d % config.threads], config.first_psn));
+                                                *counters[d % config.threads]));
     add_dtp(*ports.back());
   }
   for (std::uint32_t t = 0; t < config.threads; ++t) {
@@ -55,8 +55,12 @@ std::vector<Endpoint> RoceReceiver::endpoints() const {
   std::vector<Endpoint> endpoints;
   for (std::uint32_t d = 0; d < impl_->ports.size(); ++d) {
     const ReceiverThread& thread = impl_->thread_of(d);
-    endpoints.push_back(
-        {thread.local().text(), thread.local().port(), impl_->base_qpn + d, impl_->rkey, 0, thread.window_bytes()});
+    endpoints.push_back({.address = thread.local().text(),
+                         .port = thread.local().port(),
+                         .qpn = impl_->base_qpn + d,
+                         .rkey = impl_->rkey,
+                         .window_bytes = thread.window_bytes(),
+                         .psn = thread.credit_psn(d)});
   }
   return endpoints;
 }

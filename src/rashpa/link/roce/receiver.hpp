@@ -19,8 +19,7 @@ struct ReceiverConfig {
   Options options{};
   Flow flow = Flow::credits;
   Poll poll = Poll::event;
-  std::uint32_t first_psn = 0;  ///< rc: what the first packet of a source carries
-  int first_processor = -1;     ///< thread i is bound to processor first_processor + i; −1: unbound
+  int first_processor = -1;  ///< thread i is bound to processor first_processor + i; −1: unbound
 };
 
 /// Destination side: user-space RoCE over UDP or packet sockets (Options::icrc, framing), straight into the registered

@@ -2,6 +2,7 @@
 #include "rashpa/link/roce/receiver_thread.hpp"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 #include "rashpa/core/clock.hpp"
@@ -38,6 +39,8 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
       credits_(ports_.size()),
       sleep_("roce") {
   news_bytes_ = std::min(config.options.window_bytes, window_bytes()) / 4;
+  std::random_device random;
+  for (CreditState& credit : credits_) credit.psn = random() & wire::kPsnMask;
   credit_pieces_.resize(ports_.size());
   credit_messages_.resize(ports_.size());
 }
@@ -55,11 +58,12 @@ void ReceiverThread::connect(std::uint32_t index, const Endpoint& source) {
   ports_[index]->source_known = true;
   ports_[index]->source_ip = to.ip();
   if (UdResponder* ud = ports_[index]->ud()) ud->connect(source.qpn);
+  if (RcResponder* rc = ports_[index]->rc()) rc->connect(source.psn);
   const Transport transport = config_.options.transport;
   const Framing framing = config_.options.framing;
   if (transport == Transport::rc) answers_.connect(index, from, to, source.qpn, framing);
   if (config_.flow == Flow::credits) {
-    credits_[index].writer.emplace(from, to, source, framing, transport, base_qpn_ + index);
+    credits_[index].writer.emplace(from, to, source, framing, transport, base_qpn_ + index, credit_psn(index));
   }
   credits_[index].notifier.emplace(from, to, source.qpn, framing);
 }

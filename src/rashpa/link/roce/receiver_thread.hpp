@@ -34,6 +34,8 @@ class ReceiverThread final : public LinkThread {
   /// Payload that each DTP may have in flight so that all of them fit the socket's buffer, as far as the kernel granted
   /// it.
   [[nodiscard]] std::uint64_t window_bytes() const noexcept;
+  /// Which PSN the first packet of credits for DTP `index` carries.
+  [[nodiscard]] std::uint32_t credit_psn(std::uint32_t index) const noexcept { return credits_[index].psn; }
   /// Before run(): credits of DTP `index` go to `source`.
   void connect(std::uint32_t index, const Endpoint& source);
   void run(const std::atomic<bool>& stop) noexcept override;
@@ -45,6 +47,7 @@ class ReceiverThread final : public LinkThread {
     CreditWords sent{};
     std::int64_t sent_ns = 0;
     std::optional<CongestionNotifier> notifier{};
+    std::uint32_t psn = 0;
   };
   void handle(std::span<Datagram> datagrams, std::int64_t now) noexcept;
   void answer_congestion(std::int64_t now) noexcept;

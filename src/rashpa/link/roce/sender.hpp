@@ -33,8 +33,7 @@ struct SenderConfig {
   std::shared_ptr<CreditListener> credits{};
   std::optional<FaultConfig> faults{};  ///< injected at packet level when given
   RcTimers timers{};                    ///< rc
-  /// Of the first packet; a connection of rc begins with the one that the receiver expects. Not given: 0 with rc, else
-  /// a random one.
+  /// Of the first packet; not given: a random one.
   std::optional<std::uint32_t> first_psn{};
 };
 

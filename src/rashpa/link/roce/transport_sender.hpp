@@ -27,7 +27,6 @@ struct SenderStart {
   Endpoint self;
   std::uint32_t cut;  // most bytes of a packet
   std::uint32_t largest_message;
-  std::uint32_t first_psn;
 };
 
 template <typename Requester, typename Outlet>
@@ -45,7 +44,7 @@ class TransportSender final : public PacketSender {
         requester_(make_requester(start_)),
         outlet_(make_outlet(start_, batch_)),
         only_(start_.config.options.packetisation == Packetisation::only),
-        psn_(start_.first_psn) {}
+        psn_(start_.self.psn) {}
 
   [[nodiscard]] Endpoint endpoint() const override { return start_.self; }
   std::size_t post(std::span<const BufferDescriptor> writes) noexcept override;

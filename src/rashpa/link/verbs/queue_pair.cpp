@@ -7,6 +7,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <random>
 
 #include "rashpa/core/error.hpp"
 
@@ -20,6 +21,7 @@ constexpr std::uint8_t kTimeout = 14;
 constexpr std::uint8_t kRetries = 7;
 constexpr std::uint8_t kReceiverNotReady = 12;  // 0.64 ms
 constexpr std::uint8_t kHops = 64;
+constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 
 ibv_mtu mtu_code(std::uint32_t pmtu) { return static_cast<ibv_mtu>(std::countr_zero(pmtu) - 7); }
 
@@ -68,7 +70,7 @@ void CompletionQueue::take_event() noexcept {
 }
 
 QueuePair::QueuePair(std::shared_ptr<Device> device, const CompletionQueue& queue, const QueuePairConfig& config)
-    : device_(std::move(device)), config_(config) {
+    : device_(std::move(device)), config_(config), first_psn_(std::random_device{}() & kPsnMask) {
   if (config.pmtu > device_->mtu()) {
     throw ConfigError(
         fmt::format("verbs: pmtu {} is more than the {} of {}; use a smaller pmtu or a larger MTU of its interface",
@@ -118,17 +120,18 @@ void QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* state) {
   }
 }
 
-void QueuePair::connect(const std::string& peer, std::uint32_t peer_qpn) {
+void QueuePair::connect(const Endpoint& peer) {
   const bool reliable = config_.transport == Transport::rc;
   ibv_qp_attr receive{};
   receive.qp_state = IBV_QPS_RTR;
   receive.path_mtu = mtu_code(config_.pmtu);
-  receive.dest_qp_num = peer_qpn;
+  receive.dest_qp_num = peer.qpn;
+  receive.rq_psn = peer.psn & kPsnMask;
   receive.ah_attr.is_global = 1;
   receive.ah_attr.port_num = device_->port();
   receive.ah_attr.grh.sgid_index = device_->gid_index();
   receive.ah_attr.grh.hop_limit = kHops;
-  const auto gid = gid_of(peer);
+  const auto gid = gid_of(peer.address);
   std::memcpy(receive.ah_attr.grh.dgid.raw, gid.data(), gid.size());
   int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
   if (reliable) {
@@ -138,6 +141,7 @@ void QueuePair::connect(const std::string& peer, std::uint32_t peer_qpn) {
   modify(receive, mask, "ready to receive");
   ibv_qp_attr send{};
   send.qp_state = IBV_QPS_RTS;
+  send.sq_psn = first_psn_;
   mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
   if (reliable) {
     send.timeout = kTimeout;

@@ -53,10 +53,11 @@ class QueuePair {
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
 
-  /// Both ends name each other by IP address and real queue pair number; sequence numbers start at 0.
-  void connect(const std::string& peer, std::uint32_t peer_qpn);
+  /// Both ends name each other by IP address, real queue pair number and the PSN that they begin with.
+  void connect(const Endpoint& peer);
 
   [[nodiscard]] std::uint32_t number() const noexcept { return pair_->qp_num; }
+  [[nodiscard]] std::uint32_t first_psn() const noexcept { return first_psn_; }
   /// Posts a chain. 0, or an errno (ENOMEM when the queue is full) with the first request that was refused.
   int post_send(ibv_send_wr& request, ibv_send_wr*& refused) noexcept;
   /// Receives without memory, as an immediate needs them; false when one was refused.
@@ -68,6 +69,7 @@ class QueuePair {
   std::shared_ptr<Device> device_;
   QueuePairConfig config_;
   ibv_qp* pair_ = nullptr;
+  std::uint32_t first_psn_;
 };
 
 }  // namespace rashpa::link::verbs

@@ -49,7 +49,7 @@ std::vector<Endpoint> VerbsReceiver::endpoints() const {
   std::vector<Endpoint> endpoints;
   for (std::size_t d = 0; d < impl_->ports.size(); ++d) {
     endpoints.push_back({impl_->device->address(), kRocePort, impl_->thread_of(d).number_of(impl_->position_of(d)),
-                         impl_->region->rkey(), 0});
+                         impl_->region->rkey(), 0, 0, impl_->thread_of(d).first_psn_of(impl_->position_of(d))});
   }
   return endpoints;
 }

@@ -59,7 +59,7 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
 
 void ReceiverThread::connect(std::size_t position, const Endpoint& source) {
   ConnectedDtp& dtp = *dtps_[position];
-  dtp.pair.connect(source.address, source.qpn);
+  dtp.pair.connect(source);
   dtp.source = source;
 }
 

@@ -101,7 +101,7 @@ VerbsSender::Impl::Impl(const SenderConfig& config)
     largest_message_ *= static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fits, 1, kLongestMessage));
     largest_message_ = std::min(largest_message_, device_->largest_message());
   }
-  pair_.connect(config.destination.address, config.destination.qpn);
+  pair_.connect(config.destination);
 }
 
 const Registration* VerbsSender::Impl::block_of(const std::byte* data, std::size_t bytes) noexcept {
@@ -251,8 +251,8 @@ VerbsSender::~VerbsSender() = default;
 
 Endpoint VerbsSender::endpoint() const {
   constexpr std::uint16_t kRocePort = 4791;
-  return {impl_->device_->address(), kRocePort, impl_->pair_.number(), impl_->own_->rkey(),
-          impl_->own_->device_address()};
+  return {impl_->device_->address(),     kRocePort, impl_->pair_.number(),   impl_->own_->rkey(),
+          impl_->own_->device_address(), 0,         impl_->pair_.first_psn()};
 }
 std::size_t VerbsSender::post(std::span<const BufferDescriptor> writes) { return impl_->post(writes); }
 bool VerbsSender::post_event(const Event& event) { return impl_->post_event(event); }

@@ -43,7 +43,9 @@ class CreditListener {
           reader(self, wire::Address(receiver.address, receiver.port), local, CreditReader::Port::any, Framing::v2,
                  transport),
           answers(local, wire::Address(receiver.address, receiver.port), receiver.qpn),
-          acknowledgements(transport == Transport::rc ? kAcknowledgements : 0) {}
+          acknowledgements(transport == Transport::rc ? kAcknowledgements : 0) {
+      reader.connect(receiver.qpn, receiver.psn);
+    }
     std::uint32_t qpn;
     CreditReader reader;
     AcknowledgementWriter answers;

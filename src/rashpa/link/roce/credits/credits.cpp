@@ -17,8 +17,8 @@ constexpr std::uint32_t kCreditPmtu = 256;  // far more than a credit has
 
 // All but the sequence number, the words and the ICRC stays as it is made here.
 CreditWriter::CreditWriter(const wire::Address& local, const wire::Address& to, const Endpoint& source, Framing framing,
-                           Transport transport, std::uint32_t qpn)
-    : acknowledged_(transport == Transport::rc), to_(to), path_(local, to, framing) {
+                           Transport transport, std::uint32_t qpn, std::uint32_t psn)
+    : acknowledged_(transport == Transport::rc), to_(to), path_(local, to, framing), psn_(psn & wire::kPsnMask) {
   const bool ud = transport == Transport::ud;
   const std::size_t headers = wire::kBth + (ud ? wire::kDeth + wire::LineHeader::kBytes : wire::kReth);
   const std::size_t packet = headers + sizeof(CreditWords) + wire::kIcrc;
@@ -78,7 +78,7 @@ CreditReader::CreditReader(const Endpoint& self, const wire::Address& receiver, 
                                            : &CreditReader::accept_ud),
       acknowledges_(transport == Transport::rc),
       path_(receiver, local, framing),
-      rc_(kCreditPmtu, self.rkey, self.credit_offset + sizeof words_, 0, 0),
+      rc_(kCreditPmtu, self.rkey, self.credit_offset + sizeof words_, 0),
       ud_(kCreditPmtu, self.rkey, self.credit_offset + sizeof words_, wire::LineHeader::credit) {}
 
 bool CreditReader::accept_uc(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept {

@@ -33,9 +33,11 @@ class CreditWriter {
  public:
   static constexpr std::size_t kPacket =
       wire::kBth + wire::kDeth + wire::LineHeader::kBytes + sizeof(CreditWords) + wire::kIcrc;
-  /// Packets go from `local` (no wildcard) and our queue pair `qpn` to queue pair and key of `source` at address `to`.
+  /// Packets go from `local` (no wildcard) and our queue pair `qpn` to queue pair and key of `source` at address `to`;
+  /// the first carries `psn`.
   CreditWriter(const wire::Address& local, const wire::Address& to, const Endpoint& source,
-               Framing framing = Framing::v2, Transport transport = Transport::uc, std::uint32_t qpn = 0);
+               Framing framing = Framing::v2, Transport transport = Transport::uc, std::uint32_t qpn = 0,
+               std::uint32_t psn = 0);
 
   /// The next packet with these words, with v1 the whole frame; valid until the next call. With RC only when nothing is
   /// unacknowledged.
@@ -51,7 +53,7 @@ class CreditWriter {
   bool acknowledged_;  // RC
   wire::Address to_;
   wire::IcrcPath path_;
-  std::uint32_t psn_ = 0;
+  std::uint32_t psn_;
   bool unacknowledged_ = false;
   std::size_t front_ = 0;  // bytes of Ethernet header and GRH
   std::size_t words_at_;   // in the packet, behind its headers
@@ -70,8 +72,11 @@ class CreditReader {
   /// `self`: what the receiver was told to write to; packets come from `receiver` to `local`.
   CreditReader(const Endpoint& self, const wire::Address& receiver, const wire::Address& local, Port port = Port::same,
                Framing framing = Framing::v2, Transport transport = Transport::uc);
-  /// UD: credits come from queue pair `qpn` and from no other.
-  void connect(std::uint32_t qpn) noexcept { ud_.connect(qpn); }
+  /// UD: credits come from queue pair `qpn` and from no other. RC: the first carries `psn`.
+  void connect(std::uint32_t qpn, std::uint32_t psn) noexcept {
+    ud_.connect(qpn);
+    rc_.connect(psn);
+  }
 
   /// Takes one datagram (BTH … ICRC); nothing when it is not for us.
   Taken take(std::span<std::byte> packet, const wire::Address& from) noexcept;

@@ -15,7 +15,7 @@ ReturnPath::ReturnPath(const SourceSocket& socket, const Endpoint& self, const E
       named_(options.framing == Framing::v2),
       reader_(self, socket.destination(), socket.local(), CreditReader::Port::same, options.framing, options.transport),
       listener_(std::move(listener)) {
-  reader_.connect(receiver.qpn);
+  reader_.connect(receiver.qpn, receiver.psn);
   if (options.transport == Transport::rc) {
     answers_.emplace(socket.local(), socket.destination(), receiver.qpn, options.framing);
   }

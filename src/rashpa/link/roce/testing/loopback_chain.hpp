@@ -27,7 +27,7 @@ struct ChainConfig {
   std::optional<FaultConfig> faults{};
   std::uint32_t threads = 1;
   Poll poll = Poll::event;
-  std::uint32_t first_psn = 0;  ///< with RC
+  std::optional<std::uint32_t> first_psn{};
 };
 
 class Chain {
@@ -43,7 +43,6 @@ class Chain {
     config.options = setup.options;
     config.flow = setup.flow;
     config.poll = setup.poll;
-    config.first_psn = setup.first_psn;
     receiver = std::make_unique<RoceReceiver>(config, region_, setup.dtps, queues_, bell_);
     const auto endpoints = receiver->endpoints();
     std::vector<Endpoint> sources;
@@ -58,7 +57,7 @@ class Chain {
       source.images = setup.dtps[d].images;
       source.payload_bytes = setup.dtps[d].placement.payload_bytes();
       source.faults = setup.faults;
-      if (setup.options.transport == Transport::rc) source.first_psn = setup.first_psn;
+      source.first_psn = setup.first_psn;
       senders.push_back(std::make_unique<RoceSender>(source));
       sources.push_back(senders.back()->endpoint());
     }

@@ -120,7 +120,8 @@ TEST_P(PsnWrap, what_the_codec_writes_is_taken) {
   const wire::Address to("127.0.0.1", 6000);
   std::vector<std::byte> region(testing::end_of(dtp_));
   PacketCounters counters;
-  PacketDtp port(dtp_, 0, options_, kKey, region, NotFree::late, counters, kFirstPsn);
+  PacketDtp port(dtp_, 0, options_, kKey, region, NotFree::late, counters);
+  if (rc()) port.rc()->connect(kFirstPsn);
   PacketHandler handler(options_, kQpn, {&port}, counters);
   Keep out;
   for (const wire::Packet& made : expected(from, to)) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <set>
+
 #include "rashpa/link/roce/sockets/udp_socket.hpp"
 #include "rashpa/link/roce/testing/loopback_chain.hpp"
 
@@ -113,6 +115,22 @@ TEST(RcLink, sequence_numbers_wrap_in_the_middle_of_messages) {
   EXPECT_GT(chain.senders[0]->stats()["packets"], 1000U);
 }
 
+TEST(RcLink, both_ways_begin_anywhere_and_elsewhere_in_each_run) {
+  std::set<std::uint32_t> seen;
+  for (int run = 0; run < 4; ++run) {
+    ChainConfig setup;
+    setup.options = {.transport = Transport::rc};
+    setup.dtps = {small_dtp(1, 20, 12, 600, 8)};
+    Chain chain(setup);
+    seen.insert(chain.senders[0]->endpoint().psn);
+    seen.insert(chain.receiver->endpoints()[0].psn);
+    chain.run();
+    ASSERT_EQ(chain.arrivals[0].size(), 20U) << "more than the slots: credits came";
+    EXPECT_EQ(chain.senders[0]->stats()["connection_errors"], 0U);
+  }
+  EXPECT_GT(seen.size(), 6U) << "8 of 16 million";
+}
+
 /// A peer that the test plays.
 class Peer {
  public:
@@ -140,6 +158,7 @@ SenderConfig to(const Peer& peer) {
   config.options = {.transport = Transport::rc, .pmtu = 1024, .gso = false};
   config.flow = Flow::paced;
   config.timers.timeout = 31;  // never in these tests
+  config.first_psn = 0;
   return config;
 }
 

@@ -27,10 +27,12 @@ enum class RcVerdict : std::uint8_t {
 class RcResponder {
  public:
   static constexpr std::uint64_t kReady = std::numeric_limits<std::uint64_t>::max();
-  /// `first_psn`: what the first request carries. `rnr_timer`: the code that RNR NAKs carry.
-  RcResponder(std::uint32_t pmtu, std::uint32_t rkey, std::uint64_t region_bytes, std::uint32_t first_psn,
-              std::uint8_t rnr_timer) noexcept
-      : pmtu_(pmtu), rkey_(rkey), region_bytes_(region_bytes), rnr_timer_(rnr_timer), expected_psn_(first_psn) {}
+  /// `rnr_timer`: the code that RNR NAKs carry.
+  RcResponder(std::uint32_t pmtu, std::uint32_t rkey, std::uint64_t region_bytes, std::uint8_t rnr_timer) noexcept
+      : pmtu_(pmtu), rkey_(rkey), region_bytes_(region_bytes), rnr_timer_(rnr_timer) {}
+
+  /// Before the first request: which PSN it carries; without, 0.
+  void connect(std::uint32_t first_psn) noexcept { expected_psn_ = first_psn & wire::kPsnMask; }
 
   /// `packet` is BTH … ICRC with a checked ICRC, P_Key, TVer and queue pair.
   RcVerdict receive(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& out) noexcept;
@@ -57,7 +59,7 @@ class RcResponder {
   std::uint32_t rkey_;
   std::uint64_t region_bytes_;
   std::uint8_t rnr_timer_;
-  std::uint32_t expected_psn_;
+  std::uint32_t expected_psn_ = 0;
   std::uint32_t msn_ = 0;
   std::uint64_t receives_ = kReady;
   std::uint64_t received_ = 0;  // immediates: receives taken

@@ -27,6 +27,7 @@ struct Sent {
 
 class RcResponderTest : public ::testing::Test {
  protected:
+  RcResponderTest() { responder_.connect(5); }
   RcVerdict give(const Sent& sent) {
     wire::Packet packet;
     packet.bth.opcode = *wire::opcode_of(std::string("RC_") + sent.operation);
@@ -57,7 +58,7 @@ class RcResponderTest : public ::testing::Test {
     EXPECT_FALSE(responder_.take_acknowledgement());
   }
 
-  RcResponder responder_{kPmtu, kKey, kRegion, 5, kTimer};
+  RcResponder responder_{kPmtu, kKey, kRegion, kTimer};
   std::vector<std::byte> bytes_;
   AcceptedWrite out_;
 };
@@ -113,7 +114,7 @@ TEST_F(RcResponderTest, a_nak_takes_the_place_of_an_acknowledgement_that_was_due
 }
 
 TEST_F(RcResponderTest, sequence_numbers_wrap) {
-  responder_ = RcResponder(kPmtu, kKey, kRegion, 0xFFFFFE, kTimer);
+  responder_.connect(0xFFFFFE);
   ASSERT_EQ(first(0xFFFFFE, 3 * kPmtu + 10, 100), RcVerdict::accepted);
   ASSERT_EQ(middle(0xFFFFFF), RcVerdict::accepted);
   EXPECT_EQ(out_.offset, 100U + kPmtu);
