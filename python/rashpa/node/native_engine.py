@@ -31,8 +31,8 @@ from rashpa.node.folders import EVERYWHERE, Folders
 from rashpa.node.interfaces import interfaces
 from rashpa.node.log import NativeMessage
 from rashpa.node.machine_memory import available_memory_bytes
-from rashpa.node.native_receiver import missing_folders_of, receiver_config
-from rashpa.node.output_files import remove_empty
+from rashpa.node.native_receiver import missing_folders_of, prefixes_of, receiver_config
+from rashpa.node.output_files import release_output, remove_empty
 from rashpa.node.simulated_card import SimulatedCard
 
 _PMTUS = (256, 512, 1024, 2048, 4096)
@@ -281,7 +281,9 @@ class NativeDestination:
         self._slots = [buffer.slots for buffer in order.buffers]
         self._new_folders = missing_folders_of(order)
         try:
-            with native_errors():
+            with native_errors(), contextlib.ExitStack() as at_end:
+                for prefix in prefixes_of(order):
+                    at_end.callback(release_output, prefix)
                 config = receiver_config(order, run, folders)
                 config.link = link_options(order.options)
                 self._engine = _native.Receiver(config)

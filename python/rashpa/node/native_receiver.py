@@ -106,13 +106,16 @@ class _Image:
         return place
 
 
+def prefixes_of(order: telegram.Destination) -> list[Path]:
+    """What the files of this order begin with."""
+    sinks = [sink for buffer in order.buffers for sink in buffer.sinks]
+    return [Path(sink.prefix) for sink in sinks if isinstance(sink, Hdf5Order)]
+
+
 def missing_folders_of(order: telegram.Destination) -> list[Path]:
     """Folders that are made for the output of this order; the deepest first."""
-    sinks = [sink for buffer in order.buffers for sink in buffer.sinks]
-    prefixes = [Path(sink.prefix) for sink in sinks if isinstance(sink, Hdf5Order)]
-    return [
-        folder for prefix in dict.fromkeys(prefix.parent for prefix in prefixes) for folder in missing_folders(prefix)
-    ]
+    parents = dict.fromkeys(prefix.parent for prefix in prefixes_of(order))
+    return [folder for parent in parents for folder in missing_folders(parent)]
 
 
 def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list[Maps], list[CalibrationFact]]:

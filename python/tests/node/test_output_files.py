@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from rashpa.node.engine import EngineError
-from rashpa.node.output_files import prepare_output
+from rashpa.node.output_files import prepare_output, release_output, remove_empty
 
 NAMES = ("run_full_master.h5", "run_full_data_000001.h5")
 OTHERS = ("run_full_notes.h5", "run_fuller_master.h5", "run_full_data_x.h5")
@@ -25,6 +25,7 @@ def test_older_files_are_in_the_way_unless_they_may_be_replaced(prefix: Path) ->
 
 def test_older_files_stay_where_they_are(prefix: Path) -> None:
     prepare_output(prefix, "replace")
+    release_output(prefix)
     assert {path.name: path.read_text() for path in prefix.parent.iterdir()} == dict.fromkeys((*NAMES, *OTHERS), "old")
 
 
@@ -45,3 +46,13 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EngineError, match=r"choose another run\.output"):
         prepare_output(tmp_path / "file" / "run", "refuse")
+
+
+def test_a_folder_in_which_a_run_begins_is_taken_away_by_nobody(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    prepare_output(folder / "run_full", "refuse")
+    remove_empty([folder])  # of another whose run never began, and who had made the folder
+    assert folder.is_dir()
+    release_output(folder / "run_full")
+    remove_empty([folder])
+    assert not folder.exists()
