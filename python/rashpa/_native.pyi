@@ -416,7 +416,8 @@ class BufferConfig:
     slots: int  # images in the ring; a multiple of stack, at least 2 stacks
     stack: int
     slice: Slice
-    images: int  # expected in the run
+    images: int  # so many are due, or at most so many
+    end: str  # "known" | "told": by Receiver.finish
     deadline_ms: int
     partial: str  # "keep" | "veto"
     keep_darks: bool
@@ -576,7 +577,8 @@ class SinkStatus:
 
 class BufferStatus:
     name: Final[str]
-    books: Final[Books]
+    books: Final[Books]  # expected: so far, while the end is not known
+    end_known: Final[bool]
     vetoes: Final[dict[str, int]]  # reason -> images
     errors: Final[dict[str, int]]  # unit, overwritten, storage, dropped -> images
     first_errored: Final[tuple[int, int, str, str] | None]  # index, frame number, reason, text
@@ -608,8 +610,10 @@ class Receiver:
     def placements(self) -> list[Placement]: ...  # likewise
     def arm(self, sources: Sequence[Endpoint]) -> None: ...  # likewise; who the DTPs come from, for credits
     def start(self) -> None: ...
-    def finish(self) -> None: ...
-    """Nothing more will be sent: images still open are closed when nothing has arrived for their deadline."""
+    def finish(self, ends: Sequence[tuple[int, int]] = ()) -> None:
+        """Nothing more will be sent: images still open are closed when nothing has arrived for their deadline. `ends`: DTP id and how many of its
+        images were due, for buffers that are told their ends; the largest of a buffer's DTPs is its end. The first call counts."""
+
     def stop(self) -> None: ...  # closes what is open at once as missing, drains the sinks; bounded; idempotent
     def wait(self, timeout_s: float) -> bool: ...  # True when every expected image is decided and written
     def status(self) -> ReceiverStatus: ...

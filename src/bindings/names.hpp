@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "rashpa/core/end.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/emulator/emulator.hpp"
@@ -46,6 +47,7 @@ struct Names {
 
 inline constexpr Names<link::Flow, 2> kFlows{"flow",
                                              {{{link::Flow::credits, "credits"}, {link::Flow::paced, "paced"}}}};
+inline constexpr Names<End, 2> kEnds{"end", {{{End::known, "known"}, {End::told, "told"}}}};
 inline constexpr Names<receiver::OnFull, 2> kSinkOnFull{
     "on_full of a sink", {{{receiver::OnFull::wait, "wait"}, {receiver::OnFull::drop, "drop"}}}};
 inline constexpr Names<transfer::OnFull, 2> kOnFull{

@@ -4,6 +4,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
@@ -166,6 +168,9 @@ void bind_config(nb::module_& m) {
   property("stack", &receiver::BufferConfig::stack);
   property("slice", &receiver::BufferConfig::slice);
   property("images", &receiver::BufferConfig::images);
+  buffer.def_prop_rw(
+      "end", [](const BufferSpec& s) { return kEnds.name(s.config.end); },
+      [](BufferSpec& s, const std::string& name) { s.config.end = kEnds.value(name); });
   property("dtps", &receiver::BufferConfig::dtps);
   buffer
       .def_prop_rw(
@@ -275,6 +280,7 @@ void bind_status(nb::module_& m) {
   nb::class_<receiver::BufferStatus>(m, "BufferStatus")
       .def_ro("name", &receiver::BufferStatus::name)
       .def_ro("books", &receiver::BufferStatus::books)
+      .def_ro("end_known", &receiver::BufferStatus::end_known)
       .def_prop_ro("vetoes", &vetoes_of)
       .def_prop_ro("errors", &errors_of)
       .def_prop_ro("first_errored", [](const receiver::BufferStatus& s) { return first_of(s.first_errored); })
@@ -318,7 +324,14 @@ void bind_receiver(nb::module_& m) {
       .def("placements", [](const Receiver& engine) { return engine.placements(); })
       .def("arm", &Receiver::arm, "sources"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("start", &Receiver::start, nb::call_guard<nb::gil_scoped_release>())
-      .def("finish", &Receiver::finish, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "finish",
+          [](Receiver& engine, const std::vector<std::pair<std::uint32_t, std::uint64_t>>& told) {
+            std::vector<receiver::DtpEnd> ends;
+            for (const auto& [id, images] : told) ends.push_back({.id = id, .images = images});
+            engine.finish(ends);
+          },
+          "ends"_a = std::vector<std::pair<std::uint32_t, std::uint64_t>>{}, nb::call_guard<nb::gil_scoped_release>())
       .def("stop", &Receiver::stop, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "wait",

@@ -30,8 +30,14 @@ class BufferAccount:
 
 def image_fates(fates: list[Table]) -> Table:
     """What must become of each image, from the fates of its DTPs: all complete, all missing, else partial. A DTP's image that was never
-    sent is missing."""
-    parts = np.stack([np.where(fate == OPEN, MISSING, fate) for fate in fates])
+    sent is missing, also one behind its last where others of the run have sent more."""
+    images = max(fate.size for fate in fates)
+    parts = np.stack(
+        [
+            np.pad(np.where(fate == OPEN, MISSING, fate), (0, images - fate.size), constant_values=MISSING)
+            for fate in fates
+        ]
+    )
     result = np.full(parts.shape[1], PARTIAL, np.uint8)
     result[(parts == COMPLETE).all(axis=0)] = COMPLETE
     result[(parts == MISSING).all(axis=0)] = MISSING

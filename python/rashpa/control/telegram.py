@@ -183,7 +183,7 @@ class SpecialValue:
 
 @dataclass(frozen=True)
 class Buffer:
-    """A RASHPA buffer with its pipeline and sinks."""
+    """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most so many, and Stop says how many."""
 
     name: str
     width: int
@@ -205,6 +205,7 @@ class Buffer:
     kernels: tuple[Kernel, ...] = field(default=(), metadata={PART: "Kernel"})
     sinks: tuple[SinkOrder, ...] = field(default=(), metadata={PART: "Sink"})
     special: tuple[SpecialValue, ...] = ()
+    end: str = "known"
 
 
 @dataclass(frozen=True)
@@ -231,6 +232,14 @@ class Destination:
     def link(self) -> str:
         """Its own."""
         return self.options.kind
+
+
+@dataclass(frozen=True)
+class DtpEnd:
+    """Images of a DTP with an index below `images` were due, and no others."""
+
+    dtp: int
+    images: int
 
 
 # ---- parts: what a node says ----------------------------------------------------------------------------------------------------
@@ -347,7 +356,7 @@ class Latency:
 
 @dataclass(frozen=True)
 class SourceDtpStatus:
-    """What the emulator counts of one DTP."""
+    """What the emulator counts of one DTP. `images_due`: that had their turn, whether sent, skipped or withheld."""
 
     id: int
     images_sent: int
@@ -365,6 +374,7 @@ class SourceDtpStatus:
     retransmitted_packets: int = 0
     retransmission_timeouts: int = 0
     connection_errors: int = 0
+    images_due: int = 0
 
 
 @dataclass(frozen=True)
@@ -414,7 +424,7 @@ class SinkStatus:
 class BufferStatus:
     """What the receiver counts of one buffer; counts: groups `veto` and `error`, images by reason. `unit`: how it works, in words. `to_write`:
     images whose slots a sink holds, or the unit, of `slots` in all (0: not told). `bytes_written`: of written images before compression, `bytes_stored`: what went to storage;
-    over all sinks."""
+    over all sinks. Without `end_known` the books expect what is known to be due so far."""
 
     name: str
     sink_error: str
@@ -430,6 +440,7 @@ class BufferStatus:
     first_errored: FirstErrored | None = None
     sinks: tuple[SinkStatus, ...] = ()
     slots: int = 0
+    end_known: bool = True
 
 
 @dataclass(frozen=True)
@@ -542,7 +553,10 @@ class Resume(Order):
 
 @dataclass(frozen=True)
 class Stop(Order):
-    """Orderly end. An emulator stops sending; a receiver is told that nothing more will come and closes what is open."""
+    """Orderly end. An emulator stops sending; a receiver is told that nothing more will come and closes what is open. `ends`: for buffers that are
+    told their ends, which otherwise end with what has come."""
+
+    ends: tuple[DtpEnd, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.control.telegram import Arm, Capabilities, Configure, Configured, DestinationStatus, SourceStatus
+from rashpa.control.telegram import Arm, Capabilities, Configure, Configured, DestinationStatus, SourceStatus, Stop
 from rashpa.node.log import NativeMessage
 
 Table = NDArray[np.uint8]
@@ -37,7 +37,7 @@ class Engine(Protocol):
     def pause(self) -> None: ...
     def resume(self) -> None: ...
 
-    def stop(self) -> None:
+    def stop(self, order: Stop) -> None:
         """Emulator: stops sending. Receiver: nothing more will come; `wait` becomes True when what is open is closed."""
         ...
 

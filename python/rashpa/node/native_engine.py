@@ -127,12 +127,13 @@ class NativeSource:
         with native_errors():
             self._engine.resume()
 
-    def stop(self) -> None:
-        with native_errors():
-            self._engine.stop()
+    def stop(self, order: telegram.Stop) -> None:
+        """Wherever its DTPs are."""
+        self.abort()
 
     def abort(self) -> None:
-        self.stop()
+        with native_errors():
+            self._engine.stop()
 
     def wait(self, timeout_s: float) -> bool:
         done = self._engine.wait(timeout_s)
@@ -260,6 +261,7 @@ def _source_dtp_status(dtp: _native.DtpSourceStatus) -> telegram.SourceDtpStatus
         retransmitted_packets=dtp.retransmitted_packets,
         retransmission_timeouts=dtp.retransmission_timeouts,
         connection_errors=dtp.connection_errors,
+        images_due=dtp.images_due,
     )
 
 
@@ -315,9 +317,9 @@ class NativeDestination:
     def resume(self) -> None:
         raise EngineError("state", "a receiver takes what comes; resume the emulator")
 
-    def stop(self) -> None:
+    def stop(self, order: telegram.Stop) -> None:
         with native_errors():
-            self._engine.finish()
+            self._engine.finish([(end.dtp, end.images) for end in order.ends])
 
     def abort(self) -> None:
         with native_errors():
@@ -402,6 +404,7 @@ def buffer_status(buffer: _native.BufferStatus, slots: int = 0) -> telegram.Buff
         telegram.FirstErrored(*buffer.first_errored) if buffer.first_errored else None,
         tuple(_sink_status(sink) for sink in buffer.sinks),
         slots,
+        buffer.end_known,
     )
 
 

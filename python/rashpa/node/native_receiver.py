@@ -162,6 +162,7 @@ def _buffer_config(
     config.slots = buffer.slots
     config.stack = buffer.stack
     config.images = buffer.images
+    config.end = buffer.end
     config.deadline_ms = buffer.deadline_ms
     config.partial = buffer.partial
     config.keep_darks = buffer.keep_darks

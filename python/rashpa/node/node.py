@@ -215,7 +215,7 @@ class Node:
             case telegram.Resume():
                 return engine.resume
             case telegram.Stop():
-                return engine.stop
+                return lambda: engine.stop(order)
             case _:
                 return engine.abort
 

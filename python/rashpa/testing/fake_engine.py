@@ -73,14 +73,15 @@ class FakeSource:
     def resume(self) -> None:
         self._going.set()
 
-    def stop(self) -> None:
+    def stop(self, order: telegram.Stop) -> None:
+        self.abort()
+
+    def abort(self) -> None:
         self._ended.set()
         self._going.set()
         if self._thread.is_alive():
             self._thread.join(5.0)
         self._done.set()
-
-    abort = stop
 
     def wait(self, timeout_s: float) -> bool:
         return self._done.wait(timeout_s)
@@ -166,7 +167,13 @@ class FakeDestination:
             ) from None
         self._listener.listen(16)
         self._listener.settimeout(0.05)
-        self._arrived = {dtp.id: np.zeros(buffer.images, np.uint8) for buffer in order.buffers for dtp in buffer.dtps}
+        self._arrived = {
+            dtp.id: np.zeros(buffer.images if buffer.end == "known" else 0, np.uint8)
+            for buffer in order.buffers
+            for dtp in buffer.dtps
+        }
+        self._told = {buffer.name for buffer in order.buffers if buffer.end == "told"}  # whose end is not known
+        self._growing = threading.Lock()
         self._stopping = threading.Event()
         self._finishing = threading.Event()
         self._thread = threading.Thread(target=self._receive, daemon=True)
@@ -195,7 +202,12 @@ class FakeDestination:
 
     resume = pause
 
-    def stop(self) -> None:
+    def stop(self, order: telegram.Stop) -> None:
+        ends = {end.dtp: end.images for end in order.ends}
+        for buffer in self._order.buffers:
+            if buffer.name in self._told:
+                self._grow(buffer, max((ends.get(dtp.id, 0) for dtp in buffer.dtps), default=0))
+        self._told.clear()
         self._finishing.set()
 
     def abort(self) -> None:
@@ -209,7 +221,16 @@ class FakeDestination:
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
+    def _grow(self, buffer: telegram.Buffer, images: int) -> None:
+        """So many are due, or more."""
+        with self._growing:
+            images = max(images, *(self._arrived[dtp.id].size for dtp in buffer.dtps))
+            for dtp in buffer.dtps:
+                table = self._arrived[dtp.id]
+                self._arrived[dtp.id] = np.pad(table, (0, images - table.size))
+
     def _close_open(self) -> None:
+        self._told.clear()
         for table in self._arrived.values():
             table[table == OPEN] = MISSING
 
@@ -217,7 +238,8 @@ class FakeDestination:
         """Hears every emulator that connects, until all images are decided or nothing more will come."""
         readers: list[threading.Thread] = []
         while not self._stopping.is_set():
-            ended = self._finishing.is_set() or not any((table == OPEN).any() for table in self._arrived.values())
+            whole = not self._told and not any((table == OPEN).any() for table in self._arrived.values())
+            ended = self._finishing.is_set() or whole
             try:
                 connection, _ = self._listener.accept()
             except TimeoutError:
@@ -249,18 +271,23 @@ class FakeDestination:
             data += chunk
             whole = len(data) - len(data) % _RECORD.size
             for key, index, fate in _RECORD.iter_unpack(data[:whole]):
+                if index >= self._arrived[key].size:
+                    buffer = next(one for one in self._order.buffers if any(dtp.id == key for dtp in one.dtps))
+                    self._grow(buffer, index + 1)
                 self._arrived[key][index] = fate
             data = data[whole:]
 
     # ---- books ------------------------------------------------------------------------------------------------------------------
 
     def _tables_of(self, buffer: telegram.Buffer) -> tuple[Table, Table]:
-        parts = np.stack([self._arrived[dtp.id] for dtp in buffer.dtps])
-        completeness = np.full(buffer.images, PARTIAL, np.uint8)
+        with self._growing:
+            parts = np.stack([self._arrived[dtp.id] for dtp in buffer.dtps])
+        images = parts.shape[1]
+        completeness = np.full(images, PARTIAL, np.uint8)
         completeness[(parts == COMPLETE).all(axis=0)] = COMPLETE
         completeness[(parts == MISSING).all(axis=0)] = MISSING
         completeness[(parts == OPEN).any(axis=0)] = OPEN
-        decisions = np.where(np.arange(buffer.images) % 3 == 2, VETOED, ACCEPTED).astype(np.uint8)
+        decisions = np.where(np.arange(images) % 3 == 2, VETOED, ACCEPTED).astype(np.uint8)
         decisions[(completeness == OPEN) | (completeness == MISSING)] = NONE
         return completeness, decisions
 
@@ -289,7 +316,9 @@ class FakeDestination:
         for dtp in buffer.dtps:
             whole, part, none = (int((self._arrived[dtp.id] == state).sum()) for state in (COMPLETE, PARTIAL, MISSING))
             loss = (Count("loss", "lines", part),)
-            dtps.append(telegram.DestinationDtpStatus(dtp.id, dtp.module, buffer.images, whole, part, none, part, loss))
+            dtps.append(
+                telegram.DestinationDtpStatus(dtp.id, dtp.module, completeness.size, whole, part, none, part, loss)
+            )
         return telegram.BufferStatus(
             buffer.name,
             "",
@@ -297,7 +326,7 @@ class FakeDestination:
             "",
             accepted * 100,
             accepted * 50,
-            telegram.Books(buffer.images, complete, partial, missing, accepted, vetoed, 0, accepted),
+            telegram.Books(completeness.size, complete, partial, missing, accepted, vetoed, 0, accepted),
             (Count("veto", "too_few", vetoed),),
             tuple(_latency_of(stage, complete) for stage in ("ready", "decision", "written")),
             tuple(dtps),
@@ -306,6 +335,7 @@ class FakeDestination:
                 for sink in buffer.sinks
             ),
             slots=buffer.slots,
+            end_known=buffer.name not in self._told,
         )
 
     def table(self, name: str, key: str) -> Table:

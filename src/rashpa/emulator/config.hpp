@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "rashpa/core/end.hpp"
 #include "rashpa/dataset/dataset.hpp"
 #include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/link/words.hpp"
@@ -50,6 +51,7 @@ struct Config {
   std::string destination_link = "roce";   ///< of the other side: roce, verbs or pcie
   std::string bind_address = "127.0.0.1";  ///< with a card: the card's
   std::uint64_t frames = 0;                ///< frame numbers 0 … frames−1 exist
+  End end = End::known;                    ///< told: it may end at any frame before
   double rate_hz = 0;                      ///< 0: as fast as flow allows
   link::Flow flow = link::Flow::credits;
   transfer::OnFull on_full = transfer::OnFull::pause;

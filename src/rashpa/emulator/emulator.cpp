@@ -138,7 +138,7 @@ Status Emulator::status() const {
     bool whole = done;
     for (std::size_t i = 0; i < status.dtps.size(); ++i) {
       const transfer::DtpSourceStats& dtp = status.dtps[i];
-      whole = whole && dtp.images_sent + dtp.images_skipped + dtp.images_dead == config_.dtps[i].dtp.images;
+      whole = whole && dtp.images_due() == config_.dtps[i].dtp.images;
     }
     status.state = !done ? State::running : whole ? State::finished : State::stopped;
     const std::int64_t until = end_ns_.load() != 0 ? end_ns_.load() : now_ns();
@@ -167,7 +167,8 @@ std::string Emulator::registration() const { return player_->description(); }
 std::vector<Completeness> Emulator::fates(std::size_t dtp) const {
   if (dtp >= config_.dtps.size())
     throw ConfigError(fmt::format("emulator: there is no DTP number {}; it has {}", dtp, config_.dtps.size()));
-  std::vector<Completeness> all(config_.dtps[dtp].dtp.images);
+  std::vector<Completeness> all(config_.end == End::known ? config_.dtps[dtp].dtp.images
+                                                          : player_->stats(dtp).images_due());
   for (std::uint64_t index = 0; index < all.size(); ++index) all[index] = player_->fate(dtp, index);
   return all;
 }

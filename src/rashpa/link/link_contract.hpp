@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "rashpa/core/end.hpp"
 #include "rashpa/link/arrival_queue.hpp"
 #include "rashpa/link/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
@@ -133,6 +134,25 @@ TEST_P(LinkContract, close_emits_what_is_undecided_and_later_images_still_come) 
   pair_.receiver->stop();
   Arrival more;
   EXPECT_FALSE(queues_.try_pop(more)) << "nothing behind the run's last image";
+}
+
+TEST_P(LinkContract, a_run_of_unknown_length_ends_where_it_is_closed) {
+  make({small_dtp(1, kMostImages, 2, 512, 4)});
+  Source source(dtps_[0], *pair_.senders[0]);
+  for (std::uint64_t k = 0; k < 10; ++k) {
+    source.send(k, failed);
+    EXPECT_EQ(next().index, k);
+    pair_.receiver->release(0, k + 1);
+  }
+  pair_.receiver->close(0, 12);
+  for (std::uint64_t k = 10; k < 12; ++k) {
+    const Arrival arrival = next();
+    EXPECT_EQ(arrival.index, k);
+    EXPECT_EQ(arrival.completeness, Completeness::missing);
+  }
+  pair_.receiver->stop();
+  Arrival more;
+  EXPECT_FALSE(queues_.try_pop(more)) << "nobody said that there are more";
 }
 
 TEST_P(LinkContract, arrivals_that_nobody_takes_hold_up_no_other_dtp) {

@@ -46,6 +46,7 @@ class Recorder final : private Taker, private receiver::LineOwner {
             const std::string& text) noexcept override;
   [[nodiscard]] sink::SkippedImage skipped(std::uint64_t index) const noexcept override;
   [[nodiscard]] Books decided() const noexcept override;
+  [[nodiscard]] std::uint64_t images() const noexcept override { return output_.images; }
   void count(const StackImage& image);
   void note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text);
   void let_go(const Stack& stack) noexcept;

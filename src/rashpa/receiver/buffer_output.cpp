@@ -23,6 +23,7 @@ Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint
           .list_capacity = static_cast<std::uint32_t>(made.list_capacity),
           .stack = buffer.stack,
           .images = buffer.images,
+          .end = buffer.end,
           .slice = buffer.slice,
           .delivered = made.delivered,
           .largest_count = largest_count_of(buffer.pixel, buffer.special),

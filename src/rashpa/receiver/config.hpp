@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "rashpa/core/end.hpp"
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/region.hpp"
 #include "rashpa/core/special_value.hpp"
@@ -74,7 +75,8 @@ struct BufferConfig {
   std::uint32_t slots = 0;
   std::uint32_t stack = 0;
   Slice slice{};
-  std::uint64_t images = 0;
+  std::uint64_t images = 0;  ///< so many are due, or at most so many
+  End end = End::known;
   std::int64_t deadline_ns = 0;
   std::vector<DtpConfig> dtps;
   unit::Pipeline pipeline;

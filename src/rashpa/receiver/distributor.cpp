@@ -45,7 +45,7 @@ Distributor::Distributor(const BufferConfig& config, const Output& output, sched
       wake_(wake),
       mask_(std::move(mask)),
       stacks_(config.slots / config.stack),
-      decisions_(std::make_unique<std::atomic<std::uint16_t>[]>(output.images)),
+      decisions_(output.images),
       by_reason_(output.results.reasons.names().size()) {
   if (config.sinks.empty()) {
     throw ConfigError(fmt::format("buffer '{}' has no sink; a null sink counts and stores nothing", config.name));
@@ -172,7 +172,7 @@ void Distributor::note_errored(std::uint64_t index, std::uint64_t frame, ErrorRe
 
 void Distributor::lost(std::string_view name, std::uint64_t index, std::uint64_t frame, ErrorReason reason,
                        const std::string& text) noexcept {
-  auto& fate = decisions_[index];
+  const auto fate = decisions_[index];
   std::uint16_t before = fate.load(std::memory_order_acquire);
   const std::uint16_t after = packed(Decision::errored, VetoReason::none, reason);
   do {
@@ -239,19 +239,19 @@ Books Distributor::decided() const noexcept {
     return by_decision_[static_cast<std::size_t>(decision)].load(std::memory_order_relaxed);
   };
   Books books;
-  books.expected = output_.images;
   books.complete = completeness(Completeness::complete);
   books.partial = completeness(Completeness::partial);
   books.missing = completeness(Completeness::missing);
   if (lane_.closed()) {
     // Images of which nothing ever came have no stack; the lane's table holds them as missing.
-    for (std::uint64_t image = lane_.submitted() * lane_.config().stack; image < output_.images; ++image) {
+    for (std::uint64_t image = lane_.submitted() * lane_.config().stack; image < lane_.images(); ++image) {
       books.missing += lane_.completeness().get(image) == Completeness::missing ? 1U : 0U;
     }
   }
   books.accepted = decided(Decision::accepted);
   books.vetoed = decided(Decision::vetoed);
   books.errored = decided(Decision::errored);
+  books.expected = lane_.images();  // last: an image is due, then decided
   return books;
 }
 
@@ -281,7 +281,7 @@ std::optional<FirstErrored> Distributor::first_errored() const {
 }
 
 std::uint64_t Distributor::to_write() const noexcept {
-  const std::uint64_t handed = std::min(lane_.submitted() * lane_.config().stack, output_.images);
+  const std::uint64_t handed = std::min(lane_.submitted() * lane_.config().stack, lane_.images());
   const std::uint64_t through = through_.load(std::memory_order_relaxed);
   return handed - std::min(handed, through);
 }

@@ -14,6 +14,7 @@
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/core/histogram.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/core/page_array.hpp"
 #include "rashpa/receiver/config.hpp"
 #include "rashpa/receiver/sink_line.hpp"
 #include "rashpa/scheduler/lane.hpp"
@@ -96,6 +97,7 @@ class Distributor final : private LineOwner {
             const std::string& text) noexcept override;
   [[nodiscard]] sink::SkippedImage skipped(std::uint64_t index) const noexcept override;
   [[nodiscard]] Books decided() const noexcept override;
+  [[nodiscard]] std::uint64_t images() const noexcept override { return lane_.images(); }
 
   Output output_;
   scheduler::Lane& lane_;
@@ -108,7 +110,7 @@ class Distributor final : private LineOwner {
   std::uint32_t stacks_;
   std::mutex release_lock_;
   std::uint64_t released_ = 0;  // stacks
-  std::unique_ptr<std::atomic<std::uint16_t>[]> decisions_;
+  PageArray<std::uint16_t> decisions_;
   std::array<std::atomic<std::uint64_t>, 4> by_completeness_{};
   std::array<std::atomic<std::uint64_t>, 4> by_decision_{};  // as the sinks were offered them
   std::vector<std::atomic<std::uint64_t>> by_reason_;        // by VetoReason

@@ -86,6 +86,7 @@ Receiver::Receiver(Config config)
                                .slots = buffer.slots,
                                .stack = buffer.stack,
                                .images = buffer.images,
+                               .end = buffer.end,
                                .slice = buffer.slice,
                                .deadline_ns = buffer.deadline_ns,
                                .dtps = {},
@@ -198,7 +199,23 @@ void Receiver::start() {
   log::write(log::Level::info, {.run = config_.run}, "receiver: started");
 }
 
-void Receiver::finish() { scheduler_->finish(); }
+void Receiver::finish(const std::vector<DtpEnd>& ends) {
+  std::vector<std::optional<std::uint64_t>> by_buffer(buffers_.size());
+  for (const DtpEnd& told : ends) {
+    const auto has = [&](const BufferConfig& buffer) {
+      return std::any_of(buffer.dtps.begin(), buffer.dtps.end(),
+                         [&](const DtpConfig& dtp) { return dtp.id == told.id; });
+    };
+    const auto found = std::find_if(config_.buffers.begin(), config_.buffers.end(), has);
+    if (found == config_.buffers.end()) {
+      throw ConfigError(fmt::format("receiver: the end of DTP {} was told, and it has no such DTP", told.id));
+    }
+    std::optional<std::uint64_t>& end = by_buffer[static_cast<std::size_t>(found - config_.buffers.begin())];
+    end = std::max(end.value_or(0), told.images);
+  }
+  const std::lock_guard lock(finishing_);
+  scheduler_->finish(by_buffer);
+}
 
 void Receiver::stop() noexcept {
   const std::lock_guard lock(stopping_);
@@ -267,18 +284,18 @@ Status Receiver::status() const {
   for (const auto& one : buffers_) {
     BufferStatus buffer;
     buffer.name = one->lane->config().name;
+    buffer.end_known = one->lane->end_known();
     buffer.books = one->distributor->books();
     buffer.vetoes = one->distributor->vetoes();
     buffer.errors = one->distributor->errors();
     buffer.first_errored = one->distributor->first_errored();
     buffer.to_write = one->distributor->to_write();
     status.link.add("overwritten_images", one->lane->overwritten());
+    status.link.add("behind_end_images", one->lane->behind_end());
     for (std::size_t d = 0; d < one->lane->config().dtps.size(); ++d) {
       const scheduler::LaneDtp& dtp = one->lane->config().dtps[d];
-      buffer.dtps.push_back({.id = dtp.id,
-                             .module = dtp.module,
-                             .expected = one->lane->config().images,
-                             .counts = one->lane->dtp_stats(d)});
+      buffer.dtps.push_back(
+          {.id = dtp.id, .module = dtp.module, .expected = one->lane->images(), .counts = one->lane->dtp_stats(d)});
     }
     buffer.ready = &one->lane->ready_latency();
     buffer.decision = &one->distributor->decision_latency();
@@ -303,14 +320,14 @@ Status Receiver::status() const {
 
 std::vector<Completeness> Receiver::completeness(std::size_t buffer) const {
   const CompletenessTable& table = at(buffer).lane->completeness();
-  std::vector<Completeness> all(table.images());
+  std::vector<Completeness> all(at(buffer).lane->images());
   for (std::uint64_t image = 0; image < all.size(); ++image) all[image] = table.get(image);
   return all;
 }
 
 std::vector<Decision> Receiver::decisions(std::size_t buffer) const {
   const Buffer& one = at(buffer);
-  std::vector<Decision> all(one.distributor->output().images);
+  std::vector<Decision> all(one.lane->images());
   for (std::uint64_t image = 0; image < all.size(); ++image) all[image] = one.distributor->decision(image);
   return all;
 }

@@ -28,9 +28,16 @@ struct DtpStatus {
   scheduler::LaneDtpStats counts{};
 };
 
+/// How many images of a DTP were due: all of lower index.
+struct DtpEnd {
+  std::uint32_t id = 0;
+  std::uint64_t images = 0;
+};
+
 struct BufferStatus {
   std::string name;
-  Books books;
+  Books books;  ///< expected: so far, while the end is not known
+  bool end_known = true;
   std::vector<ReasonCount> vetoes;                    ///< every reason that the pipeline knows, also those that count 0
   std::array<std::uint64_t, kErrorReasons> errors{};  ///< by ErrorReason
   std::optional<FirstErrored> first_errored{};
@@ -74,8 +81,10 @@ class Receiver {
   /// Who the DTPs come from, in the same order. Throws ConfigError when the number differs.
   void arm(const std::vector<link::Endpoint>& sources);
   void start();
-  /// Nothing more will be sent: open images are closed when their deadline has passed.
-  void finish();
+  /// Nothing more will be sent: open images are closed when their deadline has passed. `ends`: of DTPs of buffers that
+  /// are told their ends, what their sources have come to; the largest of a buffer's DTPs is its end. A buffer of which
+  /// nothing is told ends with what has come. The first call counts. Throws ConfigError for a DTP that it has not.
+  void finish(const std::vector<DtpEnd>& ends = {});
   /// Ends everything at once: open images are missing, what has arrived is decided and written. Bounded by the sinks.
   /// Any thread; a call that finds another one at it waits for it.
   void stop() noexcept;
@@ -110,6 +119,7 @@ class Receiver {
   std::vector<std::unique_ptr<Buffer>> buffers_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::atomic<State> state_{State::configured};
+  std::mutex finishing_;
   std::mutex stopping_;
   std::mutex watching_;
   link::CountWatch watch_;  // guarded by watching_

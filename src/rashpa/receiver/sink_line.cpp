@@ -32,7 +32,6 @@ SinkLine::SinkLine(SinkConfig config, const Output& output, std::uint32_t stacks
       buffer_(output.buffer),
       run_(output.run),
       stack_images_(output.stack),
-      images_(output.images),
       sink_(config_.make(output)),
       queue_(std::max(stacks, config_.queue)),
       skipped_(output.stack),
@@ -167,10 +166,11 @@ void SinkLine::finish_stack(const Stack& stack) noexcept {
 void SinkLine::skip_to(std::uint64_t stack) noexcept {
   for (; next_stack_ < stack; ++next_stack_) {
     const std::uint64_t first = next_stack_ * stack_images_;
-    const std::uint64_t end = std::min(first + stack_images_, images_);
+    std::uint64_t end = first;
     {
       const std::lock_guard lock(owner_lock_);
       if (owner_ == nullptr) return;
+      end = std::min(first + stack_images_, std::max(first, owner_->images()));
       for (std::uint64_t image = first; image < end; ++image) skipped_[image - first] = owner_->skipped(image);
     }
     sink_->skip(std::span(skipped_).first(end - first));

@@ -56,6 +56,8 @@ class LineOwner {
   [[nodiscard]] virtual sink::SkippedImage skipped(std::uint64_t index) const noexcept = 0;
   /// The books of the buffer without what sinks have lost; called when all stacks have been offered.
   [[nodiscard]] virtual Books decided() const noexcept = 0;
+  /// Images that are due; so far, while the end is not known. Those of a stack that was offered are among them.
+  [[nodiscard]] virtual std::uint64_t images() const noexcept = 0;
 
  protected:
   ~LineOwner() = default;
@@ -126,7 +128,6 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   std::uint32_t run_;
   log::Limiter dropping_;
   std::uint32_t stack_images_;
-  std::uint64_t images_;
   Doorbell bell_;  // before the sink, which may ring it
   std::unique_ptr<sink::Sink> sink_;
   std::unique_ptr<StackCopies> copies_;          // of a line that may drop

@@ -11,7 +11,14 @@
 namespace rashpa::scheduler {
 
 Lane::Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link)
-    : config_(std::move(config)), unit_(unit), link_(link), dtps_(config_.dtps.size()), completeness_(config_.images) {
+    : config_(std::move(config)),
+      unit_(unit),
+      link_(link),
+      dtps_(config_.dtps.size()),
+      completeness_(config_.images),
+      limit_(config_.images),
+      images_(config_.end == End::known ? config_.images : 0),
+      end_known_(config_.end == End::known) {
   if (config_.stack == 0 || config_.slots % config_.stack != 0 || config_.slots < 2 * config_.stack) {
     throw ConfigError(fmt::format(
         "buffer '{}': {} slots do not hold a whole number of at least two stacks of {} images; try slots = {}",
@@ -35,12 +42,11 @@ Lane::Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link)
   }
 }
 
-std::uint64_t Lane::end_of(std::uint64_t stack) const noexcept {
-  return std::min((stack + 1) * config_.stack, config_.images);
-}
+std::uint64_t Lane::end_of(std::uint64_t stack) const noexcept { return std::min((stack + 1) * config_.stack, limit_); }
 
 bool Lane::can_take(const link::Arrival& arrival) const noexcept {
-  return arrival.index / config_.stack < released_.load(std::memory_order_acquire) + stacks_.size();
+  return arrival.index >= limit_ ||
+         arrival.index / config_.stack < released_.load(std::memory_order_acquire) + stacks_.size();
 }
 
 // Clears the stack's inputs and results; its slots have been released, nobody else looks at it.
@@ -140,12 +146,18 @@ void Lane::fill(const StackImage& image) noexcept {
 }
 
 void Lane::take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now) noexcept {
+  if (arrival.index >= limit_) {
+    behind_end_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   const std::uint64_t number = arrival.index / config_.stack;
   while (opened_ <= number) open(opened_++);
   DtpState& state = dtps_[dtp];
   StackImage& image = stack_of(number).images[arrival.index % config_.stack];
   ImageState& seen = states_[arrival.index % config_.slots];
   state.next = arrival.index + 1;
+  if (state.next > images_.load(std::memory_order_relaxed)) images_.store(state.next, std::memory_order_release);
+  if (seen.due_ns == 0) seen.due_ns = now;
   count(state, arrival);
   if (arrival.loss != link::Loss::deadline) {
     state.silent = false;
@@ -200,8 +212,12 @@ bool Lane::advance(std::int64_t now) noexcept {
   }
   if (closed_all_) return false;
   if (finishing_ && now - heard_ns_ > config_.deadline_ns) {
-    close_behind(config_.images, false);
+    close_behind(limit_, false);
     closing_ = closed_all_ = true;
+    return false;
+  }
+  if (!end_known_.load(std::memory_order_relaxed)) {
+    close_overdue(end, now);
     return false;
   }
   if (closing_) return false;
@@ -215,8 +231,31 @@ bool Lane::advance(std::int64_t now) noexcept {
   return false;
 }
 
+// Of the images that are due, those that have been so for longer than the deadline. Of what is behind the latest that
+// has come nobody knows whether it is.
+void Lane::close_overdue(std::uint64_t end, std::int64_t now) noexcept {
+  std::uint64_t first = end;
+  for (const DtpState& dtp : dtps_) first = std::min(first, dtp.next);
+  const std::uint64_t due = std::min(end, images_.load(std::memory_order_relaxed));
+  bool heard_all = true;  // all that are still waited for
+  for (const DtpState& dtp : dtps_) heard_all = heard_all && (dtp.next >= due || dtp.silent);
+  std::uint64_t overdue = std::max(first, closed_to_);
+  while (overdue < due && (heard_all || now - states_[overdue % config_.slots].due_ns > config_.deadline_ns)) ++overdue;
+  if (overdue <= closed_to_ || overdue == first) return;
+  close_behind(overdue, false);
+  closed_to_ = overdue;
+  closing_ = true;
+}
+
+void Lane::set_end(std::uint64_t end) noexcept {
+  limit_ = end;
+  images_.store(end, std::memory_order_release);
+  end_known_.store(true, std::memory_order_release);
+}
+
 void Lane::submit(std::int64_t now) noexcept {
   Stack& stack = stack_of(next_stack_);
+  stack.count = static_cast<std::uint32_t>(end_of(next_stack_) - next_stack_ * config_.stack);
   std::int64_t last_packet = 0;
   for (StackImage& image : stack.view()) {
     const ImageState& seen = states_[image.index % config_.slots];
@@ -243,13 +282,19 @@ void Lane::submit(std::int64_t now) noexcept {
   unit_.submit(&stack);
 }
 
-void Lane::finish(std::int64_t now) noexcept {
+void Lane::finish(std::int64_t now, std::optional<std::uint64_t> end) noexcept {
   finishing_ = true;
   heard_ns_ = now;
+  if (end_known_.load(std::memory_order_relaxed)) return;
+  const std::uint64_t come = images_.load(std::memory_order_relaxed);
+  set_end(std::min(std::max(come, end.value_or(come)), config_.images));
+  if (clock_ns_ != 0) clock_ns_ = now;  // what is due since now has its deadline from now on
+  closing_ = false;
 }
 
 void Lane::abandon(std::int64_t now) noexcept {
   abandoned_ = true;
+  if (!end_known_.load(std::memory_order_relaxed)) set_end(images_.load(std::memory_order_relaxed));
   while (!done()) {
     const std::uint64_t end = end_of(next_stack_);
     const bool begun = std::any_of(dtps_.begin(), dtps_.end(),
@@ -268,11 +313,11 @@ void Lane::abandon(std::int64_t now) noexcept {
     submit(now);
   }
   // What never began is missing by arithmetic: there is no stack to hand on.
-  for (std::uint64_t index = next_stack_ * config_.stack; index < config_.images; ++index) {
+  for (std::uint64_t index = next_stack_ * config_.stack; index < limit_; ++index) {
     completeness_.set(index, Completeness::missing);
   }
   for (std::size_t dtp = 0; dtp < dtps_.size(); ++dtp) {
-    const std::uint64_t rest = config_.images - std::min(config_.images, dtps_[dtp].next);
+    const std::uint64_t rest = limit_ - std::min(limit_, dtps_[dtp].next);
     if (rest == 0) continue;
     note_first(dtps_[dtp].next, dtp, link::Loss::deadline);
     dtps_[dtp].missing.fetch_add(rest, std::memory_order_relaxed);
@@ -293,7 +338,7 @@ void Lane::refuse_overwritten(Stack& stack) noexcept {
 }
 
 void Lane::release(const Stack& stack) noexcept {
-  const std::uint64_t end = end_of(stack.number);
+  const std::uint64_t end = stack.number * config_.stack + stack.count;
   released_.store(stack.number + 1, std::memory_order_release);
   for (const LaneDtp& dtp : config_.dtps) link_.release(dtp.position, end);
 }

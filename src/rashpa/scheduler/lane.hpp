@@ -3,10 +3,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "rashpa/core/completeness_table.hpp"
+#include "rashpa/core/end.hpp"
 #include "rashpa/core/histogram.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/core/pixel_type.hpp"
@@ -35,7 +37,8 @@ struct LaneConfig {
   std::uint64_t slot_bytes = 0;
   std::uint32_t slots = 0;  ///< a multiple of `stack`
   std::uint32_t stack = 0;
-  std::uint64_t images = 0;
+  std::uint64_t images = 0;  ///< so many are due, or at most so many
+  End end = End::known;
   Slice slice{};
   std::int64_t deadline_ns = 0;
   std::vector<LaneDtp> dtps;
@@ -60,6 +63,10 @@ struct FirstIncomplete {
 /// Consolidates the arrivals of one buffer's DTPs into stacks and hands each to the unit, in order
 /// (docs/explanations/threads.md): when all of them are there, or when the deadline has passed. All calls from the
 /// scheduler's thread unless they say otherwise.
+///
+/// A lane that is told its end (End::told) gives up only images that are due as far as it knows: those up to the latest
+/// that any of its DTPs has sent. Each has a deadline of its own, from when it became due. A stack waits until all of
+/// its images are due, or until the end is known.
 class Lane final : public SlotGuard {
  public:
   /// `unit` and `link` outlive this object. Takes all memory. Throws ConfigError when slots and stack do not fit.
@@ -72,11 +79,12 @@ class Lane final : public SlotGuard {
   /// Submits the next stack if it is ready, closes it if its deadline has passed; true when something was submitted.
   bool advance(std::int64_t now) noexcept;
   /// Nothing more will be sent: when nothing has come for the deadline, from now or from the last arrival on, all that
-  /// is open is closed at once.
-  void finish(std::int64_t now) noexcept;
+  /// is open is closed at once. `end`, to a lane that is told its end: images < `end` are due, and no others but those
+  /// that have come all the same; empty: those that have come, and those before them.
+  void finish(std::int64_t now, std::optional<std::uint64_t> end = std::nullopt) noexcept;
   /// The link has stopped: what is open becomes missing. Submits the stack in hand if any of it has arrived.
   void abandon(std::int64_t now) noexcept;
-  [[nodiscard]] bool done() const noexcept { return next_stack_ * config_.stack >= config_.images; }
+  [[nodiscard]] bool done() const noexcept { return next_stack_ * config_.stack >= limit_; }
 
   /// The thread that has the stack after the unit: images that were decided on although their slot was overwritten
   /// meanwhile become errored. Sinks that read the slot itself ask again when they have read it (Stack::intact).
@@ -89,6 +97,11 @@ class Lane final : public SlotGuard {
   /// Any thread, one at a time and in the order of stacks: no sink needs the stack any more; its slots are granted to
   /// the sources again.
   void release(const Stack& stack) noexcept;
+  /// Any thread: images that are due; so far, while the end is not known.
+  [[nodiscard]] std::uint64_t images() const noexcept { return images_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool end_known() const noexcept { return end_known_.load(std::memory_order_acquire); }
+  /// Any thread: arrivals behind the end, which belong to nobody.
+  [[nodiscard]] std::uint64_t behind_end() const noexcept { return behind_end_.load(std::memory_order_relaxed); }
   /// Any thread: stacks handed to the unit so far, and whether more will come.
   [[nodiscard]] std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
   [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
@@ -117,6 +130,7 @@ class Lane final : public SlotGuard {
     std::uint32_t complete = 0, missing = 0;
     std::uint32_t lost_dtp = 0;          // the first DTP that lost something of it …
     link::Loss loss = link::Loss::none;  // … and how
+    std::int64_t due_ns = 0;             // when the first DTP had sent it
   };
 
   Stack& stack_of(std::uint64_t number) noexcept { return stacks_[number % stacks_.size()]; }
@@ -127,6 +141,8 @@ class Lane final : public SlotGuard {
   void say_lost(const StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
   void fill(const StackImage& image) noexcept;
   void close_behind(std::uint64_t end, bool silent_only) noexcept;
+  void close_overdue(std::uint64_t end, std::int64_t now) noexcept;
+  void set_end(std::uint64_t end) noexcept;
   void submit(std::int64_t now) noexcept;
   void open(std::uint64_t number) noexcept;
 
@@ -144,6 +160,8 @@ class Lane final : public SlotGuard {
   FirstIncomplete first_;
   std::uint64_t next_stack_ = 0;  // the stack in hand
   std::uint64_t opened_ = 0;      // stacks < opened_ have been cleared for use
+  std::uint64_t limit_;           // no image from here on is due, as far as is known
+  std::uint64_t closed_to_ = 0;   // close() was sent for images before this one, by a lane that does not know its end
   std::int64_t clock_ns_ = 0;     // when the deadline of the stack in hand began to run; 0: not yet
   bool closing_ = false;          // close() was sent for the stack in hand
   bool finishing_ = false;
@@ -153,6 +171,9 @@ class Lane final : public SlotGuard {
   std::atomic<std::uint64_t> released_{0};  // stacks
   std::atomic<std::uint64_t> submitted_{0};
   std::atomic<std::uint64_t> overwritten_{0};
+  std::atomic<std::uint64_t> images_;
+  std::atomic<bool> end_known_;
+  std::atomic<std::uint64_t> behind_end_{0};
   std::atomic<bool> closed_{false};
   std::atomic<std::int64_t> first_packet_ns_{0};
 };

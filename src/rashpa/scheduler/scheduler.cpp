@@ -20,7 +20,8 @@ Scheduler::Scheduler(std::vector<Lane*> lanes, link::ArrivalQueues& queues, Door
       routes_(queues.size()),
       bell_(bell),
       poll_(poll),
-      processor_(processor) {
+      processor_(processor),
+      ends_(lanes_.size()) {
   for (Lane* lane : lanes_) {
     for (std::size_t dtp = 0; dtp < lane->config().dtps.size(); ++dtp) {
       routes_[lane->config().dtps[dtp].position] = {lane, dtp};
@@ -34,7 +35,9 @@ void Scheduler::start() {
   thread_ = std::jthread([this] { run(); });
 }
 
-void Scheduler::finish() noexcept {
+void Scheduler::finish(const std::vector<std::optional<std::uint64_t>>& ends) {
+  if (finish_.load(std::memory_order_acquire)) return;
+  for (std::size_t lane = 0; lane < std::min(ends_.size(), ends.size()); ++lane) ends_[lane] = ends[lane];
   finish_.store(true, std::memory_order_release);
   bell_.ring();
 }
@@ -70,7 +73,7 @@ void Scheduler::run() {
     const std::int64_t now = now_ns();
     if (!finishing && finish_.load(std::memory_order_acquire)) {
       finishing = true;
-      for (Lane* lane : lanes_) lane->finish(now);
+      for (std::size_t lane = 0; lane < lanes_.size(); ++lane) lanes_[lane]->finish(now, ends_[lane]);
     }
     bool progress = drain(now);
     for (Lane* lane : lanes_) {

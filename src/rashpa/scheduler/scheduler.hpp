@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -26,8 +27,9 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   void start();
-  /// Any thread. Nothing more will be sent.
-  void finish() noexcept;
+  /// Any thread, one at a time; the first call counts. Nothing more will be sent. `ends`: by lane, for those that are
+  /// told their ends; empty: of none is it known.
+  void finish(const std::vector<std::optional<std::uint64_t>>& ends = {});
   /// Any thread but its own; the link must have stopped. What is open becomes missing; joins the thread.
   void stop() noexcept;
 
@@ -45,6 +47,7 @@ class Scheduler {
   Doorbell& bell_;
   Poll poll_;
   int processor_;
+  std::vector<std::optional<std::uint64_t>> ends_;  // by lane; set before finish_
   std::atomic<bool> finish_{false};
   std::atomic<bool> stop_{false};
   std::jthread thread_;

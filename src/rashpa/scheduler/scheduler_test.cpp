@@ -94,6 +94,22 @@ struct Bench {
   EchoUnit unit;
   RecordingLink link;
   Lane lane;
+
+ protected:
+  Bench(std::uint64_t images, std::uint32_t dtps, End end)
+      : memory(8 * 1024), lane(ending(images, dtps, end), unit, link) {}
+
+ private:
+  LaneConfig ending(std::uint64_t images, std::uint32_t dtps, End end) {
+    LaneConfig config = Bench::config(images, dtps, memory);
+    config.end = end;
+    return config;
+  }
+};
+
+/// Of a lane that does not know how many images come.
+struct OpenBench : Bench {
+  explicit OpenBench(std::uint32_t dtps = 2) : Bench(kMostImages, dtps, End::told) {}
 };
 
 TEST(Lane, what_was_overwritten_while_it_was_processed_is_errored_and_counted) {
@@ -286,6 +302,131 @@ TEST(Lane, a_ring_that_holds_no_two_stacks_is_refused) {
   }
 }
 
+TEST(OpenLane, images_are_due_when_they_have_come_and_the_last_stack_is_as_long_as_the_end_says) {
+  OpenBench b;
+  EXPECT_EQ(b.lane.images(), 0U);
+  EXPECT_FALSE(b.lane.end_known());
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    b.give(Bench::good(0, i));
+    b.give(Bench::good(1, i));
+  }
+  EXPECT_EQ(b.lane.images(), 6U);
+  ASSERT_TRUE(b.lane.advance(100));
+  EXPECT_FALSE(b.lane.advance(100));
+  EXPECT_FALSE(b.lane.done());
+  b.lane.finish(200, 6);
+  EXPECT_TRUE(b.lane.end_known());
+  ASSERT_TRUE(b.lane.advance(200)) << "nothing is waited for";
+  EXPECT_TRUE(b.lane.done());
+  EXPECT_EQ(b.unit.stacks[1]->count, 2U);
+  EXPECT_EQ(b.lane.images(), 6U);
+  EXPECT_FALSE(b.lane.first_incomplete().known);
+  b.finish_stack();
+  EXPECT_EQ(b.link.released[1], 6U);
+}
+
+TEST(OpenLane, a_source_that_rests_is_not_given_up_however_long_it_rests) {
+  OpenBench b;
+  b.give(Bench::good(0, 0), 1000);
+  b.give(Bench::good(1, 0), 1000);
+  EXPECT_FALSE(b.lane.advance(1000 * kDeadline));
+  EXPECT_EQ(b.link.closed[0], 0U);
+  EXPECT_EQ(b.link.closed[1], 0U);
+}
+
+TEST(OpenLane, each_image_that_a_dtp_lacks_has_the_deadline_from_when_another_had_it) {
+  OpenBench b;
+  b.give(Bench::good(0, 0), 1000);
+  b.give(Bench::good(0, 1), 1000 + kDeadline / 2);
+  b.lane.advance(1000 + kDeadline);
+  EXPECT_EQ(b.link.closed[1], 0U);
+  b.lane.advance(1001 + kDeadline);
+  EXPECT_EQ(b.link.closed[1], 1U) << "of image 1 the deadline has not passed, of image 2 nobody knows";
+  b.give(Bench::lost(1, 0, link::Loss::deadline), 1001 + kDeadline);
+  b.lane.advance(1001 + kDeadline + kDeadline / 2);
+  EXPECT_EQ(b.link.closed[1], 2U);
+  EXPECT_EQ(b.link.closed[0], 0U);
+}
+
+TEST(OpenLane, a_silent_dtp_costs_one_deadline_until_it_is_heard_again) {
+  OpenBench b;
+  for (std::uint64_t i = 0; i < 4; ++i) b.give(Bench::good(0, i), 1000);
+  b.lane.advance(1001 + kDeadline);
+  EXPECT_EQ(b.link.closed[1], 4U);
+  for (std::uint64_t i = 0; i < 4; ++i) b.give(Bench::lost(1, i, link::Loss::deadline));
+  ASSERT_TRUE(b.lane.advance(2 * kDeadline));
+  b.finish_stack();
+  b.give(Bench::good(0, 4), 3 * kDeadline);
+  b.lane.advance(3 * kDeadline);
+  EXPECT_EQ(b.link.closed[1], 5U) << "no second wait, and not beyond what is due";
+  b.give(Bench::lost(1, 4, link::Loss::deadline), 3 * kDeadline);
+  b.give(Bench::good(1, 5), 4 * kDeadline);
+  b.lane.advance(4 * kDeadline);
+  EXPECT_EQ(b.link.closed[0], 0U) << "the other one is waited for now";
+}
+
+TEST(OpenLane, what_was_due_and_has_not_come_is_missing_one_deadline_after_the_end_was_told) {
+  OpenBench b;
+  for (std::uint64_t i = 0; i < 3; ++i) b.give(Bench::good(0, i), 1000);
+  for (std::uint64_t i = 0; i < 2; ++i) b.give(Bench::good(1, i), 1000);
+  b.lane.finish(100 * kDeadline, 5);
+  EXPECT_EQ(b.lane.images(), 5U);
+  b.lane.advance(101 * kDeadline);
+  EXPECT_EQ(b.link.closed[1], 0U) << "it may be on its way";
+  b.lane.advance(101 * kDeadline + 1);
+  EXPECT_EQ(b.link.closed[0], 5U);
+  EXPECT_EQ(b.link.closed[1], 5U);
+  const std::int64_t now = 101 * kDeadline + 1;
+  for (std::uint64_t i = 3; i < 5; ++i) b.give(Bench::lost(0, i, link::Loss::deadline), now);
+  for (std::uint64_t i = 2; i < 5; ++i) b.give(Bench::lost(1, i, link::Loss::deadline), now);
+  ASSERT_TRUE(b.lane.advance(now));
+  ASSERT_TRUE(b.lane.advance(now));
+  EXPECT_TRUE(b.lane.done());
+  EXPECT_EQ(b.lane.dtp_stats(0).missing, 2U);
+  EXPECT_EQ(b.lane.dtp_stats(1).missing, 3U);
+  EXPECT_EQ(b.lane.first_incomplete().index, 2U);
+}
+
+TEST(OpenLane, an_image_that_came_was_due_whatever_end_is_told) {
+  OpenBench b(1);
+  for (std::uint64_t i = 0; i < 6; ++i) b.give(Bench::good(0, i));
+  b.lane.finish(200, 3);
+  EXPECT_EQ(b.lane.images(), 6U);
+}
+
+TEST(OpenLane, what_comes_behind_the_end_is_nobodys_and_counted) {
+  OpenBench b(1);
+  for (std::uint64_t i = 0; i < 2; ++i) b.give(Bench::good(0, i));
+  b.lane.finish(200, 2);
+  b.give(Bench::good(0, 2));
+  ASSERT_TRUE(b.lane.advance(200));
+  EXPECT_TRUE(b.lane.done());
+  EXPECT_EQ(b.unit.stacks[0]->count, 2U);
+  EXPECT_EQ(b.lane.dtp_stats(0).complete, 2U);
+  EXPECT_EQ(b.lane.behind_end(), 1U);
+}
+
+TEST(OpenLane, abandoned_without_an_end_it_expects_what_has_come_and_no_more) {
+  OpenBench b;
+  for (std::uint64_t i = 0; i < 6; ++i) b.give(Bench::good(0, i));
+  for (std::uint64_t i = 0; i < 5; ++i) b.give(Bench::good(1, i));
+  ASSERT_TRUE(b.lane.advance(100));
+  b.lane.abandon(200);
+  EXPECT_EQ(b.lane.images(), 6U);
+  ASSERT_EQ(b.unit.stacks.size(), 2U);
+  EXPECT_EQ(b.unit.stacks[1]->count, 2U);
+  EXPECT_EQ(b.unit.stacks[1]->images[1].completeness, Completeness::partial);
+  EXPECT_EQ(b.lane.dtp_stats(1).missing, 1U);
+  EXPECT_TRUE(b.lane.done());
+}
+
+TEST(OpenLane, a_run_of_which_nothing_came_ends_without_an_image) {
+  OpenBench b;
+  b.lane.finish(200, 0);
+  EXPECT_TRUE(b.lane.done());
+  EXPECT_EQ(b.lane.images(), 0U);
+}
+
 TEST(Scheduler, arrivals_whose_stack_is_not_free_hold_up_no_other_dtp) {
   Bench b(16);
   link::ArrivalQueues queues(2, 16);
@@ -332,6 +473,7 @@ TEST(Scheduler, two_queues_in_any_interleaving_give_ordered_stacks_and_the_threa
     if (taken < b.lane.submitted()) {
       Stack stack;
       stack.number = taken++;
+      stack.count = 4;
       b.lane.release(stack);  // the "sink" gives the slots back in order
       bell.ring();
     } else {

@@ -27,6 +27,7 @@ std::unique_ptr<Sink> make(const Hdf5Options& options, const Output& output) {
                                                .form = output.sparse ? ImageForm::sparse : ImageForm::dense,
                                                .buffer = output.buffer,
                                                .images = output.images,
+                                               .end = output.end,
                                                .slice = output.slice,
                                                .results = output.results,
                                                .delivered = output.delivered,

@@ -191,10 +191,11 @@ bool read_block(std::span<const std::byte>& rest, Results& results) {
 
 }  // namespace
 
-FrameRows::FrameRows(int journal, const JournalHeader& header, std::uint64_t reserve)
-    : journal_(journal), header_(header) {
-  rows_.reserve(header.images);
-  scalars_.reserve(header.images * columns());
+FrameRows::FrameRows(int journal, const JournalHeader& header, const Reserve& reserve)
+    : journal_(journal), header_(header), reserve_(reserve) {
+  const std::uint64_t images = header.end_known() ? header.images : kBlock;
+  rows_.reserve(images);
+  scalars_.reserve(images * columns());
   const std::vector<std::byte> block = block_of(header.results);
   Header first{.images = header.images,
                .every = header.slice.every,
@@ -205,13 +206,24 @@ FrameRows::FrameRows(int journal, const JournalHeader& header, std::uint64_t res
                .form = static_cast<std::uint32_t>(header.form)};
   first.crc = crc_of(first);
   end_ = sizeof(first) + block.size();
-  const std::uint64_t room = end_ + header.images * record_bytes(columns()) + reserve;
-  const int code = ::posix_fallocate(journal_, 0, static_cast<off_t>(room));
+  const int code = take_room(images);
   if (code != 0 || !write_all(journal_, bytes_of(first), 0) || !write_all(journal_, block, sizeof(first))) {
     throw FileError(fmt::format(
         "hdf5 sink: no room for the tables of {} images, {:.1f} MB: {}; free some space or choose another folder",
-        header.images, static_cast<double>(room) * 1e-6, errno_text(code != 0 ? code : errno)));
+        images, static_cast<double>(room_of(images)) * 1e-6, errno_text(code != 0 ? code : errno)));
   }
+}
+
+// Bytes of a journal with `images` more rows and what completing takes.
+std::uint64_t FrameRows::room_of(std::uint64_t images) const noexcept {
+  return end_ + images * record_bytes(columns()) + reserve_.fixed + (noted_ + images) * reserve_.image;
+}
+
+// For so many more images; 0, or why there is no room.
+int FrameRows::take_room(std::uint64_t images) noexcept {
+  const int code = ::posix_fallocate(journal_, 0, static_cast<off_t>(room_of(images)));
+  if (code == 0) room_ = noted_ + images;
+  return code;
 }
 
 FrameRows::FrameRows(int journal) : journal_(journal) {
@@ -337,6 +349,8 @@ bool FrameRows::note() {
   end_ += records_.size();
   noted_ = rows_.size();
   noted_lost_ = lost;
+  // Room that cannot be had now may be had with the next stack; without it the rows still find their place, or do not.
+  if (!header_.end_known() && noted_ + kBlock / 2 > room_) static_cast<void>(take_room(kBlock));
   return true;
 }
 
@@ -346,7 +360,7 @@ void FrameRows::give_back_reserve() noexcept {
 }
 
 void FrameRows::fill_up() {
-  while (rows_.size() < header_.images) {
+  while (header_.end_known() && rows_.size() < header_.images) {
     FrameRow row;
     row.index = rows_.size();
     row.frame_number = header_.slice.frame(row.index);

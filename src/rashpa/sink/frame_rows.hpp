@@ -44,7 +44,9 @@ struct FrameRow {
 
 /// What a journal says of its run.
 struct JournalHeader {
-  std::uint64_t images = 0;  ///< expected
+  static constexpr std::uint64_t kNotKnown = ~std::uint64_t{0};
+  std::uint64_t images = 0;  ///< that are due; kNotKnown: as many as there are rows, at least
+  [[nodiscard]] bool end_known() const noexcept { return images != kNotKnown; }
   Slice slice{};
   std::uint32_t width = 0;
   std::uint32_t height = 0;
@@ -57,9 +59,16 @@ struct JournalHeader {
 /// checksum of their own, of which every one that is whole can be read again, however the process ended.
 class FrameRows {
  public:
+  /// Bytes besides the rows that it takes to complete the master.
+  struct Reserve {
+    std::uint64_t fixed = 0;
+    std::uint64_t image = 0;  ///< of each
+  };
+
   /// For a run: takes `journal`, an empty file that outlives this object, writes its header, and takes room for the
-  /// rows of all images and `reserve` bytes besides. Throws FileError when there is no room.
-  FrameRows(int journal, const JournalHeader& header, std::uint64_t reserve);
+  /// rows of all images and `reserve` besides; where their number is not known, for kBlock images, and for as
+  /// many more whenever those are there. Throws FileError when there is no room at the beginning.
+  FrameRows(int journal, const JournalHeader& header, const Reserve& reserve);
   /// What the journal holds. Throws FileError when it is none.
   explicit FrameRows(int journal);
 
@@ -85,10 +94,15 @@ class FrameRows {
   void fill_up();
 
  private:
+  static constexpr std::uint64_t kBlock = 65536;  // images
   void add_record(std::size_t image, const LostRun* lost);
+  [[nodiscard]] std::uint64_t room_of(std::uint64_t images) const noexcept;
+  [[nodiscard]] int take_room(std::uint64_t images) noexcept;
   [[nodiscard]] std::size_t columns() const noexcept { return header_.results.columns.size(); }
   int journal_;
   JournalHeader header_;
+  Reserve reserve_;
+  std::uint64_t room_ = 0;  // images for which there is room
   std::vector<FrameRow> rows_;
   std::vector<Scalar> scalars_;  // [row][column]
   std::vector<LostRun> lost_;

@@ -35,7 +35,7 @@ Results results() {
 TEST(FrameRows, numbers_and_reasons_are_read_again_as_they_were_noted) {
   const File journal;
   {
-    FrameRows rows(journal.number(), {.images = 3, .width = 8, .height = 4, .results = results()}, 0);
+    FrameRows rows(journal.number(), {.images = 3, .width = 8, .height = 4, .results = results()}, {});
     LostRun lost{7, 1, 2};
     for (std::uint64_t index = 0; index < 2; ++index) {
       StackImage image;

@@ -43,21 +43,18 @@ void check_request(const Hdf5Config& config) {
 
 /// Room that completing takes: the tables with what HDF5 has around them, links, the copy of the master, what data
 /// files still have to write.
-std::uint64_t reserve_for(const Hdf5Config& config) {
+FrameRows::Reserve reserve_for(const Hdf5Config& config) {
   constexpr std::uint64_t kImage = 72, kFile = 2048, kFixed = 1U << 20, kChunks = 4U << 20, kTableChunk = 16384;
-  const std::uint64_t files = config.images / config.images_per_file + 1;
   const std::uint64_t mask = config.metadata.pixel_mask.size() * sizeof(std::uint32_t);
-  const std::uint64_t row = kImage + config.results.columns.size() * sizeof(Scalar);
+  const std::uint64_t image = kImage + config.results.columns.size() * sizeof(Scalar) +
+                              config.results.tables.size() * sizeof(std::uint64_t) + kFile / config.images_per_file + 1;
   std::uint64_t tables = 0;
-  for (const Table& table : config.results.tables) {
-    tables += config.images * sizeof(std::uint64_t) + table.columns.size() * (kFile + kTableChunk);
-  }
+  for (const Table& table : config.results.tables) tables += table.columns.size() * (kFile + kTableChunk);
   for (const Profile& profile : config.results.profiles) {
     constexpr std::uint64_t kProfileChunk = 131072;  // or one image
     tables += profile.arrays.size() * (kFile + std::max(kProfileChunk, profile.bins() * sizeof(double)));
   }
-  return config.images * row + files * kFile + kFixed + mask + tables +
-         (config.form == ImageForm::sparse ? kChunks : 0);
+  return {.fixed = kFile + kFixed + mask + tables + (config.form == ImageForm::sparse ? kChunks : 0), .image = image};
 }
 
 h5::Handle first_master(const Hdf5Config& config, const OutputFiles& files) {
@@ -71,7 +68,7 @@ struct Hdf5Sink::Impl {
   explicit Impl(const Hdf5Config& config)
       : files(config),
         rows(files.journal(),
-             {.images = config.images,
+             {.images = config.end == End::known ? config.images : JournalHeader::kNotKnown,
               .slice = config.slice,
               .width = config.width,
               .height = config.height,

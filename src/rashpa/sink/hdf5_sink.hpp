@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/core/end.hpp"
 #include "rashpa/core/region.hpp"
 #include "rashpa/core/results.hpp"
 #include "rashpa/core/special_value.hpp"
@@ -35,10 +36,11 @@ struct Hdf5Config {
   PixelType pixel = PixelType::u16;  ///< of StackImage::pixels, or of the values of lists
   ImageForm form = ImageForm::dense;
   std::string buffer;        ///< name of the RASHPA buffer
-  std::uint64_t images = 0;  ///< expected in the run
-  Slice slice{};             ///< gives images their frame numbers
-  Results results{};         ///< columns of StackImage::scalars, reasons of vetoes
-  bool delivered = false;    ///< as in Output, these four
+  std::uint64_t images = 0;  ///< that are due, or at most so many
+  End end = End::known;
+  Slice slice{};           ///< gives images their frame numbers
+  Results results{};       ///< columns of StackImage::scalars, reasons of vetoes
+  bool delivered = false;  ///< as in Output, these four
   std::int64_t largest_count = kNoLargestCount;
   std::vector<SpecialValue> special{};
   std::shared_ptr<const SpecialMask> special_mask{};

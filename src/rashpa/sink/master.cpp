@@ -187,7 +187,7 @@ h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
                    .delivered = config.delivered,
                    .largest_count = config.largest_count,
                    .special = config.special,
-                   .expected = config.images,
+                   .expected = config.end == End::known ? std::optional(config.images) : std::nullopt,
                    .lists = config.form == ImageForm::sparse});
   const h5::Handle data = h5::group(entry.get(), "data", "NXdata");
   if (config.form == ImageForm::sparse) {

@@ -15,6 +15,8 @@ namespace rashpa::sink {
 namespace {
 
 constexpr const char* kTranslation = "/entry/instrument/detector/transformations/translation";
+constexpr const char* kEstimate = "end_time_estimated";
+constexpr const char* kImages = "nimages";
 constexpr double kKevAngstrom = 12.398419843320026;  // h·c, exact since the SI of 2019
 
 std::string known(const std::string& text) { return text.empty() ? "unknown" : text; }
@@ -156,7 +158,7 @@ void write_detector(hid_t detector, const NxmxMetadata& metadata, const NxmxImag
   }
   for (std::size_t i = 0; i < metadata.modules.size(); ++i) write_module(detector, metadata, metadata.modules[i], i);
   const h5::Handle specific = h5::group(detector, "detectorSpecific", "NXcollection");
-  h5::scalar<std::uint64_t>(specific.get(), "nimages", images.expected);
+  if (images.expected) h5::scalar<std::uint64_t>(specific.get(), kImages, *images.expected);
   h5::scalar<std::uint64_t>(specific.get(), "ntrigger", 1);
   h5::scalar<std::uint32_t>(specific.get(), "x_pixels_in_detector", images.width);
   h5::scalar<std::uint32_t>(specific.get(), "y_pixels_in_detector", images.height);
@@ -191,9 +193,11 @@ h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata
     h5::text_attribute(definition.get(), "version", "1.0");
   }
   h5::text(entry, "start_time", metadata.start_time.empty() ? iso_time(0) : metadata.start_time);
-  h5::text(entry, "end_time_estimated",
-           metadata.end_time_estimated.empty() ? iso_time(static_cast<double>(images.expected) * metadata.frame_time_s)
-                                               : metadata.end_time_estimated);
+  if (!metadata.end_time_estimated.empty()) {
+    h5::text(entry, kEstimate, metadata.end_time_estimated);
+  } else if (images.expected) {
+    h5::text(entry, kEstimate, iso_time(static_cast<double>(*images.expected) * metadata.frame_time_s));
+  }
   const h5::Handle source = h5::group(entry, "source", "NXsource");
   h5::text(source.get(), "name", known(metadata.source_name));
   const h5::Handle sample = h5::group(entry, "sample", "NXsample");
@@ -219,8 +223,13 @@ h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata
 
 void finish_nxmx_tree(hid_t entry, hid_t detector, std::uint64_t expected, std::uint64_t collected,
                       std::uint64_t written) {
-  h5::text(entry, "end_time", iso_time(0));
+  const std::string now = iso_time(0);
+  h5::text(entry, "end_time", now);
   const h5::Handle specific(H5Gopen2(detector, "detectorSpecific", H5P_DEFAULT), H5Gclose, "open detectorSpecific");
+  if (H5Lexists(entry, kEstimate, H5P_DEFAULT) == 0) h5::text(entry, kEstimate, now);
+  if (H5Lexists(specific.get(), kImages, H5P_DEFAULT) == 0) {
+    h5::scalar<std::uint64_t>(specific.get(), kImages, expected);
+  }
   const double efficiency = expected == 0 ? 0 : static_cast<double>(collected) / static_cast<double>(expected);
   h5::scalar(specific.get(), "data_collection_efficiency", efficiency);
   h5::scalar<std::uint64_t>(specific.get(), "nimages_collected", collected);

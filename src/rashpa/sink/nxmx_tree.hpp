@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,15 +19,15 @@ struct NxmxImages {
   bool delivered = false;  ///< the detector's own pixels
   std::int64_t largest_count = kNoLargestCount;
   std::vector<SpecialValue> special{};
-  std::uint64_t expected = 0;
-  bool lists = false;  ///< no images, but lists of pixels: no NXmx
+  std::optional<std::uint64_t> expected{};  ///< empty: finish_nxmx_tree() says it
+  bool lists = false;                       ///< no images, but lists of pixels: no NXmx
 };
 
 /// The part of /entry that is known before the first image: everything but data, tables and end time. Returns the
 /// detector's group.
 h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata, const NxmxImages& images);
 
-/// What is known at the end: end_time, and the counts of detectorSpecific.
+/// What is known at the end: end_time, the counts of detectorSpecific, and what was not known at the beginning.
 void finish_nxmx_tree(hid_t entry, hid_t detector, std::uint64_t expected, std::uint64_t collected,
                       std::uint64_t written);
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/core/end.hpp"
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/region.hpp"
 #include "rashpa/core/results.hpp"
@@ -23,7 +24,8 @@ struct Output {
   bool sparse = false;              ///< the pipeline makes CSR
   std::uint32_t list_capacity = 0;  ///< most pixels in the list of an image; 0 when there are no lists
   std::uint32_t stack = 0;
-  std::uint64_t images = 0;  ///< expected
+  std::uint64_t images = 0;  ///< that are due, or at most so many
+  End end = End::known;
   Slice slice{};
   bool delivered = false;                             ///< the detector's own pixels, which no kernel has made
   std::int64_t largest_count = kNoLargestCount;       ///< delivered: where its counts end

@@ -96,7 +96,7 @@ void let_accumulations_be_opened(const fs::path& prefix) {
 }
 
 Books books_of(const FrameRows& rows) {
-  Books books{.expected = rows.header().images};
+  Books books{.expected = rows.header().end_known() ? rows.header().images : rows.size()};
   for (const FrameRow& row : rows.rows()) {
     books.complete += row.completeness == Completeness::complete ? 1U : 0U;
     books.partial += row.completeness == Completeness::partial ? 1U : 0U;
@@ -148,7 +148,8 @@ Repaired repair(const std::string& prefix) {
     row.error = ErrorReason::storage;
     done.lost += 1;
   }
-  done.unknown = rows.header().images - std::min<std::uint64_t>(rows.size(), rows.header().images);
+  if (rows.header().end_known())
+    done.unknown = rows.header().images - std::min<std::uint64_t>(rows.size(), rows.header().images);
   done.books = books_of(rows);
   rows.fill_up();
   const std::vector<std::int64_t> places = index_stored(rows, [](const StoredPlace&) { return true; });

@@ -68,6 +68,8 @@ struct DtpSourceStats {
   std::uint64_t stalls = 0;
   std::int64_t late_ns = 0;  ///< worst lag behind the planned rate
   link::Counts link{};
+  /// Images that had their turn: when nothing more is sent, all that the destination must have heard of.
+  [[nodiscard]] std::uint64_t images_due() const noexcept { return images_sent + images_skipped + images_dead; }
 };
 
 /// Plays one DTP: paces, waits for credits, makes descriptors while the previous batch is in flight, sends the event.

@@ -39,10 +39,7 @@ std::uint32_t FaultDice::below(std::uint32_t bound) noexcept {
 }
 
 FateLog::FateLog(std::uint64_t images, std::uint64_t packets_per_image)
-    : images_(images),
-      fates_(std::make_unique<std::atomic<Completeness>[]>(images)),
-      lines_ok_(std::make_unique<bool[]>(images)),
-      arrived_((packets_per_image + 63) / 64, 0) {}
+    : fates_(images), lines_ok_(images), arrived_((packets_per_image + 63) / 64, 0) {}
 
 // The rules of the UC responder (docs/explanations/software_roce.md): says whether the packet's payload is written.
 bool FateLog::accept(std::uint32_t psn, bool first, bool last) noexcept {
@@ -65,11 +62,9 @@ void FateLog::line_arrives(std::uint32_t psn, std::uint64_t ordinal, bool first,
 }
 
 void FateLog::lines_end(std::uint64_t index, std::uint64_t packets) noexcept {
-  if (index < images_) {
-    for (; next_index_ <= index; ++next_index_) {
-      fates_[next_index_].store(Completeness::missing, std::memory_order_relaxed);
-    }
-    lines_ok_[index] = arrived_count_ == packets && !spoilt_;
+  if (index < images()) {
+    for (; next_index_ <= index; ++next_index_) fates_.set(next_index_, Completeness::missing);
+    lines_ok_[index] = arrived_count_ == packets && !spoilt_ ? 1 : 0;
   }
   spoilt_ = false;
   for (std::uint64_t word = 0; word * 64 < packets && word < arrived_.size(); ++word) arrived_[word] = 0;
@@ -78,8 +73,8 @@ void FateLog::lines_end(std::uint64_t index, std::uint64_t packets) noexcept {
 
 void FateLog::event_arrives(std::uint32_t psn, std::uint64_t index) noexcept {
   accept(psn, true, true);
-  if (index >= images_) return;
-  fates_[index].store(lines_ok_[index] ? Completeness::complete : Completeness::partial, std::memory_order_relaxed);
+  if (index >= images()) return;
+  fates_.set(index, lines_ok_[index] != 0 ? Completeness::complete : Completeness::partial);
 }
 
 }  // namespace rashpa::link::roce

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Packet faults of one DTP, made in its sender, and the log that says what the receiver must find.
-#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "rashpa/core/books.hpp"
+#include "rashpa/core/completeness_table.hpp"
+#include "rashpa/core/page_array.hpp"
 #include "rashpa/core/random_words.hpp"
 #include "rashpa/link/faults.hpp"
 
@@ -51,20 +51,15 @@ class FateLog final : public Fates {
   void event_arrives(std::uint32_t psn, std::uint64_t index) noexcept;
 
   /// The image arrives whatever became of its packets.
-  void complete(std::uint64_t index) noexcept {
-    if (index < images_) fates_[index].store(Completeness::complete, std::memory_order_relaxed);
-  }
+  void complete(std::uint64_t index) noexcept { fates_.set(index, Completeness::complete); }
 
-  [[nodiscard]] std::uint64_t images() const noexcept override { return images_; }
-  [[nodiscard]] Completeness fate(std::uint64_t index) const noexcept override {
-    return fates_[index].load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] std::uint64_t images() const noexcept override { return fates_.images(); }
+  [[nodiscard]] Completeness fate(std::uint64_t index) const noexcept override { return fates_.get(index); }
 
  private:
   bool accept(std::uint32_t psn, bool first, bool last) noexcept;
-  std::uint64_t images_;
-  std::unique_ptr<std::atomic<Completeness>[]> fates_;
-  std::unique_ptr<bool[]> lines_ok_;    // of image index, judged at lines_end
+  CompletenessTable fates_;
+  PageArray<std::uint8_t> lines_ok_;    // 1: all lines of this image have come, judged at lines_end
   std::vector<std::uint64_t> arrived_;  // bit per line packet of the image being sent
   std::uint64_t arrived_count_ = 0;
   bool spoilt_ = false;           // the image being sent

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+namespace rashpa {
+
+/// When it is known how many images of a run are due.
+enum class End : std::uint8_t {
+  known,  ///< from the beginning
+  told,   ///< when the sources have ended: until then an image is due when a later one of a DTP, or itself, has come
+};
+
+/// The most images of a run that is told its end: addresses are taken for so many, memory for those that come.
+inline constexpr std::uint64_t kMostImages = std::uint64_t{1} << 32;
+
+}  // namespace rashpa
