@@ -190,6 +190,7 @@ class DtpSourceStatus:
     id: Final[int]
     images_sent: Final[int]
     images_skipped: Final[int]  # on_full = skip, no credit
+    images_due: Final[int]  # sent, skipped or withheld
     payload_bytes: Final[int]
     packets: Final[int]
     waits: Final[int]

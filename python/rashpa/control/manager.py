@@ -153,13 +153,23 @@ class Manager:
         await self._order_all(self._emulator_names, telegram.Start())
         stall = StallWatch(self._plan)
         await self._watch(self._emulator_names, "running", stall)
-        await self._order_all(self._receiver_names, telegram.Stop())
+        await self._tell_ends()
         await self._watch(self._receiver_names, "finishing", stall)
         self._outcome.acquisition_s = time.monotonic() - self._began
         await self._take_books()
         await _all_of(self._take_log(name) for name in self._local)
         for client in self._clients.values():
             await client.order(telegram.Reset())
+
+    async def _tell_ends(self) -> None:
+        """To the receivers, from what their sources say that they have come to."""
+        sources = [status.source for name in self._emulator_names if (status := self._last.get(name))]
+        images = {dtp.id: dtp.images_due for source in sources if source for dtp in source.dtps}
+        for_each = {
+            name: telegram.Stop(tuple(telegram.DtpEnd(dtp.id, images[dtp.id]) for dtp in self._plan.dtps_of(name)))
+            for name in self._receiver_names
+        }
+        await _all_of(self._clients[name].order(order) for name, order in for_each.items())
 
     @property
     def _receiver_names(self) -> list[str]:

@@ -127,7 +127,7 @@ class NativeSource:
         with native_errors():
             self._engine.resume()
 
-    def stop(self, order: telegram.Stop) -> None:
+    def stop(self, order: telegram.Stop) -> None:  # noqa: ARG002  ends are told to receivers
         """Wherever its DTPs are."""
         self.abort()
 

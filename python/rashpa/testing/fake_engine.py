@@ -73,7 +73,7 @@ class FakeSource:
     def resume(self) -> None:
         self._going.set()
 
-    def stop(self, order: telegram.Stop) -> None:
+    def stop(self, order: telegram.Stop) -> None:  # noqa: ARG002  ends are told to receivers
         self.abort()
 
     def abort(self) -> None:
@@ -98,6 +98,7 @@ class FakeSource:
                 0,
                 0,
                 0,
+                images_due=self._sent[dtp.id],
             )
             for dtp in self._order.dtps
         )

@@ -59,7 +59,7 @@ def telegram_samples() -> dict[str, t.Telegram]:
         "start": t.Start(owner=_OWNER),
         "pause": t.Pause(),
         "resume": t.Resume(),
-        "stop": t.Stop(),
+        "stop": t.Stop((t.DtpEnd(0, 1200), t.DtpEnd(1, 1199))),
         "abort": t.Abort(force=True),
         "reset": t.Reset(),
         "get_status": t.GetStatus(),

@@ -59,6 +59,7 @@ COMPUTED = {
     ("Buffer", "width"),
     ("Buffer", "height"),
     ("Buffer", "images"),
+    ("Buffer", "end"),
     *((dtp, name) for dtp in ("SourceDtp", "DestinationDtp") for name in ("x", "y", "width", "height")),
     ("DestinationDtp", "source_x"),
     ("DestinationDtp", "source_y"),

@@ -70,6 +70,7 @@ class Owner final : public LineOwner {
   [[nodiscard]] Books decided() const noexcept override {
     return {.expected = kImages, .complete = kImages, .accepted = kAccepted, .vetoed = kImages - kAccepted};
   }
+  [[nodiscard]] std::uint64_t images() const noexcept override { return kImages; }
   std::mutex mutex;
   std::vector<std::uint64_t> back;
   std::vector<FirstErrored> losses;

@@ -32,6 +32,27 @@ Results results() {
   return made;
 }
 
+TEST(FrameRows, of_a_run_of_unknown_length_room_is_taken_as_rows_come) {
+  constexpr std::uint64_t kImages = 100'000;
+  const File journal;
+  const auto bytes = [&] { return static_cast<std::uint64_t>(::lseek(journal.number(), 0, SEEK_END)); };
+  {
+    FrameRows rows(journal.number(), {.images = JournalHeader::kNotKnown, .width = 8, .height = 4},
+                   {.fixed = 1000, .image = 10});
+    const std::uint64_t at_first = bytes();
+    EXPECT_LT(at_first, kImages * (sizeof(FrameRow) + 10)) << "not for more than are known";
+    for (std::uint64_t index = 0; index < kImages; ++index) rows.append(SkippedImage{.index = index});
+    ASSERT_TRUE(rows.note());
+    EXPECT_GT(bytes(), at_first + kImages * 10) << "nor without what completing takes";
+    rows.give_back_reserve();
+  }
+  FrameRows read(journal.number());
+  EXPECT_FALSE(read.header().end_known());
+  EXPECT_EQ(read.size(), kImages);
+  read.fill_up();
+  EXPECT_EQ(read.size(), kImages) << "nobody knows of more";
+}
+
 TEST(FrameRows, numbers_and_reasons_are_read_again_as_they_were_noted) {
   const File journal;
   {

@@ -160,6 +160,23 @@ TEST_F(Hdf5SinkTest, accepted_images_are_stored_in_order_over_several_files_and_
             std::vector<std::int16_t>(expected.begin() + second, expected.begin() + 2 * second));
 }
 
+TEST_F(Hdf5SinkTest, a_run_that_did_not_know_its_length_says_it_at_the_end) {
+  Played run(23);
+  Hdf5Config open = config(kMostImages);
+  open.end = End::told;
+  Hdf5Sink sink(open);
+  run.play(sink);
+  sink.close(run.books);
+  EXPECT_TRUE(sink.error().empty()) << sink.error();
+  constexpr const char* kSpecific = "/entry/instrument/detector/detectorSpecific/nimages";
+  EXPECT_EQ(read<std::uint64_t>(master(), kSpecific, H5T_NATIVE_UINT64), std::vector<std::uint64_t>{23});
+  EXPECT_EQ(read<std::uint64_t>(master(), "/entry/data/frame_number", H5T_NATIVE_UINT64).size(),
+            sink.stats().images_written);
+  const hid_t file = H5Fopen(master().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  EXPECT_GT(H5Lexists(file, "/entry/end_time_estimated", H5P_DEFAULT), 0);
+  H5Fclose(file);
+}
+
 TEST_F(Hdf5SinkTest, images_of_a_dropped_stack_have_rows_that_say_so) {
   Played run(15);
   Hdf5Config configuration = config(15);
