@@ -175,7 +175,8 @@ class EmulatorConfig:
     link: LinkOptions
     destination_link: str  # of the receiver
     bind_address: str  # of the source sockets; "127.0.0.1"
-    frames: int  # frame numbers 0 … frames-1
+    frames: int  # frame numbers 0 … frames-1, or at most these
+    end: str  # "known" | "told": by Emulator.end_at
     rate_hz: float  # 0: as fast as flow allows
     flow: str  # "credits" | "paced"
     on_full: str  # "pause" | "skip"
@@ -220,6 +221,10 @@ class Emulator:
     def start(self) -> None: ...
     def pause(self) -> None: ...
     def resume(self) -> None: ...
+    def begun(self) -> int: ...  # while paused: frames up to the latest that a DTP has begun
+    def end_at(
+        self, frames: int
+    ) -> None: ...  # a paused run that is told its end has so many frames, and goes on to them
     def stop(self) -> None: ...  # bounded; idempotent
     def wait(self, timeout_s: float) -> bool: ...  # True when all DTPs are done
     def status(self) -> EmulatorStatus: ...

@@ -114,6 +114,9 @@ void bind_config(nb::module_& m) {
       .def_rw("destination_link", &Config::destination_link)
       .def_rw("bind_address", &Config::bind_address)
       .def_rw("frames", &Config::frames)
+      .def_prop_rw(
+          "end", [](const Config& c) { return kEnds.name(c.end); },
+          [](Config& c, const std::string& name) { c.end = kEnds.value(name); })
       .def_rw("rate_hz", &Config::rate_hz)
       .def_prop_rw(
           "flow", [](const Config& c) { return kFlows.name(c.flow); },
@@ -164,6 +167,9 @@ void bind_emulator(nb::module_& m) {
           "start", [](BoundEmulator& e) { e.engine.start(); }, nb::call_guard<nb::gil_scoped_release>())
       .def("pause", [](BoundEmulator& e) { e.engine.pause(true); })
       .def("resume", [](BoundEmulator& e) { e.engine.pause(false); })
+      .def("begun", [](const BoundEmulator& e) { return e.engine.begun(); })
+      .def(
+          "end_at", [](BoundEmulator& e, std::uint64_t frames) { e.engine.end_at(frames); }, "frames"_a)
       .def(
           "stop", [](BoundEmulator& e) { e.engine.stop(); }, nb::call_guard<nb::gil_scoped_release>())
       .def(

@@ -21,7 +21,7 @@ from rashpa.control.node_client import NodeError
 from rashpa.control.pipeline import UNITS, Pipeline, Step, plan_pipeline
 from rashpa.control.plan_summary import Summary, json_of, summary_of, unknown_of
 from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, PlannedBuffer, load_plan
+from rashpa.control.run_plan import Plan, PlannedBuffer, images_of, load_plan
 from rashpa.control.token import TokenError, token_of_environment
 
 FAILED, BAD_INPUT = 1, 2
@@ -100,7 +100,7 @@ def lines_of(found: Plan, buffer: PlannedBuffer) -> Iterator[str]:
     pixel = found.file.detector.pixel
     steps = plan_pipeline(section.kernel, pixel)
     yield (
-        f"buffer {section.name}: {buffer.images} images of {buffer.width} × {buffer.height} pixels {pixel}, "
+        f"buffer {section.name}: {images_of(found, buffer)} images of {buffer.width} × {buffer.height} pixels {pixel}, "
         f"{section.slots} slots in stacks of {section.stack}"
     )
     for number, step in enumerate(steps.steps, start=1):

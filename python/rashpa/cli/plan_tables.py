@@ -79,7 +79,7 @@ def _memory(summary: Summary) -> Table:
             section.name,
             f"{section.slots}",
             f"{section.stack}",
-            f"{buffer.images:,}",
+            _OPEN if plan.file.run.open_ended else f"{buffer.images:,}",
             f"{sum(memory_of(plan, buffer).values()) / 2**20:,.1f}",
             f"{files / 2**20:,.1f}" if files else _OPEN,
         )

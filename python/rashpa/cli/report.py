@@ -51,7 +51,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
             "name": file.run.name,
             "number": file.run.number,
             "file": str(run_file),
-            "frames": file.run.frames,
+            "frames": outcome.frames,
             "modules": len(file.detector.module),
             "planned_rate_hz": file.detector.rate_hz,
             "good": outcome.good,

@@ -21,7 +21,7 @@ from rashpa.control.local_node import local_command
 from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.run_plan import Plan, images_of, load_plan
 from rashpa.control.token import TokenError, token_of_environment
 
 GOOD, FAILED, BAD_INPUT, RED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -124,7 +124,7 @@ async def _carry_through(plan: Plan, console: Console, quiet: bool, token: str, 
         manager = Manager(plan, display.show, token, local_command, force=force)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, manager.interrupt)
+            loop.add_signal_handler(number, manager.stop)
         return await manager.run()
 
 
@@ -156,7 +156,7 @@ def _print_plan(console: Console, plan: Plan) -> None:
     for buffer in plan.buffers:
         at = f" at {shown[buffer.section.name]}" if shown[buffer.section.name] else ""
         console.print(
-            f"buffer {buffer.section.name}{at}: {buffer.images} images of {buffer.width} × {buffer.height} pixels, "
+            f"buffer {buffer.section.name}{at}: {images_of(plan, buffer)} images of {buffer.width} × {buffer.height} pixels, "
             f"{len(buffer.dtps)} DTPs, {buffer.section.slots} slots in stacks of {buffer.section.stack}",
             highlight=False,
         )

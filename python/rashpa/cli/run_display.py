@@ -33,7 +33,10 @@ class RunDisplay:
         self._names = {receiver.name: receiver.shown_name for receiver in plan.receivers}
         self._tasks = {
             name: self._bar.add_task(
-                "", total=sum(buffer.images for buffer in plan.buffers_of(name)), rates="", books=""
+                "",
+                total=None if plan.file.run.open_ended else sum(buffer.images for buffer in plan.buffers_of(name)),
+                rates="",
+                books="",
             )
             for name in self._names
         }

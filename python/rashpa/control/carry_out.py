@@ -55,7 +55,7 @@ def carry_out(config: Path | str | Mapping[str, Any], observer: Observer = unobs
             thread.join()
         except KeyboardInterrupt:
             if manager:
-                loop.call_soon_threadsafe(manager[0].interrupt)
+                loop.call_soon_threadsafe(manager[0].stop)
     if raised:
         raise raised[0]
     return outcome[0]

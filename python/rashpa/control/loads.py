@@ -79,7 +79,8 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
     if copies := sum(sink.queue for sink in section.sink if sink.on_full == "drop" and sink.kind != "null"):
         memory["copies for sinks"] = copies * section.stack * image_bytes
     memory |= _of_pipeline(plan_pipeline(section.kernel, pixel), buffer)
-    memory["tables"] = buffer.images * _TABLE_BYTES
+    # of a run until stopped they grow with what comes
+    memory["tables"] = 0 if plan.file.run.open_ended else buffer.images * _TABLE_BYTES
     return memory
 
 
@@ -104,8 +105,10 @@ def _of_pipeline(steps: Pipeline, buffer: PlannedBuffer) -> dict[str, int]:
 
 
 def file_bytes(plan: Plan, buffer: PlannedBuffer) -> int:
-    """The most that its files can hold of pixels: every image accepted, nothing compressed; 0 without files."""
+    """The most that its files can hold of pixels: every image accepted, nothing compressed; 0 without files, and where nobody knows how many."""
     if not any(isinstance(sink, Hdf5Sink) for sink in buffer.section.sink):
+        return 0
+    if plan.file.run.open_ended:
         return 0
     steps = plan_pipeline(buffer.section.kernel, plan.file.detector.pixel)
     pixel_bytes = PIXEL_BYTES[steps.pixel]

@@ -25,6 +25,7 @@ from rashpa.control import telegram
 from rashpa.control.accounting import account_run
 from rashpa.control.capacity import CapacityError, check_abilities, overloads
 from rashpa.control.emulators import PlannedEmulator
+from rashpa.control.end import end_sources
 from rashpa.control.grant import grant_of
 from rashpa.control.local_node import LocalNode, local_command
 from rashpa.control.log_text import lines_of
@@ -84,6 +85,7 @@ class Manager:
         self._owner = secrets.token_hex(16)
         self._holder = f"run {plan.file.run.name} of {_user()}@{socket.gethostname()} (process {os.getpid()})"
         self._claimed: set[str] = set()  # nodes that may be this run's
+        self._stop = asyncio.Event()  # a run until stopped is to end
 
     async def run(self) -> Outcome:
         """Carries the run through. Does not raise for what nodes do: that is the outcome's problem."""
@@ -124,6 +126,13 @@ class Manager:
         """By name, those that this manager has started."""
         return self._local
 
+    def stop(self) -> None:
+        """Ends a run until stopped at the next frame at which all emulators can end, in order; any other run is interrupted. From the loop's thread."""
+        if self._plan.file.run.open_ended and self._began and not self._stop.is_set():
+            self._stop.set()
+        else:
+            self.interrupt()
+
     def interrupt(self) -> None:
         """Ends the run in order and in bounded time; from the loop's thread."""
         if self._task is not None:
@@ -152,6 +161,9 @@ class Manager:
         await self._order_all(self._receiver_names, telegram.Start())
         await self._order_all(self._emulator_names, telegram.Start())
         stall = StallWatch(self._plan)
+        if self._plan.file.run.open_ended:
+            await self._watch(self._emulator_names, "running", stall, self._stop_due)
+            await end_sources(self._emulators_running())
         await self._watch(self._emulator_names, "running", stall)
         await self._tell_ends()
         await self._watch(self._receiver_names, "finishing", stall)
@@ -260,8 +272,17 @@ class Manager:
         _expect_all(receiver.label, len(answer.placements), expected)
         return answer
 
-    async def _watch(self, awaited: Collection[str], phase: str, stall: StallWatch) -> None:
-        """Until all `awaited` are finished. NodeError when a node is lost, in fault, or nothing happens any more."""
+    def _stop_due(self) -> bool:
+        duration_s = self._plan.file.run.duration_s
+        return self._stop.is_set() or (duration_s is not None and time.monotonic() - self._began >= duration_s)
+
+    def _emulators_running(self) -> list[NodeClient]:
+        return [self._clients[name] for name in self._emulator_names if self._last[name].state == "running"]
+
+    async def _watch(
+        self, awaited: Collection[str], phase: str, stall: StallWatch, ends: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Until all `awaited` are finished, or `ends` says so. NodeError when a node is lost, in fault, or nothing happens any more."""
         while True:
             await _all_of(self._look_at(name) for name in self._clients)
             for name, client in self._clients.items():
@@ -271,7 +292,7 @@ class Manager:
                     said = self._last[name].message or f"it belongs to {self._last[name].holder or 'nobody'}"
                     raise NodeError(client.name, f"{client.name} is not this run's any more: {said}", "state")
             self._tell(phase)
-            if all(self._last[name].state == "finished" for name in awaited):
+            if all(self._last[name].state == "finished" for name in awaited) or ends():
                 return
             if found := stall.stalled(self._last, awaited):
                 label = self._labels[found.node]
@@ -356,7 +377,8 @@ class Manager:
             return f"{said}: {status.destination.first_incomplete}"
         ago = time.monotonic() - self._heard.get(receiver.name, time.monotonic())
         for buffer, known in zip(self._plan.buffers_of(receiver.name), status.destination.buffers, strict=False):
-            if known.books.decided < buffer.images:
+            due = buffer.images if known.end_known else known.books.expected
+            if known.books.decided < due:
                 when = f", as last heard {ago:.1f} s before" if lost else ""
                 index = known.books.decided
                 return f"{said}: buffer {known.name} image {index} (frame {buffer.frame_of(index)}){when}"
@@ -374,7 +396,7 @@ class Manager:
     def _tell(self, phase: str) -> None:
         elapsed = time.monotonic() - self._began if self._began else 0.0
         emulators, receivers = self._heard_of(self._emulator_names), self._heard_of(self._receiver_names)
-        self._observer(Progress(phase, self._plan.file.run.frames, elapsed, emulators, receivers))
+        self._observer(Progress(phase, self._plan.file.run.most_frames, elapsed, emulators, receivers))
 
     def _heard_of(self, names: Iterable[str]) -> dict[str, Status]:
         """What nodes said last, by name."""

@@ -67,6 +67,13 @@ class Outcome:
         return total
 
     @property
+    def frames(self) -> int:
+        """Of the run; of one until stopped, those that had their turn."""
+        if not self.plan.file.run.open_ended:
+            return self.plan.file.run.most_frames
+        return max((source.frames_begun for source in self.sources.values()), default=0)
+
+    @property
     def images_skipped(self) -> int:
         """Images of DTPs that emulators did not send, because the ring was full or the frame too late."""
         return sum(dtp.images_skipped for source in self.sources.values() for dtp in source.dtps)
@@ -108,7 +115,7 @@ class Outcome:
         every = {buffer.section.name: buffer.section.every for buffer in self.plan.buffers}
         # what was given up is decided, too, but it never came
         came = max((every[buffer.name] * buffer.books.arrived for buffer in self.buffers), default=0)
-        frames = min(came, self.plan.file.run.frames)
+        frames = min(came, self.plan.file.run.most_frames)
         payload = self.link_counts.get("payload_bytes", 0)
         speed = None if simulates(self.sources.values()) else payload / elapsed / 1e9
         return Rates(elapsed, frames / elapsed, books.arrived / elapsed, speed)

@@ -121,7 +121,7 @@ def _buffer(plan: Plan, buffer: PlannedBuffer) -> dict[str, Any]:
         "receiver": buffer.receiver,
         "width": buffer.width,
         "height": buffer.height,
-        "images": buffer.images,
+        "images": None if plan.file.run.open_ended else buffer.images,
         "slots": section.slots,
         "stack": section.stack,
         "unit": section.unit,

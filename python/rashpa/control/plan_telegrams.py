@@ -121,6 +121,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             every=buffer.section.every,
             phase=buffer.section.phase,
             images=buffer.images,
+            end="told" if file.run.open_ended else "known",
             deadline_ms=buffer.section.deadline_ms,
             partial=buffer.section.partial,
             keep_darks=buffer.section.keep_darks,
@@ -188,7 +189,8 @@ def source_telegram(
     source = telegram.Source(
         peer_link=file.link.destination_kind,
         bind_address=emulator.address,
-        frames=file.run.frames,
+        frames=file.run.most_frames,
+        end="told" if file.run.open_ended else "known",
         modules=len(file.detector.module),
         width=file.detector.width,
         height=file.detector.height,

@@ -194,7 +194,7 @@ def _leaner(search: _Search, limit: Limit) -> Iterator[Changes]:
     """Less memory: fewer slots of one buffer, fewer rows, or fewer frames where their tables are what is too large."""
     plan = search.plan
     if limit.where == ("run", "frames"):
-        frames = plan.file.run.frames
+        frames = plan.file.run.most_frames
         yield from search.most(limit, 1, frames - 1, lambda fewer: (Change(("run", "frames"), fewer),))
         return
 

@@ -7,6 +7,7 @@ These models check every value on its own; `run_plan` checks what only makes sen
 from typing import Annotated, Literal
 
 from pydantic import Field, Strict, field_validator
+from pydantic_core import PydanticKnownError
 
 from rashpa.control.dataset_spec import DatasetSpec
 from rashpa.control.kernels import Kernel
@@ -14,6 +15,8 @@ from rashpa.control.section import Section
 from rashpa.control.token import checked_token
 
 MOST_MODULES = 256
+UNTIL_STOPPED = "until stopped"
+MOST_FRAMES = 2**32  # of a run that nobody stops, src/rashpa/core/end.hpp
 Rectangle = Annotated[tuple[int, int, int, int], Strict(False)]  # x, y, width, height in pixels; TOML has lists
 Position = Annotated[tuple[int, int], Strict(False)]  # x, y in pixels of the assembled image
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
@@ -31,7 +34,12 @@ class Run(Section):
     """What is run, and where the results go."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="prefix of the output files")
-    frames: int = Field(ge=1, le=2**40, description="frame numbers 0 … frames-1")
+    frames: Annotated[int, Field(ge=1, le=2**40)] | Literal["until stopped"] = Field(
+        description="frame numbers 0 … frames-1; until stopped: as many as come until an interrupt or duration_s ends the run"
+    )
+    duration_s: float | None = Field(
+        default=None, gt=0.0, le=1e7, description="a run until stopped ends by itself after so long"
+    )
     number: int = Field(default=1, ge=0, le=2**32 - 1, description="run number, carried by every frame record")
     output: str = Field(default="out", description="folder of the output files, relative to where the receiver runs")
     existing: Literal["refuse", "replace"] = Field(
@@ -40,6 +48,30 @@ class Run(Section):
     instrument: str = ""
     source: str = ""
     sample: str = ""
+
+    @field_validator("frames", mode="before")
+    @classmethod
+    def _one_complaint(cls, value: object) -> object:
+        """A union complains for each of its kinds."""
+        if value == UNTIL_STOPPED:
+            return value
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise PydanticKnownError("int_type")
+        if value < 1:
+            raise PydanticKnownError("greater_than_equal", {"ge": 1})
+        if value > 2**40:
+            raise PydanticKnownError("less_than_equal", {"le": 2**40})
+        return value
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether nobody knows how many frames come."""
+        return self.frames == UNTIL_STOPPED
+
+    @property
+    def most_frames(self) -> int:
+        """So many come, or at most so many."""
+        return MOST_FRAMES if isinstance(self.frames, str) else self.frames
 
 
 class Module(Section):

@@ -149,6 +149,11 @@ class Plan:
         return PIXEL_BYTES[self.file.detector.pixel]
 
 
+def images_of(plan: Plan, buffer: PlannedBuffer) -> str:
+    """How many images a buffer gets, in words."""
+    return "any number of" if plan.file.run.open_ended else f"{buffer.images}"
+
+
 def load_plan(path: Path) -> Plan:
     """Reads and plans a run file. RunFileError names file, line and key of what is wrong."""
     file, source = read_run_file(path)
@@ -228,7 +233,7 @@ def _plan_buffer(
         origin = None
     else:
         dtps, width, height, origin = _dtps_by_region(file.detector, section, path, source, first_id)
-    images = max(0, -(-(file.run.frames - section.phase) // section.every))
+    images = max(0, -(-(file.run.most_frames - section.phase) // section.every))
     receiver = section.receiver or plan_receivers(file)[0].name
     return PlannedBuffer(section, receiver, width, height, images, origin, tuple(dtps))
 
@@ -318,7 +323,7 @@ def _buffer_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, so
         )
     if section.phase >= section.every:
         yield f"{source.where((*path, 'phase'))}: {section.phase}; less than every ({section.every})"
-    if section.phase >= file.run.frames:
+    if section.phase >= file.run.most_frames:
         yield f"{source.where((*path, 'phase'))}: no image of this buffer in {file.run.frames} frames; use a smaller phase"
     names = [buffer.name for buffer in file.buffer]
     if names.index(section.name) != path[1]:
@@ -406,9 +411,25 @@ def _local(file: toml.RunFile, section: toml.Buffer) -> bool:
 
 
 def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    yield from _length_problems(file, source)
     for number, dead in enumerate(file.faults.dead_modules):
         if dead.module >= len(file.detector.module):
             yield (
                 f"{source.where(('faults', 'dead_modules', number, 'module'))}: module {dead.module} does not exist; "
                 f"modules are 0 … {len(file.detector.module) - 1}"
             )
+
+
+def _length_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    """Of runs whose length nobody knows."""
+    if not file.run.open_ended:
+        if file.run.duration_s is not None:
+            yield f'{source.where(("run", "duration_s"))}: the run has {file.run.frames} frames; set frames = "until stopped"'
+        return
+    if file.faults.reorder > 0:
+        yield f"{source.where(('faults', 'reorder'))}: needs a known number of run.frames, after the last of which nothing is held back"
+    for number, emulator in enumerate(file.emulator):
+        if emulator.engine == "fpga":
+            yield f"{source.where(('emulator', number, 'engine'))}: a card plays a known number of run.frames; set it, or another engine"
+    if file.link.flow == "paced" and file.detector.rate_hz == 0:
+        yield f'{source.where(("link", "flow"))}: until stopped without a rate needs flow = "credits"'

@@ -165,5 +165,5 @@ def _storing(status: Status) -> bool:
     """Whether sinks are at work: images wait for them, or all are through and files are being completed."""
     buffers = status.destination.buffers if status.destination and status.state != "finished" else ()
     return any(buffer.to_write for buffer in buffers) or (
-        bool(buffers) and all(buffer.books.decided == buffer.books.expected for buffer in buffers)
+        bool(buffers) and all(buffer.end_known and buffer.books.decided == buffer.books.expected for buffer in buffers)
     )

@@ -133,7 +133,7 @@ class SourceDtp:
 @dataclass(frozen=True)
 class Source:
     """Everything an emulator needs. `emulator`: what the run file calls it. `peer_link`: the receivers'. `modules`: of the whole detector.
-    `card`: none where threads play the DTPs."""
+    `card`: none where threads play the DTPs. `end`: "told", `frames` come at most, and Stop says how many."""
 
     peer_link: str
     bind_address: str
@@ -152,6 +152,7 @@ class Source:
     options: LinkOptions = field(metadata={PART: "LinkOptions"})
     emulator: str = "emulator"
     card: Card | None = None
+    end: str = "known"
 
     @property
     def link(self) -> str:
@@ -446,13 +447,14 @@ class BufferStatus:
 @dataclass(frozen=True)
 class SourceStatus:
     """Of an emulator, under the run file's name for it; counts: groups `injected` and, of what a card has counted, `card`. `rate_hz`: frames a
-    second that it was told; 0: as fast as it goes."""
+    second that it was told; 0: as fast as it goes. `frames_begun`: up to the latest that a DTP has begun."""
 
     elapsed_s: float
     counts: tuple[Count, ...] = ()
     dtps: tuple[SourceDtpStatus, ...] = ()
     emulator: str = "emulator"
     rate_hz: float = 0.0
+    frames_begun: int = 0
 
 
 @dataclass(frozen=True)
@@ -554,9 +556,11 @@ class Resume(Order):
 @dataclass(frozen=True)
 class Stop(Order):
     """Orderly end. An emulator stops sending; a receiver is told that nothing more will come and closes what is open. `ends`: for buffers that are
-    told their ends, which otherwise end with what has come."""
+    told their ends, which otherwise end with what has come. `frames`: a paused emulator that is told its end goes on until it has played so
+    many; 0: it ends where it is."""
 
     ends: tuple[DtpEnd, ...] = ()
+    frames: int = 0
 
 
 @dataclass(frozen=True)

@@ -127,9 +127,12 @@ class NativeSource:
         with native_errors():
             self._engine.resume()
 
-    def stop(self, order: telegram.Stop) -> None:  # noqa: ARG002  ends are told to receivers
-        """Wherever its DTPs are."""
-        self.abort()
+    def stop(self, order: telegram.Stop) -> None:
+        if order.frames == 0:
+            return self.abort()
+        with native_errors():
+            self._engine.end_at(order.frames)
+        return None
 
     def abort(self) -> None:
         with native_errors():
@@ -146,7 +149,7 @@ class NativeSource:
         status = self._engine.status()
         dtps = tuple(_source_dtp_status(dtp) for dtp in status.dtps)
         counts = _counts("injected", self._engine.injected()) + _counts("card", status.card)
-        return SourceStatus(status.elapsed_s, counts, dtps, self._emulator, self._rate_hz)
+        return SourceStatus(status.elapsed_s, counts, dtps, self._emulator, self._rate_hz, self._engine.begun())
 
     def table(self, name: str, key: str) -> Table:
         if name != "fates" or key not in self._positions:
@@ -167,6 +170,7 @@ def _emulator_config(order: telegram.Source, run: int, folders: Folders) -> _nat
     config.destination_link = order.peer_link
     config.bind_address = order.bind_address
     config.frames = order.frames
+    config.end = order.end
     config.rate_hz = order.rate_hz
     config.flow = order.flow
     config.on_full = order.on_full

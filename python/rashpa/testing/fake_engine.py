@@ -45,7 +45,10 @@ class FakeSource:
 
     def __init__(self, order: telegram.Source) -> None:
         self._order = order
-        self._fates = {dtp.id: np.zeros(dtp.images, np.uint8) for dtp in order.dtps}
+        self._fates = {dtp.id: bytearray() for dtp in order.dtps}
+        self._frames = order.frames
+        self._begun = 0
+        self._turn = threading.Lock()  # held while a frame is begun
         self._sent = {dtp.id: 0 for dtp in order.dtps}
         self._connections: dict[tuple[str, int], socket.socket] = {}
         self._ended = threading.Event()
@@ -68,13 +71,17 @@ class FakeSource:
         self._thread.start()
 
     def pause(self) -> None:
-        self._going.clear()
+        with self._turn:
+            self._going.clear()
 
     def resume(self) -> None:
         self._going.set()
 
-    def stop(self, order: telegram.Stop) -> None:  # noqa: ARG002  ends are told to receivers
-        self.abort()
+    def stop(self, order: telegram.Stop) -> None:
+        if order.frames == 0:
+            return self.abort()
+        self._frames = order.frames
+        return self.resume()
 
     def abort(self) -> None:
         self._ended.set()
@@ -103,12 +110,14 @@ class FakeSource:
             for dtp in self._order.dtps
         )
         injected = tuple(Count("injected", name, value) for name, value in self._injected.items())
-        return SourceStatus(self._elapsed, injected, dtps, self._order.emulator, self._order.rate_hz)
+        return SourceStatus(self._elapsed, injected, dtps, self._order.emulator, self._order.rate_hz, self._begun)
 
     def table(self, name: str, key: str) -> Table:
         if name != "fates" or not key.isdigit() or int(key) not in self._fates:
             raise KeyError(f"no {name} of {key} here")
-        return self._fates[int(key)]
+        images = next(dtp.images for dtp in self._order.dtps if dtp.id == int(key))
+        fates = bytes(self._fates[int(key)])
+        return np.frombuffer(fates if self._order.end == "told" else fates.ljust(images, b"\0"), np.uint8)
 
     def latest(self, key: str) -> NDArray[Any] | None:
         raise KeyError(f"an emulator has no buffer {key}")
@@ -122,10 +131,14 @@ class FakeSource:
             for end in ends:
                 with contextlib.suppress(OSError):
                     self._connections[end] = opened.enter_context(socket.create_connection(end, 5.0))
-            for frame in range(order.frames):
-                self._going.wait()
+            while self._begun < self._frames:
                 if self._ended.wait(1.0 / order.rate_hz if order.rate_hz > 0 else 0.0):
                     break
+                self._going.wait()
+                with self._turn:
+                    if not self._going.is_set() or self._ended.is_set() or self._begun >= self._frames:
+                        continue
+                    frame, self._begun = self._begun, self._begun + 1
                 for dtp in order.dtps:
                     if frame % dtp.every == dtp.phase:
                         self._send_image(dtp, frame, dice)
@@ -148,7 +161,7 @@ class FakeSource:
                 self._connections[end].sendall(_RECORD.pack(dtp.id, index, fate))
             except OSError:
                 del self._connections[end]
-        self._fates[dtp.id][index] = fate
+        self._fates[dtp.id].append(fate)
         self._sent[dtp.id] += 1
 
 

@@ -60,6 +60,7 @@ COMPUTED = {
     ("Buffer", "height"),
     ("Buffer", "images"),
     ("Buffer", "end"),
+    ("Source", "end"),
     *((dtp, name) for dtp in ("SourceDtp", "DestinationDtp") for name in ("x", "y", "width", "height")),
     ("DestinationDtp", "source_x"),
     ("DestinationDtp", "source_y"),

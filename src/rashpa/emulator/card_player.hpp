@@ -40,6 +40,8 @@ class CardPlayer final : public Player {
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const override;
   void start(std::int64_t start_ns, std::uint64_t start_tai_ns) override;
   void pause(bool paused) noexcept override { paused_.store(paused, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t begun() const noexcept override { return 0; }
+  void end_at(std::uint64_t /*frames*/) noexcept override {}  // such runs are refused
   void stop() noexcept override;
   [[nodiscard]] bool done() const noexcept override { return done_.load(std::memory_order_acquire); }
   [[nodiscard]] transfer::DtpSourceStats stats(std::size_t dtp) const override;

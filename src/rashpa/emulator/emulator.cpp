@@ -60,6 +60,11 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
     throw ConfigError("emulator: the dataset holds no frame");
   if (config_.dtps.empty()) throw ConfigError("emulator: no DTP is configured");
   for (const SourceDtp& source : config_.dtps) check(config_, source);
+  if (config_.end == End::told && (config_.card || config_.faults.reorder > 0)) {
+    throw ConfigError(fmt::format("emulator: {} needs a run whose number of frames is known; set run.frames",
+                                  config_.card ? "a card" : "the fault reorder"));
+  }
+  frames_ = config_.frames;
   player_ = make_player(config_);
   for (const SourceDtp& source : config_.dtps) {
     const transfer::Dtp& dtp = source.dtp;
@@ -95,6 +100,19 @@ void Emulator::start() {
 void Emulator::pause(bool paused) {
   player_->pause(paused);
   log::write(log::Level::info, {.run = run()}, "emulator: {}", paused ? "paused" : "goes on");
+}
+
+std::uint64_t Emulator::begun() const noexcept { return start_ns_.load() == 0 ? 0 : player_->begun(); }
+
+void Emulator::end_at(std::uint64_t frames) {
+  if (config_.end != End::told) throw StateError("emulator: the number of its frames is fixed; stop it where it is");
+  if (const std::uint64_t begun = this->begun(); frames < begun) {
+    throw StateError(fmt::format("emulator: it has begun {} frames and cannot end after {}", begun, frames));
+  }
+  frames_ = std::min(frames, config_.frames);
+  player_->end_at(frames_);
+  player_->pause(false);
+  log::write(log::Level::info, {.run = run()}, "emulator: ends after {} frames", frames_.load());
 }
 
 void Emulator::stop() noexcept {
@@ -138,7 +156,7 @@ Status Emulator::status() const {
     bool whole = done;
     for (std::size_t i = 0; i < status.dtps.size(); ++i) {
       const transfer::DtpSourceStats& dtp = status.dtps[i];
-      whole = whole && dtp.images_due() == config_.dtps[i].dtp.images;
+      whole = whole && dtp.images_due() == config_.dtps[i].dtp.slice.images(frames_);
     }
     status.state = !done ? State::running : whole ? State::finished : State::stopped;
     const std::int64_t until = end_ns_.load() != 0 ? end_ns_.load() : now_ns();

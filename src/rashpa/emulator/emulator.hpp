@@ -48,6 +48,11 @@ class Emulator {
   /// Starts all DTPs at the same instant. Throws StateError when already started.
   void start();
   void pause(bool paused);
+  /// While paused: frames up to the latest that a DTP has begun; before start() none.
+  [[nodiscard]] std::uint64_t begun() const noexcept;
+  /// A paused run that is told its end (End::told) has so many frames: goes on, and ends there. Throws StateError when
+  /// a later frame was begun, or the run's length was known.
+  void end_at(std::uint64_t frames);
   /// Ends everything within a second; idempotent. Any thread; a call that finds another one at it waits for it.
   void stop() noexcept;
   /// True when all DTPs are done within `timeout_s`.
@@ -67,6 +72,7 @@ class Emulator {
 
   Config config_;
   std::unique_ptr<Player> player_;
+  std::atomic<std::uint64_t> frames_{0};   ///< as far as is known
   std::atomic<std::int64_t> start_ns_{0};  ///< 0: not started
   mutable std::atomic<std::int64_t> end_ns_{0};
   std::mutex stopping_;

@@ -28,6 +28,10 @@ class Player {
   virtual void start(std::int64_t start_ns, std::uint64_t start_tai_ns) = 0;
   /// Nothing more is sent behind the image that a DTP is at, until it goes on. Any thread.
   virtual void pause(bool paused) noexcept = 0;
+  /// While paused: frames up to the latest that a DTP has begun.
+  [[nodiscard]] virtual std::uint64_t begun() const noexcept = 0;
+  /// While paused, not before begun(): the run has so many frames, and no more. Only of runs that are told their ends.
+  virtual void end_at(std::uint64_t frames) noexcept = 0;
   /// Ends everything within a second; nothing is sent when it returns. Idempotent.
   virtual void stop() noexcept = 0;
   /// Nothing more will be sent.

@@ -112,6 +112,16 @@ void SoftwarePlayer::pause(bool paused) noexcept {
   for (auto& dtp : dtps_) dtp->dtp().pause(paused);
 }
 
+std::uint64_t SoftwarePlayer::begun() const noexcept {
+  std::uint64_t frames = 0;
+  for (const auto& dtp : dtps_) frames = std::max(frames, dtp->dtp().begun());
+  return frames;
+}
+
+void SoftwarePlayer::end_at(std::uint64_t frames) noexcept {
+  for (auto& dtp : dtps_) dtp->dtp().end_at(frames);
+}
+
 void SoftwarePlayer::stop() noexcept {
   for (auto& dtp : dtps_) dtp->request_stop();
   for (auto& dtp : dtps_) dtp->join();

@@ -21,6 +21,8 @@ class SoftwarePlayer final : public Player {
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const override;
   void start(std::int64_t start_ns, std::uint64_t start_tai_ns) override;
   void pause(bool paused) noexcept override;
+  [[nodiscard]] std::uint64_t begun() const noexcept override;
+  void end_at(std::uint64_t frames) noexcept override;
   void stop() noexcept override;
   [[nodiscard]] bool done() const noexcept override;
   [[nodiscard]] transfer::DtpSourceStats stats(std::size_t dtp) const override;

@@ -34,7 +34,8 @@ DtpSource::DtpSource(const DtpSourceConfig& config, const FrameSource& frames, l
       generator_(config.dtp.region, config.pitch_bytes, config.pixel_bytes, config.dtp.placement,
                  sender.largest_message()),
       sent_(config.dtp.images),
-      stalls_of_(config.faults.seed, Use::image_stall, config.dtp.id) {}
+      stalls_of_(config.faults.seed, Use::image_stall, config.dtp.id),
+      limit_(config.dtp.images) {}
 
 void DtpSource::poll(std::uint32_t wait_us) {
   outstanding_ -= std::min<std::uint64_t>(outstanding_, sender_.poll(wait_us));
@@ -44,8 +45,8 @@ void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uin
   memory::place_this_thread("dtp-" + std::to_string(config_.dtp.id), config_.processor);
   start_ns_ = start_ns;
   start_tai_ns_ = start_tai_ns;
-  for (std::uint64_t index = 0; index < config_.dtp.images && !stop.stop_requested(); ++index) {
-    if (wait_until_due(stop, index) == Wait::stopped) break;
+  for (std::uint64_t index = 0; index < limit_.load() && !stop.stop_requested(); ++index) {
+    if (begin(stop, index) == Wait::stopped) break;
     if (config_.faults.dead_from && config_.dtp.slice.frame(index) >= *config_.faults.dead_from) {
       sent_.set(index, Completeness::missing);
       images_dead_.fetch_add(1, std::memory_order_relaxed);
@@ -71,18 +72,29 @@ void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uin
   done_.store(true, std::memory_order_release);
 }
 
+// Who pauses either finds this image among the begun ones, or is seen here.
+DtpSource::Wait DtpSource::begin(const std::stop_token& stop, std::uint64_t index) {
+  for (;;) {
+    if (wait_until_due(stop, index) == Wait::stopped || index >= limit_.load()) return Wait::stopped;
+    begun_.store(index + 1);
+    if (!paused_.load()) return Wait::go;
+    begun_.store(index);
+  }
+}
+
 DtpSource::Wait DtpSource::wait_until_due(const std::stop_token& stop, std::uint64_t index) {
   while (paused_.load(std::memory_order_relaxed)) {
     if (stop.stop_requested()) return Wait::stopped;
     poll(kPollUs);
     sleep_ns(1'000'000);
   }
-  if (config_.rate_hz <= 0) return Wait::go;
+  if (config_.rate_hz <= 0 || index >= limit_.load()) return Wait::go;
   const std::int64_t due =
       start_ns_ + static_cast<std::int64_t>(
                       std::llround(static_cast<double>(config_.dtp.slice.frame(index)) * 1e9 / config_.rate_hz));
   for (std::int64_t now = now_ns(); now < due; now = now_ns()) {
     if (stop.stop_requested()) return Wait::stopped;
+    if (paused_.load(std::memory_order_relaxed)) return wait_until_due(stop, index);
     poll(0);
     const std::int64_t left = due - now_ns();
     if (left > kSpinNs) sleep_ns(std::min<std::int64_t>(left - kSpinNs, 2'000'000));
@@ -163,7 +175,7 @@ bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index) {
   }
   FrameRecord record{};
   record.dtp = dtp.id;
-  record.flags = frames_.flags(frame) | (index + 1 == dtp.images ? FrameRecord::last_of_run : 0U);
+  record.flags = frames_.flags(frame) | (index + 1 == limit_.load() ? FrameRecord::last_of_run : 0U);
   record.frame_number = frame;
   record.timestamp_ns =
       config_.rate_hz > 0

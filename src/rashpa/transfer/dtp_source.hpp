@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -82,7 +83,17 @@ class DtpSource {
   /// Plays all images; returns when done or when stop is requested (within a few milliseconds, unless in one system
   /// call). `start_ns` (monotonic) and `start_tai_ns` are the time of frame 0, the same for all DTPs.
   void run(const std::stop_token& stop, std::int64_t start_ns, std::uint64_t start_tai_ns);
-  void pause(bool paused) noexcept { paused_.store(paused, std::memory_order_relaxed); }
+  /// After pause(true) has returned no image is begun, and begun() does not grow.
+  void pause(bool paused) noexcept { paused_.store(paused); }
+  /// Frames up to the latest that was begun, while paused: at least so many. What is begun is sent, or skipped.
+  [[nodiscard]] std::uint64_t begun() const noexcept {
+    const std::uint64_t images = begun_.load();
+    return images == 0 ? 0 : config_.dtp.slice.frame(images - 1) + 1;
+  }
+  /// While paused, not before begun(): the run has so many frames, and no more.
+  void end_at(std::uint64_t frames) noexcept {
+    limit_.store(std::min(config_.dtp.images, config_.dtp.slice.images(frames)));
+  }
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
   [[nodiscard]] DtpSourceStats stats() const noexcept;
   /// Per image: open (not sent), complete (handed to the link), missing (withheld: dead module or skipped).
@@ -91,6 +102,7 @@ class DtpSource {
 
  private:
   enum class Wait : std::uint8_t { go, skip, stopped };
+  Wait begin(const std::stop_token& stop, std::uint64_t index);
   Wait wait_until_due(const std::stop_token& stop, std::uint64_t index);
   Wait wait_for_credit(const std::stop_token& stop, std::uint64_t index);
   bool send_image(const std::stop_token& stop, std::uint64_t index);
@@ -111,6 +123,8 @@ class DtpSource {
   log::Limiter starved_;   // what is said of credits
   log::Limiter skipping_;
   std::atomic<bool> paused_{false};
+  std::atomic<std::uint64_t> begun_{0};  // images
+  std::atomic<std::uint64_t> limit_;     // images
   std::atomic<bool> done_{false};
   std::atomic<std::uint64_t> images_sent_{0}, images_skipped_{0}, images_dead_{0}, stalls_{0};
   std::atomic<std::int64_t> late_ns_{0};

@@ -132,6 +132,44 @@ TEST(DtpSource, never_sends_an_image_that_is_not_granted) {
   EXPECT_EQ(source.stats().images_sent, 5U);
 }
 
+TEST(DtpSource, paused_it_says_what_is_begun_and_goes_on_to_the_end_that_it_is_told) {
+  Frames frames;
+  CopySender sender(8192);
+  sender.grant = 3;
+  DtpSource source(config(1'000'000), frames, sender);
+  std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
+  while (source.stats().images_sent < 3) std::this_thread::yield();
+  while (source.begun() < 8) std::this_thread::yield();  // the fourth waits for its slot: frame 7 of 1, 3, 5, 7
+  source.pause(true);
+  EXPECT_EQ(source.begun(), 8U);
+  sender.grant = 100;
+  source.end_at(12);  // frames 1 … 11
+  source.pause(false);
+  thread.join();
+  EXPECT_TRUE(source.done());
+  EXPECT_EQ(source.stats().images_due(), 6U);
+  ASSERT_EQ(sender.records.size(), 6U);
+  EXPECT_EQ(sender.records.back().frame_number, 11U);
+  EXPECT_NE(sender.records.back().flags & FrameRecord::last_of_run, 0U);
+}
+
+TEST(DtpSource, nothing_is_begun_while_it_is_paused_however_fast_it_goes) {
+  Frames frames;
+  CopySender sender(8192);
+  sender.grant = ~0ULL;
+  DtpSource source(config(1ULL << 30), frames, sender);
+  std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
+  for (int round = 0; round < 20; ++round) {
+    const std::uint64_t sent = source.stats().images_sent;
+    while (source.stats().images_sent < sent + 10) std::this_thread::yield();
+    source.pause(true);
+    const std::uint64_t begun = source.begun();
+    while (source.stats().images_sent * 2 < begun - 2) std::this_thread::yield();  // what is begun is sent
+    EXPECT_LE(source.begun(), begun);
+    source.pause(false);
+  }
+}
+
 TEST(DtpSource, skips_without_credit_when_told_to_and_counts_it) {
   Frames frames;
   CopySender sender(8192);
