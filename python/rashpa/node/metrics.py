@@ -29,6 +29,7 @@ _INFINITY = "+Inf"
 _OF_BOOKS = ("complete", "partial", "missing", "accepted", "vetoed", "errored", "written", "expected")
 _OF_SINK = ("accepted", "written", "dropped", "errored")
 _OF_SOURCE_DTP = {
+    "rashpa_images_due_total": "images_due",
     "rashpa_bytes_sent_total": "payload_bytes",
     "rashpa_packets_sent_total": "packets",
     "rashpa_send_waits_total": "waits",
@@ -153,6 +154,7 @@ def _add_process(families: Families) -> None:
 
 def _add_source(families: Families, source: SourceStatus) -> None:
     families.add("rashpa_rate_asked_hertz", source.rate_hz, source.emulator)
+    families.add("rashpa_frames_begun_total", source.frames_begun, source.emulator)
     for dtp in source.dtps:
         _add_source_dtp(families, dtp, source.emulator)
     for fault, count in count_of(source.counts, "injected").items():

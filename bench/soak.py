@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run until stopped at a steady rate, watched from outside: memory, file descriptors and threads of the manager and of all nodes must stay as they are.
+
+    .venv/bin/python bench/soak.py --minutes 60
+
+What lies in /proc is sampled once a second. The first quarter is warm-up, and at least 15 s. After it no process may have more descriptors or threads than it had, and memory may grow by
+what is known to be kept of an image (docs/how-to/long_runs.md) and by --slack-mib.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rashpa.control.machine import machine_facts
+
+RUN = """\
+[run]
+name = "soak"
+frames = "until stopped"
+duration_s = {seconds}
+output = "{folder}"
+[detector]
+width = 256
+height = 128
+rate_hz = {rate_hz}
+module = [{{ x = 0, y = 0 }}, {{ x = 256, y = 0 }}]
+[dataset]
+kind = "pattern"
+modules = 2
+width = 256
+height = 128
+[link]
+kind = "{link}"
+port = 0
+[[buffer]]
+name = "all"
+slots = 64
+stack = 8
+sink = [{{ kind = "{sink}" }}]
+"""
+IMAGE_BYTES = {"null": 8, "hdf5": 96}  # kept of an image by any process: tables, rows; a vector of rows doubles
+WARM_UP_S = 15.0  # or half of a run that is shorter than that
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Of one process."""
+
+    seconds: float
+    rss: int
+    descriptors: int
+    threads: int
+
+
+def processes_below(root: int) -> Iterator[int]:
+    """`root` and all that it has started."""
+    yield root
+    for task in Path(f"/proc/{root}/task").glob("*/children"):
+        for child in task.read_text().split():
+            yield from processes_below(int(child))
+
+
+def look(process: int, seconds: float) -> Sample:
+    status = dict(
+        line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line
+    )
+    descriptors = len(os.listdir(f"/proc/{process}/fd"))
+    return Sample(seconds, int(status["VmRSS"].split()[0]) * 1024, descriptors, int(status["Threads"]))
+
+
+def name_of(process: int) -> str:
+    words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    return next((word for word in words if word in ("run", "emulator", "receiver")), Path(words[0]).name)
+
+
+def watch(command: list[str], seconds: float) -> tuple[int, dict[str, list[Sample]]]:
+    """Exit code, and what was seen of each process while all of them ran."""
+    seen: dict[str, list[Sample]] = {}
+    began = time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
+        while run.poll() is None:
+            now = time.monotonic() - began
+            try:
+                found = {f"{name_of(one)} {one}": look(one, now) for one in processes_below(run.pid)}
+            except (OSError, KeyError, ValueError):  # one of them has just ended
+                found = {}
+            if now < seconds:  # then the run is being ended, and nodes with it
+                for name, sample in found.items():
+                    seen.setdefault(name, []).append(sample)
+            time.sleep(min(1.0, seconds / 40))
+    return run.returncode, seen
+
+
+def judge(samples: list[Sample], rate_hz: float, image_bytes: int, slack: int) -> tuple[dict[str, Any], list[str]]:
+    """Figures of one process, and what is not flat."""
+    last = samples[-1].seconds
+    warm = max(0.25 * last, min(WARM_UP_S, 0.5 * last))
+    steady = [sample for sample in samples if sample.seconds >= warm]
+    first, half = steady[0], steady[len(steady) // 2 :]
+    grown = half[-1].rss - first.rss
+    allowed = slack + int(image_bytes * rate_hz * (last - first.seconds))
+    row = {
+        "seconds": round(last - first.seconds, 1),
+        "rss_mib": round(half[-1].rss / 2**20, 2),
+        "grown_mib": round(grown / 2**20, 2),
+        "allowed_mib": round(allowed / 2**20, 2),
+        "descriptors": [min(one.descriptors for one in steady), max(one.descriptors for one in steady)],
+        "threads": [min(one.threads for one in steady), max(one.threads for one in steady)],
+    }
+    wrong = []
+    if grown > allowed:
+        wrong.append(f"memory has grown by {row['grown_mib']} MiB, {row['allowed_mib']} are explained")
+    for what in ("descriptors", "threads"):  # of the later half: no more than the earlier had
+        before = max(getattr(one, what) for one in steady if one not in half)
+        if min(getattr(one, what) for one in half) > before:
+            wrong.append(f"{what} have grown from {before} to {max(getattr(one, what) for one in half)}")
+    return row, wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--rate-hz", type=float, default=500.0, help="frames a second")
+    parser.add_argument("--link", choices=("roce", "pcie"), default="roce")
+    parser.add_argument("--sink", choices=tuple(IMAGE_BYTES), default="null")
+    parser.add_argument("--slack-mib", type=float, default=8.0, help="that a process may grow by, unexplained")
+    parser.add_argument("--json", type=Path, help="also writes machine and figures to this file")
+    given = parser.parse_args()
+    seconds = 60.0 * given.minutes
+    with tempfile.TemporaryDirectory(prefix="rashpa-soak-") as folder:
+        file = Path(folder) / "soak.toml"
+        file.write_text(
+            RUN.format(seconds=seconds, folder=folder, rate_hz=given.rate_hz, link=given.link, sink=given.sink)
+        )
+        report = Path(folder) / "report"
+        command = [sys.executable, "-m", "rashpa.cli.main", "run", str(file), "-q", "--report", str(report)]
+        code, seen = watch(command, seconds)
+        books = json.loads((report / "report.json").read_text())["books"] if code == 0 else {}
+    wrong = [] if code == 0 else [f"the run ended with exit status {code}"]
+    rows = {}
+    for name, samples in seen.items():
+        if samples[-1].seconds < 0.5 * seconds or len(samples) < 8:
+            continue  # one of the start
+        rows[name.split()[0]], trouble = judge(
+            samples, given.rate_hz, IMAGE_BYTES[given.sink], int(given.slack_mib * 2**20)
+        )
+        wrong += [f"{name}: {text}" for text in trouble]
+    if code == 0 and len(rows) < 3:
+        wrong.append(f"only {', '.join(rows) or 'nothing'} was seen for long enough")
+    result = {
+        "command": " ".join(sys.argv),
+        "books": books,
+        "processes": rows,
+        "wrong": wrong,
+        "machine": machine_facts(),
+    }
+    text = json.dumps(result, indent=2, default=str)
+    print(text)
+    if given.json:
+        given.json.write_text(text + "\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
