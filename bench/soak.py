@@ -9,7 +9,6 @@ what is known to be kept of an image (docs/how-to/long_runs.md) and by --slack-m
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -72,7 +71,7 @@ def look(process: int, seconds: float) -> Sample:
     status = dict(
         line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line
     )
-    descriptors = len(os.listdir(f"/proc/{process}/fd"))
+    descriptors = sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())
     return Sample(seconds, int(status["VmRSS"].split()[0]) * 1024, descriptors, int(status["Threads"]))
 
 

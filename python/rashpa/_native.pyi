@@ -177,6 +177,7 @@ class EmulatorConfig:
     bind_address: str  # of the source sockets; "127.0.0.1"
     frames: int  # frame numbers 0 … frames-1, or at most these
     end: str  # "known" | "told": by Emulator.end_at
+    trigger: str  # "internal" | "software": by Emulator.trigger
     rate_hz: float  # 0: as fast as flow allows
     flow: str  # "credits" | "paced"
     on_full: str  # "pause" | "skip"
@@ -210,6 +211,7 @@ class EmulatorStatus:
     state: Final[str]  # "configured" | "running" | "finished" | "stopped"
     dtps: Final[list[DtpSourceStatus]]
     elapsed_s: Final[float]
+    triggers: Final[dict[str, int]]  # accepted, refused, and frames that they have let through
     card: Final[dict[str, int]]  # what a card has counted; "clock_khz" 0: a simulated one
     error: Final[str]  # why it ended before its time
 
@@ -221,6 +223,7 @@ class Emulator:
     def start(self) -> None: ...
     def pause(self) -> None: ...
     def resume(self) -> None: ...
+    def trigger(self, frames: int) -> None: ...  # lets so many more frames be taken; StateError while it is busy
     def begun(self) -> int: ...  # while paused: frames up to the latest that a DTP has begun
     def end_at(
         self, frames: int

@@ -42,6 +42,7 @@ struct EmulatorStatus {
   double elapsed_s = 0;
   link::Counts card{};
   std::string error{};
+  std::uint64_t triggers = 0, triggers_refused = 0, frames_triggered = 0;
 };
 
 /// Keeps the DTP ids beside the emulator, which reports by position.
@@ -54,7 +55,14 @@ struct BoundEmulator {
 
   [[nodiscard]] EmulatorStatus status() const {
     const emulator::Status now = engine.status();
-    EmulatorStatus out{kEmulatorStates.name(now.state), {}, now.elapsed_s, now.card, now.error};
+    EmulatorStatus out{kEmulatorStates.name(now.state),
+                       {},
+                       now.elapsed_s,
+                       now.card,
+                       now.error,
+                       now.triggers,
+                       now.triggers_refused,
+                       now.frames_triggered};
     for (std::size_t i = 0; i < now.dtps.size(); ++i) out.dtps.push_back({ids[i], now.dtps[i]});
     return out;
   }
@@ -115,6 +123,9 @@ void bind_config(nb::module_& m) {
       .def_rw("bind_address", &Config::bind_address)
       .def_rw("frames", &Config::frames)
       .def_prop_rw(
+          "trigger", [](const Config& c) { return kTriggers.name(c.trigger); },
+          [](Config& c, const std::string& name) { c.trigger = kTriggers.value(name); })
+      .def_prop_rw(
           "end", [](const Config& c) { return kEnds.name(c.end); },
           [](Config& c, const std::string& name) { c.end = kEnds.value(name); })
       .def_rw("rate_hz", &Config::rate_hz)
@@ -157,6 +168,14 @@ void bind_emulator(nb::module_& m) {
       .def_ro("state", &EmulatorStatus::state)
       .def_ro("dtps", &EmulatorStatus::dtps)
       .def_ro("elapsed_s", &EmulatorStatus::elapsed_s)
+      .def_prop_ro("triggers",
+                   [](const EmulatorStatus& s) {
+                     nb::dict out;
+                     out["accepted"] = s.triggers;
+                     out["refused"] = s.triggers_refused;
+                     out["frames"] = s.frames_triggered;
+                     return out;
+                   })
       .def_prop_ro("card", [](const EmulatorStatus& s) { return dict_of(s.card); })
       .def_ro("error", &EmulatorStatus::error);
 
@@ -167,6 +186,9 @@ void bind_emulator(nb::module_& m) {
           "start", [](BoundEmulator& e) { e.engine.start(); }, nb::call_guard<nb::gil_scoped_release>())
       .def("pause", [](BoundEmulator& e) { e.engine.pause(true); })
       .def("resume", [](BoundEmulator& e) { e.engine.pause(false); })
+      .def(
+          "trigger", [](BoundEmulator& e, std::uint64_t frames) { e.engine.trigger(frames); }, "frames"_a,
+          nb::call_guard<nb::gil_scoped_release>())
       .def("begun", [](const BoundEmulator& e) { return e.engine.begun(); })
       .def(
           "end_at", [](BoundEmulator& e, std::uint64_t frames) { e.engine.end_at(frames); }, "frames"_a)

@@ -47,6 +47,8 @@ struct Names {
 
 inline constexpr Names<link::Flow, 2> kFlows{"flow",
                                              {{{link::Flow::credits, "credits"}, {link::Flow::paced, "paced"}}}};
+inline constexpr Names<emulator::Trigger, 2> kTriggers{
+    "trigger", {{{emulator::Trigger::internal, "internal"}, {emulator::Trigger::software, "software"}}}};
 inline constexpr Names<End, 2> kEnds{"end", {{{End::known, "known"}, {End::told, "told"}}}};
 inline constexpr Names<receiver::OnFull, 2> kSinkOnFull{
     "on_full of a sink", {{{receiver::OnFull::wait, "wait"}, {receiver::OnFull::drop, "drop"}}}};

@@ -19,6 +19,7 @@ _MODULES = {
     "status": "status",
     "top": "top",
     "free": "free",
+    "trigger": "trigger",
     "conformance": "conformance",
     "inspect": "inspect",
     "peaks": "peaks",

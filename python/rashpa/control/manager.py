@@ -128,7 +128,7 @@ class Manager:
 
     def stop(self) -> None:
         """Ends a run until stopped at the next frame at which all emulators can end, in order; any other run is interrupted. From the loop's thread."""
-        if self._plan.file.run.open_ended and self._began and not self._stop.is_set():
+        if self._plan.end_told and self._began and not self._stop.is_set():
             self._stop.set()
         else:
             self.interrupt()
@@ -161,9 +161,10 @@ class Manager:
         await self._order_all(self._receiver_names, telegram.Start())
         await self._order_all(self._emulator_names, telegram.Start())
         stall = StallWatch(self._plan)
-        if self._plan.file.run.open_ended:
+        if self._plan.end_told:
             await self._watch(self._emulator_names, "running", stall, self._stop_due)
-            await end_sources(self._emulators_running())
+            self._stop.set()
+            await end_sources([self._clients[name] for name in self._emulator_names])
         await self._watch(self._emulator_names, "running", stall)
         await self._tell_ends()
         await self._watch(self._receiver_names, "finishing", stall)
@@ -276,9 +277,6 @@ class Manager:
         duration_s = self._plan.file.run.duration_s
         return self._stop.is_set() or (duration_s is not None and time.monotonic() - self._began >= duration_s)
 
-    def _emulators_running(self) -> list[NodeClient]:
-        return [self._clients[name] for name in self._emulator_names if self._last[name].state == "running"]
-
     async def _watch(
         self, awaited: Collection[str], phase: str, stall: StallWatch, ends: Callable[[], bool] = lambda: False
     ) -> None:
@@ -294,7 +292,8 @@ class Manager:
             self._tell(phase)
             if all(self._last[name].state == "finished" for name in awaited) or ends():
                 return
-            if found := stall.stalled(self._last, awaited):
+            resting = self._plan.file.detector.trigger == "software" and not self._stop.is_set()
+            if not resting and (found := stall.stalled(self._last, awaited)):
                 label = self._labels[found.node]
                 text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s"
                 raise NodeError(label, text, "deadline")

@@ -68,8 +68,8 @@ class Outcome:
 
     @property
     def frames(self) -> int:
-        """Of the run; of one until stopped, those that had their turn."""
-        if not self.plan.file.run.open_ended:
+        """Of the run; where nobody knew how many, those that had their turn."""
+        if not self.plan.end_told:
             return self.plan.file.run.most_frames
         return max((source.frames_begun for source in self.sources.values()), default=0)
 

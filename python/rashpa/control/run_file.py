@@ -101,6 +101,10 @@ class Detector(Section):
     height: int = Field(ge=1, le=65536, description="pixels of a module")
     pixel: PixelName = "uint16"
     rate_hz: float = Field(default=0.0, ge=0.0, le=1e9, description="frames a second; 0: as fast as flow allows")
+    trigger: Literal["internal", "software"] = Field(
+        default="internal",
+        description="what lets frames be taken; software: `rashpa trigger`, so many at rate_hz, and then none until the next",
+    )
     name: str = "detector"
     description: str = ""
     count_time_s: float = Field(default=0.0, ge=0.0, description="exposure of a frame")

@@ -145,6 +145,11 @@ class Plan:
         return {buffer.section.name: names[buffer.receiver] for buffer in self.buffers}
 
     @property
+    def end_told(self) -> bool:
+        """Whether nobody knows which frames come until the run ends."""
+        return self.file.run.open_ended or self.file.detector.trigger == "software"
+
+    @property
     def frame_pixel_bytes(self) -> int:
         return PIXEL_BYTES[self.file.detector.pixel]
 
@@ -422,14 +427,14 @@ def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
 
 def _length_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
     """Of runs whose length nobody knows."""
-    if not file.run.open_ended:
-        if file.run.duration_s is not None:
-            yield f'{source.where(("run", "duration_s"))}: the run has {file.run.frames} frames; set frames = "until stopped"'
+    if not file.run.open_ended and file.run.duration_s is not None:
+        yield f'{source.where(("run", "duration_s"))}: the run has {file.run.frames} frames; set frames = "until stopped"'
+    if not file.run.open_ended and file.detector.trigger == "internal":
         return
     if file.faults.reorder > 0:
-        yield f"{source.where(('faults', 'reorder'))}: needs a known number of run.frames, after the last of which nothing is held back"
+        yield f"{source.where(('faults', 'reorder'))}: needs a known number of run.frames and no triggers: nothing is held back behind the last frame"
     for number, emulator in enumerate(file.emulator):
         if emulator.engine == "fpga":
-            yield f"{source.where(('emulator', number, 'engine'))}: a card plays a known number of run.frames; set it, or another engine"
+            yield f"{source.where(('emulator', number, 'engine'))}: a card plays a known number of run.frames, without triggers; set them so, or another engine"
     if file.link.flow == "paced" and file.detector.rate_hz == 0:
         yield f'{source.where(("link", "flow"))}: until stopped without a rate needs flow = "credits"'

@@ -153,6 +153,7 @@ class Source:
     emulator: str = "emulator"
     card: Card | None = None
     end: str = "known"
+    trigger: str = "internal"
 
     @property
     def link(self) -> str:
@@ -446,7 +447,8 @@ class BufferStatus:
 
 @dataclass(frozen=True)
 class SourceStatus:
-    """Of an emulator, under the run file's name for it; counts: groups `injected` and, of what a card has counted, `card`. `rate_hz`: frames a
+    """Of an emulator, under the run file's name for it; counts: groups `injected`, `trigger` (accepted, refused, frames let through) where it waits
+    for triggers and, of what a card has counted, `card`. `rate_hz`: frames a
     second that it was told; 0: as fast as it goes. `frames_begun`: up to the latest that a DTP has begun."""
 
     elapsed_s: float
@@ -578,6 +580,14 @@ class Reset(Order):
 
 
 @dataclass(frozen=True)
+class Trigger:
+    """Lets an emulator that waits for triggers take so many more frames. From whoever holds the node's token. Refused while frames of the trigger
+    before are not sent."""
+
+    frames: int = 1
+
+
+@dataclass(frozen=True)
 class GetStatus(Order):
     """Asks a node for its state and counters; of its owner, renews the lease."""
 
@@ -629,6 +639,7 @@ Telegram = (
     | Stop
     | Abort
     | Reset
+    | Trigger
     | GetStatus
     | Status
     | Notify

@@ -41,6 +41,10 @@ class Engine(Protocol):
         """Emulator: stops sending. Receiver: nothing more will come; `wait` becomes True when what is open is closed."""
         ...
 
+    def trigger(self, frames: int) -> None:
+        """Emulator: lets so many more frames be taken."""
+        ...
+
     def abort(self) -> None:
         """Ends at once; idempotent."""
         ...

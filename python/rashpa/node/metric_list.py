@@ -43,6 +43,8 @@ GROUPS: dict[str, tuple[Described, ...]] = {
         Described("rashpa_rate_asked_hertz", "gauge", ("emulator",), "Frames a second that the run asks for; 0: as fast as it goes."),
         Described("rashpa_images_sent_total", "counter", ("dtp", "state", "emulator"), "Images of a DTP; state: sent, or skipped for want of a free slot."),
         Described("rashpa_frames_begun_total", "counter", ("emulator",), "Frames up to the latest that a DTP has begun."),
+        Described("rashpa_triggers_total", "counter", ("state", "emulator"), "Triggers; state: accepted, or refused, as when it was busy."),
+        Described("rashpa_frames_triggered_total", "counter", ("emulator",), "Frames that triggers have let through."),
         Described("rashpa_images_due_total", "counter", _DTP_SENT, "Images of a DTP that had their turn: sent, skipped or withheld."),
         Described("rashpa_bytes_sent_total", "counter", _DTP_SENT, "Payload."),
         Described("rashpa_packets_sent_total", "counter", _DTP_SENT, "Packets."),

@@ -157,6 +157,10 @@ def _add_source(families: Families, source: SourceStatus) -> None:
     families.add("rashpa_frames_begun_total", source.frames_begun, source.emulator)
     for dtp in source.dtps:
         _add_source_dtp(families, dtp, source.emulator)
+    triggers = count_of(source.counts, "trigger")
+    for state in ("accepted", "refused"):
+        families.add("rashpa_triggers_total", triggers.get(state, 0), state, source.emulator)
+    families.add("rashpa_frames_triggered_total", triggers.get("frames", 0), source.emulator)
     for fault, count in count_of(source.counts, "injected").items():
         families.add("rashpa_injected_total", count, fault, source.emulator)
 

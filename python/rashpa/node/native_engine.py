@@ -76,6 +76,7 @@ class NativeSource:
     def __init__(self, order: telegram.Source, run: int, folders: Folders) -> None:
         self._emulator = order.emulator
         self._rate_hz = order.rate_hz
+        self._trigger = order.trigger
         self._positions = {str(dtp.id): position for position, dtp in enumerate(order.dtps)}
         self._card: SimulatedCard | None = None
         try:
@@ -127,6 +128,10 @@ class NativeSource:
         with native_errors():
             self._engine.resume()
 
+    def trigger(self, frames: int) -> None:
+        with native_errors():
+            self._engine.trigger(frames)
+
     def stop(self, order: telegram.Stop) -> None:
         if order.frames == 0:
             return self.abort()
@@ -149,6 +154,8 @@ class NativeSource:
         status = self._engine.status()
         dtps = tuple(_source_dtp_status(dtp) for dtp in status.dtps)
         counts = _counts("injected", self._engine.injected()) + _counts("card", status.card)
+        if self._trigger == "software":
+            counts += _counts("trigger", status.triggers)
         return SourceStatus(status.elapsed_s, counts, dtps, self._emulator, self._rate_hz, self._engine.begun())
 
     def table(self, name: str, key: str) -> Table:
@@ -171,6 +178,7 @@ def _emulator_config(order: telegram.Source, run: int, folders: Folders) -> _nat
     config.bind_address = order.bind_address
     config.frames = order.frames
     config.end = order.end
+    config.trigger = order.trigger
     config.rate_hz = order.rate_hz
     config.flow = order.flow
     config.on_full = order.on_full
@@ -320,6 +328,9 @@ class NativeDestination:
 
     def resume(self) -> None:
         raise EngineError("state", "a receiver takes what comes; resume the emulator")
+
+    def trigger(self, frames: int) -> None:
+        raise EngineError("state", f"a receiver takes what comes; send the trigger of {frames} frames to the emulator")
 
     def stop(self, order: telegram.Stop) -> None:
         with native_errors():

@@ -110,6 +110,9 @@ class Node:
                     if self._ownership.is_owner(order.owner):
                         self._ownership.renew()
                     return self.status()
+                case telegram.Trigger():
+                    async with self._orders:
+                        return await self._carry_out(order)
                 case telegram.Notify():
                     self._notify(order.what, f"{order.node}: {order.text}")
                     return self.status()
@@ -185,7 +188,7 @@ class Node:
             return self.status()
         if isinstance(order, Configure):
             return await self._configure(order, transition)
-        if self.role == "receiver" and isinstance(order, telegram.Pause | telegram.Resume):
+        if self.role == "receiver" and isinstance(order, telegram.Pause | telegram.Resume | telegram.Trigger):
             raise OrderError("state", f"{self.name} is a receiver: it takes what comes; send {name} to the emulator")
         engine = self._engine
         if engine is None:
@@ -214,6 +217,8 @@ class Node:
                 return engine.pause
             case telegram.Resume():
                 return engine.resume
+            case telegram.Trigger():
+                return lambda: engine.trigger(order.frames)
             case telegram.Stop():
                 return lambda: engine.stop(order)
             case _:

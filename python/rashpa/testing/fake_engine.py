@@ -48,6 +48,8 @@ class FakeSource:
         self._fates = {dtp.id: bytearray() for dtp in order.dtps}
         self._frames = order.frames
         self._begun = 0
+        self._allowed = 0 if order.trigger == "software" else order.frames
+        self._triggers = dict.fromkeys(("accepted", "refused", "frames"), 0)
         self._turn = threading.Lock()  # held while a frame is begun
         self._sent = {dtp.id: 0 for dtp in order.dtps}
         self._connections: dict[tuple[str, int], socket.socket] = {}
@@ -77,10 +79,18 @@ class FakeSource:
     def resume(self) -> None:
         self._going.set()
 
+    def trigger(self, frames: int) -> None:
+        if self._begun < self._allowed:
+            self._triggers["refused"] += 1
+            raise EngineError("state", f"busy: {self._begun} of {self._allowed} frames are sent")
+        self._triggers["accepted"] += 1
+        self._triggers["frames"] += frames
+        self._allowed += frames
+
     def stop(self, order: telegram.Stop) -> None:
         if order.frames == 0:
             return self.abort()
-        self._frames = order.frames
+        self._frames = self._allowed = order.frames
         return self.resume()
 
     def abort(self) -> None:
@@ -110,6 +120,8 @@ class FakeSource:
             for dtp in self._order.dtps
         )
         injected = tuple(Count("injected", name, value) for name, value in self._injected.items())
+        if self._order.trigger == "software":
+            injected += tuple(Count("trigger", name, value) for name, value in self._triggers.items())
         return SourceStatus(self._elapsed, injected, dtps, self._order.emulator, self._order.rate_hz, self._begun)
 
     def table(self, name: str, key: str) -> Table:
@@ -135,6 +147,9 @@ class FakeSource:
                 if self._ended.wait(1.0 / order.rate_hz if order.rate_hz > 0 else 0.0):
                     break
                 self._going.wait()
+                if self._begun >= self._allowed:
+                    time.sleep(0.001)
+                    continue
                 with self._turn:
                     if not self._going.is_set() or self._ended.is_set() or self._begun >= self._frames:
                         continue
@@ -215,6 +230,9 @@ class FakeDestination:
         raise EngineError("state", "a receiver does not pause")
 
     resume = pause
+
+    def trigger(self, frames: int) -> None:
+        raise EngineError("state", f"a receiver takes no trigger of {frames} frames")
 
     def stop(self, order: telegram.Stop) -> None:
         ends = {end.dtp: end.images for end in order.ends}

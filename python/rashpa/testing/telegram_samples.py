@@ -59,6 +59,7 @@ def telegram_samples() -> dict[str, t.Telegram]:
         "start": t.Start(owner=_OWNER),
         "pause": t.Pause(),
         "resume": t.Resume(),
+        "trigger": t.Trigger(25),
         "stop": t.Stop((t.DtpEnd(0, 1200), t.DtpEnd(1, 1199))),
         "abort": t.Abort(force=True),
         "reset": t.Reset(),
@@ -201,7 +202,18 @@ def _files() -> Hdf5Order:
 
 def _source_status() -> t.SourceStatus:
     dtp = t.SourceDtpStatus(2, 1000, 0, 524288000, 130000, 12, 0, 25000, 3)
-    return t.SourceStatus(10.5, (t.Count("injected", "drop", 3),), (dtp,), "right", 100.0)
+    return t.SourceStatus(
+        10.5,
+        (
+            t.Count("trigger", "accepted", 4),
+            t.Count("trigger", "refused", 1),
+            t.Count("trigger", "frames", 100),
+            t.Count("injected", "drop", 3),
+        ),
+        (dtp,),
+        "right",
+        100.0,
+    )
 
 
 def _destination_status() -> t.DestinationStatus:

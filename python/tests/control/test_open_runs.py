@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from rashpa.control import telegram
 from rashpa.control.manager import Manager
+from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, load_plan
+from rashpa.node.engine import EngineFactory
+from rashpa.node.native_engine import NativeFactory
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
@@ -41,6 +46,7 @@ slots = 40
 stack = 10
 {extra}
 """
+TRIGGERED = {"rate_hz": '2.0\ntrigger = "software"'}
 
 
 def plan_of(folder: Path, **parts: str) -> Plan:
@@ -86,6 +92,61 @@ def test_all_emulators_end_after_the_same_frame_and_the_books_hold_these_images(
     assert outcome.books.expected == outcome.books.complete == outcome.frames >= 20
     assert len({source.frames_begun for source in outcome.sources.values()}) == 1
     assert all(buffer.end_known for buffer in outcome.buffers)
+
+
+def carry_through_triggers(plan: Plan, factory: Callable[[str], EngineFactory]) -> tuple[Outcome, list[str]]:
+    """Three triggers of 4 frames, each when the one before is through, and one that comes too early; what was said to that."""
+    refused: list[str] = []
+
+    async def run() -> Outcome:
+        nodes = {name: Node(name, "emulator", factory("emulator")) for name in ("upper", "lower")}
+        nodes["receiver"] = Node("receiver", "receiver", factory("receiver"))
+        transports = transports_of(nodes)
+        sent = asyncio.Queue[int]()
+
+        def look(progress: Progress) -> None:
+            sources = [status.source for status in progress.emulators.values() if status.source]
+            if progress.phase == "running" and progress.receivers:
+                sent.put_nowait(min((dtp.images_due for source in sources for dtp in source.dtps), default=0))
+
+        manager = Manager(plan, look, transports=transports)
+        task = asyncio.create_task(manager.run())
+        await asyncio.wait_for(sent.get(), 20)
+        clients = [NodeClient(name, "http://node", transport=transports[name]) for name in ("upper", "lower")]
+        for number in range(1, 4):
+            for client in clients:
+                await client.order(telegram.Trigger(4))
+            try:
+                await clients[0].order(telegram.Trigger(1))
+            except NodeError as error:
+                refused.append(str(error))
+            async with asyncio.timeout(20):
+                while (plan.file.run.open_ended or number < 3) and await sent.get() < 4 * number:
+                    pass
+        if plan.file.run.open_ended:
+            manager.stop()
+        outcome = await asyncio.wait_for(task, 30)
+        for client in clients:
+            await client.close()
+        return outcome
+
+    return asyncio.run(run()), refused
+
+
+@pytest.mark.parametrize("frames", ['"until stopped"', "12"])
+@pytest.mark.parametrize("factory", [FakeFactory, NativeFactory])
+def test_frames_come_by_trigger_and_one_that_comes_too_early_is_refused_and_counted(
+    tmp_path: Path, frames: str, factory: Callable[[str], EngineFactory]
+) -> None:
+    outcome, refused = carry_through_triggers(plan_of(tmp_path, frames=frames, **TRIGGERED), factory)
+    assert outcome.problem == ""
+    assert outcome.good
+    assert outcome.books.expected == outcome.books.complete == 12
+    assert len(refused) == 3
+    assert "busy" in refused[0]
+    counts = {name: telegram.count_of(source.counts, "trigger") for name, source in outcome.sources.items()}
+    assert counts["lower"] == {"accepted": 3, "refused": 0, "frames": 12}
+    assert counts["upper"] == {"accepted": 3, "refused": 3, "frames": 12}
 
 
 def test_nothing_of_it_is_planned_by_a_number_of_images(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ KEYS: dict[tuple[str, str], tuple[type[BaseModel], str]] = {
     ("Source", "height"): (toml.Detector, "height"),
     ("Source", "pixel"): (toml.Detector, "pixel"),
     ("Source", "rate_hz"): (toml.Detector, "rate_hz"),
+    ("Source", "trigger"): (toml.Detector, "trigger"),
     ("Source", "flow"): (toml.Link, "flow"),
     ("Source", "on_full"): (toml.Link, "on_full"),
     ("Source", "first_processor"): (toml.Link, "emulator_processor"),

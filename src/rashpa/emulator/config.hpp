@@ -44,6 +44,12 @@ struct CardConfig {
   std::map<std::string, std::string> neighbours{};
 };
 
+/// What lets frames be taken.
+enum class Trigger : std::uint8_t {
+  internal,  ///< the detector's rate alone
+  software,  ///< Emulator::trigger(): so many frames at the rate, then it waits for the next
+};
+
 struct Config {
   std::shared_ptr<const dataset::Dataset> dataset;
   std::vector<SourceDtp> dtps;
@@ -57,6 +63,7 @@ struct Config {
   transfer::OnFull on_full = transfer::OnFull::pause;
   FaultPlan faults{};
   int first_processor = -1;
+  Trigger trigger = Trigger::internal;
   std::optional<CardConfig> card{};  ///< engine "fpga"; none: "software", a thread for each DTP
 };
 

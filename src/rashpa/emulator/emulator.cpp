@@ -50,9 +50,9 @@ void check(const Config& config, const SourceDtp& source) {
 
 }  // namespace
 
-std::unique_ptr<Player> make_player(const Config& config) {
+std::unique_ptr<Player> make_player(const Config& config, const transfer::TriggerGate* gate) {
   if (config.card) return std::make_unique<CardPlayer>(config);
-  return std::make_unique<SoftwarePlayer>(config);
+  return std::make_unique<SoftwarePlayer>(config, gate);
 }
 
 Emulator::Emulator(Config config) : config_(std::move(config)) {
@@ -65,7 +65,9 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
                                   config_.card ? "a card" : "the fault reorder"));
   }
   frames_ = config_.frames;
-  player_ = make_player(config_);
+  if (config_.trigger == Trigger::software && config_.end != End::told)
+    throw ConfigError("emulator: of a run with triggers nobody knows the end; it must be told");
+  player_ = make_player(config_, config_.trigger == Trigger::software ? &gate_ : nullptr);
   for (const SourceDtp& source : config_.dtps) {
     const transfer::Dtp& dtp = source.dtp;
     watches_.emplace_back(link::watched_of_senders(), dtp.run, dtp.id);
@@ -115,6 +117,32 @@ void Emulator::end_at(std::uint64_t frames) {
   log::write(log::Level::info, {.run = run()}, "emulator: ends after {} frames", frames_.load());
 }
 
+void Emulator::trigger(std::uint64_t frames) {
+  const std::lock_guard lock(triggering_);
+  const auto refuse = [this](const std::string& why) {
+    triggers_refused_.fetch_add(1);
+    log::write(log::Level::warning, {.run = run()}, "emulator: a trigger is refused: {}", why);
+    throw StateError("emulator: " + why);
+  };
+  if (config_.trigger != Trigger::software)
+    refuse("its frames come by themselves; set detector.trigger = \"software\"");
+  if (start_ns_.load() == 0 || player_->done()) refuse("it is not running");
+  const std::uint64_t end = gate_.end();
+  for (std::size_t i = 0; i < config_.dtps.size(); ++i) {
+    const std::uint64_t due = config_.dtps[i].dtp.slice.images(end);
+    const std::uint64_t had = player_->stats(i).images_due();
+    if (had < due) {
+      refuse(
+          fmt::format("busy: DTP {} has sent {} of the {} images that were triggered before; try again when it is done",
+                      config_.dtps[i].dtp.id, had, due));
+    }
+  }
+  if (frames == 0 || frames > config_.frames - end)
+    refuse(fmt::format("{} frames are asked for, {} are left in the run", frames, config_.frames - end));
+  gate_.open(frames, now_ns());
+  triggers_.fetch_add(1);
+}
+
 void Emulator::stop() noexcept {
   const std::lock_guard lock(stopping_);
   player_->stop();
@@ -150,6 +178,9 @@ Status Emulator::status() const {
   for (std::size_t i = 0; i < config_.dtps.size(); ++i) status.dtps.push_back(player_->stats(i));
   status.card = player_->card();
   status.error = player_->error();
+  status.triggers = triggers_.load();
+  status.triggers_refused = triggers_refused_.load();
+  status.frames_triggered = gate_.end();
   if (const std::int64_t start_ns = start_ns_.load(); start_ns != 0) {
     const bool done = wait(0);
     if (done && end_ns_.load() == 0) end_ns_.store(now_ns());

@@ -25,6 +25,7 @@ struct Status {
   std::vector<transfer::DtpSourceStats> dtps;
   double elapsed_s = 0;
   link::Counts card{};  ///< what a card has counted; "clock_khz" is 0 of a simulated one, whose cycles are no time
+  std::uint64_t triggers = 0, triggers_refused = 0, frames_triggered = 0;
   std::string error{};  ///< why it ended before its time; empty when it did not
 };
 
@@ -53,6 +54,9 @@ class Emulator {
   /// A paused run that is told its end (End::told) has so many frames: goes on, and ends there. Throws StateError when
   /// a later frame was begun, or the run's length was known.
   void end_at(std::uint64_t frames);
+  /// Lets so many more frames be taken (Trigger::software), the first at once. Throws StateError, and counts it, while
+  /// frames of the trigger before are not sent, when no frame is left, or when it is not started.
+  void trigger(std::uint64_t frames);
   /// Ends everything within a second; idempotent. Any thread; a call that finds another one at it waits for it.
   void stop() noexcept;
   /// True when all DTPs are done within `timeout_s`.
@@ -71,7 +75,10 @@ class Emulator {
   [[nodiscard]] std::int64_t run() const noexcept { return config_.dtps.front().dtp.run; }
 
   Config config_;
+  transfer::TriggerGate gate_;
   std::unique_ptr<Player> player_;
+  std::mutex triggering_;
+  std::atomic<std::uint64_t> triggers_{0}, triggers_refused_{0};
   std::atomic<std::uint64_t> frames_{0};   ///< as far as is known
   std::atomic<std::int64_t> start_ns_{0};  ///< 0: not started
   mutable std::atomic<std::int64_t> end_ns_{0};

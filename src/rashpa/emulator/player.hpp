@@ -48,8 +48,8 @@ class Player {
   [[nodiscard]] virtual std::string error() const { return {}; }
 };
 
-/// The player that `config` asks for; `config` outlives it. Takes sockets, memory, the card. Throws ConfigError,
-/// ResourceError, and of a card FileError or StateError.
-std::unique_ptr<Player> make_player(const Config& config);
+/// The player that `config` asks for; `config` and `gate` outlive it. `gate`: null unless triggers let frames through.
+/// Takes sockets, memory, the card. Throws ConfigError, ResourceError, and of a card FileError or StateError.
+std::unique_ptr<Player> make_player(const Config& config, const transfer::TriggerGate* gate = nullptr);
 
 }  // namespace rashpa::emulator

@@ -31,14 +31,15 @@ std::optional<link::FaultConfig> packet_faults(const FaultPlan& plan) {
 /// One DTP with its link and its thread.
 class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
  public:
-  DtpThread(const Config& config, const SourceDtp& source, link::Senders& links, int processor)
+  DtpThread(const Config& config, const SourceDtp& source, link::Senders& links, int processor,
+            const transfer::TriggerGate* gate)
       : dataset_(*config.dataset),
         module_(source.dtp.module),
         link_(links.make({.destination = source.destination,
                           .id = source.dtp.id,
                           .images = source.dtp.images,
                           .payload_bytes = source.dtp.placement.payload_bytes()})),
-        dtp_(dtp_config(config, source, processor), *this, *link_) {}
+        dtp_(dtp_config(config, source, processor, gate), *this, *link_) {}
 
   [[nodiscard]] const std::byte* frame(std::uint64_t frame) const noexcept override {
     return dataset_.frame(module_, frame % dataset_.frames());
@@ -63,7 +64,8 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
   [[nodiscard]] const link::Sender& link() const noexcept { return *link_; }
 
  private:
-  static transfer::DtpSourceConfig dtp_config(const Config& config, const SourceDtp& source, int processor) {
+  static transfer::DtpSourceConfig dtp_config(const Config& config, const SourceDtp& source, int processor,
+                                              const transfer::TriggerGate* gate) {
     transfer::DtpSourceConfig out{};
     out.dtp = source.dtp;
     out.pitch_bytes = config.dataset->shape().pitch_bytes();
@@ -77,6 +79,7 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
       if (module == source.dtp.module) out.faults.dead_from = first;
     }
     out.processor = processor;
+    out.gate = gate;
     return out;
   }
 
@@ -87,12 +90,12 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
   std::jthread thread_;
 };
 
-SoftwarePlayer::SoftwarePlayer(const Config& config)
+SoftwarePlayer::SoftwarePlayer(const Config& config, const transfer::TriggerGate* gate)
     : links_(std::make_unique<link::Senders>(end_options(config), config.dataset->memory(),
                                              packet_faults(config.faults))) {
   for (std::size_t i = 0; i < config.dtps.size(); ++i) {
     const int processor = config.first_processor < 0 ? -1 : config.first_processor + static_cast<int>(i);
-    dtps_.push_back(std::make_unique<DtpThread>(config, config.dtps[i], *links_, processor));
+    dtps_.push_back(std::make_unique<DtpThread>(config, config.dtps[i], *links_, processor, gate));
   }
 }
 

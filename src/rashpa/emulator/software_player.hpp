@@ -12,8 +12,8 @@ namespace rashpa::emulator {
 /// A thread for each DTP, with a link of its own.
 class SoftwarePlayer final : public Player {
  public:
-  /// `config` outlives it.
-  explicit SoftwarePlayer(const Config& config);
+  /// `config` and `gate` outlive it.
+  explicit SoftwarePlayer(const Config& config, const transfer::TriggerGate* gate = nullptr);
   ~SoftwarePlayer() override;
   SoftwarePlayer(const SoftwarePlayer&) = delete;
   SoftwarePlayer& operator=(const SoftwarePlayer&) = delete;

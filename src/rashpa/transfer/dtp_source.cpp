@@ -15,9 +15,10 @@ namespace rashpa::transfer {
 
 namespace {
 
-constexpr std::size_t kBatch = 64;        // two halves: one in flight while the other is made
-constexpr std::uint32_t kPollUs = 500;    // longest sleep while waiting for credits or the window
-constexpr std::int64_t kSpinNs = 60'000;  // the last stretch before a frame is due is spun, timers are coarser
+constexpr std::size_t kBatch = 64;         // two halves: one in flight while the other is made
+constexpr std::uint32_t kPollUs = 500;     // longest sleep while waiting for credits or the window
+constexpr std::uint32_t kTriggerUs = 100;  // between two looks whether a trigger has come
+constexpr std::int64_t kSpinNs = 60'000;   // the last stretch before a frame is due is spun, timers are coarser
 constexpr std::int64_t kStarvedNs = 1'000'000'000;  // without credits, before the log says so
 constexpr std::int64_t kDrainNs = 5'000'000'000;  // longest wait for the link: a reliable one gives up by itself before
 
@@ -72,6 +73,16 @@ void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uin
   done_.store(true, std::memory_order_release);
 }
 
+bool DtpSource::allowed(std::uint64_t index) const noexcept {
+  return config_.gate == nullptr || ending_.load() || config_.dtp.slice.frame(index) < config_.gate->end();
+}
+
+std::int64_t DtpSource::due_ns(std::uint64_t index) const noexcept {
+  const std::uint64_t frame = config_.dtp.slice.frame(index);
+  if (config_.gate != nullptr) return config_.gate->due_ns(frame, config_.rate_hz);
+  return start_ns_ + static_cast<std::int64_t>(std::llround(static_cast<double>(frame) * 1e9 / config_.rate_hz));
+}
+
 // Who pauses either finds this image among the begun ones, or is seen here.
 DtpSource::Wait DtpSource::begin(const std::stop_token& stop, std::uint64_t index) {
   for (;;) {
@@ -83,15 +94,14 @@ DtpSource::Wait DtpSource::begin(const std::stop_token& stop, std::uint64_t inde
 }
 
 DtpSource::Wait DtpSource::wait_until_due(const std::stop_token& stop, std::uint64_t index) {
-  while (paused_.load(std::memory_order_relaxed)) {
+  while (paused_.load(std::memory_order_relaxed) || !allowed(index)) {
     if (stop.stop_requested()) return Wait::stopped;
-    poll(kPollUs);
-    sleep_ns(1'000'000);
+    const bool paused = paused_.load(std::memory_order_relaxed);
+    poll(paused ? kPollUs : kTriggerUs);
+    sleep_ns(paused ? 1'000'000 : kTriggerUs * 1000);
   }
   if (config_.rate_hz <= 0 || index >= limit_.load()) return Wait::go;
-  const std::int64_t due =
-      start_ns_ + static_cast<std::int64_t>(
-                      std::llround(static_cast<double>(config_.dtp.slice.frame(index)) * 1e9 / config_.rate_hz));
+  const std::int64_t due = due_ns_ = due_ns(index);
   for (std::int64_t now = now_ns(); now < due; now = now_ns()) {
     if (stop.stop_requested()) return Wait::stopped;
     if (paused_.load(std::memory_order_relaxed)) return wait_until_due(stop, index);
@@ -178,9 +188,7 @@ bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index) {
   record.flags = frames_.flags(frame) | (index + 1 == limit_.load() ? FrameRecord::last_of_run : 0U);
   record.frame_number = frame;
   record.timestamp_ns =
-      config_.rate_hz > 0
-          ? start_tai_ns_ + static_cast<std::uint64_t>(std::llround(static_cast<double>(frame) * 1e9 / config_.rate_hz))
-          : start_tai_ns_ + static_cast<std::uint64_t>(now_ns() - start_ns_);
+      start_tai_ns_ + static_cast<std::uint64_t>((config_.rate_hz > 0 ? due_ns_ : now_ns()) - start_ns_);
   record.index = index;
   record.slot = static_cast<std::uint32_t>(index % dtp.placement.slots);
   record.lines = dtp.placement.lines;

@@ -16,6 +16,7 @@
 #include "rashpa/core/region.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/transfer/descriptor_generator.hpp"
+#include "rashpa/transfer/trigger_gate.hpp"
 
 namespace rashpa::transfer {
 
@@ -58,7 +59,8 @@ struct DtpSourceConfig {
   double rate_hz = 0;  ///< frames per second of the detector; 0: as fast as flow allows
   OnFull on_full = OnFull::pause;
   ImageFaults faults{};
-  int processor = -1;  ///< the DTP's thread is bound to it; −1: not bound
+  int processor = -1;                 ///< the DTP's thread is bound to it; −1: not bound
+  const TriggerGate* gate = nullptr;  ///< frames that may be sent; null: all, at the rate from the start on
 };
 
 /// What a DTP counts, source side. Read by any thread.
@@ -90,8 +92,9 @@ class DtpSource {
     const std::uint64_t images = begun_.load();
     return images == 0 ? 0 : config_.dtp.slice.frame(images - 1) + 1;
   }
-  /// While paused, not before begun(): the run has so many frames, and no more.
+  /// While paused, not before begun(): the run has so many frames, triggered or not, and no more.
   void end_at(std::uint64_t frames) noexcept {
+    ending_.store(true);
     limit_.store(std::min(config_.dtp.images, config_.dtp.slice.images(frames)));
   }
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
@@ -105,6 +108,8 @@ class DtpSource {
   Wait begin(const std::stop_token& stop, std::uint64_t index);
   Wait wait_until_due(const std::stop_token& stop, std::uint64_t index);
   Wait wait_for_credit(const std::stop_token& stop, std::uint64_t index);
+  [[nodiscard]] bool allowed(std::uint64_t index) const noexcept;
+  [[nodiscard]] std::int64_t due_ns(std::uint64_t index) const noexcept;
   bool send_image(const std::stop_token& stop, std::uint64_t index);
   bool post_all(const std::stop_token& stop, const link::BufferDescriptor* writes, std::size_t count);
   void drain(const std::stop_token& stop);
@@ -118,6 +123,7 @@ class DtpSource {
   CompletenessTable sent_;
   std::int64_t start_ns_ = 0;
   std::uint64_t start_tai_ns_ = 0;
+  std::int64_t due_ns_ = 0;  // of the image in hand, with a rate
   std::uint64_t outstanding_ = 0;
   RandomWords stalls_of_;  // by image
   log::Limiter starved_;   // what is said of credits
@@ -125,6 +131,7 @@ class DtpSource {
   std::atomic<bool> paused_{false};
   std::atomic<std::uint64_t> begun_{0};  // images
   std::atomic<std::uint64_t> limit_;     // images
+  std::atomic<bool> ending_{false};      // all up to limit_ are sent, without triggers
   std::atomic<bool> done_{false};
   std::atomic<std::uint64_t> images_sent_{0}, images_skipped_{0}, images_dead_{0}, stalls_{0};
   std::atomic<std::int64_t> late_ns_{0};

@@ -170,6 +170,34 @@ TEST(DtpSource, nothing_is_begun_while_it_is_paused_however_fast_it_goes) {
   }
 }
 
+TEST(DtpSource, only_frames_that_were_triggered_are_sent_and_at_the_end_all_that_are_due) {
+  Frames frames;
+  CopySender sender(8192);
+  sender.grant = ~0ULL;
+  TriggerGate gate;
+  DtpSourceConfig triggered = config(100);
+  triggered.gate = &gate;
+  triggered.rate_hz = 1e6;
+  DtpSource source(triggered, frames, sender);
+  std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
+  while (sender.polls.load() < 20) std::this_thread::yield();  // it looks again and again
+  EXPECT_EQ(source.stats().images_due(), 0U);
+  gate.open(6, now_ns());  // frames 0 … 5, of which 1, 3, 5 are its own
+  while (source.stats().images_due() < 3) std::this_thread::yield();
+  gate.open(1, now_ns());  // frame 6 is not
+  const int polls = sender.polls.load();
+  while (sender.polls.load() < polls + 20) std::this_thread::yield();
+  EXPECT_EQ(source.stats().images_due(), 3U);
+  source.pause(true);
+  EXPECT_EQ(source.begun(), 6U);
+  source.end_at(10);  // another emulator has begun frame 9
+  source.pause(false);
+  thread.join();
+  EXPECT_EQ(source.stats().images_due(), 5U);
+  ASSERT_EQ(sender.records.size(), 5U);
+  EXPECT_EQ(sender.records.back().frame_number, 9U);
+}
+
 TEST(DtpSource, skips_without_credit_when_told_to_and_counts_it) {
   Frames frames;
   CopySender sender(8192);
