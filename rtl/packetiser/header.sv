@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prepares the next frame: reads the DTP's words of the table, counts lengths and sequence numbers, and has the headers
-// made. A packet takes three cycles, beside the frame that is being sent.
+// made. A packet takes three cycles, beside the frame that is being sent. It is taken in one cycle and popped in the next, so
+// that the end of a frame has no way to the queue of packets within a cycle.
 module header
   import rashpa_pkg::*;
   import card_registers_pkg::*;
@@ -9,15 +10,16 @@ module header
     input  logic                rst_ni,
     input  logic                arm_i,       // sequence numbers begin with the table's again
     input  table_write_t        table_i,
-    input  logic                valid_i,
-    output logic                ready_o,
+    input  logic                valid_i,     // until it is popped
+    output logic                pop_o,
     input  packet_t             packet_i,
     output logic                valid_o,
     input  logic                ready_i,
     output logic                soon_o,      // valid in the next cycle; beats_in is right
     output prepared_t           prepared_o,
     output packet_t             packet_o,    // of which it is made
-    output logic         [23:0] psn_o
+    output logic         [23:0] psn_o,
+    output logic                idle_o       // none is in hand
 );
   typedef enum logic [1:0] {
     Idle,
@@ -96,7 +98,9 @@ module header
       .header_o(bytes)
   );
 
-  assign ready_o = state_q == Idle || (state_q == Ready && ready_i);
+  logic takes;
+  assign takes   = state_q == Idle || (state_q == Ready && ready_i);
+  assign idle_o  = state_q == Idle;
   assign valid_o = state_q == Ready;
   assign soon_o = state_q == Lengths;
   assign packet_o = packet_q;
@@ -117,7 +121,7 @@ module header
       };
 
   always_ff @(posedge clk_i) begin
-    if (ready_o) packet_q <= packet_i;
+    if (takes) packet_q <= packet_i;
     unique case (state_q)
       Look: begin
         word_q <= word;
@@ -144,7 +148,9 @@ module header
     if (!rst_ni) begin
       state_q <= Idle;
       begun_q <= '0;
+      pop_o   <= 1'b0;
     end else begin
+      pop_o <= takes && valid_i;
       if (arm_i) begun_q <= '0;
       else if (state_q == Lengths) begun_q[packet_q.dtp] <= 1'b1;
       unique case (state_q)

@@ -12,8 +12,8 @@ module packetiser
     input  logic                arm_i,
     input  table_write_t        table_i,
     // packets
-    input  logic                packet_valid_i,
-    output logic                packet_pop_o,
+    input  logic                packet_valid_i,   // until it is popped
+    output logic                packet_pop_o,     // a cycle behind its being taken
     input  packet_t             packet_i,
     // payload FIFO
     input  logic                beat_i,           // a beat has come into it
@@ -55,7 +55,7 @@ module packetiser
   localparam int unsigned RoomBits = $clog2(TransmitDepth + 1);
 
   // The frame that can begin
-  logic next_valid, next_soon, begins;
+  logic next_valid, next_soon, begins, none_next;
   logic run, ends;  // a frame is in hand; this is its last beat
   prepared_t next;
   packet_t next_packet;
@@ -67,14 +67,15 @@ module packetiser
       .arm_i,
       .table_i,
       .valid_i(packet_valid_i),
-      .ready_o(packet_pop_o),
+      .pop_o(packet_pop_o),
       .packet_i,
       .valid_o(next_valid),
       .ready_i(begins),
       .soon_o(next_soon),
       .prepared_o(next),
       .packet_o(next_packet),
-      .psn_o(next_psn)
+      .psn_o(next_psn),
+      .idle_o(none_next)
   );
 
   // What is there, what is free
@@ -154,5 +155,5 @@ module packetiser
   assign begins_bytes_o = next_packet.bytes;
   assign waits_memory_o = next_valid && !enough_q && !run;
   assign waits_wire_o = may_begin && !room_enough_q && !run;
-  assign idle_o = packet_pop_o && !packet_valid_i && !next_valid && !run && room_q == RoomBits'(TransmitDepth);
+  assign idle_o = none_next && !packet_valid_i && !run && room_q == RoomBits'(TransmitDepth);
 endmodule

@@ -89,6 +89,15 @@ module packetiser_formal
     end
   end
 
+  // The packet FIFO: what it shows stays until it is popped.
+  logic shown_before_q, takes;
+  packet_t packet_before_q;
+  always_ff @(posedge clk_i) begin
+    shown_before_q  <= rst_ni && packet_valid_i && !pop;
+    packet_before_q <= packet_i;
+  end
+  assign takes = dut.u_header.takes && packet_valid_i;
+
   // The packet that the header is made for
   packet_t packet;
   assign packet = dut.next_packet;
@@ -101,6 +110,7 @@ module packetiser_formal
     if (held_q == 9'(PayloadDepth)) assume (!beat_i);
     if (sent_i == 2'd3 || 9'(sent_i) > sending_q) assume (0);
     if (!fits(packet_i)) assume (!packet_valid_i);
+    if (shown_before_q) assume (packet_valid_i && packet_i == packet_before_q);
   end
 
   // What the frame in hand is to be
@@ -172,6 +182,10 @@ module packetiser_formal
         if (dut.enough_q) assert (dut.there_q >= 8'(packet.beats));
         if (dut.enough_q) assert (shown_q >= 9'(packet.beats) + (dut.run ? 9'(pops_q) - 9'(popped_q) : 9'd0));
       end
+      // each packet is taken once, and popped then
+      if (pop) assert (packet_valid_i && !takes && packet == packet_i && dut.u_header.state_q == 2'd1);
+      if (dut.u_header.state_q == 2'd1) assert (pop);
+      cover (pop && dut.run);
       if (idle) assert (sending_q == '0);
       cover (dut.run && ahead_q && beats_q == 7'd3 && begins);
       cover (dut.run && later_q && dut.stage.frame.last);

@@ -160,7 +160,8 @@ class Bench {
   void cycle(bool runs) {
     Vpacketiser& p = *packetiser_;
     const std::uint64_t now = packetiser_.cycles();
-    p.packet_valid_i = runs && !waiting_.empty() && random_.chance(conditions_.packets);
+    shown_ = runs && !waiting_.empty() && (shown_ || random_.chance(conditions_.packets));  // until it is popped
+    p.packet_valid_i = shown_;
     if (p.packet_valid_i) {
       p.packet_i = waiting_.front().packet;
     } else {
@@ -168,8 +169,8 @@ class Bench {
       p.packet_i[9] &= 0x1FU;
     }
     p.beat_i = runs && !arriving_.empty() && fifo_.size() < kRoom && random_.chance(conditions_.payload);
-    const bool shown = !fifo_.empty() && fifo_.front().first + 2 <= now;
-    put(p.payload_i, shown ? fifo_.front().second : bytes_of(noise()));
+    const bool ready = !fifo_.empty() && fifo_.front().first + 2 <= now;
+    put(p.payload_i, ready ? fifo_.front().second : bytes_of(noise()));
     p.crc_busy_i = random_.chance(conditions_.crc_busy);
     const bool leaves = outstanding_ > 0 && random_.chance(conditions_.mac);
     p.sent_i = leaves ? random_(1, outstanding_ > 1 ? 2 : 1) : 0;
@@ -183,15 +184,16 @@ class Bench {
     else
       check(frame_.empty(), "a gap inside a frame");
     if (p.sum_valid_o) sum();
-    if (p.payload_pop_o && check(shown, "a beat is popped that is not there")) fifo_.pop_front();
+    if (p.payload_pop_o && check(ready, "a beat is popped that is not there")) fifo_.pop_front();
     outstanding_ -= p.sent_i;
     if (p.beat_i) {
       fifo_.emplace_back(now, arriving_.front());
       arriving_.pop_front();
     }
-    if (p.packet_valid_i && p.packet_pop_o) {
+    if (p.packet_pop_o && check(shown_, "a packet is popped that is not there")) {
       begun_.push_back(waiting_.front());
       waiting_.pop_front();
+      shown_ = false;
       quiet_ = 0;
     }
     packetiser_.cycle();
@@ -303,6 +305,7 @@ class Bench {
   std::deque<std::pair<std::uint64_t, std::array<std::byte, 64>>> fifo_;  // since when
   Bytes frame_, sum_;
   std::size_t outstanding_ = 0;  // beats in the transmit FIFO
+  bool shown_ = false;  // the first packet
   int wanted_ = 0;
   std::uint64_t frames_ = 0, quiet_ = 0;
 };

@@ -78,7 +78,7 @@ module fetch
       .full_o (packet_full),
       .valid_o(packet_valid_o),
       .data_o (packet_o),
-      .pop_i  (packet_pop_i && packet_valid_o)
+      .pop_i  (packet_pop_i)
   );
   fifo #(
       .Width(512),

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts bugs into a block of rtl/, one at a time, and says which its tests catch.
 
-Usage: build/rtl/bin/python tools/rtl/mutate.py [--bugs N] [--json FILE] FOLDER…
+Usage: build/rtl/bin/python tools/rtl/mutate.py [--bugs N] [--json FILE] [--again] FOLDER…
 The bugs are small changes at places drawn by the folder's name; one that a compiler refuses is none, and another is drawn.
-The tests are the benches and proofs in the folder. They run in a copy of the tree in build/rtl/mutants; what a change does not touch
-comes from ccache. Exit 1 when a bug survived: either a test is missing, or the change is none. Such are in mutate_equivalent.toml,
+The tests are the benches and proofs in the folder, the quickest first, until one fails; one that takes far longer than without the bug fails.
+All of it happens in a copy of the tree in build/rtl/mutants; what a change does not touch comes from ccache. Exit 1 when a bug survived: either a test is missing, or the change is none. Such are in mutate_equivalent.toml,
 each with the reason; they are kept in the results, and another bug is drawn for each.
 """
 
@@ -25,6 +25,7 @@ from pathlib import Path
 from blocks import BUILD, ROOT, RTL, Bench, benches
 
 TREE = BUILD / "mutants"
+LONGEST_S = 540  # of a test without a bug
 EQUIVALENT = Path(__file__).resolve().parent / "mutate_equivalent.toml"
 # What is found, and what comes in its place; "+1": the number and one.
 CHANGES: tuple[tuple[str, str], ...] = (
@@ -101,7 +102,7 @@ def candidates(folder: Path) -> list[tuple[Path, int, int, int, str]]:
 
 def tests_of(folder: Path) -> list[str]:
     """Names of jobs."""
-    own: list[Bench] = [bench for suffix in (".cpp", ".py") for bench in benches(suffix) if bench.path.parent == folder]
+    own: list[Bench] = [bench for suffix in (".cpp", ".py") for bench in benches(suffix) if bench.path.parent.name == folder.name]
     proofs = [f"formal/{path.stem}" for path in folder.glob("*.sby")]
     return [*(f"{'cpp' if bench.path.suffix == '.cpp' else 'cocotb'}/{bench.name}" for bench in own), *proofs]
 
@@ -120,9 +121,9 @@ def copy_tree() -> None:
             link.symlink_to(target)
 
 
-def passes(only: str) -> bool:
-    """Whether the jobs of this name are good in the copy."""
-    command = [sys.executable, str(TREE / "tools/rtl/test_rtl.py"), "--jobs", "2", "--only", f"^{only}$"]
+def passes(only: str, longest_s: float = LONGEST_S) -> bool:
+    """Whether the job of this name is good in the copy."""
+    command = [sys.executable, str(TREE / "tools/rtl/test_rtl.py"), "--only", f"^{only}$", "--longest", f"{longest_s:.0f}"]
     environment = os.environ | {"COCOTB_MAX_FAILURES": "1"}
     return not subprocess.run(command, env=environment, capture_output=True, check=False).returncode  # noqa: S603
 
@@ -134,38 +135,67 @@ def compiles(folder: str) -> bool:
     return not subprocess.run(command, capture_output=True, check=False).returncode  # noqa: S603
 
 
+def timed(tests: list[str]) -> dict[str, float]:
+    """Seconds of each, when what it is built of is in the cache; the quickest first."""
+    seconds: dict[str, float] = {}
+    for test in tests:
+        for _ in range(2):  # the first fills the cache
+            begin = time.monotonic()
+            if not passes(test):
+                raise SystemExit(f"mutate: {test} fails without a bug")
+            seconds[test] = time.monotonic() - begin
+    return dict(sorted(seconds.items(), key=lambda test: test[1]))
+
+
+def catching(tests: dict[str, float]) -> str:
+    """The test that fails with the bug in the copy; a processor that others use, too, may take its time."""
+    return next((test for test, seconds in tests.items() if not passes(test, 60 + 5 * seconds)), "")
+
+
+def tried(bug: Bug, changed: str, tests: dict[str, float]) -> bool:
+    """Puts the line into the copy; whether a compiler takes it."""
+    path = TREE / bug.file
+    original = path.read_text(encoding="utf-8")
+    lines = original.splitlines()
+    lines[bug.line - 1] = changed
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    good = compiles(path.parent.name)
+    if good:
+        bug.equivalent = reasons().get((bug.file, bug.before, bug.after), "")
+        bug.caught_by = "" if bug.equivalent else catching(tests)
+        print(f"{bug.file}:{bug.line}: {bug.after}: {bug.caught_by or bug.equivalent or 'SURVIVED'}", flush=True)
+    path.write_text(original, encoding="utf-8")
+    return good
+
+
 def bugs_of(folder: Path, count: int) -> list[Bug]:
     """`count` of them, each tried."""
     drawn = candidates(folder)
     random.Random(folder.name).shuffle(drawn)  # noqa: S311
-    tests = tests_of(folder)
-    known = reasons()
-    seconds: dict[str, float] = {}
-    for test in tests:
-        begin = time.monotonic()
-        if not passes(test):
-            raise SystemExit(f"mutate: {test} fails without a bug")
-        seconds[test] = time.monotonic() - begin
-    tests.sort(key=lambda test: seconds[test])
+    tests = timed(tests_of(folder))
     bugs: list[Bug] = []
     for path, number, begin, end, new in drawn:
         if sum(not bug.equivalent for bug in bugs) == count:
             break
-        copy = TREE / path.relative_to(ROOT)
-        original = path.read_text(encoding="utf-8")
-        lines = original.splitlines()
-        before = lines[number]
-        lines[number] = before[:begin] + new + before[end:]
-        copy.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        if compiles(folder.name):
-            bug = Bug(str(path.relative_to(ROOT)), number + 1, before.strip(), lines[number].strip())
-            bug.equivalent = known.get((bug.file, bug.before, bug.after), "")
-            if not bug.equivalent:
-                bug.caught_by = next((test for test in tests if not passes(test)), "")
-            print(f"{bug.file}:{bug.line}: {bug.after}: {bug.caught_by or bug.equivalent or 'SURVIVED'}", flush=True)
+        before = path.read_text(encoding="utf-8").splitlines()[number]
+        changed = before[:begin] + new + before[end:]
+        bug = Bug(str(path.relative_to(TREE)), number + 1, before.strip(), changed.strip())
+        if tried(bug, changed, tests):
             bugs.append(bug)
-        copy.write_text(original, encoding="utf-8")
     return bugs
+
+
+def again(folder: Path, bugs: list[Bug]) -> None:
+    """Those of an earlier time that survived; they are found by their line's text."""
+    survivors = [bug for bug in bugs if bug.survived]
+    tests = timed(tests_of(folder)) if survivors else {}
+    for bug in survivors:
+        lines = (TREE / bug.file).read_text(encoding="utf-8").splitlines()
+        places = [number for number, line in enumerate(lines, 1) if line.strip() == bug.before]
+        if not places:
+            raise SystemExit(f"mutate: {bug.file} has no line `{bug.before}` any more: draw bugs anew, without --again")
+        bug.line = min(places, key=lambda number: abs(number - bug.line))
+        tried(bug, bug.after, tests)
 
 
 def main() -> int:
@@ -173,12 +203,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bugs", type=int, default=10, help="of each folder")
     parser.add_argument("--json", type=Path, help="results, beside those of other folders that it has")
+    parser.add_argument("--again", action="store_true", help="only those bugs of --json that survived")
     parser.add_argument("folder", nargs="+", help="of rtl/")
     options = parser.parse_args()
     copy_tree()
     survived = 0
+    if options.again and not options.json:
+        parser.error("--again needs --json FILE, which says what survived")
     for name in options.folder:
-        bugs = bugs_of(RTL / name, options.bugs)
+        known = json.loads(options.json.read_text(encoding="utf-8")) if options.json and options.json.exists() else {}
+        if options.again:
+            bugs = [Bug(**bug) for bug in known.get(name, [])]
+            again(TREE / "rtl" / name, bugs)
+        else:
+            bugs = bugs_of(TREE / "rtl" / name, options.bugs)
         survived += sum(bug.survived for bug in bugs)
         if options.json:
             known = json.loads(options.json.read_text(encoding="utf-8")) if options.json.exists() else {}
