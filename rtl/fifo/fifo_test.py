@@ -2,6 +2,7 @@
 """Words in and out as they like, full and empty, emptied at times: all in order; a word a cycle; how late the first one is."""
 
 # build: -GWidth=20 -GDepth=16
+# build: -GWidth=7 -GDepth=4
 import random
 from collections import deque
 
@@ -9,12 +10,11 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 
-DEPTH, WIDTH = 16, 20
-
 
 class Bench:
     def __init__(self, dut, seed: int) -> None:
         self.dut, self.pick = dut, random.Random(seed)
+        self.depth, self.width = int(dut.Depth.value), int(dut.Width.value)
         self.words: deque[int] = deque()
         self.popped = self.full = 0
 
@@ -35,10 +35,10 @@ class Bench:
         dut.push_i.value = push = int(not dut.full_o.value and pick.random() < pushes)
         dut.pop_i.value = pop = int(shown and pick.random() < pops)
         dut.clear_i.value = clear = int(pick.random() < clears)
-        dut.data_i.value = word = pick.getrandbits(WIDTH)
+        dut.data_i.value = word = pick.getrandbits(self.width)
         await ReadOnly()
-        assert dut.full_o.value == (len(self.words) == DEPTH)
-        self.full += len(self.words) == DEPTH
+        assert dut.full_o.value == (len(self.words) == self.depth)
+        self.full += len(self.words) == self.depth
         if shown:
             assert self.words and int(dut.data_o.value) == self.words[0]
         if pop:
@@ -78,7 +78,7 @@ async def a_word_a_cycle_two_cycles_late(dut) -> None:
 async def clear_empties_it(dut) -> None:
     bench = Bench(dut, 3)
     await bench.begin()
-    for _ in range(DEPTH + 4):
+    for _ in range(bench.depth + 4):
         await bench.cycle(1.0, 0.0)
     assert dut.full_o.value == 1
     await bench.cycle(0.0, 0.0, 1.0)

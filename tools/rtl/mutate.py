@@ -102,7 +102,9 @@ def candidates(folder: Path) -> list[tuple[Path, int, int, int, str]]:
 
 def tests_of(folder: Path) -> list[str]:
     """Names of jobs."""
-    own: list[Bench] = [bench for suffix in (".cpp", ".py") for bench in benches(suffix) if bench.path.parent.name == folder.name]
+    own: list[Bench] = [
+        bench for suffix in (".cpp", ".py") for bench in benches(suffix) if bench.path.parent.name == folder.name
+    ]
     proofs = [f"formal/{path.stem}" for path in folder.glob("*.sby")]
     return [*(f"{'cpp' if bench.path.suffix == '.cpp' else 'cocotb'}/{bench.name}" for bench in own), *proofs]
 
@@ -123,7 +125,14 @@ def copy_tree() -> None:
 
 def passes(only: str, longest_s: float = LONGEST_S) -> bool:
     """Whether the job of this name is good in the copy."""
-    command = [sys.executable, str(TREE / "tools/rtl/test_rtl.py"), "--only", f"^{only}$", "--longest", f"{longest_s:.0f}"]
+    command = [
+        sys.executable,
+        str(TREE / "tools/rtl/test_rtl.py"),
+        "--only",
+        f"^{only}$",
+        "--longest",
+        f"{longest_s:.0f}",
+    ]
     environment = os.environ | {"COCOTB_MAX_FAILURES": "1"}
     return not subprocess.run(command, env=environment, capture_output=True, check=False).returncode  # noqa: S603
 
