@@ -59,7 +59,7 @@ module line_reader
   logic names_full, unused_valid;
   dtp_t name;
 
-  assign beats = 7'((14'(packet_i.bytes) + 14'(source_i[5:0]) + 14'd63) >> 6);
+  assign beats = 7'((14'(packet_q.bytes) + 14'(packet_q.lead) + 14'd63) >> 6);
   assign until_border = 7'd64 - {1'b0, address_q[11:6]};
 
   assign ready_o = state_q == Idle;
@@ -97,13 +97,13 @@ module line_reader
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       Idle: begin
-        packet_q <= packet_i;
-        packet_q.beats <= beats;
+        packet_q  <= packet_i;
         address_q <= {source_i[47:6], 6'b0};
       end
       Sized: begin
-        first_q  <= packet_q.beats < until_border ? packet_q.beats : until_border;
-        second_q <= packet_q.beats - until_border;
+        packet_q.beats <= beats;
+        first_q <= beats < until_border ? beats : until_border;
+        second_q <= beats - until_border;
       end
       First:  if (taken) address_q <= {address_q[47:44], address_q[43:12] + 32'd1, 12'b0};  // memory of at most 16 TiB
       Second: ;
@@ -122,7 +122,7 @@ module line_reader
       some_q   <= taken || bursts_q[6:1] != '0 || (bursts_q[0] && !over);
       room_q   <= room_q - (push_o ? RoomBits'(packet_q.beats) : '0) + RoomBits'(popped_i);
       // The room does not shrink while this packet waits.
-      enough_q <= (state_q == Sized || state_q == First) && room_q >= RoomBits'(packet_q.beats) && !full_i && !push_o;
+      enough_q <= (state_q == Sized || state_q == First) && room_q >= RoomBits'(beats) && !full_i && !push_o;
       unique case (state_q)
         Idle:   if (valid_i) state_q <= Sized;
         Sized:  state_q <= First;

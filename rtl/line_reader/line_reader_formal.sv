@@ -121,10 +121,11 @@ module line_reader_formal
       assert ((bursts_q == '0) == (asked_q == '0));
       assert (inside_q == (dut.state_q == 2'd1 || dut.state_q == 2'd2));
       if (inside_q) begin
-        assert (dut.packet_q.destination == tag_q && dut.packet_q.beats == 7'((span_q + 14'd63) >> 6));
+        assert (dut.packet_q.destination == tag_q && dut.beats == 7'((span_q + 14'd63) >> 6));
         assert (span_q != '0 && span_q <= 14'd4159);
       end
       if (dut.state_q == 2'd2) begin
+        assert (dut.packet_q.beats == dut.beats);
         assert (dut.first_q != '0 && dut.first_q <= dut.packet_q.beats && dut.first_q <= 7'd64 - 7'(araddr[11:6]));
         assert (dut.first_q == dut.packet_q.beats || dut.second_q == dut.packet_q.beats - dut.first_q);
         if (dut.enough_q) assert (dut.room_q >= 8'(dut.packet_q.beats) && !full_q && !push_q);

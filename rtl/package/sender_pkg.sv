@@ -49,6 +49,26 @@ package sender_pkg;
     logic [31:0]                     line;
   } error_t;
 
+  // How frames get on: what of this cycle registers count.
+  typedef struct packed {
+    logic             begins;        // a packet …
+    rashpa_pkg::dtp_t dtp;
+    logic             event_record;  // … an event
+    logic             ends;          // … the last one of its descriptor
+    logic [12:0]      bytes;         // … with so much payload
+    logic             waits_memory;
+    logic             waits_wire;
+  } progress_t;
+
+  // What a frame from the MAC was: one cycle.
+  typedef struct packed {
+    logic credit;
+    logic cnp;
+    logic ignored;
+    logic icrc_bad;
+    logic missed;
+  } received_t;
+
   // What has happened in this cycle.
   typedef struct packed {
     logic             packet;         // one was handed to the MAC

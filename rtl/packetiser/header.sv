@@ -99,8 +99,8 @@ module header
   );
 
   logic takes;
-  assign takes   = state_q == Idle || (state_q == Ready && ready_i);
-  assign idle_o  = state_q == Idle;
+  assign takes = state_q == Idle || (state_q == Ready && ready_i);
+  assign idle_o = state_q == Idle;
   assign valid_o = state_q == Ready;
   assign soon_o = state_q == Lengths;
   assign packet_o = packet_q;

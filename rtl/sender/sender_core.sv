@@ -7,60 +7,50 @@ module sender_core
     parameter int unsigned TransmitDepth = 512,
     parameter bit Faults = 1'b0
 ) (
-    input  logic                    clk_i,
-    input  logic                    rst_ni,
-    input  logic                    arm_i,
-    input  logic                    start_i,
-    input  logic                    abort_i,         // held until idle_o
-    input  logic                    pushed_mode_i,   // descriptors come from pushed_i
-    input  table_write_t            table_i,
-    output dtp_t                    dtp_o,           // that is looked at
-    input  logic         [    31:0] granted_i,       // of it, in the same cycle
-    input  logic         [    31:0] frames_i,
-    input  logic         [Dtps-1:0] may_go_i,
-    input  logic                    pushed_valid_i,
-    output logic                    pushed_ready_o,
-    input  descriptor_t             pushed_i,
+    input  logic                                clk_i,
+    input  logic                                rst_ni,
+    input  logic                                arm_i,
+    input  logic                                start_i,
+    input  logic                                abort_i,         // held until idle_o
+    input  logic                                pushed_mode_i,   // descriptors come from pushed_i
+    input  table_write_t                        table_i,
+    output dtp_t                                dtp_o,           // that is looked at
+    input  logic                     [    31:0] granted_i,       // of it, in the same cycle
+    input  logic                     [    31:0] frames_i,
+    input  logic                     [Dtps-1:0] may_go_i,
+    input  logic                                pushed_valid_i,
+    output logic                                pushed_ready_o,
+    input  descriptor_t                         pushed_i,
     // card memory
-    output logic                    m_axi_arvalid,
-    input  logic                    m_axi_arready,
-    output logic         [    47:0] m_axi_araddr,
-    output logic         [     7:0] m_axi_arlen,
-    input  logic                    m_axi_rvalid,
-    output logic                    m_axi_rready,
-    input  beat_t                   m_axi_rdata,
-    input  logic         [     1:0] m_axi_rresp,
-    input  logic                    m_axi_rlast,
+    output logic                                m_axi_arvalid,
+    input  logic                                m_axi_arready,
+    output logic                     [    47:0] m_axi_araddr,
+    output logic                     [     7:0] m_axi_arlen,
+    input  logic                                m_axi_rvalid,
+    output logic                                m_axi_rready,
+    input  beat_t                               m_axi_rdata,
+    input  logic                     [     1:0] m_axi_rresp,
+    input  logic                                m_axi_rlast,
     // MAC
-    output logic                    m_axis_tvalid,
-    input  logic                    m_axis_tready,
-    output beat_t                   m_axis_tdata,
-    output logic         [    63:0] m_axis_tkeep,
-    output logic                    m_axis_tlast,
-    // faults
-    output logic                    fault_ask_o,
-    output dtp_t                    fault_dtp_o,
-    output logic         [    23:0] fault_psn_o,
-    input  logic                    fault_drop_i,
-    input  logic                    fault_flip_i,
-    input  logic         [    15:0] fault_bit_i,
+    output logic                                m_axis_tvalid,
+    input  logic                                m_axis_tready,
+    output beat_t                               m_axis_tdata,
+    output logic                     [    63:0] m_axis_tkeep,
+    output logic                                m_axis_tlast,
+    // faults on order
+    input  sender_pkg::fault_write_t            fault_write_i,
+    output logic                                fault_o,
     // for registers
-    output logic                    taken_o,         // one cycle: a descriptor is taken …
-    output descriptor_t             descriptor_o,    // … this one
-    output logic                    begins_o,        // one cycle: a packet begins
-    output dtp_t                    begins_dtp_o,
-    output logic                    begins_event_o,
-    output logic                    begins_ends_o,   // the last one of a descriptor
-    output logic         [    12:0] begins_bytes_o,
-    output logic         [Dtps-1:0] active_o,
-    output logic         [Dtps-1:0] waits_credit_o,
-    output logic                    waits_memory_o,
-    output logic                    waits_wire_o,
-    output logic                    skips_o,
-    output dtp_t                    skips_dtp_o,
-    output logic                    error_o,
-    output dtp_t                    error_dtp_o,
-    output logic                    idle_o
+    output logic                                taken_o,         // one cycle: a descriptor is taken …
+    output descriptor_t                         descriptor_o,    // … this one
+    output sender_pkg::progress_t               progress_o,
+    output logic                     [Dtps-1:0] active_o,
+    output logic                     [Dtps-1:0] waits_credit_o,
+    output logic                                skips_o,
+    output dtp_t                                skips_dtp_o,
+    output logic                                error_o,
+    output dtp_t                                error_dtp_o,
+    output logic                                idle_o
 );
   logic made_valid, valid, ready, taken;
   descriptor_t made;
@@ -136,19 +126,9 @@ module sender_core
       .m_axis_tdata,
       .m_axis_tkeep,
       .m_axis_tlast,
-      .fault_ask_o,
-      .fault_dtp_o,
-      .fault_psn_o,
-      .fault_drop_i,
-      .fault_flip_i,
-      .fault_bit_i,
-      .begins_o,
-      .begins_dtp_o,
-      .begins_event_o,
-      .begins_ends_o,
-      .begins_bytes_o,
-      .waits_memory_o,
-      .waits_wire_o,
+      .fault_write_i,
+      .fault_o,
+      .progress_o,
       .error_o,
       .error_dtp_o,
       .idle_o  (datapath_idle)

@@ -36,7 +36,7 @@ int main() {
   Clocked<Vsender_core> core(1);
   core->abort_i = core->start_i = core->arm_i = core->pushed_mode_i = core->pushed_valid_i = 0;
   core->may_go_i = 0xFFFF;
-  core->m_axi_rvalid = core->m_axi_arready = core->m_axis_tready = core->fault_drop_i = core->fault_flip_i = 0;
+  core->m_axi_rvalid = core->m_axi_arready = core->m_axis_tready = 0;
   core.reset();
   std::printf("{\"megahertz\": %.2f, \"rows\": [", kMegahertz);
   const char* comma = "\n ";

@@ -209,8 +209,6 @@ int main(int argc, char** argv) {
   core->m_axi_rvalid = 0;
   core->m_axi_arready = 0;
   core->m_axis_tready = 0;
-  core->fault_drop_i = 0;
-  core->fault_flip_i = 0;
   core.reset();
   Run run(core);
   for (std::uint64_t n = first; n < first + runs && checks().failed < 10; ++n) run(seed, n);
