@@ -86,6 +86,14 @@ module credit_queue_formal
     end
   end
 
+  // A frame that had begun before the queue was emptied does not go on.
+  logic stale_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_n) stale_q <= 1'b0;
+    else if (tvalid_i && tlast_i) stale_q <= 1'b0;
+    else if (clear_i) stale_q <= stale_q || tvalid_i || !begins;
+  end
+
   // Its place
   logic place, said_q;
   assign place = u_dut.read_q + ahead_q[0];
@@ -118,7 +126,9 @@ module credit_queue_formal
       if (waits_q) assert (!valid && !u_dut.valid_q && u_dut.state_q == Taken && out_q == '0);
       if (now2_q) assert (valid && word == wanted2_q && out_q == number_q);
       if (valid && !last) assert (u_dut.valid_q);
+      if (stale_q) assert (!begins && !u_dut.ends);
       // what k-induction has to know
+      if (stale_q) assert (!u_dut.keeps_q);
       if (looks_q) begin
         assert (3'(ahead_q) + 3'(whole_q) <= 3'(u_dut.level_q));
         if (!whole_q) assert (!begins && u_dut.keeps_q && ahead_q == u_dut.level_q);
@@ -147,6 +157,7 @@ module credit_queue_formal
       assert (u_dut.number_q != 2'd3);
       if (!begins && u_dut.keeps_q) assert (u_dut.level_q < 2'(Frames));
     end
+    cover (rst_n && stale_q && tvalid_i && tlast_i);
     cover (rst_n && looks_q && now2_q && number_q == 6'd54);
   end
 endmodule

@@ -97,7 +97,8 @@ module line_reader
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       Idle: begin
-        packet_q  <= packet_i;
+        packet_q <= packet_i;
+        packet_q.lead <= source_i[5:0];
         address_q <= {source_i[47:6], 6'b0};
       end
       Sized: begin
