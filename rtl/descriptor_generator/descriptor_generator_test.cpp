@@ -170,7 +170,9 @@ class Bench {
     }
     ++silent_;
     generator_.cycle();
-    if (spent < 16) g.may_go_i &= static_cast<std::uint16_t>(~(1U << spent));
+    // it is told a cycle later
+    if (spent_ < 16) g.may_go_i &= static_cast<std::uint16_t>(~(1U << spent_));
+    spent_ = spent;
   }
 
   [[nodiscard]] std::array<std::uint64_t, 12> fields() {
@@ -273,6 +275,7 @@ class Bench {
   std::vector<Dtp> dtps_;
   std::optional<std::array<std::uint64_t, 12>> shown_;
   bool open_ = false, held_ = false;
+  std::uint32_t spent_ = 16;  // DTP with a rate whose descriptor was taken in the cycle before; 16: none
   std::uint64_t last_ = 16, silent_ = 0, made_ = 0, skipped_ = 0, aborts_ = 0;
 };
 

@@ -35,11 +35,12 @@ module generator_pick
   // Those that can be next, and of them those behind the last one; then the first of each.
   logic [Dtps-1:0] ready_q, behind_q;
   dtp_t ready_first_q, behind_first_q;
-  logic found_q, behind_found_q;
+  logic found_q, behind_found_q, picks_q;
   always_ff @(posedge clk_i) begin
+    picks_q <= picks_i;
     for (int i = 0; i < int'(Dtps); i++) begin
-      // The pacer has not yet counted what the last one shows now.
-      ready_q[i]  <= active_q[i] && may_go_i[i] && (dtp_i != 4'(i) || picks_i || !limited_q[i]);
+      // The pacer has not yet counted what the last one shows now, nor, a cycle later, what it has shown.
+      ready_q[i]  <= active_q[i] && may_go_i[i] && (dtp_i != 4'(i) || (picks_i && picks_q) || !limited_q[i]);
       behind_q[i] <= active_q[i] && may_go_i[i] && dtp_i < 4'(i);
     end
     ready_first_q  <= lowest(ready_q);

@@ -56,14 +56,12 @@ module sender
   sender_pkg::fault_write_t fault_write;
   sender_pkg::progress_t progress;
   sender_pkg::received_t received;
-  logic arm, start, aborting, pushed, idle, taken, skips, memory_error, fault;
+  logic arm, start, aborting, pushed, idle, taken, skips, memory_error, fault, push_valid, push_ready, spends_q, unused;
   logic [Dtps-1:0] active, waits_credit, may_go;
   dtp_t looked_at, credit_dtp, memory_dtp, skips_dtp;
   logic [31:0] granted, credit_granted, frames;
-  logic push_valid, push_ready;
-  descriptor_t push, descriptor;
-  logic unused;
-  assign unused = ^descriptor;
+  descriptor_t push, descriptor, spent_q;
+  assign unused = ^spent_q;
 
   software_side #(
       .GitHash(GitHash),
@@ -166,14 +164,18 @@ module sender
       .idle_o(idle)
   );
 
+  always_ff @(posedge clk_i) begin
+    spends_q <= taken;
+    spent_q  <= descriptor;
+  end
   pacer u_pacer (
       .clk_i,
       .rst_ni,
       .arm_i(arm),
       .table_i(table_write),
-      .spend_i(taken),
-      .dtp_i(descriptor.dtp),
-      .bytes_i(descriptor.bytes),
+      .spend_i(spends_q),
+      .dtp_i(spent_q.dtp),
+      .bytes_i(spent_q.bytes),
       .may_go_o(may_go)
   );
 
