@@ -125,6 +125,7 @@ class Bench {
       dtps_.push_back(std::move(dtp));
     }
     generator_->may_go_i = 0xFFFF;
+    spent_ = 16;
     for (int i = 0; i < 20; ++i) {
       generator_.cycle();
       check(!generator_->valid_o && generator_->active_o == 0, "it plays before it is started");
