@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever software rings and receivers grant: the single counts are the last ones that were rung; of any DTP, what counts is
-// what software rang, or the later one of what it and the receiver granted, once both have stayed for 36 cycles; and when
+// what software rang, or the later one of what it and the receiver granted, once both have stayed for 34 cycles; and when
 // neither ever falls, what counts does not.
 module doorbells_formal
   import rashpa_pkg::*;

@@ -4,7 +4,8 @@
 
 Usage: build/rtl/bin/python tools/rtl/mutate.py [--bugs N] [--json FILE] [--again] FOLDER…
 The bugs are small changes at places drawn by the folder's name; one that a compiler refuses is none, and another is drawn.
-The tests are the benches and proofs in the folder, the quickest first, until one fails; one that takes far longer than without the bug fails.
+The tests are the benches and proofs in the folder, of a package also those of folders that use it, the quickest first, until one fails; one
+that takes far longer than without the bug fails.
 All of it happens in a copy of the tree in build/rtl/mutants; what a change does not touch comes from ccache. Exit 1 when a bug survived: either a test is missing, or the change is none. Such are in mutate_equivalent.toml,
 each with the reason; they are kept in the results, and another bug is drawn for each.
 """
@@ -109,6 +110,16 @@ def tests_of(folder: Path) -> list[str]:
     return [*(f"{'cpp' if bench.path.suffix == '.cpp' else 'cocotb'}/{bench.name}" for bench in own), *proofs]
 
 
+def users(path: Path) -> list[str]:
+    """Names of jobs of other folders that use what is in this file: there are some only of packages."""
+    name = re.compile(rf"\b{path.stem}::")
+    found = []
+    for folder in sorted({other.parent for other in (TREE / "rtl").glob("*/*.sv")} - {path.parent}):
+        if any(name.search(other.read_text(encoding="utf-8")) for other in folder.glob("*.sv")):
+            found += tests_of(folder)
+    return found
+
+
 def copy_tree() -> None:
     """rtl/ and the tools, with what was built and the software beside it."""
     shutil.rmtree(TREE / "rtl", ignore_errors=True)
@@ -156,9 +167,11 @@ def timed(tests: list[str]) -> dict[str, float]:
     return dict(sorted(seconds.items(), key=lambda test: test[1]))
 
 
-def catching(tests: dict[str, float]) -> str:
+def catching(bug: Bug, tests: dict[str, float]) -> str:
     """The test that fails with the bug in the copy; a processor that others use, too, may take its time."""
-    return next((test for test, seconds in tests.items() if not passes(test, 60 + 5 * seconds)), "")
+    own = (test for test, seconds in tests.items() if not passes(test, 60 + 5 * seconds))
+    others = (test for test in users(TREE / bug.file) if not passes(test))
+    return next(own, "") or next(others, "")
 
 
 def tried(bug: Bug, changed: str, tests: dict[str, float]) -> bool:
@@ -171,7 +184,7 @@ def tried(bug: Bug, changed: str, tests: dict[str, float]) -> bool:
     good = compiles(path.parent.name)
     if good:
         bug.equivalent = reasons().get((bug.file, bug.before, bug.after), "")
-        bug.caught_by = "" if bug.equivalent else catching(tests)
+        bug.caught_by = "" if bug.equivalent else catching(bug, tests)
         print(f"{bug.file}:{bug.line}: {bug.after}: {bug.caught_by or bug.equivalent or 'SURVIVED'}", flush=True)
     path.write_text(original, encoding="utf-8")
     return good
