@@ -305,7 +305,7 @@ class Bench {
   std::deque<std::pair<std::uint64_t, std::array<std::byte, 64>>> fifo_;  // since when
   Bytes frame_, sum_;
   std::size_t outstanding_ = 0;  // beats in the transmit FIFO
-  bool shown_ = false;  // the first packet
+  bool shown_ = false;           // the first packet
   int wanted_ = 0;
   std::uint64_t frames_ = 0, quiet_ = 0;
 };
