@@ -25,10 +25,11 @@ CXX: Mapping[str, frozenset[str]] = {
         "transfer": "core memory link",
         "unit": "core memory kernel card",
         "sink": "core memory kernel",
+        "feedback": "core memory",
         "scheduler": "core memory link unit",
         "emulator": "core memory card wire dataset link transfer kernel unit scheduler sink",
-        "receiver": "core memory wire dataset link transfer kernel unit scheduler sink",
-        "offline": "core memory kernel unit sink receiver",
+        "receiver": "core memory wire dataset link transfer kernel unit scheduler sink feedback",
+        "offline": "core memory kernel unit sink feedback receiver",
     }.items()
 }
 # Says how this processor waits; what else has it does not compile on another kind of processor.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/region.hpp"
 #include "rashpa/core/special_value.hpp"
+#include "rashpa/feedback/publisher.hpp"
 #include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
@@ -80,8 +82,9 @@ struct BufferConfig {
   std::int64_t deadline_ns = 0;
   std::vector<DtpConfig> dtps;
   unit::Pipeline pipeline;
-  std::vector<SinkConfig> sinks;  ///< at least one
-  unit::Choice unit{};            ///< the receiver places its threads
+  std::vector<SinkConfig> sinks;                ///< at least one
+  std::optional<feedback::Options> feedback{};  ///< none: nothing is published
+  unit::Choice unit{};                          ///< the receiver places its threads
 };
 
 struct Config {

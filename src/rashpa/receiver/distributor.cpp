@@ -59,6 +59,16 @@ Distributor::Distributor(const BufferConfig& config, const Output& output, sched
     holding_ += lines_.back()->may_drop() ? 0U : 1U;
   }
   if (!output.sparse) preview_.pixels.reserve(output.image_bytes());
+  if (config.feedback) {
+    feedback_ = std::make_unique<feedback::Publisher>(*config.feedback, feedback::Described{.run = output.run,
+                                                                                            .buffer = output.buffer,
+                                                                                            .width = output.width,
+                                                                                            .height = output.height,
+                                                                                            .stack = output.stack,
+                                                                                            .images = output.images,
+                                                                                            .slice = output.slice,
+                                                                                            .results = output.results});
+  }
 }
 
 Distributor::~Distributor() { join(); }
@@ -90,6 +100,7 @@ void Distributor::run(int processor) {
     bell_.wait(seen, kLongestSleep);
   }
   const Accumulated open = unit_.conclude();
+  if (feedback_) feedback_->end();
   for (auto& line : lines_) line->close(taken, open);
   finish(lines_);
   done_.store(true, std::memory_order_release);
@@ -100,6 +111,7 @@ void Distributor::distribute(Stack& stack) {
     if (image.decision == Decision::errored) image.fail(ErrorReason::unit);  // nobody else has had it yet
   }
   lane_.refuse_overwritten(stack);
+  if (feedback_) feedback_->publish(stack);
   last_decided_ns_.store(stack.decided_ns, std::memory_order_relaxed);
   decided_ns_.record(stack.decided_ns - stack.ready_ns);
   if (mask_) mask_->look(stack);

@@ -15,6 +15,7 @@
 #include "rashpa/core/histogram.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/core/page_array.hpp"
+#include "rashpa/feedback/publisher.hpp"
 #include "rashpa/receiver/config.hpp"
 #include "rashpa/receiver/sink_line.hpp"
 #include "rashpa/scheduler/lane.hpp"
@@ -34,8 +35,8 @@ struct Preview {
 };
 
 /// The last thread of a buffer: takes decided stacks from the unit, keeps the books of decisions, and hands each stack
-/// to the lines of all sinks. Slots go back when the last line that holds them is through. Status calls from any
-/// thread.
+/// to the lines of all sinks. Slots go back when the last line that holds them is through. Before any sink, it
+/// publishes what was decided to whoever steers the experiment. Status calls from any thread.
 ///
 /// An image is errored in these books when a sink lost it, whatever others made of it, or when every sink dropped it.
 /// One that a sink dropped and another has is accepted. Each line keeps the books of its own sink besides.
@@ -73,6 +74,8 @@ class Distributor final : private LineOwner {
   /// The first error of a sink.
   [[nodiscard]] std::string error() const;
   [[nodiscard]] const SinkLines& sinks() const noexcept { return lines_; }
+  /// Null: nothing is published.
+  [[nodiscard]] const feedback::Publisher* feedback() const noexcept { return feedback_.get(); }
   [[nodiscard]] const Output& output() const noexcept { return output_; }
   /// The latest copy, and asks for a fresh one. Empty before the first accepted image or when the pipeline has no dense
   /// output.
@@ -128,6 +131,7 @@ class Distributor final : private LineOwner {
   std::optional<FirstErrored> first_errored_;
   std::atomic<bool> done_{false};
   SinkLines lines_;
+  std::unique_ptr<feedback::Publisher> feedback_;
   std::jthread thread_;
 };
 

@@ -308,6 +308,7 @@ Status Receiver::status() const {
       buffer.bytes_written += buffer.sinks.back().bytes_written;
       buffer.bytes_stored += buffer.sinks.back().bytes_stored;
     }
+    if (one->distributor->feedback() != nullptr) buffer.feedback = one->distributor->feedback()->status();
     status.buffers.push_back(std::move(buffer));
     const std::int64_t packet = one->lane->first_packet_ns();
     if (packet != 0) first = first == 0 ? packet : std::min(first, packet);

@@ -52,6 +52,7 @@ struct BufferStatus {
   std::string unit_error;           ///< what made it fail for good
   std::uint64_t bytes_written = 0;  ///< over all sinks: of written images, before compression
   std::uint64_t bytes_stored = 0;   ///< … and what went to storage
+  std::optional<feedback::PublisherStatus> feedback{};
 };
 
 struct Status {

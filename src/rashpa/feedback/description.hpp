@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "rashpa/core/region.hpp"
+#include "rashpa/core/results.hpp"
+
+namespace rashpa::feedback {
+
+/// What entries are of: a buffer of a run.
+struct Described {
+  std::uint32_t run = 0;
+  std::string buffer;
+  std::uint32_t width = 0;  ///< of the images that come out of the pipeline: columns of peaks count its pixels
+  std::uint32_t height = 0;
+  std::uint32_t stack = 0;
+  std::uint64_t images = 0;  ///< that are due, or at most so many
+  Slice slice{};
+  Results results{};
+};
+
+/// As JSON: names and types of all that entries hold by number alone. Set-up only.
+[[nodiscard]] std::string describe(const Described& what);
+
+}  // namespace rashpa::feedback

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "rashpa/core/histogram.hpp"
+#include "rashpa/core/stack.hpp"
+#include "rashpa/feedback/description.hpp"
+#include "rashpa/feedback/ring_reader.hpp"
+#include "rashpa/feedback/ring_writer.hpp"
+#include "rashpa/feedback/zeromq.hpp"
+
+namespace rashpa::feedback {
+
+/// How a buffer's decisions are published.
+struct Options {
+  std::string ring{};            ///< path of the ring's file; empty: only ZeroMQ, of a ring without a name
+  std::string zmq{};             ///< endpoint of a PUB socket; empty: none
+  std::uint64_t entries = 4096;  ///< images that the ring holds
+};
+
+/// What has become of them.
+struct PublisherStatus {
+  std::string ring;
+  std::string zmq;                     ///< what others connect to
+  std::uint64_t published = 0;         ///< images, in the ring
+  std::uint64_t sent = 0;              ///< of them, given to ZeroMQ
+  std::uint64_t dropped = 0;           ///< of them, never: the thread that gives them was behind by a whole ring
+  std::uint64_t full = 0;              ///< times that a subscriber had no room and began to lose; it knows how many
+  const Histogram* in_ring = nullptr;  ///< last packet of an image → it is in the ring
+  const Histogram* by_zmq = nullptr;   ///< last packet of an image → ZeroMQ has it
+};
+
+/// Publishes what a unit has decided: at once in a ring, and from there, by a thread of its own, to subscribers of a
+/// ZeroMQ socket. Neither waits for anybody.
+class Publisher {
+ public:
+  /// Takes file and socket. Throws what RingWriter and PubSocket throw.
+  Publisher(const Options& options, const Described& what);
+  ~Publisher();
+  Publisher(const Publisher&) = delete;
+  Publisher& operator=(const Publisher&) = delete;
+
+  /// The images of a decided stack. One thread; it takes no memory and no lock, and calls the system once.
+  void publish(const Stack& stack) noexcept;
+  /// Nothing more comes; returns when ZeroMQ has all of it.
+  void end() noexcept;
+  /// Any thread; it allocates.
+  [[nodiscard]] PublisherStatus status() const;
+
+ private:
+  void forward(RingReader& reader) noexcept;
+
+  RingWriter ring_;
+  std::string buffer_;
+  std::string description_;
+  std::string ring_path_;
+  std::unique_ptr<PubSocket> socket_;
+  std::atomic<std::uint64_t> sent_{0};
+  std::atomic<std::uint64_t> dropped_{0};
+  std::atomic<std::uint64_t> full_{0};
+  Histogram in_ring_;
+  Histogram by_zmq_;
+  std::thread thread_;
+};
+
+}  // namespace rashpa::feedback

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/feedback/zeromq.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/shared_library.hpp"
+
+namespace rashpa::feedback {
+
+namespace {
+
+// Numbers of libzmq's binary interface, which have not changed since 4.2.
+constexpr int kPub = 1;
+constexpr int kLinger = 17;
+constexpr int kSendRoom = 23;
+constexpr int kLastEndpoint = 32;
+constexpr int kIpv6 = 42;
+constexpr int kNoDrop = 69;
+constexpr int kDontWait = 1;
+constexpr int kMore = 2;
+constexpr int kLingerMs = 200;
+
+template <typename Function>
+void load(Function*& out, const SharedLibrary& library, const char* name) {
+  out = reinterpret_cast<Function*>(library.symbol(name));
+}
+
+}  // namespace
+
+ZeromqLibrary load_zeromq(const char* file) {
+  const SharedLibrary library(file, "install libzmq5, or leave zmq out of the buffer's feedback");
+  ZeromqLibrary table;
+  load(table.ctx_new, library, "zmq_ctx_new");
+  load(table.ctx_term, library, "zmq_ctx_term");
+  load(table.socket, library, "zmq_socket");
+  load(table.close, library, "zmq_close");
+  load(table.setsockopt, library, "zmq_setsockopt");
+  load(table.getsockopt, library, "zmq_getsockopt");
+  load(table.bind, library, "zmq_bind");
+  load(table.send, library, "zmq_send");
+  load(table.error, library, "zmq_errno");
+  load(table.error_text, library, "zmq_strerror");
+  return table;
+}
+
+PubSocket::PubSocket(const std::string& endpoint, int room)
+    : zeromq_(load_zeromq()), context_(zeromq_.ctx_new()), socket_(zeromq_.socket(context_, kPub)) {
+  if (socket_ == nullptr) {
+    const int code = zeromq_.error();
+    zeromq_.ctx_term(context_);
+    throw ResourceError(fmt::format("feedback: no ZeroMQ socket: {}", zeromq_.error_text(code)));
+  }
+  const auto set = [this](int option, int value) { zeromq_.setsockopt(socket_, option, &value, sizeof value); };
+  set(kLinger, kLingerMs);
+  set(kSendRoom, room);
+  if (endpoint.find('[') != std::string::npos) set(kIpv6, 1);
+  keep_all(true);
+  std::string wanted = endpoint;
+  if (constexpr std::string_view any = ":0"; wanted.ends_with(any)) wanted.replace(wanted.size() - 1, 1, "*");
+  std::array<char, 256> text{};
+  std::size_t bytes = text.size();
+  if (zeromq_.bind(socket_, wanted.c_str()) != 0 ||
+      zeromq_.getsockopt(socket_, kLastEndpoint, text.data(), &bytes) != 0) {
+    const int code = zeromq_.error();
+    zeromq_.close(socket_);
+    zeromq_.ctx_term(context_);
+    throw ConfigError(
+        fmt::format("feedback: {} cannot be bound: {}; give tcp://, an address of this machine and a "
+                    "port that is free, or 0 for any",
+                    endpoint, zeromq_.error_text(code)));
+  }
+  endpoint_ = text.data();
+}
+
+PubSocket::~PubSocket() {
+  zeromq_.close(socket_);
+  zeromq_.ctx_term(context_);
+}
+
+// A PUB socket drops silently for a subscriber that has no room, unless it is told to refuse the whole message.
+void PubSocket::keep_all(bool keep) noexcept {
+  const int value = keep ? 1 : 0;
+  zeromq_.setsockopt(socket_, kNoDrop, &value, sizeof value);
+}
+
+bool PubSocket::send(std::span<const std::span<const std::byte>> parts) noexcept {
+  bool all = true;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const int flags = kDontWait | (p + 1 < parts.size() ? kMore : 0);
+    if (zeromq_.send(socket_, parts[p].data(), parts[p].size(), flags) >= 0) continue;
+    // It was refused before its first part went: counted, and sent to those who have room.
+    all = false;
+    keep_all(false);
+    zeromq_.send(socket_, parts[p].data(), parts[p].size(), flags);
+  }
+  if (!all) keep_all(true);
+  return all;
+}
+
+}  // namespace rashpa::feedback
