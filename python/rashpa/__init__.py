@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An open RDMA-based acquisition system for 2D X-ray detectors: control plane, readers and tools around the native data plane.
 
-`open` reads a stored run, `run` carries one out, `rashpa.kernel` has every kernel as a function on arrays, `Pipeline` several in a row.
+`open` reads a stored run, `run` carries one out, `feedback` reads what a receiver decides while it does, `rashpa.kernel` has every kernel as a function on arrays, `Pipeline` several in a row.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rashpa.control.outcome import Outcome
+    from rashpa.data.feedback import Feedback
     from rashpa.data.pipeline import Found, Pipeline
     from rashpa.data.reader import Run
 
-__all__ = ["Found", "Pipeline", "open", "run"]
+__all__ = ["Found", "Pipeline", "feedback", "open", "run"]
 
 
 def open(file: Path | str) -> Run:  # noqa: A001 (rashpa.open, as with other formats)
@@ -31,6 +32,15 @@ def run(config: Path | str | Mapping[str, Any]) -> Outcome:
     from rashpa.control.carry_out import carry_out
 
     return carry_out(config)
+
+
+def feedback(
+    source: Path | str, timeout_s: float | None = None, *, spin: bool = False, begin: str = "oldest", buffer: str = ""
+) -> Feedback:
+    """Images as a receiver decides them, until the run is over: from the ring of that name or file, or from tcp://ADDRESS:PORT."""
+    from rashpa.data.feedback import open_feedback
+
+    return open_feedback(source, timeout_s, spin=spin, begin=begin, buffer=buffer)
 
 
 def __getattr__(name: str) -> Any:

@@ -416,6 +416,25 @@ class SpecialValue:
 
     def __init__(self, value: int, meaning: str) -> None: ...
 
+class FeedbackOptions:
+    def __init__(self, ring: str, zmq: str, images: int) -> None: ...  # path of a file, endpoint; empty: none
+
+class FeedbackStatus:
+    ring: Final[str]
+    zmq: Final[str]  # what others connect to
+    published: Final[int]
+    sent: Final[int]
+    dropped: Final[int]  # never given to ZeroMQ: its thread was behind by a whole ring
+    full: Final[int]  # times that a subscriber had no room
+
+class FeedbackRing:
+    """Reads what a receiver publishes into a file. FileError when there is none, when it is damaged, or when its receiver has gone without ending it."""
+
+    def __init__(self, path: str, begin: str) -> None: ...  # "oldest" | "next"
+    description: Final[bytes]  # JSON
+    lost: Final[int]  # images that were written over before they were read
+    def next(self, timeout_s: float, spin: bool) -> bytes | None: ...  # empty: the run is over; None: nothing in time
+
 class BufferConfig:
     name: str
     width: int
@@ -433,6 +452,7 @@ class BufferConfig:
     dtps: list[DestinationDtp]
     kernels: list[Kernel]
     sinks: list[SinkConfig]  # at least one
+    feedback: FeedbackOptions | None
     threads: int
     unit: str  # "cpu" | "cuda" | "opencl"
     trigger: str  # "auto" | "launch" | "graph" | "stream" | "persistent"
@@ -594,7 +614,10 @@ class BufferStatus:
     to_write: Final[int]  # images whose slots a sink holds, or the unit
     sinks: Final[list[SinkStatus]]
     dtps: Final[list[DtpDestinationStatus]]
-    latency: Final[dict[str, Latency]]  # ready (last packet -> stack ready), decision, written
+    latency: Final[
+        dict[str, Latency]
+    ]  # ready (last packet -> stack ready), decision, written; of each image published and sent (last packet -> there)
+    feedback: Final[FeedbackStatus | None]
     sink_error: Final[str]
     unit: Final[str]  # how it works, in words
     unit_error: Final[str]

@@ -13,6 +13,7 @@ void bind_python_kernel(nanobind::module_& m);
 void bind_sink(nanobind::module_& m);
 void bind_codec(nanobind::module_& m);
 void bind_emulator(nanobind::module_& m);
+void bind_feedback(nanobind::module_& m);
 void bind_receiver(nanobind::module_& m);
 void bind_offline(nanobind::module_& m);
 void bind_packet(nanobind::module_& m);

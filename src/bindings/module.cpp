@@ -13,6 +13,7 @@ NB_MODULE(_native, m) {
   bind_sink(m);
   bind_codec(m);
   bind_emulator(m);
+  bind_feedback(m);
   bind_receiver(m);
   bind_offline(m);
   bind_packet(m);

@@ -113,6 +113,10 @@ nb::dict latencies_of(const receiver::BufferStatus& status) {
   out["ready"] = latency_of(*status.ready);
   out["decision"] = latency_of(*status.decision);
   out["written"] = latency_of(*status.written);
+  if (status.feedback) {
+    out["published"] = latency_of(*status.feedback->in_ring);
+    if (!status.feedback->zmq.empty()) out["sent"] = latency_of(*status.feedback->by_zmq);
+  }
   return out;
 }
 
@@ -172,6 +176,7 @@ void bind_config(nb::module_& m) {
       "end", [](const BufferSpec& s) { return kEnds.name(s.config.end); },
       [](BufferSpec& s, const std::string& name) { s.config.end = kEnds.value(name); });
   property("dtps", &receiver::BufferConfig::dtps);
+  property("feedback", &receiver::BufferConfig::feedback);
   buffer
       .def_prop_rw(
           "threads", [](const BufferSpec& s) { return s.config.unit.cores.threads; },
@@ -288,6 +293,7 @@ void bind_status(nb::module_& m) {
       .def_ro("to_write", &receiver::BufferStatus::to_write)
       .def_ro("dtps", &receiver::BufferStatus::dtps)
       .def_prop_ro("latency", &latencies_of)
+      .def_ro("feedback", &receiver::BufferStatus::feedback)
       .def_ro("sink_error", &receiver::BufferStatus::sink_error)
       .def_ro("unit", &receiver::BufferStatus::unit)
       .def_ro("unit_error", &receiver::BufferStatus::unit_error)

@@ -33,6 +33,7 @@ _BENCHMARKS = {
     "cuda_unit": "the unit on a GPU: every trigger's latency, and 4M images at full rate against the bus",
     "opencl_unit": "the unit on an OpenCL device against two threads of unit cpu, and how long its kernels take to compile",
     "chain": "a whole acquisition in two processes over pcie, on any unit: books, rates, latencies",
+    "feedback": "from the last byte of an image until a subscriber has what was decided of it: ring, spinning and asleep, and ZeroMQ",
     "rtl": "the simulated sender of rtl/, in cycles: beats and cycles a packet, gaps in frames, share of a wire of 100 Gb/s",
 }
 _NEEDS = {"rtl": "Verilator when it is built (packages.txt)"}
@@ -114,6 +115,13 @@ def chain(context: typer.Context, json_file: JsonFile = None) -> None:
     """A whole acquisition in two processes over pcie. Further options go to the program: --unit, --trigger, --modules, --frames, --rate,
     --stack, --slots, --link-threads, --threads, --poll, --verify."""
     _run("chain", "chain", ["--json", *context.args], json_file)
+
+
+@app.command(context_settings=_PASS_ON)
+def feedback(context: typer.Context, json_file: JsonFile = None) -> None:
+    """From the last byte of an image until another process has what was decided of it, medians of rounds. Further options go to the program:
+    --rates 100,500,1000 (images/s of one JUNGFRAU module), --seconds, --stack, --repeats, --poll."""
+    _run("feedback", "feedback", ["--json", *context.args], json_file)
 
 
 @app.command(context_settings=_PASS_ON)

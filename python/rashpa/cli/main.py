@@ -23,6 +23,7 @@ _MODULES = {
     "conformance": "conformance",
     "inspect": "inspect",
     "peaks": "peaks",
+    "feedback": "feedback",
     "process": "process",
     "repair": "repair",
     "node": "node_orders",

@@ -13,6 +13,7 @@ from rashpa.cli.measure import measure_pipelines
 from rashpa.control.telegram import Throughput
 from rashpa.control.token import TokenError, token_of_environment
 from rashpa.control.version import software_version
+from rashpa.data.feedback import FEEDBACK_FOLDER
 from rashpa.node.audit import Audit, audit_into
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
@@ -55,6 +56,13 @@ _Card = Annotated[
     typer.Option(
         help='Directory of a card\'s nodes (/dev of a real one) that runs may name as `card`; "sim": runs may have cards simulated here, a process '
         "each. Repeatable; none when not given."
+    ),
+]
+_Feedback = Annotated[Path, typer.Option(help="Folder of the rings in which runs publish what was decided.")]
+_Publish = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Address at which runs may publish by ZeroMQ, besides loopback; everyone who reaches it may read. Repeatable."
     ),
 ]
 _Alias = Annotated[
@@ -152,6 +160,8 @@ def receiver(
     read: _Read = None,
     write: _Write = None,
     kernels: _Kernels = None,
+    feedback: _Feedback = FEEDBACK_FOLDER,
+    publish: _Publish = None,
     alias: _Alias = None,
     lease: _Lease = 10.0,
     log_level: _LogLevel = "info",
@@ -176,7 +186,13 @@ def receiver(
     if kernels is not None and not kernels.is_dir():
         sys.stderr.write(f"rashpa receiver: --kernels {kernels}: there is no such folder\n")
         raise typer.Exit(2)
-    folders = Folders(read or [Path.cwd()], write or [Path.cwd()], kernels)
+    try:
+        folders = Folders(
+            read or [Path.cwd()], write or [Path.cwd()], kernels, feedback=feedback, publish=publish or ()
+        )
+    except ValueError as error:
+        sys.stderr.write(f"rashpa receiver: --publish: {error}\n")
+        raise typer.Exit(2) from None
     records = Records(log_level, log_file, log_format, audit_file)
     _serve("receiver", name, listen, link_gbps, folders, of_run, records, measured)
 
@@ -223,7 +239,9 @@ def _serve(
             grant = read_grant()
             token = grant.token
             kernels = Path(grant.kernels) if grant.kernels else None
-            folders = Folders(map(Path, grant.read), map(Path, grant.write), kernels, grant.cards)
+            folders = Folders(
+                map(Path, grant.read), map(Path, grant.write), kernels, grant.cards, publish=grant.publish
+            )
         else:
             token = token_of_environment()
             if not token:

@@ -144,6 +144,7 @@ def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
         "errors": count_of(buffer.counts, "error"),
         "first_errored": dataclasses.asdict(buffer.first_errored) if buffer.first_errored else None,
         "latency_us": worst_latencies(buffer.latencies),
+        "feedback": dataclasses.asdict(buffer.feedback) if buffer.feedback else None,
         "file": f"{file.run.output}/{file.run.name}_{buffer.name}_master.h5" if stored else "",
         "sinks": [
             {"name": sink.name, "kind": section.kind, "keeps": keeps_of(section.kind), **dataclasses.asdict(sink)}

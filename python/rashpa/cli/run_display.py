@@ -158,8 +158,9 @@ def _print_sinks(console: Console, outcome: Outcome) -> None:
 
 
 def _print_latencies(console: Console, outcome: Outcome) -> None:
-    table = Table(title="latency of each stage, µs: last packet → ready → decision → written", title_justify="left")
-    for column in ("buffer", "until", "stacks", "p50", "p99", "max"):
+    title = "latency of each stage, µs: last packet → ready → decision → written; last packet → published, → sent"
+    table = Table(title=title, title_justify="left")
+    for column in ("buffer", "until", "count", "p50", "p99", "max"):
         table.add_column(column, justify="left" if column in {"buffer", "until"} else "right")
     for buffer in outcome.buffers:
         for latency in (one for one in buffer.latencies if one.count):
@@ -167,6 +168,13 @@ def _print_latencies(console: Console, outcome: Outcome) -> None:
             table.add_row(buffer.name, latency.stage, f"{latency.count:,}", *figures)
     if table.row_count:
         console.print(table)
+    for buffer in outcome.buffers:
+        if (feedback := buffer.feedback) and (feedback.dropped or feedback.full):
+            text = (
+                f"buffer {buffer.name}: feedback by ZeroMQ was behind: {feedback.dropped} of {feedback.published} images were not sent, "
+                f"{feedback.full} times a subscriber had no room"
+            )
+            console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_rates(console: Console, outcome: Outcome) -> None:

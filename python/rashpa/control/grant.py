@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rashpa run` gives a node that it starts: a token, where it may read and write, and which cards it may drive. It goes through the node's standard input: other
+"""What `rashpa run` gives a node that it starts: a token, where it may read, write and publish, and which cards it may drive. It goes through the node's standard input: other
 users see command lines, and files would be left behind."""
 
 import json
@@ -11,6 +11,7 @@ from rashpa.control.kernels import code_of
 from rashpa.control.plan_telegrams import card_of
 from rashpa.control.run_plan import Plan
 from rashpa.control.token import checked_token
+from rashpa.data.feedback import address_of
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Grant:
     write: tuple[str, ...] = ()
     kernels: str = ""  # the folder of code that it may load; empty: none
     cards: tuple[str, ...] = ()  # "sim", or directories of cards
+    publish: tuple[str, ...] = ()  # addresses of sockets for feedback
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -32,16 +34,15 @@ class Grant:
         values = json.loads(line)
         try:
             token = checked_token(str(values["token"]), "token")
-            return cls(
-                token, tuple(values["read"]), tuple(values["write"]), str(values["kernels"]), tuple(values["cards"])
-            )
+            lists = {name: tuple(values[name]) for name in ("read", "write", "cards", "publish")}
+            return cls(token, kernels=str(values["kernels"]), **lists)
         except (KeyError, TypeError) as error:
             raise ValueError(f"no grant: {error}") from None
 
 
 def grant_of(plan: Plan, role: str, token: str) -> Grant:
-    """What the run file names, and nothing else: the dataset, and for a receiver the output folder, and its own folder where it names code there; for an
-    emulator its cards."""
+    """What the run file names, and nothing else: the dataset, and for a receiver the output folder, and its own folder where it names code there; and the
+    addresses where it publishes; for an emulator its cards."""
     named = [path for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))]
     # a dataset's folder may hold links to where its files really lie
     inside = [entry for path in named if path.is_dir() for entry in path.iterdir()]
@@ -51,4 +52,6 @@ def grant_of(plan: Plan, role: str, token: str) -> Grant:
     kernels = str(plan.source.path.parent.resolve()) if role == "receiver" and outside else ""
     played = [one for one in plan.emulators if one.engine == "fpga" and one.node == "local"]
     cards = sorted({card_of(plan, one) for one in played}) if role == "emulator" else []
-    return Grant(token, tuple(sorted(read)), write, kernels, tuple(cards))
+    sockets = [one.section.feedback.zmq for one in plan.buffers if one.section.feedback and one.section.feedback.zmq]
+    publish = sorted({address_of(endpoint) for endpoint in sockets}) if role == "receiver" else []
+    return Grant(token, tuple(sorted(read)), write, kernels, tuple(cards), tuple(publish))

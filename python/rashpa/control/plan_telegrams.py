@@ -14,6 +14,7 @@ from rashpa.control.links import options_of
 from rashpa.control.part_orders import Hdf5Order, SinkOrder
 from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.receivers import PlannedReceiver
+from rashpa.control.run_file import Feedback
 from rashpa.control.run_plan import Plan, PlannedBuffer, assembled_size
 
 HC_KEV_ANGSTROM = 12.398419843320026  # Planck's constant times the speed of light, exact in the SI of 2019
@@ -138,6 +139,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             kernels=tuple(_kernel(kernel, plan, buffer, receiver.node) for kernel in buffer.section.kernel),
             sinks=tuple(_sink(sink, plan, buffer) for sink in buffer.section.sink),
             special=tuple(telegram.SpecialValue(one.value, one.meaning) for one in file.detector.special),
+            feedback=_feedback(buffer.section.feedback),
         )
         for buffer in plan.buffers_of(receiver.name)
     )
@@ -159,6 +161,10 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
         options=options_of(file.link, file.link.destination_kind, receiver.device),
     )
     return telegram.Configure(file.run.number, file.run.name, destination=destination)
+
+
+def _feedback(section: Feedback | None) -> telegram.Feedback | None:
+    return None if section is None else telegram.Feedback(section.ring or "", section.zmq or "", section.images)
 
 
 def source_telegram(

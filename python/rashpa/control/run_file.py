@@ -6,7 +6,7 @@ These models check every value on its own; `run_plan` checks what only makes sen
 
 from typing import Annotated, Literal
 
-from pydantic import Field, Strict, field_validator
+from pydantic import Field, Strict, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
 from rashpa.control.dataset_spec import DatasetSpec
@@ -301,6 +301,33 @@ class Dtp(Section):
     place: Position = Field(description="x, y in pixels of the buffer's image")
 
 
+class Feedback(Section):
+    """What was decided of each image, published at once to whoever steers the experiment: in a ring that programs of the receiver's machine read, by ZeroMQ, or both."""
+
+    ring: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$",
+        description="name of the ring, /dev/shm/rashpa.<name> where the receiver's --feedback names no other folder",
+    )
+    zmq: str | None = Field(
+        default=None,
+        pattern=r"^tcp://(\d{1,3}(\.\d{1,3}){3}|\[[0-9A-Fa-f:]{2,39}\]):\d{1,5}$",
+        description="where a PUB socket listens, port 0: any free one; other than loopback as the receiver's --publish allows. Nothing is encrypted",
+    )
+    images: int = Field(
+        default=4096,
+        ge=2,
+        le=1 << 20,
+        description="images in the ring: how far a reader may be behind before it loses some",
+    )
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> "Feedback":
+        if self.ring is None and self.zmq is None:
+            raise ValueError("feedback goes nowhere: name a ring, a zmq endpoint, or both")
+        return self
+
+
 class Buffer(Section):
     """A RASHPA buffer: which pixels of which frames go there, and what becomes of them."""
 
@@ -331,6 +358,7 @@ class Buffer(Section):
         default=0, description="cuda, opencl: number of the device; opencl: or a part of its name, whatever the case"
     )
     kernel: list[Kernel] = Field(default=[], max_length=64)
+    feedback: Feedback | None = Field(default=None, description="none: nothing is published")
     sink: list[Sink] = Field(
         min_length=1,
         max_length=6,

@@ -18,6 +18,7 @@ from rashpa.control.emulators import (
     idle_problems,
     plan_emulators,
 )
+from rashpa.control.feedback_check import feedback_problems
 from rashpa.control.kernels import Kernel, code_of, declaration, files_of, label_of, parameters_of
 from rashpa.control.link_check import link_problems, route_problems
 from rashpa.control.module_geometry import with_places
@@ -176,6 +177,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     problems += node_problems((*receivers, *emulators), source)
     problems += receiver_problems(file, receivers, source)
     problems += emulator_problems(file, emulators, source)
+    problems += feedback_problems(file, source)
     buffers: list[PlannedBuffer] = []
     first_id = 0
     for number, section in enumerate(file.buffer):

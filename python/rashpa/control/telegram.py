@@ -184,6 +184,15 @@ class SpecialValue:
 
 
 @dataclass(frozen=True)
+class Feedback:
+    """Where a buffer publishes what it has decided: the name of a ring of so many images, the endpoint of a ZeroMQ socket; empty: not there."""
+
+    ring: str
+    zmq: str
+    images: int
+
+
+@dataclass(frozen=True)
 class Buffer:
     """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most so many, and Stop says how many."""
 
@@ -208,6 +217,7 @@ class Buffer:
     sinks: tuple[SinkOrder, ...] = field(default=(), metadata={PART: "Sink"})
     special: tuple[SpecialValue, ...] = ()
     end: str = "known"
+    feedback: Feedback | None = None
 
 
 @dataclass(frozen=True)
@@ -423,6 +433,19 @@ class SinkStatus:
 
 
 @dataclass(frozen=True)
+class FeedbackStatus:
+    """What a buffer has published. `ring`: the file, `zmq`: the endpoint to connect to; empty: not there. `sent`: of the published images, given to
+    ZeroMQ; `dropped`: never, as its thread was behind; `full`: times that a subscriber had no room and began to lose images."""
+
+    ring: str
+    zmq: str
+    published: int
+    sent: int
+    dropped: int
+    full: int
+
+
+@dataclass(frozen=True)
 class BufferStatus:
     """What the receiver counts of one buffer; counts: groups `veto` and `error`, images by reason. `unit`: how it works, in words. `to_write`:
     images whose slots a sink holds, or the unit, of `slots` in all (0: not told). `bytes_written`: of written images before compression, `bytes_stored`: what went to storage;
@@ -443,6 +466,7 @@ class BufferStatus:
     sinks: tuple[SinkStatus, ...] = ()
     slots: int = 0
     end_known: bool = True
+    feedback: FeedbackStatus | None = None
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a node may read and write, whose code it loads, and which cards it drives, whatever a telegram says: a telegram comes from whoever can give orders, the node reads and writes as who
+"""Where a node may read and write, where it publishes, whose code it loads, and which cards it drives, whatever a telegram says: a telegram comes from whoever can give orders, the node reads and writes as who
 started it."""
 
+import ipaddress
 from collections.abc import Iterable
 from pathlib import Path
 
 from rashpa.control.dataset_check import files_of
 from rashpa.control.dataset_spec import AnyDatasetSpec, DirectorySpec
 from rashpa.control.emulators import SIMULATED
+from rashpa.data.feedback import FEEDBACK_FOLDER, address_of, ring_name
 from rashpa.node.engine import EngineError
 
 
@@ -15,9 +17,18 @@ class Folders:
     """Folders, or single files, with all that lies below; links and `..` are followed before a path is looked at."""
 
     def __init__(
-        self, read: Iterable[Path], write: Iterable[Path], kernels: Path | None = None, cards: Iterable[str] = ()
+        self,
+        read: Iterable[Path],
+        write: Iterable[Path],
+        kernels: Path | None = None,
+        cards: Iterable[str] = (),
+        feedback: Path = FEEDBACK_FOLDER,
+        publish: Iterable[str] = (),
     ) -> None:
-        """`cards`: directories of cards, and "sim" where cards may be simulated."""
+        """`cards`: directories of cards, and "sim" where cards may be simulated. `feedback`: where rings lie; `publish`: addresses of sockets, besides
+        loopback."""
+        self._feedback = feedback.resolve()
+        self._publish = frozenset(map(ipaddress.ip_address, publish))
         named = frozenset(cards)
         self._simulates = SIMULATED in named
         self._cards = frozenset(Path(card).resolve() for card in named - {SIMULATED})
@@ -73,6 +84,25 @@ class Folders:
                 f"card {name}: this node may drive the cards in {known}; start it with --card {path}, or name one of them",
             )
         return path
+
+    def ring_file(self, name: str) -> Path:
+        """The file of a ring: a name in the one folder for rings, whatever it says."""
+        return self._feedback / ring_name(name)
+
+    def check_publish(self, endpoint: str) -> None:
+        """EngineError when decisions may not be published at that endpoint, tcp://ADDRESS:PORT; an empty one is none."""
+        if not endpoint:
+            return
+        try:
+            address = ipaddress.ip_address(address_of(endpoint))
+        except ValueError as error:
+            raise EngineError("config", f"feedback.zmq {endpoint}: {error}") from None
+        if not address.is_loopback and address not in self._publish:
+            raise EngineError(
+                "config",
+                f"feedback.zmq {endpoint}: this node publishes on loopback alone; start it with --publish {address}, where everyone who reaches "
+                "that address may read what is decided",
+            )
 
     def check_read(self, spec: AnyDatasetSpec, base: Path) -> None:
         """EngineError when the dataset has a file elsewhere; relative paths count from `base`."""

@@ -27,6 +27,8 @@ from rashpa.node.request_counts import ORDER_BOUNDS_S, RequestCounts
 
 _INFINITY = "+Inf"
 _OF_BOOKS = ("complete", "partial", "missing", "accepted", "vetoed", "errored", "written", "expected")
+_OF_FEEDBACK = ("published", "sent", "dropped")
+_OF_IMAGES = frozenset({"published", "sent"})  # latencies of images; all others are of stacks
 _OF_SINK = ("accepted", "written", "dropped", "errored")
 _OF_SOURCE_DTP = {
     "rashpa_images_due_total": "images_due",
@@ -210,12 +212,18 @@ def _add_buffer(families: Families, buffer: BufferStatus, receiver: str) -> None
     families.add("rashpa_bytes_stored_total", buffer.bytes_stored, buffer.name, receiver)
     for latency in buffer.latencies:
         _add_latency(families, latency, buffer.name, receiver)
+    if buffer.feedback is not None:
+        for state in _OF_FEEDBACK:
+            count = getattr(buffer.feedback, state)
+            families.add("rashpa_feedback_images_total", count, state, buffer.name, receiver)
+        families.add("rashpa_feedback_full_total", buffer.feedback.full, buffer.name, receiver)
 
 
 def _add_latency(families: Families, latency: Latency, buffer: str, receiver: str) -> None:
     below = dict(zip(BOUNDS_S, latency.below, strict=False))  # none of an engine that does not tell
+    what = "image" if latency.stage in _OF_IMAGES else "stack"
     families.add_histogram(
-        f"rashpa_stack_{latency.stage}_seconds", below, latency.count, latency.sum / 1e6, buffer, receiver
+        f"rashpa_{what}_{latency.stage}_seconds", below, latency.count, latency.sum / 1e6, buffer, receiver
     )
 
 

@@ -420,7 +420,14 @@ def buffer_status(buffer: _native.BufferStatus, slots: int = 0) -> telegram.Buff
         tuple(_sink_status(sink) for sink in buffer.sinks),
         slots,
         buffer.end_known,
+        _feedback_status(buffer.feedback),
     )
+
+
+def _feedback_status(known: _native.FeedbackStatus | None) -> telegram.FeedbackStatus | None:
+    if known is None:
+        return None
+    return telegram.FeedbackStatus(known.ring, known.zmq, known.published, known.sent, known.dropped, known.full)
 
 
 def _sink_status(sink: _native.SinkStatus) -> telegram.SinkStatus:

@@ -56,6 +56,8 @@ def buffer_configs(order: telegram.Destination, folders: Folders, proof: str) ->
         for sink in buffer.sinks:
             if isinstance(sink, Hdf5Order):
                 folders.check_write(Path(sink.prefix))
+        if buffer.feedback is not None:
+            folders.check_publish(buffer.feedback.zmq)
     calibration, facts = _calibration_of(order, folders)
     module = _Module(order.module_width, order.module_height)
     origin = _Origin(proof, facts)
@@ -174,6 +176,9 @@ def _buffer_config(
     config.dtps = [
         _native.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]
+    if (feedback := buffer.feedback) is not None:
+        ring = str(folders.ring_file(feedback.ring)) if feedback.ring else ""
+        config.feedback = _native.FeedbackOptions(ring, feedback.zmq, feedback.images)
     config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
     mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
     made: list[_native.Kernel] = []

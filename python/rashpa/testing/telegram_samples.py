@@ -144,6 +144,7 @@ def _destination() -> t.Destination:
         ),
         sinks=(_files(), NullSink(kind="null")),
         special=(t.SpecialValue(65535, "gap"), t.SpecialValue(65534, "saturated")),
+        feedback=t.Feedback("hits", "tcp://127.0.0.1:0", 4096),
     )
     return t.Destination(
         receiver="whole",
@@ -248,6 +249,7 @@ def _destination_status() -> t.DestinationStatus:
             t.SinkStatus("memory", "drop", 600, 580, 20, 0, 0, 608174080, 608174080, ""),
         ),
         slots=400,
+        feedback=t.FeedbackStatus("/rings/rashpa.hits", "tcp://127.0.0.1:39001", 2400, 2390, 10, 2),
     )
     first = "buffer full image 3 (frame 3): DTP 2 module 1 lost 4 lines"
     return t.DestinationStatus(

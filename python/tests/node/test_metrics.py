@@ -35,7 +35,8 @@ def whole(name: str) -> telegram.Status:
         return status
     (buffer,) = status.destination.buffers
     latencies = tuple(
-        dataclasses.replace(buffer.latencies[0], stage=stage) for stage in ("ready", "decision", "written")
+        dataclasses.replace(buffer.latencies[0], stage=stage)
+        for stage in ("ready", "decision", "written", "published", "sent")
     )
     counts = (*status.destination.counts, telegram.Count("link", "payload_bytes", 5))
     buffers = (dataclasses.replace(buffer, latencies=latencies),)
