@@ -331,3 +331,19 @@ def test_a_broken_run_ends_soon_names_the_first_missing_image_and_the_next_run_w
     code, output, report = run(edited(tmp_path, f"{example}.toml", frames="20", rate_hz="0.0", output='"."'), tmp_path)
     assert code == 0, output
     assert report["books"]["complete"] == complete
+
+
+def test_a_scan_finds_crystals_and_zooms_where_feedback_says(tmp_path: Path) -> None:
+    script = EXAMPLES / "10_scan_then_zoom" / "scan_then_zoom.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], cwd=tmp_path, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    zoom = re.search(r"zoom: (\d+) × (\d+) µm at (\d+), (\d+)", done.stdout)
+    assert zoom, done.stdout
+    width, height, x, y = map(int, zoom.groups())
+    assert x <= 32 - 17 < 32 + 17 <= x + width, "the largest crystal is inside"
+    assert y <= 80 - 11 < 80 + 11 <= y + height
+    assert width * height < 120 * 120 / 4
+    assert "fine: 256 points" in done.stdout
+    assert (tmp_path / "scan_then_zoom.png").stat().st_size > 10_000
