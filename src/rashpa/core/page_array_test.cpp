@@ -25,8 +25,8 @@ TEST(PageArray, room_for_the_longest_run_is_had_and_holds_zeros) {
 }
 
 TEST(PageArray, more_than_there_are_addresses_is_refused_in_words) {
-  EXPECT_THROW(PageArray<std::uint64_t>(std::numeric_limits<std::uint64_t>::max()), ResourceError);
-  EXPECT_THROW(PageArray<std::uint64_t>(std::uint64_t{1} << 60), ResourceError);
+  EXPECT_THROW(PageArray<std::uint64_t>{std::numeric_limits<std::uint64_t>::max()}, ResourceError);
+  EXPECT_THROW(PageArray<std::uint64_t>{std::uint64_t{1} << 60}, ResourceError);
 }
 
 TEST(CompletenessTable, images_outside_are_open_and_stay_so) {
