@@ -31,7 +31,7 @@ def main() -> int:
         hdl_toplevel=bench.top,
         build_dir=folder,
         build_args=[
-            *("-Wno-fatal", "--x-initial", "unique", "--x-assign", "unique"),
+            *("-Wno-fatal", "-Werror-USERFATAL", "--x-initial", "unique", "--x-assign", "unique"),
             *bench.options,
             *(("--coverage-line", "--coverage-toggle") if "covered" in sys.argv[4:] else ()),
             *folders(),
