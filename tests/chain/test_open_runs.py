@@ -71,7 +71,7 @@ def begin(file: Path) -> "subprocess.Popen[str]":
 
 def wait_for_images(folder: Path, least: int) -> None:
     """Until the run's file has so many."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while time.monotonic() < until:
         data = folder / "open_all_data_000001.h5"
         try:
@@ -81,7 +81,7 @@ def wait_for_images(folder: Path, least: int) -> None:
         except (OSError, KeyError):
             pass
         time.sleep(0.05)
-    raise AssertionError(f"no {least} images within a minute")
+    raise AssertionError(f"no {least} images within three minutes")
 
 
 def check(folder: Path, report: dict[str, Any]) -> int:
@@ -110,7 +110,7 @@ def test_an_interrupt_ends_both_emulators_after_the_same_frame(tmp_path: Path, r
     process = begin(write(tmp_path, rate_hz=rate_hz))
     wait_for_images(tmp_path, 50)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=180)
     assert process.returncode == 0, output
     assert check(tmp_path, json.loads((tmp_path / "report" / "report.json").read_text())) >= 50
 
@@ -118,7 +118,7 @@ def test_an_interrupt_ends_both_emulators_after_the_same_frame(tmp_path: Path, r
 @pytest.mark.parametrize("link", ["port = 0", 'kind = "pcie"'])
 def test_a_run_with_a_duration_ends_by_itself(tmp_path: Path, link: str) -> None:
     process = begin(write(tmp_path, link, "duration_s = 1.0"))
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=180)
     assert process.returncode == 0, output
     assert check(tmp_path, json.loads((tmp_path / "report" / "report.json").read_text())) > 1
 
@@ -129,7 +129,7 @@ def test_what_the_log_says_was_lost_is_missing_and_no_more(tmp_path: Path) -> No
         file.read_text() + "[faults]\nseed = 3\ndrop = 0.002\ndead_modules = [{ module = 1, from_frame = 100 }]\n"
     )
     process = begin(file)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=180)
     report = json.loads((tmp_path / "report" / "report.json").read_text())
     assert process.returncode == 0, output
     books = next(buffer["books"] for buffer in report["buffers"] if buffer["name"] == "all")
