@@ -13,6 +13,7 @@ from rashpa.control.version import software_version
 # Each command and its module, in the order of `rashpa --help`. A module holds a function of the command's name, or an `app`.
 _MODULES = {
     "run": "run",
+    "attach": "attach",
     "plan": "plan",
     "emulator": "node",
     "receiver": "node",

@@ -17,6 +17,7 @@ from rashpa.cli.report import REPORT_FILES, write_report
 from rashpa.cli.run_display import RunDisplay, print_outcome
 from rashpa.control.calibration_warnings import calibration_warnings
 from rashpa.control.capacity import cautions
+from rashpa.control.journal import JournalError, journal_of
 from rashpa.control.local_node import local_command
 from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome
@@ -49,8 +50,9 @@ def run(
     try:
         plan = _checked_plan(file, report)
         token = token_of_environment()
-    except (RunFileError, TokenError, OSError) as error:
-        _complain(errors, str(error))
+        journal = journal_of(plan, report)
+    except (RunFileError, TokenError, JournalError, OSError) as error:
+        complain(errors, str(error))
         raise typer.Exit(BAD_INPUT) from None
     for text in (*cautions(plan), *calibration_warnings(plan, datetime.now(UTC))):
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
@@ -61,20 +63,28 @@ def run(
     if report is not None:
         importlib.import_module("rashpa.cli.report_html")  # what cannot be imported must not cost a run its report
     try:
-        outcome = asyncio.run(_carry_through(plan, console, quiet, token, force))
+        manager = Manager(plan, token=token, command=local_command, force=force, journal=journal)
+        outcome = asyncio.run(watched(manager, console, quiet))
     except OSError as error:
         if error.errno not in (errno.EMFILE, errno.ENFILE):
             raise
-        _complain(errors, f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`")
+        complain(errors, f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`")
         raise typer.Exit(FAILED) from None
+    conclude(outcome, report, file, errors, console)
+
+
+def conclude(
+    outcome: Outcome, report: Path | None, file: Path, errors: Console, console: Console, command: str = "run"
+) -> None:
+    """Says what became of a run, writes its report, and ends with its exit code."""
     for text in outcome.cautions:
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if outcome.problem:
-        _complain(errors, outcome.problem)
+        complain(errors, outcome.problem, command)
     if outcome.buffers and not outcome.refused:  # what never began has no books
         print_outcome(console, outcome)
         for reason in outcome.reasons:
-            _complain(errors, reason)
+            complain(errors, reason, command)
     if report is not None and not outcome.refused:
         _write_report(outcome, report, file, errors, console)
     raise typer.Exit(exit_code(outcome))
@@ -101,7 +111,7 @@ def _write_report(outcome: Outcome, folder: Path, file: Path, errors: Console, c
         folder.mkdir(parents=True, exist_ok=True)
         paths = write_report(outcome, folder, file)
     except OSError as error:
-        _complain(errors, f"the report cannot be written: {error.filename or folder}: {error.strerror}")
+        complain(errors, f"the report cannot be written: {error.filename or folder}: {error.strerror}")
         raise typer.Exit(FAILED) from None
     for path in paths:
         console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
@@ -119,18 +129,20 @@ def exit_code(outcome: Outcome) -> int:
     return FAILED if outcome.problem or not outcome.accounts else RED
 
 
-async def _carry_through(plan: Plan, console: Console, quiet: bool, token: str, force: bool) -> Outcome:
-    with RunDisplay(console, plan, quiet) as display:
-        manager = Manager(plan, display.show, token, local_command, force=force)
+async def watched(manager: Manager, console: Console, quiet: bool) -> Outcome:
+    """Carries the run through and shows how far it is; Ctrl-C ends it in order."""
+    with RunDisplay(console, manager.plan, quiet) as display:
+        manager.observe(display.show)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, manager.stop)
         return await manager.run()
 
 
-def _complain(errors: Console, text: str) -> None:
+def complain(errors: Console, text: str, command: str = "run") -> None:
+    """A line each, in red."""
     for line in text.splitlines():
-        errors.print(f"rashpa run: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+        errors.print(f"rashpa {command}: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_plan(console: Console, plan: Plan) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rashpa.control.journal import journal_of
 from rashpa.control.local_node import local_command
 from rashpa.control.manager import Manager, Observer, unobserved
 from rashpa.control.outcome import Outcome
@@ -26,7 +27,7 @@ def carry_out(config: Path | str | Mapping[str, Any], observer: Observer = unobs
     """Carries a run through, and returns when it is over: `good` says whether every image is stored or explained, `problem` what went wrong.
 
     `config`: a run file, or its tables as a dict. Nodes that it calls local are started and ended. RunFileError when it is wrong: nothing has
-    been started then. An interrupt ends the run in order.
+    been started then. JournalError when a run of this name and output goes on. An interrupt ends the run in order.
     """
     plan = plan_of(config)
     token = token_of_environment()
@@ -36,7 +37,7 @@ def carry_out(config: Path | str | Mapping[str, Any], observer: Observer = unobs
     raised: list[BaseException] = []
 
     async def run() -> None:
-        manager.append(Manager(plan, observer, token, local_command))
+        manager.append(Manager(plan, observer, token, local_command, journal=journal_of(plan)))
         outcome.append(await manager[0].run())
 
     def work() -> None:

@@ -23,10 +23,13 @@ import httpx
 
 from rashpa.control import telegram
 from rashpa.control.accounting import account_run
+from rashpa.control.adopted_node import AdoptedNode
 from rashpa.control.capacity import CapacityError, check_abilities, overloads
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.end import end_sources
 from rashpa.control.grant import grant_of
+from rashpa.control.journal import Journal
+from rashpa.control.journal_entry import note
 from rashpa.control.local_node import LocalNode, local_command
 from rashpa.control.log_text import lines_of
 from rashpa.control.node_client import NodeClient, NodeError
@@ -55,7 +58,7 @@ def unobserved(progress: Progress) -> None:
 
 class Manager:
     """One run. Nodes go by the names that they have in the plan. `transports`: for tests, nodes in this process in place of URLs. `force`: what is too
-    much for links, memory or units is tried nevertheless."""
+    much for links, memory or units is tried nevertheless. `journal`: where to note what `rashpa attach` needs."""
 
     def __init__(
         self,
@@ -66,16 +69,18 @@ class Manager:
         transports: Mapping[str, httpx.AsyncBaseTransport] | None = None,
         *,
         force: bool = False,
+        journal: Journal | None = None,
     ) -> None:
         self._plan = plan
         self._force = force
+        self._journal = journal
         self._labels = {node.name: node.label for node in plan.nodes}
         self._observer = observer
         self._token = plan.file.nodes.token or token
         self._local_token = new_token()  # of the nodes that this manager starts
         self._command = command
         self._transports = transports or {}
-        self._local: dict[str, LocalNode] = {}
+        self._local: dict[str, LocalNode | AdoptedNode] = {}
         self._clients: dict[str, NodeClient] = {}
         self._last: dict[str, Status] = {}
         self._heard: dict[str, float] = {}
@@ -112,6 +117,8 @@ class Manager:
                 )
                 name = next((name for name, label in self._labels.items() if label == error.node), "")
                 await self._give_up(await self._reason_of(error, name), name if error.lost else "")
+        if self._journal is not None:
+            self._journal.remove()
         return self._outcome
 
     async def ask(self) -> dict[str, Capabilities]:
@@ -122,7 +129,15 @@ class Manager:
             return dict(zip(self._clients, answers, strict=True))
 
     @property
-    def local_nodes(self) -> Mapping[str, LocalNode]:
+    def plan(self) -> Plan:
+        return self._plan
+
+    def observe(self, observer: Observer) -> None:
+        """Before `run`: who is told how far it is."""
+        self._observer = observer
+
+    @property
+    def local_nodes(self) -> Mapping[str, LocalNode | AdoptedNode]:
         """By name, those that this manager has started."""
         return self._local
 
@@ -152,7 +167,23 @@ class Manager:
             self._outcome.cautions = tuple(f"forced: {line}" for line in too_much)
         async with self._leases_renewed():
             await self._claim()
+            self._note()
             await self._acquire()
+
+    def _note(self) -> None:
+        """For who comes when this manager dies. NodeError where the run is to go on without it and nobody could find it."""
+        if self._journal is None:
+            return
+        urls = {name: client.url for name, client in self._clients.items()}
+        try:
+            began = time.time() if self._began else 0.0
+            note(self._journal, self._plan, self._holder, self._owner, self._local_token, began, urls, self._local)
+        except OSError as error:
+            text = f"{self._journal.path}: the journal of the run cannot be written: {error.strerror}; choose another run.output"
+            if self._plan.file.run.orphaned == "finish":
+                raise NodeError("manager", text, "file") from None
+            if not self._began:
+                self._outcome.cautions += (f"{text}, or `rashpa attach` will not find this run",)
 
     async def _acquire(self) -> None:
         await self._configure()
@@ -160,6 +191,11 @@ class Manager:
         self._began = time.monotonic()
         await self._order_all(self._receiver_names, telegram.Start())
         await self._order_all(self._emulator_names, telegram.Start())
+        self._note()
+        await self._see_through()
+
+    async def _see_through(self) -> None:
+        """From the start of the emulators to the closed books."""
         stall = StallWatch(self._plan)
         if self._plan.end_told:
             await self._watch(self._emulator_names, "running", stall, self._stop_due)

@@ -14,8 +14,9 @@ from rashpa.control.links import options_of
 from rashpa.control.part_orders import Hdf5Order, SinkOrder
 from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.receivers import PlannedReceiver
-from rashpa.control.run_file import Feedback
+from rashpa.control.run_file import MOST_PATIENCE_S, Feedback
 from rashpa.control.run_plan import Plan, PlannedBuffer, assembled_size
+from rashpa.control.stall import patience_s
 
 HC_KEV_ANGSTROM = 12.398419843320026  # Planck's constant times the speed of light, exact in the SI of 2019
 SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
@@ -160,7 +161,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
         buffers=buffers,
         options=options_of(file.link, file.link.destination_kind, receiver.device),
     )
-    return telegram.Configure(file.run.number, file.run.name, destination=destination)
+    return telegram.Configure(file.run.number, file.run.name, destination=destination, orphaned=_orphaned(plan))
 
 
 def _feedback(section: Feedback | None) -> telegram.Feedback | None:
@@ -222,7 +223,14 @@ def source_telegram(
         emulator=emulator.name,
         card=_card(plan, emulator) if emulator.engine == "fpga" else None,
     )
-    return telegram.Configure(file.run.number, file.run.name, source=source)
+    return telegram.Configure(file.run.number, file.run.name, source=source, orphaned=_orphaned(plan))
+
+
+def _orphaned(plan: Plan) -> telegram.Orphaned | None:
+    run = plan.file.run
+    if run.orphaned == "end":
+        return None
+    return telegram.Orphaned(min(patience_s(plan.file, plan.buffers), MOST_PATIENCE_S), run.keep_books_s)
 
 
 def _card(plan: Plan, emulator: PlannedEmulator) -> telegram.Card:

@@ -17,6 +17,7 @@ from rashpa.control.token import checked_token
 MOST_MODULES = 256
 UNTIL_STOPPED = "until stopped"
 MOST_FRAMES = 2**32  # of a run that nobody stops, src/rashpa/core/end.hpp
+MOST_PATIENCE_S = 30 * 86400.0
 Rectangle = Annotated[tuple[int, int, int, int], Strict(False)]  # x, y, width, height in pixels; TOML has lists
 Position = Annotated[tuple[int, int], Strict(False)]  # x, y in pixels of the assembled image
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
@@ -44,6 +45,16 @@ class Run(Section):
     output: str = Field(default="out", description="folder of the output files, relative to where the receiver runs")
     existing: Literal["refuse", "replace"] = Field(
         default="refuse", description="what becomes of output files of the same name"
+    )
+    orphaned: Literal["end", "finish"] = Field(
+        default="end",
+        description="what nodes do when the manager is gone: end the run in order, or go on to its last frame and keep the books for `rashpa attach`",
+    )
+    keep_books_s: float = Field(
+        default=3600.0,
+        ge=1.0,
+        le=MOST_PATIENCE_S,
+        description='orphaned = "finish": how long nodes keep the books of a run that they have finished on their own; then they are free',
     )
     instrument: str = ""
     source: str = ""

@@ -87,12 +87,14 @@ class KeyLines:
 
 
 class RunFileSource:
-    """The file that a RunFile came from, for messages."""
+    """The file that a RunFile came from, for messages, and for who needs it once more: `text` is TOML, or JSON of tables that were in memory."""
 
-    def __init__(self, path: Path, text: str, sha256: str = "") -> None:
+    def __init__(self, path: Path, text: str, sha256: str = "", *, is_toml: bool = True) -> None:
         self.path = path
+        self.text = text
+        self.is_toml = is_toml
         self.sha256 = sha256  # of the file's bytes
-        self._keys = KeyLines(text)
+        self._keys = KeyLines(text if is_toml else "")
 
     def where(self, path: KeyPath) -> str:
         """`file:line: key`, as far as it is known."""
@@ -140,9 +142,8 @@ def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
 def run_file_of(values: Mapping[str, Any]) -> tuple[RunFile, RunFileSource]:
     """The run file of tables that are in memory, as TOML would give them. RunFileError names the keys that are wrong."""
     text = json.dumps(values, default=str, sort_keys=True)
-    return _validated(
-        Path("run"), dict(values), RunFileSource(Path("run"), "", hashlib.sha256(text.encode()).hexdigest())
-    )
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    return _validated(Path("run"), dict(values), RunFileSource(Path("run"), text, sha256, is_toml=False))
 
 
 def _validated(path: Path, raw: dict[str, Any], source: RunFileSource) -> tuple[RunFile, RunFileSource]:

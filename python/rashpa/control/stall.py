@@ -2,15 +2,16 @@
 """Notices that nothing happens any more, for each node on its own: others that go on must not hide one that stands still."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rashpa.control.run_plan import Plan
+from rashpa.control.run_file import RunFile
+from rashpa.control.run_plan import Plan, PlannedBuffer
 from rashpa.control.telegram import Status
 
 _STALL_S = 8.0  # without any news, beyond what rate and deadlines explain
-_STORING_S = (
+STORING_S = (
     300.0  # without a byte stored, where images wait for a sink or files are being completed: disks are slow, not dead
 )
 
@@ -149,19 +150,21 @@ class StallWatch:
         return len(own) == len(images) and all(dtp.images_sent + dtp.images_skipped >= images[dtp.id] for dtp in own)
 
     def _patience_now_s(self, group: Collection[str], last: Mapping[str, Status]) -> float:
-        return _STORING_S if any(_storing(last[name]) for name in group) else self._patience_s(group)
+        return STORING_S if any(storing(last[name]) for name in group) else self._patience_s(group)
 
     def _patience_s(self, group: Collection[str]) -> float:
-        """How long a healthy run may be without news from these receivers."""
-        file = self._plan.file
-        period = 1.0 / file.detector.rate_hz if file.detector.rate_hz > 0 else 0.0
-        sections = [buffer.section for buffer in self._plan.buffers if buffer.receiver in group]
-        slowest = max(section.every * section.stack for section in sections) * period
-        deadline_s = max(section.deadline_ms for section in sections) / 1000.0
-        return _STALL_S + 2.0 * slowest + deadline_s + file.faults.stall_us / 1e6
+        return patience_s(self._plan.file, [buffer for buffer in self._plan.buffers if buffer.receiver in group])
 
 
-def _storing(status: Status) -> bool:
+def patience_s(file: RunFile, buffers: Sequence[PlannedBuffer]) -> float:
+    """How long a healthy run may be without news of these buffers."""
+    period = 1.0 / file.detector.rate_hz if file.detector.rate_hz > 0 else 0.0
+    slowest = max(buffer.section.every * buffer.section.stack for buffer in buffers) * period
+    deadline_s = max(buffer.section.deadline_ms for buffer in buffers) / 1000.0
+    return _STALL_S + 2.0 * slowest + deadline_s + file.faults.stall_us / 1e6
+
+
+def storing(status: Status) -> bool:
     """Whether sinks are at work: images wait for them, or all are through and files are being completed."""
     buffers = status.destination.buffers if status.destination and status.state != "finished" else ()
     return any(buffer.to_write for buffer in buffers) or (

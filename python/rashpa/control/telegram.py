@@ -533,19 +533,30 @@ class Order:
 @dataclass(frozen=True)
 class Claim(Order):
     """Makes the node the owner's, when it is idle or nobody's; `holder` says to others whose it is. It stays so until Reset, or until nothing
-    was heard of the owner for the node's lease."""
+    was heard of the owner for the node's lease. Of the owner itself: another process of his has taken the run over, as `holder` says."""
 
     holder: str
 
 
 @dataclass(frozen=True)
+class Orphaned:
+    """What a node does when its owner is gone: it goes on to the end of the run, which has come when nothing has happened for `quiet_s`, and keeps
+    the books for `keep_s`."""
+
+    quiet_s: float
+    keep_s: float
+
+
+@dataclass(frozen=True)
 class Configure(Order):
-    """Gives a node its part of a run: `source` to an emulator, `destination` to a receiver. Claims a node that is nobody's."""
+    """Gives a node its part of a run: `source` to an emulator, `destination` to a receiver. Claims a node that is nobody's. `orphaned`: absent,
+    the run ends when the owner is gone."""
 
     run: int
     name: str
     source: Source | None = None
     destination: Destination | None = None
+    orphaned: Orphaned | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from rashpa.control.run_state import RunState, StateError, Transition, check_tra
 from rashpa.control.telegram import Configure, Fault, Notify, Status, Telegram
 from rashpa.node.engine import Engine, EngineError, EngineFactory, Table
 from rashpa.node.log import About, NodeLog
+from rashpa.node.orphan import Orphan
 from rashpa.node.ownership import Ownership
 
 _log = logging.getLogger(__name__)
@@ -53,6 +54,9 @@ class Node:
         self._orders = asyncio.Lock()
         self._watcher: asyncio.Task[None] | None = None
         self._unwatched = False
+        self._orphaned: telegram.Orphaned | None = None  # what becomes of the run when its owner is gone
+        self._orphan: Orphan | None = None
+        self._freed = asyncio.Event()
 
     @property
     def state(self) -> RunState:
@@ -172,6 +176,21 @@ class Node:
             if self._lease is not None:
                 self._lease.cancel()
 
+    async def outlive_owner(self, lease_s: float) -> None:
+        """The owner is gone. Returns when the node is nobody's: at once, or where the run is to go on without him, when it has its end and nobody
+        has asked for its books. Who comes in his place has the lease."""
+        self._freed.clear()
+        if not self._goes_on:
+            return
+        self._ownership.lose(lease_s)
+        self._begin_lease()
+        await self._freed.wait()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the run goes on when its owner is gone: one that has begun, and is to."""
+        return self._goes_on and self._ownership.owned
+
     # ---- orders -----------------------------------------------------------------------------------------------------------------
 
     async def _carry_out(self, order: Telegram) -> Telegram:
@@ -243,6 +262,7 @@ class Node:
                 self._ownership.free()
             raise
         self._state = transition.target
+        self._orphaned = order.orphaned
         self._run = order.run
         self.log.info(f"Configure: run {order.name}, number {order.run}, {_parts_of(order)}", self._about)
         return self._engine.configured(self.name)
@@ -256,10 +276,17 @@ class Node:
                 await self._reset()
             self._own(order.owner, order.holder)
             self.log.info(f"Claim: the node belongs to {order.holder}")
+        elif order.holder != self._ownership.holder:
+            self._ownership.take(order.owner, order.holder)
+            self._end_orphan()
+            self.log.info(f"Claim: {order.holder} has taken the run over", self._about)
         return self.status()
 
     def _own(self, owner: str, holder: str) -> None:
         self._ownership.take(owner, holder)
+        self._begin_lease()
+
+    def _begin_lease(self) -> None:
         if self._ownership.lease_s > 0 and (self._lease is None or self._lease.done()):
             self._lease = asyncio.create_task(self._watch_lease())
 
@@ -275,6 +302,8 @@ class Node:
 
     async def _reset(self) -> None:
         self._ownership.free()
+        self._orphaned = self._orphan = None
+        self._freed.set()
         await self._end_watch()
         engine, self._engine = self._engine, None
         if engine is not None:
@@ -318,21 +347,57 @@ class Node:
         while self._ownership.owned:
             await asyncio.sleep(part_s)
             if self._orders.locked():  # an order of the owner is carried out; it is heard when it has its answer
-                self._ownership.renew()
+                if not self._ownership.abandoned:
+                    self._ownership.renew()
                 continue
             self._ownership.pass_time(part_s)
             if self._ownership.abandoned:
                 async with self._orders:
-                    await self._end_abandoned()
+                    await self._look_after_abandoned(part_s)
+            else:
+                self._end_orphan()
+            part_s = self._ownership.lease_s / _LEASE_PARTS
 
-    async def _end_abandoned(self) -> None:
+    async def _look_after_abandoned(self, seconds: float) -> None:
         if not self._ownership.abandoned:  # it was heard while this waited
             return
-        text = f"{self._ownership.holder} was not heard for {self._ownership.lease_s:g} s: its run is aborted, the node is free"
+        silent = f"{self._ownership.holder} {self._ownership.silence}"
+        if not self._goes_on:
+            await self._end_abandoned(f"{silent}: its run is aborted, the node is free")
+            return
+        if self._orphan is None and self._orphaned is not None:
+            self._orphan = Orphan(self._orphaned)
+            kept = f"its books are kept {self._orphaned.keep_s:g} s for `rashpa attach`"
+            self._message = f"{silent}: the run goes on to its end, and {kept}"
+            self.log.warning(self._message, self._about)
+        step = self._orphan.next_step(self.status(), seconds) if self._orphan is not None else "wait"
+        if step == "free":
+            await self._end_abandoned(f"{silent}, and nobody has asked for the books of its run: the node is free")
+        elif step != "wait":
+            orders: dict[str, Telegram] = {
+                "resume": telegram.Resume(),
+                "stop": telegram.Stop(),
+                "abort": telegram.Abort(),
+            }
+            with contextlib.suppress(OrderError, EngineError, StateError):  # the next look sees what became of it
+                await self._carry_out(orders[step])
+
+    @property
+    def _goes_on(self) -> bool:
+        began = (RunState.running, RunState.paused, RunState.finished)
+        return self._orphaned is not None and (self._state in began or self._orphan is not None)
+
+    async def _end_abandoned(self, text: str) -> None:
         self.log.warning(text, self._about)
         with contextlib.suppress(OrderError):  # the node is then in fault, and says so
             await self._reset()
             self._message = text
+
+    def _end_orphan(self) -> None:
+        """The owner is heard again, or another process of his."""
+        if self._orphan is not None:
+            self._orphan = None
+            self._message = "" if self._state is not RunState.fault else self._message
 
     async def _end_watch(self) -> None:
         # not cancelled: its thread must have left the engine before the engine's sockets and memory can go

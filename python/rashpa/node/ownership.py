@@ -16,6 +16,7 @@ class Ownership:
         self._owner = ""
         self._holder = ""
         self._silent_s = 0.0
+        self._lost = False
 
     @property
     def owned(self) -> bool:
@@ -49,6 +50,17 @@ class Ownership:
 
     def renew(self) -> None:
         self._silent_s = 0.0
+        self._lost = False
+
+    def lose(self, lease_s: float) -> None:
+        """The owner is known to be gone; whoever comes in its place has this lease."""
+        self.lease_s = self._silent_s = lease_s
+        self._lost = True
+
+    @property
+    def silence(self) -> str:
+        """What is known of an owner that is not heard, to follow its name."""
+        return "is gone" if self._lost else f"was not heard for {self.lease_s:g} s"
 
     def pass_time(self, seconds: float) -> None:
         """Counts the owner's silence. Seconds that the node itself did not run are not counted: it could not have heard anybody."""

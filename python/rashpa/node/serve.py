@@ -116,7 +116,7 @@ def serve_node(
     log: NodeLog | None = None,
     audit: Audit | None = None,
 ) -> None:
-    """Serves until SIGTERM, SIGINT or, `with_parent`, the end of the parent. Prints one line of JSON {"node", "role", "url"} when it can take
+    """Serves until SIGTERM, SIGINT or, `with_parent`, the end of the parent, which a run may outlive. Prints one line of JSON {"node", "role", "url"} when it can take
     telegrams. ServeError before that."""
     listen.check()
     secure = tls_context(listen.certificate, listen.key) if listen.certificate and listen.key else None
@@ -160,7 +160,12 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.end)
     if listen.with_parent:
-        threading.Thread(target=_watch_parent, args=(loop, server.end), daemon=True, name="parent").start()
+        outliving: list[asyncio.Task[None]] = []  # tasks that nobody holds are collected
+
+        def parent_gone() -> None:
+            outliving.append(asyncio.create_task(_outlive_parent(node, listen.lease_s, server.end)))
+
+        threading.Thread(target=_watch_parent, args=(loop, parent_gone), daemon=True, name="parent").start()
     hearing = asyncio.create_task(_hear_native(node))
     await server.serve([taken])
     hearing.cancel()
@@ -226,6 +231,17 @@ def _watch_parent(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> N
             pass
     with contextlib.suppress(RuntimeError):  # the loop has ended already
         loop.call_soon_threadsafe(end)
+
+
+async def _outlive_parent(node: Node, lease_s: float, end: Callable[[], None]) -> None:
+    """Ends the node when nobody needs it any more: now, or when a run that goes on without its manager has its end."""
+    if node.goes_on:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):  # pipes to nobody
+            os.dup2(nowhere, stream)
+        os.close(nowhere)
+    await node.outlive_owner(lease_s)
+    end()
 
 
 def _exit_later(seconds: float) -> None:

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes over a run whose manager is gone: finds its nodes by the journal, watches the run to its end, and closes the books."""
+
+import socket
+import time
+
+from rashpa.control.adopted_node import AdoptedNode
+from rashpa.control.journal import Journal, JournalError, Record
+from rashpa.control.manager import Manager, Observer, unobserved
+from rashpa.control.node_client import NodeError
+from rashpa.control.planned_node import PlannedNode
+from rashpa.control.run_plan import Plan
+
+_BEGUN = {"receiver": ("running", "finished"), "emulator": ("running", "paused", "finished")}
+
+
+class AttachedManager(Manager):
+    """In place of the one that has written the record. `journal`: which has been taken over."""
+
+    def __init__(
+        self, plan: Plan, record: Record, journal: Journal, observer: Observer = unobserved, token: str = ""
+    ) -> None:
+        super().__init__(plan, observer, token, journal=journal)
+        self._record = record
+        self._owner = record.owner
+        self._local_token = record.local_token
+        self._began = time.monotonic() - max(0.0, time.time() - record.began) if record.began else time.monotonic()
+        self._outcome.cautions = (f"{record.holder} was gone; {self._holder} has taken the run over",)
+
+    async def _carry_through(self) -> None:
+        self._tell("attaching")
+        await self._connect()
+        for name, client in self._clients.items():
+            self._outcome.capabilities[name] = await client.capabilities()
+        await self._find_run()
+        async with self._leases_renewed():
+            await self._claim()
+            self._note()
+            await self._see_through()
+
+    async def _start_local(self, node: PlannedNode) -> None:
+        known = next((known for known in self._record.nodes if known.name == node.name), None)
+        if known is None:
+            raise NodeError(node.label, f"{node.label}: the journal does not know this node", "config")
+        self._local[node.name] = AdoptedNode(node.label, known)
+
+    async def _find_run(self) -> None:
+        """NodeError, after all were asked, when one is not in the run any more, or the run had not begun."""
+        trouble: list[NodeError] = []
+        for name, client in self._clients.items():
+            status = await client.status()
+            if status.holder not in (self._record.holder, self._holder):
+                why = status.message or f"it belongs to {status.holder or 'nobody'}"
+                text = f"{client.name} has ended the run: {why}. Files that it wrote are closed: `rashpa inspect` shows them"
+                trouble.append(NodeError(client.name, text, "state"))
+                continue
+            self._claimed.add(name)
+            self._last[name], self._heard[name] = status, time.monotonic()
+            if status.state == "fault":
+                trouble.append(NodeError(client.name, status.message, "state"))
+            elif status.state not in _BEGUN[status.role]:
+                text = f"{client.name} is {status.state}: the manager was gone before the acquisition began; start the run again"
+                trouble.append(NodeError(client.name, text, "state"))
+        if trouble:
+            raise trouble[0]
+
+
+def attached(journal: Journal, observer: Observer = unobserved, token: str = "") -> AttachedManager:
+    """The manager that goes on. JournalError and RunFileError when there is nothing to be taken over."""
+    record = journal.take_over()
+    journal.report = journal.report or record.report
+    here = socket.gethostname()
+    if any(node.pid for node in record.nodes) and record.host != here:
+        journal.close()
+        raise JournalError(
+            f"{journal.path}: the nodes of this run are processes of {record.host}, and this is {here}; attach there"
+        )
+    return AttachedManager(record.plan(), record, journal, observer, token)

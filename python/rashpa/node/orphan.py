@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run whose manager is gone, and which goes on: what its node does next. Nothing of it waits for anybody for ever."""
+
+from typing import Literal
+
+from rashpa.control.run_state import RunState
+from rashpa.control.stall import STORING_S, storing
+from rashpa.control.telegram import Orphaned, Status
+
+Step = Literal["wait", "resume", "stop", "abort", "free"]
+
+
+class Orphan:
+    """Looked at again and again; time is what the looks say, so that a node that did not run has not waited either."""
+
+    def __init__(self, order: Orphaned) -> None:
+        self._order = order
+        self._news: object = None
+        self._quiet_s = 0.0
+        self._kept_s = 0.0
+        self._stopped = False
+
+    def next_step(self, status: Status, seconds: float) -> Step:
+        """What is to be done now, `seconds` after the last look."""
+        if status.state in (RunState.finished, RunState.fault):
+            self._kept_s += seconds
+            return "free" if self._kept_s >= self._order.keep_s else "wait"
+        if status.state == RunState.paused:
+            return "resume"
+        news = _news_of(status)
+        self._quiet_s = self._quiet_s + seconds if news == self._news else 0.0
+        self._news = news
+        if self._quiet_s < (STORING_S if storing(status) else self._order.quiet_s):
+            return "wait"
+        self._quiet_s = 0.0  # as long again for what it is told now
+        if self._stopped:
+            return "abort"
+        self._stopped = True
+        return "stop"
+
+
+def _news_of(status: Status) -> object:
+    """What changes as long as images are sent, decided or stored."""
+    if status.source is not None:
+        return [(dtp.images_sent, dtp.images_skipped) for dtp in status.source.dtps]
+    if status.destination is None:
+        return None
+    return [
+        (buffer.books, buffer.bytes_stored, [(dtp.complete, dtp.partial, dtp.missing) for dtp in buffer.dtps])
+        for buffer in status.destination.buffers
+    ]

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Managers that die by SIGKILL in the middle of a run, and what becomes of it. Nodes are real processes with engines without pixels."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.attach import AttachedManager, attached
+from rashpa.control.journal import Journal, JournalError, Record, find_journal
+from rashpa.control.outcome import Outcome
+from rashpa.control.process_identity import is_process
+
+RUN = """\
+[run]
+name = "orphan"
+frames = {frames}
+output = "{output}"
+orphaned = "{orphaned}"
+keep_books_s = {keep_s}
+[detector]
+width = 32
+height = 16
+rate_hz = 100.0
+[dataset]
+kind = "pattern"
+width = 32
+height = 16
+[link]
+port = 0
+[[receiver]]
+name = "one"
+[[receiver]]
+name = "other"
+[[buffer]]
+name = "full"
+receiver = "one"
+sink = [{{ kind = "null" }}]
+[[buffer]]
+name = "centre"
+receiver = "other"
+sink = [{{ kind = "null" }}]
+region = [8, 8, 16, 8]
+every = 2
+{extra}
+"""
+MANAGER = """\
+import asyncio, sys
+from pathlib import Path
+from rashpa.control.journal import journal_of
+from rashpa.control.manager import Manager
+from rashpa.control.run_plan import load_plan
+def command(role, name):
+    return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
+plan = load_plan(Path(sys.argv[1]))
+asyncio.run(Manager(plan, command=command, journal=journal_of(plan)).run())
+"""
+
+
+def awaited(what: Callable[[], object], seconds: float = 60.0) -> None:
+    ends = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < ends, "did not happen"
+        time.sleep(0.02)
+
+
+@contextmanager
+def killed_manager(
+    tmp_path: Path, orphaned: str, frames: int, keep_s: float = 60.0, extra: str = "", when: str = "running"
+) -> Iterator[tuple[Path, Record]]:
+    """The output folder of a run whose manager was killed when it was running, or had only claimed its nodes."""
+    out = tmp_path / "out"
+    path = tmp_path / "run.toml"
+    path.write_text(RUN.format(frames=frames, output=out, orphaned=orphaned, keep_s=keep_s, extra=extra))
+    manager = subprocess.Popen([sys.executable, "-c", MANAGER, str(path)])
+    journal = out / "orphan_attach.json"
+    try:
+        awaited(journal.exists)
+        if when == "running":
+            awaited(lambda: json.loads(journal.read_text())["began"])
+    finally:
+        manager.send_signal(signal.SIGKILL)
+        manager.wait()
+    values = json.loads(journal.read_text())
+    probe = Journal(journal)
+    record = probe.take_over()
+    probe.close()
+    assert len(values["nodes"]) == 3
+    try:
+        yield out, record
+    finally:
+        for node in record.nodes:
+            if is_process(node.pid, node.identity):
+                os.kill(node.pid, signal.SIGKILL)
+
+
+def attach(out: Path, seen: list[AttachedManager] | None = None) -> Outcome:
+    manager = attached(Journal(find_journal(out)))
+    if seen is not None:
+        seen.append(manager)
+    return asyncio.run(manager.run())
+
+
+def living(record: Record) -> list[str]:
+    return [node.name for node in record.nodes if is_process(node.pid, node.identity)]
+
+
+def test_a_run_goes_on_without_its_manager_and_whoever_attaches_closes_balanced_books(tmp_path: Path) -> None:
+    with killed_manager(tmp_path, "finish", 600) as (out, record):
+        assert len(living(record)) == 3
+        outcome = attach(out)
+        assert outcome.good, outcome.problem
+        assert outcome.books.expected == 600 + 300 == outcome.books.complete
+        assert outcome.cautions[0].startswith(f"{record.holder} was gone; run orphan of ")
+        assert outcome.acquisition_s > 5.0  # the whole of it
+        assert living(record) == []
+        with pytest.raises(JournalError, match="no run goes on there"):
+            find_journal(out)
+
+
+def test_a_run_that_is_over_keeps_its_books_until_they_are_taken(tmp_path: Path) -> None:
+    with killed_manager(tmp_path, "finish", 50) as (out, record):
+        time.sleep(3.0)  # the run has its end
+        outcome = attach(out)
+        assert outcome.good, outcome.problem
+        assert living(record) == []
+
+
+def test_what_a_dead_module_never_sent_is_decided_without_the_manager(tmp_path: Path) -> None:
+    extra = "[faults]\ndead_modules = [{ module = 0, from_frame = 60 }]"
+    with killed_manager(tmp_path, "finish", 80, extra=extra) as (out, record):
+        outcome = attach(out)
+        assert outcome.good, outcome.problem
+        assert outcome.books.missing == 20 + 10
+        assert living(record) == []
+
+
+def test_nodes_of_a_run_that_ends_with_its_manager_end_at_once_and_that_is_said(tmp_path: Path) -> None:
+    with killed_manager(tmp_path, "end", 100_000) as (out, record):
+        awaited(lambda: not living(record), 30.0)
+        outcome = attach(out)
+        assert not outcome.good
+        assert not outcome.refused
+        assert "has ended; files that it wrote are closed: `rashpa inspect` shows them" in outcome.problem
+        assert not list(out.iterdir())
+
+
+def test_a_run_that_nobody_attaches_to_leaves_no_process(tmp_path: Path) -> None:
+    with killed_manager(tmp_path, "finish", 50, keep_s=1.0) as (_, record):
+        awaited(lambda: not living(record))
+
+
+def test_a_manager_that_dies_before_the_run_begins_leaves_no_process(tmp_path: Path) -> None:
+    with killed_manager(tmp_path, "finish", 100_000, when="claimed") as (_, record):
+        if not record.began:
+            awaited(lambda: not living(record), 30.0)
+
+
+def test_who_attaches_may_die_too(tmp_path: Path) -> None:
+    program = (
+        "import asyncio, sys; from pathlib import Path; from rashpa.control.attach import attached; "
+        "from rashpa.control.journal import Journal; asyncio.run(attached(Journal(Path(sys.argv[1]))).run())"
+    )
+    with killed_manager(tmp_path, "finish", 1500) as (out, record):
+        path = find_journal(out)
+        first = path.stat().st_ino
+        second = subprocess.Popen([sys.executable, "-c", program, str(path)])
+        try:
+            awaited(lambda: path.stat().st_ino != first)  # it has written its own
+            with pytest.raises(JournalError, match=rf"process {second.pid}\) lives"):
+                attach(out)
+        finally:
+            second.kill()
+            second.wait()
+        outcome = attach(out)
+        assert outcome.good, outcome.problem
+        assert outcome.books.expected == 1500 + 750
+        assert living(record) == []
+
+
+def test_an_interrupt_of_who_attaches_ends_the_run_in_order(tmp_path: Path) -> None:
+    with killed_manager(tmp_path, "finish", 100_000) as (out, record):
+        manager = attached(Journal(find_journal(out)))
+        manager.observe(lambda progress: manager.interrupt() if progress.phase == "running" else None)
+        outcome = asyncio.run(manager.run())
+        assert outcome.interrupted
+        assert outcome.balanced
+        assert living(record) == []
+
+
+def test_a_run_on_nodes_of_another_machine_is_attached_to_there(tmp_path: Path) -> None:
+    with killed_manager(tmp_path, "finish", 100_000) as (out, record):
+        path = find_journal(out)
+        values = json.loads(path.read_text()) | {"host": "elsewhere"}
+        path.write_text(json.dumps(values))
+        with pytest.raises(JournalError, match=r"are processes of elsewhere, and this is .*; attach there"):
+            attached(Journal(path))
+        assert len(living(record)) == 3
