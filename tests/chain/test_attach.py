@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import h5py
+import hdf5plugin  # noqa: F401  (filters of the files)
 import httpx
 import pytest
 from tests.chain.test_nodes import COMMAND, node
@@ -59,7 +60,7 @@ def killed(folder: Path, orphaned: str, frames: int, nodes: str = "") -> Iterato
     command = [*COMMAND, "run", str(path), "-q", "--report", str(folder / "report")]
     manager = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
     try:
-        awaited((folder / "out" / "orphan_full_data_000001.h5").exists)
+        awaited((folder / "out" / "orphan_full_data_000003.h5").exists)
     finally:
         manager.send_signal(signal.SIGKILL)
         manager.wait()

@@ -21,6 +21,7 @@ from rashpa.node.log import NodeLog
 from rashpa.node.log_file import Format, log_into
 from rashpa.node.serve import Listen, read_grant, serve_node
 from rashpa.node.serve_error import ServeError
+from rashpa.node.tls import in_memory
 
 if TYPE_CHECKING:
     from rashpa.node.native_engine import NativeFactory
@@ -238,6 +239,8 @@ def _serve(
         if of_run:
             grant = read_grant()
             token = grant.token
+            if grant.certificate:
+                listen = dataclasses.replace(listen, certificate=in_memory(grant.certificate), key=in_memory(grant.key))
             kernels = Path(grant.kernels) if grant.kernels else None
             folders = Folders(
                 map(Path, grant.read), map(Path, grant.write), kernels, grant.cards, publish=grant.publish

@@ -7,7 +7,7 @@ import importlib
 import signal
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -18,6 +18,7 @@ from rashpa.cli.run_display import RunDisplay, print_outcome
 from rashpa.control.calibration_warnings import calibration_warnings
 from rashpa.control.capacity import cautions
 from rashpa.control.journal import JournalError, journal_of
+from rashpa.control.launcher import LauncherError, launcher_of
 from rashpa.control.local_node import local_command
 from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome
@@ -39,6 +40,21 @@ def run(
             "--force", help="Try what is too much for links, memory or units; the report says what was forced."
         ),
     ] = False,
+    launcher: Annotated[
+        Literal["local", "slurm"],
+        typer.Option(help="Who starts the nodes that have no URL: this machine, or Slurm, each as a job step by srun."),
+    ] = "local",
+    launcher_options: Annotated[
+        str,
+        typer.Option(
+            metavar="WORDS",
+            help="For srun, of all nodes: --launcher-options '--partition=daq --time=60'. Those of one node stand in the run file: launch.",
+        ),
+    ] = "",
+    launcher_wait: Annotated[
+        float,
+        typer.Option(min=1.0, help="Slurm: seconds that a node may wait for its machine before the run is given up."),
+    ] = 300.0,
 ) -> None:
     """Carry a run through: start or reach its nodes, configure, acquire, and close the books.
 
@@ -51,7 +67,8 @@ def run(
         plan = _checked_plan(file, report)
         token = token_of_environment()
         journal = journal_of(plan, report)
-    except (RunFileError, TokenError, JournalError, OSError) as error:
+        by = None if launcher == "local" else launcher_of(launcher, launcher_options, launcher_wait)
+    except (RunFileError, TokenError, JournalError, LauncherError, OSError) as error:
         complain(errors, str(error))
         raise typer.Exit(BAD_INPUT) from None
     for text in (*cautions(plan), *calibration_warnings(plan, datetime.now(UTC))):
@@ -63,7 +80,7 @@ def run(
     if report is not None:
         importlib.import_module("rashpa.cli.report_html")  # what cannot be imported must not cost a run its report
     try:
-        manager = Manager(plan, token=token, command=local_command, force=force, journal=journal)
+        manager = Manager(plan, token=token, command=local_command, force=force, journal=journal, launcher=by)
         outcome = asyncio.run(watched(manager, console, quiet))
     except OSError as error:
         if error.errno not in (errno.EMFILE, errno.ENFILE):

@@ -6,6 +6,7 @@ import time
 
 from rashpa.control.adopted_node import AdoptedNode
 from rashpa.control.journal import Journal, JournalError, Record
+from rashpa.control.launcher import AdoptedLauncher, RunCertificate
 from rashpa.control.manager import Manager, Observer, unobserved
 from rashpa.control.node_client import NodeError
 from rashpa.control.planned_node import PlannedNode
@@ -20,7 +21,8 @@ class AttachedManager(Manager):
     def __init__(
         self, plan: Plan, record: Record, journal: Journal, observer: Observer = unobserved, token: str = ""
     ) -> None:
-        super().__init__(plan, observer, token, journal=journal)
+        launcher = AdoptedLauncher(RunCertificate(record.certificate)) if record.certificate else None
+        super().__init__(plan, observer, token, journal=journal, launcher=launcher)
         self._record = record
         self._owner = record.owner
         self._local_token = record.local_token

@@ -42,6 +42,7 @@ def plan_emulators(file: toml.RunFile) -> tuple[PlannedEmulator, ...]:
         "address": file.link.emulator_address,
         "device": file.link.emulator_device,
         "processor": file.link.emulator_processor,
+        "launch": (),
     }
     count = len(file.detector.module)
     if not file.emulator:

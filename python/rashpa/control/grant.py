@@ -24,6 +24,8 @@ class Grant:
     kernels: str = ""  # the folder of code that it may load; empty: none
     cards: tuple[str, ...] = ()  # "sim", or directories of cards
     publish: tuple[str, ...] = ()  # addresses of sockets for feedback
+    certificate: str = ""  # of a node that may be on another machine, and its key: PEM
+    key: str = ""
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -36,6 +38,15 @@ class Grant:
             token = checked_token(str(values["token"]), "token")
             lists = {name: tuple(values[name]) for name in ("read", "write", "cards", "publish")}
             return cls(token, kernels=str(values["kernels"]), **lists)
+            return cls(
+                token,
+                tuple(values["read"]),
+                tuple(values["write"]),
+                str(values["kernels"]),
+                tuple(values["cards"]),
+                str(values["certificate"]),
+                str(values["key"]),
+            )
         except (KeyError, TypeError) as error:
             raise ValueError(f"no grant: {error}") from None
 

@@ -58,6 +58,7 @@ class Record:
     report: str
     began: float
     nodes: tuple[KnownNode, ...]
+    certificate: str = ""  # of nodes that another machine's engine has started
 
     def plan(self) -> Plan:
         """RunFileError when what it names has gone."""

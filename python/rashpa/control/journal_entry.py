@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rashpa.control.adopted_node import AdoptedNode
 from rashpa.control.journal import VERSION, Journal, KnownNode, Record
+from rashpa.control.launcher import Launcher
 from rashpa.control.local_node import LocalNode
 from rashpa.control.process_identity import identity_of
 from rashpa.control.run_plan import Plan
@@ -21,6 +22,7 @@ def note(
     began: float,
     urls: Mapping[str, str],
     own: Mapping[str, LocalNode | AdoptedNode],
+    launcher: Launcher | None,
 ) -> None:
     """Writes it down. `urls`: of all nodes, by name; `own`: processes of the manager. OSError."""
     pids = {name: own[name].pid if name in own else 0 for name in urls}
@@ -41,5 +43,6 @@ def note(
             journal.report,
             began,
             tuple(nodes),
+            launcher.certificate.certificate if launcher is not None and launcher.certificate is not None else "",
         )
     )

@@ -15,7 +15,7 @@ from rashpa.control.grant import Grant
 from rashpa.control.node_client import NodeError
 from rashpa.control.token import VARIABLE
 
-_READY_S = 30.0
+READY_S = 30.0
 _CLOSE_S = 4.0
 
 
@@ -35,7 +35,7 @@ class LocalNode:
         self._listening = asyncio.create_task(self._listen())
 
     @classmethod
-    async def start(cls, name: str, command: Sequence[str], grant: Grant) -> "LocalNode":
+    async def start(cls, name: str, command: Sequence[str], grant: Grant, ready_s: float = READY_S) -> "LocalNode":
         """Starts the process and waits until it takes telegrams. NodeError with its last words when it does not."""
         pipe = asyncio.subprocess.PIPE
         # its own session: Ctrl-C goes to the manager alone, which then ends the node in order
@@ -56,7 +56,7 @@ class LocalNode:
         node = cls(name, process)
         try:
             await node._hand_over(grant)
-            await node._read_announcement()
+            await node._read_announcement(ready_s)
         except BaseException:
             await node.close()
             raise
@@ -69,15 +69,15 @@ class LocalNode:
                 stdin.write(grant.line())
                 await stdin.drain()
 
-    async def _read_announcement(self) -> None:
+    async def _read_announcement(self, ready_s: float) -> None:
         stdout = self._process.stdout
         if stdout is None:
             raise NodeError(self.name, f"{self.name}: no pipe to its output")
         try:
-            async with asyncio.timeout(_READY_S):
+            async with asyncio.timeout(ready_s):
                 line = await stdout.readline()
         except TimeoutError:
-            raise NodeError(self.name, f"{self.name} did not start within {_READY_S:g} s{self.last_words()}") from None
+            raise NodeError(self.name, f"{self.name} did not start within {ready_s:g} s{self.last_words()}") from None
         try:
             self.url = str(json.loads(line)["url"])
         except (ValueError, KeyError, TypeError):

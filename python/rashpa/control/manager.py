@@ -17,6 +17,7 @@ import secrets
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 import httpx
@@ -30,6 +31,7 @@ from rashpa.control.end import end_sources
 from rashpa.control.grant import grant_of
 from rashpa.control.journal import Journal
 from rashpa.control.journal_entry import note
+from rashpa.control.launcher import Launcher
 from rashpa.control.local_node import LocalNode, local_command
 from rashpa.control.log_text import lines_of
 from rashpa.control.node_client import NodeClient, NodeError
@@ -70,10 +72,12 @@ class Manager:
         *,
         force: bool = False,
         journal: Journal | None = None,
+        launcher: Launcher | None = None,
     ) -> None:
         self._plan = plan
         self._force = force
         self._journal = journal
+        self._launcher = launcher
         self._labels = {node.name: node.label for node in plan.nodes}
         self._observer = observer
         self._token = plan.file.nodes.token or token
@@ -177,7 +181,17 @@ class Manager:
         urls = {name: client.url for name, client in self._clients.items()}
         try:
             began = time.time() if self._began else 0.0
-            note(self._journal, self._plan, self._holder, self._owner, self._local_token, began, urls, self._local)
+            note(
+                self._journal,
+                self._plan,
+                self._holder,
+                self._owner,
+                self._local_token,
+                began,
+                urls,
+                self._local,
+                self._launcher,
+            )
         except OSError as error:
             text = f"{self._journal.path}: the journal of the run cannot be written: {error.strerror}; choose another run.output"
             if self._plan.file.run.orphaned == "finish":
@@ -243,13 +257,24 @@ class Manager:
                     label, "http://node", transport=self._transports[name], owner=self._owner
                 )
             elif name in self._local:
-                self._clients[name] = NodeClient(label, self._local[name].url, self._local_token, owner=self._owner)
+                certificate = self._launcher.certificate if self._launcher is not None else None
+                trusted = certificate.context() if certificate is not None else None
+                self._clients[name] = NodeClient(
+                    label, self._local[name].url, self._local_token, owner=self._owner, trusted=trusted
+                )
             else:
                 self._clients[name] = NodeClient(label, url, self._token, nodes.authority, owner=self._owner)
 
     async def _start_local(self, node: PlannedNode) -> None:
         grant = grant_of(self._plan, node.role, self._local_token)
-        self._local[node.name] = await LocalNode.start(node.label, self._command(node.role, node.label), grant)
+        if self._launcher is None:
+            self._local[node.name] = await LocalNode.start(node.label, self._command(node.role, node.label), grant)
+            return
+        launcher = self._launcher
+        if launcher.certificate is not None:
+            grant = replace(grant, certificate=launcher.certificate.certificate, key=launcher.certificate.key)
+        command = launcher.command(node)
+        self._local[node.name] = await LocalNode.start(node.label, command, grant, launcher.ready_s)
 
     async def _claim(self) -> None:
         emulators = self._emulator_names

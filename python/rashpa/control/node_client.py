@@ -50,12 +50,13 @@ class NodeClient:
         authority: str = "",
         transport: httpx.AsyncBaseTransport | None = None,
         owner: str = "",
+        trusted: ssl.SSLContext | None = None,
     ) -> None:
         self.name = name
         self.url = url
         self._owner = owner
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        verify: ssl.SSLContext | bool = True
+        verify: ssl.SSLContext | bool = trusted or True
         if authority:
             try:
                 verify = ssl.create_default_context(cafile=authority)

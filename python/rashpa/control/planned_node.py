@@ -21,6 +21,7 @@ class PlannedNode:
     address: str
     device: str
     processor: int
+    launch: Sequence[str]
 
     role: ClassVar[str]
     places: ClassVar[dict[str, KeyPath]]

@@ -41,6 +41,7 @@ def plan_receivers(file: toml.RunFile) -> tuple[PlannedReceiver, ...]:
         "threads": file.link.threads,
         "device": file.link.receiver_device,
         "processor": file.link.receiver_processor,
+        "launch": (),
     }
     if not file.receiver:
         return (PlannedReceiver(ONLY, None, frozenset(), **defaults),)  # type: ignore[arg-type]

@@ -237,6 +237,11 @@ class Emulator(Section):
     address: str | None = Field(default=None, description="as link.emulator_address")
     device: str | None = Field(default=None, description="verbs; as link.emulator_device")
     processor: Processor | None = Field(default=None, description="as link.emulator_processor")
+    launch: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
+        default=[],
+        max_length=32,
+        description="words for `rashpa run --launcher slurm`, of this node alone: --nodelist=…, --gres=…",
+    )
     engine: Literal["software", "fpga"] = Field(
         default="software",
         description="what plays the DTPs: threads of the emulator, or a card, up to 16 of them; address is then the card's",
@@ -266,6 +271,11 @@ class Receiver(Section):
     threads: int | None = Field(default=None, ge=1, le=64, description="receiving threads; as link.threads")
     device: str | None = Field(default=None, description="verbs; as link.receiver_device")
     processor: Processor | None = Field(default=None, description="as link.receiver_processor")
+    launch: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
+        default=[],
+        max_length=32,
+        description="words for `rashpa run --launcher slurm`, of this node alone: --nodelist=…, --gres=…",
+    )
 
 
 class _Sink(Section):

@@ -419,6 +419,8 @@ def _local(file: toml.RunFile, section: toml.Buffer) -> bool:
 
 def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
     yield from _length_problems(file, source)
+    if file.run.open_ended and file.run.orphaned == "finish":
+        yield f'{source.where(("run", "orphaned"))}: a run without an end has none to go on to without its manager; "end" is what nodes can do'
     for number, dead in enumerate(file.faults.dead_modules):
         if dead.module >= len(file.detector.module):
             yield (

@@ -320,9 +320,14 @@ class Node:
     async def _watch(self, engine: Engine) -> None:
         """Notices the end of the run."""
         try:
+            overruns = 0
             while not await asyncio.to_thread(engine.wait, _WATCH_S):
                 if self._unwatched:
                     return
+                if not overruns and (overruns := _overruns_of(engine.status())):
+                    self._notify(
+                        "overrun", f"{overruns} images of DTPs came while their slot was not free, and more may"
+                    )
         except Exception as error:  # noqa: BLE001  whatever the engine threw, the node is in fault and says so
             _log.exception("the engine failed")
             self._enter_fault(f"{self.name}: the engine failed: {error}")
@@ -332,12 +337,7 @@ class Node:
         if isinstance(counters, telegram.DestinationStatus):
             if counters.first_incomplete:
                 self._notify("incomplete", counters.first_incomplete)
-            overruns = sum(
-                telegram.count_of(dtp.counts, "loss").get("overrun", 0)
-                for buffer in counters.buffers
-                for dtp in buffer.dtps
-            )
-            if overruns:
+            if overruns := _overruns_of(counters):
                 self._notify("overrun", f"{overruns} images of DTPs came while their slot was not free")
         self._notify("finished", f"after {counters.elapsed_s:.3f} s")
 
@@ -417,6 +417,12 @@ class Node:
             self.log.info(f"{what}: {text}", self._about)
         if len(self._notifications) < _MAX_NOTIFICATIONS:
             self._notifications.append(Notify(self.name, what, text[:_MAX_TEXT]))
+
+
+def _overruns_of(counters: telegram.SourceStatus | telegram.DestinationStatus) -> int:
+    """Images of DTPs that found no free slot."""
+    buffers = counters.buffers if isinstance(counters, telegram.DestinationStatus) else ()
+    return sum(telegram.count_of(dtp.counts, "loss").get("overrun", 0) for buffer in buffers for dtp in buffer.dtps)
 
 
 def _parts_of(order: Configure) -> str:

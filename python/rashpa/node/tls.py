@@ -39,6 +39,13 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
     return context
 
 
+def in_memory(text: str) -> Path:
+    """A file with this text that is on no disk, and ends with the process."""
+    file = os.memfd_create("pem", os.MFD_CLOEXEC)
+    os.write(file, text.encode())
+    return Path(f"/proc/self/fd/{file}")
+
+
 def _check_pem(path: Path, wanted: str) -> None:
     """What the file holds, before OpenSSL, whose words do not tell one file from the other."""
     try:

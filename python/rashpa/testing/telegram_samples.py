@@ -53,7 +53,9 @@ def telegram_samples() -> dict[str, t.Telegram]:
         "configure_card": t.Configure(
             7, "first_light", source=_of_card(_source(placement, receiver_end)), owner=_OWNER
         ),
-        "configure_destination": t.Configure(7, "first_light", destination=_destination()),
+        "configure_destination": t.Configure(
+            7, "first_light", destination=_destination(), orphaned=t.Orphaned(9.5, 3600.0)
+        ),
         "configured": t.Configured("receiver", (receiver_end,), (placement,)),
         "arm": t.Arm((emulator_end,)),
         "start": t.Start(owner=_OWNER),

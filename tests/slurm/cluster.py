@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Slurm of one machine in a folder of its own: Debian's munged, slurmctld and slurmd, on free ports, ended with the test."""
+
+import contextlib
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sinfo")
+_READY_S = 90.0
+
+CONF = """\
+ClusterName=rashpa
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+SlurmctldPort={controller}
+SlurmdPort={daemon}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+ReturnToService=2
+SlurmdTimeout=300
+KillWait=15
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
+PartitionName=daq Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
+"""
+
+
+def missing() -> list[str]:
+    """Programs that are not installed."""
+    return [name for name in PROGRAMS if shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") is None]
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@contextlib.contextmanager
+def cluster(folder: Path) -> Iterator[dict[str, str]]:
+    """The environment in which Slurm's commands find it."""
+    for name in ("state", "spool"):
+        (folder / name).mkdir()
+    key = folder / "munge.key"
+    key.write_bytes(os.urandom(128))
+    key.chmod(0o400)
+    host = socket.gethostname().split(".")[0]
+    conf = folder / "slurm.conf"
+    values = {"host": host, "user": getpass.getuser(), "folder": folder, "cpus": os.cpu_count()}
+    conf.write_text(CONF.format(controller=_free_port(), daemon=_free_port(), **values))
+    environment = {**os.environ, "SLURM_CONF": str(conf), "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
+    files = [
+        f"--{name}={folder}/munge.{name.removesuffix('-file')}"
+        for name in ("socket", "pid-file", "log-file", "seed-file")
+    ]
+    munge = ["munged", "--foreground", "--force", f"--key-file={key}", *files]
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        for words in (munge, ["slurmctld", "-D", "-c"], ["slurmd", "-D", "-c"]):
+            log = (folder / f"{words[0]}.out").open("wb")
+            with log:
+                started.append(subprocess.Popen(words, env=environment, stdout=log, stderr=log))
+            if words is munge:
+                _await(lambda: (folder / "munge.socket").exists(), folder)
+        _await(lambda: b"idle" in _state(environment), folder)
+        yield environment
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(20)
+            process.kill()
+            process.wait()
+
+
+def _state(environment: dict[str, str]) -> bytes:
+    done = subprocess.run(["sinfo", "-h", "-o", "%T"], env=environment, capture_output=True, check=False, timeout=30)
+    return done.stdout
+
+
+def _await(what: Callable[[], bool], folder: Path) -> None:
+    ends = time.monotonic() + _READY_S
+    while not what():
+        if time.monotonic() > ends:
+            logs = "\n".join(
+                f"{path.name}:\n{path.read_text(errors='replace')[-2000:]}" for path in folder.glob("*.[lo][ou]*")
+            )
+            raise TimeoutError(f"Slurm did not start within {_READY_S:g} s\n{logs}")
+        time.sleep(0.1)
