@@ -55,36 +55,40 @@ class LocalNode:
             ) from None
         node = cls(name, process)
         try:
-            await node._hand_over(grant)
-            await node._read_announcement(ready_s)
+            await node._begin(grant, ready_s)
         except BaseException:
             await node.close()
             raise
         return node
 
-    async def _hand_over(self, grant: Grant) -> None:
-        stdin = self._process.stdin
-        if stdin is not None:
-            with contextlib.suppress(ConnectionError):  # it has ended already; its last words say why
-                stdin.write(grant.line())
-                await stdin.drain()
-
-    async def _read_announcement(self, ready_s: float) -> None:
-        stdout = self._process.stdout
-        if stdout is None:
-            raise NodeError(self.name, f"{self.name}: no pipe to its output")
+    async def _begin(self, grant: Grant, ready_s: float) -> None:
+        """Hands the grant over and waits until the node says where it is."""
+        line = b""
         try:
             async with asyncio.timeout(ready_s):
-                line = await stdout.readline()
+                with contextlib.suppress(ConnectionError):  # it has ended already; its last words say why
+                    await self._hand_over(grant)
+                line = await self._announcement()
         except TimeoutError:
-            raise NodeError(self.name, f"{self.name} did not start within {ready_s:g} s{self.last_words()}") from None
+            text = f"{self.name} did not start within {ready_s:g} s{self.last_words()}; is the machine overloaded?"
+            raise NodeError(self.name, text) from None
         try:
             self.url = str(json.loads(line)["url"])
         except (ValueError, KeyError, TypeError):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_S):
-                    await self._listening
+                    await asyncio.shield(self._listening)
             raise NodeError(self.name, f"{self.name} did not start{self.last_words()}") from None
+
+    async def _hand_over(self, grant: Grant) -> None:
+        if self._process.stdin is not None:
+            self._process.stdin.write(grant.line())
+            await self._process.stdin.drain()
+
+    async def _announcement(self) -> bytes:
+        if self._process.stdout is None:
+            raise NodeError(self.name, f"{self.name}: no pipe to its output")
+        return await self._process.stdout.readline()
 
     @property
     def pid(self) -> int:
@@ -117,8 +121,12 @@ class LocalNode:
                 break
             with contextlib.suppress(ProcessLookupError):
                 end()
-        await self._process.wait()
-        await self._listening
+        # who was killed is gone soon, unless a disk holds it; its children may have its stderr and live on
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                await self._process.wait()
+                await asyncio.shield(self._listening)
+        self._listening.cancel()
 
     async def _listen(self) -> None:
         stderr = self._process.stderr

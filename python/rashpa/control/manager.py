@@ -35,7 +35,7 @@ from rashpa.control.launcher import Launcher
 from rashpa.control.local_node import LocalNode, local_command
 from rashpa.control.log_text import lines_of
 from rashpa.control.node_client import NodeClient, NodeError
-from rashpa.control.outcome import Outcome, Progress
+from rashpa.control.outcome import Outcome, Progress, modules_behind
 from rashpa.control.plan_telegrams import destination_telegram, source_telegram
 from rashpa.control.planned_node import PlannedNode
 from rashpa.control.receivers import PlannedReceiver
@@ -47,6 +47,7 @@ from rashpa.control.token import new_token
 _POLL_S = 0.25
 _LOG_ENTRIES = 1000
 _RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else takes its time
+_CLOSE_S = 5.0  # of a connection to one that does not answer
 _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
 _T = TypeVar("_T")
 
@@ -356,9 +357,15 @@ class Manager:
             resting = self._plan.file.detector.trigger == "software" and not self._stop.is_set()
             if not resting and (found := stall.stalled(self._last, awaited)):
                 label = self._labels[found.node]
-                text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s"
+                text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s; {self._ask_log_of(found.node)}"
                 raise NodeError(label, text, "deadline")
             await asyncio.sleep(_POLL_S)
+
+    def _ask_log_of(self, name: str) -> str:
+        """Where it stands what a node was at."""
+        if name in self._local:
+            return "nodes.log of --report has what it said"
+        return f"`rashpa node log {self._clients[name].url}` has what it said"
 
     async def _look_at(self, name: str) -> None:
         self._last[name] = await self._clients[name].status()
@@ -441,7 +448,9 @@ class Manager:
             if known.books.decided < due:
                 when = f", as last heard {ago:.1f} s before" if lost else ""
                 index = known.books.decided
-                return f"{said}: buffer {known.name} image {index} (frame {buffer.frame_of(index)}){when}"
+                behind = modules_behind(known)
+                waits = f", which waits for module {' and '.join(map(str, behind))}" if behind else ""
+                return f"{said}: buffer {known.name} image {index} (frame {buffer.frame_of(index)}){waits}{when}"
         return ""
 
     @contextlib.asynccontextmanager
@@ -450,7 +459,9 @@ class Manager:
             yield
         finally:
             for client in self._clients.values():
-                await client.close()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_CLOSE_S):
+                        await client.close()
             await asyncio.gather(*(local.close() for local in self._local.values()))
 
     def _tell(self, phase: str) -> None:

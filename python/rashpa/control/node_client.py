@@ -169,6 +169,14 @@ class NodeClient:
         return reply
 
     async def _post(self, body: bytes, deadline_s: float, attempts: int) -> httpx.Response:
+        """All attempts together take twice the deadline at most: one of a byte now and then would never be over."""
+        try:
+            async with asyncio.timeout(2.0 * deadline_s):
+                return await self._attempt(body, deadline_s, attempts)
+        except TimeoutError:
+            raise httpx.ReadTimeout(f"no whole answer within {2.0 * deadline_s:g} s") from None
+
+    async def _attempt(self, body: bytes, deadline_s: float, attempts: int) -> httpx.Response:
         ends = time.monotonic() + deadline_s
         while True:
             attempts -= 1

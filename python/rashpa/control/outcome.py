@@ -157,6 +157,13 @@ def simulates(sources: Iterable[SourceStatus]) -> bool:
     return any(telegram.count_of(source.counts, "card").get("clock_khz") == 0 for source in sources)
 
 
+def modules_behind(buffer: BufferStatus) -> tuple[int, ...]:
+    """Modules of which fewer images have come to an end than of others; none where all are as far."""
+    counts = {dtp: dtp.complete + dtp.partial + dtp.missing for dtp in buffer.dtps}
+    most = max(counts.values(), default=0)
+    return tuple(sorted({dtp.module for dtp, count in counts.items() if count < most}))
+
+
 def keeps_of(kind: str) -> str:
     """What becomes of images in a sink of this kind, in a word or three."""
     return {"hdf5": "files", "memory": "memory", "null": "counted, not stored"}.get(kind, kind)

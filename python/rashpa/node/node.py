@@ -19,6 +19,7 @@ from rashpa.node.ownership import Ownership
 
 _log = logging.getLogger(__name__)
 _WATCH_S = 0.1  # how long one wait of the watcher blocks its thread
+_END_WATCH_S = 10.0  # for a wait that takes a tenth of a second
 _MAX_NOTIFICATIONS = 64
 _MAX_TEXT = 1000  # of a notification
 _LEASE_PARTS = 10  # how often the owner's silence is looked at in a lease
@@ -78,12 +79,11 @@ class Node:
         """The node's state and, once configured, its engine's counters."""
         source: telegram.SourceStatus | None = None
         destination: telegram.DestinationStatus | None = None
-        if self._engine is not None:
-            counters = self._engine.status()
-            if isinstance(counters, telegram.SourceStatus):
-                source = counters
-            else:
-                destination = counters
+        counters = self._counters()
+        if isinstance(counters, telegram.SourceStatus):
+            source = counters
+        else:
+            destination = counters
         return Status(
             node=self.name,
             role=self.role,
@@ -94,6 +94,15 @@ class Node:
             destination=destination,
             notifications=tuple(self._notifications),
         )
+
+    def _counters(self) -> telegram.SourceStatus | telegram.DestinationStatus | None:
+        """None without an engine, and of one that cannot say them: the node is in fault then, and can still be reset."""
+        try:
+            return self._engine.status() if self._engine is not None else None
+        except Exception as error:  # noqa: BLE001  whatever it is, the node says it
+            if self._state is not RunState.fault:
+                self._enter_fault(f"{self.name}: the engine cannot say how far it is: {error}; send Reset")
+            return None
 
     @property
     def holder(self) -> str:
@@ -404,7 +413,12 @@ class Node:
         watcher, self._watcher = self._watcher, None
         if watcher is not None:
             self._unwatched = True
-            await watcher
+            ended, _ = await asyncio.wait({watcher}, timeout=_END_WATCH_S)
+            if not ended:
+                self._watcher = watcher
+                text = f"{self.name}: the engine does not answer for {_END_WATCH_S:g} s; restart the node"
+                self._enter_fault(text)
+                raise OrderError("deadline", text)
 
     def _enter_fault(self, text: str) -> None:
         self._state = RunState.fault

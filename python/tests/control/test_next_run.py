@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A single fault anywhere: the run ends in bounded time and says who it was; the next run works on the same nodes, none of which was restarted."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rashpa.control import telegram
+from rashpa.control.manager import Manager
+from rashpa.control.outcome import Outcome
+from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.run_state import TRANSITIONS, Transition
+from rashpa.node.engine import EngineError
+from rashpa.node.node import Node
+from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.in_process import transports_of
+
+RUN = """\
+[run]
+name = "again"
+frames = 40
+[detector]
+width = 32
+height = 16
+rate_hz = 200.0
+[[detector.module]]
+x = 0
+y = 0
+[[detector.module]]
+x = 0
+y = 16
+[dataset]
+kind = "pattern"
+modules = 2
+width = 32
+height = 16
+[link]
+port = 0
+[[buffer]]
+name = "full"
+sink = [{ kind = "null" }]
+"""
+ROLES = ("emulator", "receiver")
+SECONDS = 25.0  # for a run of 0.2 s with a fault: shortened deadlines, and a machine that has other things to do
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise EngineError("resource", "the fault of this test: no memory; try less")
+
+
+def fail(*_: object, **__: object) -> None:
+    raise OSError("the fault of this test")
+
+
+class Faulty(FakeFactory):
+    """The first engine has `method` replaced by `fault`; those after it are whole."""
+
+    def __init__(self, role: str, method: str = "", fault: Callable[..., Any] | None = None) -> None:
+        super().__init__(role)
+        self._method = method
+        self._fault = fault
+
+    def make(self, order: telegram.Configure):  # type: ignore[no-untyped-def]
+        fault, self._fault = self._fault, None
+        if fault is not None and self._method == "make":
+            fault()
+        engine = super().make(order)
+        if fault is not None:
+            setattr(engine, self._method, fault)
+        return engine
+
+
+def plan_of(tmp_path: Path) -> Plan:
+    path = tmp_path / "run.toml"
+    path.write_text(RUN)
+    return load_plan(path)
+
+
+def run_twice(
+    plan: Plan, nodes: dict[str, Node], transports: dict[str, httpx.AsyncBaseTransport] | None = None
+) -> Outcome:
+    """The first run's outcome; the second is good."""
+
+    async def both() -> Outcome:
+        began = time.monotonic()
+        first = await Manager(plan, transports=transports or transports_of(nodes)).run()
+        assert time.monotonic() - began < SECONDS
+        second = await Manager(plan, transports=transports_of(nodes)).run()
+        assert second.good, (first.problem, second.problem, second.reasons)
+        assert {node.state for node in nodes.values()} == {"idle"}
+        assert {node.holder for node in nodes.values()} == {""}
+        return first
+
+    return asyncio.run(both())
+
+
+def nodes_with(role: str, method: str, fault: Callable[..., Any]) -> dict[str, Node]:
+    return {one: Node(one, one, Faulty(one, method, fault) if one == role else FakeFactory(one)) for one in ROLES}
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, known in TRANSITIONS.items():
+        monkeypatch.setitem(TRANSITIONS, name, Transition(known.sources, known.target, 1.0))
+    monkeypatch.setattr("rashpa.node.node._END_WATCH_S", 1.0)
+    monkeypatch.setattr("rashpa.control.stall._STALL_S", 1.5)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("method", ["make", "arm", "start"])
+@pytest.mark.parametrize("fault", [refuse, fail])
+def test_what_an_engine_refuses_is_said_and_the_next_run_works(
+    tmp_path: Path, role: str, method: str, fault: Callable[..., Any]
+) -> None:
+    outcome = run_twice(plan_of(tmp_path), nodes_with(role, method, fault))
+    assert not outcome.good
+    assert "the fault of this test" in outcome.problem
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("method", ["wait", "status", "table"])
+def test_an_engine_that_fails_while_it_runs_is_named_and_the_next_run_works(
+    tmp_path: Path, role: str, method: str
+) -> None:
+    outcome = run_twice(plan_of(tmp_path), nodes_with(role, method, fail))
+    assert not outcome.good
+    assert role in outcome.problem
+    assert "the fault of this test" in outcome.problem or "table" in outcome.problem
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("method", ["make", "arm", "start"])
+def test_an_engine_that_hangs_is_given_up_by_its_deadline_and_the_next_run_works(
+    tmp_path: Path, role: str, method: str
+) -> None:
+    released = threading.Event()
+    try:
+        outcome = run_twice(plan_of(tmp_path), nodes_with(role, method, lambda *_: released.wait(60.0)))
+    finally:
+        released.set()
+    order = {"make": "Configure", "arm": "Arm", "start": "Start"}[method]
+    assert f"{role}: {order} did not end within 1 s" in outcome.problem
+
+
+def test_a_receiver_that_never_comes_to_its_end_is_named_with_what_it_waits_for(tmp_path: Path) -> None:
+    outcome = run_twice(plan_of(tmp_path), nodes_with("receiver", "wait", lambda seconds: time.sleep(seconds) or False))
+    assert "receiver is running, but nothing has happened for" in outcome.problem
+    assert "`rashpa node log http://node` has what it said" in outcome.problem
+
+
+def test_a_module_that_stops_is_named_with_buffer_image_and_frame(tmp_path: Path) -> None:
+    nodes = nodes_with("emulator", "_send_image", lambda *_: None)
+    silent = nodes["emulator"]
+    factory = silent._factory
+    made = factory.make
+
+    def make(order: telegram.Configure):  # type: ignore[no-untyped-def]
+        engine = made(order)
+        if "_send_image" in vars(engine):
+            send = type(engine)._send_image
+
+            def only_first(dtp: telegram.SourceDtp, frame: int, dice: Any) -> None:
+                if dtp.module == 0 or frame < 10:
+                    send(engine, dtp, frame, dice)
+
+            engine._send_image = only_first  # type: ignore[method-assign]
+            engine._done = threading.Event()  # it waits for its module for ever
+            engine._done.set = lambda: None  # type: ignore[method-assign]
+        return engine
+
+    factory.make = make  # type: ignore[method-assign]
+    outcome = run_twice(plan_of(tmp_path), nodes)
+    assert "first missing image: buffer full image 10 (frame 10), which waits for module 1" in outcome.problem
+
+
+class Unreachable(httpx.AsyncBaseTransport):
+    """Answers `good` requests; the next one is lost, and `fails` after it."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, good: int, error: type[httpx.TransportError]) -> None:
+        self._inner = inner
+        self._good = good
+        self._error = error
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self._good -= 1
+        if self._good < 0:
+            raise self._error("the fault of this test", request=request)
+        return await self._inner.handle_async_request(request)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("good", [0, 1, 2, 3, 4, 6])
+def test_a_node_that_is_cut_off_at_any_step_is_named_and_serves_the_next_run_when_its_lease_is_over(
+    tmp_path: Path, role: str, good: int
+) -> None:
+    nodes = {one: Node(one, one, FakeFactory(one), lease_s=1.0) for one in ROLES}
+    transports = transports_of(nodes)
+    transports[role] = Unreachable(transports[role], good, httpx.ConnectError)
+    plan = plan_of(tmp_path)
+
+    async def cut_off() -> Outcome:
+        first = await Manager(plan, transports=transports).run()
+        async with asyncio.timeout(SECONDS):
+            while any(node.holder for node in nodes.values()):  # noqa: ASYNC110  the nodes' own tasks change it
+                await asyncio.sleep(0.02)
+        second = await Manager(plan, transports=transports_of(nodes)).run()
+        assert second.good, (first.problem, second.problem)
+        for node in nodes.values():
+            await node.close()
+        return first
+
+    outcome = asyncio.run(cut_off())
+    assert f"{role} at http://node cannot be reached" in outcome.problem
+
+
+def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rashpa.control.node_client import NodeClient, NodeError
+
+    class Trickle(httpx.AsyncByteStream):
+        async def __aiter__(self):  # type: ignore[no-untyped-def]
+            while True:
+                await asyncio.sleep(0.01)
+                yield b" "
+
+    async def ask() -> None:
+        transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=Trickle()))
+        client = NodeClient("receiver", "http://node", transport=transport)
+        try:
+            await client.status()
+        finally:
+            await client.close()
+
+    monkeypatch.setattr("rashpa.control.node_client._QUESTION_S", 0.2)
+    with pytest.raises(NodeError, match="did not answer in time"):
+        asyncio.run(ask())
