@@ -32,7 +32,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-cpp test-python test-chaos test-vm test-rtl synth wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan sanitizers aarch64 fuzz reference lock clean distclean help
+.PHONY: build packages demo test test-cpp test-python test-chaos test-vm test-slurm test-rtl synth wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan sanitizers aarch64 fuzz reference lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -80,6 +80,10 @@ test-chaos: build  ## RUNS random runs from SEED (the first is FIRST), disturbed
 test-vm: build  ## the links against Soft-RoCE and an IOMMU, in virtual machines; packages of packages-vm.txt
 	@tools/install_packages.sh packages-vm.txt
 	$(BIN)/python -m pytest -m vm tests/vm $(PYTEST_ARGS)
+
+test-slurm: build  ## nodes as job steps of a real Slurm, which is started for it; packages of packages-slurm.txt
+	@tools/install_packages.sh packages-slurm.txt
+	$(BIN)/python -m pytest -m slurm tests/slurm $(PYTEST_ARGS)
 
 device-bundle: build  ## what a GPU machine without network needs: build/device-bundle, below 64 MiB (needs nvcc, no GPU)
 	cmake --build $(BUILD) --target rashpa_device_programs

@@ -45,7 +45,7 @@ images_per_file = 20
 """
 
 
-def awaited(what: Callable[[], object], seconds: float = 60.0) -> None:
+def awaited(what: Callable[[], object], seconds: float = 200.0) -> None:
     ends = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < ends, "did not happen"

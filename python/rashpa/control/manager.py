@@ -47,6 +47,7 @@ from rashpa.control.token import new_token
 _POLL_S = 0.25
 _LOG_ENTRIES = 1000
 _RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else takes its time
+_ITS_LOG = "its log says what it was at: `rashpa node log URL`, or nodes.log of --report"
 _CLOSE_S = 5.0  # of a connection to one that does not answer
 _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
 _T = TypeVar("_T")
@@ -357,15 +358,9 @@ class Manager:
             resting = self._plan.file.detector.trigger == "software" and not self._stop.is_set()
             if not resting and (found := stall.stalled(self._last, awaited)):
                 label = self._labels[found.node]
-                text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s; {self._ask_log_of(found.node)}"
+                text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s; {_ITS_LOG}"
                 raise NodeError(label, text, "deadline")
             await asyncio.sleep(_POLL_S)
-
-    def _ask_log_of(self, name: str) -> str:
-        """Where it stands what a node was at."""
-        if name in self._local:
-            return "nodes.log of --report has what it said"
-        return f"`rashpa node log {self._clients[name].url}` has what it said"
 
     async def _look_at(self, name: str) -> None:
         self._last[name] = await self._clients[name].status()

@@ -146,7 +146,8 @@ class Node:
                 case _:
                     return self.fault("telegram", f"{type(order).__name__} is an answer; {self.name} takes orders")
         except StateError as error:
-            return self._refused(order, "state", str(error))
+            why = f" ({self._message})" if self._state is RunState.fault and self._message else ""
+            return self._refused(order, "state", f"{error}{why}")
         except (OrderError, EngineError) as error:
             return self._refused(order, error.code, str(error))
         except Exception as error:  # noqa: BLE001  the last guard of a server: says it, keeps answering

@@ -152,6 +152,8 @@ class NodeApp:
             return Response(self._node.table(table, key).tobytes(), media_type="application/octet-stream")
         except KeyError as error:
             return PlainTextResponse(str(error.args[0]), 404)
+        except Exception as error:  # noqa: BLE001  whatever the engine threw, who asks is told
+            return PlainTextResponse(f"the engine cannot give it: {error}", 404)
 
 
 def _newest(request: Request, known: Callable[[int], list[dict[str, object]]]) -> Response:

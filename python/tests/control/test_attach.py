@@ -65,7 +65,7 @@ asyncio.run(Manager(plan, command=command, journal=journal_of(plan)).run())
 """
 
 
-def awaited(what: Callable[[], object], seconds: float = 60.0) -> None:
+def awaited(what: Callable[[], object], seconds: float = 200.0) -> None:
     ends = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < ends, "did not happen"

@@ -13,7 +13,7 @@ import pytest
 
 from rashpa.control import telegram
 from rashpa.control.manager import Manager
-from rashpa.control.outcome import Outcome
+from rashpa.control.outcome import Outcome, modules_behind
 from rashpa.control.run_plan import Plan, load_plan
 from rashpa.control.run_state import TRANSITIONS, Transition
 from rashpa.node.engine import EngineError
@@ -141,42 +141,23 @@ def test_an_engine_that_hangs_is_given_up_by_its_deadline_and_the_next_run_works
 ) -> None:
     released = threading.Event()
     try:
-        outcome = run_twice(plan_of(tmp_path), nodes_with(role, method, lambda *_: released.wait(60.0)))
+        outcome = run_twice(plan_of(tmp_path), nodes_with(role, method, lambda *_: released.wait(6.0)))
     finally:
         released.set()
     order = {"make": "Configure", "arm": "Arm", "start": "Start"}[method]
     assert f"{role}: {order} did not end within 1 s" in outcome.problem
 
 
-def test_a_receiver_that_never_comes_to_its_end_is_named_with_what_it_waits_for(tmp_path: Path) -> None:
-    outcome = run_twice(plan_of(tmp_path), nodes_with("receiver", "wait", lambda seconds: time.sleep(seconds) or False))
-    assert "receiver is running, but nothing has happened for" in outcome.problem
-    assert "`rashpa node log http://node` has what it said" in outcome.problem
+def test_modules_of_which_less_has_come_than_of_others_are_what_an_image_waits_for() -> None:
+    def of(module: int, complete: int, missing: int) -> telegram.DestinationDtpStatus:
+        return telegram.DestinationDtpStatus(module, module, 40, complete, 0, missing, 0)
 
+    def buffer(*dtps: telegram.DestinationDtpStatus) -> telegram.BufferStatus:
+        return telegram.BufferStatus("full", "", "", "", 0, 0, telegram.Books(), dtps=dtps)
 
-def test_a_module_that_stops_is_named_with_buffer_image_and_frame(tmp_path: Path) -> None:
-    nodes = nodes_with("emulator", "_send_image", lambda *_: None)
-    silent = nodes["emulator"]
-    factory = silent._factory
-    made = factory.make
-
-    def make(order: telegram.Configure):  # type: ignore[no-untyped-def]
-        engine = made(order)
-        if "_send_image" in vars(engine):
-            send = type(engine)._send_image
-
-            def only_first(dtp: telegram.SourceDtp, frame: int, dice: Any) -> None:
-                if dtp.module == 0 or frame < 10:
-                    send(engine, dtp, frame, dice)
-
-            engine._send_image = only_first  # type: ignore[method-assign]
-            engine._done = threading.Event()  # it waits for its module for ever
-            engine._done.set = lambda: None  # type: ignore[method-assign]
-        return engine
-
-    factory.make = make  # type: ignore[method-assign]
-    outcome = run_twice(plan_of(tmp_path), nodes)
-    assert "first missing image: buffer full image 10 (frame 10), which waits for module 1" in outcome.problem
+    assert modules_behind(buffer(of(0, 9, 1), of(1, 9, 0), of(2, 8, 2), of(3, 0, 0))) == (1, 3)
+    assert modules_behind(buffer(of(0, 9, 1), of(1, 10, 0))) == ()
+    assert modules_behind(buffer()) == ()
 
 
 class Unreachable(httpx.AsyncBaseTransport):
