@@ -36,17 +36,9 @@ class Grant:
         values = json.loads(line)
         try:
             token = checked_token(str(values["token"]), "token")
-            lists = {name: tuple(values[name]) for name in ("read", "write", "cards", "publish")}
-            return cls(token, kernels=str(values["kernels"]), **lists)
-            return cls(
-                token,
-                tuple(values["read"]),
-                tuple(values["write"]),
-                str(values["kernels"]),
-                tuple(values["cards"]),
-                str(values["certificate"]),
-                str(values["key"]),
-            )
+            read, write, cards, publish = (tuple(values[name]) for name in ("read", "write", "cards", "publish"))
+            kernels, certificate, key = (str(values[name]) for name in ("kernels", "certificate", "key"))
+            return cls(token, read, write, kernels, cards, publish, certificate, key)
         except (KeyError, TypeError) as error:
             raise ValueError(f"no grant: {error}") from None
 

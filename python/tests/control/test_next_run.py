@@ -47,7 +47,7 @@ name = "full"
 sink = [{ kind = "null" }]
 """
 ROLES = ("emulator", "receiver")
-SECONDS = 25.0  # for a run of 0.2 s with a fault: shortened deadlines, and a machine that has other things to do
+SECONDS = 60.0  # for a run of 0.2 s with a fault: shortened deadlines, and a machine that has other things to do
 
 
 def refuse(*_: object, **__: object) -> None:
@@ -107,7 +107,7 @@ def nodes_with(role: str, method: str, fault: Callable[..., Any]) -> dict[str, N
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, known in TRANSITIONS.items():
-        monkeypatch.setitem(TRANSITIONS, name, Transition(known.sources, known.target, 1.0))
+        monkeypatch.setitem(TRANSITIONS, name, Transition(known.sources, known.target, 4.0))
     monkeypatch.setattr("rashpa.node.node._END_WATCH_S", 1.0)
     monkeypatch.setattr("rashpa.control.stall._STALL_S", 1.5)
 
@@ -141,11 +141,11 @@ def test_an_engine_that_hangs_is_given_up_by_its_deadline_and_the_next_run_works
 ) -> None:
     released = threading.Event()
     try:
-        outcome = run_twice(plan_of(tmp_path), nodes_with(role, method, lambda *_: released.wait(6.0)))
+        outcome = run_twice(plan_of(tmp_path), nodes_with(role, method, lambda *_: released.wait(9.0)))
     finally:
         released.set()
     order = {"make": "Configure", "arm": "Arm", "start": "Start"}[method]
-    assert f"{role}: {order} did not end within 1 s" in outcome.problem
+    assert f"{role}: {order} did not end within 4 s" in outcome.problem
 
 
 def test_modules_of_which_less_has_come_than_of_others_are_what_an_image_waits_for() -> None:
