@@ -27,6 +27,13 @@ class Region:
     height: int
     def __init__(self, x: int, y: int, width: int, height: int) -> None: ...
 
+class Orientation:
+    """How a module lies in the image: turned clockwise by degrees, and then, if flipped, mirrored left to right."""
+
+    turn: int
+    flip: bool
+    def __init__(self, turn: int = 0, flip: bool = False) -> None: ...
+
 class Slice:
     """Every `every`-th frame, starting with frame `phase`."""
 
@@ -133,6 +140,7 @@ def jungfrau_dataset(
     truth: bool = False,
     threads: int = 0,  # 0: one a processor
     places: Sequence[tuple[int, int]] = (),  # x, y of each module in the assembled image; none: without gaps
+    orientations: Sequence[Orientation] = (),  # of each module; none: all are upright
 ) -> JungfrauDataset: ...
 def jungfrau_calibration(seed: int, module: int) -> dict[str, NDArray[Any]]:
     """pedestal, gain, noise and mask of a simulated module without its frames, as in JungfrauDataset."""
@@ -158,8 +166,10 @@ class SourceDtp:
     images: int
     placement: Placement
     run: int
+    orientation: Orientation
     destination: Endpoint
     def __init__(self) -> None: ...
+    def set_link(self, link: LinkOptions, destination_link: str) -> None: ...  # in place of EmulatorConfig's
 
 class CardConfig:
     """A card that plays the DTPs, and what it cannot find out by itself."""
@@ -323,6 +333,7 @@ class NxmxDtp:
     y: int
     width: int
     height: int
+    orientation: Orientation
     line_rows: list[int]  # of reshaped images: line l is rows line_rows[l] up to line_rows[l + 1]
     def __init__(self) -> None: ...
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Nouns that every part shares: exceptions, Region, Slice, Placement, Books; endpoints and options of links.
+/// Nouns that every part shares: exceptions, Region, Orientation, Slice, Placement, Books; endpoints and options of
+/// links.
 #include <nanobind/stl/string.h>
 
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "named_values.hpp"
 #include "rashpa/core/books.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/orientation.hpp"
 #include "rashpa/core/placement.hpp"
 #include "rashpa/core/region.hpp"
 #include "rashpa/link/factory/link_options.hpp"
@@ -59,6 +61,16 @@ void bind_core(nb::module_& m) {
       .def_rw("y", &Region::y)
       .def_rw("width", &Region::width)
       .def_rw("height", &Region::height);
+
+  nb::class_<Orientation>(m, "Orientation")
+      .def(
+          "__init__",
+          [](Orientation* self, std::uint32_t turn, bool flip) {
+            new (self) Orientation{turn, flip};
+          },
+          "turn"_a = 0, "flip"_a = false)
+      .def_rw("turn", &Orientation::turn)
+      .def_rw("flip", &Orientation::flip);
 
   nb::class_<Slice>(m, "Slice")
       .def(

@@ -18,6 +18,7 @@
 #include "bindings.hpp"
 #include "pixels.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/orientation.hpp"
 #include "rashpa/dataset/jungfrau_simulator.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
 #include "rashpa/dataset/raw_dataset.hpp"
@@ -119,7 +120,12 @@ std::shared_ptr<JungfrauDataset> jungfrau_dataset(std::uint32_t modules, std::ui
                                                   double energy_kev, double hit_fraction, std::uint32_t dark_every,
                                                   std::uint32_t spots, double background_photons, bool truth,
                                                   unsigned threads,
-                                                  const std::vector<std::pair<std::uint32_t, std::uint32_t>>& places) {
+                                                  const std::vector<std::pair<std::uint32_t, std::uint32_t>>& places,
+                                                  const std::vector<Orientation>& orientations) {
+  if (!orientations.empty() && orientations.size() != places.size()) {
+    throw ConfigError(fmt::format("jungfrau simulator: {} orientations for {} places; give one each, or none",
+                                  orientations.size(), places.size()));
+  }
   JungfrauParameters parameters{modules,
                                 frames,
                                 seed,
@@ -131,7 +137,10 @@ std::shared_ptr<JungfrauDataset> jungfrau_dataset(std::uint32_t modules, std::ui
                                 truth ? dataset::Truth::keep : dataset::Truth::drop,
                                 threads,
                                 {}};
-  for (const auto& [x, y] : places) parameters.places.push_back({x, y});
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    parameters.places.push_back(
+        {places[i].first, places[i].second, orientations.empty() ? Orientation{} : orientations[i]});
+  }
   const nb::gil_scoped_release release;
   return std::make_shared<JungfrauDataset>(parameters);
 }
@@ -192,7 +201,8 @@ void bind_jungfrau(nb::module_& m) {
       });
   m.def("jungfrau_dataset", &jungfrau_dataset, nb::kw_only(), "modules"_a, "frames"_a, "seed"_a, "energy_kev"_a,
         "hit_fraction"_a, "dark_every"_a, "spots"_a, "background_photons"_a, "truth"_a = false, "threads"_a = 0,
-        "places"_a = std::vector<std::pair<std::uint32_t, std::uint32_t>>{});
+        "places"_a = std::vector<std::pair<std::uint32_t, std::uint32_t>>{},
+        "orientations"_a = std::vector<Orientation>{});
   m.def("jungfrau_calibration", &jungfrau_calibration, "seed"_a, "module"_a);
 }
 

@@ -91,6 +91,7 @@ void bind_config(nb::module_& m) {
   const auto images = dtp(&transfer::Dtp::images);
   const auto placement = dtp(&transfer::Dtp::placement);
   const auto run = dtp(&transfer::Dtp::run);
+  const auto orientation = dtp(&transfer::Dtp::orientation);
   nb::class_<SourceDtp>(m, "SourceDtp")
       .def(nb::init<>())
       .def_prop_rw("id", id.first, id.second)
@@ -100,7 +101,14 @@ void bind_config(nb::module_& m) {
       .def_prop_rw("images", images.first, images.second)
       .def_prop_rw("placement", placement.first, placement.second)
       .def_prop_rw("run", run.first, run.second)
-      .def_rw("destination", &SourceDtp::destination);
+      .def_prop_rw("orientation", orientation.first, orientation.second)
+      .def_rw("destination", &SourceDtp::destination)
+      .def(
+          "set_link",
+          [](SourceDtp& s, const BoundLink& link, const std::string& destination_link) {
+            s.link = emulator::SourceLink{link.options, destination_link};
+          },
+          "link"_a, "destination_link"_a);
 
   nb::class_<CardConfig>(m, "CardConfig")
       .def(nb::init<>())

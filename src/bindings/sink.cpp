@@ -40,6 +40,7 @@ void bind_metadata(nb::module_& m) {
       .def_rw("y", &NxmxDtp::y)
       .def_rw("width", &NxmxDtp::width)
       .def_rw("height", &NxmxDtp::height)
+      .def_rw("orientation", &NxmxDtp::orientation)
       .def_rw("line_rows", &NxmxDtp::line_rows);
   nb::class_<NxmxCalibration>(m, "NxmxCalibration")
       .def(nb::init<>())

@@ -126,8 +126,10 @@ class _Picture:
 
     def _module(self, module: int, y: float) -> None:
         detector = self._plan.file.detector
-        scale = min(_THUMB_WIDTH / detector.width, _THUMB_HEIGHT / detector.height)
-        width, height = detector.width * scale, detector.height * scale
+        way = detector.module[module].orientation
+        columns, rows = way.sides(detector.width, detector.height)
+        scale = min(_THUMB_WIDTH / columns, _THUMB_HEIGHT / rows)
+        width, height = columns * scale, rows * scale
         left, top = _LEFT_ENDS - width, y + (_ROW - height) / 2
         self._box(left, top, width, height, "box")
         alpha = min(0.3, 1 / len(self._plan.buffers))
@@ -139,7 +141,7 @@ class _Picture:
                 size = (region.width * scale, region.height * scale)
                 self._axes.add_patch(Rectangle((x, at), *size, facecolor=colour, alpha=alpha, linewidth=0, zorder=3))
                 self._axes.add_patch(Rectangle((x, at), *size, fill=False, edgecolor=colour, linewidth=0.9, zorder=3))
-        self._text(_SIDE, y + _ROW / 2, f"module {module}")
+        self._text(_SIDE, y + _ROW / 2, f"module {module}" if way.upright else f"module {module}, {way.short}")
         sent = sum(stream.bytes_per_s for stream in self._streams if stream.module == module)
         if sent > 0:
             self._text(left - 0.1, y + _ROW / 2, rate_of(sent), colour="quiet", align="right")
@@ -180,7 +182,7 @@ class _Picture:
             self._text(_WIDTH - _SIDE - _PAD, middle, where, colour="quiet", align="right")
             at = y + _HEADING
             for buffer in self._plan.buffers_of(receiver.name):
-                position = self._plan.buffers.index(buffer)
+                position = self._plan.positions[buffer.section.name]
                 self._buffer(buffer, position, at)
                 entries[position] = (at, self._buffer_height(buffer))
                 at += self._buffer_height(buffer) + _PAD
@@ -236,7 +238,8 @@ class _Picture:
         facts = [f"{len(file.detector.module)} modules", rate, f"{len(self._summary.loads)} DTPs"]
         facts += [rate_of(sent)] if sent else []
         facts += [f"{wire:,.0f} packets/s"] if wire else []
-        link = " → ".join(dict.fromkeys((file.link.source_kind, file.link.destination_kind)))
+        ways = (" → ".join(dict.fromkeys((one.source_kind, one.destination_kind))) for one in self._plan.receivers)
+        link = " and ".join(dict.fromkeys(ways))
         self._text(_SIDE, 0.3, f"{file.run.name}: {file.detector.name}", weight="bold", size=12)
         self._text(_WIDTH - _SIDE, 0.3, f"{', '.join(facts)}, over {link}", colour="quiet", align="right")
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from rashpa.control.limits import Limit
 from rashpa.control.loads import file_bytes, memory_of
 from rashpa.control.plan_summary import Summary, json_of
+from rashpa.control.turned_frames import turned_bytes, turned_modules
 
 _OPEN = "–"
 _WIDEST = 1000
@@ -54,7 +55,7 @@ def _dtps(summary: Summary) -> Table:
         paced = load.images_per_s > 0
         table.add_row(
             f"{dtp.id}",
-            f"{dtp.module}",
+            f"{dtp.module}" if dtp.orientation.upright else f"{dtp.module}, {dtp.orientation.short}",
             str(dtp.region),
             "all" if section.every == 1 else f"1 in {section.every} from {section.phase}",
             f"{section.name} [{dtp.x}, {dtp.y}]",
@@ -70,7 +71,7 @@ def _dtps(summary: Summary) -> Table:
 
 def _memory(summary: Summary) -> Table:
     plan = summary.plan
-    table = _table("memory", "receiver", "buffer", "slots>", "stack>", "images>", "MiB>", "files at most, MiB>")
+    table = _table("memory", "node", "buffer", "slots>", "stack>", "images>", "MiB>", "files at most, MiB>")
     for buffer in plan.buffers:
         section = buffer.section
         files = file_bytes(plan, buffer)
@@ -83,6 +84,12 @@ def _memory(summary: Summary) -> Table:
             f"{sum(memory_of(plan, buffer).values()) / 2**20:,.1f}",
             f"{files / 2**20:,.1f}" if files else _OPEN,
         )
+    for emulator in plan.emulators:
+        if copies := turned_modules(plan, emulator):
+            size = turned_bytes(plan, emulator)
+            what = f"{len(copies)} turned module{'s' * (len(copies) > 1)}"
+            known = _OPEN if size is None else f"{size / 2**20:,.1f}"
+            table.add_row(emulator.label, what, _OPEN, _OPEN, _OPEN, known, _OPEN)
     return table
 
 

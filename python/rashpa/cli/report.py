@@ -18,6 +18,7 @@ from rashpa.control.telegram import Books, BufferStatus, Latency, SourceStatus, 
 VERSION = 1
 REPORT_FILES = ("report.json", "report.html", "nodes.log")
 STAGES = ("ready", "decision", "written")
+_VERIFY = ("all", "sampled", "off")  # the last proves least
 _FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")
 
 
@@ -43,7 +44,9 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
     rates = outcome.rates
     link = outcome.link_counts
     buffers = outcome.buffers
-    compared, verify = proof_of(file.link.destination_kind, file.link.verify, file.link.records)
+    kinds = list(dict.fromkeys(receiver.destination_kind for receiver in outcome.plan.receivers))
+    proofs = [proof_of(kind, file.link.verify, file.link.records) for kind in kinds]
+    checks = [{"roce": file.link.icrc, "verbs": "provider"}.get(kind, "none") for kind in kinds]
     return {
         "version": VERSION,
         "made": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -76,12 +79,16 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
         "injected": _injected(outcome),
         "link": link,
         "icrc": {
-            "check": {"roce": file.link.icrc, "verbs": "provider"}.get(file.link.destination_kind, "none"),
+            "check": next((check for check in checks if check != "none"), "none"),
             "exact": link.get("icrc_exact", 0),
             "modulo_id": link.get("icrc_modulo_id", 0),
             "bad": link.get("icrc_bad", 0),
         },
-        "proof": {"verify": verify, "of": compared, "crc_mismatches": link.get("crc_mismatches", 0)},
+        "proof": {
+            "verify": max((verify for _, verify in proofs), key=_VERIFY.index),
+            "of": "; ".join(dict.fromkeys(of for of, _ in proofs)),
+            "crc_mismatches": link.get("crc_mismatches", 0),
+        },
         "memory": ", ".join(dict.fromkeys(status.memory for status in outcome.destinations.values())),
         "source": _source(outcome.sources.values()),
         "notifications": [

@@ -22,7 +22,7 @@ class _Node:
 
     can: Capabilities
     name: str
-    link: str
+    links: tuple[str, ...]
     buffers: tuple[PlannedBuffer, ...]
     dtps: tuple[PlannedDtp, ...]
 
@@ -36,15 +36,15 @@ def check_capacity(plan: Plan, capabilities: Mapping[str, Capabilities]) -> None
 
 def check_abilities(plan: Plan, capabilities: Mapping[str, Capabilities]) -> None:
     """Raises CapacityError when a node lacks what the run asks of it, however little of it."""
-    link = plan.file.link
     emulators, receivers = [], []
     for emulator in plan.emulators:
         can, dtps = capabilities[emulator.name], plan.dtps_from(emulator.name)
-        emulators.append(_Node(can, name_of(emulator, can), link.source_kind, (), dtps))
+        kinds = dict.fromkeys(receiver.source_kind for receiver in plan.receivers_from(emulator.name))
+        emulators.append(_Node(can, name_of(emulator, can), tuple(kinds), (), dtps))
     for receiver in plan.receivers:
         can, dtps = capabilities[receiver.name], plan.dtps_of(receiver.name)
         buffers = plan.buffers_of(receiver.name)
-        receivers.append(_Node(can, name_of(receiver, can), link.destination_kind, buffers, dtps))
+        receivers.append(_Node(can, name_of(receiver, can), (receiver.destination_kind,), buffers, dtps))
     problems = [problem for node in (*emulators, *receivers) for problem in _name_problems(plan, node)]
     problems += [problem for node in receivers for problem in _pipeline_problems(plan, node)]
     if problems:
@@ -66,12 +66,13 @@ def overloads(plan: Plan, capabilities: Mapping[str, Capabilities]) -> list[str]
 
 def _name_problems(plan: Plan, node: _Node) -> Iterator[str]:
     pmtu = plan.file.link.pmtu
-    found = next((known for known in node.can.links if known.name == node.link), None)
-    if found is None:
-        yield f"{node.name} has no link {node.link}; it has {', '.join(known.name for known in node.can.links)}"
-    elif pmtu not in found.pmtus:
-        where = plan.source.where(("link", "pmtu"))
-        yield f"{where}: {node.name} has no pmtu {pmtu}; it has {', '.join(map(str, found.pmtus))}"
+    for link in node.links:
+        found = next((known for known in node.can.links if known.name == link), None)
+        if found is None:
+            yield f"{node.name} has no link {link}; it has {', '.join(known.name for known in node.can.links)}"
+        elif pmtu not in found.pmtus:
+            where = plan.source.where(("link", "pmtu"))
+            yield f"{where}: {node.name} has no pmtu {pmtu}; it has {', '.join(map(str, found.pmtus))}"
     if plan.file.detector.pixel not in node.can.pixels:
         yield f"{plan.source.where(('detector', 'pixel'))}: {node.name} knows {', '.join(node.can.pixels)}"
     if len(node.dtps) > node.can.max_dtps:
@@ -80,7 +81,7 @@ def _name_problems(plan: Plan, node: _Node) -> Iterator[str]:
 
 def _pipeline_problems(plan: Plan, node: _Node) -> Iterator[str]:
     for buffer in node.buffers:
-        number = plan.buffers.index(buffer)
+        number = plan.positions[buffer.section.name]
         unit = next((known for known in node.can.units if known.name == buffer.section.unit), None)
         if unit is None or not unit.usable:
             why = f"its {unit.name} cannot be used: {unit.what}" if unit else f"it has no unit {buffer.section.unit}"

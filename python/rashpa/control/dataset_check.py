@@ -27,10 +27,13 @@ JUNGFRAU_SHAPE = (1024, 512, "uint16")
 
 def resolved_dataset(file: RunFile, source: RunFileSource, node: str) -> AnyDatasetSpec:
     """For a node of this machine, relative paths count from the run file's folder; a remote node takes them from where it runs. Simulated
-    modules lie where the detector has them."""
+    modules lie where, and as, the detector has them."""
     spec = file.dataset
     if isinstance(spec, JungfrauSpec) and not spec.places and len(file.detector.module) == spec.modules:
-        return spec.model_copy(update={"places": [(module.x, module.y) for module in file.detector.module]})
+        update: dict[str, object] = {"places": [(module.x, module.y) for module in file.detector.module]}
+        if not all(module.orientation.upright for module in file.detector.module):
+            update["orientations"] = [(module.turn, module.flip) for module in file.detector.module]
+        return spec.model_copy(update=update)
     return spec.resolved(source.path.resolve().parent) if node == "local" else spec
 
 

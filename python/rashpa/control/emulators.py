@@ -5,14 +5,18 @@ import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rashpa.control import run_file as toml
 from rashpa.control.planned_node import PlannedNode
 from rashpa.control.run_file_reader import KeyPath, RunFileSource
 
+if TYPE_CHECKING:
+    from rashpa.control.run_plan import PlannedDtp
+
 SIMULATED = "sim"  # the card that a node simulates itself
 CARD_DTPS = 16  # as many as a card plays
+CARD_IDS = 255  # the largest id that it knows
 ONLY = "emulator"  # the name of the one emulator of a run file that lists none
 
 
@@ -125,8 +129,6 @@ def _card_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], sou
 def _what_cards_lack(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
     link, faults = file.link, file.faults
     needs = 'needs engine = "software" of every emulator'
-    if link.source_kind != "roce":
-        yield f'{source.where(("link", "source" if link.source else "kind"))}: a card sends as the link roce does; source = "roce"'
     if link.transport != "uc":
         yield f'{source.where(("link", "transport"))}: {link.transport} {needs}: a card sends by Unreliable Connected queue pairs, "uc"'
     if link.framing != "v2":
@@ -142,13 +144,19 @@ def _what_cards_lack(file: toml.RunFile, source: RunFileSource) -> Iterator[str]
 
 
 def card_dtp_problems(
-    emulators: Sequence[PlannedEmulator], counts: Mapping[str, int], source: RunFileSource
+    emulators: Sequence[PlannedEmulator], dtps: Mapping[str, Sequence["PlannedDtp"]], source: RunFileSource
 ) -> Iterator[str]:
-    """Cards that were to play too much; `counts`: DTPs by emulator."""
+    """Cards that were to play too much; `dtps`: by emulator."""
     for emulator in emulators:
-        if emulator.engine == "fpga" and counts[emulator.name] > CARD_DTPS:
+        own = dtps[emulator.name]
+        if emulator.engine == "fpga" and own and own[-1].id > CARD_IDS:
             yield (
-                f"{source.where(emulator.own_key('engine'))}: {emulator.label} has {counts[emulator.name]} DTPs, a card plays {CARD_DTPS}; use fewer "
+                f"{source.where(emulator.own_key('engine'))}: {emulator.label} has DTP {own[-1].id}, a card knows ids of 0 … {CARD_IDS}; have the "
+                "buffers that it sends to first in the run file"
+            )
+        if emulator.engine == "fpga" and len(own) > CARD_DTPS:
+            yield (
+                f"{source.where(emulator.own_key('engine'))}: {emulator.label} has {len(own)} DTPs, a card plays {CARD_DTPS}; use fewer "
                 "bands or buffers, or more emulators with a card each"
             )
 

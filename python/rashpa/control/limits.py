@@ -12,6 +12,7 @@ from rashpa.control.planned_node import PlannedNode
 from rashpa.control.run_file_reader import KeyPath
 from rashpa.control.run_plan import Plan, PlannedBuffer
 from rashpa.control.telegram import Capabilities, Interface
+from rashpa.control.turned_frames import turned_bytes
 
 Kind = Literal["link", "interface", "unit", "device", "processors", "memory"]
 _NEARLY = 1 + 1e-9  # sums of rates are rounded
@@ -45,7 +46,6 @@ class _Side:
 
     node: PlannedNode
     can: Capabilities | None
-    link: str
     loads: tuple[DtpLoad, ...] = field(repr=False)
 
     @property
@@ -68,44 +68,45 @@ def machine_of(node: PlannedNode) -> str:
 def limits_of(plan: Plan, capabilities: Mapping[str, Capabilities]) -> tuple[Limit, ...]:
     """All of them. `capabilities`: by name, of the nodes that were asked."""
     loads = dtp_loads(plan)
-    link = plan.file.link
-    emulators = [
-        _Side(one, capabilities.get(one.name), link.source_kind, _of(loads, "emulator", one.name))
-        for one in plan.emulators
-    ]
-    receivers = [
-        _Side(one, capabilities.get(one.name), link.destination_kind, _of(loads, "receiver", one.name))
-        for one in plan.receivers
-    ]
-    found = [limit for side in (*emulators, *receivers) for limit in _link_limits(plan, side)]
-    if link.source_kind != "pcie":
-        found += _interface_limits(plan, emulators, "out")
-        found += _interface_limits(plan, receivers, "in")
+    emulators = _sides(plan.emulators, capabilities, loads, "emulator")
+    receivers = _sides(plan.receivers, capabilities, loads, "receiver")
+    found = [limit for side in emulators for limit in _link_limits(plan, side, "source_link")]
+    found += [limit for side in receivers for limit in _link_limits(plan, side, "destination_link")]
+    packets = [load for load in loads if load.source_link != "pcie"]
+    if packets:
+        found += _interface_limits(plan, _sides(plan.emulators, capabilities, packets, "emulator"), "out")
+        found += _interface_limits(plan, _sides(plan.receivers, capabilities, packets, "receiver"), "in")
     found += [limit for side in receivers for limit in _unit_limits(plan, side)]
     found += _processor_limits(plan, receivers)
     found += _device_limits(plan, receivers)
-    found += _memory_limits(plan, receivers)
+    turning = [side for side in emulators if any(not load.dtp.orientation.upright for load in side.loads)]
+    found += _memory_limits(plan, (*receivers, *turning))
     return tuple(found)
 
 
-def _of(loads: Sequence[DtpLoad], role: str, name: str) -> tuple[DtpLoad, ...]:
-    return tuple(load for load in loads if getattr(load, role) == name)
+def _sides(
+    nodes: Sequence[PlannedNode], capabilities: Mapping[str, Capabilities], loads: Sequence[DtpLoad], role: str
+) -> list[_Side]:
+    own: dict[str, list[DtpLoad]] = {}
+    for load in loads:
+        own.setdefault(getattr(load, role), []).append(load)
+    return [_Side(node, capabilities.get(node.name), tuple(own.get(node.name, ()))) for node in nodes]
 
 
 def _positions(plan: Plan, loads: Iterable[DtpLoad]) -> tuple[int, ...]:
-    places = {buffer.section.name: position for position, buffer in enumerate(plan.buffers)}
-    return tuple(sorted({places[load.buffer.section.name] for load in loads}))
+    return tuple(sorted({plan.positions[load.buffer.section.name] for load in loads}))
 
 
-def _link_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
+def _link_limits(plan: Plan, side: _Side, end: Literal["source_link", "destination_link"]) -> Iterator[Limit]:
     """Payload, as `--link-gbps` says it of a node."""
-    needed = sum(load.bytes_per_s for load in side.loads)
     said = side.can.links if side.can else ()
-    has = next((known.bytes_per_s for known in said if known.name == side.link), 0) or None
-    text = f"the DTPs carry {needed / 1e9:.2f} GB/s, link {side.link} of {side.name} {(has or 0) / 1e9:.2f} GB/s"
-    buffers = _positions(plan, side.loads)
-    who = f"link {side.link} of {side.node.label}"
-    yield Limit("link", who, needed, has, text, ("detector", "rate_hz"), buffers, (side.node.name,))
+    for link in dict.fromkeys(getattr(load, end) for load in side.loads):
+        loads = [load for load in side.loads if getattr(load, end) == link]
+        needed = sum(load.bytes_per_s for load in loads)
+        has = next((known.bytes_per_s for known in said if known.name == link), 0) or None
+        text = f"the DTPs carry {needed / 1e9:.2f} GB/s, link {link} of {side.name} {(has or 0) / 1e9:.2f} GB/s"
+        who = f"link {link} of {side.node.label}"
+        yield Limit("link", who, needed, has, text, ("detector", "rate_hz"), _positions(plan, loads), (side.node.name,))
 
 
 def _interface_limits(plan: Plan, sides: Sequence[_Side], way: Literal["in", "out"]) -> Iterator[Limit]:
@@ -114,7 +115,7 @@ def _interface_limits(plan: Plan, sides: Sequence[_Side], way: Literal["in", "ou
     speeds: dict[tuple[str, str], int] = {}
     for side in sides:
         found = _interface_of(side)
-        if found is not None:
+        if found is not None and side.loads:
             place = (machine_of(side.node), found.name)
             groups.setdefault(place, []).append(side)
             speeds[place] = min(filter(None, (speeds.get(place, 0), found.bits_per_s)), default=0)
@@ -154,7 +155,7 @@ def _unit_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
     for buffer in plan.buffers_of(side.node.name):
         if not buffer.section.kernel:
             continue
-        position, section = plan.buffers.index(buffer), buffer.section
+        position, section = plan.positions[buffer.section.name], buffer.section
         made, wanted = _measured(plan, side, buffer), _wanted(plan, buffer)
         needed = section.stack / made if made else None
         has = section.stack / wanted if wanted else None
@@ -191,7 +192,7 @@ def _processor_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
         has = min((side.can.processors for side in group if side.can), default=None)
         names = " and ".join(side.name for side in group)
         text = f"the pipelines keep {needed or 0:.1f} processors busy, {names} {_have(group)} {has or 0}"
-        positions = tuple(plan.buffers.index(buffer) for _, buffer in tasks)
+        positions = tuple(plan.positions[buffer.section.name] for _, buffer in tasks)
         who = f"processors of {' and '.join(side.node.label for side in group)}"
         nodes = tuple(side.node.name for side in group)
         yield Limit("processors", who, needed, has, text, ("buffer", positions[0], "threads"), positions, nodes)
@@ -212,32 +213,39 @@ def _device_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
         needed = sum(busy) if busy else None
         names = ", ".join(buffer.section.name for _, buffer in tasks)
         text = f"buffers {names} keep device {device} ({unit}) of {machine} busy for {100 * (needed or 0):.0f} % of the time"
-        positions = tuple(plan.buffers.index(buffer) for _, buffer in tasks)
+        positions = tuple(plan.positions[buffer.section.name] for _, buffer in tasks)
         nodes = tuple(dict.fromkeys(side.node.name for side, _ in tasks))
         who = f"device {device} ({unit}) of {machine}"
         yield Limit("device", who, needed, 1.0, text, ("buffer", positions[0], "device"), positions, nodes)
 
 
 def _memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
-    """Receivers on one machine: each says what is free there, and all of them take of it."""
+    """Nodes on one machine: each says what is free there, and all of them take of it: receivers for their buffers, emulators for turned modules."""
     groups: dict[str, list[_Side]] = {}
     for side in sides:
         groups.setdefault(machine_of(side.node), []).append(side)
+    copies = {one.name: turned_bytes(plan, one) or 0 for one in plan.emulators}
     for machine, group in groups.items():
-        buffers = [buffer for side in group for buffer in plan.buffers_of(side.node.name)]
-        taken = [sum(memory_of(plan, buffer).values()) for buffer in buffers]
-        needed = sum(taken)
+        taken = {
+            plan.positions[buffer.section.name]: memory_of(plan, buffer)
+            for side in group
+            for buffer in plan.buffers_of(side.node.name)
+        }
+        buffers = {position: sum(memory.values()) for position, memory in taken.items()}
+        turned = sum(copies.get(side.node.name, 0) for side in group)
+        needed = sum(buffers.values()) + turned
         has = min((side.can.memory_bytes for side in group if side.can and side.can.memory_bytes > 0), default=None)
-        largest = plan.buffers.index(buffers[taken.index(max(taken))])
-        tables = sum(memory_of(plan, buffer)["tables"] for buffer in buffers)
-        many = 2 * tables > needed  # frames, not slots, are what is too much
-        what = "the tables of all images" if many else "the buffers"
+        parts = ["the buffers"] if buffers else []
+        where: KeyPath = ("buffer", max(buffers, key=lambda one: buffers[one]), "slots") if buffers else ("dataset",)
+        if 2 * sum(memory["tables"] for memory in taken.values()) > needed:  # frames, not slots, are what is too much
+            parts, where = ["the tables of all images"], ("run", "frames")
+        if turned:
+            parts.append(f"the frames of turned modules ({turned / 2**30:,.2f} GiB)")
+            where = ("dataset", "frames") if 2 * turned > needed else where
         names = " and ".join(side.name for side in group)
-        text = f"{what} take {needed / 2**30:,.2f} GiB, {names} {_have(group)} {(has or 0) / 2**30:.2f} GiB free"
-        positions = tuple(plan.buffers.index(buffer) for buffer in buffers)
+        text = f"{' and '.join(parts)} take {needed / 2**30:,.2f} GiB, {names} {_have(group)} {(has or 0) / 2**30:.2f} GiB free"
         nodes = tuple(side.node.name for side in group)
-        where: KeyPath = ("run", "frames") if many else ("buffer", largest, "slots")
-        yield Limit("memory", f"memory of {machine}", needed, has, text, where, positions, nodes)
+        yield Limit("memory", f"memory of {machine}", needed, has, text, where, tuple(buffers), nodes)
 
 
 def _have(group: Sequence[_Side]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rashpa.control import run_file as toml
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.planned_node import PlannedNode
-from rashpa.control.receivers import PlannedReceiver
+from rashpa.control.receivers import PlannedReceiver, link_to
 from rashpa.control.run_file_reader import RunFileSource
 
 _PACKET_FAULTS = ("drop", "duplicate", "reorder", "corrupt")
@@ -21,15 +21,25 @@ def link_problems(
     source: RunFileSource,
 ) -> Iterator[str]:
     """A line each."""
-    yield from _fault_problems(file, source)
     yield from _kind_problems(file.link, source)
-    yield from _transport_problems(file.link, source)
-    if file.link.source_kind == "verbs" and file.link.destination_kind == "roce":
-        yield from _rnic_problems(receivers, source)
+    for link in _links(file.link, receivers):
+        yield from _fault_problems(file.faults, link, source)
+        yield from _transport_problems(link, source)
+    yield from _rnic_problems(
+        [one for one in receivers if (one.source_kind, one.destination_kind) == ("verbs", "roce")], source
+    )
+    with_addresses = [one for one in receivers if one.destination_kind != "pcie"]
     if file.link.framing == "v1":
-        yield from _framing_problems(file.link, (*emulators, *receivers), source)
-    elif file.link.destination_kind != "pcie":
-        yield from _address_problems((*emulators, *receivers), source)
+        for link in _links(file.link, receivers):
+            yield from _framing_problems(link, (*emulators, *receivers), source)
+    elif with_addresses:
+        yield from _address_problems((*emulators, *with_addresses), source)
+
+
+def _links(link: toml.Link, receivers: Sequence[PlannedReceiver]) -> list[toml.Link]:
+    """Each that is used, once."""
+    found = {(one.source_kind, one.destination_kind): link_to(link, one) for one in receivers}
+    return list(found.values())
 
 
 def route_problems(
@@ -46,9 +56,13 @@ def route_problems(
                 f"{source.where(receiver.key('threads'))}: {receiver.threads} threads for {dtps[receiver.name]} DTPs at {receiver.label}; a DTP is "
                 f"received by one thread: at most {dtps[receiver.name]}"
             )
-    if link.destination_kind == "pcie" or link.framing == "v1":
-        return
     for emulator, receiver in routes:
+        if emulator.engine == "fpga" and receiver.source_kind != "roce":
+            key = "link" if "link" in receiver.given else "source" if link.source else "kind"
+            where = source.where(receiver.own_key("link") if key == "link" else ("link", key))
+            yield f'{where}: {emulator.label} cannot send to {receiver.label} so: a card sends as the link roce does; "roce"'
+        if receiver.destination_kind == "pcie" or link.framing == "v1":
+            continue
         if len({ipaddress.ip_address(node.address).version for node in (emulator, receiver)}) > 1:
             yield (
                 f"{source.where(receiver.key('address'))}: {emulator.label} sends from {emulator.address} to {receiver.label} at {receiver.address}; "
@@ -56,8 +70,7 @@ def route_problems(
             )
 
 
-def _fault_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    faults, link = file.faults, file.link
+def _fault_problems(faults: toml.Faults, link: toml.Link, source: RunFileSource) -> Iterator[str]:
     given = [name for name in _PACKET_FAULTS if getattr(faults, name) > 0]
     total = sum(getattr(faults, name) for name in given)
     if total > 1:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rashpa.control.packets import Lines, traffic_of
 from rashpa.control.pipeline import PIXEL_BYTES, Pipeline, plan_pipeline
+from rashpa.control.receivers import link_to
 from rashpa.control.run_file import Hdf5Sink
 from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp
 
@@ -20,6 +21,8 @@ class DtpLoad:
     dtp: PlannedDtp
     buffer: PlannedBuffer
     emulator: str
+    source_link: str
+    destination_link: str
     image_bytes: int
     images_per_s: float
     packets: int
@@ -45,20 +48,25 @@ class DtpLoad:
 
 def dtp_loads(plan: Plan) -> tuple[DtpLoad, ...]:
     """Of all DTPs, in the order of the plan."""
-    addresses = {receiver.name: receiver.address for receiver in plan.receivers}
-    width = plan.file.detector.width
+    receivers = {receiver.name: receiver for receiver in plan.receivers}
+    detector = plan.file.detector
     found = []
     for buffer in plan.buffers:
+        receiver = receivers[buffer.receiver]
+        link = link_to(plan.file.link, receiver)
         images_per_s = plan.file.detector.rate_hz / buffer.section.every
         for dtp in buffer.dtps:
+            width, _ = dtp.orientation.sides(detector.width, detector.height)
             contiguous = dtp.region.width == width == buffer.width or dtp.region.height == 1
             lines = Lines(dtp.region.height, dtp.region.width * plan.frame_pixel_bytes, contiguous)
-            traffic = traffic_of(lines, plan.file.link, addresses[buffer.receiver])
+            traffic = traffic_of(lines, link, receiver.address)
             found.append(
                 DtpLoad(
                     dtp,
                     buffer,
                     plan.emulator_of(dtp),
+                    receiver.source_kind,
+                    receiver.destination_kind,
                     lines.count * lines.line_bytes,
                     images_per_s,
                     traffic.packets,

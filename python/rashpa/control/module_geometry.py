@@ -19,7 +19,10 @@ def with_places(file: toml.RunFile, source: RunFileSource) -> toml.RunFile:
         found = read_module_places("geometry", str(path), (detector.height, detector.width), toml.MOST_MODULES)
     except (OSError, ValueError) as error:
         raise RunFileError(f"{where}: {str(error).removeprefix('geometry: ')}") from None
-    modules = [toml.Module(x=x, y=y) for x, y in found.places]
+    modules = [
+        toml.Module.model_validate({"x": x, "y": y, "turn": way.turn, "flip": way.flip})
+        for (x, y), way in zip(found.places, found.orientations, strict=True)
+    ]
     update: dict[str, object] = {"module": modules, "geometry": None}
     if detector.beam_center_x is None and detector.beam_center_y is None:
         update |= {"beam_center_x": found.beam[0], "beam_center_y": found.beam[1]}

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from rashpa.control import run_file
 from rashpa.control.kernels import MODELS
 from rashpa.control.section import Section
+from rashpa.data.orientation import Turn
 
 Text = Annotated[str, Field(max_length=4096)]
 Pixels = Annotated[int, Field(ge=0, le=2**21)]
@@ -24,14 +25,16 @@ class ModulePlace(Section):
 
 
 class DtpPlace(Section):
-    """Where the pixels of a DTP lie in the buffer's image."""
+    """Where the pixels of a DTP lie in the buffer's image, and how its module was turned."""
 
-    id: int = Field(ge=0, le=255)
-    module: int = Field(ge=0, le=255)
+    id: int = Field(ge=0, le=65535)
+    module: run_file.ModuleNumber
     x: Pixels
     y: Pixels
     width: Pixels
     height: Pixels
+    turn: Turn = 0
+    flip: bool = False
 
 
 class FileMetadata(Section):

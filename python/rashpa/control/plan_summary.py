@@ -5,14 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.limits import Limit, limits_of, machine_of
 from rashpa.control.loads import DtpLoad, dtp_loads, file_bytes, memory_of
 from rashpa.control.pipeline import plan_pipeline
 from rashpa.control.planned_node import PlannedNode
 from rashpa.control.proposals import Proposal, proposals_for
+from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_file_reader import key_text
 from rashpa.control.run_plan import Plan, PlannedBuffer
 from rashpa.control.telegram import Capabilities
+from rashpa.control.turned_frames import turned_bytes
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ def unknown_of(summary: Summary) -> Iterator[str]:
             yield f"{limit.who}: not measured there; `rashpa receiver --measure {plan.source.path}` on its machine does"
         elif asked and limit.kind in ("link", "interface") and limit.has is None and limit.needed:
             yield f"{limit.who}: nobody said how fast it is{'; --link-gbps of the node does' if limit.kind == 'link' else ''}"
+    for emulator in plan.emulators:
+        if turned_bytes(plan, emulator) is None:
+            yield f"{emulator.label}: how many frames the dataset has is known when it is read, and with it the memory that turned modules take"
     if any(buffer.section.kernel for buffer in plan.buffers):
         yield "how fast files are written, and how far they compress, is not planned"
 
@@ -77,17 +83,20 @@ def json_of(summary: Summary) -> dict[str, Any]:
 
 
 def _node(plan: Plan, node: PlannedNode) -> dict[str, Any]:
-    sends = node in plan.emulators
-    link = plan.file.link
+    if isinstance(node, PlannedReceiver):
+        link = node.destination_kind
+    else:
+        link = ", ".join(dict.fromkeys(one.source_kind for one in plan.receivers_from(node.name)))
     return {
         "name": node.name,
         "role": node.role,
         "machine": machine_of(node),
         "node": node.node,
-        "link": link.source_kind if sends else link.destination_kind,
+        "link": link,
         "address": node.address,
         "modules": list(getattr(node, "modules", ())),
         "buffers": [buffer.section.name for buffer in plan.buffers_of(node.name)],
+        "turned_bytes": turned_bytes(plan, node) if isinstance(node, PlannedEmulator) else 0,
     }
 
 
@@ -98,6 +107,8 @@ def _dtp(load: DtpLoad) -> dict[str, Any]:
         "id": dtp.id,
         "module": dtp.module,
         "region": [region.x, region.y, region.width, region.height],
+        "turn": dtp.orientation.turn,
+        "flip": dtp.orientation.flip,
         "every": section.every,
         "phase": section.phase,
         "buffer": section.name,

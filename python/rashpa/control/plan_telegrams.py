@@ -52,7 +52,7 @@ def _sink(sink: toml.Sink, plan: Plan, buffer: PlannedBuffer) -> SinkOrder:
     if not isinstance(sink, toml.Hdf5Sink):
         return sink
     file = plan.file
-    receiver = next(known for known in plan.receivers if known.name == buffer.receiver)
+    receiver = plan.receiver(buffer.receiver)
     metadata = {
         **metadata_of(file, buffer),
         "receiver": receiver.shown_name,
@@ -97,7 +97,9 @@ def metadata_of(file: toml.RunFile, buffer: PlannedBuffer) -> dict[str, object]:
         "bit_depth_readout": 8 * PIXEL_BYTES[detector.pixel],
         "labels": ["synthetic data"] if file.dataset.kind in SYNTHETIC else [],
         "modules": [_module_entry(buffer, module) for module in sorted({dtp.module for dtp in buffer.dtps})],
-        "dtps": [{"id": dtp.id, "module": dtp.module, **vars(dtp.target)} for dtp in buffer.dtps],
+        "dtps": [
+            {"id": dtp.id, "module": dtp.module, **vars(dtp.target), **vars(dtp.orientation)} for dtp in buffer.dtps
+        ],
     }
 
 
@@ -133,7 +135,16 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             device=str(buffer.section.device),
             dtps=tuple(
                 telegram.DestinationDtp(
-                    dtp.id, dtp.module, dtp.x, dtp.y, dtp.region.width, dtp.region.height, dtp.region.x, dtp.region.y
+                    dtp.id,
+                    dtp.module,
+                    dtp.x,
+                    dtp.y,
+                    dtp.region.width,
+                    dtp.region.height,
+                    dtp.region.x,
+                    dtp.region.y,
+                    dtp.orientation.turn,
+                    dtp.orientation.flip,
                 )
                 for dtp in buffer.dtps
             ),
@@ -146,7 +157,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
     )
     destination = telegram.Destination(
         receiver=receiver.name,
-        peer_link=file.link.source_kind,
+        peer_link=receiver.source_kind,
         bind_address=receiver.address,
         port=receiver.port,
         link_threads=receiver.threads,
@@ -159,7 +170,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
         module_height=file.detector.height,
         dataset=_dataset(plan, receiver.node),
         buffers=buffers,
-        options=options_of(file.link, file.link.destination_kind, receiver.device),
+        options=options_of(file.link, receiver.destination_kind, receiver.device),
     )
     return telegram.Configure(file.run.number, file.run.name, destination=destination, orphaned=_orphaned(plan))
 
@@ -173,11 +184,6 @@ def source_telegram(
 ) -> telegram.Configure:
     """What an emulator is told, once the receivers have said where their memory is: the DTPs of its modules alone. `ends`: by id of a DTP."""
     file = plan.file
-    timing = {
-        dtp.id: (buffer.section.every, buffer.section.phase, buffer.images)
-        for buffer in plan.buffers
-        for dtp in buffer.dtps
-    }
     dtps = tuple(
         telegram.SourceDtp(
             dtp.id,
@@ -186,15 +192,21 @@ def source_telegram(
             dtp.region.y,
             dtp.region.width,
             dtp.region.height,
-            *timing[dtp.id],
+            (buffer := plan.buffer_of(dtp.id)).section.every,
+            buffer.section.phase,
+            buffer.images,
             placement=ends[dtp.id][1],
             destination=ends[dtp.id][0],
+            turn=dtp.orientation.turn,
+            flip=dtp.orientation.flip,
+            link=plan.receiver(buffer.receiver).source_kind,
+            peer_link=plan.receiver(buffer.receiver).destination_kind,
         )
         for dtp in plan.dtps_from(emulator.name)
     )
     faults = file.faults
+    peers = plan.receivers_from(emulator.name)
     source = telegram.Source(
-        peer_link=file.link.destination_kind,
         bind_address=emulator.address,
         frames=file.run.most_frames,
         end="told" if plan.end_told else "known",
@@ -219,7 +231,9 @@ def source_telegram(
             tuple(telegram.DeadModule(dead.module, dead.from_frame) for dead in faults.dead_modules),
         ),
         dtps=dtps,
-        options=options_of(file.link, file.link.source_kind, emulator.device),
+        options=tuple(
+            options_of(file.link, kind, emulator.device) for kind in dict.fromkeys(peer.source_kind for peer in peers)
+        ),
         emulator=emulator.name,
         card=_card(plan, emulator) if emulator.engine == "fpga" else None,
     )

@@ -20,6 +20,10 @@ class PlannedReceiver(PlannedNode):
 
     port: int
     threads: int
+    source_kind: str
+    """The link of the emulators that send to it …"""
+    destination_kind: str
+    """… and its own."""
 
     role: ClassVar[str] = "receiver"
     places: ClassVar[dict[str, KeyPath]] = {
@@ -42,14 +46,24 @@ def plan_receivers(file: toml.RunFile) -> tuple[PlannedReceiver, ...]:
         "device": file.link.receiver_device,
         "processor": file.link.receiver_processor,
         "launch": (),
+        "source_kind": file.link.source_kind,
+        "destination_kind": file.link.destination_kind,
     }
     if not file.receiver:
         return (PlannedReceiver(ONLY, None, frozenset(), **defaults),)  # type: ignore[arg-type]
     found: list[PlannedReceiver] = []
     for position, section in enumerate(file.receiver):
         own = {name: value for name, value in section.model_dump(exclude={"name"}).items() if value is not None}
-        found.append(PlannedReceiver(section.name, position, frozenset(own), **{**defaults, **own}))
+        given = frozenset(own)
+        if kind := own.pop("link", None):
+            own |= {"source_kind": kind, "destination_kind": kind}
+        found.append(PlannedReceiver(section.name, position, given, **{**defaults, **own}))
     return tuple(found)
+
+
+def link_to(link: toml.Link, receiver: PlannedReceiver) -> toml.Link:
+    """What [link] would say if all receivers were as this one."""
+    return link.model_copy(update={"source": receiver.source_kind, "destination": receiver.destination_kind})
 
 
 def receiver_problems(file: toml.RunFile, receivers: Sequence[PlannedReceiver], source: RunFileSource) -> Iterator[str]:
@@ -81,7 +95,7 @@ def _own_problems(receiver: PlannedReceiver, source: RunFileSource) -> Iterator[
 def _common_problems(
     file: toml.RunFile, one: PlannedReceiver, other: PlannedReceiver, source: RunFileSource
 ) -> Iterator[str]:
-    ports = file.link.destination_kind == "roce" and file.link.framing == "v2"  # the others have no ports of ours
+    ports = one.destination_kind == other.destination_kind == "roce" and file.link.framing == "v2"
     if not ports or one.port == 0 or other.port == 0:
         return
     ranges = [range(each.port, each.port + each.threads) for each in (one, other)]

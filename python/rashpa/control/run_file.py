@@ -13,8 +13,10 @@ from rashpa.control.dataset_spec import DatasetSpec
 from rashpa.control.kernels import Kernel
 from rashpa.control.section import Section
 from rashpa.control.token import checked_token
+from rashpa.data.orientation import Orientation, Turn
 
-MOST_MODULES = 256
+MOST_MODULES = 4096  # as src/rashpa/dataset/memory_dataset.hpp
+ModuleNumber = Annotated[int, Field(ge=0, le=MOST_MODULES - 1)]
 UNTIL_STOPPED = "until stopped"
 MOST_FRAMES = 2**32  # of a run that nobody stops, src/rashpa/core/end.hpp
 MOST_PATIENCE_S = 30 * 86400.0
@@ -86,10 +88,17 @@ class Run(Section):
 
 
 class Module(Section):
-    """One module; its place in the assembled image."""
+    """One module; its place in the assembled image, where it lies as its source turns it."""
 
     x: int = Field(ge=0, le=2**20, description="pixels")
     y: int = Field(ge=0, le=2**20, description="pixels")
+    turn: Turn = Field(default=0, description="degrees clockwise by which the emulator turns its frames in memory …")
+    flip: bool = Field(default=False, description="… and mirrors them left to right behind that")
+
+    @property
+    def orientation(self) -> Orientation:
+        """Both."""
+        return Orientation(self.turn, self.flip)
 
 
 class SpecialValue(Section):
@@ -136,7 +145,7 @@ class Detector(Section):
     geometry: str | None = Field(
         default=None,
         min_length=1,
-        description="CrystFEL geometry (.geom) of images that are the modules one below the other: their places in whole pixels, and the beam, in place of "
+        description="CrystFEL geometry (.geom) of images that are the modules one below the other: their places in whole pixels, their turns, and the beam, in place of "
         "[[detector.module]]",
     )
     module: list[Module] = Field(default=[Module(x=0, y=0)], min_length=1, max_length=MOST_MODULES)
@@ -227,10 +236,10 @@ class Emulator(Section):
     name: str = Field(
         pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="what messages and reports call it; unique among all nodes"
     )
-    modules: list[Annotated[int, Field(ge=0, le=255)]] | None = Field(
+    modules: list[ModuleNumber] | None = Field(
         default=None,
         min_length=1,
-        max_length=256,
+        max_length=MOST_MODULES,
         description="those that it plays; when not given, its even share, in order, of those that no emulator names",
     )
     node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.emulator')
@@ -276,6 +285,9 @@ class Receiver(Section):
         max_length=32,
         description="words for `rashpa run --launcher slurm`, of this node alone: --nodelist=…, --gres=…",
     )
+    link: LinkName | None = Field(
+        default=None, description="over which all emulators send to it, at both ends; as [link] says when not given"
+    )
 
 
 class _Sink(Section):
@@ -317,8 +329,8 @@ Sink = Annotated[Hdf5Sink | MemorySink | NullSink, Field(discriminator="kind")]
 class Dtp(Section):
     """One data transfer process, where it is placed by hand."""
 
-    module: int = Field(ge=0, le=255)
-    region: Rectangle = Field(description="x, y, width, height in pixels of the module")
+    module: ModuleNumber
+    region: Rectangle = Field(description="x, y, width, height in pixels of the module as it is turned")
     place: Position = Field(description="x, y in pixels of the buffer's image")
 
 
@@ -390,7 +402,7 @@ class Buffer(Section):
 class DeadModule(Section):
     """From frame `from_frame` on the module sends nothing."""
 
-    module: int = Field(ge=0, le=255)
+    module: ModuleNumber
     from_frame: int = Field(ge=0, le=2**40)
 
 

@@ -6,6 +6,7 @@ Everything that can be wrong without asking a machine is found here, before anyt
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from rashpa.control import pipeline, special_values
@@ -25,51 +26,27 @@ from rashpa.control.module_geometry import with_places
 from rashpa.control.pipeline import PIXEL_BYTES, usable_units
 from rashpa.control.planned_node import PlannedNode, node_problems
 from rashpa.control.receivers import PlannedReceiver, plan_receivers, receiver_problems
+from rashpa.control.rectangle import Rectangle, Rectangles
 from rashpa.control.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
 from rashpa.data.kernel_units import beyond
+from rashpa.data.orientation import UPRIGHT, Orientation
 
-MAX_DTPS = 256
-
-
-@dataclass(frozen=True)
-class Rectangle:
-    """Pixels: x, y, width, height."""
-
-    x: int
-    y: int
-    width: int
-    height: int
-
-    @property
-    def right(self) -> int:
-        return self.x + self.width
-
-    @property
-    def bottom(self) -> int:
-        return self.y + self.height
-
-    def common(self, other: "Rectangle") -> "Rectangle | None":
-        """What both cover; None when they do not meet."""
-        x, y = max(self.x, other.x), max(self.y, other.y)
-        width, height = min(self.right, other.right) - x, min(self.bottom, other.bottom) - y
-        return Rectangle(x, y, width, height) if width > 0 and height > 0 else None
-
-    def holds(self, other: "Rectangle") -> bool:
-        return self.common(other) == other
-
-    def __str__(self) -> str:
-        return f"[{self.x}, {self.y}, {self.width}, {self.height}]"
+MAX_DTPS = 65536
+"""Of a run: ids are of 16 bits."""
+MAX_NODE_DTPS = 256
+"""Of one emulator or receiver."""
 
 
 @dataclass(frozen=True)
 class PlannedDtp:
-    """One stream: `region` of the module's frames goes to (x, y) of the buffer's image."""
+    """One stream: `region` of the module's frames, as they are turned, goes to (x, y) of the buffer's image."""
 
     id: int
     module: int
     region: Rectangle
     x: int
     y: int
+    orientation: Orientation = UPRIGHT
 
     @property
     def target(self) -> Rectangle:
@@ -104,14 +81,33 @@ class Plan:
     receivers: tuple[PlannedReceiver, ...]
     buffers: tuple[PlannedBuffer, ...]
 
-    @property
+    @cached_property
     def dtps(self) -> tuple[PlannedDtp, ...]:
         """All DTPs in the order of the telegrams; the id is the position."""
         return tuple(dtp for buffer in self.buffers for dtp in buffer.dtps)
 
+    @cached_property
+    def _of_receivers(self) -> dict[str, list[PlannedBuffer]]:
+        found: dict[str, list[PlannedBuffer]] = {}
+        for buffer in self.buffers:
+            found.setdefault(buffer.receiver, []).append(buffer)
+        return found
+
+    @cached_property
+    def _of_modules(self) -> dict[int, str]:
+        """Who plays each."""
+        return {module: emulator.name for emulator in self.emulators for module in emulator.modules}
+
+    @cached_property
+    def _of_emulators(self) -> dict[str, list[PlannedDtp]]:
+        found: dict[str, list[PlannedDtp]] = {}
+        for dtp in self.dtps:
+            found.setdefault(self.emulator_of(dtp), []).append(dtp)
+        return found
+
     def buffers_of(self, receiver: str) -> tuple[PlannedBuffer, ...]:
         """In the order of the run file."""
-        return tuple(buffer for buffer in self.buffers if buffer.receiver == receiver)
+        return tuple(self._of_receivers.get(receiver, ()))
 
     def dtps_of(self, receiver: str) -> tuple[PlannedDtp, ...]:
         """In the order in which the receiver is told of them."""
@@ -119,20 +115,51 @@ class Plan:
 
     def dtps_from(self, emulator: str) -> tuple[PlannedDtp, ...]:
         """In the order in which the emulator is told of them."""
-        modules = next(known.modules for known in self.emulators if known.name == emulator)
-        return tuple(dtp for dtp in self.dtps if dtp.module in modules)
+        return tuple(self._of_emulators.get(emulator, ()))
 
     def emulator_of(self, dtp: PlannedDtp) -> str:
         """The name of the emulator that plays the DTP's module."""
-        return next(known.name for known in self.emulators if dtp.module in known.modules)
+        return self._of_modules[dtp.module]
 
-    @property
+    @cached_property
     def routes(self) -> tuple[tuple[PlannedEmulator, PlannedReceiver], ...]:
         """Who sends to whom."""
         ways = {(self.emulator_of(dtp), buffer.receiver) for buffer in self.buffers for dtp in buffer.dtps}
         return tuple(
             (one, other) for one in self.emulators for other in self.receivers if (one.name, other.name) in ways
         )
+
+    def receivers_from(self, emulator: str) -> tuple[PlannedReceiver, ...]:
+        """To whom it sends."""
+        return self._peers.get(emulator, ())
+
+    @cached_property
+    def _peers(self) -> dict[str, tuple[PlannedReceiver, ...]]:
+        found: dict[str, tuple[PlannedReceiver, ...]] = {}
+        for one, other in self.routes:
+            found[one.name] = (*found.get(one.name, ()), other)
+        return found
+
+    def buffer_of(self, dtp: int) -> PlannedBuffer:
+        """Where the DTP of this id ends."""
+        return self._of_ids[dtp]
+
+    @cached_property
+    def _of_ids(self) -> dict[int, PlannedBuffer]:
+        return {dtp.id: buffer for buffer in self.buffers for dtp in buffer.dtps}
+
+    def receiver(self, name: str) -> PlannedReceiver:
+        """The one of this name."""
+        return self._receivers[name]
+
+    @cached_property
+    def _receivers(self) -> dict[str, PlannedReceiver]:
+        return {receiver.name: receiver for receiver in self.receivers}
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Of buffers in the run file, by name."""
+        return {buffer.section.name: position for position, buffer in enumerate(self.buffers)}
 
     @property
     def nodes(self) -> tuple[PlannedNode, ...]:
@@ -170,7 +197,8 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     """Plans a run. RunFileError as for `load_plan`."""
     file = with_places(file, source)
     problems: list[str] = []
-    problems += _module_problems(file, source)
+    places = Rectangles(module_rectangles(file.detector))
+    problems += _module_problems(places, source)
     problems += _special_problems(file, source)
     receivers = plan_receivers(file)
     emulators = plan_emulators(file)
@@ -184,15 +212,16 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
         path: KeyPath = ("buffer", number)
         problems += _buffer_problems(file, section, path, source)
         try:
-            buffer = _plan_buffer(file, section, path, source, first_id)
+            buffer = _plan_buffer(file, places, section, path, source, first_id, receivers[0].name)
         except RunFileError as error:
             problems.append(str(error))
             continue
         buffers.append(buffer)
         first_id += len(buffer.dtps)
+        problems += _border_problems(buffer, path, source)
     if first_id > MAX_DTPS:
         problems.append(
-            f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … 255; use fewer bands, modules or buffers"
+            f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … {MAX_DTPS - 1}; use fewer bands or buffers"
         )
     problems += _run_problems(file, source)
     problems += link_problems(file, emulators, receivers, source)
@@ -202,12 +231,24 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
         problems += idle_problems(file, emulators, used, source)
     plan = Plan(file, source, emulators, receivers, tuple(buffers))
     if not problems:
+        problems += _count_problems(plan)
         counts = {receiver.name: len(plan.dtps_of(receiver.name)) for receiver in receivers}
-        problems += card_dtp_problems(emulators, {one.name: len(plan.dtps_from(one.name)) for one in emulators}, source)
+        problems += card_dtp_problems(emulators, {one.name: plan.dtps_from(one.name) for one in emulators}, source)
         problems += route_problems(receivers, counts, plan.routes, file.link, source)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
     return plan
+
+
+def _count_problems(plan: Plan) -> Iterator[str]:
+    """Nodes that were to take part in more DTPs than one can."""
+    for node in plan.nodes:
+        count = len(plan.dtps_of(node.name) if isinstance(node, PlannedReceiver) else plan.dtps_from(node.name))
+        if count > MAX_NODE_DTPS:
+            yield (
+                f"{plan.source.where(('buffer',))}: {count} DTPs {'at' if isinstance(node, PlannedReceiver) else 'of'} {node.label}, which takes "
+                f"{MAX_NODE_DTPS}; use fewer bands, modules or buffers, or more {node.role}s"
+            )
 
 
 # ---- geometry -------------------------------------------------------------------------------------------------------------------
@@ -215,7 +256,10 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
 
 def module_rectangles(detector: toml.Detector) -> tuple[Rectangle, ...]:
     """Where the modules lie in the assembled image."""
-    return tuple(Rectangle(module.x, module.y, detector.width, detector.height) for module in detector.module)
+    return tuple(
+        Rectangle(module.x, module.y, *module.orientation.sides(detector.width, detector.height))
+        for module in detector.module
+    )
 
 
 def assembled_size(detector: toml.Detector) -> tuple[int, int]:
@@ -232,30 +276,41 @@ def _bands(region: Rectangle, count: int) -> Iterator[Rectangle]:
 
 
 def _plan_buffer(
-    file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource, first_id: int
+    file: toml.RunFile,
+    places: Rectangles,
+    section: toml.Buffer,
+    path: KeyPath,
+    source: RunFileSource,
+    first_id: int,
+    first_receiver: str,
 ) -> PlannedBuffer:
     origin: tuple[int, int] | None
     if section.dtp:
         dtps, width, height = _dtps_by_hand(file.detector, section, path, source, first_id)
         origin = None
     else:
-        dtps, width, height, origin = _dtps_by_region(file.detector, section, path, source, first_id)
+        dtps, width, height, origin = _dtps_by_region(file.detector, places, section, path, source, first_id)
     images = max(0, -(-(file.run.most_frames - section.phase) // section.every))
-    receiver = section.receiver or plan_receivers(file)[0].name
+    receiver = section.receiver or first_receiver
     return PlannedBuffer(section, receiver, width, height, images, origin, tuple(dtps))
 
 
 def _dtps_by_region(
-    detector: toml.Detector, section: toml.Buffer, path: KeyPath, source: RunFileSource, first_id: int
+    detector: toml.Detector,
+    places: Rectangles,
+    section: toml.Buffer,
+    path: KeyPath,
+    source: RunFileSource,
+    first_id: int,
 ) -> tuple[list[PlannedDtp], int, int, tuple[int, int]]:
-    width, height = assembled_size(detector)
-    whole = Rectangle(0, 0, width, height)
+    whole = Rectangle(0, 0, places.width, places.height)
     region = Rectangle(*section.region) if section.region else whole
     where = source.where((*path, "region"))
     if not whole.holds(region):
         raise RunFileError(f"{where}: {region} is not inside the assembled image {whole}; x, y, width, height")
     dtps: list[PlannedDtp] = []
-    for module, place in enumerate(module_rectangles(detector)):
+    for module in places.meeting(region):
+        place = places.all[module]
         part = place.common(region)
         if part is None:
             continue
@@ -265,10 +320,11 @@ def _dtps_by_region(
             )
         for band in _bands(part, section.bands):
             own = Rectangle(band.x - place.x, band.y - place.y, band.width, band.height)
-            dtps.append(PlannedDtp(first_id + len(dtps), module, own, band.x - region.x, band.y - region.y))
+            way = detector.module[module].orientation
+            dtps.append(PlannedDtp(first_id + len(dtps), module, own, band.x - region.x, band.y - region.y, way))
     if not dtps:
         raise RunFileError(
-            f"{where}: {region} covers no module; modules lie at {', '.join(str(place) for place in module_rectangles(detector))}"
+            f"{where}: {region} covers no module; modules lie at {', '.join(str(place) for place in places.all)}"
         )
     return dtps, region.width, region.height, (region.x, region.y)
 
@@ -276,7 +332,6 @@ def _dtps_by_region(
 def _dtps_by_hand(
     detector: toml.Detector, section: toml.Buffer, path: KeyPath, source: RunFileSource, first_id: int
 ) -> tuple[list[PlannedDtp], int, int]:
-    frame = Rectangle(0, 0, detector.width, detector.height)
     if section.region is not None or section.bands != 1:
         raise RunFileError(
             f"{source.where((*path, 'dtp'))}: DTPs by hand exclude region and bands; use one or the other"
@@ -288,16 +343,19 @@ def _dtps_by_hand(
             raise RunFileError(
                 f"{source.where((*here, 'module'))}: module {dtp.module} does not exist; modules are 0 … {len(detector.module) - 1}"
             )
+        way = detector.module[dtp.module].orientation
+        frame = Rectangle(0, 0, *way.sides(detector.width, detector.height))
         region = Rectangle(*dtp.region)
         if not frame.holds(region):
+            turned = "" if way.upright else f", which is {way}"
             raise RunFileError(
-                f"{source.where((*here, 'region'))}: {region} is not inside the module's frame {frame}; x, y, width, height"
+                f"{source.where((*here, 'region'))}: {region} is not inside the module's frame {frame}{turned}; x, y, width, height"
             )
         if min(dtp.place) < 0:
             raise RunFileError(
                 f"{source.where((*here, 'place'))}: {list(dtp.place)} lies outside the image; x and y are 0 or more"
             )
-        planned = PlannedDtp(first_id + number, dtp.module, region, *dtp.place)
+        planned = PlannedDtp(first_id + number, dtp.module, region, *dtp.place, way)
         for other, earlier in enumerate(dtps):
             if planned.target.common(earlier.target):
                 raise RunFileError(
@@ -310,13 +368,12 @@ def _dtps_by_hand(
 # ---- checks ---------------------------------------------------------------------------------------------------------------------
 
 
-def _module_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    places = module_rectangles(file.detector)
-    for number, place in enumerate(places):
-        for other in range(number):
-            if place.common(places[other]):
+def _module_problems(places: Rectangles, source: RunFileSource) -> Iterator[str]:
+    for number, place in enumerate(places.all):
+        for other in places.meeting(place):
+            if other < number:
                 yield (
-                    f"{source.where(('detector', 'module', number))}: module {number} at {place} overlaps module {other} at {places[other]}; "
+                    f"{source.where(('detector', 'module', number))}: module {number} at {place} overlaps module {other} at {places.all[other]}; "
                     "give each its own x and y"
                 )
 
@@ -339,6 +396,16 @@ def _buffer_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, so
     yield from _kernel_file_problems(file, section, path, source)
     if [sink.kind for sink in section.sink].count("hdf5") > 1:
         yield f"{source.where((*path, 'sink'))}: two hdf5 sinks would write the same files; keep one"
+
+
+def _border_problems(buffer: PlannedBuffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
+    for number, kernel in enumerate(buffer.section.kernel):
+        turned = {dtp.orientation.turn % 180 for dtp in buffer.dtps}
+        if len(turned) > 1 and parameters_of(kernel).get("borders", "raw") != "raw":
+            yield (
+                f"{source.where((*path, 'kernel', number, 'borders'))}: images are assembled of modules that are all upright, or all turned by 90° or 270°; "
+                'give these and those a buffer each, or set borders = "raw"'
+            )
 
 
 def _special_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:

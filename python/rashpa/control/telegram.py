@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from rashpa.control.kernels import Kernel
 from rashpa.control.links import LinkOptions
 from rashpa.control.part_orders import SinkOrder
+from rashpa.data.orientation import Orientation
 
 VERSION = 2
 NAMESPACE = "urn:rashpa:telegram:2"
@@ -115,7 +116,8 @@ class Card:
 
 @dataclass(frozen=True)
 class SourceDtp:
-    """One DTP as the emulator sees it: a region of a module, a time slice, and where it goes."""
+    """One DTP as the emulator sees it: a region of a module, which it has turned (data/orientation.py), a time slice, and where it goes, over
+    which link of this side and of the other."""
 
     id: int
     module: int
@@ -128,14 +130,17 @@ class SourceDtp:
     images: int
     placement: Placement
     destination: Endpoint
+    turn: int = 0
+    flip: bool = False
+    link: str = "roce"
+    peer_link: str = "roce"
 
 
 @dataclass(frozen=True)
 class Source:
-    """Everything an emulator needs. `emulator`: what the run file calls it. `peer_link`: the receivers'. `modules`: of the whole detector.
+    """Everything an emulator needs. `emulator`: what the run file calls it. `options`: of each link that its DTPs take. `modules`: of the whole detector.
     `card`: none where threads play the DTPs. `end`: "told", `frames` come at most, and Stop says how many."""
 
-    peer_link: str
     bind_address: str
     frames: int
     modules: int
@@ -149,21 +154,17 @@ class Source:
     dataset: Dataset
     faults: Faults
     dtps: tuple[SourceDtp, ...]
-    options: LinkOptions = field(metadata={PART: "LinkOptions"})
+    options: tuple[LinkOptions, ...] = field(metadata={PART: "LinkOptions"})
     emulator: str = "emulator"
     card: Card | None = None
     end: str = "known"
     trigger: str = "internal"
 
-    @property
-    def link(self) -> str:
-        """Its own."""
-        return self.options.kind
-
 
 @dataclass(frozen=True)
 class DestinationDtp:
-    """One DTP as the receiver sees it: pixels (x, y, width, height) of the buffer's image, from (source_x, source_y) of the module."""
+    """One DTP as the receiver sees it: pixels (x, y, width, height) of the buffer's image, from (source_x, source_y) of the module as it was
+    turned."""
 
     id: int
     module: int
@@ -173,6 +174,13 @@ class DestinationDtp:
     height: int
     source_x: int
     source_y: int
+    turn: int = 0
+    flip: bool = False
+
+    @property
+    def orientation(self) -> Orientation:
+        """Both."""
+        return Orientation(self.turn, self.flip)
 
 
 @dataclass(frozen=True)

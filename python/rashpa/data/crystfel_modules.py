@@ -2,10 +2,12 @@
 """Where the modules of a detector lie, in whole pixels, by a CrystFEL geometry whose images are the modules one below the other."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rashpa.data.crystfel_geometry import Panel, read_stacked
+from rashpa.data.orientation import Orientation, Step
 
 _MOST_TURN = 0.05  # rad: what is more is no small misalignment
 _MOST_APART = 1.0  # pixels between panels of one module that are placed as one
@@ -13,9 +15,11 @@ _MOST_APART = 1.0  # pixels between panels of one module that are placed as one
 
 @dataclass(frozen=True)
 class ModulePlaces:
-    """Of each module its first pixel (x, y) in the assembled image, whose axes are those of the modules; and the beam there."""
+    """Of each module its first pixel (x, y) in the assembled image, and how it lies there; and the beam there. The axes of the image are those of
+    most modules."""
 
     places: tuple[tuple[int, int], ...]
+    orientations: tuple[Orientation, ...]
     beam: tuple[float, float]
 
 
@@ -32,6 +36,15 @@ class _Way:
             f"{name} {'+-'[sign < 0]}{'xy'[axis]}" for name, (axis, sign) in (("fs", self.fast), ("ss", self.slow))
         )
 
+    def within(self, image: "_Way") -> Orientation:
+        """As it lies in an image whose pixels run `image`."""
+
+        def step(along: tuple[int, int]) -> Step:
+            axis, sign = along
+            return (sign * image.fast[1], 0) if axis == image.fast[0] else (0, sign * image.slow[1])
+
+        return Orientation.of_steps(step(self.fast), step(self.slow))
+
 
 def read_module_places(key: str, path: str, module: tuple[int, int], most: int) -> ModulePlaces:
     """For at most `most` modules of (rows, columns). ValueError or OSError that begin with key and file."""
@@ -43,26 +56,31 @@ def read_module_places(key: str, path: str, module: tuple[int, int], most: int) 
 
 
 def _places_of(panels: Sequence[Panel], module: tuple[int, int]) -> ModulePlaces:
-    height, _ = module
+    height, width = module
     ways = [_way_of(panel) for panel in panels]
-    for panel, way in zip(panels, ways, strict=True):
-        if way != ways[0]:
-            raise ValueError(
-                f"line {panel.line}: the panel {panel.name} runs {way.words}, the panel {panels[0].name} {ways[0].words}: modules that are turned or "
-                "flipped against each other are not placed yet, as sources send lines as they are read; send them to a buffer each, with dtp by hand"
-            )
-    corners: list[list[tuple[float, float]]] = [[] for _ in range(max(panel.bottom for panel in panels) // height)]
-    for panel in panels:
+    owners: dict[int, int] = {}  # by module, its first panel
+    for position, panel in enumerate(panels):
         number = panel.top // height
         if panel.bottom > (number + 1) * height:
             raise ValueError(
                 f"line {panel.line}: the panel {panel.name} is of rows {panel.top} … {panel.bottom - 1}, beyond the {height} rows of module {number}"
             )
-        corners[number].append(_corner(panel, ways[0], number * height))
+        first = owners.setdefault(number, position)
+        if ways[position] != ways[first]:
+            raise ValueError(
+                f"line {panel.line}: the panel {panel.name} runs {ways[position].words}, the panel {panels[first].name} of the same module "
+                f"{ways[first].words}; a module is turned as a whole: give each part of it a module of its own"
+            )
+    image = Counter(ways[first] for _, first in sorted(owners.items())).most_common(1)[0][0]
+    orientations = {number: ways[first].within(image) for number, first in owners.items()}
+    corners: list[list[tuple[float, float]]] = [[] for _ in range(max(panel.bottom for panel in panels) // height)]
+    for panel in panels:
+        number = panel.top // height
+        corners[number].append(_corner(panel, image, number * height, orientations[number], (width, height)))
     means = [_mean(number, own) for number, own in enumerate(corners)]
     left, top = (min(mean[axis] for mean in means) for axis in (0, 1))
     places = tuple((round(x - left), round(y - top)) for x, y in means)
-    return ModulePlaces(places, (-left, -top))
+    return ModulePlaces(places, tuple(orientations[number] for number in range(len(places))), (-left, -top))
 
 
 def _way_of(panel: Panel) -> _Way:
@@ -85,13 +103,16 @@ def _axis(panel: Panel, name: str, direction: tuple[float, float, float]) -> tup
     return axis, 1 if along > 0 else -1
 
 
-def _corner(panel: Panel, way: _Way, first_row: int) -> tuple[float, float]:
-    """Where the module of the panel would begin, by the panel's middle, which small turns leave where it is; in pixels along fs and ss."""
+def _corner(
+    panel: Panel, image: _Way, first_row: int, orientation: Orientation, module: tuple[int, int]
+) -> tuple[float, float]:
+    """Where the module of the panel would begin, by the panel's middle, which small turns leave where it is; in pixels of the image. `module`:
+    columns, rows."""
     width, height = panel.right - panel.left, panel.bottom - panel.top
     middle = [panel.corner[axis] + panel.fs[axis] * width / 2 + panel.ss[axis] * height / 2 for axis in (0, 1)]
-    x = middle[way.fast[0]] * way.fast[1] - width / 2 - panel.left
-    y = middle[way.slow[0]] * way.slow[1] - height / 2 - (panel.top - first_row)
-    return x, y
+    column, row = panel.left + width / 2, panel.top - first_row + height / 2
+    x, y = orientation.place_of((column, row), *module)
+    return middle[image.fast[0]] * image.fast[1] - x, middle[image.slow[0]] * image.slow[1] - y
 
 
 def _mean(number: int, corners: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -19,7 +19,7 @@ _MASTER = "_master.h5"
 def dark_frames(
     files: Sequence[Path], width: int = 0, height: int = 0, header_bytes: int = 0
 ) -> list[NDArray[np.uint16]]:
-    """[frame][row][column] of each module. Files of `rashpa run` hold all modules, a recording one. Raises FileError, ConfigError, OSError."""
+    """[frame][row][column] of each module, as it is read. Files of `rashpa run` hold all modules, a recording one. Raises FileError, ConfigError, OSError."""
     if all(file.name.endswith(_MASTER) for file in files):
         runs = [_of_run(file) for file in files]
         if len({len(run) for run in runs}) > 1:
@@ -43,7 +43,8 @@ def _of_run(file: Path) -> list[NDArray[np.uint16]]:
     with open_run(file) as run:
         _check(run, file)
         images = np.stack([pixels for _, pixels in run.images()])
-        return [images[:, y : y + height, x : x + width] for x, y, width, height in run.module_places]
+        modules = zip(run.module_places, run.module_orientations, strict=True)
+        return [way.turned_back(images[:, y : y + height, x : x + width]) for (x, y, width, height), way in modules]
 
 
 def _check(run: Run, file: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, model_validator
 
 from rashpa.data.calibration_file import split_reference
+from rashpa.data.orientation import Turn
 
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Side = Annotated[int, Field(ge=1, le=65536)]
@@ -47,8 +48,18 @@ class JungfrauSpec(_Spec):
         description="x, y of each module in the assembled image, which the picture is continuous in; as [detector] says when not given",
     )
 
+    orientations: list[Annotated[tuple[Turn, bool], Strict(False)]] = Field(
+        default=[],
+        max_length=64,
+        description="turn and flip of each module at its place; as [detector] says when not given",
+    )
+
     @model_validator(mode="after")
     def _place_of_every_module(self) -> Self:
+        if len(self.orientations) not in (0, len(self.places)):
+            raise ValueError(
+                f"{len(self.orientations)} orientations for {len(self.places)} places; give one each, or none"
+            )
         if self.places and len(self.places) != self.modules:
             raise ValueError(f"{len(self.places)} places for {self.modules} modules; give one each, or none")
         return self

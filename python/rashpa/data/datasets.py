@@ -152,6 +152,7 @@ def _jungfrau(spec: JungfrauSpec) -> LoadedDataset:
         spots=spec.spots,
         background_photons=spec.background,
         places=spec.places,
+        orientations=[_native.Orientation(*way) for way in spec.orientations],
     )
     return LoadedDataset(
         dataset=data,

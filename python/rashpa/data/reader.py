@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rashpa.data import densify
 from rashpa.data.chunks import decoded_chunk
 from rashpa.data.image_sequence import ImageSequence
+from rashpa.data.orientation import UPRIGHT, Orientation
 from rashpa.data.run_facts import (
     COMPLETENESS,
     DECISIONS,
@@ -321,6 +322,18 @@ class Run:
             left, top, right, bottom = places.get(module, (x, y, x + width, y + height))
             places[module] = (min(left, x), min(top, y), max(right, x + width), max(bottom, y + height))
         return [(x, y, right - x, bottom - y) for _, (x, y, right, bottom) in sorted(places.items())]
+
+    @property
+    def module_orientations(self) -> list[Orientation]:
+        """In which their sources have turned them, by number."""
+        if "dtps" not in self._rashpa:
+            return []
+        dtps = self._rashpa["dtps"]
+        modules = dtps["module"][()].tolist()
+        if "turn" not in dtps:
+            return [UPRIGHT] * len(set(modules))
+        ways = map(Orientation, dtps["turn"][()].tolist(), map(bool, dtps["flip"][()].tolist()))
+        return [way for _, way in sorted(dict(zip(modules, ways, strict=True)).items(), key=lambda one: one[0])]
 
     def summary(self, incomplete: int = 5) -> RunSummary:
         """The run in one screen; at most `incomplete` images of which something is missing are listed."""

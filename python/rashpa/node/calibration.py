@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.control.telegram import Buffer
+from rashpa.data.orientation import Orientation
 from rashpa.node.engine import EngineError
 
 GAP = 1  # NXmx pixel_mask bit 0
@@ -25,7 +26,7 @@ class Maps:
 
 
 def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
-    """The maps of the buffer's image from those of whole modules. Pixels that no DTP fills are masked as gap."""
+    """The maps of the buffer's image from those of whole modules, as they are read. Pixels that no DTP fills are masked as gap."""
     shape = (buffer.height, buffer.width)
     known = all(modules[dtp.module].rms is not None for dtp in buffer.dtps if dtp.module < len(modules))
     result = Maps(
@@ -41,7 +42,7 @@ def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
                 f"buffer {buffer.name} takes module {dtp.module}, but the dataset has calibration for {len(modules)} modules; "
                 "name a calibration for every [[detector.module]]",
             )
-        maps = modules[dtp.module]
+        maps = _turned(modules[dtp.module], dtp.orientation)
         source = np.s_[dtp.source_y : dtp.source_y + dtp.height, dtp.source_x : dtp.source_x + dtp.width]
         target = np.s_[dtp.y : dtp.y + dtp.height, dtp.x : dtp.x + dtp.width]
         if maps.mask[source].shape != (dtp.height, dtp.width):
@@ -56,6 +57,12 @@ def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
         if result.rms is not None and maps.rms is not None:
             result.rms[target] = maps.rms[source]
     return result
+
+
+def _turned(maps: Maps, way: Orientation) -> Maps:
+    """As the module lies in the image."""
+    rms = None if maps.rms is None else way.turned(maps.rms)
+    return Maps(way.turned(maps.pedestal), way.turned(maps.gain), way.turned(maps.mask), rms)
 
 
 def gaps_of_buffer(buffer: Buffer) -> NDArray[np.uint32]:

@@ -135,6 +135,6 @@ def _images(plan: Plan, buffer: PlannedBuffer) -> tuple[NDArray[Any], NDArray[np
         flags[index] = frames.flags(number)
         for dtp in buffer.dtps:
             one, at = dtp.region, dtp.target
-            pixels = frames.frame(dtp.module % frames.modules, number)
+            pixels = dtp.orientation.turned(frames.frame(dtp.module % frames.modules, number))
             images[index, at.y : at.bottom, at.x : at.right] = pixels[one.y : one.bottom, one.x : one.right]
     return images, flags

@@ -6,10 +6,11 @@ Only a node imports this module, and what it needs, rashpa._native: where nothin
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
@@ -172,9 +173,15 @@ class NativeSource:
 def _emulator_config(order: telegram.Source, run: int, folders: Folders) -> _native.EmulatorConfig:
     config = _native.EmulatorConfig()
     config.dataset = _dataset_of(order, folders)
+    _check_turned(order, config.dataset)
+    links = {one.kind: link_options(one) for one in order.options}
     config.dtps = [_source_dtp(dtp, run) for dtp in order.dtps]
-    config.link = link_options(order.options)
-    config.destination_link = order.peer_link
+    first = order.dtps[0] if order.dtps else None
+    if first is not None:
+        config.link, config.destination_link = _link_of(first, links), first.peer_link
+    for made, dtp in zip(config.dtps, order.dtps, strict=True):
+        if first is not None and (dtp.link, dtp.peer_link) != (first.link, first.peer_link):
+            made.set_link(_link_of(dtp, links), dtp.peer_link)
     config.bind_address = order.bind_address
     config.frames = order.frames
     config.end = order.end
@@ -185,6 +192,14 @@ def _emulator_config(order: telegram.Source, run: int, folders: Folders) -> _nat
     config.first_processor = order.first_processor
     config.faults = _fault_plan(order.faults)
     return config
+
+
+def _link_of(dtp: telegram.SourceDtp, links: Mapping[str, _native.LinkOptions]) -> _native.LinkOptions:
+    if dtp.link not in links:
+        raise EngineError(
+            "config", f"DTP {dtp.id} takes the link {dtp.link}, and the order has options of {', '.join(links)}"
+        )
+    return links[dtp.link]
 
 
 def _fault_plan(faults: telegram.Faults) -> _native.FaultPlan:
@@ -216,6 +231,19 @@ def _dataset_of(order: telegram.Source, folders: Folders) -> _native.Dataset:
     return dataset
 
 
+def _check_turned(order: telegram.Source, dataset: _native.Dataset) -> None:
+    """Refuses copies of turned modules for which there is no memory."""
+    turned = {(dtp.module, dtp.turn, dtp.flip) for dtp in order.dtps if dtp.turn or dtp.flip}
+    pixels = len(turned) * dataset.frames * dataset.width * dataset.height
+    needed, free = pixels * np.dtype(dataset.pixel).itemsize, available_memory_bytes()
+    if turned and needed > free > 0:
+        raise EngineError(
+            "resource",
+            f"copies of {len(turned)} turned modules, {dataset.frames} frames each, take {needed / 2**30:,.2f} GiB beside the dataset, and "
+            f"{free / 2**30:,.2f} GiB are free; take a dataset of fewer frames, or more emulators",
+        )
+
+
 def _source_dtp(dtp: telegram.SourceDtp, run: int) -> _native.SourceDtp:
     native_dtp = _native.SourceDtp()
     native_dtp.id = dtp.id
@@ -225,6 +253,7 @@ def _source_dtp(dtp: telegram.SourceDtp, run: int) -> _native.SourceDtp:
     native_dtp.images = dtp.images
     native_dtp.placement = _native_placement(dtp.placement)
     native_dtp.run = run
+    native_dtp.orientation = _native.Orientation(dtp.turn, dtp.flip)
     native_dtp.destination = _native_endpoint(dtp.destination)
     return native_dtp
 

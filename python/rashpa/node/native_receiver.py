@@ -102,6 +102,7 @@ class _Image:
         place = _native.NxmxDtp()
         place.id, place.module = said.id, said.module
         place.x, place.y, place.width, place.height = self.made.region(said.x, said.y, said.width, said.height)
+        place.orientation = _native.Orientation(said.turn, said.flip)
         if self.made.changes:
             lines = [self.made.region(said.x, said.y + line, said.width, 1) for line in range(said.height)]
             place.line_rows = [y for _, y, _, _ in lines] + [place.y + place.height]
@@ -153,9 +154,8 @@ def _buffer_config(
     native_maps = None
     if maps is not None:
         parts = [(dtp.module, dtp.source_x, dtp.source_y, dtp.width, dtp.height, dtp.x, dtp.y) for dtp in buffer.dtps]
-        native_maps = _native.Calibration(
-            maps.pedestal, maps.gain, maps.mask, maps.rms, module.width, module.height, parts
-        )
+        width, height = _turned_sides(buffer, module)
+        native_maps = _native.Calibration(maps.pedestal, maps.gain, maps.mask, maps.rms, width, height, parts)
     config = _native.BufferConfig()
     config.name = buffer.name
     config.width = buffer.width
@@ -191,6 +191,20 @@ def _buffer_config(
     image = _Image(_native.Reshaping(config.kernels, buffer.width, buffer.height), mask)
     config.sinks = [_sink(sink, kernels, image, origin) for sink in buffer.sinks]
     return config
+
+
+def _turned_sides(buffer: telegram.Buffer, module: _Module) -> tuple[int, int]:
+    """Of the buffer's modules as they are turned. Chips are squares, so that borders between them lie alike whichever way a module is; EngineError
+    when an assembled image would have to know modules of both shapes."""
+    sides = {dtp.orientation.sides(module.width, module.height) for dtp in buffer.dtps}
+    assembled = any(parameters_of(kernel).get("borders", "raw") != "raw" for kernel in buffer.kernels)
+    if len(sides) > 1 and assembled:
+        raise EngineError(
+            "config",
+            f"buffer {buffer.name}: kernel jungfrau assembles images of modules that are all upright, or all turned by 90° or 270°; give these and "
+            'those a buffer each, or set borders = "raw"',
+        )
+    return max(sides)
 
 
 def _kernel(kernel: Kernel, calibration: _native.Calibration | None, image: Image, folders: Folders) -> _native.Kernel:

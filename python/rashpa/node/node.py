@@ -443,7 +443,7 @@ def _overruns_of(counters: telegram.SourceStatus | telegram.DestinationStatus) -
 def _parts_of(order: Configure) -> str:
     """What a node is to do, in words."""
     if order.source is not None:
-        return f"{len(order.source.dtps)} DTPs over {order.source.link}"
+        return f"{len(order.source.dtps)} DTPs over {' and '.join(one.kind for one in order.source.options)}"
     buffers = order.destination.buffers if order.destination is not None else ()
     return f"buffers {', '.join(buffer.name for buffer in buffers)}"
 

@@ -37,7 +37,7 @@ from rashpa.node.log import NativeMessage
 
 OPEN, COMPLETE, PARTIAL, MISSING = range(4)
 NONE, ACCEPTED, VETOED, ERRORED = range(4)
-_RECORD = struct.Struct("<BQB")  # DTP id, image index, fate
+_RECORD = struct.Struct("<HQB")  # DTP id, image index, fate
 
 
 class FakeSource:

@@ -87,7 +87,6 @@ def telegram_samples() -> dict[str, t.Telegram]:
 
 def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
     return t.Source(
-        peer_link="verbs",
         bind_address="127.0.0.1",
         frames=2400,
         modules=2,
@@ -101,7 +100,7 @@ def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
         dataset=_dataset(),
         faults=t.Faults(1, 0.001, 0.0, 0.0, 1e-05, 0.0, 1000, (t.DeadModule(1, 2000),)),
         dtps=(t.SourceDtp(2, 1, 0, 256, 1024, 256, 1, 0, 2400, placement, end),),
-        options=options_of(Link(), "roce", ""),
+        options=(options_of(Link(), "roce", ""), options_of(Link(), "pcie", "")),
         emulator="right",
     )
 

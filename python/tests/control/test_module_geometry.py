@@ -6,6 +6,7 @@ import pytest
 from rashpa.control.plan_telegrams import metadata_of
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, load_plan
+from rashpa.data.orientation import Orientation
 
 RUN = """\
 [run]
@@ -91,6 +92,45 @@ def test_a_detector_that_is_turned_as_a_whole_keeps_its_own_axes(tmp_path: Path)
     )
 
 
+WAYS = {
+    "+x +y": (0, False, (0.0, 0.0)),
+    "+y -x": (90, False, (32.0, 0.0)),
+    "-x -y": (180, False, (64.0, 32.0)),
+    "-y +x": (270, False, (0.0, 64.0)),
+    "-x +y": (0, True, (64.0, 0.0)),
+    "+y +x": (90, True, (0.0, 0.0)),
+    "+x -y": (180, True, (0.0, 32.0)),
+    "-y -x": (270, True, (32.0, 64.0)),
+}
+"""By the directions of fs and ss: turn, flip, and where the corner of the first pixel lies in the module as it is turned."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_module_that_runs_another_way_than_most_is_turned_and_lies_where_its_pixels_are(
+    tmp_path: Path, way: str
+) -> None:
+    turn, flip, corner = WAYS[way]
+    plan = plan_of(tmp_path, [*THREE[:2], panel("p2", (64, 95), (-70.2 + corner[0], 16.0 + corner[1]), way)])
+    module = plan.file.detector.module[2]
+    assert (module.x, module.y, module.turn, module.flip) == (0, 36, turn, flip)
+    assert [(one.turn, one.flip) for one in plan.file.detector.module[:2]] == [(0, False)] * 2
+    (full,) = plan.buffers
+    sides = (32, 64) if turn % 180 else (64, 32)
+    assert (full.dtps[2].target.width, full.dtps[2].target.height) == sides
+    assert full.dtps[2].orientation == Orientation(turn, flip)
+    assert full.height == 36 + sides[1]
+
+
+def test_a_geometry_whose_image_has_the_axes_of_most_modules_turns_the_first_when_it_is_alone(tmp_path: Path) -> None:
+    panels = [
+        panel("p0", (0, 31), (0.0, 0.0)),
+        panel("p1", (32, 63), (200.0, 0.0), "+y -x"),
+        panel("p2", (64, 95), (200.0, 100.0), "+y -x"),
+    ]
+    plan = plan_of(tmp_path, panels)
+    assert [one.turn for one in plan.file.detector.module] == [270, 0, 0]
+
+
 def test_panels_of_one_module_are_one_when_they_lie_as_one(tmp_path: Path) -> None:
     halves = [
         panel("a", (0, 31), (-70.2, -20.0), columns=(0, 31)),
@@ -104,11 +144,14 @@ def test_panels_of_one_module_are_one_when_they_lie_as_one(tmp_path: Path) -> No
     ("panels", "detector", "says"),
     [
         (
-            [*THREE[:2], panel("p2", (64, 95), (0.0, 80.0), "-x +y")],
+            [
+                panel("a", (0, 31), (0.0, 0.0), columns=(0, 31)),
+                panel("b", (0, 31), (64.0, 0.0), "-x +y", columns=(32, 63)),
+                *THREE[1:],
+            ],
             "",
-            "line 18: the panel p2 runs fs -x, ss +y, the panel p0 fs +x, ss +y: modules that are turned or flipped against each other are not placed yet",
+            "line 10: the panel b runs fs -x, ss +y, the panel a of the same module fs +x, ss +y; a module is turned as a whole",
         ),
-        ([*THREE[:2], panel("p2", (64, 95), (0.0, 80.0), "+y -x")], "", "the panel p2 runs fs +y, ss -x"),
         ([*THREE[:2], panel("p2", (64, 95), (0.0, 80.0), "+x+y -x+y")], "", "fs of the panel p2 is 45.0° off x and y"),
         ([*THREE[:2], panel("p2", (60, 95), (0.0, 80.0))], "", "the panels p1 and p2 both have the pixel in row 60"),
         ([panel("p0", (0, 95), (0.0, 0.0))], "", "the panel p0 is of rows 0 … 95, beyond the 32 rows of module 0"),
@@ -122,7 +165,7 @@ def test_panels_of_one_module_are_one_when_they_lie_as_one(tmp_path: Path) -> No
             "the panels of module 0 have gaps of up to 2.0 pixels between them",
         ),
         ([THREE[0], THREE[2]], "", "has no panel of module 1"),
-        ([panel("p0", (0, 2**20 - 1), (0.0, 0.0))], "", "with modules of 32 that is more than 256 of them"),
+        ([panel("p0", (0, 2**20 - 1), (0.0, 0.0))], "", "with modules of 32 that is more than 4096 of them"),
         (THREE[:2], "", "dataset has 3 modules"),
         ([*THREE[:2], panel("p2", (64, 95), (-60.0, -20.0))], "", "module 2 at [10, 0, 64, 32] overlaps module 0"),
         (THREE, "[[detector.module]]\nx = 0\ny = 0", "stand in [[detector.module]], too; keep one of both"),

@@ -4,10 +4,12 @@ from pathlib import Path
 import pytest
 
 from rashpa.control.links import parameters_of
+from rashpa.control.loads import dtp_loads
 from rashpa.control.part_orders import Hdf5Order
 from rashpa.control.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.rectangle import Rectangle
 from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, Rectangle, load_plan
+from rashpa.control.run_plan import Plan, load_plan
 from rashpa.control.telegram import Endpoint, Placement
 from rashpa.control.telegram_xml import decode, encode
 
@@ -100,7 +102,7 @@ def test_dtps_may_be_placed_by_hand(tmp_path: Path) -> None:
             FULL
             + "bands = 32\n"
             + "".join(f'[[buffer]]\nname = "b{n}"\nsink = [{{ kind = "null" }}]\nbands = 32\n' for n in range(4)),
-            "320 DTPs, but ids are 0 … 255",
+            "320 DTPs at receiver, which takes 256; use fewer bands, modules or buffers, or more receivers",
         ),
         (
             FULL + "[faults]\ndead_modules = [{ module = 2, from_frame = 0 }]\n",
@@ -230,8 +232,48 @@ def test_each_side_is_told_its_own_link_and_that_of_the_other(tmp_path: Path) ->
     ends = {dtp.id: (Endpoint("127.0.0.1", 4791, 17, 1, 0), place) for dtp in plan.dtps}
     source = source_telegram(plan, plan.emulators[0], ends).source
     assert source is not None
-    assert (source.link, source.peer_link) == ("roce", "verbs")
-    assert "device" not in parameters_of(source.options)
+    assert {(dtp.link, dtp.peer_link) for dtp in source.dtps} == {("roce", "verbs")}
+    (options,) = source.options
+    assert "device" not in parameters_of(options)
+
+
+def test_images_are_not_assembled_of_modules_of_both_shapes(tmp_path: Path) -> None:
+    text = (EXAMPLES / "09_four_modules.toml").read_text()
+    path = tmp_path / "mixed.toml"
+    path.write_text(text.replace('name = "jungfrau"\n', 'name = "jungfrau"\nborders = "shared"\n', 1))
+    with pytest.raises(
+        RunFileError,
+        match=r"buffer\[0\]\.kernel\[0\]\.borders: images are assembled of modules that are all upright, or all",
+    ):
+        load_plan(path)
+    turned = text.replace("x = 0\ny = 0\n", "x = 0\ny = 0\nturn = 180\n").replace(
+        "turn = 90 ", "flip = true\nturn = 180 "
+    )
+    assert len(load_plan_of(path, turned).dtps) > 4
+
+
+def load_plan_of(path: Path, text: str) -> Plan:
+    path.write_text(text)
+    return load_plan(path)
+
+
+def test_a_receiver_may_have_a_link_of_its_own(tmp_path: Path) -> None:
+    nodes = '[[receiver]]\nname = "near"\nlink = "pcie"\n[[receiver]]\nname = "far"\n'
+    far = FULL.replace('name = "full"', 'name = "other"\nreceiver = "far"')
+    plan = plan_of(tmp_path, HEAD + "[link]\nport = 0\n" + nodes + FULL + far)
+    told = [destination_telegram(plan, one).destination for one in plan.receivers]
+    assert [(one.link, one.peer_link) for one in told if one] == [("pcie", "pcie"), ("roce", "roce")]
+    place = Placement(0, 4096, 4, 0, 64, 64, 8, 65536)
+    ends = {dtp.id: (Endpoint("127.0.0.1", 4791, 17, 1, 0), place) for dtp in plan.dtps}
+    order = source_telegram(plan, plan.emulators[0], ends)
+    assert order.source is not None
+    assert [one.kind for one in order.source.options] == ["pcie", "roce"]
+    links = {load.dtp.id: load.source_link for load in dtp_loads(plan)}
+    assert links == {dtp.id: dtp.link for dtp in order.source.dtps}
+    assert [load.packets == 0 for load in dtp_loads(plan)] == [load.source_link == "pcie" for load in dtp_loads(plan)]
+    assert decode(encode(order)) == order
+    with pytest.raises(RunFileError, match=r"faults\.drop: pcie has no packets that faults could hit"):
+        plan_of(tmp_path, HEAD + "[link]\nport = 0\n" + nodes + FULL + far + "[faults]\ndrop = 0.1\n")
 
 
 def test_what_a_foreign_source_needs_reaches_the_receiver(tmp_path: Path) -> None:

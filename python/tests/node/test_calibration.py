@@ -42,3 +42,13 @@ def test_a_module_without_calibration_is_named() -> None:
 def test_calibration_smaller_than_the_module_is_refused() -> None:
     with pytest.raises(EngineError, match="calibration of module 0 is 4 × 3 pixels"):
         maps_of_buffer(_buffer(DestinationDtp(0, 0, 0, 0, 4, 2, 0, 2)), [_module(0)])
+
+
+def test_the_maps_of_a_turned_module_lie_as_its_pixels_do() -> None:
+    buffer = _buffer(DestinationDtp(0, 0, 0, 0, 3, 4, 0, 0, turn=90), DestinationDtp(1, 1, 3, 0, 2, 1, 1, 2, flip=True))
+    known = _module(0)
+    maps = maps_of_buffer(buffer, [known, _module(1)])
+    np.testing.assert_array_equal(maps.pedestal[:, :4, :3], np.rot90(known.pedestal, -1, axes=(1, 2)))
+    np.testing.assert_array_equal(maps.mask[:4, :3], np.rot90(known.mask, -1))
+    assert maps.gain[0, 0, 3:5].tolist() == [-110, -109]  # the third row from its end
+    assert maps.mask[0, 3:5].tolist() == [16, 16]

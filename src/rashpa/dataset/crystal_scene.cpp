@@ -50,6 +50,19 @@ float structure_factor(std::uint64_t seed, int h, int k, int l) noexcept {
   return static_cast<float>(-std::log(random.uniform()));
 }
 
+/// Of the assembled image.
+std::pair<float, float> size_of(const std::vector<ModulePlace>& places) noexcept {
+  std::uint32_t right = 0, bottom = 0;
+  for (const ModulePlace& place : places) {
+    const auto [width, height] = turned_sides(place.orientation, kJungfrauWidth, kJungfrauHeight);
+    right = std::max(right, place.x + width);
+    bottom = std::max(bottom, place.y + height);
+  }
+  return {static_cast<float>(right), static_cast<float>(bottom)};
+}
+
+TurnedAxes axes_of(const ModulePlace& place) noexcept { return {place.orientation, kJungfrauWidth, kJungfrauHeight}; }
+
 struct Candidate {
   float excitation;  // distance from the Ewald sphere, 1/Å
   Spot spot;
@@ -69,21 +82,38 @@ std::vector<ModulePlace> gapless_places(std::uint32_t modules) {
 
 CrystalScene::CrystalScene(std::vector<ModulePlace> places, double energy_kev, double background_photons)
     : places_(std::move(places)),
-      width_(static_cast<float>(std::ranges::max(places_, {}, &ModulePlace::x).x + kJungfrauWidth)),
-      height_(static_cast<float>(std::ranges::max(places_, {}, &ModulePlace::y).y + kJungfrauHeight)),
+      width_(size_of(places_).first),
+      height_(size_of(places_).second),
       wavelength_(static_cast<float>(kHcKevAngstrom / energy_kev)),
       ring_(kDistancePixels * std::tan(2 * std::asin(std::min(0.7F, wavelength_ / (2 * kWaterAngstrom))))) {
   double sum = 0;
   double samples = 0;
   constexpr std::uint32_t kStep = 8;
-  for (const ModulePlace& place : places_) {
+  for (std::uint32_t module = 0; module < places_.size(); ++module) {
     for (std::uint32_t y = kStep / 2; y < kJungfrauHeight; y += kStep) {
-      for (std::uint32_t x = kStep / 2; x < kJungfrauWidth; x += kStep, ++samples) {
-        sum += shape(static_cast<float>(place.x + x), static_cast<float>(place.y + y));
-      }
+      for (std::uint32_t x = kStep / 2; x < kJungfrauWidth; x += kStep, ++samples) sum += background(module, x, y);
     }
   }
   scale_ = static_cast<float>(background_photons * samples / sum);
+}
+
+Spot CrystalScene::seen_by(std::uint32_t module, const Spot& spot) const noexcept {
+  const ModulePlace& place = places_[module];
+  if (place.orientation.upright()) return spot;
+  const TurnedAxes axes = axes_of(place);
+  const float x = spot.x - module_x(module) - static_cast<float>(axes.x);
+  const float y = spot.y - module_y(module) - static_cast<float>(axes.y);
+  Spot seen = spot;
+  seen.x = module_x(module) + x * static_cast<float>(axes.column_x) + y * static_cast<float>(axes.column_y);
+  seen.y = module_y(module) + x * static_cast<float>(axes.row_x) + y * static_cast<float>(axes.row_y);
+  return seen;
+}
+
+float CrystalScene::background(std::uint32_t module, std::uint32_t column, std::uint32_t row) const noexcept {
+  const ModulePlace& place = places_[module];
+  const TurnedAxes axes = axes_of(place);
+  return background(static_cast<float>(place.x + axes.x + column * axes.column_x + row * axes.row_x),
+                    static_cast<float>(place.y + axes.y + column * axes.column_y + row * axes.row_y));
 }
 
 float CrystalScene::shape(float x, float y) const noexcept {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "rashpa/core/orientation.hpp"
+
 namespace rashpa::dataset {
 
 /// A Bragg spot on the detector: photons expected in all, around a position in detector pixels.
@@ -13,10 +15,11 @@ struct Spot {
   float sigma = 1;  ///< pixels
 };
 
-/// Where the first pixel of a module lies in the assembled image.
+/// Where a module lies in the assembled image: the first pixel of its frame as it is turned.
 struct ModulePlace {
   std::uint32_t x = 0;
   std::uint32_t y = 0;
+  Orientation orientation{};
 };
 
 /// Modules of 1024 × 512 pixels without gaps: one column of them, two columns from three modules on.
@@ -32,8 +35,12 @@ class CrystalScene {
 
   [[nodiscard]] float module_x(std::uint32_t module) const noexcept { return static_cast<float>(places_[module].x); }
   [[nodiscard]] float module_y(std::uint32_t module) const noexcept { return static_cast<float>(places_[module].y); }
-  /// Expected background photons of a pixel: falls off with the angle, has water's ring at 3.3 Å, and the beam stop's
-  /// shadow. Its mean over the pixels of all modules is the one asked for.
+  /// The spot where the module sees it that lies upright at its place, whichever way it is turned.
+  [[nodiscard]] Spot seen_by(std::uint32_t module, const Spot& spot) const noexcept;
+  /// Expected background photons of a pixel of a module.
+  [[nodiscard]] float background(std::uint32_t module, std::uint32_t column, std::uint32_t row) const noexcept;
+  /// Expected background photons of a pixel of the image: falls off with the angle, has water's ring at 3.3 Å, and the
+  /// beam stop's shadow. Its mean over the pixels of all modules is the one asked for.
   [[nodiscard]] float background(float x, float y) const noexcept { return scale_ * shape(x, y); }
   /// The reflections of a crystal in a random orientation that `seed` and `frame` name: those `count` that lie nearest
   /// to the Ewald sphere and meet the detector.

@@ -44,6 +44,8 @@ JungfrauParameters checked(const JungfrauParameters& p) {
           fmt::format("background_photons = {}; give 0 to 1000", p.background_photons));
   require(p.places.empty() || p.places.size() == p.modules,
           fmt::format("{} places for {} modules; give one each", p.places.size(), p.modules));
+  require(std::ranges::all_of(p.places, [](const ModulePlace& at) { return at.orientation.valid(); }),
+          "a module is turned by 0, 90, 180 or 270°");
   constexpr std::uint32_t kFarthest = 1U << 20U;
   require(std::ranges::all_of(p.places, [](const ModulePlace& at) { return at.x <= kFarthest && at.y <= kFarthest; }),
           "a place beyond 1048576 pixels; give the module's place in the assembled image");
@@ -170,10 +172,12 @@ class Maker {
     std::array<float, kJungfrauChips> common_mode{};
     for (float& offset : common_mode) offset = static_cast<float>(JungfrauFacts{}.common_mode_adu) * random.normal();
     const Electronics electronics(calibration_[module], p_.energy_kev, common_mode);
+    std::vector<Spot> spots = spots_[frame];
+    for (Spot& spot : spots) spot = scene_.seen_by(module, spot);
     std::array<float, kJungfrauWidth> expected{};
     std::array<std::uint16_t, kJungfrauWidth> line{};
     for (std::uint32_t row = 0; row < kJungfrauHeight; ++row) {
-      expect(expected, module, frame, row);
+      expect(expected, module, frame, row, spots);
       Random pixels(p_.seed, kPurposeRow, module, frame, row);
       for (std::uint32_t column = 0; column < kJungfrauWidth; ++column) {
         const std::size_t at = std::size_t{row} * kJungfrauWidth + column;
@@ -187,19 +191,19 @@ class Maker {
   }
 
  private:
-  void expect(std::span<float> out, std::uint32_t module, std::uint64_t frame, std::uint32_t row) const noexcept {
+  void expect(std::span<float> out, std::uint32_t module, std::uint64_t frame, std::uint32_t row,
+              std::span<const Spot> spots) const noexcept {
     if (kinds_[frame] == FrameKind::dark) return;  // out stays 0
     const float scale = kinds_[frame] == FrameKind::hit ? 1.0F : kBlankBackground;
     const float* background = background_[module].data() + std::size_t{row} * kJungfrauWidth;
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = scale * background[i];
-    add_spots(out, scene_.module_x(module), scene_.module_y(module) + static_cast<float>(row), spots_[frame]);
+    add_spots(out, scene_.module_x(module), scene_.module_y(module) + static_cast<float>(row), spots);
   }
   [[nodiscard]] std::vector<float> background_of(std::uint32_t module) const {
     std::vector<float> out(kJungfrauPixels);
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const std::size_t row = i / kJungfrauWidth;
-      out[i] = scene_.background(scene_.module_x(module) + static_cast<float>(i % kJungfrauWidth),
-                                 scene_.module_y(module) + static_cast<float>(row));
+      out[i] = scene_.background(module, static_cast<std::uint32_t>(i % kJungfrauWidth),
+                                 static_cast<std::uint32_t>(i / kJungfrauWidth));
     }
     return out;
   }

@@ -42,6 +42,10 @@ const link::roce::Options& checked(const Config& config) {
         "link "
         "roce, transport uc and framing v2");
   }
+  if (std::ranges::any_of(config.dtps, [](const SourceDtp& source) { return source.link.has_value(); })) {
+    throw ConfigError(
+        "emulator: a card sends to all receivers by the link roce; give those of other links another emulator");
+  }
   if (config.dtps.size() > registers::dtp_table::kCount) {
     throw ConfigError(fmt::format("emulator: {} DTPs; a card plays {}: use fewer bands, or several emulators",
                                   config.dtps.size(), registers::dtp_table::kCount));
@@ -73,7 +77,7 @@ std::uint64_t advanced(std::uint64_t known, std::uint32_t shown) noexcept {
 
 }  // namespace
 
-CardPlayer::CardPlayer(const Config& config)
+CardPlayer::CardPlayer(const Config& config, const ModuleFramesStore& frames)
     : config_(config),
       card_(config.card->directory),
       simulated_(card_.read32(registers::identity::kClock) == 0),
@@ -82,25 +86,23 @@ CardPlayer::CardPlayer(const Config& config)
   card_.claim();
   // Of a program that ended in the middle of a run.
   if (card_.state() != registers::State::idle) command(card::Command::abort);
-  set_up();
+  set_up(frames);
   command(card::Command::arm);
   look_at_counters();
 }
 
 CardPlayer::~CardPlayer() { stop(); }
 
-std::vector<std::uint32_t> CardPlayer::modules() const {
-  std::vector<std::uint32_t> all;
-  for (const SourceDtp& source : config_.dtps) all.push_back(source.dtp.module);
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
-}
-
-void CardPlayer::set_up() {
-  const std::vector<std::uint32_t> modules = this->modules();
+void CardPlayer::set_up(const ModuleFramesStore& frames) {
+  std::vector<ModuleFrames> modules;
+  std::vector<std::size_t> module_of;  // of each DTP
+  for (const SourceDtp& source : config_.dtps) {
+    const auto found = std::find(modules.begin(), modules.end(), frames.of(source.dtp));
+    module_of.push_back(static_cast<std::size_t>(found - modules.begin()));
+    if (found == modules.end()) modules.push_back(frames.of(source.dtp));
+  }
   modules_.resize(modules.size());
-  store_.emplace(card_, *config_.dataset, modules, config_.frames);
+  store_.emplace(card_, modules, config_.frames);
   card_.write32(registers::settings::kMode, 0);
   for (std::size_t place = 0; place < registers::dtp_table::kCount; ++place) {
     const auto at = static_cast<std::uint32_t>(4 * place);
@@ -112,8 +114,7 @@ void CardPlayer::set_up() {
     }
     const SourceDtp& source = config_.dtps[place];
     Dtp& dtp = *dtps_.emplace_back(std::make_unique<Dtp>(source.dtp));
-    dtp.module =
-        static_cast<std::size_t>(std::lower_bound(modules.begin(), modules.end(), source.dtp.module) - modules.begin());
+    dtp.module = module_of[place];
     modules_[dtp.module].dtps.push_back(place);
     card_.write_table(place, table(source, place));
   }
@@ -124,6 +125,12 @@ registers::DtpTable CardPlayer::table(const SourceDtp& source, std::size_t place
   const transfer::Dtp& dtp = source.dtp;
   if (dtp.images == 0) {
     throw ConfigError(fmt::format("emulator: DTP {} has no image in this run; a card takes none such", dtp.id));
+  }
+  if (dtp.id > 255) {
+    throw ConfigError(
+        fmt::format("emulator: a card knows DTPs by ids of 0 to 255, not {}; let it play the first buffers of "
+                    "the run file",
+                    dtp.id));
   }
   Dtp& ours = *dtps_[place];
   const link::roce::Options& options = checked(config_);

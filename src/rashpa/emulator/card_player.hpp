@@ -32,7 +32,7 @@ class CardPlayer final : public Player {
   /// Takes the card, fills its memory, and arms it: from here on credits count. `config` outlives it. Throws
   /// ConfigError for what a card cannot do, FileError and ResourceError when there is none, StateError when somebody
   /// else has it or it refuses.
-  explicit CardPlayer(const Config& config);
+  CardPlayer(const Config& config, const ModuleFramesStore& frames);
   ~CardPlayer() override;
   CardPlayer(const CardPlayer&) = delete;
   CardPlayer& operator=(const CardPlayer&) = delete;
@@ -75,8 +75,7 @@ class CardPlayer final : public Player {
     std::uint64_t filled = 0;  ///< frames below are, or were, in memory
   };
 
-  void set_up();
-  [[nodiscard]] std::vector<std::uint32_t> modules() const;
+  void set_up(const ModuleFramesStore& frames);
   card::registers::DtpTable table(const SourceDtp& source, std::size_t place);
   void write_faults();
   void drive(const std::stop_token& stop);

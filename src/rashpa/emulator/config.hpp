@@ -18,10 +18,17 @@
 
 namespace rashpa::emulator {
 
+/// A link to some of the receivers.
+struct SourceLink {
+  link::LinkOptions link{};               ///< of this side; a card needs roce, transport uc
+  std::string destination_link = "roce";  ///< of the other side: roce, verbs or pcie
+};
+
 /// One DTP of the emulated detector and where it goes.
 struct SourceDtp {
   transfer::Dtp dtp;
   link::Endpoint destination;
+  std::optional<SourceLink> link{};  ///< none: that of Config
 };
 
 /// Everything that is injected, seeded and logged (docs/explanations/books.md). Probabilities are per packet; `stall`

@@ -11,9 +11,12 @@
 #include <utility>
 
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/dtp_id.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/core/orientation.hpp"
 #include "rashpa/emulator/card_player.hpp"
+#include "rashpa/emulator/module_frames.hpp"
 #include "rashpa/emulator/player.hpp"
 #include "rashpa/emulator/software_player.hpp"
 
@@ -26,16 +29,19 @@ constexpr std::int64_t kStartDelayNs = 5'000'000;  // all threads run before fra
 void check(const Config& config, const SourceDtp& source) {
   const transfer::Dtp& dtp = source.dtp;
   const dataset::ModuleShape shape = config.dataset->shape();
-  if (dtp.id > 255)
-    throw ConfigError(fmt::format("emulator: DTP id {} does not fit the immediate; use 0 to 255", dtp.id));
+  if (dtp.id > kLargestDtpId) {
+    throw ConfigError(fmt::format("emulator: DTP id {} is too large; ids are 0 to {}", dtp.id, kLargestDtpId));
+  }
   if (dtp.module >= config.dataset->modules()) {
     throw ConfigError(fmt::format("emulator: DTP {} wants module {}, the dataset has modules 0 to {}", dtp.id,
                                   dtp.module, config.dataset->modules() - 1));
   }
-  if (!inside(dtp.region, shape.width, shape.height)) {
-    throw ConfigError(fmt::format(
-        "emulator: DTP {}: region x={} y={} width={} height={} is not inside the module's {} x {} pixels", dtp.id,
-        dtp.region.x, dtp.region.y, dtp.region.width, dtp.region.height, shape.width, shape.height));
+  const auto [width, height] = turned_sides(dtp.orientation, shape.width, shape.height);
+  if (!inside(dtp.region, width, height)) {
+    throw ConfigError(
+        fmt::format("emulator: DTP {}: region x={} y={} width={} height={} is not inside the module's {} x {} pixels{}",
+                    dtp.id, dtp.region.x, dtp.region.y, dtp.region.width, dtp.region.height, width, height,
+                    dtp.orientation.upright() ? "" : ", as it is turned"));
   }
   if (dtp.slice.every == 0 || dtp.slice.phase >= dtp.slice.every) {
     throw ConfigError(
@@ -50,9 +56,10 @@ void check(const Config& config, const SourceDtp& source) {
 
 }  // namespace
 
-std::unique_ptr<Player> make_player(const Config& config, const transfer::TriggerGate* gate) {
-  if (config.card) return std::make_unique<CardPlayer>(config);
-  return std::make_unique<SoftwarePlayer>(config, gate);
+std::unique_ptr<Player> make_player(const Config& config, const ModuleFramesStore& frames,
+                                    const transfer::TriggerGate* gate) {
+  if (config.card) return std::make_unique<CardPlayer>(config, frames);
+  return std::make_unique<SoftwarePlayer>(config, frames, gate);
 }
 
 Emulator::Emulator(Config config) : config_(std::move(config)) {
@@ -67,7 +74,9 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
   frames_ = config_.frames;
   if (config_.trigger == Trigger::software && config_.end != End::told)
     throw ConfigError("emulator: of a run with triggers nobody knows the end; it must be told");
-  player_ = make_player(config_, config_.trigger == Trigger::software ? &gate_ : nullptr);
+  store_ = std::make_unique<ModuleFramesStore>(*config_.dataset);
+  for (const SourceDtp& source : config_.dtps) store_->add(source.dtp.module, source.dtp.orientation);
+  player_ = make_player(config_, *store_, config_.trigger == Trigger::software ? &gate_ : nullptr);
   for (const SourceDtp& source : config_.dtps) {
     const transfer::Dtp& dtp = source.dtp;
     watches_.emplace_back(link::watched_of_senders(), dtp.run, dtp.id);
@@ -81,6 +90,9 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
              "emulator: link {} at {}, {} DTPs, {} frames at {} Hz, first processor {}{}{}",
              link::name_of(link::kind_of(config_.link)), config_.bind_address, config_.dtps.size(), config_.frames,
              config_.rate_hz, config_.first_processor, registration.empty() ? "" : ", ", registration);
+  if (const std::uint64_t bytes = store_->copied_bytes(); bytes > 0) {
+    log::write(log::Level::info, {.run = run()}, "emulator: frames of turned modules take {} bytes more", bytes);
+  }
 }
 
 Emulator::~Emulator() { stop(); }

@@ -16,6 +16,7 @@
 
 namespace rashpa::emulator {
 
+class ModuleFramesStore;
 class Player;
 
 enum class State : std::uint8_t { configured, running, finished, stopped };
@@ -76,6 +77,7 @@ class Emulator {
 
   Config config_;
   transfer::TriggerGate gate_;
+  std::unique_ptr<ModuleFramesStore> store_;
   std::unique_ptr<Player> player_;
   std::mutex triggering_;
   std::atomic<std::uint64_t> triggers_{0}, triggers_refused_{0};

@@ -31,26 +31,24 @@ std::uint64_t frames_of_ring(std::uint64_t room, std::uint64_t dataset, std::uin
 
 }  // namespace
 
-FrameStore::FrameStore(card::Card& card, const dataset::Dataset& dataset, std::span<const std::uint32_t> modules,
-                       std::uint64_t frames)
-    : card_(card), dataset_(dataset) {
-  const dataset::ModuleShape shape = dataset.shape();
-  const std::uint64_t stride = aligned(FrameRing::kPixels + shape.frame_bytes());
+FrameStore::FrameStore(card::Card& card, std::span<const ModuleFrames> modules, std::uint64_t frames) : card_(card) {
+  // a turned module has other lines, and the same number of bytes
+  const std::uint64_t stride = aligned(FrameRing::kPixels + modules.front().shape().frame_bytes());
   const std::uint64_t share = card.memory_bytes() / modules.size() / kAligned * kAligned;
   const std::uint64_t room = share / stride;
   if (room == 0) {
     throw ConfigError(
         fmt::format("emulator: card memory of {} bytes has no room for a frame of {} bytes of each of {} modules; use "
-                    "fewer modules a card",
+                    "fewer modules, or fewer orientations of them, a card",
                     card.memory_bytes(), stride, modules.size()));
   }
   for (std::size_t place = 0; place < modules.size(); ++place) {
     Ring ring{.module = modules[place],
               .ring = {.address = place * share,
                        .stride = stride,
-                       .frames = frames_of_ring(room, dataset.frames(), frames),
-                       .pitch_bytes = shape.pitch_bytes(),
-                       .pixel_bytes = pixel_bytes(shape.pixel)}};
+                       .frames = frames_of_ring(room, modules[place].frames(), frames),
+                       .pitch_bytes = modules[place].shape().pitch_bytes(),
+                       .pixel_bytes = pixel_bytes(modules[place].shape().pixel)}};
     ring.holds.assign(ring.ring.frames, kNothing);
     for (std::uint64_t frame = 0; frame < ring.ring.frames; ++frame) put_pixels(ring, frame);
     rings_.push_back(std::move(ring));
@@ -59,10 +57,10 @@ FrameStore::FrameStore(card::Card& card, const dataset::Dataset& dataset, std::s
 
 void FrameStore::put_pixels(Ring& ring, std::uint64_t frame) {
   std::uint64_t& holds = ring.holds[frame % ring.ring.frames];
-  const std::uint64_t wanted = frame % dataset_.frames();
+  const std::uint64_t wanted = frame % ring.module.frames();
   if (holds == wanted) return;
   const std::uint64_t address = ring.ring.address + frame % ring.ring.frames * ring.ring.stride + FrameRing::kPixels;
-  card_.to_card(address, {dataset_.frame(ring.module, wanted), dataset_.shape().frame_bytes()});
+  card_.to_card(address, {ring.module.frame(wanted), ring.module.shape().frame_bytes()});
   holds = wanted;
   ++pixels_written_;
 }
@@ -71,7 +69,7 @@ void FrameStore::put(std::size_t place, std::uint64_t frame, std::uint64_t times
   Ring& ring = rings_[place];
   put_pixels(ring, frame);
   std::array<std::byte, FrameRecord::kBytes> record;
-  link::fpga::record_template(record, frame, timestamp_ns, dataset_.flags(frame % dataset_.frames()));
+  link::fpga::record_template(record, frame, timestamp_ns, ring.module.flags(frame % ring.module.frames()));
   card_.to_card(ring.ring.address + frame % ring.ring.frames * ring.ring.stride, record);
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rashpa/card/card.hpp"
-#include "rashpa/dataset/dataset.hpp"
+#include "rashpa/emulator/module_frames.hpp"
 #include "rashpa/link/fpga/dtp_table.hpp"
 
 namespace rashpa::emulator {
@@ -17,10 +17,10 @@ namespace rashpa::emulator {
 /// once. Throws what Card::to_card() throws.
 class FrameStore {
  public:
-  /// Shares card memory evenly among `modules`, each named once, and fills the rings' pixels. `frames`: of the run.
-  /// The card and the dataset outlive it. Throws ConfigError when a frame of each module does not fit.
-  FrameStore(card::Card& card, const dataset::Dataset& dataset, std::span<const std::uint32_t> modules,
-             std::uint64_t frames);
+  /// Shares card memory evenly among `modules`, of one dataset or turned, each named once, and fills the rings' pixels.
+  /// `frames`: of the run. The card and what the modules point to outlive it. Throws ConfigError when a frame of each
+  /// module does not fit.
+  FrameStore(card::Card& card, std::span<const ModuleFrames> modules, std::uint64_t frames);
 
   /// Of the module at place `place` in the list.
   [[nodiscard]] const link::fpga::FrameRing& ring(std::size_t place) const noexcept { return rings_[place].ring; }
@@ -31,14 +31,13 @@ class FrameStore {
 
  private:
   struct Ring {
-    std::uint32_t module = 0;
+    ModuleFrames module{};
     link::fpga::FrameRing ring{};
     std::vector<std::uint64_t> holds{};  ///< by place: the dataset's frame
   };
   void put_pixels(Ring& ring, std::uint64_t frame);
 
   card::Card& card_;
-  const dataset::Dataset& dataset_;
   std::vector<Ring> rings_;
   std::uint64_t pixels_written_ = 0;
 };

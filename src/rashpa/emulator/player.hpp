@@ -10,6 +10,7 @@
 
 #include "rashpa/core/books.hpp"
 #include "rashpa/emulator/config.hpp"
+#include "rashpa/emulator/module_frames.hpp"
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/faults.hpp"
 #include "rashpa/link/words.hpp"
@@ -48,8 +49,9 @@ class Player {
   [[nodiscard]] virtual std::string error() const { return {}; }
 };
 
-/// The player that `config` asks for; `config` and `gate` outlive it. `gate`: null unless triggers let frames through.
-/// Takes sockets, memory, the card. Throws ConfigError, ResourceError, and of a card FileError or StateError.
-std::unique_ptr<Player> make_player(const Config& config, const transfer::TriggerGate* gate = nullptr);
+/// The player that `config` asks for; `config`, `frames` and `gate` outlive it. `gate`: null unless triggers let frames
+/// through. Takes sockets, memory, the card. Throws ConfigError, ResourceError, and of a card FileError or StateError.
+std::unique_ptr<Player> make_player(const Config& config, const ModuleFramesStore& frames,
+                                    const transfer::TriggerGate* gate = nullptr);
 
 }  // namespace rashpa::emulator

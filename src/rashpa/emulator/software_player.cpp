@@ -10,9 +10,9 @@ namespace rashpa::emulator {
 namespace {
 
 // The link is chosen here and nowhere else.
-link::EndOptions end_options(const Config& config) {
-  return {.link = config.link,
-          .peer = link::kind_of(config.destination_link),
+link::EndOptions end_options(const Config& config, const SourceDtp& source) {
+  return {.link = source.link ? source.link->link : config.link,
+          .peer = link::kind_of(source.link ? source.link->destination_link : config.destination_link),
           .address = config.bind_address,
           .flow = config.flow};
 }
@@ -31,21 +31,20 @@ std::optional<link::FaultConfig> packet_faults(const FaultPlan& plan) {
 /// One DTP with its link and its thread.
 class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
  public:
-  DtpThread(const Config& config, const SourceDtp& source, link::Senders& links, int processor,
-            const transfer::TriggerGate* gate)
-      : dataset_(*config.dataset),
-        module_(source.dtp.module),
+  DtpThread(const Config& config, const SourceDtp& source, const ModuleFrames& frames, link::Senders& links,
+            int processor, const transfer::TriggerGate* gate)
+      : frames_(frames),
         link_(links.make({.destination = source.destination,
                           .id = source.dtp.id,
                           .images = source.dtp.images,
                           .payload_bytes = source.dtp.placement.payload_bytes()})),
-        dtp_(dtp_config(config, source, processor, gate), *this, *link_) {}
+        dtp_(dtp_config(config, source, frames.shape(), processor, gate), *this, *link_) {}
 
   [[nodiscard]] const std::byte* frame(std::uint64_t frame) const noexcept override {
-    return dataset_.frame(module_, frame % dataset_.frames());
+    return frames_.frame(frame % frames_.frames());
   }
   [[nodiscard]] std::uint32_t flags(std::uint64_t frame) const noexcept override {
-    return dataset_.flags(frame % dataset_.frames());
+    return frames_.flags(frame % frames_.frames());
   }
   void start(std::int64_t start_ns, std::uint64_t tai) {
     thread_ = std::jthread([this, start_ns, tai](const std::stop_token& stop) { dtp_.run(stop, start_ns, tai); });
@@ -64,12 +63,13 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
   [[nodiscard]] const link::Sender& link() const noexcept { return *link_; }
 
  private:
-  static transfer::DtpSourceConfig dtp_config(const Config& config, const SourceDtp& source, int processor,
+  static transfer::DtpSourceConfig dtp_config(const Config& config, const SourceDtp& source,
+                                              const dataset::ModuleShape& shape, int processor,
                                               const transfer::TriggerGate* gate) {
     transfer::DtpSourceConfig out{};
     out.dtp = source.dtp;
-    out.pitch_bytes = config.dataset->shape().pitch_bytes();
-    out.pixel_bytes = pixel_bytes(config.dataset->shape().pixel);
+    out.pitch_bytes = shape.pitch_bytes();
+    out.pixel_bytes = pixel_bytes(shape.pixel);
     out.rate_hz = config.rate_hz;
     out.on_full = config.on_full;
     out.faults.seed = config.faults.seed;
@@ -83,19 +83,21 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
     return out;
   }
 
-  const dataset::Dataset& dataset_;
-  std::uint32_t module_;
+  ModuleFrames frames_;
   std::unique_ptr<link::Sender> link_;
   transfer::DtpSource dtp_;
   std::jthread thread_;
 };
 
-SoftwarePlayer::SoftwarePlayer(const Config& config, const transfer::TriggerGate* gate)
-    : links_(std::make_unique<link::Senders>(end_options(config), config.dataset->memory(),
-                                             packet_faults(config.faults))) {
+SoftwarePlayer::SoftwarePlayer(const Config& config, const ModuleFramesStore& frames,
+                               const transfer::TriggerGate* gate) {
   for (std::size_t i = 0; i < config.dtps.size(); ++i) {
+    const SourceDtp& source = config.dtps[i];
+    const link::EndOptions end = end_options(config, source);
+    std::unique_ptr<link::Senders>& links = links_[{link::kind_of(end.link), end.peer}];
+    if (links == nullptr) links = std::make_unique<link::Senders>(end, frames.memory(), packet_faults(config.faults));
     const int processor = config.first_processor < 0 ? -1 : config.first_processor + static_cast<int>(i);
-    dtps_.push_back(std::make_unique<DtpThread>(config, config.dtps[i], *links_, processor, gate));
+    dtps_.push_back(std::make_unique<DtpThread>(config, source, frames.of(source.dtp), *links, processor, gate));
   }
 }
 
@@ -142,6 +144,13 @@ Completeness SoftwarePlayer::fate(std::size_t dtp, std::uint64_t index) const no
   return dtps_[dtp]->fate(index);
 }
 
-std::string SoftwarePlayer::description() const { return links_->registration(); }
+std::string SoftwarePlayer::description() const {
+  std::string all;
+  for (const auto& [ends, links] : links_) {
+    const std::string how = links->registration();
+    if (!how.empty()) all += (all.empty() ? "" : "; ") + how;
+  }
+  return all;
+}
 
 }  // namespace rashpa::emulator

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rashpa/emulator/player.hpp"
@@ -12,8 +14,8 @@ namespace rashpa::emulator {
 /// A thread for each DTP, with a link of its own.
 class SoftwarePlayer final : public Player {
  public:
-  /// `config` and `gate` outlive it.
-  explicit SoftwarePlayer(const Config& config, const transfer::TriggerGate* gate = nullptr);
+  /// `config`, `frames` and `gate` outlive it.
+  SoftwarePlayer(const Config& config, const ModuleFramesStore& frames, const transfer::TriggerGate* gate = nullptr);
   ~SoftwarePlayer() override;
   SoftwarePlayer(const SoftwarePlayer&) = delete;
   SoftwarePlayer& operator=(const SoftwarePlayer&) = delete;
@@ -32,7 +34,8 @@ class SoftwarePlayer final : public Player {
 
  private:
   class DtpThread;
-  std::unique_ptr<link::Senders> links_;
+  using Ends = std::pair<link::Kind, link::Kind>;  // of this side and of the other one
+  std::map<Ends, std::unique_ptr<link::Senders>> links_;
   std::vector<std::unique_ptr<DtpThread>> dtps_;
 };
 

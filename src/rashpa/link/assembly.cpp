@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "rashpa/core/checksum.hpp"
+#include "rashpa/core/dtp_id.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/stream_copy.hpp"
 
@@ -34,7 +35,7 @@ void check(const ReceiverDtp& dtp, std::uint64_t region_bytes) {
   const auto refuse = [&](const std::string& what) {
     throw ConfigError(fmt::format("link: DTP {}: {}", dtp.id, what));
   };
-  if (dtp.id > 255) refuse("the id must be 0 … 255");
+  if (dtp.id > kLargestDtpId) refuse(fmt::format("the id must be 0 … {}", kLargestDtpId));
   if (p.slots == 0 || p.lines == 0 || p.line_bytes == 0) refuse("slots, lines and line_bytes must not be 0");
   if (p.lines > 1 && p.pitch < p.line_bytes) {
     refuse(fmt::format("pitch {} is less than a line of {} bytes", p.pitch, p.line_bytes));

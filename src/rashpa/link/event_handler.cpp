@@ -55,7 +55,7 @@ void EventHandler::event(EventDtp& port, std::uint32_t immediate, std::int64_t n
   const ReceiverDtp& dtp = port.assembly.dtp();
   counters_->packets.add(1);
   const std::uint64_t index = extend_index(immediate, port.assembly.undecided());
-  if (immediate >> 24 != dtp.id || index >= dtp.images) return counters_->bad_records.add(1);
+  if (immediate >> 24 != (dtp.id & 0xFFU) || index >= dtp.images) return counters_->bad_records.add(1);
   decide(port, now, out);  // the latest release must be known before the slot is judged
   const std::uint64_t offset = dtp.placement.record_offset(index);
   const Record record = copy_of(region_, offset);
@@ -68,7 +68,7 @@ void EventHandler::event(EventDtp& port, std::uint32_t immediate, std::int64_t n
 void EventHandler::announce(EventDtp& port, std::uint32_t immediate) noexcept {
   const ReceiverDtp& dtp = port.assembly.dtp();
   const std::uint64_t fresh = (immediate - (port.announced - 1)) & kIndexMask;
-  if (immediate >> 24 != dtp.id || fresh > dtp.images - port.announced) return counters_->bad_records.add(1);
+  if (immediate >> 24 != (dtp.id & 0xFFU) || fresh > dtp.images - port.announced) return counters_->bad_records.add(1);
   port.announced += fresh;
   // The record ring holds no more than the last ones.
   if (port.announced - port.looked_at > dtp.placement.slots) port.looked_at = port.announced - dtp.placement.slots;

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "rashpa/core/dtp_id.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
 
@@ -67,8 +68,8 @@ MemoryLayout lay_out(const std::vector<BufferConfig>& buffers) {
     layout.buffers.push_back(ring);
     layout.bytes += ring.slot_bytes * buffer.slots;
     for (const DtpConfig& dtp : buffer.dtps) {
-      if (dtp.id > 255 || !ids.insert(dtp.id).second) {
-        throw ConfigError(fmt::format("buffer '{}': DTP id {} is used twice or above 255", buffer.name, dtp.id));
+      if (dtp.id > kLargestDtpId || !ids.insert(dtp.id).second) {
+        throw ConfigError(fmt::format("buffer '{}': DTP id {} is used twice or above {}", buffer.name, dtp.id, kLargestDtpId));
       }
       layout.dtps.push_back({.pixels_offset = ring.pixels_offset,
                              .slot_bytes = ring.slot_bytes,

@@ -54,7 +54,7 @@ TEST(MemoryLayout, what_cannot_work_is_refused) {
   refused([](BufferConfig& b) { b.dtps[1].x = 7; });
   refused([](BufferConfig& b) { b.dtps[1].y = 7; });
   refused([](BufferConfig& b) { b.dtps[1].id = 0; });
-  refused([](BufferConfig& b) { b.dtps[1].id = 256; });
+  refused([](BufferConfig& b) { b.dtps[1].id = 65536; });
   EXPECT_THROW(lay_out({}), ConfigError);
   EXPECT_NO_THROW(lay_out({buffer()}));
 }

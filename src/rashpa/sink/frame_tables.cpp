@@ -85,7 +85,10 @@ void write_line_rows(hid_t group, std::span<const NxmxDtp> dtps) {
 void write_dtps(hid_t parent, std::span<const NxmxDtp> dtps) {
   if (dtps.empty()) return;
   const h5::Handle group = h5::group(parent, "dtps", "NXcollection");
-  h5::text_attribute(group.get(), "description", "Where each DTP's region lies in the image, in pixels");
+  h5::text_attribute(group.get(), "description",
+                     "Where each DTP's region lies in the image, in pixels; turn: degrees clockwise by which its "
+                     "module was turned, flip: "
+                     "1, was mirrored left to right behind that");
   const auto member = [&](const char* name, std::uint32_t NxmxDtp::*field) {
     std::vector<std::uint32_t> values;
     for (const NxmxDtp& dtp : dtps) values.push_back(dtp.*field);
@@ -97,6 +100,13 @@ void write_dtps(hid_t parent, std::span<const NxmxDtp> dtps) {
   member("y", &NxmxDtp::y);
   member("width", &NxmxDtp::width);
   member("height", &NxmxDtp::height);
+  std::vector<std::uint32_t> turns, flips;
+  for (const NxmxDtp& dtp : dtps) {
+    turns.push_back(dtp.orientation.turn);
+    flips.push_back(dtp.orientation.flip ? 1 : 0);
+  }
+  h5::array<std::uint32_t>(group.get(), "turn", turns);
+  h5::array<std::uint32_t>(group.get(), "flip", flips);
   write_line_rows(group.get(), dtps);
 }
 

@@ -11,6 +11,7 @@
 #include "rashpa/core/completeness_table.hpp"
 #include "rashpa/core/frame_record.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/core/orientation.hpp"
 #include "rashpa/core/placement.hpp"
 #include "rashpa/core/random_words.hpp"
 #include "rashpa/core/region.hpp"
@@ -35,13 +36,14 @@ enum class OnFull : std::uint8_t { pause, skip };
 
 /// One data transfer process: one module, one region, one time slice, one destination.
 struct Dtp {
-  std::uint32_t id = 0;  ///< 0 … 255
+  std::uint32_t id = 0;  ///< 0 … kLargestDtpId
   std::uint32_t module = 0;
-  Region region{};
+  Region region{};  ///< of the module as it is turned
   Slice slice{};
   std::uint64_t images = 0;
   Placement placement{};
   std::uint32_t run = 0;
+  Orientation orientation{};
 };
 
 /// Faults of whole images, made before the link (those of packets are the link's). Seeded.

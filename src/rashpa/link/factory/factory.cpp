@@ -108,8 +108,9 @@ std::unique_ptr<Receiver> make(const fpga::Options& /*link*/, const ReceiverOpti
 
 }  // namespace
 
-Senders::Senders(const EndOptions& options, std::span<const std::byte> frames, std::optional<FaultConfig> faults)
-    : options_(options), frames_(frames), faults_(faults) {
+Senders::Senders(const EndOptions& options, std::vector<std::span<const std::byte>> frames,
+                 std::optional<FaultConfig> faults)
+    : options_(options), frames_(std::move(frames)), faults_(faults) {
   check(options);
   if (options.peer == Kind::fpga) throw ConfigError("link: a card only sends; choose roce or verbs to receive");
   const Kind kind = kind_of(options.link);
@@ -160,8 +161,11 @@ std::unique_ptr<Sender> Senders::make(const verbs::Options& options, const Sende
   std::unique_ptr<verbs::SourceMemory>& memory = memory_[address];
   if (memory == nullptr) {
     // The device only reads: the block's type has no way to say so.
-    const memory::DmaBlock block{.data = const_cast<std::byte*>(frames_.data()), .bytes = frames_.size()};  // NOLINT
-    memory = std::make_unique<verbs::SourceMemory>(verbs::register_sources(options.device, address, {&block, 1}));
+    std::vector<memory::DmaBlock> blocks;
+    for (const std::span<const std::byte> one : frames_) {
+      blocks.push_back({.data = const_cast<std::byte*>(one.data()), .bytes = one.size()});  // NOLINT
+    }
+    memory = std::make_unique<verbs::SourceMemory>(verbs::register_sources(options.device, address, blocks));
   }
   verbs::SenderConfig config{};
   config.memory = *memory;

@@ -53,8 +53,8 @@ struct SenderDtp {
 /// for credits, those to one receiver its mapped memory, all of fpga their card. Set-up thread only.
 class Senders {
  public:
-  /// `frames`: all source memory; it outlives the senders. Throws ConfigError or ResourceError.
-  Senders(const EndOptions& options, std::span<const std::byte> frames, std::optional<FaultConfig> faults);
+  /// `frames`: the blocks of all source memory; it outlives the senders. Throws ConfigError or ResourceError.
+  Senders(const EndOptions& options, std::vector<std::span<const std::byte>> frames, std::optional<FaultConfig> faults);
   ~Senders();
 
   [[nodiscard]] std::unique_ptr<Sender> make(const SenderDtp& dtp);
@@ -67,7 +67,7 @@ class Senders {
   [[nodiscard]] std::unique_ptr<Sender> make(const pcie::Options& options, const SenderDtp& dtp);
   [[nodiscard]] std::unique_ptr<Sender> make(const fpga::Options& options, const SenderDtp& dtp);
   EndOptions options_;
-  std::span<const std::byte> frames_;
+  std::vector<std::span<const std::byte>> frames_;
   std::optional<FaultConfig> faults_;
   // By address of this end: with a wildcard, receivers behind different interfaces are reached from different ones.
   std::map<std::string, std::shared_ptr<roce::CreditListener>> credits_;

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How long it takes to plan and to configure a system of many modules and receivers, whose nodes are simulated in this process: engines without pixels behind
+the HTTP server, parser and XML of real ones, on sockets of the loopback interface. Prints rows; --json writes them with machine facts.
+
+Usage: planning.py [--modules 1000] [--receivers 100] [--emulators 100] [--fan 1] [--json OUT.json]
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import socket
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from rashpa.control.limits import limits_of
+from rashpa.control.machine import machine_facts
+from rashpa.control.manager import Manager
+from rashpa.control.outcome import Progress
+from rashpa.control.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.telegram import Endpoint, Placement
+from rashpa.control.telegram_xml import decode, encode
+from rashpa.node.gate import KEEP_S
+from rashpa.node.node import Node
+from rashpa.node.server import NodeApp
+from rashpa.testing.fake_engine import FakeFactory
+
+WIDTH, HEIGHT, GAP = 256, 64, 4
+COLUMNS = 10
+
+
+def run_file(modules: int, receivers: int, emulators: int, fan: int, ports: dict[str, int]) -> str:
+    """`fan`: receivers that get each module. A receiver gets modules that lie beside each other, in rows of ten."""
+    lines = ['[run]\nname = "scale"\nframes = 2\n[detector]', f"width = {WIDTH}\nheight = {HEIGHT}\nmodule = ["]
+    for number in range(modules):
+        y, x = divmod(number, COLUMNS)
+        lines.append(f"  {{ x = {x * (WIDTH + GAP)}, y = {y * (HEIGHT + GAP)} }},")
+    lines.append(
+        f']\n[dataset]\nkind = "pattern"\nmodules = {modules}\nwidth = {WIDTH}\nheight = {HEIGHT}\nframes = 1\n[link]\nport = 0'
+    )
+    for role, count in (("emulator", emulators), ("receiver", receivers)):
+        for number in range(count):
+            name = f"{role[0]}{number}"
+            lines.append(f'[[{role}]]\nname = "{name}"\nnode = "http://127.0.0.1:{ports[name]}"')
+    rows = -(-modules // COLUMNS)
+    for number in range(receivers):
+        first = rows * number // receivers
+        count = min(max(1, rows * fan // receivers), rows - first)
+        region = [0, first * (HEIGHT + GAP), COLUMNS * (WIDTH + GAP) - GAP, count * (HEIGHT + GAP) - GAP]
+        lines.append(f'[[buffer]]\nname = "b{number}"\nreceiver = "r{number}"\nregion = {region}\nslots = 4\nstack = 2')
+        lines.append('[[buffer.sink]]\nkind = "null"')
+    return "\n".join(lines) + "\n"
+
+
+class ManyNodes:
+    """ASGI: a node for each port, and how many requests of which path they had."""
+
+    def __init__(self, apps: dict[int, Any]) -> None:
+        self._apps = apps
+        self.requests: Counter[str] = Counter()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.requests[scope["path"]] += 1
+        await self._apps[scope["server"][1]](scope, receive, send)
+
+
+@contextlib.contextmanager
+def simulated(names: dict[str, str]) -> Iterator[tuple[dict[str, int], ManyNodes]]:
+    """Nodes on ports of their own, by name; `names`: with roles."""
+    sockets = {name: socket.create_server(("127.0.0.1", 0), backlog=256) for name in names}
+    ports = {name: one.getsockname()[1] for name, one in sockets.items()}
+    apps = {
+        ports[name]: NodeApp(Node(f"{role} {name}", role, FakeFactory(role)), "simulated").starlette()
+        for name, role in names.items()
+    }
+    nodes = ManyNodes(apps)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            nodes, log_level="error", access_log=False, lifespan="off", ws="none", timeout_keep_alive=int(KEEP_S)
+        )
+    )
+
+    async def serve() -> None:
+        # each node that runs waits for its engine in a thread, as it would in a process of its own
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2 * len(names) + 8))
+        await server.serve(sockets=list(sockets.values()))
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield ports, nodes
+    finally:
+        server.should_exit = True
+        thread.join(30)
+
+
+class Rows:
+    """What was measured."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+
+    def add(self, what: str, value: float, unit: str) -> None:
+        self.rows.append({"what": what, "value": round(value, 4), "unit": unit})
+        print(f"{what:55} {value:12,.3f} {unit}", flush=True)
+
+    @contextlib.contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        began = time.process_time()
+        yield
+        self.add(what, time.process_time() - began, "s of a core")
+
+
+def measure_telegrams(plan: Plan, rows: Rows) -> None:
+    place = Placement(0, 4096, 4, 0, 64, 64, 8, 65536)
+    ends = {dtp.id: (Endpoint("127.0.0.1", 4791, dtp.id, 1, 0), place) for dtp in plan.dtps}
+    with rows.timed("telegrams Configure made"):
+        orders = [destination_telegram(plan, one) for one in plan.receivers]
+        orders += [source_telegram(plan, one, ends) for one in plan.emulators]
+    with rows.timed("written as XML, validated"):
+        documents = [encode(order) for order in orders]
+    with rows.timed("read and validated"):
+        found = [decode(one) for one in documents]
+    if found != orders:
+        raise AssertionError("telegrams do not come back as they were")
+    rows.add("telegrams Configure", len(orders), "telegrams")
+    rows.add("bytes of them", sum(map(len, documents)) / 1e6, "MB")
+
+
+def measure_run(plan: Plan, nodes: ManyNodes, rows: Rows) -> None:
+    """A run of two frames by the real manager."""
+    phases: dict[str, float] = {}
+
+    def observe(progress: Progress) -> None:
+        phases.setdefault(progress.phase, time.perf_counter())
+
+    began = time.perf_counter()
+    nodes.requests.clear()
+    outcome = asyncio.run(Manager(plan, observe).run())
+    took = time.perf_counter() - began
+    if outcome.problem or not outcome.balanced:
+        raise AssertionError(outcome.problem or "the books do not balance")
+    names = [*phases, "end"]
+    times = [*phases.values(), began + took]
+    for name, first, last in zip(names[:-1], times[:-1], times[1:], strict=True):
+        if name != "done":
+            rows.add(f"run: {name}", last - first, "s")
+    configuring = next(name for name in names if name.startswith("configuring the receiver"))
+    configured = phases["running"] - phases[configuring]
+    orders = 2 * len(plan.nodes)  # Configure and Arm
+    rows.add("configured: Configure and Arm of all nodes", configured, "s")
+    rows.add("telegrams a second while configuring", orders / configured, "telegrams/s")
+    rows.add("requests of the whole run", sum(nodes.requests.values()), "requests")
+    rows.add("the whole run", took, "s")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    for name, default in (("modules", 1000), ("receivers", 100), ("emulators", 100), ("fan", 1)):
+        options.add_argument(f"--{name}", type=int, default=default)
+    options.add_argument("--json", type=Path)
+    chosen = options.parse_args()
+    rows = Rows()
+    roles = {f"e{n}": "emulator" for n in range(chosen.emulators)} | {
+        f"r{n}": "receiver" for n in range(chosen.receivers)
+    }
+    with tempfile.TemporaryDirectory() as folder, simulated(roles) as (ports, nodes):
+        path = Path(folder) / "scale.toml"
+        path.write_text(run_file(chosen.modules, chosen.receivers, chosen.emulators, chosen.fan, ports))
+        with rows.timed("read and planned"):
+            plan = load_plan(path)
+        rows.add("DTPs", len(plan.dtps), "DTPs")
+        with rows.timed("limits of links, units and memory"):
+            limits_of(plan, {})
+        measure_telegrams(plan, rows)
+        measure_run(plan, nodes, rows)
+    if chosen.json:
+        name = f"planning {chosen.modules} modules, {chosen.emulators} emulators, {chosen.receivers} receivers, each module to {chosen.fan}"
+        chosen.json.write_text(
+            json.dumps({"name": name, "machine": machine_facts(), "rows": rows.rows}, indent=2) + "\n"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Four modules, one of them turned, from two emulators to three receivers over two links: every pixel, the books, and that nobody waits for the slow."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import h5py
+import hdf5plugin  # noqa: F401  (registers the bitshuffle filter)
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rashpa.control.run_plan import load_plan
+from rashpa.data.calibration import to_photons
+from rashpa.data.datasets import dataset_from_spec
+from rashpa.data.orientation import Orientation
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "09_four_modules.toml"
+COMMAND = [sys.executable, "-m", "rashpa.cli.main", "run"]
+FRAMES = 120
+PLACES = ((0, 0), (0, 548), (0, 1096), (1032, 292))
+WAYS = (Orientation(), Orientation(), Orientation(), Orientation(90))
+REGIONS = {"full": (0, 0, 1544, 1608), "right": (1032, 292, 512, 512), "window": (400, 540, 256, 200)}
+SLICES = {"full": (1, 0), "right": (10, 3), "window": (2, 0)}
+
+
+def run(file: Path) -> dict[str, Any]:
+    """The report of a run that must be good."""
+    words = [*COMMAND, str(file), "-q", "--report", str(file.parent / "report")]
+    done = subprocess.run(words, cwd=file.parent, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report: dict[str, Any] = json.loads((file.parent / "report" / "report.json").read_text())
+    assert report["books"]["balanced"]
+    assert report["injected"]["unexplained"] == 0
+    return report
+
+
+def edited(folder: Path, *changes: tuple[str, str]) -> Path:
+    text = EXAMPLE.read_text(encoding="utf-8")
+    for pattern, value in (
+        ("frames = 400", f"frames = {FRAMES}"),
+        ('output = "out/modules"', 'output = "."'),
+        *changes,
+    ):
+        text, count = re.subn(pattern, value, text, flags=re.DOTALL)
+        assert count, pattern
+    file = folder / "modules.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def assembled(frames: list[NDArray[Any]], buffer: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The buffer's image, and where modules are."""
+    image, there = np.zeros((1608, 1544), frames[0].dtype), np.zeros((1608, 1544), np.bool_)
+    for frame, way, (left, top) in zip(frames, WAYS, PLACES, strict=True):
+        turned = way.turned(frame)
+        place = np.s_[top : top + turned.shape[0], left : left + turned.shape[1]]
+        image[place], there[place] = turned, True
+    x, y, width, height = REGIONS[buffer]
+    return image[y : y + height, x : x + width], there[y : y + height, x : x + width]
+
+
+def stored(folder: Path, buffer: str) -> tuple[list[int], h5py.File]:
+    file = h5py.File(folder / f"modules_{buffer}_master.h5")
+    return file["/entry/data/frame_number"][:].tolist(), file
+
+
+@pytest.mark.parametrize("link", ["port = 0", 'port = 0\ntransport = "rc"', 'kind = "pcie"'])
+def test_every_pixel_of_the_dataset_arrives_at_three_receivers(tmp_path: Path, link: str) -> None:
+    file = edited(
+        tmp_path,
+        (r"\[\[buffer\.kernel\]\]\n(?:[a-z]+ = [^\n]*\n)+", ""),  # words as they were read
+        (r"slots = 20\nstack = 5\n", "slots = 20\nstack = 5\nkeep_darks = true\n"),
+        (r"slots = 10\nstack = 1\n", "slots = 10\nstack = 1\nkeep_darks = true\n"),
+        ("rate_hz = 50.0", "rate_hz = 0.0"),
+        ("port = 0", link),
+    )
+    assert [len(load_plan(file).dtps_of(name)) for name in ("storage", "monitor", "feedback")] == [4, 1, 1]
+    report = run(file)
+    data = dataset_from_spec(
+        {
+            "kind": "jungfrau",
+            "modules": 4,
+            "frames": 20,
+            "seed": 1,
+            "places": PLACES,
+            "orientations": [(way.turn, way.flip) for way in WAYS],
+        },
+        tmp_path,
+    ).dataset
+    counts = {one["name"]: one["books"]["complete"] for one in report["buffers"]}
+    assert counts == {"full": FRAMES, "right": FRAMES // 10, "window": FRAMES // 2}
+    for buffer, (every, phase) in SLICES.items():
+        frames, master = stored(tmp_path, buffer)
+        with master:
+            assert frames == list(range(phase, FRAMES, every))
+            mask = master["/entry/instrument/detector/pixel_mask"][()]
+            for index, frame in enumerate(frames):
+                image, there = assembled([data.frame(module, frame % 20) for module in range(4)], buffer)
+                pixels = np.asarray(master["/entry/data/data"][index])
+                np.testing.assert_array_equal(pixels[there], image[there], err_msg=f"{buffer} {frame}")
+            np.testing.assert_array_equal(mask == 0, there)
+    sent = {one["name"]: (one["modules"], one["dtps"]) for one in report["emulators"]}
+    assert sent == {"inner": ([0, 3], [0, 3, 4]), "outer": ([1, 2], [1, 2, 5])}
+
+
+def test_the_example_gives_photons_of_every_module_as_it_lies(tmp_path: Path) -> None:
+    report = run(edited(tmp_path))
+    (full,) = (one for one in report["buffers"] if one["name"] == "full")
+    assert full["books"]["vetoed"] == FRAMES // 10  # darks
+    packets = {one["name"]: one["link"] for one in report["receivers"]}
+    assert packets["storage"]["packets"] > 0
+    assert packets["feedback"]["events"] > 0
+    assert "packets" not in packets["feedback"] or packets["feedback"]["packets"] == 0
+    spec = load_plan(tmp_path / "modules.toml").file.dataset.model_dump()
+    places = {"places": PLACES, "orientations": [(way.turn, way.flip) for way in WAYS]}
+    data = dataset_from_spec({**spec, **places}, tmp_path)
+    frames, master = stored(tmp_path, "right")
+    with master:
+        for index, frame in enumerate(frames):
+            raw = [data.dataset.frame(module, frame % 20) for module in range(4)]
+            photons = [to_photons(one, maps, 12.4) for one, maps in zip(raw, data.calibration, strict=True)]
+            exact, _ = assembled(photons, "right")
+            clear = np.isfinite(exact) & (np.abs(exact - np.floor(exact) - 0.5) > 1e-3)  # away from halves
+            np.testing.assert_array_equal(np.asarray(master["/entry/data/data"][index])[clear], np.rint(exact[clear]))
+
+
+SLOW = """\
+import time
+from rashpa.data.kernel import Column, kernel
+
+
+@kernel(takes=["uint16"], columns=[Column("first", "uint32")])
+def wait(pixels):
+    time.sleep(0.1)
+    return {"first": int(pixels[0, 0])}
+"""
+
+
+def test_a_slow_receiver_slows_no_other(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    text = edited(
+        tmp_path,
+        (r"\[\[buffer\.kernel\]\]\n(?:[a-z]+ = [^\n]*\n)+", ""),
+        ("every = 2\n", ""),
+        (
+            'keep_darks = true\n\n\\[\\[buffer.sink\\]\\]\nkind = "hdf5"\n',
+            'keep_darks = true\n[[buffer.kernel]]\nname = "python"\nfunction = "slow:wait"\n[[buffer.sink]]\nkind = "null"\n',
+        ),
+        (r'kind = "hdf5"', 'kind = "null"'),
+    )
+    report = run(text)
+    elapsed = {one["name"]: one["elapsed_s"] for one in report["receivers"]}
+    at_rate = FRAMES / 50.0
+    assert elapsed["feedback"] > FRAMES * 0.1, "the slow one takes its time"
+    for name in ("storage", "monitor"):
+        assert at_rate / 2 < elapsed[name] < 0.6 * elapsed["feedback"], elapsed
+    assert {one["name"]: one["books"]["complete"] for one in report["buffers"]} == {
+        "full": FRAMES,
+        "right": FRAMES // 10,
+        "window": FRAMES,
+    }
