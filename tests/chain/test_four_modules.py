@@ -87,7 +87,7 @@ def test_every_pixel_of_the_dataset_arrives_at_three_receivers(tmp_path: Path, l
             "modules": 4,
             "frames": 20,
             "seed": 1,
-            "places": PLACES,
+            "places": list(PLACES),
             "orientations": [(way.turn, way.flip) for way in WAYS],
         },
         tmp_path,
@@ -115,9 +115,8 @@ def test_the_example_gives_photons_of_every_module_as_it_lies(tmp_path: Path) ->
     packets = {one["name"]: one["link"] for one in report["receivers"]}
     assert packets["storage"]["packets"] > 0
     assert packets["feedback"]["events"] > 0
-    assert "packets" not in packets["feedback"] or packets["feedback"]["packets"] == 0
     spec = load_plan(tmp_path / "modules.toml").file.dataset.model_dump()
-    places = {"places": PLACES, "orientations": [(way.turn, way.flip) for way in WAYS]}
+    places = {"places": list(PLACES), "orientations": [(way.turn, way.flip) for way in WAYS]}
     data = dataset_from_spec({**spec, **places}, tmp_path)
     frames, master = stored(tmp_path, "right")
     with master:
@@ -134,10 +133,10 @@ import time
 from rashpa.data.kernel import Column, kernel
 
 
-@kernel(takes=["uint16"], columns=[Column("first", "uint32")])
+@kernel(takes=["int16", "int32"], columns=[Column("lines", "uint32")])
 def wait(pixels):
     time.sleep(0.1)
-    return {"first": int(pixels[0, 0])}
+    return {"lines": pixels.shape[0]}
 """
 
 
@@ -149,7 +148,7 @@ def test_a_slow_receiver_slows_no_other(tmp_path: Path) -> None:
         ("every = 2\n", ""),
         (
             'keep_darks = true\n\n\\[\\[buffer.sink\\]\\]\nkind = "hdf5"\n',
-            'keep_darks = true\n[[buffer.kernel]]\nname = "python"\nfunction = "slow:wait"\n[[buffer.sink]]\nkind = "null"\n',
+            'keep_darks = true\n[[buffer.kernel]]\nname = "jungfrau"\noutput = "photons"\n[[buffer.kernel]]\nname = "python"\nfunction = "slow:wait"\n[[buffer.sink]]\nkind = "null"\n',
         ),
         (r'kind = "hdf5"', 'kind = "null"'),
     )

@@ -12,6 +12,8 @@ PATTERNS: Mapping[str, str] = {
     r"^[A-Za-z0-9_][A-Za-z0-9_.\-]{0,127}$": "the name of a file without its folder: letters, digits, _ . or -",
     r"^[A-Za-z_][A-Za-z0-9_]{0,63}:[A-Za-z_][A-Za-z0-9_]{0,63}$": "module:function, such as hits:spots",
     r"^(local|https?://.+)$": '"local", or the URL of a running node such as https://host:4781',
+    r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$": "a letter or digit, and then at most 63 letters, digits, _ . or -",
+    r"^tcp://(\d{1,3}(\.\d{1,3}){3}|\[[0-9A-Fa-f:]{2,39}\]):\d{1,5}$": "an IP address and a port, such as tcp://127.0.0.1:5555 (port 0: any)",
     r"^[^\x00]+$": "a path, without a byte 0",
 }
 """What the patterns of the run file mean."""

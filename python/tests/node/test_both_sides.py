@@ -153,6 +153,7 @@ def test_no_file_between_model_and_structure_names_a_key() -> None:
         "keep",
         "reason",
         "added",
+        "borders",
         "bins",
         "bits",
         "dark",

@@ -79,7 +79,7 @@ WRONG_HERE = {
     "dataset, no JSON": ('name="seed" value="1"', 'name="seed" value="{"', "dataset jungfrau: seed is no JSON"),
     "dataset, twice": ('name="seed"', 'name="modules"', "dataset jungfrau: modules is given twice"),
     "dataset, too large": ('name="seed" value="1"', f'name="seed" value="{2**64}"', "dataset jungfrau: seed: Input should be less"),
-    "link of two": (LINK, "<LinkOptions><pcie/>", "link: pcie is memory that both sides map"),
+    "link of two": (LINK, "<LinkOptions><pcie/>", "DTP 2 takes the link roce, and the order has options of pcie"),
 }  # fmt: skip
 
 
