@@ -155,7 +155,7 @@ def test_a_slow_receiver_slows_no_other(tmp_path: Path) -> None:
     report = run(text)
     elapsed = {one["name"]: one["elapsed_s"] for one in report["receivers"]}
     at_rate = FRAMES / 50.0
-    assert elapsed["feedback"] > FRAMES * 0.1, "the slow one takes its time"
+    assert elapsed["feedback"] > FRAMES * 0.08, "the slow one takes its time"
     for name in ("storage", "monitor"):
         assert at_rate / 2 < elapsed[name] < 0.6 * elapsed["feedback"], elapsed
     assert {one["name"]: one["books"]["complete"] for one in report["buffers"]} == {
