@@ -69,7 +69,8 @@ MemoryLayout lay_out(const std::vector<BufferConfig>& buffers) {
     layout.bytes += ring.slot_bytes * buffer.slots;
     for (const DtpConfig& dtp : buffer.dtps) {
       if (dtp.id > kLargestDtpId || !ids.insert(dtp.id).second) {
-        throw ConfigError(fmt::format("buffer '{}': DTP id {} is used twice or above {}", buffer.name, dtp.id, kLargestDtpId));
+        throw ConfigError(
+            fmt::format("buffer '{}': DTP id {} is used twice or above {}", buffer.name, dtp.id, kLargestDtpId));
       }
       layout.dtps.push_back({.pixels_offset = ring.pixels_offset,
                              .slot_bytes = ring.slot_bytes,
