@@ -65,7 +65,7 @@ def sent_by(folder: Path, wire: socket.socket, way: Way, packetisation: str) -> 
     """All frames of a run that no receiver takes part in."""
     assert DRIVER is not None
     ends = [
-        f"{way.there} 4791 {qp} {0xBEEF0000 + qp} 0 {0x10000 * i} {SLOT} 2 0 {PITCH} {LINE} {HEIGHT} {0x80000 + 0x1000 * i}\n"
+        f"{way.there} 4791 {qp} {0xBEEF0000 + qp} 0 0 {0x10000 * i} {SLOT} 2 0 {PITCH} {LINE} {HEIGHT} {0x80000 + 0x1000 * i}\n"
         for i, qp in enumerate(QPS)
     ]
     for suffix in ("destination", "armed"):
