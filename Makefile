@@ -17,7 +17,7 @@ PYTEST_ARGS ?=
 # Tests at a time; most of them wait for processes of their own.
 TEST_JOBS ?= 2
 SPACE := $(subst ,, )
-TSAN_TESTS ?= link pcie scheduler unit receiver feedback
+TSAN_TESTS ?= link pcie scheduler unit receiver
 AARCH64_LIBRARIES := receiver emulator dataset kernels sink
 AARCH64_TESTS ?= core wire kernels jungfrau bragg_count csr total_counts bitshuffle_lz4
 export FUZZ_JOBS
