@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from rashpa.control.process_identity import is_process
 from rashpa.control.run_file_reader import RunFileSource, parse_run_file, run_file_of
 from rashpa.control.run_plan import Plan, plan_run
+from rashpa.data.new_folders import missing_folders, remove_empty
 from rashpa.data.regular_file import read_regular, reason
 
 VERSION = 1
@@ -89,7 +90,8 @@ class Journal:
 
     def write(self, record: Record) -> None:
         """Puts the record in place of an earlier one. OSError."""
-        self._make_folder()
+        self._made = [*self._made, *missing_folders(self.path.parent)]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         beside.unlink(missing_ok=True)
         file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -139,9 +141,7 @@ class Journal:
         with contextlib.suppress(OSError):
             self.path.unlink()
         self.close()
-        for folder in reversed(self._made):
-            with contextlib.suppress(OSError):  # there is more in it than the journal
-                folder.rmdir()
+        remove_empty(self._made)
         self._made.clear()
 
     def close(self) -> None:
@@ -149,16 +149,6 @@ class Journal:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
-
-    def _make_folder(self) -> None:
-        folder = self.path.parent
-        missing = []
-        while not folder.exists():
-            missing.append(folder)
-            folder = folder.parent
-        for folder in reversed(missing):
-            folder.mkdir(exist_ok=True)
-            self._made.append(folder)
 
 
 def journal_of(plan: Plan, report: Path | None = None) -> Journal:

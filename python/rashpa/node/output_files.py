@@ -7,7 +7,6 @@ No data is moved or removed here: the sink writes beside older files and takes t
 import contextlib
 import errno
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from rashpa.node.engine import EngineError
@@ -47,19 +46,6 @@ def _occupy(prefix: Path) -> None:
         with contextlib.suppress(FileNotFoundError):  # taken away since
             return _place_of(prefix).touch()
     raise FileNotFoundError(errno.ENOENT, "others take it away again and again")
-
-
-def missing_folders(folder: Path) -> list[Path]:
-    """What has to be made so that `folder` is there; the deepest first."""
-    absolute = folder.absolute()
-    return [path for path in (absolute, *absolute.parents) if not path.exists()]
-
-
-def remove_empty(folders: Iterable[Path]) -> None:
-    """Takes away those of a run that never began; whatever has something in it stays."""
-    for folder in folders:
-        with contextlib.suppress(OSError):
-            folder.rmdir()
 
 
 def older_files(prefix: Path) -> list[Path]:

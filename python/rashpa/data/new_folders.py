@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders that are made for files, and taken away again when nothing came into them."""
+
+import contextlib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def missing_folders(folder: Path) -> list[Path]:
+    """What has to be made so that `folder` is there; the deepest first."""
+    absolute = folder.absolute()
+    return [path for path in (absolute, *absolute.parents) if not path.exists()]
+
+
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Takes away those of a run that never began; whatever has something in it stays."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
