@@ -67,7 +67,7 @@ def run(
         plan = _checked_plan(file, report)
         token = token_of_environment()
         journal = journal_of(plan, report)
-        by = None if launcher == "local" else launcher_of(launcher, launcher_options, launcher_wait)
+        by = launcher_of(launcher, launcher_options, launcher_wait, local_command)
     except (RunFileError, TokenError, JournalError, LauncherError, OSError) as error:
         complain(errors, str(error))
         raise typer.Exit(BAD_INPUT) from None
@@ -80,7 +80,7 @@ def run(
     if report is not None:
         importlib.import_module("rashpa.cli.report_html")  # what cannot be imported must not cost a run its report
     try:
-        manager = Manager(plan, token=token, command=local_command, force=force, journal=journal, launcher=by)
+        manager = Manager(plan, token=token, force=force, journal=journal, launcher=by)
         outcome = asyncio.run(watched(manager, console, quiet))
     except OSError as error:
         if error.errno not in (errno.EMFILE, errno.ENFILE):

@@ -21,7 +21,7 @@ class AttachedManager(Manager):
     def __init__(
         self, plan: Plan, record: Record, journal: Journal, observer: Observer = unobserved, token: str = ""
     ) -> None:
-        launcher = AdoptedLauncher(RunCertificate(record.certificate)) if record.certificate else None
+        launcher = AdoptedLauncher(RunCertificate(record.certificate) if record.certificate else None)
         super().__init__(plan, observer, token, journal=journal, launcher=launcher)
         self._record = record
         self._owner = record.owner

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from rashpa.control.journal import journal_of
-from rashpa.control.local_node import local_command
 from rashpa.control.manager import Manager, Observer, unobserved
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_file_reader import run_file_of
@@ -37,7 +36,7 @@ def carry_out(config: Path | str | Mapping[str, Any], observer: Observer = unobs
     raised: list[BaseException] = []
 
     async def run() -> None:
-        manager.append(Manager(plan, observer, token, local_command, journal=journal_of(plan)))
+        manager.append(Manager(plan, observer, token, journal=journal_of(plan)))
         outcome.append(await manager[0].run())
 
     def work() -> None:

@@ -22,7 +22,7 @@ def note(
     began: float,
     urls: Mapping[str, str],
     own: Mapping[str, LocalNode | AdoptedNode],
-    launcher: Launcher | None,
+    launcher: Launcher,
 ) -> None:
     """Writes it down. `urls`: of all nodes, by name; `own`: processes of the manager. OSError."""
     pids = {name: own[name].pid if name in own else 0 for name in urls}
@@ -43,6 +43,6 @@ def note(
             journal.report,
             began,
             tuple(nodes),
-            launcher.certificate.certificate if launcher is not None and launcher.certificate is not None else "",
+            launcher.certificate.certificate if launcher.certificate is not None else "",
         )
     )

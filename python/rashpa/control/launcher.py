@@ -7,7 +7,7 @@ import shutil
 import ssl
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -55,14 +55,19 @@ class Launcher(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class LocalLauncher:
-    """Processes of this machine."""
+    """Processes of this machine. `words`: what starts a node of a role, by its label."""
 
-    ready_s = READY_S
+    words: Callable[[str, str], tuple[str, ...]] = local_command
+    ready_s: float = READY_S
     certificate: RunCertificate | None = None
 
     def command(self, node: PlannedNode) -> tuple[str, ...]:
-        return local_command(node.role, node.label)
+        return self.words(node.role, node.label)
+
+
+LOCAL = LocalLauncher()
 
 
 class SlurmLauncher:
@@ -104,8 +109,10 @@ class AdoptedLauncher:
         raise LauncherError(f"{node.label} is started already")
 
 
-def launcher_of(name: str, options: str, ready_s: float) -> Launcher:
-    """By its name. `options`: as in a shell. LauncherError."""
+def launcher_of(
+    name: str, options: str, ready_s: float, local: Callable[[str, str], tuple[str, ...]] = local_command
+) -> Launcher:
+    """By its name. `options`: as in a shell; `local`: what starts a process of this machine. LauncherError."""
     try:
         words = shlex.split(options)
     except ValueError as error:
@@ -114,7 +121,7 @@ def launcher_of(name: str, options: str, ready_s: float) -> Launcher:
         return SlurmLauncher(words, ready_s)
     if words:
         raise LauncherError("--launcher-options are for --launcher slurm; processes of this machine take none")
-    return LocalLauncher()
+    return LocalLauncher(local)
 
 
 def run_certificate() -> RunCertificate:

@@ -31,8 +31,8 @@ from rashpa.control.end import end_sources
 from rashpa.control.grant import grant_of
 from rashpa.control.journal import Journal
 from rashpa.control.journal_entry import note
-from rashpa.control.launcher import Launcher
-from rashpa.control.local_node import LocalNode, local_command
+from rashpa.control.launcher import LOCAL, Launcher
+from rashpa.control.local_node import LocalNode
 from rashpa.control.log_text import lines_of
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress, modules_behind
@@ -62,19 +62,19 @@ def unobserved(progress: Progress) -> None:
 
 class Manager:
     """One run. Nodes go by the names that they have in the plan. `transports`: for tests, nodes in this process in place of URLs. `force`: what is too
-    much for links, memory or units is tried nevertheless. `journal`: where to note what `rashpa attach` needs."""
+    much for links, memory or units is tried nevertheless. `journal`: where to note what `rashpa attach` needs. `launcher`: who starts the nodes that
+    have no URL."""
 
     def __init__(
         self,
         plan: Plan,
         observer: Observer = unobserved,
         token: str = "",
-        command: Callable[[str, str], tuple[str, ...]] = local_command,
         transports: Mapping[str, httpx.AsyncBaseTransport] | None = None,
         *,
         force: bool = False,
         journal: Journal | None = None,
-        launcher: Launcher | None = None,
+        launcher: Launcher = LOCAL,
     ) -> None:
         self._plan = plan
         self._force = force
@@ -84,7 +84,6 @@ class Manager:
         self._observer = observer
         self._token = plan.file.nodes.token or token
         self._local_token = new_token()  # of the nodes that this manager starts
-        self._command = command
         self._transports = transports or {}
         self._local: dict[str, LocalNode | AdoptedNode] = {}
         self._clients: dict[str, NodeClient] = {}
@@ -259,7 +258,7 @@ class Manager:
                     label, "http://node", transport=self._transports[name], owner=self._owner
                 )
             elif name in self._local:
-                certificate = self._launcher.certificate if self._launcher is not None else None
+                certificate = self._launcher.certificate
                 trusted = certificate.context() if certificate is not None else None
                 self._clients[name] = NodeClient(
                     label, self._local[name].url, self._local_token, owner=self._owner, trusted=trusted
@@ -269,9 +268,6 @@ class Manager:
 
     async def _start_local(self, node: PlannedNode) -> None:
         grant = grant_of(self._plan, node.role, self._local_token)
-        if self._launcher is None:
-            self._local[node.name] = await LocalNode.start(node.label, self._command(node.role, node.label), grant)
-            return
         launcher = self._launcher
         if launcher.certificate is not None:
             grant = replace(grant, certificate=launcher.certificate.certificate, key=launcher.certificate.key)

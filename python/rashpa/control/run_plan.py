@@ -27,6 +27,7 @@ from rashpa.control.pipeline import PIXEL_BYTES, usable_units
 from rashpa.control.planned_node import PlannedNode, node_problems
 from rashpa.control.receivers import PlannedReceiver, plan_receivers, receiver_problems
 from rashpa.control.rectangle import Rectangle, Rectangles
+from rashpa.control.run_check import run_problems
 from rashpa.control.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
 from rashpa.data.kernel_units import beyond
 from rashpa.data.orientation import UPRIGHT, Orientation
@@ -223,7 +224,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
         problems.append(
             f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … {MAX_DTPS - 1}; use fewer bands or buffers"
         )
-    problems += _run_problems(file, source)
+    problems += run_problems(file, source)
     problems += link_problems(file, emulators, receivers, source)
     problems += dataset_problems(file, source, any(emulator.node == "local" for emulator in emulators))
     if not problems:
@@ -482,30 +483,3 @@ def _local(file: toml.RunFile, section: toml.Buffer) -> bool:
     named = [one for one in file.receiver if section.receiver in (None, one.name)]
     node = named[0].node if named else None
     return (node or file.nodes.receiver) == "local"
-
-
-def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    yield from _length_problems(file, source)
-    if file.run.open_ended and file.run.orphaned == "finish":
-        yield f'{source.where(("run", "orphaned"))}: a run without an end has none to go on to without its manager; "end" is what nodes can do'
-    for number, dead in enumerate(file.faults.dead_modules):
-        if dead.module >= len(file.detector.module):
-            yield (
-                f"{source.where(('faults', 'dead_modules', number, 'module'))}: module {dead.module} does not exist; "
-                f"modules are 0 … {len(file.detector.module) - 1}"
-            )
-
-
-def _length_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    """Of runs whose length nobody knows."""
-    if not file.run.open_ended and file.run.duration_s is not None:
-        yield f'{source.where(("run", "duration_s"))}: the run has {file.run.frames} frames; set frames = "until stopped"'
-    if not file.run.open_ended and file.detector.trigger == "internal":
-        return
-    if file.faults.reorder > 0:
-        yield f"{source.where(('faults', 'reorder'))}: needs a known number of run.frames and no triggers: nothing is held back behind the last frame"
-    for number, emulator in enumerate(file.emulator):
-        if emulator.engine == "fpga":
-            yield f"{source.where(('emulator', number, 'engine'))}: a card plays a known number of run.frames, without triggers; set them so, or another engine"
-    if file.link.flow == "paced" and file.detector.rate_hz == 0:
-        yield f'{source.where(("link", "flow"))}: until stopped without a rate needs flow = "credits"'

@@ -111,25 +111,17 @@ class StallWatch:
 
     def _sent_of(self, emulator: str, last: Mapping[str, Status], own: Collection[int] | None) -> list[tuple[int, int]]:
         """Images sent and skipped, of its DTPs in `own`, or of all."""
-        source = last[emulator].source
-        dtps = source.dtps if source else ()
-        return [(dtp.images_sent, dtp.images_skipped) for dtp in dtps if own is None or dtp.id in own]
+        return sent_of(last[emulator], own)
 
     def _paused(self, group: Collection[str], last: Mapping[str, Status]) -> bool:
         return any(last[name].state == "paused" for receiver in group for name in self._feeders[receiver])
 
     def _counters(self, name: str, last: Mapping[str, Status]) -> object:
         """What changes as long as images are sent, decided or written. Packets are no progress: a link that repeats itself sends them for ever."""
-        destination = last[name].destination
         own = {dtp.id for dtp in self._plan.dtps_of(name)}
         return (
             [self._sent_of(emulator, last, own) for emulator in self._feeders[name]],
-            [
-                (buffer.books, buffer.bytes_stored, [(dtp.complete, dtp.partial, dtp.missing) for dtp in buffer.dtps])
-                for buffer in destination.buffers
-            ]
-            if destination
-            else None,
+            decided_by(last[name]),
             last[name].state,
             [last[emulator].state for emulator in self._feeders[name]],
         )
@@ -154,6 +146,21 @@ class StallWatch:
 
     def _patience_s(self, group: Collection[str]) -> float:
         return patience_s(self._plan.file, [buffer for buffer in self._plan.buffers if buffer.receiver in group])
+
+
+def sent_of(status: Status, own: Collection[int] | None = None) -> list[tuple[int, int]]:
+    """Images that an emulator has sent and skipped, of its DTPs in `own`, or of all."""
+    dtps = status.source.dtps if status.source else ()
+    return [(dtp.images_sent, dtp.images_skipped) for dtp in dtps if own is None or dtp.id in own]
+
+
+def decided_by(status: Status) -> object:
+    """What changes as long as a receiver decides on images or stores them."""
+    buffers = status.destination.buffers if status.destination else ()
+    return [
+        (buffer.books, buffer.bytes_stored, [(dtp.complete, dtp.partial, dtp.missing) for dtp in buffer.dtps])
+        for buffer in buffers
+    ]
 
 
 def patience_s(file: RunFile, buffers: Sequence[PlannedBuffer]) -> float:

@@ -24,8 +24,9 @@ from rashpa.control.throughput import fingerprint_of, words_of
 from rashpa.data.datasets import dataset_from_spec
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
-from rashpa.node.native_engine import buffer_status, native_errors
+from rashpa.node.native_engine import native_errors
 from rashpa.node.native_receiver import buffer_configs
+from rashpa.node.native_status import buffer_status
 
 _ROUNDS = 5  # the slowest counts
 _MOST_BYTES = 256 << 20  # of images in memory; more than any cache, where there are enough of them

@@ -21,11 +21,11 @@ from rashpa.control.telegram import (
     Capabilities,
     Configure,
     Configured,
-    Count,
     DestinationStatus,
     Endpoint,
     SourceStatus,
 )
+from rashpa.data.new_folders import remove_empty
 from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.folders import EVERYWHERE, Folders
@@ -33,7 +33,8 @@ from rashpa.node.interfaces import interfaces
 from rashpa.node.log import NativeMessage
 from rashpa.node.machine_memory import available_memory_bytes
 from rashpa.node.native_receiver import missing_folders_of, prefixes_of, receiver_config
-from rashpa.node.output_files import release_output, remove_empty
+from rashpa.node.native_status import buffer_status, counts_of, source_dtp_status
+from rashpa.node.output_files import release_output
 from rashpa.node.simulated_card import SimulatedCard
 
 _PMTUS = (256, 512, 1024, 2048, 4096)
@@ -153,10 +154,10 @@ class NativeSource:
 
     def status(self) -> SourceStatus:
         status = self._engine.status()
-        dtps = tuple(_source_dtp_status(dtp) for dtp in status.dtps)
-        counts = _counts("injected", self._engine.injected()) + _counts("card", status.card)
+        dtps = tuple(source_dtp_status(dtp) for dtp in status.dtps)
+        counts = counts_of("injected", self._engine.injected()) + counts_of("card", status.card)
         if self._trigger == "software":
-            counts += _counts("trigger", status.triggers)
+            counts += counts_of("trigger", status.triggers)
         return SourceStatus(status.elapsed_s, counts, dtps, self._emulator, self._rate_hz, self._engine.begun())
 
     def table(self, name: str, key: str) -> Table:
@@ -284,35 +285,9 @@ def _placement_of(place: _native.Placement) -> telegram.Placement:
     )
 
 
-def _source_dtp_status(dtp: _native.DtpSourceStatus) -> telegram.SourceDtpStatus:
-    return telegram.SourceDtpStatus(
-        id=dtp.id,
-        images_sent=dtp.images_sent,
-        images_skipped=dtp.images_skipped,
-        payload_bytes=dtp.payload_bytes,
-        packets=dtp.packets,
-        waits=dtp.waits,
-        window_timeouts=dtp.window_timeouts,
-        late_ns=dtp.late_ns,
-        cnps_received=dtp.cnps_received,
-        send_errors=dtp.send_errors,
-        acks=dtp.acks,
-        naks=dtp.naks,
-        rnr_naks=dtp.rnr_naks,
-        retransmitted_packets=dtp.retransmitted_packets,
-        retransmission_timeouts=dtp.retransmission_timeouts,
-        connection_errors=dtp.connection_errors,
-        images_due=dtp.images_due,
-    )
-
-
 def link_options(options: LinkOptions) -> _native.LinkOptions:
     """The native form of what a telegram says of the link that this end has."""
     return _native.LinkOptions(options.kind, parameters_of(options))
-
-
-def _counts(group: str, values: dict[str, int]) -> tuple[Count, ...]:
-    return tuple(Count(group, name, value) for name, value in values.items())
 
 
 class NativeDestination:
@@ -379,7 +354,7 @@ class NativeDestination:
     def status(self) -> DestinationStatus:
         status = self._engine.status()
         buffers = tuple(buffer_status(*known) for known in zip(status.buffers, self._slots, strict=True))
-        counts = _counts("link", status.link)
+        counts = counts_of("link", status.link)
         return DestinationStatus(
             self._receiver, status.elapsed_s, status.memory, status.first_incomplete, counts, buffers
         )
@@ -397,82 +372,6 @@ class NativeDestination:
         if key not in self._positions:
             raise KeyError(f"no buffer {key or 'without a name'}; there are {', '.join(self._positions)}")
         return self._engine.latest(self._positions[key])
-
-
-def _books_of(books: _native.Books) -> telegram.Books:
-    return telegram.Books(
-        expected=books.expected,
-        complete=books.complete,
-        partial=books.partial,
-        missing=books.missing,
-        accepted=books.accepted,
-        vetoed=books.vetoed,
-        errored=books.errored,
-        written=books.written,
-    )
-
-
-def buffer_status(buffer: _native.BufferStatus, slots: int = 0) -> telegram.BufferStatus:
-    """As telegrams say it."""
-    books = _books_of(buffer.books)
-    latencies = tuple(
-        telegram.Latency(stage, latency.count, latency.p50, latency.p99, latency.max, latency.sum, tuple(latency.below))
-        for stage, latency in buffer.latency.items()
-    )
-    dtps = tuple(
-        telegram.DestinationDtpStatus(
-            dtp.id,
-            dtp.module,
-            dtp.expected,
-            dtp.complete,
-            dtp.partial,
-            dtp.missing,
-            dtp.lines_missing,
-            _counts("loss", dtp.losses),
-        )
-        for dtp in buffer.dtps
-    )
-    counts = _counts("veto", buffer.vetoes) + _counts("error", buffer.errors)
-    return telegram.BufferStatus(
-        buffer.name,
-        buffer.sink_error,
-        buffer.unit,
-        buffer.unit_error,
-        buffer.bytes_written,
-        buffer.bytes_stored,
-        books,
-        counts,
-        latencies,
-        dtps,
-        buffer.to_write,
-        telegram.FirstErrored(*buffer.first_errored) if buffer.first_errored else None,
-        tuple(_sink_status(sink) for sink in buffer.sinks),
-        slots,
-        buffer.end_known,
-        _feedback_status(buffer.feedback),
-    )
-
-
-def _feedback_status(known: _native.FeedbackStatus | None) -> telegram.FeedbackStatus | None:
-    if known is None:
-        return None
-    return telegram.FeedbackStatus(known.ring, known.zmq, known.published, known.sent, known.dropped, known.full)
-
-
-def _sink_status(sink: _native.SinkStatus) -> telegram.SinkStatus:
-    return telegram.SinkStatus(
-        name=sink.name,
-        on_full=sink.on_full,
-        accepted=sink.accepted,
-        written=sink.written,
-        dropped=sink.dropped,
-        errored=sink.errored,
-        waiting=sink.waiting,
-        bytes_written=sink.bytes_written,
-        bytes_stored=sink.bytes_stored,
-        error=sink.error,
-        first=telegram.FirstErrored(*sink.first) if sink.first else None,
-    )
 
 
 class NativeFactory:

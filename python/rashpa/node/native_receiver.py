@@ -17,11 +17,12 @@ from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
 from rashpa.data.given import GivenError, Image, given_arrays
 from rashpa.data.kernel import Column
+from rashpa.data.new_folders import missing_folders
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
 from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
-from rashpa.node.output_files import missing_folders, prepare_output
+from rashpa.node.output_files import prepare_output
 from rashpa.node.provenance import CalibrationFact, calibration_facts, pixel_units, sha256_of
 from rashpa.node.python_kernel import load_python_kernel
 

@@ -4,7 +4,7 @@
 from typing import Literal
 
 from rashpa.control.run_state import RunState
-from rashpa.control.stall import STORING_S, storing
+from rashpa.control.stall import STORING_S, decided_by, sent_of, storing
 from rashpa.control.telegram import Orphaned, Status
 
 Step = Literal["wait", "resume", "stop", "abort", "free"]
@@ -27,7 +27,7 @@ class Orphan:
             return "free" if self._kept_s >= self._order.keep_s else "wait"
         if status.state == RunState.paused:
             return "resume"
-        news = _news_of(status)
+        news = (sent_of(status), decided_by(status))
         self._quiet_s = self._quiet_s + seconds if news == self._news else 0.0
         self._news = news
         if self._quiet_s < (STORING_S if storing(status) else self._order.quiet_s):
@@ -37,15 +37,3 @@ class Orphan:
             return "abort"
         self._stopped = True
         return "stop"
-
-
-def _news_of(status: Status) -> object:
-    """What changes as long as images are sent, decided or stored."""
-    if status.source is not None:
-        return [(dtp.images_sent, dtp.images_skipped) for dtp in status.source.dtps]
-    if status.destination is None:
-        return None
-    return [
-        (buffer.books, buffer.bytes_stored, [(dtp.complete, dtp.partial, dtp.missing) for dtp in buffer.dtps])
-        for buffer in status.destination.buffers
-    ]

@@ -20,8 +20,9 @@ from rashpa.data.images import is_image
 from rashpa.data.stored_images import Description, RawShape, Stored, StoredError, describe, open_stored
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
-from rashpa.node.native_engine import buffer_status, native_errors
+from rashpa.node.native_engine import native_errors
 from rashpa.node.native_receiver import buffer_configs
+from rashpa.node.native_status import buffer_status
 
 PROOF = "read from stored files"
 _MOST_BYTES = 256 << 20

@@ -56,12 +56,13 @@ MANAGER = """\
 import asyncio, sys
 from pathlib import Path
 from rashpa.control.journal import journal_of
+from rashpa.control.launcher import LocalLauncher
 from rashpa.control.manager import Manager
 from rashpa.control.run_plan import load_plan
 def command(role, name):
     return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
 plan = load_plan(Path(sys.argv[1]))
-asyncio.run(Manager(plan, command=command, journal=journal_of(plan)).run())
+asyncio.run(Manager(plan, launcher=LocalLauncher(command), journal=journal_of(plan)).run())
 """
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from rashpa.control import telegram
 from rashpa.control.grant import Grant, grant_of
+from rashpa.control.launcher import LocalLauncher
 from rashpa.control.local_node import LocalNode
 from rashpa.control.manager import Manager
 from rashpa.control.node_client import NodeClient, NodeError
@@ -198,7 +199,7 @@ def test_a_node_that_is_not_there_is_named(tmp_path: Path) -> None:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
         plan = plan_of(tmp_path, f'[nodes]\nreceiver = "{url}"\n')
-        outcome = asyncio.run(Manager(plan, command=fake_command).run())
+        outcome = asyncio.run(Manager(plan, launcher=LocalLauncher(fake_command)).run())
     assert f"receiver at {url} cannot be reached" in outcome.problem
 
 
@@ -213,7 +214,7 @@ def _run_and_strike(plan: Plan, strike: Callable[[Manager], None], after_images:
             struck.append(time.monotonic())
             strike(manager)
 
-    manager = Manager(plan, observe, command=fake_command)
+    manager = Manager(plan, observe, launcher=LocalLauncher(fake_command))
     outcome = asyncio.run(manager.run())
     return outcome, time.monotonic() - struck[0]
 
@@ -333,7 +334,9 @@ def test_a_url_without_a_port_is_explained(tmp_path: Path) -> None:
         ("http://127.0.0.1", "port 80 is asked; a node prints its URL with its port when it starts"),
         ("https://127.0.0.1", "port 443 is asked"),
     ):
-        outcome = asyncio.run(Manager(plan_of(tmp_path, f'[nodes]\nreceiver = "{url}"\n'), command=fake_command).run())
+        outcome = asyncio.run(
+            Manager(plan_of(tmp_path, f'[nodes]\nreceiver = "{url}"\n'), launcher=LocalLauncher(fake_command)).run()
+        )
         assert hint in outcome.problem
 
 

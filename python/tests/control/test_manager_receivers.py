@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from rashpa.control.launcher import LocalLauncher
 from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.run_plan import Plan, load_plan
@@ -88,7 +89,7 @@ def run_and_strike(plan: Plan, strike: Callable[[Manager], None]) -> tuple[Outco
             struck.append(time.monotonic())
             strike(manager)
 
-    manager = Manager(plan, observe, command=fake_command)
+    manager = Manager(plan, observe, launcher=LocalLauncher(fake_command))
     outcome = asyncio.run(manager.run())
     return outcome, time.monotonic() - struck[0]
 

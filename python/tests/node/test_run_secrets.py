@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rashpa.control.launcher import LocalLauncher
 from rashpa.control.local_node import local_command
 from rashpa.control.manager import Manager
 from rashpa.control.plan_telegrams import destination_telegram, source_telegram
@@ -130,7 +131,7 @@ def drain(listening: socket.socket) -> None:
 
 def test_owners_and_tokens_are_random_in_each_run(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
-    managers = [Manager(plan, command=local_command) for _ in range(RUNS)]
+    managers = [Manager(plan, launcher=LocalLauncher(local_command)) for _ in range(RUNS)]
     spread([int(manager._owner, 16) for manager in managers], 128)
     assert len({manager._local_token for manager in managers}) == RUNS
     assert len({new_token() for _ in range(RUNS)}) == RUNS

@@ -20,6 +20,7 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 from rashpa.cli.main import app
 from rashpa.cli.report import write_report
 from rashpa.cli.run import exit_code
+from rashpa.control.launcher import LocalLauncher
 from rashpa.control.local_node import local_command
 from rashpa.control.manager import Manager
 from rashpa.control.outcome import Outcome, Progress
@@ -151,7 +152,7 @@ def test_the_file_of_a_killed_receiver_is_completed_later(tmp_path: Path) -> Non
             os.kill(managers[0].local_nodes["receiver"].pid, signal.SIGKILL)
 
     async def run() -> Outcome:
-        managers.append(Manager(plan_of(tmp_path, output, rate_hz=200.0), kill, "", local_command))
+        managers.append(Manager(plan_of(tmp_path, output, rate_hz=200.0), kill, launcher=LocalLauncher(local_command)))
         return await managers[0].run()
 
     outcome = asyncio.run(run())
