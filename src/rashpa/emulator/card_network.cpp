@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <random>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/roce/sockets/route.hpp"
 #include "rashpa/wire/address.hpp"
 #include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/random_numbers.hpp"
 
 namespace rashpa::emulator {
 
@@ -23,8 +23,6 @@ namespace {
 constexpr std::uint16_t kRocePort = 4791;
 constexpr std::uint16_t kFirstPort = 0xC000;  // source ports of RoCEv2
 constexpr std::uint32_t kPorts = 0x4000;
-
-std::uint32_t random_below(std::uint32_t end) { return std::random_device{}() % end; }
 
 /// A UDP port of `local` that nobody has now.
 std::uint16_t free_port(wire::Address local) {
@@ -86,12 +84,12 @@ link::fpga::CardPath card_path(const Config& config, const SourceDtp& source, bo
                             .destination_port = there.port(),
                             .qpn = source.destination.qpn,
                             .rkey = source.destination.rkey,
-                            .first_psn = random_below(wire::kPsnMask + 1)};
+                            .first_psn = wire::random_psn()};
   if (simulated) {
     path.source_port = free_port(here);
     return path;
   }
-  path.source_port = static_cast<std::uint16_t>(kFirstPort + random_below(kPorts));
+  path.source_port = static_cast<std::uint16_t>(kFirstPort + wire::random_below(kPorts));
   const std::string mac = neighbour_of(*config.card, there);
   if (config.card->mac.empty() || mac.empty()) {
     throw ConfigError(fmt::format(
@@ -117,8 +115,8 @@ link::Endpoint card_endpoint(const Config& config, const link::fpga::CardPath& p
   const bool rnic = link::kind_of(config.destination_link) == link::Kind::verbs;
   return {.address = here.text(),
           .port = rnic ? kRocePort : path.source_port,
-          .qpn = wire::kFirstQpn + random_below(1U << 20U),
-          .rkey = std::random_device{}(),
+          .qpn = wire::random_qpn(),
+          .rkey = wire::random_key(),
           .credit_offset = 0,
           .psn = path.first_psn};
 }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <random>
 #include <thread>
 #include <utility>
 
@@ -21,14 +20,13 @@
 #include "rashpa/link/roce/sockets/route.hpp"
 #include "rashpa/wire/address.hpp"
 #include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/random_numbers.hpp"
 
 namespace rashpa::link::fpga {
 
 namespace {
 
 constexpr std::int64_t kNapUs = 50;
-
-std::uint32_t random_below(std::uint32_t end) { return std::random_device{}() % end; }
 
 /// Whether a socket of this machine has this address and port.
 bool taken(const wire::Address& address) {
@@ -45,7 +43,7 @@ std::uint16_t source_port(wire::Address address) {
   constexpr std::uint32_t kFirst = 61000, kEnd = 65536;
   constexpr int kTries = 64;
   for (int i = 0; i < kTries; ++i) {
-    address.set_port(static_cast<std::uint16_t>(kFirst + random_below(kEnd - kFirst)));
+    address.set_port(static_cast<std::uint16_t>(kFirst + wire::random_below(kEnd - kFirst)));
     if (!taken(address)) break;
   }
   return address.port();
@@ -113,11 +111,11 @@ FpgaSender::FpgaSender(const SenderConfig& config) : config_(config) {
   here.set_port(source_port(here));
   self_ = {here.text(),
            config.credit_port != 0 ? config.credit_port : here.port(),
-           wire::kFirstQpn + random_below(1U << 20U),
-           std::random_device{}(),
+           wire::random_qpn(),
+           wire::random_key(),
            0,
            0,
-           random_below(1U << 24U)};
+           wire::random_psn()};
   const auto table = table_of(config, here, self_);
   granted_ = config.flow == Flow::paced ? kUnlimited : 0;
   if (config.faults) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/roce/credits/credit_listener.hpp"
@@ -14,14 +13,13 @@
 #include "rashpa/link/roce/transports/rc_requester.hpp"
 #include "rashpa/link/roce/transports/uc_requester.hpp"
 #include "rashpa/link/roce/transports/ud_requester.hpp"
+#include "rashpa/wire/random_numbers.hpp"
 
 namespace rashpa::link::roce {
 
 namespace {
 
 constexpr std::uint32_t kLongestMessage = 256;  // packets
-
-std::uint32_t random_below(std::uint32_t end) { return std::random_device{}() % end; }
 
 // What is asked for, checked and with the window that the destination has room for.
 SenderConfig prepared(SenderConfig config) {
@@ -63,15 +61,15 @@ std::unique_ptr<PacketSender> make(const SenderConfig& config, const MakeRequest
 
 SenderStart::SenderStart(const SenderConfig& wanted)
     : config(prepared(wanted)),
-      qpn(wire::kFirstQpn + random_below(1U << 20)),
+      qpn(wire::random_qpn()),
       socket(config, qpn),
       self{socket.local().text(),
            config.credits ? config.credits->port() : socket.local().port(),
            qpn,
-           std::random_device{}(),
+           wire::random_key(),
            0,
            0,
-           config.first_psn.value_or(random_below(1U << 24)) & wire::kPsnMask},
+           config.first_psn.value_or(wire::random_psn()) & wire::kPsnMask},
       cut(packet_payload(config.options)),
       largest_message(largest_message_of(config.options, cut)) {}
 

@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <random>
-
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/roce/receiver_thread.hpp"
+#include "rashpa/wire/random_numbers.hpp"
 
 namespace rashpa::link::roce {
 
@@ -28,9 +27,8 @@ RoceReceiver::RoceReceiver(const ReceiverConfig& config, const ReceiverMemory& m
   if (config.port != 0 && config.port + config.threads > 65536) {
     throw ConfigError(fmt::format("roce: {} threads from port {} go beyond 65535", config.threads, config.port));
   }
-  std::random_device random;
-  impl_->rkey = random();
-  impl_->base_qpn = wire::kFirstQpn + random() % (1U << 23);
+  impl_->rkey = wire::random_key();
+  impl_->base_qpn = wire::random_qpn();
   const NotFree not_free = config.flow == Flow::credits ? NotFree::late : NotFree::overrun;
   auto& counters = impl_->counters;
   for (std::uint32_t t = 0; t < config.threads; ++t) counters.push_back(std::make_unique<PacketCounters>());

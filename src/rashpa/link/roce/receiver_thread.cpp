@@ -2,11 +2,11 @@
 #include "rashpa/link/roce/receiver_thread.hpp"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/pause.hpp"
+#include "rashpa/wire/random_numbers.hpp"
 
 namespace rashpa::link::roce {
 
@@ -39,8 +39,7 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
       credits_(ports_.size()),
       sleep_("roce") {
   news_bytes_ = std::min(config.options.window_bytes, window_bytes()) / 4;
-  std::random_device random;
-  for (CreditState& credit : credits_) credit.psn = random() & wire::kPsnMask;
+  for (CreditState& credit : credits_) credit.psn = wire::random_psn();
   credit_pieces_.resize(ports_.size());
   credit_messages_.resize(ports_.size());
 }

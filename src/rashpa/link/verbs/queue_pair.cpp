@@ -7,9 +7,10 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <random>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/random_numbers.hpp"
 
 namespace rashpa::link::verbs {
 
@@ -21,7 +22,6 @@ constexpr std::uint8_t kTimeout = 14;
 constexpr std::uint8_t kRetries = 7;
 constexpr std::uint8_t kReceiverNotReady = 12;  // 0.64 ms
 constexpr std::uint8_t kHops = 64;
-constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 
 ibv_mtu mtu_code(std::uint32_t pmtu) { return static_cast<ibv_mtu>(std::countr_zero(pmtu) - 7); }
 
@@ -70,7 +70,7 @@ void CompletionQueue::take_event() noexcept {
 }
 
 QueuePair::QueuePair(std::shared_ptr<Device> device, const CompletionQueue& queue, const QueuePairConfig& config)
-    : device_(std::move(device)), config_(config), first_psn_(std::random_device{}() & kPsnMask) {
+    : device_(std::move(device)), config_(config), first_psn_(wire::random_psn()) {
   if (config.pmtu > device_->mtu()) {
     throw ConfigError(
         fmt::format("verbs: pmtu {} is more than the {} of {}; use a smaller pmtu or a larger MTU of its interface",
@@ -126,7 +126,7 @@ void QueuePair::connect(const Endpoint& peer) {
   receive.qp_state = IBV_QPS_RTR;
   receive.path_mtu = mtu_code(config_.pmtu);
   receive.dest_qp_num = peer.qpn;
-  receive.rq_psn = peer.psn & kPsnMask;
+  receive.rq_psn = peer.psn & wire::kPsnMask;
   receive.ah_attr.is_global = 1;
   receive.ah_attr.port_num = device_->port();
   receive.ah_attr.grh.sgid_index = device_->gid_index();
