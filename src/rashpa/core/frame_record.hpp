@@ -16,7 +16,7 @@ struct FrameRecord {
 
   enum Flag : std::uint32_t { dark = 1U << 0, laser = 1U << 1, last_of_run = 1U << 2 };
 
-  std::uint32_t dtp = 0;             ///< DTP id, 0 … 255
+  std::uint32_t dtp = 0;             ///< DTP id, 0 … 65535
   std::uint32_t flags = 0;           ///< Flag bits
   std::uint64_t frame_number = 0;    ///< from 0
   std::uint64_t timestamp_ns = 0;    ///< TAI
@@ -36,7 +36,7 @@ void encode(const FrameRecord& record, std::span<std::byte, FrameRecord::kBytes>
 /// Reads a record from untrusted bytes. Empty when magic, version, size or the record's CRC32C is wrong.
 std::optional<FrameRecord> decode_frame_record(std::span<const std::byte> bytes) noexcept;
 
-/// imm = (DTP id << 24) | (image index mod 2^24).
+/// imm = (DTP id mod 2^8) << 24 | (image index mod 2^24); the queue pair says which DTP it is.
 constexpr std::uint32_t immediate_of(std::uint32_t dtp, std::uint64_t index) noexcept {
   return (dtp << 24) | static_cast<std::uint32_t>(index & 0xFFFFFFU);
 }

@@ -110,7 +110,7 @@ struct Arrival {
 
 /// One DTP as its receiver knows it.
 struct ReceiverDtp {
-  std::uint32_t id = 0;      ///< 0 … 255, in the immediate's top byte
+  std::uint32_t id = 0;      ///< 0 … 65535; its low byte is in the immediate
   std::uint64_t images = 0;  ///< expected in this run
   Slice slice{};             ///< so that the record's frame number can be checked
   Placement placement{};

@@ -36,7 +36,8 @@ struct alignas(64) Header {
 
 /// One DTP. What one side writes often shares no cache line with what the other writes often.
 struct SharedDtp {
-  /// The immediate of the latest event, (DTP id << 24) | (index mod 2^24); at first that of the image before the first.
+  /// The immediate of the latest event, (DTP id mod 2^8) << 24 | (index mod 2^24); at first that of the image before
+  /// the first.
   alignas(64) std::atomic<std::uint32_t> lock{0};
   /// Images granted: index k may be sent while k < granted.
   alignas(64) std::atomic<std::uint64_t> granted{0};
