@@ -17,6 +17,17 @@ class SharedLibrary {
   /// The same, or null.
   [[nodiscard]] void* symbol_if_any(const char* name, const char* version = nullptr) const noexcept;
 
+  /// The symbol as a function, in the pointer of an entry of a table. Throws as symbol().
+  template <typename Function>
+  void load(Function*& out, const char* name, const char* version = nullptr) const {
+    out = reinterpret_cast<Function*>(symbol(name, version));
+  }
+  /// The same, or null.
+  template <typename Function>
+  void load_if_any(Function*& out, const char* name, const char* version = nullptr) const noexcept {
+    out = reinterpret_cast<Function*>(symbol_if_any(name, version));
+  }
+
  private:
   const char* file_;
   std::string advice_;

@@ -24,26 +24,21 @@ constexpr int kDontWait = 1;
 constexpr int kMore = 2;
 constexpr int kLingerMs = 200;
 
-template <typename Function>
-void load(Function*& out, const SharedLibrary& library, const char* name) {
-  out = reinterpret_cast<Function*>(library.symbol(name));
-}
-
 }  // namespace
 
 ZeromqLibrary load_zeromq(const char* file) {
   const SharedLibrary library(file, "install libzmq5, or leave zmq out of the buffer's feedback");
   ZeromqLibrary table;
-  load(table.ctx_new, library, "zmq_ctx_new");
-  load(table.ctx_term, library, "zmq_ctx_term");
-  load(table.socket, library, "zmq_socket");
-  load(table.close, library, "zmq_close");
-  load(table.setsockopt, library, "zmq_setsockopt");
-  load(table.getsockopt, library, "zmq_getsockopt");
-  load(table.bind, library, "zmq_bind");
-  load(table.send, library, "zmq_send");
-  load(table.error, library, "zmq_errno");
-  load(table.error_text, library, "zmq_strerror");
+  library.load(table.ctx_new, "zmq_ctx_new");
+  library.load(table.ctx_term, "zmq_ctx_term");
+  library.load(table.socket, "zmq_socket");
+  library.load(table.close, "zmq_close");
+  library.load(table.setsockopt, "zmq_setsockopt");
+  library.load(table.getsockopt, "zmq_getsockopt");
+  library.load(table.bind, "zmq_bind");
+  library.load(table.send, "zmq_send");
+  library.load(table.error, "zmq_errno");
+  library.load(table.error_text, "zmq_strerror");
   return table;
 }
 

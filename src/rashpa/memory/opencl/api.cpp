@@ -11,48 +11,39 @@
 
 namespace rashpa::memory::opencl {
 
-namespace {
-
-template <typename Function>
-void load(Function*& out, const SharedLibrary& library, const char* name) {
-  out = reinterpret_cast<Function*>(library.symbol(name));
-}
-
-}  // namespace
-
 Api load_api(const char* file) {
   const SharedLibrary library(
       file, "install ocl-icd-libopencl1 and a driver (pocl-opencl-icd runs on processors), or use unit cpu");
   Api table;
-  load(table.get_platforms, library, "clGetPlatformIDs");
-  load(table.get_platform_info, library, "clGetPlatformInfo");
-  load(table.get_devices, library, "clGetDeviceIDs");
-  load(table.get_device_info, library, "clGetDeviceInfo");
-  load(table.create_context, library, "clCreateContext");
-  load(table.release_context, library, "clReleaseContext");
-  load(table.create_queue, library, "clCreateCommandQueue");
-  load(table.release_queue, library, "clReleaseCommandQueue");
-  load(table.create_buffer, library, "clCreateBuffer");
-  load(table.release_memory, library, "clReleaseMemObject");
-  load(table.create_program, library, "clCreateProgramWithSource");
-  load(table.build_program, library, "clBuildProgram");
-  load(table.get_build_info, library, "clGetProgramBuildInfo");
-  load(table.release_program, library, "clReleaseProgram");
-  load(table.create_kernel, library, "clCreateKernel");
-  load(table.release_kernel, library, "clReleaseKernel");
-  load(table.set_argument, library, "clSetKernelArg");
-  load(table.run_kernel, library, "clEnqueueNDRangeKernel");
-  load(table.write_buffer, library, "clEnqueueWriteBuffer");
-  load(table.read_buffer, library, "clEnqueueReadBuffer");
-  load(table.fill_buffer, library, "clEnqueueFillBuffer");
-  load(table.map_buffer, library, "clEnqueueMapBuffer");
-  load(table.unmap, library, "clEnqueueUnmapMemObject");
-  load(table.marker, library, "clEnqueueMarkerWithWaitList");
-  load(table.barrier, library, "clEnqueueBarrierWithWaitList");
-  load(table.get_event_info, library, "clGetEventInfo");
-  load(table.release_event, library, "clReleaseEvent");
-  load(table.flush, library, "clFlush");
-  load(table.finish, library, "clFinish");
+  library.load(table.get_platforms, "clGetPlatformIDs");
+  library.load(table.get_platform_info, "clGetPlatformInfo");
+  library.load(table.get_devices, "clGetDeviceIDs");
+  library.load(table.get_device_info, "clGetDeviceInfo");
+  library.load(table.create_context, "clCreateContext");
+  library.load(table.release_context, "clReleaseContext");
+  library.load(table.create_queue, "clCreateCommandQueue");
+  library.load(table.release_queue, "clReleaseCommandQueue");
+  library.load(table.create_buffer, "clCreateBuffer");
+  library.load(table.release_memory, "clReleaseMemObject");
+  library.load(table.create_program, "clCreateProgramWithSource");
+  library.load(table.build_program, "clBuildProgram");
+  library.load(table.get_build_info, "clGetProgramBuildInfo");
+  library.load(table.release_program, "clReleaseProgram");
+  library.load(table.create_kernel, "clCreateKernel");
+  library.load(table.release_kernel, "clReleaseKernel");
+  library.load(table.set_argument, "clSetKernelArg");
+  library.load(table.run_kernel, "clEnqueueNDRangeKernel");
+  library.load(table.write_buffer, "clEnqueueWriteBuffer");
+  library.load(table.read_buffer, "clEnqueueReadBuffer");
+  library.load(table.fill_buffer, "clEnqueueFillBuffer");
+  library.load(table.map_buffer, "clEnqueueMapBuffer");
+  library.load(table.unmap, "clEnqueueUnmapMemObject");
+  library.load(table.marker, "clEnqueueMarkerWithWaitList");
+  library.load(table.barrier, "clEnqueueBarrierWithWaitList");
+  library.load(table.get_event_info, "clGetEventInfo");
+  library.load(table.release_event, "clReleaseEvent");
+  library.load(table.flush, "clFlush");
+  library.load(table.finish, "clFinish");
   return table;
 }
 
