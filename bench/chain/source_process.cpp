@@ -11,6 +11,7 @@
 #include <exception>
 #include <thread>
 
+#include "../pipes.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
 #include "rashpa/emulator/emulator.hpp"
@@ -33,21 +34,6 @@ struct Wire {
   Placement placement{};
   std::uint32_t run = 0;
 };
-
-void give(int file, const void* data, std::size_t bytes) {
-  if (write(file, data, bytes) != static_cast<ssize_t>(bytes))
-    throw ResourceError("chain_bench: the other process is gone");
-}
-
-void take(int file, void* data, std::size_t bytes) {
-  auto* at = static_cast<char*>(data);
-  while (bytes > 0) {
-    const ssize_t part = read(file, at, bytes);
-    if (part <= 0) throw ResourceError("chain_bench: the other process is gone");
-    at += part;
-    bytes -= static_cast<std::size_t>(part);
-  }
-}
 
 Wire wire_of(const link::Endpoint& endpoint) {
   Wire wire;

@@ -14,6 +14,7 @@
 #include <span>
 #include <thread>
 
+#include "../pipes.hpp"
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/histogram.hpp"
@@ -45,16 +46,6 @@ class Latencies {
   Histogram from_packet_;
   Histogram from_ring_;
 };
-
-void give(int file, const void* data, std::size_t bytes) {
-  if (::write(file, data, bytes) != static_cast<ssize_t>(bytes))
-    throw ResourceError("feedback_bench: the other process is gone");
-}
-
-void take(int file, void* data, std::size_t bytes) {
-  if (::read(file, data, bytes) != static_cast<ssize_t>(bytes))
-    throw ResourceError("feedback_bench: the other process is gone");
-}
 
 Heard read_ring(const std::string& path, feedback::Wait wait, int ready) {
   feedback::RingReader reader(path, feedback::Begin::oldest);

@@ -23,6 +23,7 @@
 #include "rashpa/core/checksum.hpp"
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/temporary_folder.hpp"
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/testing.hpp"
@@ -55,22 +56,18 @@ std::uint16_t free_port(const std::string& ip) {
 class CardAtWork {
  public:
   CardAtWork() {
-    std::string name = (fs::temp_directory_path() / "rashpa_card_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw FileError("no directory for the test");
-    path_ = name;
-    card_ = std::make_unique<SimulatedCard>(path_, kMemory, make_network("udp"));
+    card_ = std::make_unique<SimulatedCard>(path(), kMemory, make_network("udp"));
     thread_ = std::thread([this] { card_->run(stop_); });
   }
   ~CardAtWork() {
     stop_ = true;
     thread_.join();
     card_.reset();
-    EXPECT_TRUE(fs::is_empty(path_)) << "its nodes are taken away";
-    fs::remove_all(path_);
+    EXPECT_TRUE(fs::is_empty(path())) << "its nodes are taken away";
   }
   CardAtWork(const CardAtWork&) = delete;
   CardAtWork& operator=(const CardAtWork&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
+  [[nodiscard]] const fs::path& path() const { return folder_.path(); }
   /// Seconds of a processor that the thread has had.
   [[nodiscard]] double busy() {
     clockid_t clock{};
@@ -81,7 +78,7 @@ class CardAtWork {
   }
 
  private:
-  fs::path path_;
+  const TemporaryFolder folder_;
   std::unique_ptr<SimulatedCard> card_;
   std::atomic<bool> stop_{false};
   std::thread thread_;
@@ -356,11 +353,9 @@ TEST(Networks, those_that_there_are_and_no_other) {
 }
 
 TEST(Directories, memory_beyond_the_addresses_of_the_card_is_refused) {
-  std::string name = (fs::temp_directory_path() / "rashpa_card_XXXXXX").string();
-  ASSERT_NE(mkdtemp(name.data()), nullptr);
-  EXPECT_THROW(SimulatedCard(name, (1ULL << 30) + 4096, make_network("udp")), ConfigError);
-  EXPECT_TRUE(fs::is_empty(name));
-  fs::remove_all(name);
+  const TemporaryFolder folder;
+  EXPECT_THROW(SimulatedCard(folder.path(), (1ULL << 30) + 4096, make_network("udp")), ConfigError);
+  EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
 }  // namespace

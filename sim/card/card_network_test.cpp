@@ -28,6 +28,7 @@
 #include "rashpa/card/registers.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/file_descriptor.hpp"
+#include "rashpa/core/temporary_folder.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
 #include "rashpa/emulator/emulator.hpp"
 #include "rashpa/wire/headers.hpp"
@@ -73,13 +74,10 @@ class Wire final : public Network {
 class CardWithClock {
  public:
   CardWithClock() {
-    std::string name = (std::filesystem::temp_directory_path() / "rashpa_card_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw FileError("no directory for the test");
-    path_ = name;
     auto wire = std::make_unique<Wire>();
     wire_ = wire.get();
-    card_ = std::make_unique<SimulatedCard>(path_, kMemory, std::move(wire));
-    const FileDescriptor page(open((path_ / "xdma0_user").c_str(), O_RDWR | O_CLOEXEC));
+    card_ = std::make_unique<SimulatedCard>(path(), kMemory, std::move(wire));
+    const FileDescriptor page(open((path() / "xdma0_user").c_str(), O_RDWR | O_CLOEXEC));
     const std::uint32_t clock = 250U << 10U;
     if (pwrite(page.get(), &clock, sizeof clock, card::registers::identity::kClock) != sizeof clock) {
       throw FileError("the card's clock cannot be written");
@@ -89,16 +87,14 @@ class CardWithClock {
   ~CardWithClock() {
     stop_ = true;
     thread_ = {};
-    card_.reset();
-    std::filesystem::remove_all(path_);
   }
   CardWithClock(const CardWithClock&) = delete;
   CardWithClock& operator=(const CardWithClock&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
   [[nodiscard]] Wire& wire() { return *wire_; }
 
  private:
-  std::filesystem::path path_;
+  const TemporaryFolder folder_;
   std::unique_ptr<SimulatedCard> card_;
   Wire* wire_ = nullptr;
   std::atomic<bool> stop_{false};

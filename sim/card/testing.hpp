@@ -16,6 +16,7 @@
 #include "card_directory.hpp"
 #include "card_model.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/temporary_folder.hpp"
 #include "udp_port.hpp"
 
 namespace rashpa::sim::testing {
@@ -29,24 +30,17 @@ class SimulatedCard {
 
   /// `answers`: bytes of memory that do not answer with an error.
   explicit SimulatedCard(Tap tap = {}, std::uint64_t answers = kMemory) : tap_(std::move(tap)) {
-    std::string name = (std::filesystem::temp_directory_path() / "rashpa_card_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw FileError("no directory for the test");
-    path_ = name;
     std::atomic<bool> ready{false};
     thread_ = std::jthread([this, answers, &ready](const std::stop_token& stop) { run(stop, answers, ready); });
     while (!ready) std::this_thread::yield();
   }
-  ~SimulatedCard() {
-    thread_ = {};
-    std::filesystem::remove_all(path_);
-  }
   SimulatedCard(const SimulatedCard&) = delete;
   SimulatedCard& operator=(const SimulatedCard&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
 
  private:
   void run(const std::stop_token& stop, std::uint64_t answers, std::atomic<bool>& ready) {
-    CardDirectory directory(path_, kMemory);
+    CardDirectory directory(path(), kMemory);
     UdpPort port;
     CardModel model(directory.memory().first(answers), [&](std::span<const std::byte> frame) {
       const bool sent = port.send(frame);
@@ -63,7 +57,7 @@ class SimulatedCard {
     }
   }
 
-  std::filesystem::path path_;
+  const TemporaryFolder folder_;
   Tap tap_;
   std::jthread thread_;
 };

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/temporary_folder.hpp"
 
 namespace rashpa::card {
 namespace {
@@ -29,9 +30,6 @@ constexpr std::uint64_t kMemory = 1 << 20;
 class CardTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "rashpa_card_XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    directory_ = name;
     put(registers::identity::kMagic, 0x43505352);
     put(registers::identity::kVersion, 1);
     put(registers::identity::kMemoryBytes, static_cast<std::uint32_t>(kMemory));
@@ -41,7 +39,6 @@ class CardTest : public testing::Test {
     fs::create_hard_link(node("h2c_0"), node("c2h_0"));
     ASSERT_EQ(mkfifo(node("events_0").c_str(), 0600), 0);
   }
-  void TearDown() override { fs::remove_all(directory_); }
 
   [[nodiscard]] fs::path node(const std::string& name) const { return directory_ / ("xdma0_" + name); }
   void put(std::uint32_t address, std::uint32_t value) { std::memcpy(page_.data() + address, &value, sizeof value); }
@@ -57,7 +54,8 @@ class CardTest : public testing::Test {
     return "";
   }
 
-  fs::path directory_;
+  const TemporaryFolder folder_;
+  const fs::path& directory_ = folder_.path();
   std::vector<char> page_ = std::vector<char>(registers::kPageBytes);
 };
 

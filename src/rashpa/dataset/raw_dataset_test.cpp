@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/temporary_folder.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
 
 namespace rashpa::dataset {
@@ -25,13 +26,6 @@ constexpr ModuleShape kShape{6, 4, PixelType::u16};
 
 class RawDataset : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "rashpa-raw-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    directory_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   std::string write(const std::string& name, const std::string& bytes) const {
     std::string path = directory_ / name;
     std::ofstream(path, std::ios::binary) << bytes;
@@ -62,7 +56,8 @@ class RawDataset : public ::testing::Test {
     }
   }
 
-  std::filesystem::path directory_;
+  const TemporaryFolder folder_;
+  const std::filesystem::path& directory_ = folder_.path();
   std::unique_ptr<MemoryDataset> pattern_ = make_pattern(kShape, 1, 5);
 };
 

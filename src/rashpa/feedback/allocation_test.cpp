@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "rashpa/core/temporary_folder.hpp"
 #include "rashpa/feedback/publisher.hpp"
 #include "rashpa/feedback/testing.hpp"
 
@@ -52,7 +53,7 @@ TEST(Allocation, counter_counts) {
 }
 
 TEST(Allocation, a_hundred_thousand_images_are_published_without_one) {
-  const testing::Folder folder;
+  const TemporaryFolder folder;
   Described what{.buffer = "full", .stack = 10, .images = 100'000};
   what.results.columns = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
   what.results.tables = {{.name = "peaks", .columns = {{}, {}, {}, {}}, .capacity = testing::kShape.capacity}};

@@ -29,9 +29,9 @@ RingSize size_of(const Options& options, const Results& results) {
 }  // namespace
 
 Publisher::Publisher(const Options& options, const Described& what)
-    : ring_(options.ring, describe(what), size_of(options, what.results)),
-      buffer_(what.buffer),
+    : buffer_(what.buffer),
       description_(describe(what)),
+      ring_(options.ring, description_, size_of(options, what.results)),
       ring_path_(options.ring) {
   if (options.zmq.empty()) return;
   socket_ = std::make_unique<PubSocket>(options.zmq, kRoom);

@@ -54,9 +54,9 @@ class Publisher {
  private:
   void forward(RingReader& reader) noexcept;
 
-  RingWriter ring_;
   std::string buffer_;
   std::string description_;
+  RingWriter ring_;
   std::string ring_path_;
   std::unique_ptr<PubSocket> socket_;
   std::atomic<std::uint64_t> sent_{0};

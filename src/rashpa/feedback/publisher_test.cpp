@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/temporary_folder.hpp"
 #include "rashpa/feedback/ring_reader.hpp"
 #include "rashpa/feedback/testing.hpp"
 
 namespace rashpa::feedback {
 namespace {
 
-using testing::Folder;
 using ::testing::HasSubstr;
 using testing::is_image;
 using testing::Numbered;
@@ -94,7 +94,7 @@ TEST(Description, says_what_entries_hold) {
 }
 
 TEST(Publisher, counts_what_it_has_published_and_how_long_it_took) {
-  const Folder folder;
+  const TemporaryFolder folder;
   Publisher publisher({.ring = folder.file("a"), .entries = 64}, described());
   RingReader reader(folder.file("a"), Begin::oldest);
   Stacks stacks;

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/temporary_folder.hpp"
 #include "rashpa/feedback/ring_reader.hpp"
 #include "rashpa/feedback/ring_writer.hpp"
 #include "rashpa/feedback/testing.hpp"
@@ -21,7 +22,6 @@ namespace rashpa::feedback {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Folder;
 using ::testing::HasSubstr;
 using testing::is_image;
 using testing::Numbered;
@@ -58,7 +58,7 @@ void store_words(const std::string& path, const std::vector<std::uint64_t>& word
 }
 
 TEST(Ring, every_image_is_read_once_in_order_and_the_end_is_told) {
-  const Folder folder;
+  const TemporaryFolder folder;
   RingWriter ring(folder.file("a"), "{}", small(64));
   RingReader reader(folder.file("a"), Begin::oldest);
   EXPECT_EQ(reader.description(), "{}");
@@ -76,7 +76,7 @@ TEST(Ring, every_image_is_read_once_in_order_and_the_end_is_told) {
 }
 
 TEST(Ring, rows_are_those_of_accepted_images) {
-  const Folder folder;
+  const TemporaryFolder folder;
   RingWriter ring(folder.file("a"), "{}", small(64));
   RingReader reader(folder.file("a"), Begin::oldest);
   Numbered numbered;
@@ -91,7 +91,7 @@ TEST(Ring, rows_are_those_of_accepted_images) {
 }
 
 TEST(Ring, a_reader_may_begin_with_what_comes_next) {
-  const Folder folder;
+  const TemporaryFolder folder;
   RingWriter ring(folder.file("a"), "{}", small(64));
   publish(ring, 0, 10);
   RingReader reader(folder.file("a"), Begin::next);
@@ -102,7 +102,7 @@ TEST(Ring, a_reader_may_begin_with_what_comes_next) {
 }
 
 TEST(Ring, a_reader_that_was_lapped_is_told_how_many_it_has_lost) {
-  const Folder folder;
+  const TemporaryFolder folder;
   RingWriter ring(folder.file("a"), "{}", small(16));
   RingReader reader(folder.file("a"), Begin::oldest);
   publish(ring, 0, 1000);
@@ -117,7 +117,7 @@ TEST(Ring, a_reader_that_was_lapped_is_told_how_many_it_has_lost) {
 }
 
 TEST(Ring, rows_that_were_written_over_are_not_read) {
-  const Folder folder;
+  const TemporaryFolder folder;
   // room for the rows of a dozen images, entries for all
   RingWriter ring(folder.file("a"), "{}", small(1024, 1));
   RingReader reader(folder.file("a"), Begin::oldest);
@@ -136,7 +136,7 @@ TEST(Ring, rows_that_were_written_over_are_not_read) {
 // The writer laps its readers all the time: whatever they get is whole, and nothing is unaccounted for.
 TEST(Ring, nothing_is_torn_while_a_writer_laps_its_readers) {
   constexpr std::uint64_t kImages = 60'000;
-  const Folder folder;
+  const TemporaryFolder folder;
   RingWriter ring(folder.file("a"), "{}", small(4, 1));
   std::atomic<int> there{0};
   std::atomic<std::uint64_t> torn{0};
@@ -168,7 +168,7 @@ TEST(Ring, nothing_is_torn_while_a_writer_laps_its_readers) {
 // As many columns as there can be and one entry, so that a copy is as long, and is written over as often, as can be.
 TEST(Ring, numbers_of_two_images_are_never_mixed) {
   constexpr std::uint64_t kImages = 300'000;
-  const Folder folder;
+  const TemporaryFolder folder;
   RingWriter ring(folder.file("a"), "{}", {.entries = 1, .columns = kMostColumns});
   std::atomic<bool> there{false};
   std::uint64_t mixed = 0;
@@ -195,7 +195,7 @@ TEST(Ring, numbers_of_two_images_are_never_mixed) {
 }
 
 TEST(Ring, a_reader_that_never_reads_is_not_felt) {
-  const Folder folder;
+  const TemporaryFolder folder;
   RingWriter ring(folder.file("a"), "{}", small(8));
   const RingReader idle(folder.file("a"), Begin::oldest);
   RingReader other(folder.file("a"), Begin::oldest);
@@ -207,7 +207,7 @@ TEST(Ring, a_reader_that_never_reads_is_not_felt) {
 }
 
 TEST(Ring, a_sleeping_reader_is_woken_by_what_is_published) {
-  const Folder folder;
+  const TemporaryFolder folder;
   RingWriter ring(folder.file("a"), "{}", small(8));
   std::atomic<bool> there{false};
   Got got = Got::nothing;
@@ -223,7 +223,7 @@ TEST(Ring, a_sleeping_reader_is_woken_by_what_is_published) {
 }
 
 TEST(Ring, waiting_ends_when_the_time_is_over) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const RingWriter ring(folder.file("a"), "{}", small(8));
   RingReader reader(folder.file("a"), Begin::oldest);
   EXPECT_EQ(reader.next(1ms, Wait::sleep), Got::nothing);
@@ -231,7 +231,7 @@ TEST(Ring, waiting_ends_when_the_time_is_over) {
 }
 
 TEST(Ring, a_writer_that_was_killed_is_an_error_behind_its_last_image) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("a");
   std::array<int, 2> ready{};
   ASSERT_EQ(::pipe(ready.data()), 0);
@@ -262,7 +262,7 @@ TEST(Ring, a_writer_that_was_killed_is_an_error_behind_its_last_image) {
 }
 
 TEST(Ring, a_ring_goes_with_its_writer_and_only_its_own) {
-  const Folder folder;
+  const TemporaryFolder folder;
   {
     const RingWriter ring(folder.file("a"), "{}", small(8));
     EXPECT_EQ(folder.files(), 1U);
@@ -277,7 +277,7 @@ TEST(Ring, a_ring_goes_with_its_writer_and_only_its_own) {
 }
 
 TEST(Ring, a_file_that_is_no_ring_is_not_replaced) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.file("a")) << "what somebody else has written";
   EXPECT_THAT(message_of([&] { RingWriter(folder.file("a"), "{}", small(8)); }), HasSubstr("is there and is no ring"));
   std::filesystem::create_symlink(folder.file("b"), folder.file("c"));
@@ -288,7 +288,7 @@ TEST(Ring, a_file_that_is_no_ring_is_not_replaced) {
 }
 
 TEST(Ring, what_is_no_ring_is_not_read) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("a");
   const auto refused = [&] { return message_of([&] { RingReader(path, Begin::oldest); }); };
   EXPECT_THAT(refused(), HasSubstr("No such file"));
@@ -324,7 +324,7 @@ TEST(Ring, what_is_no_ring_is_not_read) {
 }
 
 TEST(Ring, entries_that_lie_are_not_followed) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("a");
   std::vector<std::uint64_t> good;
   {

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Images whose every number follows from one, for tests of rings.
-#include <unistd.h>
-
 #include <array>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "rashpa/core/stack.hpp"
@@ -16,28 +11,6 @@
 #include "rashpa/feedback/ring_writer.hpp"
 
 namespace rashpa::feedback::testing {
-
-/// A folder of its own, gone with the object.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "rashpa-feedback-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
-  [[nodiscard]] std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline constexpr std::uint32_t kColumns = 3;
 inline constexpr TableShape kShape{.columns = 4, .capacity = 20};
