@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -21,9 +20,7 @@ from rashpa.data.image_sequence import ImageSequence
 from rashpa.data.orientation import UPRIGHT, Orientation
 from rashpa.data.run_facts import (
     COMPLETENESS,
-    DECISIONS,
     ERROR_REASONS,
-    AccumulatedWindow,
     AccumulationFacts,
     IncompleteImage,
     LostRun,
@@ -32,6 +29,16 @@ from rashpa.data.run_facts import (
     RunSummary,
     RunTables,
     TableFacts,
+)
+from rashpa.data.stored_facts import (
+    accumulation_facts,
+    frame_rate_hz,
+    judged,
+    name_of,
+    reasons_of,
+    stored_facts,
+    stored_texts,
+    text_of,
 )
 
 _OLD_COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")  # of files that do not name them
@@ -66,7 +73,7 @@ class Run:
         known.setdefault("error_reason", np.zeros(len(known["decision"]), np.uint8))
         self.tables = RunTables(**known, scalars=self._scalars())
         names = self._rashpa["veto_reason"].attrs.get("names", ())
-        self.veto_reasons: tuple[str, ...] = tuple(_text(name) for name in names) or VETO_REASONS
+        self.veto_reasons: tuple[str, ...] = tuple(text_of(name) for name in names) or VETO_REASONS
         self.books: dict[str, int] = {name: int(self._rashpa["books"][name][()]) for name in _BOOKS}
         self._lost_ptr: NDArray[np.uint64] = self._rashpa["lost_runs/ptr"][()]
         tables = self._rashpa.get("tables", {})
@@ -77,12 +84,12 @@ class Run:
         group = self._rashpa.get("special_values")
         if group is None:
             return {}
-        names = (_text(name) for name in group["meaning"][()])
+        names = (text_of(name) for name in group["meaning"][()])
         return dict(zip(group["value"][()].tolist(), names, strict=True))
 
     def _scalars(self) -> dict[str, NDArray[Any]]:
         columns = self._rashpa.attrs.get("columns", _OLD_COLUMNS)
-        names = [_text(name) for name in columns]
+        names = [text_of(name) for name in columns]
         return {name: self._rashpa[name][()] for name in names if name in self._rashpa}
 
     @property
@@ -196,7 +203,7 @@ class Run:
         group, ptr = self._rashpa["tables"][name], self._table_ptr[name]
         stored = self.tables.stored_index >= 0
         rows = int(np.diff(ptr.astype(np.int64))[stored].sum())
-        return TableFacts(tuple(map(_text, group.attrs["columns"])), int(group.attrs["capacity"]), rows)
+        return TableFacts(tuple(map(text_of, group.attrs["columns"])), int(group.attrs["capacity"]), rows)
 
     def table(self, name: str, index: int) -> dict[str, NDArray[Any]]:
         """Rows of a table that belong to stored image `index`: an array for each column. KeyError when there is no such table."""
@@ -205,7 +212,9 @@ class Run:
         row = self.row_of(index)
         first, end = int(self._table_ptr[name][row]), int(self._table_ptr[name][row + 1])
         group = self._rashpa["tables"][name]
-        found = {column: self._tables_entry(group, column)[first:end] for column in map(_text, group.attrs["columns"])}
+        found = {
+            column: self._tables_entry(group, column)[first:end] for column in map(text_of, group.attrs["columns"])
+        }
         if any(len(values) != end - first for values in found.values()):
             raise RunFileError(f"{self.path}: table {name} holds fewer rows than the master says; copy it again")
         return found
@@ -226,12 +235,14 @@ class Run:
     def _profile_facts(self, name: str) -> ProfileFacts:
         group = self._rashpa["profiles"][name]
         axes = {
-            axis: self._tables_entry(group, axis) for axis in map(_text, group.attrs["axes"]) if axis != "frame_number"
+            axis: self._tables_entry(group, axis)
+            for axis in map(text_of, group.attrs["axes"])
+            if axis != "frame_number"
         }
         return ProfileFacts(
-            {array: _text(group[array].attrs.get("units", "")) for array in map(_text, group.attrs["arrays"])},
+            {array: text_of(group[array].attrs.get("units", "")) for array in map(text_of, group.attrs["arrays"])},
             {axis: values[()] for axis, values in axes.items()},
-            {axis: _text(values.attrs.get("units", "")) for axis, values in axes.items()},
+            {axis: text_of(values.attrs.get("units", "")) for axis, values in axes.items()},
         )
 
     def profile(self, name: str, index: int | slice = slice(None)) -> dict[str, NDArray[np.float64]]:
@@ -243,16 +254,16 @@ class Run:
             raise IndexError(f"{self.path.name} holds {len(self)} images; there is no image {index}")
         group = known[name]
         for axis in map(
-            _text, group.attrs["axes"][1:]
+            text_of, group.attrs["axes"][1:]
         ):  # the virtual dataset gives fill values where the file is absent
             self._tables_entry(group, axis)
-        return {array: group[array][index] for array in map(_text, group.attrs["arrays"])}
+        return {array: group[array][index] for array in map(text_of, group.attrs["arrays"])}
 
     @property
     def accumulation_facts(self) -> dict[str, AccumulationFacts]:
         """What kernels have accumulated over the run or windows of it, by kernel."""
         group = self._accumulated()
-        return {name: _accumulation_facts(group[name]) for name in group} if group is not None else {}
+        return {name: accumulation_facts(group[name]) for name in group} if group is not None else {}
 
     def accumulated(self, name: str, quantity: str, window: int = -1) -> NDArray[Any]:
         """A quantity that kernel `name` has accumulated, "sum" or "mean", in the stored window `window` (place, not number; by default the last one).
@@ -346,56 +357,25 @@ class Run:
             dtype=self.dtype.name,
             books=self.books,
             balanced=bool(self._rashpa["books/balanced"][()]),
-            vetoes=self._reasons("vetoed", self.tables.veto_reason, self.veto_reasons),
-            errors=self._reasons("errored", self.tables.error_reason, ERROR_REASONS),
+            vetoes=reasons_of(self.tables, "vetoed", self.tables.veto_reason, self.veto_reasons),
+            errors=reasons_of(self.tables, "errored", self.tables.error_reason, ERROR_REASONS),
             unknown=int(self._rashpa["books/unknown"][()]) if "unknown" in self._rashpa["books"] else 0,
             incomplete=len(missing_rows),
             first_incomplete=tuple(self._incomplete(int(row)) for row in missing_rows[:incomplete]),
-            frame_rate_hz=self._frame_rate(),
+            frame_rate_hz=frame_rate_hz(self.tables),
             dense_bytes=len(self) * self.shape[0] * self.shape[1] * self.dtype.itemsize,
             stored_bytes=self._stored_bytes(),
-            judged=self._judged(),
+            judged=judged(self._rashpa, self.tables, self.veto_reasons),
             tables=self.table_facts,
             profiles=self.profile_facts,
             accumulations=self.accumulation_facts,
-            texts=self._texts(),
+            texts=stored_texts(self._entry),
         )
 
     @property
     def facts(self) -> RunFacts:
         """Where the run came from."""
-        attributes = self._rashpa.attrs
-        number = attributes.get("run_number")
-        texts = {
-            name: _text(attributes.get(name, "")) for name in ("run_name", "run_file", "run_file_sha256", "pixel_units")
-        }
-        steps = self._rashpa.get("pipeline", {})
-        kernels = tuple((_text(steps[name].attrs["name"]), _parameters(steps[name])) for name in sorted(steps))
-        maps = self._rashpa.get("calibration", {})
-        calibration = {name: (_text(maps[name]["file"][()]), _text(maps[name]["sha256"][()])) for name in maps}
-        made = {
-            name: (_text(one["version"][()]), _text(one["date"][()]), _text(one["source"][()]))
-            for name, one in maps.items()
-            if "date" in one
-        }
-        return RunFacts(
-            run_number=None if number is None else int(number),
-            kernels=kernels,
-            calibration=calibration,
-            calibration_made=made,
-            **texts,
-        )
-
-    def _judged(self) -> bool:
-        """Whether a kernel had a verdict; files of before it was written say so by their counts and their vetoes."""
-        if "pipeline" in self._rashpa:
-            return any("veto_reasons" in step.attrs for step in self._rashpa["pipeline"].values())
-        vetoes = self._reasons("vetoed", self.tables.veto_reason, self.veto_reasons)
-        return bool((self.tables.counted("bright_pixels") > 0).any()) or bool(set(vetoes) - {"dark", "partial"})
-
-    def _reasons(self, decision: str, reasons: NDArray[np.uint8], names: tuple[str, ...]) -> dict[str, int]:
-        found, counts = np.unique(reasons[self.tables.decision == DECISIONS.index(decision)], return_counts=True)
-        return {_name(names, reason): int(n) for reason, n in zip(found, counts, strict=True)}
+        return stored_facts(self._rashpa)
 
     def _dense(self, index: int) -> NDArray[Any]:
         # The virtual dataset gives fill values where a data file is absent; the links tell the truth.
@@ -437,41 +417,9 @@ class Run:
             return sum(int(self._data[name].id.get_storage_size()) for name in ("index", "intensity"))
         return sum(int(self._part(name).id.get_storage_size()) for name in self._links())
 
-    def _frame_rate(self) -> float | None:
-        known = self.tables.timestamp_ns > 0
-        times, frames = self.tables.timestamp_ns[known], self.tables.frame_number[known]
-        if len(times) < 2 or times[-1] <= times[0]:
-            return None
-        return float(frames[-1] - frames[0]) * 1e9 / float(times[-1] - times[0])
-
     def _incomplete(self, row: int) -> IncompleteImage:
-        state = _name(COMPLETENESS, self.tables.completeness[row])
+        state = name_of(COMPLETENESS, self.tables.completeness[row])
         return IncompleteImage(row, int(self.tables.frame_number[row]), state, self.lost_runs(row))
-
-    def _texts(self) -> dict[str, str]:
-        places = {
-            "detector": "instrument/detector/description",
-            "sample": "sample/name",
-            "start_time": "start_time",
-            "end_time": "end_time",
-        }
-        texts = {name: _text(self._entry[place][()]) for name, place in places.items() if place in self._entry}
-        for name in ("buffer", "receiver", "proof", "software_version"):
-            texts[name] = _text(self._rashpa.attrs.get(name, b""))
-        texts["labels"] = ", ".join(_text(label) for label in self._rashpa.attrs.get("labels", ()))
-        return {name: text for name, text in texts.items() if text}
-
-
-def _accumulation_facts(group: h5py.Group) -> AccumulationFacts:
-    names = (group.attrs["signal"], *group.attrs.get("auxiliary_signals", ()))
-    quantities = tuple(map(_text, names))
-    columns = [group[name][()].tolist() for name in ("window", "first_image", "end_image", "images")]
-    # After a kill the last window may be there in part.
-    there = min(len(group[name]) for name in quantities)
-    windows = tuple(AccumulatedWindow(*values) for values in list(zip(*columns, strict=False))[:there])
-    return AccumulationFacts(
-        quantities, tuple(group[quantities[0]].shape[1:]), windows, _text(group.attrs["images_added"])
-    )
 
 
 def open_run(path: Path | str) -> Run:
@@ -513,16 +461,3 @@ def _unfinished(path: Path) -> str:
         "its receiver ended before it could complete the file: it was killed, or there was no room; what it has stored is there, "
         f"and `rashpa repair {prefix}` completes the file"
     )
-
-
-def _parameters(step: h5py.Group) -> dict[str, Any]:
-    found = {name: value for name, value in step.attrs.items() if name.startswith("parameter_")}
-    return {name.removeprefix("parameter_"): json.loads(_text(value)) for name, value in found.items()}
-
-
-def _name(names: tuple[str, ...], value: int | np.integer[Any]) -> str:
-    return names[value] if value < len(names) else f"unknown {value}"
-
-
-def _text(value: bytes | str) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
