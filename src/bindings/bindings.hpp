@@ -12,6 +12,7 @@ void bind_kernel(nanobind::module_& m);
 void bind_python_kernel(nanobind::module_& m);
 void bind_sink(nanobind::module_& m);
 void bind_codec(nanobind::module_& m);
+void bind_group(nanobind::module_& m);
 void bind_emulator(nanobind::module_& m);
 void bind_feedback(nanobind::module_& m);
 void bind_receiver(nanobind::module_& m);

@@ -16,6 +16,7 @@
 #include "bindings.hpp"
 #include "link.hpp"
 #include "names.hpp"
+#include "rashpa/emulator/groups.hpp"
 #include "tables.hpp"
 
 namespace rashpa::bindings {
@@ -53,6 +54,17 @@ struct BoundEmulator {
   Emulator engine;
   std::vector<std::uint32_t> ids;
 
+  /// Throws ConfigError of a card, which deals no images.
+  [[nodiscard]] emulator::Groups& dealers() const {
+    if (engine.groups() == nullptr) throw ConfigError("emulator: a card deals no images among receivers");
+    return *engine.groups();
+  }
+  [[nodiscard]] std::vector<transfer::GroupStatus> groups() const {
+    std::vector<transfer::GroupStatus> all;
+    const emulator::Groups* dealt = engine.groups();
+    for (std::size_t i = 0; dealt != nullptr && i < dealt->size(); ++i) all.push_back(dealt->at(i).status());
+    return all;
+  }
   [[nodiscard]] EmulatorStatus status() const {
     const emulator::Status now = engine.status();
     EmulatorStatus out{kEmulatorStates.name(now.state),
@@ -124,6 +136,7 @@ void bind_config(nb::module_& m) {
           "dataset", [](const Config& c) { return std::const_pointer_cast<dataset::Dataset>(c.dataset); },
           [](Config& c, std::shared_ptr<dataset::Dataset> dataset) { c.dataset = std::move(dataset); })
       .def_rw("dtps", &Config::dtps)
+      .def_rw("groups", &Config::groups)
       .def_prop_rw(
           "link", [](const Config& c) { return BoundLink{c.link}; },
           [](Config& c, const BoundLink& link) { c.link = link.options; })
@@ -222,6 +235,25 @@ void bind_emulator(nb::module_& m) {
              out["dead_images"] = n.dead_images;
              return out;
            })
+      .def("groups", &BoundEmulator::groups, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "eject",
+          [](BoundEmulator& e, const std::string& group, const std::string& member, std::uint64_t image) {
+            e.dealers().eject(group, member, image);
+          },
+          "group"_a, "member"_a, "image"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "feed",
+          [](BoundEmulator& e, const std::string& group, const std::string& member, bool fed) {
+            e.dealers().feed(group, member, fed);
+          },
+          "group"_a, "member"_a, "fed"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "dealt",
+          [](const BoundEmulator& e, const std::string& group, const std::string& member) {
+            return number_table(e.dealers().dealt(group, member));
+          },
+          "group"_a, "member"_a)
       .def(
           "fates", [](const BoundEmulator& e, std::size_t dtp) { return byte_table(e.engine.fates(dtp)); }, "dtp"_a);
 }

@@ -12,6 +12,7 @@ NB_MODULE(_native, m) {
   bind_python_kernel(m);
   bind_sink(m);
   bind_codec(m);
+  bind_group(m);
   bind_emulator(m);
   bind_feedback(m);
   bind_receiver(m);

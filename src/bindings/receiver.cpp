@@ -175,6 +175,7 @@ void bind_config(nb::module_& m) {
   buffer.def_prop_rw(
       "end", [](const BufferSpec& s) { return kEnds.name(s.config.end); },
       [](BufferSpec& s, const std::string& name) { s.config.end = kEnds.value(name); });
+  property("dealt", &receiver::BufferConfig::dealt);
   property("dtps", &receiver::BufferConfig::dtps);
   property("feedback", &receiver::BufferConfig::feedback);
   buffer

@@ -57,9 +57,25 @@ enum class Trigger : std::uint8_t {
   software,  ///< Emulator::trigger(): so many frames at the rate, then it waits for the next
 };
 
+/// One receiver of a group: the stack of its buffer, and the DTPs that bring it an image, by id.
+struct GroupMember {
+  std::string name;
+  std::uint32_t stack = 1;
+  std::vector<std::uint32_t> dtps;
+};
+
+/// Receivers among which images are dealt (transfer/dealer.hpp).
+struct Group {
+  std::string name;
+  std::uint64_t replay_frames = 0;
+  std::uint32_t response_ms = 100;
+  std::vector<GroupMember> members;
+};
+
 struct Config {
   std::shared_ptr<const dataset::Dataset> dataset;
   std::vector<SourceDtp> dtps;
+  std::vector<Group> groups{};             ///< whose DTPs bring what they are dealt; all others bring every image
   link::LinkOptions link{};                ///< of this side; a card needs roce, transport uc
   std::string destination_link = "roce";   ///< of the other side: roce, verbs or pcie
   std::string bind_address = "127.0.0.1";  ///< with a card: the card's

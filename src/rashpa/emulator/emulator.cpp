@@ -16,6 +16,7 @@
 #include "rashpa/core/log.hpp"
 #include "rashpa/core/orientation.hpp"
 #include "rashpa/emulator/card_player.hpp"
+#include "rashpa/emulator/groups.hpp"
 #include "rashpa/emulator/module_frames.hpp"
 #include "rashpa/emulator/player.hpp"
 #include "rashpa/emulator/software_player.hpp"
@@ -71,6 +72,10 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
     throw ConfigError(fmt::format("emulator: {} needs a run whose number of frames is known; set run.frames",
                                   config_.card ? "a card" : "the fault reorder"));
   }
+  if (config_.card && !config_.groups.empty())
+    throw ConfigError("emulator: a card deals no images among receivers; use the engine software");
+  if (config_.end == End::told && !config_.groups.empty())
+    throw ConfigError("emulator: images are dealt in runs whose number of frames is known; set run.frames");
   frames_ = config_.frames;
   if (config_.trigger == Trigger::software && config_.end != End::told)
     throw ConfigError("emulator: of a run with triggers nobody knows the end; it must be told");
@@ -196,9 +201,11 @@ Status Emulator::status() const {
   if (const std::int64_t start_ns = start_ns_.load(); start_ns != 0) {
     const bool done = wait(0);
     if (done && end_ns_.load() == 0) end_ns_.store(now_ns());
-    bool whole = done;
+    const Groups* groups = player_->groups();
+    bool whole = done && (groups == nullptr || groups->settled());
     for (std::size_t i = 0; i < status.dtps.size(); ++i) {
       const transfer::DtpSourceStats& dtp = status.dtps[i];
+      if (groups != nullptr && groups->port(config_.dtps[i].dtp.id) != nullptr) continue;
       whole = whole && dtp.images_due() == config_.dtps[i].dtp.slice.images(frames_);
     }
     status.state = !done ? State::running : whole ? State::finished : State::stopped;
@@ -222,6 +229,8 @@ Injected Emulator::injected() const {
   }
   return sum;
 }
+
+Groups* Emulator::groups() const noexcept { return player_->groups(); }
 
 std::string Emulator::registration() const { return player_->description(); }
 

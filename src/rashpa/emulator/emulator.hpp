@@ -16,6 +16,7 @@
 
 namespace rashpa::emulator {
 
+class Groups;
 class ModuleFramesStore;
 class Player;
 
@@ -67,6 +68,8 @@ class Emulator {
   void observe(bool last = false);
   [[nodiscard]] Status status() const;
   [[nodiscard]] Injected injected() const;
+  /// The groups among which it deals images; null where it cannot (a card).
+  [[nodiscard]] Groups* groups() const noexcept;
   /// How the frames were made usable by an RNIC or a card, in words; empty where nothing needs that.
   [[nodiscard]] std::string registration() const;
   /// What the receiver must find of each image of DTP number `dtp` (position in the list), by the injector's log.

@@ -18,6 +18,8 @@
 
 namespace rashpa::emulator {
 
+class Groups;
+
 /// Plays all DTPs of one emulator. DTPs are named by their position in Config::dtps. start() and stop() are called by
 /// one thread at a time, all that is const by any.
 class Player {
@@ -41,6 +43,8 @@ class Player {
   [[nodiscard]] virtual link::FaultCounts injected(std::size_t dtp) const noexcept = 0;
   /// What the receiver must find of image `index`: as Emulator::fates().
   [[nodiscard]] virtual Completeness fate(std::size_t dtp, std::uint64_t index) const noexcept = 0;
+  /// The groups among which it deals images; null where it cannot.
+  [[nodiscard]] virtual Groups* groups() const noexcept { return nullptr; }
   /// How it plays, in words for the log.
   [[nodiscard]] virtual std::string description() const = 0;
   /// What a card has counted of the run (docs/how-to/use_a_card.md); nothing without one.

@@ -32,13 +32,13 @@ std::optional<link::FaultConfig> packet_faults(const FaultPlan& plan) {
 class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
  public:
   DtpThread(const Config& config, const SourceDtp& source, const ModuleFrames& frames, link::Senders& links,
-            int processor, const transfer::TriggerGate* gate)
+            transfer::Dealer::Port* dealt, int processor, const transfer::TriggerGate* gate)
       : frames_(frames),
         link_(links.make({.destination = source.destination,
                           .id = source.dtp.id,
                           .images = source.dtp.images,
                           .payload_bytes = source.dtp.placement.payload_bytes()})),
-        dtp_(dtp_config(config, source, frames.shape(), processor, gate), *this, *link_) {}
+        dtp_(dtp_config(config, source, frames.shape(), processor, gate), *this, *link_, dealt) {}
 
   [[nodiscard]] const std::byte* frame(std::uint64_t frame) const noexcept override {
     return frames_.frame(frame % frames_.frames());
@@ -89,15 +89,16 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
   std::jthread thread_;
 };
 
-SoftwarePlayer::SoftwarePlayer(const Config& config, const ModuleFramesStore& frames,
-                               const transfer::TriggerGate* gate) {
+SoftwarePlayer::SoftwarePlayer(const Config& config, const ModuleFramesStore& frames, const transfer::TriggerGate* gate)
+    : groups_(std::make_unique<Groups>(config)) {
   for (std::size_t i = 0; i < config.dtps.size(); ++i) {
     const SourceDtp& source = config.dtps[i];
     const link::EndOptions end = end_options(config, source);
     std::unique_ptr<link::Senders>& links = links_[{link::kind_of(end.link), end.peer}];
     if (links == nullptr) links = std::make_unique<link::Senders>(end, frames.memory(), packet_faults(config.faults));
     const int processor = config.first_processor < 0 ? -1 : config.first_processor + static_cast<int>(i);
-    dtps_.push_back(std::make_unique<DtpThread>(config, source, frames.of(source.dtp), *links, processor, gate));
+    transfer::Dealer::Port* dealt = groups_->port(source.dtp.id);
+    dtps_.push_back(std::make_unique<DtpThread>(config, source, frames.of(source.dtp), *links, dealt, processor, gate));
   }
 }
 
@@ -110,10 +111,12 @@ std::vector<link::Endpoint> SoftwarePlayer::endpoints() const {
 }
 
 void SoftwarePlayer::start(std::int64_t start_ns, std::uint64_t start_tai_ns) {
+  groups_->start(start_ns);
   for (auto& dtp : dtps_) dtp->start(start_ns, start_tai_ns);
 }
 
 void SoftwarePlayer::pause(bool paused) noexcept {
+  groups_->pause(paused);
   for (auto& dtp : dtps_) dtp->dtp().pause(paused);
 }
 
@@ -128,6 +131,7 @@ void SoftwarePlayer::end_at(std::uint64_t frames) noexcept {
 }
 
 void SoftwarePlayer::stop() noexcept {
+  groups_->stop();
   for (auto& dtp : dtps_) dtp->request_stop();
   for (auto& dtp : dtps_) dtp->join();
 }

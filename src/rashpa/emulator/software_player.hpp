@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "rashpa/emulator/groups.hpp"
 #include "rashpa/emulator/player.hpp"
 #include "rashpa/link/factory/factory.hpp"
 
@@ -30,12 +31,15 @@ class SoftwarePlayer final : public Player {
   [[nodiscard]] transfer::DtpSourceStats stats(std::size_t dtp) const override;
   [[nodiscard]] link::FaultCounts injected(std::size_t dtp) const noexcept override;
   [[nodiscard]] Completeness fate(std::size_t dtp, std::uint64_t index) const noexcept override;
+  [[nodiscard]] Groups* groups() const noexcept override { return groups_.get(); }
   [[nodiscard]] std::string description() const override;
+  [[nodiscard]] std::string error() const override { return groups_->error(); }
 
  private:
   class DtpThread;
   using Ends = std::pair<link::Kind, link::Kind>;  // of this side and of the other one
   std::map<Ends, std::unique_ptr<link::Senders>> links_;
+  std::unique_ptr<Groups> groups_;
   std::vector<std::unique_ptr<DtpThread>> dtps_;
 };
 

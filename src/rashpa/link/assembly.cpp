@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "rashpa/core/checksum.hpp"
+#include "rashpa/core/dealt.hpp"
 #include "rashpa/core/dtp_id.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/stream_copy.hpp"
@@ -179,8 +180,10 @@ void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_
 bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept {
   return record.dtp == dtp_.id && record.run == dtp_.run && record.index < dtp_.images &&
          record.slot == record.index % placement_.slots && offset == placement_.record_offset(record.index) &&
-         record.frame_number == dtp_.slice.frame(record.index) && record.lines == placement_.lines &&
-         record.payload_bytes == payload_bytes_ && immediate == immediate_of(dtp_.id, record.index);
+         (dtp_.dealt ? holds(dtp_.slice, record.frame_number, dtp_.images)
+                     : record.frame_number == dtp_.slice.frame(record.index)) &&
+         record.lines == placement_.lines && record.payload_bytes == payload_bytes_ &&
+         immediate == immediate_of(dtp_.id, record.index);
 }
 
 void Assembly::put_event(std::uint64_t offset, std::span<const std::byte> bytes, std::uint32_t immediate,
@@ -249,7 +252,7 @@ FrameRecord Assembly::record_of(const Image& image) const noexcept {
   if (!image.bare) return image.record;
   FrameRecord record;
   record.dtp = dtp_.id;
-  record.frame_number = dtp_.slice.frame(image.index);
+  record.frame_number = dtp_.dealt ? kUnknownFrame : dtp_.slice.frame(image.index);
   record.index = image.index;
   record.slot = static_cast<std::uint32_t>(image.index % placement_.slots);
   record.lines = placement_.lines;

@@ -38,6 +38,13 @@ struct Event {
   std::uint32_t immediate = 0;
 };
 
+/// Payload bytes that the other side says to have, and those on their way. What was lost is among the latter until the
+/// link takes it for lost.
+struct Answers {
+  std::uint64_t had = 0;
+  std::uint64_t open = 0;
+};
+
 /// Source side of one DTP. Calls from the DTP's thread unless said otherwise; none blocks longer than `poll`'s
 /// argument; none that is used for each image allocates.
 class Sender {
@@ -57,6 +64,8 @@ class Sender {
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
   /// Images granted so far: image index k may be sent while k < granted(). The largest value when flow is paced.
   [[nodiscard]] virtual std::uint64_t granted() const noexcept = 0;
+  /// What the other side has said of bytes, by its credits or acknowledgements; nothing where a link cannot know.
+  [[nodiscard]] virtual Answers answers() const noexcept { return {}; }
   /// The largest write that makes sense as one descriptor; runs are merged up to this many bytes. In the packetisation
   /// "only" this is the path MTU.
   [[nodiscard]] virtual std::uint32_t largest_message() const noexcept = 0;
@@ -115,6 +124,7 @@ struct ReceiverDtp {
   Slice slice{};             ///< so that the record's frame number can be checked
   Placement placement{};
   std::uint32_t run = 0;  ///< run number that records must carry
+  bool dealt = false;     ///< its images are any of the slice's, in any order: the source deals them among receivers
 };
 
 /// Destination side. Order of calls: construct, endpoints() → senders, connect(), start(), … stop(), all from one

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "rashpa/core/dealt.hpp"
+
 namespace rashpa::receiver {
 
 std::shared_ptr<sink::SpecialMask> special_mask_of(const BufferConfig& buffer) {
@@ -24,7 +26,7 @@ Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint
           .stack = buffer.stack,
           .images = buffer.images,
           .end = buffer.end,
-          .slice = buffer.slice,
+          .slice = buffer.dealt ? kToldByRecords : buffer.slice,
           .delivered = made.delivered,
           .largest_count = largest_count_of(buffer.pixel, buffer.special),
           .special = made.delivered ? buffer.special : std::vector<SpecialValue>{},

@@ -79,6 +79,7 @@ struct BufferConfig {
   Slice slice{};
   std::uint64_t images = 0;  ///< so many are due, or at most so many
   End end = End::known;
+  bool dealt = false;  ///< it is one of several among which images are dealt: their records tell their frames
   std::int64_t deadline_ns = 0;
   std::vector<DtpConfig> dtps;
   unit::Pipeline pipeline;

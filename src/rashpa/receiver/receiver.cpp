@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/dealt.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/receiver/buffer_output.hpp"
@@ -87,7 +88,7 @@ Receiver::Receiver(Config config)
                                .stack = buffer.stack,
                                .images = buffer.images,
                                .end = buffer.end,
-                               .slice = buffer.slice,
+                               .slice = buffer.dealt ? kToldByRecords : buffer.slice,
                                .deadline_ns = buffer.deadline_ns,
                                .dtps = {},
                                .run = config_.run};
@@ -156,6 +157,7 @@ void Receiver::make_link() {
       destination.slice = buffer.slice;
       destination.placement = layout_.dtps[dtps.size()];
       destination.run = config_.run;
+      destination.dealt = buffer.dealt;
       dtps.push_back(destination);
       queues_.add(2 * static_cast<std::size_t>(buffer.slots));
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "rashpa/core/dealt.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/scheduler/lost_lines.hpp"
 
@@ -145,15 +146,30 @@ void Lane::fill(const StackImage& image) noexcept {
   }
 }
 
-void Lane::take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now) noexcept {
-  if (arrival.index >= limit_) {
+// Where records tell the frames, DTPs that disagree about an image's have not brought one image.
+link::Arrival Lane::agreed(const StackImage& image, const link::Arrival& arrival) const noexcept {
+  const bool tells = config_.slice == kToldByRecords && arrival.completeness != Completeness::missing;
+  if (!tells || image.frame_number == kUnknownFrame || arrival.record.frame_number == image.frame_number)
+    return arrival;
+  link::Arrival lost = arrival;
+  lost.completeness = Completeness::missing;
+  lost.loss = link::Loss::corrupt;
+  lost.proof = link::Proof::none;
+  lost.lines_missing = config_.dtps.front().placement.lines;
+  lost.map = nullptr;
+  return lost;
+}
+
+void Lane::take(std::size_t dtp, const link::Arrival& come, std::int64_t now) noexcept {
+  if (come.index >= limit_) {
     behind_end_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  const std::uint64_t number = arrival.index / config_.stack;
+  const std::uint64_t number = come.index / config_.stack;
   while (opened_ <= number) open(opened_++);
   DtpState& state = dtps_[dtp];
-  StackImage& image = stack_of(number).images[arrival.index % config_.stack];
+  StackImage& image = stack_of(number).images[come.index % config_.stack];
+  const link::Arrival arrival = agreed(image, come);
   ImageState& seen = states_[arrival.index % config_.slots];
   state.next = arrival.index + 1;
   if (state.next > images_.load(std::memory_order_relaxed)) images_.store(state.next, std::memory_order_release);
@@ -180,6 +196,7 @@ void Lane::take(std::size_t dtp, const link::Arrival& arrival, std::int64_t now)
     say_lost(image, dtp, arrival);
   }
   if (arrival.completeness != Completeness::missing) {
+    if (config_.slice == kToldByRecords) image.frame_number = arrival.record.frame_number;
     image.flags |= arrival.record.flags;
     if (image.timestamp_ns == 0) image.timestamp_ns = arrival.record.timestamp_ns;
     image.last_packet_ns = std::max(image.last_packet_ns, arrival.last_packet_ns);

@@ -39,7 +39,7 @@ struct LaneConfig {
   std::uint32_t stack = 0;
   std::uint64_t images = 0;  ///< so many are due, or at most so many
   End end = End::known;
-  Slice slice{};
+  Slice slice{};  ///< kToldByRecords: the records say which frames come
   std::int64_t deadline_ns = 0;
   std::vector<LaneDtp> dtps;
   std::uint32_t run = 0;  ///< for the log
@@ -138,6 +138,7 @@ class Lane final : public SlotGuard {
   void count(DtpState& state, const link::Arrival& arrival) noexcept;
   void note_first(std::uint64_t index, std::size_t dtp, link::Loss loss) noexcept;
   void add_lost(StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
+  [[nodiscard]] link::Arrival agreed(const StackImage& image, const link::Arrival& arrival) const noexcept;
   void say_lost(const StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
   void fill(const StackImage& image) noexcept;
   void close_behind(std::uint64_t end, bool silent_only) noexcept;

@@ -28,10 +28,12 @@ void sleep_ns(std::int64_t ns) {
 
 }  // namespace
 
-DtpSource::DtpSource(const DtpSourceConfig& config, const FrameSource& frames, link::Sender& sender)
+DtpSource::DtpSource(const DtpSourceConfig& config, const FrameSource& frames, link::Sender& sender,
+                     Dealer::Port* dealt)
     : config_(config),
       frames_(frames),
       sender_(sender),
+      dealt_(dealt),
       generator_(config.dtp.region, config.pitch_bytes, config.pixel_bytes, config.dtp.placement,
                  sender.largest_message()),
       sent_(config.dtp.images),
@@ -46,6 +48,7 @@ void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uin
   memory::place_this_thread("dtp-" + std::to_string(config_.dtp.id), config_.processor);
   start_ns_ = start_ns;
   start_tai_ns_ = start_tai_ns;
+  if (dealt_ != nullptr) return run_dealt(stop);
   for (std::uint64_t index = 0; index < limit_.load() && !stop.stop_requested(); ++index) {
     if (begin(stop, index) == Wait::stopped) break;
     if (config_.faults.dead_from && config_.dtp.slice.frame(index) >= *config_.faults.dead_from) {
@@ -53,11 +56,7 @@ void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uin
       images_dead_.fetch_add(1, std::memory_order_relaxed);
       continue;
     }
-    if (stalls_of_.uniform(index) < config_.faults.stall) {
-      stalls_.fetch_add(1, std::memory_order_relaxed);
-      poll(0);
-      sleep_ns(static_cast<std::int64_t>(config_.faults.stall_us) * 1000);
-    }
+    stall(index);
     const Wait credit = wait_for_credit(stop, index);
     if (credit == Wait::stopped) break;
     if (credit == Wait::skip) {
@@ -65,7 +64,7 @@ void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uin
       images_skipped_.fetch_add(1, std::memory_order_relaxed);
       continue;
     }
-    if (!send_image(stop, index)) break;
+    if (!send_image(stop, index, config_.dtp.slice.frame(index))) break;
     sent_.set(index, Completeness::complete);
     images_sent_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -77,8 +76,7 @@ bool DtpSource::allowed(std::uint64_t index) const noexcept {
   return config_.gate == nullptr || ending_.load() || config_.dtp.slice.frame(index) < config_.gate->end();
 }
 
-std::int64_t DtpSource::due_ns(std::uint64_t index) const noexcept {
-  const std::uint64_t frame = config_.dtp.slice.frame(index);
+std::int64_t DtpSource::due_ns(std::uint64_t frame) const noexcept {
   if (config_.gate != nullptr) return config_.gate->due_ns(frame, config_.rate_hz);
   return start_ns_ + static_cast<std::int64_t>(std::llround(static_cast<double>(frame) * 1e9 / config_.rate_hz));
 }
@@ -93,6 +91,34 @@ DtpSource::Wait DtpSource::begin(const std::stop_token& stop, std::uint64_t inde
   }
 }
 
+// Which frame comes next, and when, is the dealer's business.
+void DtpSource::run_dealt(const std::stop_token& stop) {
+  std::uint64_t index = 0;
+  while (!stop.stop_requested()) {
+    dealt_->report(sender_.granted(), index, sender_.answers(), now_ns());
+    const std::optional<std::uint64_t> frame = dealt_->frame(index);
+    if (!frame) {
+      poll(kPollUs);
+      continue;
+    }
+    stall(index);
+    due_ns_ = due_ns(*frame);
+    if (!send_image(stop, index, *frame)) break;
+    sent_.set(index, Completeness::complete);
+    images_sent_.fetch_add(1, std::memory_order_relaxed);
+    ++index;
+  }
+  drain(stop);
+  done_.store(true, std::memory_order_release);
+}
+
+void DtpSource::stall(std::uint64_t index) {
+  if (stalls_of_.uniform(index) >= config_.faults.stall) return;
+  stalls_.fetch_add(1, std::memory_order_relaxed);
+  poll(0);
+  sleep_ns(static_cast<std::int64_t>(config_.faults.stall_us) * 1000);
+}
+
 DtpSource::Wait DtpSource::wait_until_due(const std::stop_token& stop, std::uint64_t index) {
   while (paused_.load(std::memory_order_relaxed) || !allowed(index)) {
     if (stop.stop_requested()) return Wait::stopped;
@@ -101,7 +127,7 @@ DtpSource::Wait DtpSource::wait_until_due(const std::stop_token& stop, std::uint
     sleep_ns(paused ? 1'000'000 : kTriggerUs * 1000);
   }
   if (config_.rate_hz <= 0 || index >= limit_.load()) return Wait::go;
-  const std::int64_t due = due_ns_ = due_ns(index);
+  const std::int64_t due = due_ns_ = due_ns(config_.dtp.slice.frame(index));
   for (std::int64_t now = now_ns(); now < due; now = now_ns()) {
     if (stop.stop_requested()) return Wait::stopped;
     if (paused_.load(std::memory_order_relaxed)) return wait_until_due(stop, index);
@@ -162,9 +188,8 @@ bool DtpSource::post_all(const std::stop_token& stop, const link::BufferDescript
   return true;
 }
 
-bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index) {
+bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame) {
   const Dtp& dtp = config_.dtp;
-  const std::uint64_t frame = dtp.slice.frame(index);
   generator_.begin(frames_.frame(frame), index);
   std::array<link::BufferDescriptor, kBatch / 2> half{};
   const bool made_by_link = sender_.makes_payload_crc32c();
@@ -185,7 +210,7 @@ bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index) {
   }
   FrameRecord record{};
   record.dtp = dtp.id;
-  record.flags = frames_.flags(frame) | (index + 1 == limit_.load() ? FrameRecord::last_of_run : 0U);
+  record.flags = frames_.flags(frame) | (frame == dtp.slice.frame(limit_.load() - 1) ? FrameRecord::last_of_run : 0U);
   record.frame_number = frame;
   record.timestamp_ns =
       start_tai_ns_ + static_cast<std::uint64_t>((config_.rate_hz > 0 ? due_ns_ : now_ns()) - start_ns_);

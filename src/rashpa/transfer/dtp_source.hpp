@@ -16,6 +16,7 @@
 #include "rashpa/core/random_words.hpp"
 #include "rashpa/core/region.hpp"
 #include "rashpa/link/link.hpp"
+#include "rashpa/transfer/dealer.hpp"
 #include "rashpa/transfer/descriptor_generator.hpp"
 #include "rashpa/transfer/trigger_gate.hpp"
 
@@ -81,8 +82,11 @@ struct DtpSourceStats {
 /// run() is the DTP's thread; everything else from any thread.
 class DtpSource {
  public:
-  /// `frames` and `sender` outlive this object. Throws ConfigError when the region does not match its placement.
-  DtpSource(const DtpSourceConfig& config, const FrameSource& frames, link::Sender& sender);
+  /// `frames`, `sender` and `dealt` outlive this object. `dealt`: says which frames the images are, where they are
+  /// dealt among receivers; the dealer then keeps rate and credits. Throws ConfigError when the region does not match
+  /// its placement.
+  DtpSource(const DtpSourceConfig& config, const FrameSource& frames, link::Sender& sender,
+            Dealer::Port* dealt = nullptr);
 
   /// Plays all images; returns when done or when stop is requested (within a few milliseconds, unless in one system
   /// call). `start_ns` (monotonic) and `start_tai_ns` are the time of frame 0, the same for all DTPs.
@@ -111,8 +115,10 @@ class DtpSource {
   Wait wait_until_due(const std::stop_token& stop, std::uint64_t index);
   Wait wait_for_credit(const std::stop_token& stop, std::uint64_t index);
   [[nodiscard]] bool allowed(std::uint64_t index) const noexcept;
-  [[nodiscard]] std::int64_t due_ns(std::uint64_t index) const noexcept;
-  bool send_image(const std::stop_token& stop, std::uint64_t index);
+  [[nodiscard]] std::int64_t due_ns(std::uint64_t frame) const noexcept;
+  void run_dealt(const std::stop_token& stop);
+  void stall(std::uint64_t index);
+  bool send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame);
   bool post_all(const std::stop_token& stop, const link::BufferDescriptor* writes, std::size_t count);
   void drain(const std::stop_token& stop);
   void poll(std::uint32_t wait_us);
@@ -121,6 +127,7 @@ class DtpSource {
   DtpSourceConfig config_;
   const FrameSource& frames_;
   link::Sender& sender_;
+  Dealer::Port* dealt_;
   DescriptorGenerator generator_;
   CompletenessTable sent_;
   std::int64_t start_ns_ = 0;

@@ -22,6 +22,7 @@ class PacketSender {
   virtual std::size_t poll(std::uint32_t wait_us) noexcept = 0;
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t granted() const noexcept = 0;
+  [[nodiscard]] virtual Answers answers() const noexcept = 0;
   [[nodiscard]] virtual std::optional<std::uint32_t> payload_crc32c() const noexcept = 0;
   [[nodiscard]] virtual std::uint32_t largest_message() const noexcept = 0;
   [[nodiscard]] virtual Counts stats() const = 0;

@@ -14,6 +14,7 @@ bool RoceSender::post_event(const Event& event) { return packets_->post_event(ev
 std::size_t RoceSender::poll(std::uint32_t wait_us) { return packets_->poll(wait_us); }
 std::size_t RoceSender::pending() const noexcept { return packets_->pending(); }
 std::uint64_t RoceSender::granted() const noexcept { return packets_->granted(); }
+Answers RoceSender::answers() const noexcept { return packets_->answers(); }
 std::optional<std::uint32_t> RoceSender::payload_crc32c() const noexcept { return packets_->payload_crc32c(); }
 std::uint32_t RoceSender::largest_message() const noexcept { return packets_->largest_message(); }
 Counts RoceSender::stats() const { return packets_->stats(); }

@@ -57,6 +57,7 @@ class RoceSender final : public Sender {
   std::size_t poll(std::uint32_t wait_us) override;
   [[nodiscard]] std::size_t pending() const noexcept override;
   [[nodiscard]] std::uint64_t granted() const noexcept override;
+  [[nodiscard]] Answers answers() const noexcept override;
   [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return true; }
   [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override;
   [[nodiscard]] std::uint32_t largest_message() const noexcept override;

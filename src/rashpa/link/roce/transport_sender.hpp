@@ -54,6 +54,11 @@ class TransportSender final : public PacketSender {
   [[nodiscard]] std::uint64_t granted() const noexcept override {
     return credits() && !in_error() ? return_.words().images : kUnlimited;
   }
+  [[nodiscard]] Answers answers() const noexcept override {
+    // Without a window nothing that was lost is ever written off.
+    const bool known = kReliable || (credits() && start_.config.options.window_bytes > 0);
+    return {return_.words().bytes, known && !in_error() ? in_flight() : 0};
+  }
   [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override {
     return pending_active_ ? std::nullopt : std::optional(payload_crc_);
   }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The groups of receivers among which an emulator deals images: a dealer for each, with a thread of its own.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "rashpa/emulator/config.hpp"
+#include "rashpa/transfer/dealer.hpp"
+
+namespace rashpa::emulator {
+
+/// Set-up and end from one thread, the rest from any.
+class Groups {
+ public:
+  /// Throws ConfigError when a group cannot be dealt to: its DTPs differ, or nothing tells of credits.
+  explicit Groups(const Config& config);
+  ~Groups();
+  Groups(const Groups&) = delete;
+  Groups& operator=(const Groups&) = delete;
+
+  /// Of the DTP with that id; null: its images are not dealt.
+  [[nodiscard]] transfer::Dealer::Port* port(std::uint32_t id) const noexcept;
+  void start(std::int64_t start_ns);
+  void pause(bool paused) noexcept;
+  void stop() noexcept;
+  /// All of them are settled.
+  [[nodiscard]] bool settled() const noexcept;
+  /// Why one of them ended before its time; empty when none did.
+  [[nodiscard]] std::string error() const;
+  [[nodiscard]] std::size_t size() const noexcept { return dealers_.size(); }
+  [[nodiscard]] const transfer::Dealer& at(std::size_t group) const noexcept { return *dealers_[group]; }
+
+  /// Orders (transfer/dealer.hpp), by name; ConfigError when there is no such group or member.
+  void eject(std::string_view group, std::string_view member, std::uint64_t image);
+  void feed(std::string_view group, std::string_view member, bool fed);
+  /// The frames that a member was given, in order.
+  [[nodiscard]] std::vector<std::uint64_t> dealt(std::string_view group, std::string_view member) const;
+
+ private:
+  struct Seat {
+    transfer::Dealer* dealer = nullptr;
+    std::size_t member = 0;
+  };
+  [[nodiscard]] Seat find(std::string_view group, std::string_view member) const;
+
+  std::vector<std::unique_ptr<transfer::Dealer>> dealers_;
+  std::map<std::uint32_t, transfer::Dealer::Port*> ports_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace rashpa::emulator

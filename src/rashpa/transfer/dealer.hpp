@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/log.hpp"
+#include "rashpa/core/region.hpp"
+#include "rashpa/link/link.hpp"
+
+namespace rashpa::transfer {
+
+/// One receiver of a group, as the source knows it.
+struct MemberConfig {
+  std::string name;
+  std::uint32_t slots = 0;  ///< of its ring
+  std::uint32_t stack = 1;  ///< images that it gives back together
+  std::uint32_t dtps = 1;   ///< that bring it an image
+};
+
+struct DealerConfig {
+  std::string name;  ///< of the group
+  Slice slice{};
+  std::uint64_t images = 0;  ///< of the slice, all of which are dealt
+  std::vector<MemberConfig> members;
+  std::uint64_t replay_frames = 0;                 ///< frames behind the newest one that can be sent again
+  std::int64_t response_ns = 100'000'000;          ///< longest silence of a member that owes something
+  std::int64_t first_response_ns = 1'000'000'000;  ///< … of its first stack, whose files and pages are new
+  std::int64_t patience_ns = 30'000'000'000;       ///< longest time without any member that is fed
+  double rate_hz = 0;                              ///< frames a second; 0: all are due at once
+  bool skip = false;                               ///< a frame that is due and finds no credit is left out
+  std::uint32_t run = 0;                           ///< for the log
+};
+
+enum class MemberState : std::uint8_t {
+  fed,      ///< it is given images
+  late,     ///< it owes something and is silent: given nothing until it is heard again
+  held,     ///< given nothing more by order; what it has stays its own
+  ejected,  ///< given up by order: what it had not done is dealt again
+  broken,   ///< its connection is in error: the same
+};
+
+struct MemberStatus {
+  MemberState state = MemberState::fed;
+  std::uint64_t dealt = 0;       ///< images given to it
+  std::uint64_t done = 0;        ///< … that its credits say it needs no more
+  std::uint64_t taken = 0;       ///< images taken from it, to be dealt again
+  std::uint64_t resent = 0;      ///< images given to it that another had before
+  std::uint64_t duplicates = 0;  ///< images that it was done with after another one
+  std::uint64_t lates = 0;       ///< how often it was late
+  std::int64_t response_ns = 0;  ///< from a stack's last image sent to its credits, weighted towards the latest
+  std::int64_t silent_ns = 0;    ///< how long it had been silent when it was last found late
+};
+
+struct GroupStatus {
+  std::vector<MemberStatus> members;
+  std::uint64_t fresh = 0;    ///< images of the slice that have been due
+  std::uint64_t waiting = 0;  ///< images that are to be dealt again
+  std::uint64_t resent = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t lost = 0;     ///< images that had left the window when they should have been dealt again
+  std::uint64_t skipped = 0;  ///< due while nobody had a free slot
+  bool settled = false;       ///< all is dealt, and no member that is fed owes a whole stack
+  std::string error{};        ///< why it ended before its time
+};
+
+/// Deals the images of a group's stream: each goes to one member, by credits and response times, stack by stack
+/// (docs/explanations/groups.md). One thread calls run() or step(), each DTP's thread uses its Port, status and orders
+/// are any thread's. Takes all memory in its constructor.
+class Dealer {
+ public:
+  /// Of one DTP of a member. All but the constructor: the DTP's thread.
+  class Port {
+   public:
+    /// What the DTP's link says: images granted, images sent, and what of them was answered for.
+    void report(std::uint64_t granted, std::uint64_t sent, const link::Answers& answers, std::int64_t now) noexcept;
+    /// The frame that is image `index` of the member; none: not dealt yet, or the member does not answer.
+    [[nodiscard]] std::optional<std::uint64_t> frame(std::uint64_t index) const noexcept;
+
+   private:
+    friend class Dealer;
+    const Dealer* dealer_ = nullptr;
+    std::size_t member_ = 0;
+    std::uint64_t flying_ = 0;  // at the last report
+    alignas(64) std::atomic<std::uint64_t> granted_{0};
+    std::atomic<std::uint64_t> sent_{0};
+    std::atomic<std::uint64_t> had_{0};
+    std::atomic<std::int64_t> open_ns_{0};  // since when bytes are open without any news; 0: none are
+  };
+
+  /// Throws ConfigError when there are fewer than two members or none has slots.
+  explicit Dealer(DealerConfig config);
+
+  [[nodiscard]] Port& port(std::size_t member, std::size_t dtp) noexcept { return *members_[member].ports[dtp]; }
+  /// Deals until stop is requested or it fails. `start_ns`: frame 0 is due.
+  void run(const std::stop_token& stop, std::int64_t start_ns);
+  /// One round at time `now`: looks at all members, deals what is due. Returns when it must be called next.
+  std::int64_t step(std::int64_t now);
+  void begin(std::int64_t start_ns) noexcept;
+  void pause(bool paused) noexcept { paused_.store(paused, std::memory_order_relaxed); }
+
+  /// Gives `member` up: its images from `image` on are dealt again, as far as the window reaches.
+  void eject(std::size_t member, std::uint64_t image);
+  /// Whether `member` is to be given images. Its own stay its own.
+  void feed(std::size_t member, bool fed);
+
+  [[nodiscard]] GroupStatus status() const;
+  [[nodiscard]] const DealerConfig& config() const noexcept { return config_; }
+  /// The frames that `member` was given, in order.
+  [[nodiscard]] std::vector<std::uint64_t> dealt(std::size_t member) const;
+  [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+  /// All frames went their way, or were counted as lost.
+  [[nodiscard]] bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
+
+ private:
+  enum class Image : std::uint8_t { fresh, dealt, again, done, lost, skipped };
+  struct Member {
+    std::vector<std::unique_ptr<Port>> ports;
+    std::unique_ptr<std::uint32_t[]> images;  // by index: which of the slice
+    std::atomic<std::uint64_t> dealt{0};
+    std::atomic<bool> answers{true};
+    std::vector<std::int64_t> sent_ns;    // by slot: when the image was seen to be sent
+    std::vector<std::int64_t> dealt_ns;   // by slot
+    std::uint64_t granted = 0, sent = 0;  // by all DTPs
+    std::int64_t done_moved_ns = 0, sent_moved_ns = 0;
+    std::uint64_t done_when_late = 0, had_when_late = 0;
+    bool answered = false;  // it has given back a stack
+    MemberStatus status;
+  };
+
+  void set_state(Member& member, MemberState state) noexcept;
+  void look(std::size_t number, std::int64_t now);
+  void note_done(std::size_t number, std::uint64_t done, std::int64_t now);
+  [[nodiscard]] std::int64_t silence(const Member& member, const MemberConfig& config, std::int64_t now) const noexcept;
+  [[nodiscard]] std::int64_t allowed(const Member& member) const noexcept;
+  void take_back(std::size_t number, std::uint64_t from);
+  void push_again(std::uint32_t image);
+  [[nodiscard]] bool in_window(std::uint32_t image) const noexcept;
+  [[nodiscard]] std::optional<std::size_t> choose() noexcept;
+  void give(std::size_t number, std::uint32_t image, std::int64_t now) noexcept;
+  std::int64_t deal(std::int64_t now);
+  [[nodiscard]] std::int64_t due_ns(std::uint64_t image) const noexcept;
+  void judge(std::int64_t now);
+  [[nodiscard]] log::Where where(std::uint64_t image) const noexcept;
+
+  DealerConfig config_;
+  std::vector<Member> members_;
+  std::unique_ptr<Image[]> images_;         // of the slice
+  std::unique_ptr<std::uint8_t[]> owners_;  // … the last member that was given it
+  std::vector<std::uint32_t> again_;        // ring of images to be dealt again
+  std::uint64_t again_head_ = 0, again_tail_ = 0;
+  std::uint64_t fresh_ = 0;  // the next image that nobody has had
+  std::size_t current_ = 0;  // whose hand is being filled
+  std::int64_t start_ns_ = 0, last_step_ns_ = 0, fed_ns_ = 0;
+  GroupStatus counts_;  // without members
+  log::Limiter lost_said_;
+  mutable std::mutex mutex_;
+  std::atomic<bool> paused_{false}, failed_{false}, settled_{false};
+};
+
+}  // namespace rashpa::transfer
