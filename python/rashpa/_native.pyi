@@ -179,9 +179,49 @@ class CardConfig:
     neighbours: dict[str, str]  # IP address of a receiver: the MAC address that packets to it go to
     def __init__(self) -> None: ...
 
+class GroupMember:
+    """A receiver of a group: the stack of its buffer, and the ids of the DTPs that bring it an image."""
+
+    name: str
+    stack: int
+    dtps: list[int]
+    def __init__(self) -> None: ...
+
+class Group:
+    """Receivers among which images are dealt."""
+
+    name: str
+    replay_frames: int
+    response_ms: int
+    members: list[GroupMember]
+    def __init__(self) -> None: ...
+
+class MemberStatus:
+    state: Final[str]  # "fed" | "late" | "held" | "ejected" | "broken"
+    dealt: Final[int]  # images given to it
+    done: Final[int]  # that its credits say it needs no more
+    taken: Final[int]  # taken from it, to be dealt again
+    resent: Final[int]  # given to it that another had before
+    duplicates: Final[int]  # that it was done with after another
+    lates: Final[int]  # how often it was late
+    response_ns: Final[int]  # of a stack
+    silent_ns: Final[int]  # how long it had been silent when it was last found late
+
+class GroupStatus:
+    members: Final[list[MemberStatus]]
+    fresh: Final[int]  # images of the slice that have been due
+    waiting: Final[int]  # that are to be dealt again
+    resent: Final[int]
+    duplicates: Final[int]
+    lost: Final[int]  # that had left the window
+    skipped: Final[int]  # due while nobody had a free slot
+    settled: Final[bool]
+    error: Final[str]
+
 class EmulatorConfig:
     dataset: Dataset
     dtps: list[SourceDtp]
+    groups: list[Group]  # whose DTPs bring what they are dealt; all others bring every image
     link: LinkOptions
     destination_link: str  # of the receiver
     bind_address: str  # of the source sockets; "127.0.0.1"
@@ -242,6 +282,10 @@ class Emulator:
     def wait(self, timeout_s: float) -> bool: ...  # True when all DTPs are done
     def status(self) -> EmulatorStatus: ...
     def injected(self) -> dict[str, int]: ...  # drop, duplicate, reorder, corrupt, stall, dead_images
+    def groups(self) -> list[GroupStatus]: ...  # in order
+    def eject(self, group: str, member: str, image: int) -> None: ...  # what it has from `image` on is dealt again
+    def feed(self, group: str, member: str, fed: bool) -> None: ...  # whether it is to be given images
+    def dealt(self, group: str, member: str) -> NDArray[np.uint64]: ...  # the frames that it was given, in order
     def fates(self, dtp: int) -> NDArray[np.uint8]: ...
     """Of each image of the DTP (position in the list), by the injector's log: 0 not sent yet, 1 complete, 2 partial, 3 missing."""
 
@@ -457,6 +501,7 @@ class BufferConfig:
     slice: Slice
     images: int  # so many are due, or at most so many
     end: str  # "known" | "told": by Receiver.finish
+    dealt: bool  # one of several among which images are dealt: records tell their frames
     deadline_ms: int
     partial: str  # "keep" | "veto"
     keep_darks: bool

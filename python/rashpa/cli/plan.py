@@ -72,6 +72,8 @@ def _show(summary: Summary) -> None:
         console.print()
     for text in unknown_of(summary):
         console.print(f"not known: {text}", markup=False, highlight=False, soft_wrap=True)
+    for line in group_lines(summary.plan):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     for buffer in summary.plan.buffers:
         console.print()
         for line in lines_of(summary.plan, buffer):
@@ -92,6 +94,16 @@ def _draw(summary: Summary, path: Path) -> None:
 def _complain(text: str) -> None:
     for line in text.splitlines():
         Console(stderr=True).print(f"rashpa plan: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def group_lines(found: Plan) -> Iterator[str]:
+    """What is said of groups, a line each."""
+    frame_bytes = found.file.detector.width * found.file.detector.height * found.frame_pixel_bytes
+    for group in found.groups:
+        yield (
+            f"group {group.name}: images are dealt to {', '.join(group.members)}; the last {group.replay_frames:,} frames can be sent again "
+            f"({group.replay_frames * frame_bytes / 2**20:,.1f} MiB a module), silent for {group.response_ms} ms is late"
+        )
 
 
 def lines_of(found: Plan, buffer: PlannedBuffer) -> Iterator[str]:

@@ -66,6 +66,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
         },
         "books": _books(outcome.books, outcome.balanced),
         "emulators": [_emulator(outcome, emulator) for emulator in outcome.plan.emulators],
+        "groups": [dataclasses.asdict(group) for group in outcome.groups],
         "receivers": [_receiver(outcome, receiver) for receiver in outcome.plan.receivers],
         "buffers": [_buffer(outcome, buffer) for buffer in buffers],
         "rates": {

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from rashpa.cli.output_check import folder_trouble, output_problems
+from rashpa.cli.plan import group_lines
 from rashpa.cli.report import REPORT_FILES, write_report
 from rashpa.cli.run_display import RunDisplay, print_outcome
 from rashpa.control.calibration_warnings import calibration_warnings
@@ -182,6 +183,8 @@ def _print_plan(console: Console, plan: Plan) -> None:
                 highlight=False,
                 soft_wrap=True,
             )
+    for line in group_lines(plan):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     for buffer in plan.buffers:
         at = f" at {shown[buffer.section.name]}" if shown[buffer.section.name] else ""
         console.print(

@@ -123,6 +123,7 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     table.add_section()
     table.add_row("balanced", *("[green]yes[/green]" if books.balanced else "[red]NO[/red]" for _, books in buffers))
     console.print(table)
+    _print_groups(console, outcome)
     _print_sinks(console, outcome)
     _print_latencies(console, outcome)
     _print_rates(console, outcome)
@@ -130,6 +131,29 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     for buffer in outcome.buffers:
         if buffer.unit_error:
             console.print(f"buffer {buffer.name}: {buffer.unit_error}", style="red", markup=False, soft_wrap=True)
+
+
+def _print_groups(console: Console, outcome: Outcome) -> None:
+    """The books of each group: a line a member, and the sum."""
+    columns = ("group", "dealt", "complete", "partial", "missing", "counted", "duplicates", "resent")
+    for group in outcome.groups:
+        table = Table(title=f"group {group.name}: each image once", title_justify="left")
+        for column in columns:
+            table.add_column(column, justify="left" if column == "group" else "right")
+        for member in group.members:
+            name = f"{member.name} (lost after {member.lost.after_s:.1f} s)" if member.lost else member.name
+            table.add_row(name, *(f"{getattr(member, column):,}" for column in columns[1:]))
+        table.add_section()
+        sums = (
+            group.complete,
+            group.partial,
+            group.missing,
+            group.images - group.missing,
+            group.duplicates,
+            group.resent,
+        )
+        table.add_row(f"{group.images:,} images", "", *(f"{value:,}" for value in sums))
+        console.print(table)
 
 
 def _print_sinks(console: Console, outcome: Outcome) -> None:

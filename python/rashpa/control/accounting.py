@@ -68,4 +68,5 @@ def account_run(plan: Plan, fates: Mapping[int, bytes], completeness: Mapping[st
     return tuple(
         account_buffer(buffer, tables, np.frombuffer(completeness[buffer.section.name], np.uint8))
         for buffer in plan.buffers
+        if plan.group_of(buffer.receiver) is None  # the others are compared together: group_accounting
     )

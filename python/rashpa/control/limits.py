@@ -146,8 +146,9 @@ def _measured(plan: Plan, side: _Side, buffer: PlannedBuffer) -> float | None:
 
 
 def _wanted(plan: Plan, buffer: PlannedBuffer) -> float:
-    """Images a second; 0: the rate is not given."""
-    return plan.file.detector.rate_hz / buffer.section.every
+    """Images a second, of a group the member's share; 0: the rate is not given."""
+    group = plan.group_of(buffer.receiver)
+    return plan.file.detector.rate_hz / buffer.section.every / (len(group.members) if group else 1)
 
 
 def _unit_limits(plan: Plan, side: _Side) -> Iterator[Limit]:

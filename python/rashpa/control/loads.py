@@ -54,7 +54,8 @@ def dtp_loads(plan: Plan) -> tuple[DtpLoad, ...]:
     for buffer in plan.buffers:
         receiver = receivers[buffer.receiver]
         link = link_to(plan.file.link, receiver)
-        images_per_s = plan.file.detector.rate_hz / buffer.section.every
+        group = plan.group_of(buffer.receiver)
+        images_per_s = plan.file.detector.rate_hz / buffer.section.every / (len(group.members) if group else 1)
         for dtp in buffer.dtps:
             width, _ = dtp.orientation.sides(detector.width, detector.height)
             contiguous = dtp.region.width == width == buffer.width or dtp.region.height == 1

@@ -29,6 +29,8 @@ from rashpa.control.capacity import CapacityError, check_abilities, overloads
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.end import end_sources
 from rashpa.control.grant import grant_of
+from rashpa.control.group_accounting import account_groups
+from rashpa.control.group_course import GroupCourse
 from rashpa.control.journal import Journal
 from rashpa.control.journal_entry import note
 from rashpa.control.launcher import LOCAL, Launcher
@@ -96,6 +98,7 @@ class Manager:
         self._holder = f"run {plan.file.run.name} of {_user()}@{socket.gethostname()} (process {os.getpid()})"
         self._claimed: set[str] = set()  # nodes that may be this run's
         self._stop = asyncio.Event()  # a run until stopped is to end
+        self._groups = GroupCourse(plan, self._clients, self._last)
 
     async def run(self) -> Outcome:
         """Carries the run through. Does not raise for what nodes do: that is the outcome's problem."""
@@ -204,6 +207,7 @@ class Manager:
         await self._configure()
         self._tell("running")
         self._began = time.monotonic()
+        self._groups.begin()
         await self._order_all(self._receiver_names, telegram.Start())
         await self._order_all(self._emulator_names, telegram.Start())
         self._note()
@@ -217,21 +221,24 @@ class Manager:
             self._stop.set()
             await end_sources([self._clients[name] for name in self._emulator_names])
         await self._watch(self._emulator_names, "running", stall)
-        await self._tell_ends()
-        await self._watch(self._receiver_names, "finishing", stall)
+        await self._groups.settle(lambda names: self._watch(names, "settling", stall))
+        dealers = [name for name in self._emulator_names if self._last[name].state != "finished"]
+        await self._order_all(dealers, telegram.Stop())
+        await self._tell_ends([name for name in self._receiver_names if name not in self._groups.members])
+        await self._watch([*dealers, *self._alive(self._receiver_names)], "finishing", stall)
         self._outcome.acquisition_s = time.monotonic() - self._began
         await self._take_books()
-        await _all_of(self._take_log(name) for name in self._local)
-        for client in self._clients.values():
-            await client.order(telegram.Reset())
+        await _all_of(self._take_log(name) for name in self._alive(self._local))
+        for name in self._alive(self._clients):
+            await self._clients[name].order(telegram.Reset())
 
-    async def _tell_ends(self) -> None:
+    async def _tell_ends(self, receivers: Iterable[str]) -> None:
         """To the receivers, from what their sources say that they have come to."""
         sources = [status.source for name in self._emulator_names if (status := self._last.get(name))]
         images = {dtp.id: dtp.images_due for source in sources if source for dtp in source.dtps}
         for_each = {
             name: telegram.Stop(tuple(telegram.DtpEnd(dtp.id, images[dtp.id]) for dtp in self._plan.dtps_of(name)))
-            for name in self._receiver_names
+            for name in receivers
         }
         await _all_of(self._clients[name].order(order) for name, order in for_each.items())
 
@@ -341,40 +348,69 @@ class Manager:
     ) -> None:
         """Until all `awaited` are finished, or `ends` says so. NodeError when a node is lost, in fault, or nothing happens any more."""
         while True:
-            await _all_of(self._look_at(name) for name in self._clients)
-            for name, client in self._clients.items():
-                if self._last[name].state == "fault":
-                    raise NodeError(client.name, self._last[name].message)
-                if self._last[name].holder != self._holder:
-                    said = self._last[name].message or f"it belongs to {self._last[name].holder or 'nobody'}"
-                    raise NodeError(client.name, f"{client.name} is not this run's any more: {said}", "state")
+            await _all_of(self._look_at(name) for name in self._alive(self._clients))
+            for name in self._alive(self._clients):
+                trouble = self._trouble_of(name)
+                if trouble and not await self._groups.give_up(name, str(trouble)):
+                    raise trouble
             self._tell(phase)
-            if all(self._last[name].state == "finished" for name in awaited) or ends():
+            waited = self._alive(awaited)
+            if all(self._groups.through(name) for name in waited) or ends():
                 return
             resting = self._plan.file.detector.trigger == "software" and not self._stop.is_set()
-            if not resting and (found := stall.stalled(self._last, awaited)):
+            if not resting and (found := stall.stalled(self._last, waited)):
                 label = self._labels[found.node]
                 text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s; {_ITS_LOG}"
                 raise NodeError(label, text, "deadline")
             await asyncio.sleep(_POLL_S)
 
     async def _look_at(self, name: str) -> None:
-        self._last[name] = await self._clients[name].status()
+        try:
+            self._last[name] = await self._clients[name].status()
+        except NodeError as error:
+            if not error.lost or not await self._groups.give_up(name, await self._reason_of(error, name)):
+                raise
+            return
         self._heard[name] = time.monotonic()
+
+    def _alive(self, names: Iterable[str]) -> list[str]:
+        """Those that the run has not gone on without."""
+        return [name for name in names if name not in self._groups.lost]
+
+    def _trouble_of(self, name: str) -> NodeError | None:
+        """Of a node that answers and yet cannot go on."""
+        client, last = self._clients[name], self._last[name]
+        if last.state == "fault":
+            return NodeError(client.name, last.message)
+        if last.holder != self._holder:
+            said = last.message or f"it belongs to {last.holder or 'nobody'}"
+            return NodeError(client.name, f"{client.name} is not this run's any more: {said}", "state")
+        return None
 
     async def _take_books(self) -> None:
         outcome = self._outcome
         for name in self._emulator_names:
             outcome.emulators[name] = await self._clients[name].status()
+        outcome.lost = dict(self._groups.lost)
         for name in self._receiver_names:
-            outcome.receivers[name] = await self._clients[name].status()
+            known = self._last[name] if name in outcome.lost else await self._clients[name].status()
+            outcome.receivers[name] = known
         for dtp in self._plan.dtps:
             outcome.fates[dtp.id] = await self._clients[self._plan.emulator_of(dtp)].table("fates", dtp=dtp.id)
-        for buffer in self._plan.buffers:
+        for name in self._groups.members:
+            dtp = self._plan.dtps_of(name)[0]
+            outcome.dealt[name] = await self._clients[self._plan.emulator_of(dtp)].table("dealt", dtp=dtp.id)
+        for buffer in (buffer for buffer in self._plan.buffers if buffer.receiver not in outcome.lost):
             name, receiver = buffer.section.name, self._clients[buffer.receiver]
             outcome.completeness[name] = await receiver.table("completeness", buffer=name)
             outcome.decisions[name] = await receiver.table("decisions", buffer=name)
-        outcome.accounts = account_run(self._plan, outcome.fates, outcome.completeness)
+        outcome.groups = account_groups(
+            self._plan, outcome.dealt, outcome.fates, outcome.completeness, outcome.lost, outcome.sources
+        )
+        outcome.accounts = account_run(self._plan, outcome.fates, outcome.completeness) + tuple(
+            group.as_buffer for group in outcome.groups
+        )
+        outcome.cautions += tuple(line for group in outcome.groups for line in group.cautions)
         self._tell("done")
 
     async def _take_log(self, name: str) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from rashpa.control import telegram
 from rashpa.control.accounting import BufferAccount
+from rashpa.control.group_accounting import GroupAccount
+from rashpa.control.group_course import LostMember
 from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import Books, BufferStatus, Capabilities, DestinationStatus, SourceStatus, Status
 
@@ -49,6 +51,9 @@ class Outcome:
     acquisition_s: float = 0.0
     logs: dict[str, list[str]] = field(default_factory=dict)  # lines, of nodes that end with the run
     cautions: tuple[str, ...] = ()  # lines: what was too much for the machines, and forced
+    lost: dict[str, LostMember] = field(default_factory=dict)  # members of groups that the run went on without
+    dealt: dict[str, bytes] = field(default_factory=dict)  # by member of a group, the frames that it was given
+    groups: tuple[GroupAccount, ...] = ()
     refused: bool = False  # before anything was started: the input does not fit the machines
 
     @property
@@ -86,9 +91,9 @@ class Outcome:
 
     @property
     def buffers(self) -> tuple[BufferStatus, ...]:
-        """What is known of buffers, in the order of the plan."""
+        """What is known of buffers, in the order of the plan; without those of receivers that the run went on without."""
         known = {buffer.name: buffer for status in self.destinations.values() for buffer in status.buffers}
-        names = (buffer.section.name for buffer in self.plan.buffers)
+        names = (buffer.section.name for buffer in self.plan.buffers if buffer.receiver not in self.lost)
         return tuple(known[name] for name in names if name in known)
 
     @property
@@ -130,7 +135,8 @@ class Outcome:
     def balanced(self) -> bool:
         """Whether the books of every buffer are known and balance."""
         buffers = self.buffers
-        return len(buffers) == len(self.plan.buffers) and all(buffer.books.balanced for buffer in buffers)
+        lost = sum(buffer.receiver in self.lost for buffer in self.plan.buffers)
+        return len(buffers) == len(self.plan.buffers) - lost and all(buffer.books.balanced for buffer in buffers)
 
     @property
     def unexplained(self) -> int:
@@ -141,6 +147,7 @@ class Outcome:
         """What is red about the images, a line each: how many, of which buffer, why, and the first of them. Empty says nothing of a run that
         did not come to its regular end."""
         lines = [line for buffer in self.buffers for line in _reasons_of(buffer)]
+        lines += [line for group in self.groups for line in group.reasons]
         if self.unexplained:
             first = next(account.first_unexplained for account in self.accounts if account.first_unexplained)
             lines.append(f"{self.unexplained} images are not as the emulator's log says; the first: {first}")

@@ -9,6 +9,7 @@ from rashpa.control import run_file as toml
 from rashpa.control import telegram
 from rashpa.control.dataset_check import resolved_dataset
 from rashpa.control.emulators import SIMULATED, PlannedEmulator
+from rashpa.control.groups import PlannedGroup
 from rashpa.control.kernels import Kernel, declaration, files_of
 from rashpa.control.links import options_of
 from rashpa.control.part_orders import Hdf5Order, SinkOrder
@@ -114,6 +115,7 @@ def _module_entry(buffer: PlannedBuffer, module: int) -> dict[str, object]:
 def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Configure:
     """What a receiver is told: its buffers alone."""
     file = plan.file
+    dealt = plan.group_of(receiver.name) is not None
     buffers = tuple(
         telegram.Buffer(
             name=buffer.section.name,
@@ -125,7 +127,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             every=buffer.section.every,
             phase=buffer.section.phase,
             images=buffer.images,
-            end="told" if plan.end_told else "known",
+            end="told" if plan.end_told or dealt else "known",
             deadline_ms=buffer.section.deadline_ms,
             partial=buffer.section.partial,
             keep_darks=buffer.section.keep_darks,
@@ -152,6 +154,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             sinks=tuple(_sink(sink, plan, buffer) for sink in buffer.section.sink),
             special=tuple(telegram.SpecialValue(one.value, one.meaning) for one in file.detector.special),
             feedback=_feedback(buffer.section.feedback),
+            dealt=dealt,
         )
         for buffer in plan.buffers_of(receiver.name)
     )
@@ -236,6 +239,7 @@ def source_telegram(
         ),
         emulator=emulator.name,
         card=_card(plan, emulator) if emulator.engine == "fpga" else None,
+        groups=tuple(_group(plan, group) for group in plan.groups if emulator.name in plan.emulators_of(group)),
     )
     return telegram.Configure(file.run.number, file.run.name, source=source, orphaned=_orphaned(plan))
 
@@ -245,6 +249,16 @@ def _orphaned(plan: Plan) -> telegram.Orphaned | None:
     if run.orphaned == "end":
         return None
     return telegram.Orphaned(min(patience_s(plan.file, plan.buffers), MOST_PATIENCE_S), run.keep_books_s)
+
+
+def _group(plan: Plan, group: PlannedGroup) -> telegram.Group:
+    members = tuple(
+        telegram.GroupMember(
+            member, plan.buffers_of(member)[0].section.stack, tuple(dtp.id for dtp in plan.dtps_of(member))
+        )
+        for member in group.members
+    )
+    return telegram.Group(group.name, group.replay_frames, group.response_ms, members)
 
 
 def _card(plan: Plan, emulator: PlannedEmulator) -> telegram.Card:

@@ -290,6 +290,26 @@ class Receiver(Section):
     )
 
 
+class Group(Section):
+    """Receivers among which the images of one buffer are dealt: each image goes to one of them, and what one that falls silent had is sent to others."""
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$", description="what buffers and reports call it")
+    receivers: list[str] = Field(min_length=2, max_length=255, description="its members")
+    replay_frames: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**32 - 1,
+        description="frames behind the newest one that the source can send again; when not given, twice what the members' rings hold and what comes until "
+        "a silent member is noticed",
+    )
+    response_ms: int = Field(
+        default=100,
+        ge=1,
+        le=600_000,
+        description="a member that owes something and is silent for so long is given nothing more",
+    )
+
+
 class _Sink(Section):
     """What all sinks have in common."""
 
@@ -366,6 +386,9 @@ class Buffer(Section):
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$")
     receiver: str | None = Field(default=None, description="where it lies; the first receiver when not given")
+    group: str | None = Field(
+        default=None, description="in place of receiver: there is one at each member, and images are dealt among them"
+    )
     region: Rectangle | None = Field(
         default=None, description="x, y, width, height in the assembled image; all of it when not given"
     )
@@ -447,6 +470,7 @@ class RunFile(Section):
     link: Link = Link()
     emulator: list[Emulator] = Field(default=[])
     receiver: list[Receiver] = Field(default=[])
+    group: list[Group] = Field(default=[], max_length=64)
     buffer: list[Buffer] = Field(min_length=1)
     faults: Faults = Faults()
     nodes: Nodes = Nodes()

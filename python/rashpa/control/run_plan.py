@@ -20,6 +20,8 @@ from rashpa.control.emulators import (
     plan_emulators,
 )
 from rashpa.control.feedback_check import feedback_problems
+from rashpa.control.groups import PlannedGroup, group_problems, member_sections, plan_groups
+from rashpa.control.groups import route_problems as group_route_problems
 from rashpa.control.kernels import Kernel, code_of, declaration, files_of, label_of, parameters_of
 from rashpa.control.link_check import link_problems, route_problems
 from rashpa.control.module_geometry import with_places
@@ -81,6 +83,16 @@ class Plan:
     emulators: tuple[PlannedEmulator, ...]
     receivers: tuple[PlannedReceiver, ...]
     buffers: tuple[PlannedBuffer, ...]
+    groups: tuple[PlannedGroup, ...] = ()
+
+    def group_of(self, receiver: str) -> PlannedGroup | None:
+        """That the receiver is a member of."""
+        return next((group for group in self.groups if receiver in group.members), None)
+
+    def emulators_of(self, group: PlannedGroup) -> tuple[str, ...]:
+        """Who plays the modules of the group's images; one, or the plan is refused."""
+        names = {self.emulator_of(dtp) for member in group.members for dtp in self.dtps_of(member)}
+        return tuple(sorted(names))
 
     @cached_property
     def dtps(self) -> tuple[PlannedDtp, ...]:
@@ -197,7 +209,9 @@ def load_plan(path: Path) -> Plan:
 def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     """Plans a run. RunFileError as for `load_plan`."""
     file = with_places(file, source)
-    problems: list[str] = []
+    dealt = member_sections(file)
+    problems: list[str] = list(group_problems(file, [section for _, section in dealt], source))
+    file = file.model_copy(update={"buffer": [section for _, section in dealt]})
     places = Rectangles(module_rectangles(file.detector))
     problems += _module_problems(places, source)
     problems += _special_problems(file, source)
@@ -209,9 +223,9 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     problems += feedback_problems(file, source)
     buffers: list[PlannedBuffer] = []
     first_id = 0
-    for number, section in enumerate(file.buffer):
-        path: KeyPath = ("buffer", number)
-        problems += _buffer_problems(file, section, path, source)
+    for number, (position, section) in enumerate(dealt):
+        path: KeyPath = ("buffer", position)
+        problems += _buffer_problems(file, section, path, source, number)
         try:
             buffer = _plan_buffer(file, places, section, path, source, first_id, receivers[0].name)
         except RunFileError as error:
@@ -230,9 +244,11 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     if not problems:
         used = frozenset(dtp.module for buffer in buffers for dtp in buffer.dtps)
         problems += idle_problems(file, emulators, used, source)
-    plan = Plan(file, source, emulators, receivers, tuple(buffers))
+    plan = Plan(file, source, emulators, receivers, tuple(buffers), plan_groups(file, file.buffer))
     if not problems:
         problems += _count_problems(plan)
+        players = {group.name: plan.emulators_of(group) for group in plan.groups}
+        problems += group_route_problems(plan.groups, players, {one.name: one.engine for one in emulators}, source)
         counts = {receiver.name: len(plan.dtps_of(receiver.name)) for receiver in receivers}
         problems += card_dtp_problems(emulators, {one.name: plan.dtps_from(one.name) for one in emulators}, source)
         problems += route_problems(receivers, counts, plan.routes, file.link, source)
@@ -379,7 +395,9 @@ def _module_problems(places: Rectangles, source: RunFileSource) -> Iterator[str]
                 )
 
 
-def _buffer_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
+def _buffer_problems(
+    file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource, number: int
+) -> Iterator[str]:
     stacks = max(2, section.slots // section.stack)
     if section.slots % section.stack or section.slots < 2 * section.stack:
         yield (
@@ -391,7 +409,7 @@ def _buffer_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, so
     if section.phase >= file.run.most_frames:
         yield f"{source.where((*path, 'phase'))}: no image of this buffer in {file.run.frames} frames; use a smaller phase"
     names = [buffer.name for buffer in file.buffer]
-    if names.index(section.name) != path[1]:
+    if names.index(section.name) != number:
         yield f"{source.where((*path, 'name'))}: {section.name} is the name of an earlier buffer; choose another"
     yield from _pipeline_problems(file, section, path, source)
     yield from _kernel_file_problems(file, section, path, source)

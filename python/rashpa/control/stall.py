@@ -26,13 +26,16 @@ class Stalled:
 
 class StallWatch:
     """`stalled` after each look at the nodes. A receiver is watched together with what emulators send to it; several emulators each alone, too.
-    With dead modules the receivers are watched together, and emulators are not: nothing may be due at one of them."""
+    The members
+    of a group are watched together. With dead modules all receivers are, and emulators are not: nothing may be due at one of them."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         names = [receiver.name for receiver in plan.receivers]
         dead = bool(plan.file.faults.dead_modules)
-        self._groups = [names] if dead else [[name] for name in names]
+        dealt = [list(group.members) for group in plan.groups]  # what one has not, another has
+        alone = [name for name in names if plan.group_of(name) is None]
+        self._groups = [names] if dead else [*([name] for name in alone), *dealt]
         self._alone = [emulator.name for emulator in plan.emulators] if len(plan.emulators) > 1 and not dead else []
         now = time.monotonic()
         self._news: dict[str, object] = {}
@@ -136,6 +139,9 @@ class StallWatch:
 
     def _sent(self, name: str, last: Mapping[str, Status]) -> bool:
         """Whether the emulators are through with all images for a receiver; what was lost of the last ones is decided after Stop."""
+        if group := self._plan.group_of(name):
+            source = last[self._feeders[name][0]].source
+            return any(known.settled for known in (source.groups if source else ()) if known.name == group.name)
         images = {dtp.id: buffer.images for buffer in self._plan.buffers_of(name) for dtp in buffer.dtps}
         sources = [last[emulator].source for emulator in self._feeders[name]]
         own = [dtp for source in sources if source for dtp in source.dtps if dtp.id in images]

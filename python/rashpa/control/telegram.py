@@ -137,6 +137,26 @@ class SourceDtp:
 
 
 @dataclass(frozen=True)
+class GroupMember:
+    """A receiver of a group: the stack of its buffer, and the ids of the DTPs that bring it an image."""
+
+    name: str
+    stack: int
+    dtps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Receivers among which images are dealt, each to one of them. `replay_frames`: behind the newest one, that can be sent again; `response_ms`: the
+    longest silence of a member that owes something."""
+
+    name: str
+    replay_frames: int
+    response_ms: int
+    members: tuple[GroupMember, ...]
+
+
+@dataclass(frozen=True)
 class Source:
     """Everything an emulator needs. `emulator`: what the run file calls it. `options`: of each link that its DTPs take. `modules`: of the whole detector.
     `card`: none where threads play the DTPs. `end`: "told", `frames` come at most, and Stop says how many."""
@@ -159,6 +179,7 @@ class Source:
     card: Card | None = None
     end: str = "known"
     trigger: str = "internal"
+    groups: tuple[Group, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -202,7 +223,8 @@ class Feedback:
 
 @dataclass(frozen=True)
 class Buffer:
-    """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most so many, and Stop says how many."""
+    """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most so many, and Stop says how many. `dealt`: it is one of several
+    among which images are dealt, and records tell their frames."""
 
     name: str
     width: int
@@ -226,6 +248,7 @@ class Buffer:
     special: tuple[SpecialValue, ...] = ()
     end: str = "known"
     feedback: Feedback | None = None
+    dealt: bool = False
 
 
 @dataclass(frozen=True)
@@ -478,6 +501,40 @@ class BufferStatus:
 
 
 @dataclass(frozen=True)
+class MemberStatus:
+    """What the emulator knows of a member of a group, in images. state = fed | late | held | ejected | broken; `done`: that its credits say it needs no
+    more; `taken`: from it, to be dealt again; `resent`: to it, that another had before; `duplicates`: that it was done with after another; `lates`: how often
+    it was late; `silent_ms`: how long it had been silent when that was noticed last; `response_ms`: of a stack."""
+
+    name: str
+    state: str
+    dealt: int
+    done: int
+    taken: int
+    resent: int
+    duplicates: int
+    lates: int
+    response_ms: float
+    silent_ms: float
+
+
+@dataclass(frozen=True)
+class GroupStatus:
+    """What the emulator counts of a group. `fresh`: images that have been due; `waiting`: that are to be dealt again; `lost`: that had left the window when
+    they should have been; `skipped`: due while nobody had a free slot; `settled`: all is dealt, and no member that is fed owes a whole stack."""
+
+    name: str
+    fresh: int
+    waiting: int
+    resent: int
+    duplicates: int
+    lost: int
+    skipped: int
+    settled: bool
+    members: tuple[MemberStatus, ...] = ()
+
+
+@dataclass(frozen=True)
 class SourceStatus:
     """Of an emulator, under the run file's name for it; counts: groups `injected`, `trigger` (accepted, refused, frames let through) where it waits
     for triggers and, of what a card has counted, `card`. `rate_hz`: frames a
@@ -489,6 +546,7 @@ class SourceStatus:
     emulator: str = "emulator"
     rate_hz: float = 0.0
     frames_begun: int = 0
+    groups: tuple[GroupStatus, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -609,6 +667,24 @@ class Stop(Order):
 
 
 @dataclass(frozen=True)
+class Resend(Order):
+    """An emulator gives up a member of a group: what it has from its image `image` on is dealt to others, as far as the window reaches."""
+
+    group: str
+    member: str
+    image: int
+
+
+@dataclass(frozen=True)
+class Feed(Order):
+    """Whether an emulator is to give images to a member of a group. What it has stays its own."""
+
+    group: str
+    member: str
+    fed: bool
+
+
+@dataclass(frozen=True)
 class Abort(Order):
     """End at once: what is open counts as missing, files are completed. `force`: whoever owns the node."""
 
@@ -680,6 +756,8 @@ Telegram = (
     | Pause
     | Resume
     | Stop
+    | Resend
+    | Feed
     | Abort
     | Reset
     | Trigger

@@ -11,7 +11,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.control.telegram import Arm, Capabilities, Configure, Configured, DestinationStatus, SourceStatus, Stop
+from rashpa.control.telegram import (
+    Arm,
+    Capabilities,
+    Configure,
+    Configured,
+    DestinationStatus,
+    Feed,
+    Resend,
+    SourceStatus,
+    Stop,
+)
 from rashpa.node.log import NativeMessage
 
 Table = NDArray[np.uint8]
@@ -45,6 +55,10 @@ class Engine(Protocol):
         """Emulator: lets so many more frames be taken."""
         ...
 
+    def deal(self, order: Resend | Feed) -> None:
+        """Emulator: gives up a member of a group, or feeds it or not."""
+        ...
+
     def abort(self) -> None:
         """Ends at once; idempotent."""
         ...
@@ -56,7 +70,8 @@ class Engine(Protocol):
     def status(self) -> SourceStatus | DestinationStatus: ...
 
     def table(self, name: str, key: str) -> Table:
-        """Per image one byte. Emulator: `fates` by DTP id. Receiver: `completeness`, `decisions` by buffer name. KeyError otherwise."""
+        """Per image one byte. Emulator: `fates` by DTP id; `dealt`, eight bytes each, the frame numbers that
+        the DTP of a group was given. Receiver: `completeness`, `decisions` by buffer name. KeyError otherwise."""
         ...
 
     def latest(self, key: str) -> NDArray[Any] | None:

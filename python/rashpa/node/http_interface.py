@@ -13,7 +13,7 @@ from rashpa.control.telegram_xml import CONTENT_TYPE, MAX_BYTES
 from rashpa.node import audit, log
 from rashpa.node.request_limits import OWNERS, STRANGERS
 
-TABLES = ("fates", "completeness", "decisions")
+TABLES = ("fates", "dealt", "completeness", "decisions")
 MOST_ENTRIES = 1000
 HTTP_OF_FAULT = {
     "telegram": 400,

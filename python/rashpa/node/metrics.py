@@ -14,6 +14,7 @@ from rashpa.control.machine import machine_facts
 from rashpa.control.telegram import (
     BufferStatus,
     DestinationStatus,
+    GroupStatus,
     Latency,
     SinkStatus,
     SourceDtpStatus,
@@ -163,8 +164,39 @@ def _add_source(families: Families, source: SourceStatus) -> None:
     for state in ("accepted", "refused"):
         families.add("rashpa_triggers_total", triggers.get(state, 0), state, source.emulator)
     families.add("rashpa_frames_triggered_total", triggers.get("frames", 0), source.emulator)
+    for group in source.groups:
+        _add_group(families, group, source.emulator)
     for fault, count in count_of(source.counts, "injected").items():
         families.add("rashpa_injected_total", count, fault, source.emulator)
+
+
+def _add_group(families: Families, group: GroupStatus, emulator: str) -> None:
+    of = (group.name, emulator)
+    counts = {
+        "due": group.fresh,
+        "resent": group.resent,
+        "duplicate": group.duplicates,
+        "lost": group.lost,
+        "skipped": group.skipped,
+    }
+    for state, count in counts.items():
+        families.add("rashpa_group_images_total", count, state, *of)
+    families.add("rashpa_group_images_waiting", group.waiting, *of)
+    families.add("rashpa_group_settled", float(group.settled), *of)
+    for member in group.members:
+        images = {
+            "dealt": member.dealt,
+            "done": member.done,
+            "taken": member.taken,
+            "resent": member.resent,
+            "duplicate": member.duplicates,
+        }
+        for state, count in images.items():
+            families.add("rashpa_member_images_total", count, state, member.name, *of)
+        families.add("rashpa_member_state", 1.0, member.state, member.name, *of)
+        families.add("rashpa_member_lates_total", member.lates, member.name, *of)
+        families.add("rashpa_member_response_seconds", member.response_ms / 1e3, member.name, *of)
+        families.add("rashpa_member_silent_seconds", member.silent_ms / 1e3, member.name, *of)
 
 
 def _add_source_dtp(families: Families, dtp: SourceDtpStatus, emulator: str) -> None:

@@ -32,6 +32,7 @@ from rashpa.node.folders import EVERYWHERE, Folders
 from rashpa.node.interfaces import interfaces
 from rashpa.node.log import NativeMessage
 from rashpa.node.machine_memory import available_memory_bytes
+from rashpa.node.native_groups import group_status, native_group
 from rashpa.node.native_receiver import missing_folders_of, prefixes_of, receiver_config
 from rashpa.node.native_status import buffer_status, counts_of, source_dtp_status
 from rashpa.node.output_files import release_output
@@ -80,6 +81,13 @@ class NativeSource:
         self._rate_hz = order.rate_hz
         self._trigger = order.trigger
         self._positions = {str(dtp.id): position for position, dtp in enumerate(order.dtps)}
+        self._groups = order.groups
+        self._seats = {
+            str(dtp): (group.name, member.name)
+            for group in order.groups
+            for member in group.members
+            for dtp in member.dtps
+        }
         self._card: SimulatedCard | None = None
         try:
             with native_errors():
@@ -141,6 +149,13 @@ class NativeSource:
             self._engine.end_at(order.frames)
         return None
 
+    def deal(self, order: telegram.Resend | telegram.Feed) -> None:
+        with native_errors():
+            if isinstance(order, telegram.Resend):
+                self._engine.eject(order.group, order.member, order.image)
+            else:
+                self._engine.feed(order.group, order.member, order.fed)
+
     def abort(self) -> None:
         with native_errors():
             self._engine.stop()
@@ -158,9 +173,13 @@ class NativeSource:
         counts = counts_of("injected", self._engine.injected()) + counts_of("card", status.card)
         if self._trigger == "software":
             counts += counts_of("trigger", status.triggers)
-        return SourceStatus(status.elapsed_s, counts, dtps, self._emulator, self._rate_hz, self._engine.begun())
+        groups = tuple(map(group_status, self._groups, self._engine.groups()))
+        begun = self._engine.begun()
+        return SourceStatus(status.elapsed_s, counts, dtps, self._emulator, self._rate_hz, begun, groups)
 
     def table(self, name: str, key: str) -> Table:
+        if name == "dealt" and key in self._seats:
+            return self._engine.dealt(*self._seats[key]).astype("<u8").view(np.uint8)
         if name != "fates" or key not in self._positions:
             raise KeyError(
                 f"an emulator has fates of DTPs {', '.join(self._positions)}; not {name} of {key or 'nothing'}"
@@ -192,6 +211,7 @@ def _emulator_config(order: telegram.Source, run: int, folders: Folders) -> _nat
     config.on_full = order.on_full
     config.first_processor = order.first_processor
     config.faults = _fault_plan(order.faults)
+    config.groups = [native_group(group) for group in order.groups]
     return config
 
 
@@ -292,6 +312,9 @@ def link_options(options: LinkOptions) -> _native.LinkOptions:
 
 class NativeDestination:
     """A receiver."""
+
+    def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
+        raise EngineError("state", "a receiver takes what comes; images are dealt by the emulator")
 
     def __init__(self, order: telegram.Destination, run: int, folders: Folders) -> None:
         self._receiver = order.receiver

@@ -166,6 +166,7 @@ def _buffer_config(
     config.stack = buffer.stack
     config.images = buffer.images
     config.end = buffer.end
+    config.dealt = buffer.dealt
     config.deadline_ms = buffer.deadline_ms
     config.partial = buffer.partial
     config.keep_darks = buffer.keep_darks

@@ -137,6 +137,8 @@ class Node:
                     | telegram.Pause()
                     | telegram.Resume()
                     | telegram.Stop()
+                    | telegram.Resend()
+                    | telegram.Feed()
                     | telegram.Abort()
                     | telegram.Reset()
                 ):
@@ -219,13 +221,16 @@ class Node:
             return await self._configure(order, transition)
         if self.role == "receiver" and isinstance(order, telegram.Pause | telegram.Resume | telegram.Trigger):
             raise OrderError("state", f"{self.name} is a receiver: it takes what comes; send {name} to the emulator")
+        if self.role == "receiver" and isinstance(order, telegram.Resend | telegram.Feed):
+            raise OrderError("state", f"{self.name} is a receiver: images are dealt by the emulator; send {name} there")
         engine = self._engine
         if engine is None:
             raise OrderError("internal", f"{self.name} is {self._state} without an engine; send Reset")
         if isinstance(order, telegram.Stop) and self._state is RunState.finished:
             return self.status()
         await self._bounded(name, transition, self._call_of(order, engine))
-        if self._state is not RunState.finished or isinstance(order, telegram.Abort):
+        dealing = isinstance(order, telegram.Resend | telegram.Feed)
+        if not dealing and (self._state is not RunState.finished or isinstance(order, telegram.Abort)):
             self._state = transition.target
         if isinstance(order, telegram.Start):
             self._unwatched = False
@@ -250,6 +255,8 @@ class Node:
                 return lambda: engine.trigger(order.frames)
             case telegram.Stop():
                 return lambda: engine.stop(order)
+            case telegram.Resend() | telegram.Feed():
+                return lambda: engine.deal(order)
             case _:
                 return engine.abort
 

@@ -93,6 +93,9 @@ class FakeSource:
         self._frames = self._allowed = order.frames
         return self.resume()
 
+    def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
+        raise EngineError("state", "a fake emulator deals to no groups")
+
     def abort(self) -> None:
         self._ended.set()
         self._going.set()
@@ -241,6 +244,9 @@ class FakeDestination:
                 self._grow(buffer, max((ends.get(dtp.id, 0) for dtp in buffer.dtps), default=0))
         self._told.clear()
         self._finishing.set()
+
+    def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
+        raise EngineError("state", "a receiver takes what comes")
 
     def abort(self) -> None:
         self._stopping.set()

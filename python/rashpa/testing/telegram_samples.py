@@ -63,6 +63,8 @@ def telegram_samples() -> dict[str, t.Telegram]:
         "resume": t.Resume(),
         "trigger": t.Trigger(25),
         "stop": t.Stop((t.DtpEnd(0, 1200), t.DtpEnd(1, 1199))),
+        "resend": t.Resend("farm", "b", 120),
+        "feed": t.Feed("farm", "b", True),
         "abort": t.Abort(force=True),
         "reset": t.Reset(),
         "get_status": t.GetStatus(),
@@ -102,6 +104,7 @@ def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
         dtps=(t.SourceDtp(2, 1, 0, 256, 1024, 256, 1, 0, 2400, placement, end),),
         options=(options_of(Link(), "roce", ""), options_of(Link(), "pcie", "")),
         emulator="right",
+        groups=(t.Group("farm", 2000, 100, (t.GroupMember("a", 10, (2,)), t.GroupMember("b", 10, (3, 4)))),),
     )
 
 
@@ -204,6 +207,8 @@ def _files() -> Hdf5Order:
 
 def _source_status() -> t.SourceStatus:
     dtp = t.SourceDtpStatus(2, 1000, 0, 524288000, 130000, 12, 0, 25000, 3)
+    member = t.MemberStatus("a", "late", 520, 500, 20, 0, 3, 1, 12.5, 104.25)
+    group = t.GroupStatus("farm", 1040, 4, 16, 3, 0, 0, False, (member,))
     return t.SourceStatus(
         10.5,
         (
@@ -215,6 +220,7 @@ def _source_status() -> t.SourceStatus:
         (dtp,),
         "right",
         100.0,
+        groups=(group,),
     )
 
 

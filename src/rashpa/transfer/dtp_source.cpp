@@ -102,7 +102,7 @@ void DtpSource::run_dealt(const std::stop_token& stop) {
       continue;
     }
     stall(index);
-    due_ns_ = due_ns(*frame);
+    if (config_.rate_hz > 0) due_ns_ = due_ns(*frame);
     if (!send_image(stop, index, *frame)) break;
     sent_.set(index, Completeness::complete);
     images_sent_.fetch_add(1, std::memory_order_relaxed);

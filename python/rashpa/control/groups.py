@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of receivers among which the images of a buffer are dealt (docs/explanations/groups.md): what the run file says of them, made into a buffer
+at each member."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rashpa.control import run_file as toml
+from rashpa.control.run_file_reader import RunFileSource
+
+MOST_FRAMES = 2**32 - 1  # that are dealt in one run
+_NOTICE_S = 0.2  # until a receiver that has died is given nothing more
+
+
+@dataclass(frozen=True)
+class PlannedGroup:
+    """A group with its window. `buffers`: of the members, in their order; `position` in the run file's list."""
+
+    name: str
+    position: int
+    members: tuple[str, ...]
+    buffers: tuple[str, ...]
+    replay_frames: int
+    response_ms: int
+
+    def buffer_of(self, member: str) -> str:
+        return self.buffers[self.members.index(member)]
+
+
+def member_sections(file: toml.RunFile) -> list[tuple[int, toml.Buffer]]:
+    """The buffers of the run, with their positions in the file: one of a group stands for one at each of its members."""
+    members = {group.name: group.receivers for group in file.group}
+    found: list[tuple[int, toml.Buffer]] = []
+    for position, section in enumerate(file.buffer):
+        if section.group is None or section.receiver is not None or section.group not in members:
+            found.append((position, section))
+            continue
+        for receiver in members[section.group]:
+            own = {"receiver": receiver, "name": f"{section.name}_{receiver}"}
+            found.append((position, section.model_copy(update=own)))
+    return found
+
+
+def plan_groups(file: toml.RunFile, sections: Sequence[toml.Buffer]) -> tuple[PlannedGroup, ...]:
+    """In the order of the run file; those that have a buffer."""
+    found: list[PlannedGroup] = []
+    for position, group in enumerate(file.group):
+        own = {section.receiver: section for section in sections if section.group == group.name}
+        if not own or any(receiver not in own for receiver in group.receivers):
+            continue
+        buffers = tuple(own[receiver].name for receiver in group.receivers)
+        replay = group.replay_frames or _replay_frames(file, group, next(iter(own.values())))
+        found.append(PlannedGroup(group.name, position, tuple(group.receivers), buffers, replay, group.response_ms))
+    return tuple(found)
+
+
+def _replay_frames(file: toml.RunFile, group: toml.Group, section: toml.Buffer) -> int:
+    """What members can have at a time, twice, and what comes until a silent one is noticed."""
+    held = 2 * section.slots * section.every * len(group.receivers)
+    return held + math.ceil(file.detector.rate_hz * (_NOTICE_S + group.response_ms / 1000))
+
+
+def group_problems(file: toml.RunFile, sections: Sequence[toml.Buffer], source: RunFileSource) -> Iterator[str]:
+    """What is wrong with groups, a line each."""
+    names = [receiver.name for receiver in file.receiver]
+    groups = [group.name for group in file.group]
+    for number, section in enumerate(file.buffer):
+        where = source.where(("buffer", number, "group"))
+        if section.group is None:
+            continue
+        if section.group not in groups:
+            yield f"{where}: no group is named {section.group}; add [[group]] name and receivers"
+        yield from _section_problems(section, f"{where}: ")
+    counted = Counter(receiver for group in file.group for receiver in group.receivers)
+    for number, group in enumerate(file.group):
+        where = source.where(("group", number, "receivers"))
+        if groups.index(group.name) != number:
+            yield f"{source.where(('group', number, 'name'))}: {group.name} is the name of an earlier group; choose another"
+        for receiver in dict.fromkeys(group.receivers):
+            if receiver not in names:
+                yield f'{where}: no receiver is named {receiver}; add [[receiver]] name = "{receiver}"'
+            elif counted[receiver] > 1:
+                yield f"{where}: receiver {receiver} stands in groups {counted[receiver]} times; once is right"
+            elif any(section.receiver == receiver and section.group != group.name for section in sections):
+                yield f"{where}: receiver {receiver} has a buffer of its own, too; give that one another receiver"
+        held = [
+            section for section in sections if section.group == group.name and section.receiver == group.receivers[0]
+        ]
+        if len(held) != 1:
+            yield f"{source.where(('group', number, 'name'))}: {len(held)} buffers have group {group.name}; one is dealt in a group"
+    if file.group:
+        yield from _run_problems(file, source)
+
+
+def _section_problems(section: toml.Buffer, where: str) -> Iterator[str]:
+    if any(sink.on_full == "drop" for sink in section.sink):
+        yield f'{where}a sink of a group waits (on_full = "wait"): what is behind is given to others'
+    if section.feedback is not None:
+        yield f"{where}no member of a group sees all images: decisions are published by a buffer with a receiver of its own; leave feedback out"
+
+
+def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    if file.run.open_ended:
+        yield f"{source.where(('run', 'frames'))}: images are dealt in runs whose number of frames is known; give a number"
+    if file.detector.trigger == "software":
+        where = source.where(("detector", "trigger"))
+        yield f'{where}: images are dealt in runs whose number of frames is known; use trigger = "internal"'
+    if file.link.flow != "credits":
+        yield f'{source.where(("link", "flow"))}: images are dealt by credits; use flow = "credits"'
+    if not file.link.records:
+        yield f"{source.where(('link', 'records'))}: only records tell which frame an image of a group is; use records = true"
+    if file.faults.dead_modules:
+        yield f"{source.where(('faults', 'dead_modules'))}: images of a group without their dead modules cannot be dealt; leave one out"
+
+
+def route_problems(
+    groups: Sequence[PlannedGroup],
+    emulators: Mapping[str, Sequence[str]],
+    engines: Mapping[str, str],
+    source: RunFileSource,
+) -> Iterator[str]:
+    """`emulators`: of each group's buffer, who plays its modules; `engines`: of each emulator."""
+    for group in groups:
+        where = source.where(("group", group.position, "name"))
+        players = emulators[group.name]
+        if len(players) > 1:
+            yield f"{where}: the modules are played by {' and '.join(players)}; one emulator deals the images of a group: give it all of them"
+        elif engines[players[0]] == "fpga":
+            yield f'{where}: emulator {players[0]} is a card, which deals no images; use engine = "software"'

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rashpa.control.group_accounting import GroupAccount, account_groups
+from rashpa.control.group_course import LostMember
+from rashpa.control.run_file_reader import RunFileError
+from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.telegram import GroupStatus, MemberStatus, SourceStatus
+
+RUN = """\
+[run]
+name = "dealt"
+frames = 20
+[detector]
+width = 8
+height = 4
+[dataset]
+kind = "pattern"
+width = 8
+height = 4
+[link]
+port = 0
+[[receiver]]
+name = "a"
+[[receiver]]
+name = "b"
+[[group]]
+name = "farm"
+receivers = ["a", "b"]
+[[buffer]]
+name = "full"
+group = "farm"
+every = 2
+phase = 1
+slots = 4
+stack = 2
+sink = [{ kind = "null" }]
+"""
+COMPLETE, PARTIAL, MISSING = 1, 2, 3
+
+
+def plan_of(folder: Path, text: str = RUN) -> Plan:
+    file = folder / "dealt.toml"
+    file.write_text(text)
+    return load_plan(file)
+
+
+def member(name: str) -> MemberStatus:
+    return MemberStatus(name, "fed", 0, 0, 0, 2, 0, 1, 1.0, 104.0)
+
+
+def account(
+    plan: Plan,
+    dealt: dict[str, list[int]],
+    found: dict[str, list[int]],
+    fates: dict[int, list[int]] | None = None,
+    lost: dict[str, LostMember] | None = None,
+    left_window: int = 0,
+) -> GroupAccount:
+    status = GroupStatus("farm", 10, 0, 2, 0, left_window, 0, True, (member("a"), member("b")))
+    tables = fates or {0: [COMPLETE] * len(dealt["a"]), 1: [COMPLETE] * len(dealt["b"])}
+    (result,) = account_groups(
+        plan,
+        {name: np.asarray(frames, "<u8").tobytes() for name, frames in dealt.items()},
+        {dtp: np.asarray(table, np.uint8).tobytes() for dtp, table in tables.items()},
+        {f"full_{name}": np.asarray(table, np.uint8).tobytes() for name, table in found.items()},
+        lost or {},
+        {"emulator": SourceStatus(1.0, groups=(status,))},
+    )
+    return result
+
+
+EVEN, ODD = [1, 3, 9, 11, 17], [5, 7, 13, 15, 19]  # the ten frames of the slice
+
+
+def test_a_buffer_of_a_group_is_one_at_each_member(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    assert [(buffer.section.name, buffer.receiver, buffer.images) for buffer in plan.buffers] == [
+        ("full_a", "a", 10),
+        ("full_b", "b", 10),
+    ]
+    (group,) = plan.groups
+    assert (group.members, group.buffers) == (("a", "b"), ("full_a", "full_b"))
+    assert group.replay_frames == 2 * 4 * 2 * 2
+    assert plan.emulators_of(group) == ("emulator",)
+
+
+def test_each_image_counts_once(tmp_path: Path) -> None:
+    whole = account(plan_of(tmp_path), {"a": EVEN, "b": ODD}, {"a": [1] * 5, "b": [1] * 5})
+    assert (whole.images, whole.complete, whole.partial, whole.missing) == (10, 10, 0, 0)
+    assert (whole.duplicates, whole.unexplained, list(whole.reasons), list(whole.cautions)) == (0, 0, [], [])
+    assert [one.counted for one in whole.members] == [5, 5]
+
+
+def test_the_best_of_several_copies_counts_and_the_others_are_duplicates(tmp_path: Path) -> None:
+    result = account(plan_of(tmp_path), {"a": EVEN, "b": [*ODD, 17, 11]}, {"a": [1, 1, 1, 1, 3], "b": [1] * 7})
+    assert (result.complete, result.missing, result.duplicates, result.unexplained) == (10, 0, 1, 0)
+    assert [(one.counted, one.missing, one.duplicates) for one in result.members] == [(4, 1, 0), (6, 0, 1)]
+
+
+def test_a_lost_member_counts_with_what_its_credits_proved(tmp_path: Path) -> None:
+    plan, lost = plan_of(tmp_path), {"a": LostMember("was killed", 1.5, 2)}
+    again = account(plan, {"a": EVEN, "b": [*ODD, 9, 11, 17]}, {"b": [1] * 8}, lost=lost)
+    assert (again.complete, again.missing, again.duplicates, again.unexplained) == (10, 0, 0, 0)
+    assert again.members[0].counted == 2
+    (caution,) = again.cautions
+    assert "without a from 1.5 s on (was killed)" in caution
+    gone = account(plan, {"a": EVEN, "b": ODD}, {"b": [1] * 5}, lost=lost, left_window=3)
+    assert (gone.complete, gone.missing) == (7, 3)
+    assert "left the window" in next(iter(gone.reasons))
+
+
+def test_what_the_log_does_not_explain_is_named(tmp_path: Path) -> None:
+    fates = {0: [1, 1, 2, 1, 1], 1: [1] * 5}
+    explained = account(plan_of(tmp_path), {"a": EVEN, "b": ODD}, {"a": [1, 1, 2, 1, 1], "b": [1] * 5}, fates)
+    assert (explained.partial, explained.unexplained) == (1, 0)
+    strange = account(plan_of(tmp_path), {"a": EVEN, "b": ODD}, {"a": [1, 1, 1, 1, 1], "b": [1, 3, 1, 1, 1]}, fates)
+    assert strange.unexplained == 2
+    assert "image 3 (frame 7)" in strange.first_unexplained
+
+
+def test_images_that_nobody_was_dealt_are_missing_and_explained(tmp_path: Path) -> None:
+    result = account(plan_of(tmp_path), {"a": EVEN, "b": ODD[:4]}, {"a": [1] * 5, "b": [1] * 4})
+    assert (result.complete, result.missing, result.unexplained) == (9, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('receivers = ["a", "b"]', 'receivers = ["a", "c"]', "no receiver is named c"),
+        ('receivers = ["a", "b"]', 'receivers = ["a", "a"]', "2 times"),
+        ('group = "farm"\nevery', 'group = "form"\nevery', "no group is named form"),
+        ('group = "farm"\nevery', 'receiver = "a"\nevery', "0 buffers have group farm"),
+        ('kind = "null"', 'kind = "null", on_full = "drop"', "a sink of a group waits"),
+        ("port = 0", 'port = 0\nflow = "paced"', "dealt by credits"),
+        ("[dataset]", "[faults]\ndead_modules = [{ module = 0, from_frame = 3 }]\n[dataset]", "dead modules"),
+    ],
+)
+def test_what_cannot_be_a_group_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    with pytest.raises(RunFileError, match=said):
+        plan_of(tmp_path, RUN.replace(old, new))

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images dealt among receivers, as a user runs them, while receivers are killed and stopped: every frame is stored somewhere, pixel for pixel."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import h5py
+import hdf5plugin  # noqa: F401  (registers the bitshuffle filter)
+import numpy as np
+import pytest
+
+from rashpa.sim import pattern_frame
+
+COMMAND = [sys.executable, "-m", "rashpa.cli.main"]
+WIDTH, HEIGHT, DIFFERENT = 64, 32, 7
+MEMBERS = ("a", "b", "c")
+RUN = """\
+[run]
+name = "dealt"
+frames = {frames}
+output = "."
+existing = "replace"
+[detector]
+width = 64
+height = 32
+rate_hz = {rate_hz}
+module = [{{ x = 0, y = 0 }}, {{ x = 0, y = 40 }}]
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+modules = 2
+frames = 7
+[link]
+{link}
+[[receiver]]
+name = "a"
+[[receiver]]
+name = "b"
+[[receiver]]
+name = "c"
+[[group]]
+name = "farm"
+receivers = ["a", "b", "c"]
+{group}
+[[buffer]]
+name = "full"
+group = "farm"
+slots = 20
+stack = 5
+deadline_ms = 2000
+[[buffer.sink]]
+kind = "hdf5"
+"""
+
+
+def write(folder: Path, frames: int, rate_hz: float, link: str = "port = 0", group: str = "", extra: str = "") -> Path:
+    file = folder / "dealt.toml"
+    file.write_text(RUN.format(frames=frames, rate_hz=rate_hz, link=link, group=group) + extra, encoding="utf-8")
+    return file
+
+
+def start(file: Path) -> "subprocess.Popen[str]":
+    command = [*COMMAND, "run", str(file), "-q", "--report", str(file.parent / "report")]
+    return subprocess.Popen(command, cwd=file.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def end(process: "subprocess.Popen[str]", folder: Path) -> tuple[int, str, dict[str, Any]]:
+    output, _ = process.communicate(timeout=150)
+    report = folder / "report" / "report.json"
+    return process.returncode, output, json.loads(report.read_text()) if report.is_file() else {}
+
+
+def receivers(process: "subprocess.Popen[str]") -> dict[str, int]:
+    """The processes of the run's receivers by name."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().decode().split("\0")
+            parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except (OSError, ValueError):
+            continue
+        if parent == process.pid and "receiver" in words:
+            found.update({name: int(entry.name) for name in MEMBERS if f"receiver {name}" in words or name in words})
+    return found
+
+
+def begun(folder: Path, process: "subprocess.Popen[str]") -> None:
+    """Waits until every member has a file that is being written."""
+    masters = [folder / f"dealt_full_{name}_master.h5" for name in MEMBERS]
+    deadline = time.monotonic() + 60.0
+    while not all(master.exists() for master in masters):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.7)
+
+
+def stored(folder: Path) -> dict[int, int]:
+    """How often each frame is there, checked pixel for pixel."""
+    counts: dict[int, int] = {}
+    for name in MEMBERS:
+        with h5py.File(folder / f"dealt_full_{name}_master.h5") as file:
+            if "data" not in file["/entry/data"]:
+                continue
+            frames, images = file["/entry/data/frame_number"][:], file["/entry/data/data"]
+            for index, frame in enumerate(frames.tolist()):
+                image = np.asarray(images[index])
+                for module, top in enumerate((0, 40)):
+                    part = pattern_frame("uint16", module, frame % DIFFERENT, HEIGHT, WIDTH)
+                    np.testing.assert_array_equal(image[top : top + HEIGHT], part, err_msg=f"{name} frame {frame}")
+                counts[frame] = counts.get(frame, 0) + 1
+    return counts
+
+
+@pytest.mark.parametrize("link", ["port = 0", 'port = 0\ntransport = "rc"', 'kind = "pcie"'])
+def test_every_frame_is_at_one_member(tmp_path: Path, link: str) -> None:
+    code, output, report = end(start(write(tmp_path, 601, 0.0, link)), tmp_path)
+    assert code == 0, output
+    counts = stored(tmp_path)
+    assert sorted(counts) == list(range(601))
+    (group,) = report["groups"]
+    assert group["images"] == group["complete"] == 601
+    assert sum(counts.values()) == 601 + group["duplicates"]
+    assert all(member["dealt"] > 0 for member in group["members"])
+    assert report["injected"]["unexplained"] == 0
+
+
+def test_what_a_killed_and_a_stopped_member_had_is_stored_by_others(tmp_path: Path) -> None:
+    process = start(write(tmp_path, 1500, 300.0))
+    begun(tmp_path, process)
+    nodes = receivers(process)
+    assert set(nodes) == set(MEMBERS), nodes
+    os.kill(nodes["a"], signal.SIGKILL)
+    os.kill(nodes["b"], signal.SIGSTOP)
+    time.sleep(1.0)
+    os.kill(nodes["b"], signal.SIGCONT)
+    code, output, report = end(process, tmp_path)
+    assert code == 0, output
+    (group,) = report["groups"]
+    assert group["missing"] == group["left_window"] == 0
+    assert group["images"] == group["complete"] == 1500
+    members = {member["name"]: member for member in group["members"]}
+    assert "SIGKILL" in members["a"]["lost"]["reason"]
+    assert members["b"]["lost"] is None
+    assert members["b"]["lates"] >= 1
+    assert group["resent"] > 0
+    assert "went on without a" in output
+    repaired = subprocess.run(
+        [*COMMAND, "repair", str(tmp_path / "dealt_full_a_master.h5")], capture_output=True, text=True, check=False
+    )
+    assert repaired.returncode == 0, repaired.stdout + repaired.stderr
+    assert sorted(stored(tmp_path)) == list(range(1500))
+
+
+def test_faults_of_packets_are_explained_in_a_group_too(tmp_path: Path) -> None:
+    faults = "[faults]\nseed = 5\ndrop = 0.003\ncorrupt = 0.002\nduplicate = 0.002\n"
+    code, output, report = end(start(write(tmp_path, 900, 0.0, extra=faults)), tmp_path)
+    assert report["injected"]["unexplained"] == 0, output
+    assert code == 0, output
+
+
+def test_all_members_lost_ends_the_run_with_a_reason(tmp_path: Path) -> None:
+    process = start(write(tmp_path, 3000, 300.0))
+    begun(tmp_path, process)
+    for pid in receivers(process).values():
+        os.kill(pid, signal.SIGKILL)
+    code, output, _ = end(process, tmp_path)
+    assert code != 0
+    assert "SIGKILL" in output or "nobody is left" in output
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("port = 0", 'port = 0\nflow = "paced"'), "credits"),
+        (('receivers = ["a", "b", "c"]', 'receivers = ["a", "b", "x"]'), "no receiver is named x"),
+        (('group = "farm"', 'group = "form"'), "no group is named form"),
+        (('receivers = ["a", "b", "c"]', 'receivers = ["a", "b", "b"]'), "2 times"),
+    ],
+)
+def test_a_group_that_cannot_be_is_refused(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+    file = write(tmp_path, 10, 0.0)
+    file.write_text(file.read_text().replace(*change))
+    done = subprocess.run([*COMMAND, "plan", str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert said in " ".join((done.stdout + done.stderr).split())
