@@ -27,14 +27,15 @@ class AttachedManager(Manager):
         self._owner = record.owner
         self._local_token = record.local_token
         self._began = time.monotonic() - max(0.0, time.time() - record.began) if record.began else time.monotonic()
+        self._groups.begin(self._began)
         self._outcome.cautions = (f"{record.holder} was gone; {self._holder} has taken the run over",)
 
     async def _carry_through(self) -> None:
         self._tell("attaching")
         await self._connect()
-        for name, client in self._clients.items():
-            self._outcome.capabilities[name] = await client.capabilities()
         await self._find_run()
+        for name in self._alive(self._clients):
+            self._outcome.capabilities[name] = await self._clients[name].capabilities()
         async with self._leases_renewed():
             await self._claim()
             self._note()
@@ -47,24 +48,35 @@ class AttachedManager(Manager):
         self._local[node.name] = AdoptedNode(node.label, known)
 
     async def _find_run(self) -> None:
-        """NodeError, after all were asked, when one is not in the run any more, or the run had not begun."""
-        trouble: list[NodeError] = []
-        for name, client in self._clients.items():
+        """NodeError, after all were asked, when one is not in the run any more, or the run had not begun. Members of groups may be gone."""
+        trouble = {name: error for name in self._clients if (error := await self._absent(name))}
+        members = [name for name in trouble if name in self._groups.members]
+        if len(members) == len(trouble):
+            for name in members:
+                if not await self._groups.give_up(name, await self._reason_of(trouble[name], name)):
+                    raise trouble[name]
+        elif trouble:
+            raise next(error for name, error in trouble.items() if name not in members)
+
+    async def _absent(self, name: str) -> NodeError | None:
+        """Why a node is not in the run; else it is ours, and what it says is known."""
+        client = self._clients[name]
+        try:
             status = await client.status()
-            if status.holder not in (self._record.holder, self._holder):
-                why = status.message or f"it belongs to {status.holder or 'nobody'}"
-                text = f"{client.name} has ended the run: {why}. Files that it wrote are closed: `rashpa inspect` shows them"
-                trouble.append(NodeError(client.name, text, "state"))
-                continue
-            self._claimed.add(name)
-            self._last[name], self._heard[name] = status, time.monotonic()
-            if status.state == "fault":
-                trouble.append(NodeError(client.name, status.message, "state"))
-            elif status.state not in _BEGUN[status.role]:
-                text = f"{client.name} is {status.state}: the manager was gone before the acquisition began; start the run again"
-                trouble.append(NodeError(client.name, text, "state"))
-        if trouble:
-            raise trouble[0]
+        except NodeError as error:
+            return error
+        if status.holder not in (self._record.holder, self._holder):
+            why = status.message or f"it belongs to {status.holder or 'nobody'}"
+            text = f"{client.name} has ended the run: {why}. Files that it wrote are closed: `rashpa inspect` shows them"
+            return NodeError(client.name, text, "state")
+        self._claimed.add(name)
+        self._last[name], self._heard[name] = status, time.monotonic()
+        if status.state == "fault":
+            return NodeError(client.name, status.message, "state")
+        if status.state not in _BEGUN[status.role]:
+            text = f"{client.name} is {status.state}: the manager was gone before the acquisition began; start the run again"
+            return NodeError(client.name, text, "state")
+        return None
 
 
 def attached(journal: Journal, observer: Observer = unobserved, token: str = "") -> AttachedManager:

@@ -34,8 +34,9 @@ class GroupCourse:
         self._began = time.monotonic()
         self.lost: dict[str, LostMember] = {}
 
-    def begin(self) -> None:
-        self._began = time.monotonic()
+    def begin(self, moment: float) -> None:
+        """When the run began, by the monotonic clock."""
+        self._began = moment
 
     def status(self, group: PlannedGroup) -> GroupStatus | None:
         """What its emulator said of it last."""

@@ -207,7 +207,7 @@ class Manager:
         await self._configure()
         self._tell("running")
         self._began = time.monotonic()
-        self._groups.begin()
+        self._groups.begin(self._began)
         await self._order_all(self._receiver_names, telegram.Start())
         await self._order_all(self._emulator_names, telegram.Start())
         self._note()
@@ -283,9 +283,8 @@ class Manager:
 
     async def _claim(self) -> None:
         emulators = self._emulator_names
-        for name, client in sorted(
-            self._clients.items(), key=lambda known: (known[0] in emulators, known[1].url, known[0])
-        ):
+        alive = {name: self._clients[name] for name in self._alive(self._clients)}
+        for name, client in sorted(alive.items(), key=lambda known: (known[0] in emulators, known[1].url, known[0])):
             self._claimed.add(name)
             try:
                 await client.order(telegram.Claim(self._holder))

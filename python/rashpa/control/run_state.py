@@ -43,8 +43,9 @@ TRANSITIONS: dict[str, Transition] = {
     # after Stop a node is finished when its engine says so; it stays running until then
     "Stop": _transition((_S.running, _S.paused, _S.finished), _S.running, 5.0),
     "Trigger": _transition((_S.running,), _S.running, 5.0),
-    "Resend": _transition((_S.running, _S.paused), _S.running, 5.0),
-    "Feed": _transition((_S.running, _S.paused), _S.running, 5.0),
+    # these leave the state as it is
+    "Resend": _transition((_S.running, _S.paused, _S.finished), _S.running, 5.0),
+    "Feed": _transition((_S.running, _S.paused, _S.finished), _S.running, 5.0),
     "Abort": _transition((_S.configured, _S.armed, _S.running, _S.paused, _S.finished), _S.finished, 10.0),
     "Reset": _transition(tuple(_S), _S.idle, 10.0),
 }
