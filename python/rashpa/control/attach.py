@@ -67,7 +67,9 @@ class AttachedManager(Manager):
             return error
         if status.holder not in (self._record.holder, self._holder):
             why = status.message or f"it belongs to {status.holder or 'nobody'}"
-            text = f"{client.name} has ended the run: {why}. Files that it wrote are closed: `rashpa inspect` shows them"
+            text = (
+                f"{client.name} has ended the run: {why}. Files that it wrote are closed: `rashpa inspect` shows them"
+            )
             return NodeError(client.name, text, "state")
         self._claimed.add(name)
         self._last[name], self._heard[name] = status, time.monotonic()
