@@ -23,13 +23,13 @@ from typing import TypeVar
 import httpx
 
 from rashpa.control import telegram
-from rashpa.control.accounting import account_run
 from rashpa.control.adopted_node import AdoptedNode
+from rashpa.control.books import take_books
 from rashpa.control.capacity import CapacityError, check_abilities, overloads
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.end import end_sources
+from rashpa.control.first_missing import first_missing
 from rashpa.control.grant import grant_of
-from rashpa.control.group_accounting import account_groups
 from rashpa.control.group_course import GroupCourse
 from rashpa.control.journal import Journal
 from rashpa.control.journal_entry import note
@@ -37,7 +37,7 @@ from rashpa.control.launcher import LOCAL, Launcher
 from rashpa.control.local_node import LocalNode
 from rashpa.control.log_text import lines_of
 from rashpa.control.node_client import NodeClient, NodeError
-from rashpa.control.outcome import Outcome, Progress, modules_behind
+from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.plan_telegrams import destination_telegram, source_telegram
 from rashpa.control.planned_node import PlannedNode
 from rashpa.control.receivers import PlannedReceiver
@@ -123,7 +123,7 @@ class Manager:
                     "state",
                     "denied",
                 )
-                name = next((name for name, label in self._labels.items() if label == error.node), "")
+                name = self._name_of(error)
                 await self._give_up(await self._reason_of(error, name), name if error.lost else "")
         if self._journal is not None:
             self._journal.remove()
@@ -387,30 +387,16 @@ class Manager:
         return None
 
     async def _take_books(self) -> None:
-        outcome = self._outcome
-        for name in self._emulator_names:
-            outcome.emulators[name] = await self._clients[name].status()
-        outcome.lost = dict(self._groups.lost)
-        for name in self._receiver_names:
-            known = self._last[name] if name in outcome.lost else await self._clients[name].status()
-            outcome.receivers[name] = known
-        for dtp in self._plan.dtps:
-            outcome.fates[dtp.id] = await self._clients[self._plan.emulator_of(dtp)].table("fates", dtp=dtp.id)
-        for name in self._groups.members:
-            dtp = self._plan.dtps_of(name)[0]
-            outcome.dealt[name] = await self._clients[self._plan.emulator_of(dtp)].table("dealt", dtp=dtp.id)
-        for buffer in (buffer for buffer in self._plan.buffers if buffer.receiver not in outcome.lost):
-            name, receiver = buffer.section.name, self._clients[buffer.receiver]
-            outcome.completeness[name] = await receiver.table("completeness", buffer=name)
-            outcome.decisions[name] = await receiver.table("decisions", buffer=name)
-        outcome.groups = account_groups(
-            self._plan, outcome.dealt, outcome.fates, outcome.completeness, outcome.lost, outcome.sources
-        )
-        outcome.accounts = account_run(self._plan, outcome.fates, outcome.completeness) + tuple(
-            group.as_buffer for group in outcome.groups
-        )
-        outcome.cautions += tuple(line for group in outcome.groups for line in group.cautions)
-        self._tell("done")
+        while True:
+            self._outcome.lost = dict(self._groups.lost)
+            try:
+                await take_books(self._plan, self._clients, self._last, self._outcome)
+            except NodeError as error:  # who had its end and is lost now has left what its credits have proven
+                name = self._name_of(error)
+                if not error.lost or not await self._groups.give_up(name, await self._reason_of(error, name)):
+                    raise
+            else:
+                return self._tell("done")
 
     async def _take_log(self, name: str) -> None:
         """Of a node that ends with the run, as far as it answers; the run is none the worse without."""
@@ -418,6 +404,10 @@ class Manager:
             self._outcome.logs[name] = lines_of(await self._clients[name].log(_LOG_ENTRIES))
 
     # ---- when it goes wrong -----------------------------------------------------------------------------------------------------
+
+    def _name_of(self, error: NodeError) -> str:
+        """Of the node that an error is about; empty: of none."""
+        return next((name for name, label in self._labels.items() if label == error.node), "")
 
     async def _reason_of(self, error: NodeError, name: str) -> str:
         """For a node of our own that does not answer: how its process ended."""
@@ -435,7 +425,7 @@ class Manager:
             self._heard_of(self._emulator_names),
             self._heard_of(self._receiver_names),
         )
-        missing = self._first_missing(lost) if self._began else ""
+        missing = first_missing(self._plan, self._last, self._heard, lost) if self._began else ""
         outcome.problem = f"{reason}\n{missing}" if missing else reason
 
     async def _stop_node(self, name: str) -> None:
@@ -454,30 +444,6 @@ class Manager:
                 if name in self._local:
                     await self._take_log(name)
                 await client.order(telegram.Reset())
-
-    def _first_missing(self, lost: str) -> str:
-        """A line for each receiver that lacks an image, that of the lost one first."""
-        receivers = sorted(self._plan.receivers, key=lambda receiver: receiver.name != lost)
-        lines = [self._first_missing_of(receiver, receiver.name == lost) for receiver in receivers]
-        return "\n".join(line for line in lines if line) or "no image is missing"
-
-    def _first_missing_of(self, receiver: PlannedReceiver, lost: bool) -> str:
-        said = f"first missing image of {receiver.label}" if receiver.shown_name else "first missing image"
-        status = self._last.get(receiver.name)
-        if status is None or status.destination is None:
-            return f"{said}: 0 of every buffer; the receiver was lost before it said anything"
-        if not lost and status.destination.first_incomplete:
-            return f"{said}: {status.destination.first_incomplete}"
-        ago = time.monotonic() - self._heard.get(receiver.name, time.monotonic())
-        for buffer, known in zip(self._plan.buffers_of(receiver.name), status.destination.buffers, strict=False):
-            due = buffer.images if known.end_known else known.books.expected
-            if known.books.decided < due:
-                when = f", as last heard {ago:.1f} s before" if lost else ""
-                index = known.books.decided
-                behind = modules_behind(known)
-                waits = f", which waits for module {' and '.join(map(str, behind))}" if behind else ""
-                return f"{said}: buffer {known.name} image {index} (frame {buffer.frame_of(index)}){waits}{when}"
-        return ""
 
     @contextlib.asynccontextmanager
     async def _nodes_closed(self) -> AsyncIterator[None]:

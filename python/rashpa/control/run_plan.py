@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from rashpa.control import pipeline, special_values
 from rashpa.control import run_file as toml
-from rashpa.control.dataset_check import dataset_problems, trouble_with
+from rashpa.control import special_values
+from rashpa.control.dataset_check import dataset_problems
 from rashpa.control.emulators import (
     PlannedEmulator,
     card_dtp_problems,
@@ -22,16 +22,16 @@ from rashpa.control.emulators import (
 from rashpa.control.feedback_check import feedback_problems
 from rashpa.control.groups import PlannedGroup, group_problems, member_sections, plan_groups
 from rashpa.control.groups import route_problems as group_route_problems
-from rashpa.control.kernels import Kernel, code_of, declaration, files_of, label_of, parameters_of
+from rashpa.control.kernels import parameters_of
 from rashpa.control.link_check import link_problems, route_problems
 from rashpa.control.module_geometry import with_places
-from rashpa.control.pipeline import PIXEL_BYTES, usable_units
+from rashpa.control.pipeline import PIXEL_BYTES
+from rashpa.control.pipeline_check import kernel_file_problems, pipeline_problems
 from rashpa.control.planned_node import PlannedNode, node_problems
 from rashpa.control.receivers import PlannedReceiver, plan_receivers, receiver_problems
 from rashpa.control.rectangle import Rectangle, Rectangles
 from rashpa.control.run_check import run_problems
 from rashpa.control.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
-from rashpa.data.kernel_units import beyond
 from rashpa.data.orientation import UPRIGHT, Orientation
 
 MAX_DTPS = 65536
@@ -411,8 +411,8 @@ def _buffer_problems(
     names = [buffer.name for buffer in file.buffer]
     if names.index(section.name) != number:
         yield f"{source.where((*path, 'name'))}: {section.name} is the name of an earlier buffer; choose another"
-    yield from _pipeline_problems(file, section, path, source)
-    yield from _kernel_file_problems(file, section, path, source)
+    yield from pipeline_problems(file, section, path, source)
+    yield from kernel_file_problems(file, section, path, source)
     if [sink.kind for sink in section.sink].count("hdf5") > 1:
         yield f"{source.where((*path, 'sink'))}: two hdf5 sinks would write the same files; keep one"
 
@@ -430,74 +430,3 @@ def _border_problems(buffer: PlannedBuffer, path: KeyPath, source: RunFileSource
 def _special_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
     for path, text in special_values.problems_of(file.detector):
         yield f"{source.where(path)}: {text}"
-
-
-def _pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    special = file.detector.special
-    for problem in pipeline.problems_of(
-        section.kernel, file.detector.pixel, special_values.largest_count(file.detector)
-    ):
-        yield f"{source.where((*path, *problem.path))}: {problem.text}"
-    known = [declaration(kernel.name) for kernel in section.kernel]
-    for number, kernel in enumerate(section.kernel):
-        window = parameters_of(kernel).get("window", 0) if known[number].made("accumulation") else 0
-        if window % section.stack:
-            fits = (window // section.stack + 1) * section.stack
-            yield (
-                f"{source.where((*path, 'kernel', number, 'window'))}: {window} images are not a whole number of stacks of {section.stack}; "
-                f"take {fits}"
-            )
-    # what only looks at the detector's pixels, and makes none, goes before all
-    first = next((one for one in known if not one.delivered or one.made("pixels")), None)
-    if special and first is not None and first.calibration:
-        yield (
-            f"{source.where((*path, 'kernel', 0))}: {first.name} reads raw words of its detector, which have special values of their own; leave "
-            "detector.special out"
-        )
-    if first is not None and not first.calibration and file.dataset.kind == "jungfrau":
-        yield (
-            f"{source.where((*path, 'kernel'))}: {first.name} needs photons, and the dataset's pixels are raw words of a JUNGFRAU; "
-            "begin with jungfrau"
-        )
-    outside = [(number, kernel) for number, kernel in enumerate(section.kernel) if code_of(kernel)]
-    if outside and section.unit != "cpu":
-        yield f'{source.where((*path, "unit"))}: {section.unit} runs no code from outside ({label_of(outside[0][1])}); set unit = "cpu"'
-    elif section.kernel and section.unit not in (usable := usable_units(section.kernel)):
-        yield f"{source.where((*path, 'unit'))}: {section.unit} has no version of every kernel; {' or '.join(usable) or 'none'} has"
-    for number, kernel in enumerate(section.kernel):
-        yield from _only_some_units(kernel, section, f"{source.where((*path, 'kernel', number))}")
-    for number, kernel in outside if _local(file, section) else ():
-        folder = source.path.parent
-        if not (folder / code_of(kernel)).is_file():
-            yield (
-                f"{source.where((*path, 'kernel', number))}: there is no {code_of(kernel)} in {folder}, where the run file is; put it there "
-                "(docs/how-to/add_a_kernel.md)"
-            )
-
-
-def _kernel_file_problems(
-    file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource
-) -> Iterator[str]:
-    """Of files that kernels' parameters name, where the receiver is of this machine: whether they are there."""
-    if not _local(file, section):
-        return
-    folder = source.path.resolve().parent
-    for number, kernel in enumerate(section.kernel):
-        for parameter, name in files_of(kernel).items():
-            if trouble := trouble_with(folder / name):
-                yield f"{source.where((*path, 'kernel', number, parameter))}: {trouble}"
-
-
-def _only_some_units(kernel: Kernel, section: toml.Buffer, where: str) -> Iterator[str]:
-    """What only some units do, whatever versions a kernel has."""
-    values = parameters_of(kernel)
-    for key, units in beyond(section.unit, kernel.name, values):
-        advice = " or ".join(f'"{unit}"' for unit in units)
-        yield f'{where}: {section.unit} has no version of {kernel.name} with {key} = "{values[key]}"; set unit = {advice}'
-
-
-def _local(file: toml.RunFile, section: toml.Buffer) -> bool:
-    """Whether the receiver of the buffer is started for the run."""
-    named = [one for one in file.receiver if section.receiver in (None, one.name)]
-    node = named[0].node if named else None
-    return (node or file.nodes.receiver) == "local"
