@@ -64,6 +64,7 @@ COMPUTED = {
     ("Buffer", "height"),
     ("Buffer", "images"),
     ("Buffer", "end"),
+    ("Buffer", "dealt"),
     ("Source", "end"),
     *((dtp, name) for dtp in ("SourceDtp", "DestinationDtp") for name in ("x", "y", "width", "height")),
     ("DestinationDtp", "source_x"),
