@@ -11,9 +11,11 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
@@ -32,10 +34,20 @@ constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 std::size_t round_up(std::size_t value, std::size_t unit) noexcept { return (value + unit - 1) / unit * unit; }
 
-std::size_t read_number(const char* path) {
-  std::ifstream file(path);
+// What the kernel says in a small file of its own; empty when it has no such file.
+std::string read_text(const char* path) {
+  const FileDescriptor file(open(path, O_RDONLY | O_CLOEXEC));
+  std::string text(kPage, '\0');
+  const ssize_t bytes = file.get() < 0 ? 0 : read(file.get(), text.data(), text.size());
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+  return text;
+}
+
+std::optional<std::size_t> number_at(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   std::size_t value = 0;
-  return file >> value ? value : std::numeric_limits<std::size_t>::max();
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
 // Every page is written once, so that no page fault happens while data arrives.
@@ -66,11 +78,9 @@ void* map_shared(FileDescriptor& file, std::size_t size) noexcept {
 
 // Whether shared memory gets transparent huge pages when it asks for them.
 bool shared_pages_are_huge() {
-  std::ifstream file("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
-  for (std::string word; file >> word;) {
-    if (word.front() == '[') return word != "[never]" && word != "[deny]";
-  }
-  return false;
+  const std::string text = read_text("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  return text.find('[') != std::string::npos && text.find("[never]") == std::string::npos &&
+         text.find("[deny]") == std::string::npos;
 }
 
 }  // namespace
@@ -91,15 +101,14 @@ MemoryKind memory_kind(std::string_view name) {
 
 std::size_t available_bytes() {
   std::size_t available = std::numeric_limits<std::size_t>::max();
-  std::ifstream info("/proc/meminfo");
-  for (std::string key; info >> key;) {
-    std::size_t kib = 0;
-    if (key == "MemAvailable:" && info >> kib) available = kib * 1024;
-    info.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  constexpr std::string_view kKey = "MemAvailable:";
+  const std::string info = read_text("/proc/meminfo");
+  if (const std::size_t at = info.find(kKey); at != std::string::npos) {
+    if (const auto kib = number_at(std::string_view(info).substr(at + kKey.size()))) available = *kib * 1024;
   }
-  const std::size_t limit = read_number("/sys/fs/cgroup/memory.max");
-  const std::size_t used = read_number("/sys/fs/cgroup/memory.current");
-  if (limit != std::numeric_limits<std::size_t>::max() && used <= limit) available = std::min(available, limit - used);
+  const auto limit = number_at(read_text("/sys/fs/cgroup/memory.max"));
+  const auto used = number_at(read_text("/sys/fs/cgroup/memory.current"));
+  if (limit && used && *used <= *limit) available = std::min(available, *limit - *used);
   return available;
 }
 
