@@ -2,7 +2,9 @@
 /// Two DTPs on one link thread, of which one is dead, late, or stops: the other goes on, and the run comes to its end.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <thread>
 #include <tuple>
 
 #include "chain.hpp"
@@ -107,6 +109,41 @@ TEST(End, comes_one_deadline_after_the_source_even_when_20000_frames_never_came)
   EXPECT_LT(now_ns() - start, 5'000'000'000);
   expect_books_equal_the_log(chain);
 }
+
+class Skipping : public ::testing::TestWithParam<Way> {};
+
+// The receiver begins to run when its source, which does not wait, is many rings ahead.
+TEST_P(Skipping, a_source_far_ahead_is_granted_slots_again_and_all_that_it_left_out_is_in_the_books) {
+  Plan set_up = checked();
+  set_up.link = GetParam().link;
+  set_up.roce.transport = GetParam().transport;
+  set_up.on_full = transfer::OnFull::skip;
+  set_up.frames = 2000;
+  set_up.rate_hz = 1000;
+  Chain chain(set_up);
+  chain.emulator->start();
+  const auto skipped = [&] {
+    std::uint64_t sum = 0;
+    for (const auto& dtp : chain.emulator->status().dtps) sum += dtp.images_skipped;
+    return sum;
+  };
+  const std::int64_t until = now_ns() + 20'000'000'000;
+  while (skipped() < std::uint64_t{20} * set_up.slots && now_ns() < until) std::this_thread::yield();
+  chain.receiver->start();
+  ASSERT_TRUE(chain.emulator->wait(20));
+  chain.receiver->finish();
+  ASSERT_TRUE(chain.receiver->wait(20));
+  expect_books_equal_the_log(chain);
+  EXPECT_GT(chain.receiver->status().buffers[0].books.complete, set_up.frames / 10);
+  for (const receiver::DtpStatus& dtp : chain.receiver->status().buffers[0].dtps) {
+    EXPECT_EQ(dtp.losses[static_cast<std::size_t>(link::Loss::deadline)], 0U) << "nothing waited for its deadline";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Links, Skipping,
+                         ::testing::Values(Way{"uc"}, Way{"rc", "roce", Transport::rc},
+                                           Way{"ud", "roce", Transport::ud}, Way{"pcie", "pcie"}),
+                         [](const auto& param) { return param.param.name; });
 
 }  // namespace
 }  // namespace rashpa::chain

@@ -14,7 +14,12 @@ struct FrameRecord {
   static constexpr std::uint32_t kMagic = 0x41505352;  // "RSPA" in memory
   static constexpr std::uint16_t kVersion = 1;
 
-  enum Flag : std::uint32_t { dark = 1U << 0, laser = 1U << 1, last_of_run = 1U << 2 };
+  enum Flag : std::uint32_t {
+    dark = 1U << 0,
+    laser = 1U << 1,
+    last_of_run = 1U << 2,
+    skipped = 1U << 3  ///< no image: this one, and all before it that were not sent, never will be
+  };
 
   std::uint32_t dtp = 0;             ///< DTP id, 0 … 65535
   std::uint32_t flags = 0;           ///< Flag bits

@@ -16,7 +16,7 @@ struct Placement {
   std::uint64_t pitch = 0;              ///< distance between lines in the slot
   std::uint32_t line_bytes = 0;         ///< bytes of one line of the region
   std::uint32_t lines = 0;              ///< lines of the region
-  std::uint64_t records_offset = 0;     ///< of this DTP's record ring (slots · 128 bytes)
+  std::uint64_t records_offset = 0;     ///< of this DTP's record ring (slots · 128 bytes), then of its skip record
 
   [[nodiscard]] constexpr std::uint64_t payload_bytes() const noexcept {
     return static_cast<std::uint64_t>(line_bytes) * lines;
@@ -28,6 +28,8 @@ struct Placement {
   [[nodiscard]] constexpr std::uint64_t record_offset(std::uint64_t index) const noexcept {
     return records_offset + (index % slots) * 128;
   }
+  /// Of the record that says which images were left out. It has no slot: a source that has none may write it.
+  [[nodiscard]] constexpr std::uint64_t skip_offset() const noexcept { return records_offset + slots * 128ULL; }
   /// True when consecutive lines are contiguous at the destination, so that runs may be merged.
   [[nodiscard]] constexpr bool contiguous() const noexcept { return pitch == line_bytes || lines == 1; }
 };

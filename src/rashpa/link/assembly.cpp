@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "rashpa/core/checksum.hpp"
@@ -20,6 +21,7 @@ namespace {
 constexpr std::uint64_t kReorderPackets = 8;
 constexpr std::int64_t kReorderNs = 5'000'000;
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
+constexpr unsigned kIndexBits = 24;  // of an immediate
 
 // a·b + c without overflow, or the largest value.
 std::uint64_t bounded(std::uint64_t a, std::uint64_t b, std::uint64_t c) noexcept {
@@ -48,9 +50,9 @@ void check(const ReceiverDtp& dtp, std::uint64_t region_bytes) {
     refuse(fmt::format("{} slots of {} bytes from {} do not fit the region of {} bytes", p.slots, p.slot_bytes,
                        p.pixels_offset, region_bytes));
   }
-  if (bounded(p.slots, FrameRecord::kBytes, p.records_offset) > region_bytes) {
-    refuse(
-        fmt::format("{} records from {} do not fit the region of {} bytes", p.slots, p.records_offset, region_bytes));
+  if (bounded(p.slots + 1ULL, FrameRecord::kBytes, p.records_offset) > region_bytes) {
+    refuse(fmt::format("{} records and one of skipped images from {} do not fit the region of {} bytes", p.slots,
+                       p.records_offset, region_bytes));
   }
 }
 
@@ -106,7 +108,11 @@ Target Assembly::locate(std::uint64_t offset, std::uint64_t bytes) const noexcep
     if (bytes != FrameRecord::kBytes || offset < p.records_offset) return target;
     const std::uint64_t in_records = offset - p.records_offset;
     slot = in_records / FrameRecord::kBytes;
-    if (slot >= p.slots || in_records % FrameRecord::kBytes != 0) return target;
+    if (slot > p.slots || in_records % FrameRecord::kBytes != 0) return target;
+    if (slot == p.slots) {
+      target.kind = Target::Kind::skip;
+      return target;
+    }
     target.kind = Target::Kind::record;
   }
   const std::uint64_t ahead = slot >= next_slot_ ? slot - next_slot_ : slot + p.slots - next_slot_;
@@ -218,6 +224,29 @@ void Assembly::put_event(std::uint64_t offset, std::span<const std::byte> bytes,
     counters_->payload_bytes.add(FrameRecord::kBytes + (sight_ == Sight::events ? payload_bytes_ : 0));
   }
   note_event(index, now);
+}
+
+bool Assembly::put_skip(std::span<const std::byte> bytes, std::uint32_t immediate, std::int64_t now) noexcept {
+  ++packets_;
+  const auto record = decode_frame_record(bytes);
+  const bool ours = record && (record->flags & FrameRecord::skipped) != 0 && record->dtp == dtp_.id &&
+                    record->run == dtp_.run && record->index < dtp_.images &&
+                    record->frame_number == dtp_.slice.frame(record->index) && record->user[0] <= record->index + 1;
+  // The next one may have taken its place before it was read.
+  if (!ours || immediate >> kIndexBits != (dtp_.id & 0xFFU)) {
+    counters_->bad_records.add(1);
+    return false;
+  }
+  skipped_ = std::max(skipped_, record->user[0]);
+  skips_ = std::max(skips_, record->user[1]);
+  counters_->skip_events.add(1);
+  note_event(record->index + 1, now);
+  return true;
+}
+
+std::uint64_t Assembly::sent_up_to(std::uint64_t index) const noexcept {
+  return (index + 1 - std::min(index + 1, skipped_)) * (payload_bytes_ + FrameRecord::kBytes) +
+         skips_ * FrameRecord::kBytes;
 }
 
 void Assembly::put_bare_event(std::uint64_t index, std::int64_t now) noexcept {

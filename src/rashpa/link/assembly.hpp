@@ -38,7 +38,7 @@ class ArrivalOutput {
 
 /// What a run of destination memory is, for one DTP at one moment.
 struct Target {
-  enum class Kind : std::uint8_t { refused, lines, record };
+  enum class Kind : std::uint8_t { refused, lines, record, skip };
   Kind kind = Kind::refused;
   std::uint64_t index = 0;   ///< image
   std::uint64_t linear = 0;  ///< lines: payload offset in the image, gaps between lines not counted
@@ -64,6 +64,9 @@ class Assembly {
   /// An event that brings no record, of a sender that has none, about an image that locate() has named: its map of
   /// lines is all that is known of it. A record that comes after all counts as ever.
   void put_bare_event(std::uint64_t index, std::int64_t now) noexcept;
+  /// An event with the record that was written to the skip record's place: images up to the one that it names are not
+  /// waited for. Says whether it was one.
+  bool put_skip(std::span<const std::byte> record, std::uint32_t immediate, std::int64_t now) noexcept;
   /// The events of all images < `end` have been put, no other comes: known to links that keep them in order. Without
   /// credits, an image whose event had no record left was overwritten.
   void pass_events(std::uint64_t end) noexcept { passed_ = end; }
@@ -79,6 +82,8 @@ class Assembly {
   [[nodiscard]] const ReceiverDtp& dtp() const noexcept { return dtp_; }
   /// Images that the source may send: all below.
   [[nodiscard]] std::uint64_t granted() const noexcept { return released_ + placement_.slots; }
+  /// Payload bytes that a source which has sent the event of image `index`, and has left out what it says, has sent.
+  [[nodiscard]] std::uint64_t sent_up_to(std::uint64_t index) const noexcept;
 
  private:
   struct Image {
@@ -119,7 +124,9 @@ class Assembly {
   std::uint64_t next_ = 0;              // the first undecided image
   std::uint64_t next_slot_ = 0;         // next_ mod slots
   std::uint64_t released_ = 0;
-  std::uint64_t passed_ = 0;  // see pass_events()
+  std::uint64_t passed_ = 0;   // see pass_events()
+  std::uint64_t skipped_ = 0;  // images that the source says it has left out
+  std::uint64_t skips_ = 0;    // records by which it has said so
   bool held_up_ = false;
   wire::Crc32cJoin join_;
   std::uint64_t packets_ = 0;  // seen by this DTP

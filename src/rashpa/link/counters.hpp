@@ -71,6 +71,7 @@ struct ReceiverCounters : CounterList {
   NamedCounter packets{*this, "packets"};
   NamedCounter payload_bytes{*this, "payload_bytes"};  ///< accepted; of links that see events: what those announce
   NamedCounter events{*this, "events"};                ///< accepted
+  NamedCounter skip_events{*this, "skip_events"};      ///< by which the source says that it has left images out
   NamedCounter duplicate_packets{*this, "duplicate_packets"};  ///< lines that had already arrived, events of images
                                                                ///< already decided; of rc: packets already executed
   NamedCounter late_packets{*this, "late_packets"};        ///< for an image already decided; the slot was not touched

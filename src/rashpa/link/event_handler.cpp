@@ -59,9 +59,12 @@ void EventHandler::event(EventDtp& port, std::uint32_t immediate, std::int64_t n
   decide(port, now, out);  // the latest release must be known before the slot is judged
   const std::uint64_t offset = dtp.placement.record_offset(index);
   const Record record = copy_of(region_, offset);
-  port.assembly.put_event(offset, record, immediate, now);
-  const std::uint64_t bytes = (index + 1) * (dtp.placement.payload_bytes() + FrameRecord::kBytes);
-  port.received_bytes = std::max(port.received_bytes, bytes);
+  if (of_another_image(record, index) && skip_record(port, index)) {
+    take_skip(port, index, immediate, now);
+  } else {
+    port.assembly.put_event(offset, record, immediate, now);
+  }
+  port.received_bytes = std::max(port.received_bytes, port.assembly.sent_up_to(index));
   decide(port, now, out);
 }
 
@@ -82,13 +85,29 @@ bool EventHandler::next_event(EventDtp& port, std::int64_t now, ArrivalOutput& o
   decide(port, now, out);  // the latest release must be known before the slot is judged
   const std::uint64_t offset = dtp.placement.record_offset(index);
   const Record record = copy_of(region_, offset);
-  // The latest image must have a record; one before it may have been left out.
-  if (port.looked_at == port.announced || !of_another_image(record, index)) {
+  const bool latest = port.looked_at == port.announced;
+  const bool absent = of_another_image(record, index);
+  // The latest image must have a record, its own or that of skipped images; one before it may have been left out.
+  if (latest && absent && skip_record(port, index)) {
+    take_skip(port, index, immediate_of(dtp.id, index), now);
+  } else if (latest || !absent) {
     port.assembly.put_event(offset, record, immediate_of(dtp.id, index), now);
   }
   port.assembly.pass_events(port.looked_at);
   decide(port, now, out);
   return true;
+}
+
+// True when the skip record says that image `index` was left out, or is of a later one by now.
+bool EventHandler::skip_record(const EventDtp& port, std::uint64_t index) const noexcept {
+  const auto record = decode_frame_record(copy_of(region_, port.assembly.dtp().placement.skip_offset()));
+  return record && record->index >= index;
+}
+
+// Events of one queue pair, or one lock word, come in their order: none of those before can come any more.
+void EventHandler::take_skip(EventDtp& port, std::uint64_t index, std::uint32_t immediate, std::int64_t now) noexcept {
+  const Record record = copy_of(region_, port.assembly.dtp().placement.skip_offset());
+  if (port.assembly.put_skip(record, immediate, now)) port.assembly.pass_events(index + 1);
 }
 
 void EventHandler::decide(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {

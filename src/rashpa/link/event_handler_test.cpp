@@ -76,6 +76,21 @@ class EventHandlerTest : public ::testing::Test {
                                                              FrameRecord::kBytes));
     return immediate_of(dtp_.id, index);
   }
+  // Leaves images out up to `index`, `skipped` of them so far.
+  std::uint32_t skip(std::uint64_t index, std::uint64_t skipped) {
+    FrameRecord record;
+    record.dtp = dtp_.id;
+    record.flags = FrameRecord::skipped;
+    record.frame_number = index;
+    record.index = index;
+    record.slot = kSlots;
+    record.run = dtp_.run;
+    record.user[0] = skipped;
+    record.user[1] = ++skips_;
+    encode(record, std::span<std::byte, FrameRecord::kBytes>(region_.data() + dtp_.placement.skip_offset(),
+                                                             FrameRecord::kBytes));
+    return immediate_of(dtp_.id, index);
+  }
   void event(std::uint32_t immediate) { handler_.event(*port_, immediate, ++now_, out_); }
   void take(std::uint32_t immediate) {
     handler_.announce(*port_, immediate);
@@ -83,13 +98,14 @@ class EventHandlerTest : public ::testing::Test {
     }
   }
 
-  std::vector<std::byte> region_ = std::vector<std::byte>(1024 + kSlots * FrameRecord::kBytes);
+  std::vector<std::byte> region_ = std::vector<std::byte>(1024 + (kSlots + 1) * FrameRecord::kBytes);
   ReceiverDtp dtp_;
   ReceiverCounters counters_;
   std::optional<EventDtp> port_;
   EventHandler handler_{region_, counters_};
   Emitted out_;
   std::int64_t now_ = 0;
+  std::uint64_t skips_ = 0;
 };
 
 TEST_F(EventHandlerTest, an_image_whose_checksum_agrees_is_complete_and_proven) {
@@ -145,6 +161,55 @@ TEST_F(EventHandlerTest, a_lost_event_is_shown_by_later_ones) {
   EXPECT_EQ(out_.all[1].completeness, Completeness::missing);
   EXPECT_EQ(out_.all[1].loss, Loss::event);
   EXPECT_EQ(out_.all[3].completeness, Completeness::complete);
+}
+
+TEST_F(EventHandlerTest, images_that_were_left_out_are_missing_at_once_and_their_bytes_are_not_counted) {
+  event(write(0));
+  const std::uint64_t image = kPayload + FrameRecord::kBytes;
+  event(skip(40, 40));
+  ASSERT_EQ(out_.all.size(), 41U);
+  EXPECT_EQ(out_.all[40].completeness, Completeness::missing);
+  EXPECT_EQ(out_.all[40].loss, Loss::event);
+  EXPECT_EQ(port_->received_bytes, image + FrameRecord::kBytes);
+  port_->release(41);
+  event(write(41));
+  ASSERT_EQ(out_.all.size(), 42U);
+  EXPECT_EQ(out_.all[41].completeness, Completeness::complete);
+  EXPECT_EQ(port_->received_bytes, 2 * image + FrameRecord::kBytes);
+  EXPECT_EQ(counters_.bad_records.get(), 0U);
+}
+
+TEST_F(EventHandlerTest, a_skip_record_that_a_later_one_has_replaced_says_as_much) {
+  const std::uint32_t first = skip(20, 21);
+  const std::uint32_t second = skip(60, 61);
+  event(first);
+  event(second);
+  EXPECT_EQ(out_.all.size(), 61U);
+  EXPECT_EQ(counters_.bad_records.get(), 0U);
+}
+
+TEST_F(EventHandlerTest, a_lock_word_may_name_an_image_that_was_left_out) {
+  write(0);
+  take(skip(40, 40));  // the word of image 0 was never seen
+  ASSERT_EQ(out_.all.size(), 41U);
+  EXPECT_EQ(out_.all[40].completeness, Completeness::missing);
+  port_->release(41);
+  write(41);
+  write(42);
+  take(skip(50, 48));
+  ASSERT_EQ(out_.all.size(), 51U);
+  EXPECT_EQ(out_.all[41].completeness, Completeness::complete);
+  EXPECT_EQ(out_.all[42].completeness, Completeness::complete);
+  EXPECT_EQ(out_.all[43].completeness, Completeness::missing);
+  EXPECT_EQ(counters_.bad_records.get(), 0U);
+}
+
+TEST_F(EventHandlerTest, a_skip_record_of_another_run_ends_nothing) {
+  ++dtp_.run;
+  const std::uint32_t immediate = skip(40, 41);
+  event(immediate);
+  EXPECT_TRUE(out_.all.empty());
+  EXPECT_EQ(counters_.bad_records.get(), 1U);
 }
 
 TEST_F(EventHandlerTest, a_closed_image_is_missing_by_its_deadline_and_its_late_event_is_counted_once) {

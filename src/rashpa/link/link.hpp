@@ -95,13 +95,18 @@ enum class Proof : std::uint8_t {
 enum class Loss : std::uint8_t {
   none,
   lines,     ///< partial: the event came, some lines did not
-  event,     ///< missing: the event was lost (a later one came)
+  event,     ///< missing: the event was lost (a later one came), or its source left the image out
   deadline,  ///< missing: closed by the scheduler
   overrun,   ///< missing: it came while its slot was not free
   corrupt,   ///< partial, with no line to be trusted: the record's CRC32C does not match, or proves nothing because
              ///< lines are missing and nobody has checked the packets of the others
 };
 
+/// A source that leaves images out, because no slot was granted, says so with an event of its own: a record with
+/// FrameRecord::skipped and the index of the latest of them, written to Placement::skip_offset(). What was not sent
+/// until then is missing at once, so that its user can release it and the source gets slots again. Such an event may be
+/// lost or come late: the next one says more.
+///
 /// One DTP's image has been decided. A link emits exactly one Arrival per image of a DTP, in order of `index`, without
 /// gaps.
 struct Arrival {

@@ -200,6 +200,38 @@ TEST_P(LinkContract, a_gap_is_closed_at_once_when_a_later_image_shows_it) {
   pair_.receiver->stop();
 }
 
+TEST_P(LinkContract, a_source_that_left_out_many_rings_is_granted_slots_again) {
+  make({small_dtp(1, 1000, 2, 512, 4)});
+  Source source(dtps_[0], *pair_.senders[0]);
+  std::uint64_t next_index = 0;
+  const auto expect_next = [&](Completeness completeness) {
+    const Arrival arrival = next();
+    ASSERT_EQ(arrival.index, next_index++);
+    ASSERT_EQ(arrival.completeness, completeness) << "image " << arrival.index;
+    EXPECT_EQ(arrival.loss, completeness == Completeness::missing ? Loss::event : Loss::none);
+  };
+  for (std::uint64_t round = 0; round < 5 && !HasFailure(); ++round) {
+    const std::uint64_t first = round * 200;
+    for (std::uint64_t k = first; k < first + 4; ++k) source.send(k, failed);
+    for (int i = 0; i < 4; ++i) expect_next(Completeness::complete);
+    // No slot is free: all of this is left out, and told of now and then.
+    for (std::uint64_t k = first + 4; k < first + 196; k += 64) {
+      EXPECT_LE(pair_.senders[0]->granted(), k);
+      ASSERT_TRUE(source.skip(k + 63, 64, failed));
+    }
+    for (int i = 0; i < 192; ++i) expect_next(Completeness::missing);
+    pair_.receiver->release(0, next_index);
+    for (std::uint64_t k = first + 196; k < first + 200; ++k) ASSERT_TRUE(source.send(k, failed));
+    for (int i = 0; i < 4; ++i) expect_next(Completeness::complete);
+    pair_.receiver->release(0, next_index);
+  }
+  pair_.receiver->stop();
+  const Counts stats = pair_.receiver->stats();
+  EXPECT_EQ(stats["bad_records"], 0U);
+  EXPECT_EQ(stats["refused_key"], 0U);
+  EXPECT_EQ(stats["events"], 40U);
+}
+
 TEST_P(LinkContract, stop_is_bounded_even_when_nobody_takes_the_arrivals) {
   make({small_dtp(1, 5000, 1, 64, 4)});
   pair_.receiver->close(0, 5000);  // more arrivals than the queue has entries

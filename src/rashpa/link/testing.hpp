@@ -40,7 +40,7 @@ inline ReceiverDtp small_dtp(std::uint32_t id, std::uint64_t images, std::uint32
 
 /// First byte behind the DTP's memory.
 inline std::uint64_t end_of(const ReceiverDtp& dtp) {
-  return dtp.placement.records_offset + std::uint64_t{dtp.placement.slots} * FrameRecord::kBytes;
+  return dtp.placement.records_offset + (dtp.placement.slots + 1ULL) * FrameRecord::kBytes;
 }
 
 /// Sends images of one DTP as the transfer folder does, from one payload that changes with the image.
@@ -105,6 +105,27 @@ class Source {
     sender_->poll(0);
     return true;
   }
+  /// Leaves `images` out, the last of them `index`: tells of it, as the transfer folder does.
+  bool skip(std::uint64_t index, std::uint64_t images, const std::function<bool()>& give_up) {
+    const Placement& p = dtp_.placement;
+    FrameRecord record;
+    record.dtp = dtp_.id;
+    record.flags = FrameRecord::skipped;
+    record.frame_number = dtp_.slice.frame(index);
+    record.index = index;
+    record.slot = p.slots;
+    record.run = dtp_.run;
+    record.user[0] = skipped_ += images;
+    record.user[1] = ++skip_events_;
+    std::array<std::byte, FrameRecord::kBytes> bytes{};
+    encode(record, bytes);
+    while (!sender_->post_event({bytes.data(), p.skip_offset(), immediate_of(dtp_.id, index)})) {
+      if (give_up()) return false;
+      sender_->poll(500);
+    }
+    sender_->poll(0);
+    return true;
+  }
   /// Everything is handed to the network, packets that are held back included.
   void drain(const std::function<bool()>& give_up) {
     while (sender_->pending() > 0 && !give_up()) sender_->poll(500);
@@ -114,6 +135,8 @@ class Source {
   ReceiverDtp dtp_;
   Sender* sender_;
   std::vector<std::byte> payload_;
+  std::uint64_t skipped_ = 0;
+  std::uint64_t skip_events_ = 0;
 };
 
 }  // namespace rashpa::link::testing

@@ -80,7 +80,7 @@ MemoryLayout lay_out(const std::vector<BufferConfig>& buffers) {
                              .line_bytes = static_cast<std::uint32_t>(dtp.width * pixel),
                              .lines = dtp.height,
                              .records_offset = layout.bytes});
-      layout.bytes += round_up(static_cast<std::uint64_t>(buffer.slots) * FrameRecord::kBytes, kPage);
+      layout.bytes += round_up((buffer.slots + 1ULL) * FrameRecord::kBytes, kPage);  // and the skip record
     }
   }
   return layout;

@@ -41,6 +41,7 @@ DtpSource::DtpSource(const DtpSourceConfig& config, const FrameSource& frames, l
       limit_(config.dtp.images) {}
 
 void DtpSource::poll(std::uint32_t wait_us) {
+  if (untold_) tell_skipped();
   outstanding_ -= std::min<std::uint64_t>(outstanding_, sender_.poll(wait_us));
 }
 
@@ -60,8 +61,7 @@ void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uin
     const Wait credit = wait_for_credit(stop, index);
     if (credit == Wait::stopped) break;
     if (credit == Wait::skip) {
-      sent_.set(index, Completeness::missing);
-      images_skipped_.fetch_add(1, std::memory_order_relaxed);
+      skip_image(index);
       continue;
     }
     if (!send_image(stop, index, config_.dtp.slice.frame(index))) break;
@@ -190,6 +190,7 @@ bool DtpSource::post_all(const std::stop_token& stop, const link::BufferDescript
 
 bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame) {
   const Dtp& dtp = config_.dtp;
+  untold_.reset();  // this image's own event will show it
   generator_.begin(frames_.frame(frame), index);
   std::array<link::BufferDescriptor, kBatch / 2> half{};
   const bool made_by_link = sender_.makes_payload_crc32c();
@@ -231,8 +232,38 @@ bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index, std
   return true;
 }
 
+void DtpSource::skip_image(std::uint64_t index) {
+  sent_.set(index, Completeness::missing);
+  images_skipped_.fetch_add(1, std::memory_order_relaxed);
+  untold_ = index;
+  poll(0);
+}
+
+// False when the link has no room for the event: poll, repeat.
+bool DtpSource::tell_skipped() {
+  const Dtp& dtp = config_.dtp;
+  const std::uint64_t index = *untold_;
+  FrameRecord record{};
+  record.dtp = dtp.id;
+  record.flags = FrameRecord::skipped;
+  record.frame_number = dtp.slice.frame(index);
+  record.timestamp_ns = start_tai_ns_ + static_cast<std::uint64_t>(now_ns() - start_ns_);
+  record.index = index;
+  record.slot = dtp.placement.slots;
+  record.run = dtp.run;
+  record.user[0] = images_skipped_.load(std::memory_order_relaxed);
+  record.user[1] = skip_events_ + 1;
+  std::array<std::byte, FrameRecord::kBytes> bytes{};
+  encode(record, bytes);
+  if (!sender_.post_event({bytes.data(), dtp.placement.skip_offset(), immediate_of(dtp.id, index)})) return false;
+  ++skip_events_;
+  untold_.reset();
+  return true;
+}
+
 void DtpSource::drain(const std::stop_token& stop) {
   const std::int64_t until = now_ns() + kDrainNs;
+  while (untold_ && !stop.stop_requested() && now_ns() < until) poll(kPollUs);
   while (sender_.pending() > 0 && !stop.stop_requested() && now_ns() < until) sender_.poll(kPollUs);
 }
 

@@ -79,6 +79,7 @@ struct DtpSourceStats {
 };
 
 /// Plays one DTP: paces, waits for credits, makes descriptors while the previous batch is in flight, sends the event.
+/// Of images that it skips it tells the destination, which otherwise would wait for them and grant no more slots.
 /// run() is the DTP's thread; everything else from any thread.
 class DtpSource {
  public:
@@ -119,6 +120,8 @@ class DtpSource {
   void run_dealt(const std::stop_token& stop);
   void stall(std::uint64_t index);
   bool send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame);
+  void skip_image(std::uint64_t index);
+  bool tell_skipped();
   bool post_all(const std::stop_token& stop, const link::BufferDescriptor* writes, std::size_t count);
   void drain(const std::stop_token& stop);
   void poll(std::uint32_t wait_us);
@@ -134,6 +137,8 @@ class DtpSource {
   std::uint64_t start_tai_ns_ = 0;
   std::int64_t due_ns_ = 0;  // of the image in hand, with a rate
   std::uint64_t outstanding_ = 0;
+  std::optional<std::uint64_t> untold_{};  // the latest image skipped, when the destination is yet to be told
+  std::uint64_t skip_events_ = 0;
   RandomWords stalls_of_;  // by image
   log::Limiter starved_;   // what is said of credits
   log::Limiter skipping_;

@@ -53,6 +53,7 @@ class CopySender final : public link::Sender {
     if (queued_ == 5) return false;
     records.push_back(*decode_frame_record({event.record, FrameRecord::kBytes}));
     immediates.push_back(event.immediate);
+    destinations.push_back(event.destination);
     if (on_event) on_event();
     return true;
   }
@@ -69,6 +70,7 @@ class CopySender final : public link::Sender {
   std::vector<std::byte> memory;
   std::vector<FrameRecord> records;
   std::vector<std::uint32_t> immediates;
+  std::vector<std::uint64_t> destinations;
   std::function<void()> on_event;
   std::atomic<std::uint64_t> grant{link::kUnlimited};
   std::atomic<int> polls{0};
@@ -210,6 +212,24 @@ TEST(DtpSource, skips_without_credit_when_told_to_and_counts_it) {
   EXPECT_EQ(source.stats().images_skipped, 3U);
   EXPECT_EQ(source.sent().get(1), Completeness::complete);
   EXPECT_EQ(source.sent().get(2), Completeness::missing);
+}
+
+TEST(DtpSource, tells_the_destination_which_images_it_has_skipped) {
+  Frames frames;
+  CopySender sender(8192);
+  sender.grant = 2;
+  DtpSourceConfig skipping = config(5);
+  skipping.on_full = OnFull::skip;
+  DtpSource source(skipping, frames, sender);
+  source.run(std::stop_token{}, now_ns(), 0);
+  ASSERT_GE(sender.records.size(), 3U);
+  const FrameRecord& last = sender.records.back();
+  EXPECT_EQ(last.flags, FrameRecord::skipped);
+  EXPECT_EQ(last.index, 4U);
+  EXPECT_EQ(last.user[0], 3U) << "skipped so far";
+  EXPECT_EQ(last.user[1], sender.records.size() - 2) << "told so often";
+  EXPECT_EQ(sender.immediates.back(), immediate_of(skipping.dtp.id, 4));
+  EXPECT_EQ(sender.destinations.back(), skipping.dtp.placement.skip_offset());
 }
 
 TEST(DtpSource, a_dead_module_sends_nothing_from_its_frame_on) {

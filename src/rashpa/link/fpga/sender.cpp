@@ -197,7 +197,8 @@ bool FpgaSender::post_event(const Event& event) {
   std::span<const CardFault> faults;
   if (faults_) {
     const auto record = decode_frame_record({event.record, FrameRecord::kBytes});
-    faults = faults_->of_event(record ? record->index : config_.images);
+    const bool of_image = record && (record->flags & FrameRecord::skipped) == 0;
+    faults = faults_->of_event(of_image ? record->index : config_.images);
   }
   if (!config_.card->post(place_, event, faults)) {
     counters_.waits.add(1);

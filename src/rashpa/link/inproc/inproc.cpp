@@ -148,8 +148,12 @@ class InprocReceiver::Impl {
     const std::uint64_t bytes = item.event ? FrameRecord::kBytes : item.write.bytes;
     const std::uint64_t offset = item.write.destination;
     const Target target = channel.assembly.locate(offset, bytes);
-    if (target.kind == Target::Kind::refused || (target.kind == Target::Kind::record) != item.event) {
+    const bool lines = target.kind == Target::Kind::lines;
+    if (target.kind == Target::Kind::refused || lines == item.event) {
       counters_.refused_key.add(1);
+    } else if (target.kind == Target::Kind::skip) {
+      channel.assembly.put_skip(item.record, item.immediate, now);
+      decide(channel, now);
     } else if (item.event) {
       channel.assembly.put_event(offset, item.record, item.immediate, now);
       decide(channel, now);

@@ -168,6 +168,11 @@ void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::op
         bare_event(port, now, out);
       }
       break;
+    case Target::Kind::skip:
+      if (!write.has_immediate) return counters_->bad_records.add(1);
+      port.assembly.put_skip(write.payload, write.immediate, now);
+      decide(port, now, out);
+      break;
     case Target::Kind::refused:
       if (write.has_immediate) bare_event(port, now, out);
       break;

@@ -285,7 +285,8 @@ bool TransportSender<Requester, Outlet>::post_event(const Event& event) noexcept
   std::uint64_t image = 0;
   if constexpr (Outlet::kNamesImages) {
     const auto record = decode_frame_record({event.record, FrameRecord::kBytes});
-    image = record ? record->index : start_.config.images;
+    const bool of_image = record && (record->flags & FrameRecord::skipped) == 0;
+    image = of_image ? record->index : start_.config.images;
   }
   send(packet, Ends::event, image);
   payload_crc_ = 0;
