@@ -14,6 +14,7 @@ from rashpa.control.version import software_version
 _MODULES = {
     "run": "run",
     "attach": "attach",
+    "stop": "stop",
     "plan": "plan",
     "emulator": "node",
     "receiver": "node",

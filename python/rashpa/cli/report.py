@@ -62,6 +62,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
             "reasons": list(outcome.reasons),
             "cautions": list(outcome.cautions),
             "interrupted": outcome.interrupted,
+            "stopped_by": outcome.stopped_by,
             "acquisition_s": outcome.acquisition_s,
         },
         "books": _books(outcome.books, outcome.balanced),

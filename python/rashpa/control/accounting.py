@@ -47,6 +47,8 @@ def image_fates(fates: list[Table]) -> Table:
 def account_buffer(buffer: PlannedBuffer, fates: Mapping[int, Table], completeness: Table) -> BufferAccount:
     """Compares one buffer."""
     due = image_fates([fates[dtp.id] for dtp in buffer.dtps])
+    # what a run that was ended early had given up before: it was never sent
+    due = np.pad(due, (0, max(0, completeness.size - due.size)), constant_values=MISSING)
     if due.shape != completeness.shape:
         text = f"buffer {buffer.section.name}: the log has {due.size} images, the receiver {completeness.size}"
         return BufferAccount(buffer.section.name, 0, 0, 0, max(due.size, completeness.size), text)

@@ -1,11 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a run whose length nobody knew is ended: all emulators after the same frame."""
+"""How a run is ended before its last frame, or one of which nobody knows the last: all emulators after the same frame."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rashpa.control import telegram
+from rashpa.control.journal import Journal
 from rashpa.control.node_client import NodeClient
+from rashpa.control.outcome import Outcome
+from rashpa.control.run_plan import Plan
+from rashpa.control.stop_request import StopAnswer, StopRequests
+from rashpa.control.telegram import Status
+
+
+class EndOfRun:
+    """Whether a run is to end now, and what its receivers are told of its length. `wanted`: it is to; `by`: who has asked for it."""
+
+    def __init__(self, plan: Plan, journal: Journal | None) -> None:
+        self.wanted = False
+        self.by = ""
+        self._plan = plan
+        self._requests = StopRequests(journal.path) if journal is not None else None
+
+    @property
+    def early(self) -> bool:
+        """Whether the emulators end before they have played all frames, or nobody knows how many those are."""
+        return self.wanted or self._plan.end_told
+
+    def begin(self) -> None:
+        """A request of an earlier run is none of this one."""
+        if self._requests is not None:
+            self._requests.forget()
+
+    def want(self, by: str = "") -> None:
+        self.wanted, self.by = True, by
+
+    def due(self, elapsed_s: float) -> bool:
+        """Whether it is wanted by now."""
+        duration_s = self._plan.file.run.duration_s
+        if duration_s is not None and elapsed_s >= duration_s:
+            self.wanted = True
+        if self._requests is not None and not self.wanted and (by := self._requests.asked()):
+            if why := never_early(self._plan):
+                self._requests.answer(StopAnswer(refused=why))
+            else:
+                self.want(by)
+        return self.wanted
+
+    def orders(self, names: Iterable[str], sources: Iterable[Status]) -> dict[str, telegram.Stop]:
+        """For the receivers: how many images of each DTP were due, as the emulators say where the run was ended early."""
+        if self.early:
+            images = {dtp.id: dtp.images_due for status in sources if status.source for dtp in status.source.dtps}
+        else:
+            images = {dtp.id: buffer.images for buffer in self._plan.buffers for dtp in buffer.dtps}
+        dtps = {name: self._plan.dtps_of(name) for name in names}
+        return {
+            name: telegram.Stop(tuple(telegram.DtpEnd(dtp.id, images[dtp.id]) for dtp in own))
+            for name, own in dtps.items()
+        }
+
+    def answer(self, outcome: Outcome) -> None:
+        """To who has asked for it: what became of the run."""
+        if self._requests is not None:
+            self._requests.answer(_answer_of(outcome))
+
+
+def never_early(plan: Plan) -> str:
+    """Why a run of this plan cannot end in order before its last frame; empty when it can."""
+    if any(emulator.engine == "fpga" for emulator in plan.emulators):
+        return "a card plays all frames that it was configured for; interrupt `rashpa run` (Ctrl-C, SIGTERM) to abort it"
+    if plan.groups:
+        return "images that are dealt to a group are as many as the run file says; interrupt `rashpa run` (Ctrl-C, SIGTERM) to abort it"
+    if plan.file.faults.reorder > 0:
+        return "the fault reorder needs the run's last frame; interrupt `rashpa run` (Ctrl-C, SIGTERM) to abort it"
+    return ""
 
 
 async def end_sources(emulators: Sequence[NodeClient]) -> int:
@@ -18,3 +86,18 @@ async def end_sources(emulators: Sequence[NodeClient]) -> int:
     frames = max((status.source.frames_begun for status in statuses if status.source), default=0)
     await asyncio.gather(*(emulator.order(telegram.Stop(frames=frames)) for emulator in going))
     return frames
+
+
+def _answer_of(outcome: Outcome) -> StopAnswer:
+    books, run = outcome.books, outcome.plan.file.run
+    return StopAnswer(
+        frames=outcome.frames,
+        planned=0 if run.open_ended else run.most_frames,
+        good=outcome.good,
+        balanced=outcome.balanced,
+        expected=books.expected,
+        complete=books.complete,
+        written=books.written,
+        problem=outcome.problem,
+        reasons=outcome.reasons,
+    )

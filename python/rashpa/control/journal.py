@@ -33,6 +33,10 @@ class JournalError(ValueError):
     """There is no run to be taken over; says why, and what to try."""
 
 
+class ManagerLives(JournalError):
+    """The run has a manager."""
+
+
 @dataclass(frozen=True)
 class KnownNode:
     """Where a node is; `pid` and `identity` of one that the manager has started, 0 and empty of others."""
@@ -123,7 +127,7 @@ class Journal:
                 os.close(file)
                 raise
         except BlockingIOError:
-            raise JournalError(
+            raise ManagerLives(
                 f"{self.path}: {_holder_of(self.path)} lives; there is nothing to be taken over"
             ) from None
         except FileNotFoundError:

@@ -27,7 +27,7 @@ from rashpa.control.adopted_node import AdoptedNode
 from rashpa.control.books import take_books
 from rashpa.control.capacity import CapacityError, check_abilities, overloads
 from rashpa.control.emulators import PlannedEmulator
-from rashpa.control.end import end_sources
+from rashpa.control.end import EndOfRun, end_sources
 from rashpa.control.first_missing import first_missing
 from rashpa.control.grant import grant_of
 from rashpa.control.group_course import GroupCourse
@@ -97,7 +97,7 @@ class Manager:
         self._owner = secrets.token_hex(16)
         self._holder = f"run {plan.file.run.name} of {_user()}@{socket.gethostname()} (process {os.getpid()})"
         self._claimed: set[str] = set()  # nodes that may be this run's
-        self._stop = asyncio.Event()  # a run until stopped is to end
+        self._end = EndOfRun(plan, journal)
         self._groups = GroupCourse(plan, self._clients, self._last)
 
     async def run(self) -> Outcome:
@@ -125,6 +125,7 @@ class Manager:
                 )
                 name = self._name_of(error)
                 await self._give_up(await self._reason_of(error, name), name if error.lost else "")
+        self._end.answer(self._outcome)
         if self._journal is not None:
             self._journal.remove()
         return self._outcome
@@ -151,10 +152,14 @@ class Manager:
 
     def stop(self) -> None:
         """Ends a run until stopped at the next frame at which all emulators can end, in order; any other run is interrupted. From the loop's thread."""
-        if self._plan.end_told and self._began and not self._stop.is_set():
-            self._stop.set()
+        if self._plan.end_told and self._began and not self._end.wanted:
+            self._end.want()
         else:
             self.interrupt()
+
+    def end(self, by: str) -> None:
+        """Ends any run in order before its last frame, if its engines can; `by`: who wants it. Before `run`, or from the loop's thread."""
+        self._end.want(by)
 
     def interrupt(self) -> None:
         """Ends the run in order and in bounded time; from the loop's thread."""
@@ -175,11 +180,12 @@ class Manager:
             self._outcome.cautions = tuple(f"forced: {line}" for line in too_much)
         async with self._leases_renewed():
             await self._claim()
+            self._end.begin()
             self._note()
             await self._acquire()
 
     def _note(self) -> None:
-        """For who comes when this manager dies. NodeError where the run is to go on without it and nobody could find it."""
+        """For who comes when this manager dies, or wants the run to end. NodeError where the run is to go on without it and nobody could find it."""
         if self._journal is None:
             return
         urls = {name: client.url for name, client in self._clients.items()}
@@ -216,11 +222,11 @@ class Manager:
     async def _see_through(self) -> None:
         """From the start of the emulators to the closed books."""
         stall = StallWatch(self._plan)
-        if self._plan.end_told:
-            await self._watch(self._emulator_names, "running", stall, self._stop_due)
-            self._stop.set()
+        await self._watch(self._emulator_names, "running", stall, self._end.due)
+        if self._end.early:
+            self._end.wanted, self._outcome.stopped_by = True, self._end.by
             await end_sources([self._clients[name] for name in self._emulator_names])
-        await self._watch(self._emulator_names, "running", stall)
+            await self._watch(self._emulator_names, "running", stall)
         await self._groups.settle(lambda names: self._watch(names, "settling", stall))
         dealers = [name for name in self._emulator_names if self._last[name].state != "finished"]
         await self._order_all(dealers, telegram.Stop())
@@ -234,12 +240,7 @@ class Manager:
 
     async def _tell_ends(self, receivers: Iterable[str]) -> None:
         """To the receivers, from what their sources say that they have come to."""
-        sources = [status.source for name in self._emulator_names if (status := self._last.get(name))]
-        images = {dtp.id: dtp.images_due for source in sources if source for dtp in source.dtps}
-        for_each = {
-            name: telegram.Stop(tuple(telegram.DtpEnd(dtp.id, images[dtp.id]) for dtp in self._plan.dtps_of(name)))
-            for name in receivers
-        }
+        for_each = self._end.orders(receivers, self._heard_of(self._emulator_names).values())
         await _all_of(self._clients[name].order(order) for name, order in for_each.items())
 
     @property
@@ -338,12 +339,8 @@ class Manager:
         _expect_all(receiver.label, len(answer.placements), expected)
         return answer
 
-    def _stop_due(self) -> bool:
-        duration_s = self._plan.file.run.duration_s
-        return self._stop.is_set() or (duration_s is not None and time.monotonic() - self._began >= duration_s)
-
     async def _watch(
-        self, awaited: Collection[str], phase: str, stall: StallWatch, ends: Callable[[], bool] = lambda: False
+        self, awaited: Collection[str], phase: str, stall: StallWatch, ends: Callable[[float], bool] = lambda _: False
     ) -> None:
         """Until all `awaited` are finished, or `ends` says so. NodeError when a node is lost, in fault, or nothing happens any more."""
         while True:
@@ -354,9 +351,10 @@ class Manager:
                     raise trouble
             self._tell(phase)
             waited = self._alive(awaited)
-            if all(self._groups.through(name) for name in waited) or ends():
+            through = all(self._groups.through(name) for name in waited)
+            if through or ends(time.monotonic() - self._began):
                 return
-            resting = self._plan.file.detector.trigger == "software" and not self._stop.is_set()
+            resting = self._plan.file.detector.trigger == "software" and not self._end.wanted
             if not resting and (found := stall.stalled(self._last, waited)):
                 label = self._labels[found.node]
                 text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s; {_ITS_LOG}"

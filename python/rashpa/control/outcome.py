@@ -41,6 +41,7 @@ class Outcome:
     plan: Plan
     problem: str = ""
     interrupted: bool = False
+    stopped_by: str = ""  # who has ended it in order before its last frame
     capabilities: dict[str, Capabilities] = field(default_factory=dict)
     emulators: dict[str, Status] = field(default_factory=dict)
     receivers: dict[str, Status] = field(default_factory=dict)
@@ -74,7 +75,7 @@ class Outcome:
     @property
     def frames(self) -> int:
         """Of the run; where nobody knew how many, those that had their turn."""
-        if not self.plan.end_told:
+        if not self.plan.end_told and not self.stopped_by:
             return self.plan.file.run.most_frames
         return max((source.frames_begun for source in self.sources.values()), default=0)
 

@@ -48,6 +48,7 @@ class FakeSource:
         self._fates = {dtp.id: bytearray() for dtp in order.dtps}
         self._frames = order.frames
         self._begun = 0
+        self._ended_early = False
         self._allowed = 0 if order.trigger == "software" else order.frames
         self._triggers = dict.fromkeys(("accepted", "refused", "frames"), 0)
         self._turn = threading.Lock()  # held while a frame is begun
@@ -91,6 +92,7 @@ class FakeSource:
         if order.frames == 0:
             return self.abort()
         self._frames = self._allowed = order.frames
+        self._ended_early = True
         return self.resume()
 
     def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
@@ -132,7 +134,8 @@ class FakeSource:
             raise KeyError(f"no {name} of {key} here")
         images = next(dtp.images for dtp in self._order.dtps if dtp.id == int(key))
         fates = bytes(self._fates[int(key)])
-        return np.frombuffer(fates if self._order.end == "told" else fates.ljust(images, b"\0"), np.uint8)
+        whole = self._order.end == "known" and not self._ended_early
+        return np.frombuffer(fates.ljust(images, b"\0") if whole else fates, np.uint8)
 
     def latest(self, key: str) -> NDArray[Any] | None:
         raise KeyError(f"an emulator has no buffer {key}")
@@ -240,8 +243,11 @@ class FakeDestination:
     def stop(self, order: telegram.Stop) -> None:
         ends = {end.dtp: end.images for end in order.ends}
         for buffer in self._order.buffers:
+            images = max((ends.get(dtp.id, 0) for dtp in buffer.dtps), default=0)
             if buffer.name in self._told:
-                self._grow(buffer, max((ends.get(dtp.id, 0) for dtp in buffer.dtps), default=0))
+                self._grow(buffer, images)
+            elif images:
+                self._shrink(buffer, images)
         self._told.clear()
         self._finishing.set()
 
@@ -266,6 +272,13 @@ class FakeDestination:
             for dtp in buffer.dtps:
                 table = self._arrived[dtp.id]
                 self._arrived[dtp.id] = np.pad(table, (0, images - table.size))
+
+    def _shrink(self, buffer: telegram.Buffer, images: int) -> None:
+        """No more than so many are due, but those that have come."""
+        with self._growing:
+            came = max(int(np.flatnonzero(self._arrived[dtp.id]).max(initial=-1)) + 1 for dtp in buffer.dtps)
+            for dtp in buffer.dtps:
+                self._arrived[dtp.id] = self._arrived[dtp.id][: max(images, came)].copy()
 
     def _close_open(self) -> None:
         self._told.clear()

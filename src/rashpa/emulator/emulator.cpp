@@ -124,11 +124,17 @@ void Emulator::pause(bool paused) {
 std::uint64_t Emulator::begun() const noexcept { return start_ns_.load() == 0 ? 0 : player_->begun(); }
 
 void Emulator::end_at(std::uint64_t frames) {
-  if (config_.end != End::told) throw StateError("emulator: the number of its frames is fixed; stop it where it is");
+  if (config_.card || !config_.groups.empty() || config_.faults.reorder > 0) {
+    const char* who = config_.card              ? "a card"
+                      : !config_.groups.empty() ? "a run with groups"
+                                                : "a run with the fault reorder";
+    throw StateError(fmt::format("emulator: {} ends after {} frames and not before; abort it", who, config_.frames));
+  }
   if (const std::uint64_t begun = this->begun(); frames < begun) {
     throw StateError(fmt::format("emulator: it has begun {} frames and cannot end after {}", begun, frames));
   }
   frames_ = std::min(frames, config_.frames);
+  ended_early_ = true;
   player_->end_at(frames_);
   player_->pause(false);
   log::write(log::Level::info, {.run = run()}, "emulator: ends after {} frames", frames_.load());
@@ -237,8 +243,8 @@ std::string Emulator::registration() const { return player_->description(); }
 std::vector<Completeness> Emulator::fates(std::size_t dtp) const {
   if (dtp >= config_.dtps.size())
     throw ConfigError(fmt::format("emulator: there is no DTP number {}; it has {}", dtp, config_.dtps.size()));
-  std::vector<Completeness> all(config_.end == End::known ? config_.dtps[dtp].dtp.images
-                                                          : player_->stats(dtp).images_due());
+  const bool known = config_.end == End::known && !ended_early_;
+  std::vector<Completeness> all(known ? config_.dtps[dtp].dtp.images : player_->stats(dtp).images_due());
   for (std::uint64_t index = 0; index < all.size(); ++index) all[index] = player_->fate(dtp, index);
   return all;
 }

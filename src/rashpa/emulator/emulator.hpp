@@ -53,8 +53,8 @@ class Emulator {
   void pause(bool paused);
   /// While paused: frames up to the latest that a DTP has begun; before start() none.
   [[nodiscard]] std::uint64_t begun() const noexcept;
-  /// A paused run that is told its end (End::told) has so many frames: goes on, and ends there. Throws StateError when
-  /// a later frame was begun, or the run's length was known.
+  /// A paused run has so many frames and no more: goes on, and ends there. Throws StateError when a later frame was
+  /// begun, and of a card, with groups, or with the fault reorder.
   void end_at(std::uint64_t frames);
   /// Lets so many more frames be taken (Trigger::software), the first at once. Throws StateError, and counts it, while
   /// frames of the trigger before are not sent, when no frame is left, or when it is not started.
@@ -85,6 +85,7 @@ class Emulator {
   std::mutex triggering_;
   std::atomic<std::uint64_t> triggers_{0}, triggers_refused_{0};
   std::atomic<std::uint64_t> frames_{0};   ///< as far as is known
+  std::atomic<bool> ended_early_{false};   ///< end_at() was called
   std::atomic<std::int64_t> start_ns_{0};  ///< 0: not started
   mutable std::atomic<std::int64_t> end_ns_{0};
   std::mutex stopping_;

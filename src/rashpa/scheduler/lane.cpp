@@ -302,7 +302,12 @@ void Lane::submit(std::int64_t now) noexcept {
 void Lane::finish(std::int64_t now, std::optional<std::uint64_t> end) noexcept {
   finishing_ = true;
   heard_ns_ = now;
-  if (end_known_.load(std::memory_order_relaxed)) return;
+  if (end_known_.load(std::memory_order_relaxed)) {
+    std::uint64_t come = 0;
+    for (const DtpState& dtp : dtps_) come = std::max(come, dtp.next);
+    if (end && std::max(come, *end) < limit_) set_end(std::max(come, *end));
+    return;
+  }
   const std::uint64_t come = images_.load(std::memory_order_relaxed);
   set_end(std::min(std::max(come, end.value_or(come)), config_.images));
   if (clock_ns_ != 0) clock_ns_ = now;  // what is due since now has its deadline from now on

@@ -79,8 +79,9 @@ class Lane final : public SlotGuard {
   /// Submits the next stack if it is ready, closes it if its deadline has passed; true when something was submitted.
   bool advance(std::int64_t now) noexcept;
   /// Nothing more will be sent: when nothing has come for the deadline, from now or from the last arrival on, all that
-  /// is open is closed at once. `end`, to a lane that is told its end: images < `end` are due, and no others but those
-  /// that have come all the same; empty: those that have come, and those before them.
+  /// is open is closed at once. `end`: images < `end` are due, and no others but those that have come all the same, or
+  /// were decided already; never more than were known to be due. Empty: all that were known, or where that is not known
+  /// those that have come, and those before them.
   void finish(std::int64_t now, std::optional<std::uint64_t> end = std::nullopt) noexcept;
   /// The link has stopped: what is open becomes missing. Submits the stack in hand if any of it has arrived.
   void abandon(std::int64_t now) noexcept;

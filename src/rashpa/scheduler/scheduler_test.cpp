@@ -345,6 +345,31 @@ TEST(Lane, a_ring_that_holds_no_two_stacks_is_refused) {
   }
 }
 
+TEST(Lane, a_run_that_is_ended_early_has_no_image_behind_its_end) {
+  Bench b(1000, 2);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    b.give(Bench::good(0, i));
+    b.give(Bench::good(1, i));
+  }
+  ASSERT_TRUE(b.lane.advance(100));
+  EXPECT_EQ(b.lane.images(), 1000U);
+  b.lane.finish(200, 6);
+  ASSERT_TRUE(b.lane.advance(200)) << "nothing is waited for";
+  EXPECT_TRUE(b.lane.done());
+  EXPECT_EQ(b.lane.images(), 6U);
+  EXPECT_EQ(b.unit.stacks[1]->count, 2U);
+}
+
+TEST(Lane, an_early_end_never_takes_back_what_was_decided_and_never_adds_an_image) {
+  Bench b(8, 2);
+  for (std::uint64_t i = 0; i < 7; ++i) b.give(Bench::good(0, i));
+  b.lane.finish(200, 5);
+  EXPECT_EQ(b.lane.images(), 7U);
+  Bench more(8, 2);
+  more.lane.finish(200, 9);
+  EXPECT_EQ(more.lane.images(), 8U);
+}
+
 TEST(OpenLane, images_are_due_when_they_have_come_and_the_last_stack_is_as_long_as_the_end_says) {
   OpenBench b;
   EXPECT_EQ(b.lane.images(), 0U);

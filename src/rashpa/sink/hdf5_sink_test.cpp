@@ -177,6 +177,16 @@ TEST_F(Hdf5SinkTest, a_run_that_did_not_know_its_length_says_it_at_the_end) {
   H5Fclose(file);
 }
 
+TEST_F(Hdf5SinkTest, a_run_that_was_ended_early_has_the_images_that_were_due) {
+  Played run(23);
+  Hdf5Sink sink(config(500));
+  run.play(sink);
+  sink.close(run.books);
+  EXPECT_TRUE(sink.error().empty()) << sink.error();
+  constexpr const char* kSpecific = "/entry/instrument/detector/detectorSpecific/nimages";
+  EXPECT_EQ(read<std::uint64_t>(master(), kSpecific, H5T_NATIVE_UINT64), std::vector<std::uint64_t>{23});
+}
+
 TEST_F(Hdf5SinkTest, images_of_a_dropped_stack_have_rows_that_say_so) {
   Played run(15);
   Hdf5Config configuration = config(15);

@@ -227,9 +227,10 @@ void finish_nxmx_tree(hid_t entry, hid_t detector, std::uint64_t expected, std::
   h5::text(entry, "end_time", now);
   const h5::Handle specific(H5Gopen2(detector, "detectorSpecific", H5P_DEFAULT), H5Gclose, "open detectorSpecific");
   if (H5Lexists(entry, kEstimate, H5P_DEFAULT) == 0) h5::text(entry, kEstimate, now);
-  if (H5Lexists(specific.get(), kImages, H5P_DEFAULT) == 0) {
-    h5::scalar<std::uint64_t>(specific.get(), kImages, expected);
+  if (H5Lexists(specific.get(), kImages, H5P_DEFAULT) > 0) {  // a run may have been ended before
+    h5::check(H5Ldelete(specific.get(), kImages, H5P_DEFAULT), "remove nimages");
   }
+  h5::scalar<std::uint64_t>(specific.get(), kImages, expected);
   const double efficiency = expected == 0 ? 0 : static_cast<double>(collected) / static_cast<double>(expected);
   h5::scalar(specific.get(), "data_collection_efficiency", efficiency);
   h5::scalar<std::uint64_t>(specific.get(), "nimages_collected", collected);
