@@ -15,9 +15,9 @@ from rashpa.node.engine import EngineError
 _FAILED, _BAD_INPUT = 1, 2
 
 
-def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None) -> None:
-    """Shows the figures and keeps them. Exit code 1 when nothing could be measured, 2 for files that cannot be run."""
-    from rashpa.node.measure import Measured, measure
+def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None, *, files_too: bool = False) -> None:
+    """Shows the figures and keeps them; `files_too`: those of writing files as well. Exit code 1 when nothing could be measured, 2 for files that cannot be run."""
+    from rashpa.node.measure import Measured, measure, measure_files
     from rashpa.node.measured_file import default_path, store_measured
 
     console, errors = Console(), Console(stderr=True)
@@ -34,6 +34,8 @@ def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None) 
     try:
         for file in files:
             found += measure(file, seconds, tell)
+            if files_too:
+                found += measure_files(file, seconds, tell)
     except (RunFileError, OSError) as error:
         complain(str(error))
         raise typer.Exit(_BAD_INPUT) from None
@@ -47,7 +49,9 @@ def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None) 
         else:
             complain(f"{one.buffer}: {one.what}: {one.trouble}")
     if not known:
-        complain("nothing was measured: no buffer has a kernel that a unit of this machine carries out")
+        complain(
+            "nothing was measured: no buffer has a kernel that a unit of this machine carries out, or files where --measure-files asks for them"
+        )
         raise typer.Exit(_FAILED)
     print_whole(console, table)
     try:

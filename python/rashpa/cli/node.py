@@ -92,6 +92,13 @@ _Measure = Annotated[
         show_default=False,
     ),
 ]
+_MeasureFiles = Annotated[
+    bool,
+    typer.Option(
+        "--measure-files",
+        help="With --measure: also how fast the buffers' files are written, with a folder of files beside run.output that goes again.",
+    ),
+]
 _MeasureSeconds = Annotated[
     float, typer.Option("--measure-seconds", min=0.1, help="How long each pipeline is measured on each unit.")
 ]
@@ -171,6 +178,7 @@ def receiver(
     audit_file: _AuditFile = None,
     measure: _Measure = None,
     measure_seconds: _MeasureSeconds = 3.0,
+    measure_files: _MeasureFiles = False,
     measured: _Measured = None,
     with_parent: _WithParent = False,
     of_run: _OfRun = False,
@@ -181,7 +189,7 @@ def receiver(
     with the URL is printed when the node is ready.
     """
     if measure:
-        measure_pipelines(measure, measure_seconds, measured)
+        measure_pipelines(measure, measure_seconds, measured, files_too=measure_files)
         return
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
     if kernels is not None and not kernels.is_dir():

@@ -103,7 +103,7 @@ def _limits(summary: Summary) -> Table:
 
 
 def _what(limit: Limit) -> str:
-    return f"{limit.who}: a stack" if limit.kind == "unit" else limit.who
+    return f"{limit.who}: a stack" if limit.kind in ("unit", "files") else limit.who
 
 
 def amount(limit: Limit, value: float | None) -> str:
@@ -114,7 +114,7 @@ def amount(limit: Limit, value: float | None) -> str:
         return f"{gigabits(value)} Gb/s"
     if limit.kind == "memory":
         return f"{value / 2**30:,.2f} GiB"
-    if limit.kind == "unit":
+    if limit.kind in ("unit", "files"):
         return f"{value * 1e3:,.2f} ms"
     return f"{100 * value:.0f} %" if limit.kind == "device" else f"{value:.1f}"
 

@@ -13,6 +13,7 @@ from rashpa.control.machine import machine_facts
 from rashpa.control.outcome import Outcome, keeps_of
 from rashpa.control.proof import proof_of
 from rashpa.control.receivers import PlannedReceiver
+from rashpa.control.series_books import series_of
 from rashpa.control.telegram import Books, BufferStatus, Latency, SourceStatus, count_of
 
 VERSION = 1
@@ -70,6 +71,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
         "groups": [dataclasses.asdict(group) for group in outcome.groups],
         "receivers": [_receiver(outcome, receiver) for receiver in outcome.plan.receivers],
         "buffers": [_buffer(outcome, buffer) for buffer in buffers],
+        "series": [dataclasses.asdict(series) for series in series_of(outcome)],
         "rates": {
             "elapsed_s": rates.elapsed_s,
             "frames_per_s": rates.frames_per_s,

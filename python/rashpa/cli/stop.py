@@ -16,7 +16,7 @@ from rich.console import Console
 from rashpa.cli.run import BAD_INPUT, FAILED, GOOD, RED, complain, conclude, watched
 from rashpa.control.attach import attached
 from rashpa.control.end import never_early
-from rashpa.control.journal import Journal, JournalError, ManagerLives, find_journal
+from rashpa.control.journal import Journal, JournalError, ManagerLivesError, find_journal
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.stop_request import StopAnswer, StopError, StopRequest
 from rashpa.control.token import TokenError, token_of_environment
@@ -48,7 +48,7 @@ def stop(
         journal = Journal(path)
         try:
             manager = attached(journal, token=token_of_environment())
-        except ManagerLives:
+        except ManagerLivesError:
             raise typer.Exit(_asked(path, timeout_s, console, errors)) from None
         if why := never_early(manager.plan):
             journal.close()
@@ -104,7 +104,7 @@ def _managed(journal: Path) -> bool:
     try:
         probe = Journal(journal)
         probe.take_over()
-    except ManagerLives:
+    except ManagerLivesError:
         return True
     except JournalError:
         return False

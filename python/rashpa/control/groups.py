@@ -104,6 +104,8 @@ def _section_problems(section: toml.Buffer, where: str) -> Iterator[str]:
 def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
     if file.run.open_ended:
         yield f"{source.where(('run', 'frames'))}: images are dealt in runs whose number of frames is known; give a number"
+    if file.run.series_frames is not None:
+        yield f"{source.where(('run', 'series_frames'))}: members of a group get any images, whose series are not theirs; leave it out, or the group"
     if file.detector.trigger == "software":
         where = source.where(("detector", "trigger"))
         yield f'{where}: images are dealt in runs whose number of frames is known; use trigger = "internal"'

@@ -33,7 +33,7 @@ class JournalError(ValueError):
     """There is no run to be taken over; says why, and what to try."""
 
 
-class ManagerLives(JournalError):
+class ManagerLivesError(JournalError):
     """The run has a manager."""
 
 
@@ -127,7 +127,7 @@ class Journal:
                 os.close(file)
                 raise
         except BlockingIOError:
-            raise ManagerLives(
+            raise ManagerLivesError(
                 f"{self.path}: {_holder_of(self.path)} lives; there is nothing to be taken over"
             ) from None
         except FileNotFoundError:

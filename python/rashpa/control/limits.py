@@ -14,7 +14,7 @@ from rashpa.control.run_plan import Plan, PlannedBuffer
 from rashpa.control.telegram import Capabilities, Interface
 from rashpa.control.turned_frames import turned_bytes
 
-Kind = Literal["link", "interface", "unit", "device", "processors", "memory"]
+Kind = Literal["link", "interface", "unit", "files", "device", "processors", "memory"]
 _NEARLY = 1 + 1e-9  # sums of rates are rounded
 
 
@@ -77,6 +77,7 @@ def limits_of(plan: Plan, capabilities: Mapping[str, Capabilities]) -> tuple[Lim
         found += _interface_limits(plan, _sides(plan.emulators, capabilities, packets, "emulator"), "out")
         found += _interface_limits(plan, _sides(plan.receivers, capabilities, packets, "receiver"), "in")
     found += [limit for side in receivers for limit in _unit_limits(plan, side)]
+    found += [limit for side in receivers for limit in _file_limits(plan, side)]
     found += _processor_limits(plan, receivers)
     found += _device_limits(plan, receivers)
     turning = [side for side in emulators if any(not load.dtp.orientation.upright for load in side.loads)]
@@ -166,6 +167,26 @@ def _unit_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
         )
         who = f"unit {section.unit} of {side.node.label}, buffer {section.name}"
         yield Limit("unit", who, needed, has, text, ("buffer", position, "unit"), (position,), (side.node.name,))
+
+
+def _file_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
+    """Seconds in which a stack is processed and in its files; those of pixels as they were when it was measured, compressed and vetoed as those were."""
+    for buffer in plan.buffers_of(side.node.name):
+        position, section = plan.positions[buffer.section.name], buffer.section
+        if not throughput.writes_files(section):
+            continue
+        fingerprint = throughput.file_fingerprint_of(section, plan.file.detector.pixel, plan.file.run.output)
+        known = side.can.throughputs if side.can else ()
+        made = throughput.images_per_s(known, fingerprint, buffer.width * buffer.height)
+        wanted = _wanted(plan, buffer)
+        needed = section.stack / made if made else None
+        has = section.stack / wanted if wanted else None
+        text = (
+            f"a stack of {section.stack} images of buffer {section.name} takes {side.name} {(needed or 0) * 1e3:.2f} ms until it is in files beside "
+            f"{plan.file.run.output}, and {(has or 0) * 1e3:.2f} ms are there for it"
+        )
+        who = f"files of {side.node.label}, buffer {section.name}"
+        yield Limit("files", who, needed, has, text, ("buffer", position, "sink"), (position,), (side.node.name,))
 
 
 def _busy(plan: Plan, side: _Side, buffer: PlannedBuffer) -> float | None:

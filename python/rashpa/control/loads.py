@@ -84,7 +84,7 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
     pixels = buffer.width * buffer.height
     image_bytes = pixels * PIXEL_BYTES[pixel]
     memory = {"images": section.slots * _pages(image_bytes)}
-    memory["records"] = len(buffer.dtps) * _pages(section.slots * _RECORD_BYTES)
+    memory["records"] = len(buffer.dtps) * _pages((section.slots + 1) * _RECORD_BYTES)  # and that of skipped images
     if copies := sum(sink.queue for sink in section.sink if sink.on_full == "drop" and sink.kind != "null"):
         memory["copies for sinks"] = copies * section.stack * image_bytes
     memory |= _of_pipeline(plan_pipeline(section.kernel, pixel), buffer)

@@ -71,6 +71,7 @@ class Hdf5Order(run_file.Hdf5Sink):
 
     prefix: str = Field(max_length=4096)
     existing: Literal["refuse", "replace"]
+    series_images: int = Field(default=0, ge=0, le=2**31)
     metadata: FileMetadata
 
 

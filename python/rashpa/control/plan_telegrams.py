@@ -17,6 +17,7 @@ from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_file import MOST_PATIENCE_S, Feedback
 from rashpa.control.run_plan import Plan, PlannedBuffer, assembled_size
+from rashpa.control.series import images_of_series
 from rashpa.control.stall import patience_s
 
 HC_KEV_ANGSTROM = 12.398419843320026  # Planck's constant times the speed of light, exact in the SI of 2019
@@ -65,6 +66,7 @@ def _sink(sink: toml.Sink, plan: Plan, buffer: PlannedBuffer) -> SinkOrder:
             **sink.model_dump(),
             "prefix": f"{file.run.output}/{file.run.name}_{buffer.section.name}",
             "existing": file.run.existing,
+            "series_images": images_of_series(file, buffer.section),
             "metadata": metadata,
         }
     )

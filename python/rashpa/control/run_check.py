@@ -5,11 +5,13 @@ from collections.abc import Iterator
 
 from rashpa.control import run_file as toml
 from rashpa.control.run_file_reader import RunFileSource
+from rashpa.control.series import series_problems
 
 
 def run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
     """What [run], [faults] and the rest cannot say together, a line each."""
     yield from _length_problems(file, source)
+    yield from series_problems(file, source)
     if file.run.open_ended and file.run.orphaned == "finish":
         yield f'{source.where(("run", "orphaned"))}: a run without an end has none to go on to without its manager; "end" is what nodes can do'
     for number, dead in enumerate(file.faults.dead_modules):

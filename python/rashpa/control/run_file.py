@@ -43,6 +43,12 @@ class Run(Section):
     duration_s: float | None = Field(
         default=None, gt=0.0, le=1e7, description="a run until stopped ends by itself after so long"
     )
+    series_frames: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**31,
+        description="a new series, with output files and books of its own, every so many frames",
+    )
     number: int = Field(default=1, ge=0, le=2**32 - 1, description="run number, carried by every frame record")
     output: str = Field(default="out", description="folder of the output files, relative to where the receiver runs")
     existing: Literal["refuse", "replace"] = Field(

@@ -4,9 +4,10 @@
 import hashlib
 import json
 from collections.abc import Iterable
+from pathlib import PurePath
 
 from rashpa.control.kernels import files_of, label_of, parameters_of
-from rashpa.control.run_file import Buffer
+from rashpa.control.run_file import Buffer, Hdf5Sink
 from rashpa.control.telegram import Throughput
 
 
@@ -22,6 +23,18 @@ def fingerprint_of(section: Buffer, pixel: str) -> str:
     unit += [section.threads] if section.unit == "cpu" else [section.device, section.trigger]
     asked = json.dumps([kernels, pixel, unit], sort_keys=True)
     return hashlib.sha256(asked.encode()).hexdigest()[:16]
+
+
+def file_fingerprint_of(section: Buffer, pixel: str, output: str) -> str:
+    """Of the same with the files that become of it, where there are any: how they are written, and the folder that a run's own folder lies in."""
+    files = [sink.model_dump(mode="json") for sink in section.sink if isinstance(sink, Hdf5Sink)]
+    asked = json.dumps([fingerprint_of(section, pixel), files, str(PurePath(output).parent)], sort_keys=True)
+    return hashlib.sha256(asked.encode()).hexdigest()[:16]
+
+
+def writes_files(section: Buffer) -> bool:
+    """Whether the buffer has sinks with files."""
+    return any(isinstance(sink, Hdf5Sink) for sink in section.sink)
 
 
 def words_of(section: Buffer) -> str:

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast this machine's units carry out the pipelines of a run file: with its dataset and calibration, without link and sinks."""
+"""How fast this machine carries out the pipelines of a run file, with its dataset and calibration, without link: its units alone, and with the files that
+become of it on its disks."""
 
 import itertools
+import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +23,7 @@ from rashpa.control.pipeline import usable_units
 from rashpa.control.plan_telegrams import destination_telegram
 from rashpa.control.run_file_reader import RunFileError, read_run_file
 from rashpa.control.run_plan import Plan, PlannedBuffer, plan_run
-from rashpa.control.throughput import fingerprint_of, words_of
+from rashpa.control.throughput import file_fingerprint_of, fingerprint_of, words_of, writes_files
 from rashpa.data.datasets import dataset_from_spec
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
@@ -32,6 +35,8 @@ _ROUNDS = 5  # the slowest counts
 _MOST_BYTES = 256 << 20  # of images in memory; more than any cache, where there are enough of them
 _MOST_STACKS = 8
 _ANNOUNCED = 1 << 36  # images, more than there is time for
+_MOST_FILED = 1 << 18  # images in files: each has a row, and room for it is taken at once
+_OF_FREE = 4  # files that are written to measure take a quarter of the free space, at most
 
 
 @dataclass(frozen=True)
@@ -72,9 +77,34 @@ def measure(path: Path, seconds: float, progress: Callable[[str], None] = lambda
             yield _measured(plan, buffer, key[0], seconds)
 
 
-def _only(file: toml.RunFile, section: toml.Buffer) -> toml.RunFile:
+def measure_files(path: Path, seconds: float, progress: Callable[[str], None] = lambda _: None) -> Iterator[Measured]:
+    """Of each buffer of the run file that has files: its pipeline and its files, in a folder of their own beside the run's, which goes again. Counted
+    until all is on the disk; each takes `seconds`, and what it takes to complete the files. RunFileError when the file cannot be run."""
+    file, source = read_run_file(path)
+    for section in filter(writes_files, file.buffer):
+        sinks = [sink for sink in section.sink if isinstance(sink, toml.Hdf5Sink)]
+        alone = section.model_copy(update={"sink": sinks, "receiver": None})
+        fingerprint = file_fingerprint_of(alone, file.detector.pixel, file.run.output)
+        beside = Path(file.run.output).absolute().parent
+        what = f"{words_of(alone)}, in files in {beside}"
+        progress(f"{section.name}: {what}")
+        try:
+            with tempfile.TemporaryDirectory(prefix=".rashpa_measures_", dir=beside) as folder:
+                run = file.run.model_copy(update={"output": folder, "series_frames": None})
+                filed = _only(file.model_copy(update={"run": run}), alone, _MOST_FILED * section.every)
+                plan = plan_run(filed, source)
+                (buffer,) = plan.buffers
+                rate = _written_per_s(plan, buffer, seconds, Path(folder))
+        except (EngineError, OSError) as error:
+            yield Measured(section.name, what, None, str(error))
+            continue
+        found = telegram.Throughput(fingerprint, what[:1000], buffer.width, buffer.height, rate, _today())
+        yield Measured(section.name, what, found)
+
+
+def _only(file: toml.RunFile, section: toml.Buffer, frames: int = _ANNOUNCED) -> toml.RunFile:
     """The run file with one buffer, at a receiver of this machine."""
-    run = file.run.model_copy(update={"frames": _ANNOUNCED})
+    run = file.run.model_copy(update={"frames": frames})
     return file.model_copy(
         update={"run": run, "buffer": [section], "emulator": [], "receiver": [], "nodes": toml.Nodes()}
     )
@@ -86,30 +116,65 @@ def _measured(plan: Plan, buffer: PlannedBuffer, fingerprint: str, seconds: floa
         rate = _images_per_s(plan, buffer, seconds)
     except EngineError as error:
         return Measured(buffer.section.name, what, None, str(error))
-    date = datetime.now(UTC).date().isoformat()
-    found = telegram.Throughput(fingerprint, what, buffer.width, buffer.height, rate, date)
+    found = telegram.Throughput(fingerprint, what, buffer.width, buffer.height, rate, _today())
     return Measured(buffer.section.name, what, found)
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
 
 
 def _images_per_s(plan: Plan, buffer: PlannedBuffer, seconds: float) -> float:
     """The slowest of several rounds, when everything has been done once."""
-    receiver = next(one for one in plan.receivers if one.name == buffer.receiver)
-    order = cast("telegram.Destination", destination_telegram(plan, receiver).destination)
-    folder = plan.source.path.resolve().parent
     with native_errors():
-        (config,) = buffer_configs(order, Folders((Path("/"),), (Path("/"),), folder), "measured")
+        recorder = _recorder(plan, buffer)
         images, flags = _images(plan, buffer)
-        recorder = _native.Recorder(config, plan.file.run.number)
         recorder.begin()
         try:
             recorder.process(images, flags=flags)
             rates = [_round(recorder, images, flags, seconds / _ROUNDS) for _ in range(_ROUNDS)]
         finally:
             recorder.finish()
-    status = buffer_status(recorder.status())
-    if status.unit_error or status.books.errored:
-        raise EngineError("internal", status.unit_error or f"{status.books.errored} images errored")
+    _check(recorder)
     return min(rates)
+
+
+def _written_per_s(plan: Plan, buffer: PlannedBuffer, seconds: float, folder: Path) -> float:
+    """Images, until the files are complete and on the disk; no more of them than its free space allows."""
+    with native_errors():
+        recorder = _recorder(plan, buffer)
+        images, flags = _images(plan, buffer)
+        most = min(_MOST_FILED, shutil.disk_usage(folder).free // _OF_FREE // images[0].nbytes) - len(images)
+        recorder.begin()
+        began = time.perf_counter()
+        count = 0
+        try:
+            while time.perf_counter() - began < seconds and count <= most:
+                recorder.process(images, flags=flags)
+                count += len(images)
+        finally:
+            recorder.finish()
+    took = time.perf_counter() - began
+    _check(recorder)
+    if count == 0:
+        raise EngineError("resource", f"{folder.parent}: not enough room for {len(images)} images; make some")
+    return count / took
+
+
+def _recorder(plan: Plan, buffer: PlannedBuffer) -> _native.Recorder:
+    receiver = next(one for one in plan.receivers if one.name == buffer.receiver)
+    order = cast("telegram.Destination", destination_telegram(plan, receiver).destination)
+    folder = plan.source.path.resolve().parent
+    (config,) = buffer_configs(order, Folders((Path("/"),), (Path("/"),), folder), "measured")
+    return _native.Recorder(config, plan.file.run.number)
+
+
+def _check(recorder: _native.Recorder) -> None:
+    status = buffer_status(recorder.status())
+    if trouble := status.unit_error or status.sink_error:
+        raise EngineError("internal", trouble)
+    if status.books.errored:
+        raise EngineError("internal", f"{status.books.errored} images errored")
 
 
 def _round(recorder: _native.Recorder, images: NDArray[Any], flags: NDArray[np.uint32], seconds: float) -> float:

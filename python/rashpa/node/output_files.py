@@ -12,7 +12,7 @@ from pathlib import Path
 from rashpa.node.engine import EngineError
 
 _ATTEMPTS = 100
-_OURS = re.compile(r"master\.(h5|journal)|data_[0-9]+\.h5|(tables|accumulated)\.h5")
+_OURS = re.compile(r"(s[0-9]{4,}_)?(master\.(h5|journal)|data_[0-9]+\.h5|(tables|accumulated)\.h5)")
 
 
 def prepare_output(prefix: Path, existing: str) -> None:
@@ -49,7 +49,7 @@ def _occupy(prefix: Path) -> None:
 
 
 def older_files(prefix: Path) -> list[Path]:
-    """<prefix>_master.h5, <prefix>_master.journal and <prefix>_data_000001.h5 …, by name."""
+    """<prefix>_master.h5, <prefix>_master.journal and <prefix>_data_000001.h5 …, also of series (<prefix>_s0001 …), by name."""
     found = (path for path in prefix.parent.iterdir() if path.name.startswith(f"{prefix.name}_"))
     rest = ((path, path.name.removeprefix(f"{prefix.name}_")) for path in found)
     return sorted(path for path, what in rest if _OURS.fullmatch(what))

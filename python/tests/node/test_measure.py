@@ -15,9 +15,10 @@ from rashpa.control.capacity import CapacityError, check_capacity
 from rashpa.control.loads import dtp_loads
 from rashpa.control.proposals import proposals_for
 from rashpa.control.run_plan import Plan, load_plan, plan_run
-from rashpa.control.throughput import fingerprint_of
+from rashpa.control.telegram import Throughput
+from rashpa.control.throughput import file_fingerprint_of, fingerprint_of
 from rashpa.node.engine import EngineError
-from rashpa.node.measure import measure
+from rashpa.node.measure import measure, measure_files
 from rashpa.node.measured_file import load_measured, store_measured
 from rashpa.node.native_engine import NativeFactory
 from rashpa.node.node import Node
@@ -163,3 +164,39 @@ def test_as_many_packets_are_planned_as_are_sent(tmp_path: Path, link: str) -> N
         assert sent.payload_bytes == (load.image_bytes + RECORD_BYTES) * sent.images_sent
         if load.packets:
             assert sent.packets == load.packets * sent.images_sent, load
+
+
+def test_files_are_measured_where_they_will_be_and_leave_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    text = RUN.format(rate_hz=100.0, link="").replace(
+        'name = "measured"', f'name = "measured"\noutput = "{tmp_path}/out"'
+    )
+    path.write_text(text.replace('kind = "null"', 'kind = "hdf5"', 1))
+    (found,) = measure_files(path, 0.2)
+    assert found.throughput is not None, found.trouble
+    assert found.throughput.images_per_s > 1
+    assert f"in files in {tmp_path}" in found.what
+    assert [one.name for one in tmp_path.iterdir()] == ["run.toml"]
+    section = load_plan(path).buffers[0].section
+    assert found.throughput.pipeline == file_fingerprint_of(section, "uint16", f"{tmp_path}/other")
+    assert found.throughput.pipeline != file_fingerprint_of(section, "uint16", "/elsewhere/out")
+    assert found.throughput.pipeline != fingerprint_of(section, "uint16")
+
+
+def test_files_that_a_disk_cannot_take_are_refused_with_what_it_can(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    text = RUN.format(rate_hz=1000.0, link="").replace('kind = "null"', 'kind = "hdf5"', 1)
+    path.write_text(text)
+    plan = load_plan(path)
+    section = plan.buffers[0].section
+    pipeline = file_fingerprint_of(section, "uint16", plan.file.run.output)
+    known = (Throughput(pipeline, "files", plan.buffers[0].width, plan.buffers[0].height, 400.0, "2026-11-23"),)
+    nodes = {
+        node.name: Node(node.label, node.role, NativeFactory(node.role, throughputs=known)).capabilities()
+        for node in plan.nodes
+    }
+    with pytest.raises(
+        CapacityError, match=r"takes receiver 10.00 ms until it is in files beside out, and 4.00 ms"
+    ) as refused:
+        check_capacity(plan, nodes)
+    assert "detector.rate_hz = 400" in str(refused.value)

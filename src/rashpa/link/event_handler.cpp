@@ -73,16 +73,21 @@ void EventHandler::announce(EventDtp& port, std::uint32_t immediate) noexcept {
   const std::uint64_t fresh = (immediate - (port.announced - 1)) & kIndexMask;
   if (immediate >> 24 != (dtp.id & 0xFFU) || fresh > dtp.images - port.announced) return counters_->bad_records.add(1);
   port.announced += fresh;
-  // The record ring holds no more than the last ones.
-  if (port.announced - port.looked_at > dtp.placement.slots) port.looked_at = port.announced - dtp.placement.slots;
+  // The record ring holds no more than the last ones, unless the source waits for credits: then what has its record
+  // there may be followed by any number of images that were left out.
+  if (!port.credits && port.announced - port.looked_at > dtp.placement.slots) {
+    port.looked_at = port.announced - dtp.placement.slots;
+  }
 }
 
 bool EventHandler::next_event(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
   if (port.looked_at == port.announced) return false;
   const ReceiverDtp& dtp = port.assembly.dtp();
+  decide(port, now, out);  // the latest release must be known before the slot is judged
+  // What no credit was granted for was not sent; the latest may be a skip record.
+  if (port.credits && port.looked_at >= port.assembly.granted()) port.looked_at = port.announced - 1;
   const std::uint64_t index = port.looked_at++;
   counters_->packets.add(1);
-  decide(port, now, out);  // the latest release must be known before the slot is judged
   const std::uint64_t offset = dtp.placement.record_offset(index);
   const Record record = copy_of(region_, offset);
   const bool latest = port.looked_at == port.announced;

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/sink/memory_sink.hpp"
 #include "rashpa/sink/null_sink.hpp"
+#include "rashpa/sink/series_sink.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -16,25 +18,45 @@ namespace {
 /// In the order of Options.
 constexpr std::array<std::string_view, std::variant_size_v<Options>> kNames{"hdf5", "memory", "null"};
 
+Hdf5Config hdf5_config(const Hdf5Options& options, const Output& output) {
+  return Hdf5Config{.prefix = options.prefix,
+                    .existing = options.existing,
+                    .images_per_file = options.images_per_file,
+                    .threads = options.threads,
+                    .width = output.width,
+                    .height = output.height,
+                    .pixel = output.pixel,
+                    .form = output.sparse ? ImageForm::sparse : ImageForm::dense,
+                    .buffer = output.buffer,
+                    .images = output.images,
+                    .end = output.end,
+                    .slice = output.slice,
+                    .results = output.results,
+                    .delivered = output.delivered,
+                    .largest_count = output.largest_count,
+                    .special = output.special,
+                    .special_mask = output.special_mask,
+                    .metadata = options.metadata};
+}
+
 std::unique_ptr<Sink> make(const Hdf5Options& options, const Output& output) {
-  return std::make_unique<Hdf5Sink>(Hdf5Config{.prefix = options.prefix,
-                                               .existing = options.existing,
-                                               .images_per_file = options.images_per_file,
-                                               .threads = options.threads,
-                                               .width = output.width,
-                                               .height = output.height,
-                                               .pixel = output.pixel,
-                                               .form = output.sparse ? ImageForm::sparse : ImageForm::dense,
-                                               .buffer = output.buffer,
-                                               .images = output.images,
-                                               .end = output.end,
-                                               .slice = output.slice,
-                                               .results = output.results,
-                                               .delivered = output.delivered,
-                                               .largest_count = output.largest_count,
-                                               .special = output.special,
-                                               .special_mask = output.special_mask,
-                                               .metadata = options.metadata});
+  const Hdf5Config config = hdf5_config(options, output);
+  if (options.series_images == 0) return std::make_unique<Hdf5Sink>(config);
+  if (output.stack == 0 || options.series_images % output.stack != 0) {
+    throw ConfigError(fmt::format("sink hdf5: a series of {} images is no whole number of stacks of {}",
+                                  options.series_images, output.stack));
+  }
+  const std::uint64_t most = (output.images + options.series_images - 1) / options.series_images;
+  return std::make_unique<SeriesSink>(options.series_images, most,
+                                      [config, length = std::uint64_t{options.series_images}](std::uint64_t series) {
+                                        Hdf5Config own = config;
+                                        const std::uint64_t first = (series - 1) * length;
+                                        own.prefix += fmt::format("_s{:04}", series);
+                                        own.images = std::min(length, config.images - first);
+                                        own.end = End::known;
+                                        own.slice.phase += first * own.slice.every;
+                                        return std::make_unique<Hdf5Sink>(own);
+                                      });
 }
 
 std::unique_ptr<Sink> make(const MemoryOptions& options, const Output& output) {
@@ -52,7 +74,8 @@ const Parameters<Hdf5Options>& parameters(const Hdf5Options& /*of*/) {
           .add({.name = "prefix"}, &Hdf5Options::prefix, Need::needed)
           .add({.name = "existing", .choices = {"refuse", "replace"}}, &Hdf5Options::existing, Need::needed)
           .add({.name = "images_per_file", .least = 1, .most = 4294967295}, &Hdf5Options::images_per_file)
-          .add({.name = "threads", .least = 1, .most = 64}, &Hdf5Options::threads);
+          .add({.name = "threads", .least = 1, .most = 64}, &Hdf5Options::threads)
+          .add({.name = "series_images", .least = 0, .most = 2147483648}, &Hdf5Options::series_images);
   return declared;
 }
 

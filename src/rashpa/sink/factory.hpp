@@ -22,6 +22,7 @@ struct Hdf5Options {
   std::uint32_t images_per_file = 1000;
   unsigned threads = 1;
   Existing existing = Existing::refuse;
+  std::uint32_t series_images = 0;  ///< files of their own, <prefix>_s0001 …, for every so many images; 0: none
   NxmxMetadata metadata{};
 };
 

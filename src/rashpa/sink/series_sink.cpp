@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/sink/series_sink.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::sink {
+
+namespace {
+
+void count(Books& books, Completeness completeness, Decision decision) noexcept {
+  ++books.expected;
+  switch (completeness) {
+    case Completeness::complete:
+      ++books.complete;
+      break;
+    case Completeness::partial:
+      ++books.partial;
+      break;
+    default:
+      ++books.missing;
+  }
+  switch (decision) {
+    case Decision::accepted:
+      ++books.accepted;
+      break;
+    case Decision::vetoed:
+      ++books.vetoed;
+      break;
+    case Decision::errored:
+      ++books.errored;
+      break;
+    case Decision::none:
+      break;
+  }
+}
+
+void add(SinkStats& sum, const SinkStats& one) noexcept {
+  sum.images_written += one.images_written;
+  sum.bytes_written += one.bytes_written;
+  sum.bytes_stored += one.bytes_stored;
+}
+
+}  // namespace
+
+SeriesSink::SeriesSink(std::uint64_t images, std::uint64_t most, Make make)
+    : images_(images), most_(most), make_(std::move(make)) {
+  if (images == 0) throw ConfigError("sink: a series needs at least one image");
+  current_ = make_(1);
+  if (most_ > 1) next_ = make_(2);
+}
+
+SeriesSink::~SeriesSink() { join(); }
+
+void SeriesSink::join() noexcept {
+  if (thread_.joinable()) thread_.join();
+}
+
+void SeriesSink::begin() { current_->begin(); }
+
+Put SeriesSink::put(const Stack& stack, std::span<ErrorReason> results) {
+  const auto images = stack.view();
+  if (images.empty()) return Put::done;
+  turn_to(images.front().index);
+  if (current_->put(stack, results) == Put::later) throw StateError("a sink of series must be done when put() returns");
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const bool lost = images[i].decision == Decision::accepted && results[i] != ErrorReason::none;
+    count(books_, images[i].completeness, lost ? Decision::errored : images[i].decision);
+  }
+  return Put::done;
+}
+
+void SeriesSink::skip(std::span<const SkippedImage> images) {
+  if (images.empty()) return;
+  turn_to(images.front().index);
+  current_->skip(images);
+  for (const SkippedImage& image : images) count(books_, image.completeness, image.decision);
+}
+
+void SeriesSink::turn_to(std::uint64_t image) {
+  while (image / images_ + 1 > series_) next_series();
+}
+
+// Throws when there is no place for the next one: the stack is lost, and it is tried again with the next.
+void SeriesSink::next_series() {
+  join();
+  if (next_ == nullptr) next_ = make_(series_ + 1);
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = std::exchange(current_, std::move(next_));
+    ++series_;
+  }
+  thread_ = std::thread([this, books = std::exchange(books_, {}), after = series_ + 1] {
+    complete(books);
+    if (after <= most_) prepare(after);
+  });
+  current_->begin();
+}
+
+// Nothing of the line is here: what was lost it hears at the end of the run.
+void SeriesSink::complete(Books books) noexcept {
+  Sink& sink = *over_;
+  try {
+    const std::vector<LostImage> lost = sink.settle();
+    books.accepted -= std::min<std::uint64_t>(books.accepted, lost.size());
+    books.errored += lost.size();
+    books.written = sink.stats().images_written;
+    const std::lock_guard lock(mutex_);
+    lost_.insert(lost_.end(), lost.begin(), lost.end());
+  } catch (const std::exception& failure) {
+    keep_error(failure.what());
+  }
+  try {
+    sink.close(books);
+  } catch (const std::exception& failure) {
+    const std::lock_guard lock(mutex_);
+    if (close_error_.empty()) close_error_ = failure.what();
+  }
+  if (const std::string error = sink.error(); !error.empty()) keep_error(error);
+  std::unique_ptr<Sink> done;
+  const std::lock_guard lock(mutex_);
+  add(completed_, sink.stats());
+  done = std::move(over_);
+}
+
+void SeriesSink::prepare(std::uint64_t series) noexcept {
+  try {
+    std::unique_ptr<Sink> made = make_(series);
+    const std::lock_guard lock(mutex_);
+    next_ = std::move(made);
+  } catch (const std::exception& failure) {
+    keep_error(failure.what());
+  }
+}
+
+void SeriesSink::keep_error(const std::string& text) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (first_error_.empty()) first_error_ = text;
+}
+
+void SeriesSink::put_open(const Accumulated& accumulated) { current_->put_open(accumulated); }
+
+std::vector<LostImage> SeriesSink::settle() {
+  join();
+  std::vector<LostImage> lost = current_->settle();
+  books_.accepted -= std::min<std::uint64_t>(books_.accepted, lost.size());
+  books_.errored += lost.size();
+  lost.insert(lost.begin(), lost_.begin(), lost_.end());
+  lost_.clear();
+  return lost;
+}
+
+void SeriesSink::close(const Books& /*of all series*/) {
+  if (std::exchange(closed_, true)) return;
+  static_cast<void>(settle());
+  books_.written = current_->stats().images_written;
+  current_->close(books_);
+  if (!close_error_.empty()) throw FileError(close_error_);
+}
+
+SinkStats SeriesSink::stats() const noexcept {
+  const std::lock_guard lock(mutex_);
+  SinkStats sum = completed_;
+  if (over_ != nullptr) add(sum, over_->stats());
+  add(sum, current_->stats());
+  return sum;
+}
+
+std::string SeriesSink::error() const {
+  const std::lock_guard lock(mutex_);
+  return first_error_.empty() ? current_->error() : first_error_;
+}
+
+}  // namespace rashpa::sink

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rashpa/sink/sink.hpp"
+
+namespace rashpa::sink {
+
+/// Gives every `images` images a sink of their own, one after the other: files and books by series, while the run goes
+/// on. Stacks never reach over the end of a series.
+///
+/// The sink of a series is completed, and the one after the next is made, by a thread of its own, while the next series
+/// is stored already. It is waited for only when that series ends before.
+class SeriesSink final : public Sink {
+ public:
+  /// Makes the sink of a series, counted from 1; for sinks that are done with a stack when put() returns. From the
+  /// constructor's thread, then from the one that completes.
+  using Make = std::function<std::unique_ptr<Sink>(std::uint64_t series)>;
+
+  /// `most`: series that can come. Makes the first two. Throws what `make` throws, and ConfigError when a series has no
+  /// image.
+  SeriesSink(std::uint64_t images, std::uint64_t most, Make make);
+  ~SeriesSink() override;
+  void begin() override;
+  Put put(const Stack& stack, std::span<ErrorReason> results) override;
+  void skip(std::span<const SkippedImage> images) override;
+  void put_open(const Accumulated& accumulated) override;
+  std::vector<LostImage> settle() override;
+  void close(const Books& books) override;
+  [[nodiscard]] SinkStats stats() const noexcept override;
+  [[nodiscard]] std::string error() const override;
+
+ private:
+  void turn_to(std::uint64_t image);
+  void next_series();
+  void complete(Books books) noexcept;
+  void prepare(std::uint64_t series) noexcept;
+  void join() noexcept;
+  void keep_error(const std::string& text) noexcept;
+
+  std::uint64_t images_;
+  std::uint64_t most_;
+  Make make_;
+  std::uint64_t series_ = 1;
+  std::unique_ptr<Sink> current_;  // changed under mutex_, by the line's thread
+  Books books_{};                  // of the current series, as far as the sink has been given it
+  std::thread thread_;             // that completes the series before
+  mutable std::mutex mutex_;       // guards what follows
+  std::unique_ptr<Sink> over_;     // the series before, while it is being completed
+  std::unique_ptr<Sink> next_;
+  SinkStats completed_{};  // of series that are over
+  std::vector<LostImage> lost_;
+  std::string first_error_;
+  std::string close_error_;  // of a series that could not be completed
+  bool closed_ = false;
+};
+
+}  // namespace rashpa::sink
