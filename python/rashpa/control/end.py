@@ -68,7 +68,9 @@ class EndOfRun:
 def never_early(plan: Plan) -> str:
     """Why a run of this plan cannot end in order before its last frame; empty when it can."""
     if any(emulator.engine == "fpga" for emulator in plan.emulators):
-        return "a card plays all frames that it was configured for; interrupt `rashpa run` (Ctrl-C, SIGTERM) to abort it"
+        return (
+            "a card plays all frames that it was configured for; interrupt `rashpa run` (Ctrl-C, SIGTERM) to abort it"
+        )
     if plan.groups:
         return "images that are dealt to a group are as many as the run file says; interrupt `rashpa run` (Ctrl-C, SIGTERM) to abort it"
     if plan.file.faults.reorder > 0:
