@@ -172,6 +172,7 @@ def test_no_file_between_model_and_structure_names_a_key() -> None:
         "output",
         "prefix",
         "existing",
+        "series_images",
         "metadata",
         "parameters",
         "device",
