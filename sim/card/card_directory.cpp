@@ -24,9 +24,14 @@ namespace registers = card::registers;
 constexpr std::uint32_t kStatusEnd = registers::status::kDtpsWaiting + 4;
 constexpr std::uint32_t kCounterBytes = registers::counters::kFaults + 8 - registers::counters::kImages;
 constexpr std::uint32_t kIdentityBytes = registers::identity::kMemoryBytes + 8;
-constexpr std::uint64_t kBusyCycles = 2'000;      // between two looks at the doorbells
-constexpr std::uint64_t kPushedCycles = 200;      // the same where software waits for each descriptor
-constexpr std::uint64_t kCounterCycles = 50'000;  // between two readings of all counters
+// Cycles between two looks at the doorbells. A look reads the status by AXI-Lite, 10 words and 5 a DTP of 6 cycles
+// each: a twentieth of the time with one DTP, a fifth with all; and a grant waits no longer than that, a hundredth of a
+// second.
+constexpr std::uint64_t kBusyCycles = 2'000;
+// The same where software waits for each descriptor, and looks cost less than waiting.
+constexpr std::uint64_t kPushedCycles = 200;
+// Between two readings of all counters, 172 words: a fiftieth of the time.
+constexpr std::uint64_t kCounterCycles = 50'000;
 
 [[noreturn]] void fail(const fs::path& path, const char* what) {
   throw FileError(fmt::format("card: {}: {}: {}", path.string(), what, errno_text(errno)));
@@ -122,6 +127,14 @@ registers::DtpTable CardDirectory::table(std::size_t dtp) const {
   return table;
 }
 
+std::vector<registers::DtpTable> CardDirectory::enabled() const {
+  std::vector<registers::DtpTable> tables;
+  for (std::size_t dtp = 0; dtp < registers::dtp_table::kCount; ++dtp) {
+    if (const auto words = table(dtp); words.dtp_enabled) tables.push_back(words);
+  }
+  return tables;
+}
+
 /// Card memory is what the directory has of it.
 void CardDirectory::publish_identity(CardModel& model) {
   namespace identity = registers::identity;
@@ -160,10 +173,7 @@ bool CardDirectory::serve(CardModel& model, const Armed& armed) {
   if (!news && !busy_ && model.idle()) return false;
   if (news) {
     const std::size_t arm = (doorbells::kArm - doorbells::kGranted) / 4;
-    for (std::size_t dtp = 0; armed && rung[arm] != carried_[doorbells::kArm / 4] && dtp < registers::dtp_table::kCount;
-         ++dtp) {
-      if (const auto words = table(dtp); words.dtp_enabled) armed(words);
-    }
+    if (armed && rung[arm] != carried_[doorbells::kArm / 4]) armed(enabled());
     carry(model, registers::settings::kMode, 4);
     carry(model, registers::faults::at(0), registers::faults::at(registers::faults::kCount) - registers::faults::at(0));
     carry(model, registers::descriptors::at(0),

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "card_model.hpp"
 #include "rashpa/card/registers.hpp"
@@ -27,8 +28,8 @@ class CardDirectory {
 
   [[nodiscard]] std::span<const std::byte> memory() const noexcept { return memory_; }
 
-  /// Called for each enabled DTP before an Arm is carried to the model.
-  using Armed = std::function<void(const card::registers::DtpTable&)>;
+  /// Called with all enabled DTPs before an Arm is carried to the model.
+  using Armed = std::function<void(std::span<const card::registers::DtpTable>)>;
 
   /// Carries what software has written to the model, lets it go on, and publishes what it says. False: the card had
   /// nothing to do, and no cycle has passed. Throws ConfigError when the model has no addresses for all of the memory.
@@ -38,6 +39,7 @@ class CardDirectory {
   [[nodiscard]] std::uint32_t load(std::uint32_t address) const noexcept;
   void store(std::uint32_t address, std::uint32_t value) noexcept;
   [[nodiscard]] card::registers::DtpTable table(std::size_t dtp) const;
+  [[nodiscard]] std::vector<card::registers::DtpTable> enabled() const;
   void carry(CardModel& model, std::uint32_t from, std::uint32_t bytes);
   void publish_identity(CardModel& model);
   void publish_images(CardModel& model);

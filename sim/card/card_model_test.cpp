@@ -29,6 +29,7 @@
 #include "rashpa/link/testing.hpp"
 #include "rashpa/wire/address.hpp"
 #include "simulated_card.hpp"
+#include "udp_port.hpp"
 
 namespace rashpa::sim {
 namespace {
@@ -342,6 +343,42 @@ TEST_F(CardAcquisition, a_card_without_work_sleeps_and_answers_soon) {
   const std::int64_t start = now_ns();
   card.carry_out(card::Command::abort, 20'000'000);
   EXPECT_LT(now_ns() - start, 1'000'000'000) << "2 ms where nobody else is at work";
+}
+
+/// A DTP that sends from this port of 127.0.0.1.
+registers::DtpTable from_port(std::uint16_t port) {
+  registers::DtpTable table;
+  table.dtp_enabled = true;
+  const in_addr loopback{htonl(INADDR_LOOPBACK)};
+  std::memcpy(table.ip_source.data(), &loopback, sizeof loopback);
+  table.ports_source_port = port;
+  return table;
+}
+
+bool is_free(std::uint16_t port) {
+  const wire::Address address("127.0.0.1", port);
+  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  const bool bound = bind(fd, address.get(), address.bytes()) == 0;
+  close(fd);
+  return bound;
+}
+
+TEST(Networks, sockets_of_an_earlier_run_are_closed_at_arm) {
+  UdpPort port;
+  const std::uint16_t first = free_port("127.0.0.1");
+  port.listen(std::vector{from_port(first)});
+  const std::uint16_t second = free_port("127.0.0.1"), third = free_port("127.0.0.1");
+  port.listen(std::vector{from_port(first), from_port(second)});
+  EXPECT_FALSE(is_free(first));
+  EXPECT_FALSE(is_free(second));
+  port.listen(std::vector{from_port(second), from_port(third), from_port(third)});
+  EXPECT_TRUE(is_free(first));
+  EXPECT_FALSE(is_free(second));
+  EXPECT_FALSE(is_free(third));
+  port.wait(1);
+  port.listen({});
+  EXPECT_TRUE(is_free(second));
+  EXPECT_TRUE(is_free(third));
 }
 
 TEST(Networks, those_that_there_are_and_no_other) {

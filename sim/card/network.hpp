@@ -21,8 +21,8 @@ class Network {
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  /// Called for each DTP before its first packet: frames for it may come from now on.
-  virtual void listen(const card::registers::DtpTable& /*table*/) {}
+  /// Called at every Arm with the DTPs of the run that begins: frames for them may come from now on, and for no other.
+  virtual void listen(std::span<const card::registers::DtpTable> /*tables*/) {}
   /// False: not now, give it again. What the network cannot carry is counted and gone.
   virtual bool send(std::span<const std::byte> frame) = 0;
   /// Hands everything that has come to the card.

@@ -20,7 +20,7 @@ SimulatedCard::SimulatedCard(std::filesystem::path directory, std::uint64_t memo
 }
 
 void SimulatedCard::run(const std::atomic<bool>& stop) {
-  const auto armed = [this](const card::registers::DtpTable& table) { network_->listen(table); };
+  const auto armed = [this](std::span<const card::registers::DtpTable> tables) { network_->listen(tables); };
   while (!stop) {
     network_->receive(model_);
     if (!directory_.serve(model_, armed)) network_->wait(kNapUs);

@@ -51,7 +51,7 @@ class SimulatedCard {
     ready = true;
     while (!stop.stop_requested()) {
       port.receive(model);
-      if (!directory.serve(model, [&](const card::registers::DtpTable& table) { port.listen(table); })) {
+      if (!directory.serve(model, [&](std::span<const card::registers::DtpTable> tables) { port.listen(tables); })) {
         std::this_thread::sleep_for(std::chrono::microseconds(200));
       }
     }

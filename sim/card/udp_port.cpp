@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/wire/address.hpp"
@@ -54,6 +55,22 @@ wire::Address address(std::span<const std::byte> ip, std::uint16_t port) {
 
 UdpPort::~UdpPort() {
   for (const auto& [name, fd] : sockets_) close(fd);
+}
+
+void UdpPort::listen(std::span<const card::registers::DtpTable> tables) {
+  std::set<Name> names;
+  for (const auto& table : tables) names.insert(name_of(table));
+  for (auto at = sockets_.begin(); at != sockets_.end();) {
+    if (names.contains(at->first)) {
+      ++at;
+      continue;
+    }
+    const int fd = at->second;
+    std::erase_if(polled_, [fd](const pollfd& polled) { return polled.fd == fd; });
+    close(fd);
+    at = sockets_.erase(at);
+  }
+  for (const Name& name : names) socket_of(name);
 }
 
 UdpPort::Name UdpPort::name_of(const card::registers::DtpTable& table) {

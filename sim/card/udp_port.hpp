@@ -28,8 +28,9 @@ class UdpPort : public Network {
   UdpPort(const UdpPort&) = delete;
   UdpPort& operator=(const UdpPort&) = delete;
 
-  /// Listens for credits where DTP `table` sends from: they may come before its first packet. Throws ResourceError.
-  void listen(const card::registers::DtpTable& table) override { socket_of(name_of(table)); }
+  /// Listens for credits where the DTPs send from: they may come before the first packet. Sockets of earlier runs are
+  /// closed. Throws ResourceError.
+  void listen(std::span<const card::registers::DtpTable> tables) override;
   /// Sends an Ethernet frame with an IPv4 or IPv6 UDP packet. False: the socket is full, give it again. Throws
   /// ResourceError when a socket cannot be had for its address and port. What is no such frame is counted and gone.
   bool send(std::span<const std::byte> frame) override;

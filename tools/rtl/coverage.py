@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the benches of rtl/ with Verilator's coverage and says how much of each file they reach: C++ and cocotb ones, all of a file together.
 
-Usage: build/rtl/bin/python tools/rtl/coverage.py [--only REGEX] [--jobs N] [--missing]. Exit 1 when less than 95 % of a block's lines were reached, of the
+Usage: build/rtl/bin/python tools/rtl/coverage.py [--only REGEX] [--jobs N] [--missing] [--json FILE]. Exit 1 when less than 95 % of a block's lines were reached, of the
 folders whose benches ran. Lines are those on which Verilator counts a branch or block; toggles are of bits; a parameter's constant bits never toggle.
 """
 
 import argparse
 import collections
 import concurrent.futures
+import json
 import os
 import re
 import sys
@@ -19,6 +20,7 @@ from blocks import BUILD, RTL, benches
 from test_rtl import cpp_bench, python_bench, software
 
 LEAST = 0.95
+LONGEST_S = 900  # of a bench: what is counted is slower
 
 
 @dataclass
@@ -27,6 +29,10 @@ class Reached:
 
     lines: collections.Counter[str] = field(default_factory=collections.Counter)
     toggles: collections.Counter[str] = field(default_factory=collections.Counter)
+
+    @staticmethod
+    def counts(points: collections.Counter[str]) -> dict[str, int]:
+        return {"reached": sum(count > 0 for count in points.values()), "all": len(points)}
 
     @staticmethod
     def share(points: collections.Counter[str]) -> float:
@@ -53,6 +59,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="benches whose name this expression is found in")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at a time")
+    parser.add_argument("--json", type=Path, help="results, of every file: points reached, points in all")
     parser.add_argument("--missing", action="store_true", help="say which lines were not reached")
     options = parser.parse_args()
     chosen = [bench for kind in (".cpp", ".py") for bench in benches(kind) if re.search(options.only, bench.name)]
@@ -61,7 +68,7 @@ def main() -> int:
     if not software().run()[0]:
         raise SystemExit("coverage: the software does not compile: make test-rtl RTL_ONLY=cpp")
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for job, (good, _) in zip(jobs, pool.map(lambda job: job.run(), jobs), strict=True):
+        for job, (good, _) in zip(jobs, pool.map(lambda job: job.run(LONGEST_S), jobs), strict=True):
             if not good:
                 raise SystemExit(f"coverage: {job.name} failed: {job.log}")
     files: dict[str, Reached] = {}
@@ -79,6 +86,12 @@ def main() -> int:
             for points in (reached.lines, reached.toggles):
                 places = [place for place, count in points.items() if not count]
                 print(*(f"    {place}" for place in places[:40]), sep="\n")
+    if options.json:
+        rows = {
+            name: {"lines": Reached.counts(reached.lines), "toggles": Reached.counts(reached.toggles)}
+            for name, reached in sorted(files.items())
+        }
+        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return 1 if below or not files else 0
 
 

@@ -5,12 +5,14 @@
 Usage: build/rtl/bin/python tools/rtl/mutate.py [--bugs N] [--json FILE] [--again] FOLDER…
 The bugs are small changes at places drawn by the folder's name; one that a compiler refuses is none, and another is drawn.
 The tests are the benches and proofs in the folder, of a package also those of folders that use it, the quickest first, until one fails; one
-that takes far longer than without the bug fails.
-All of it happens in a copy of the tree in build/rtl/mutants; what a change does not touch comes from ccache. Exit 1 when a bug survived: either a test is missing, or the change is none. Such are in mutate_equivalent.toml,
-each with the reason; they are kept in the results, and another bug is drawn for each.
+that takes far longer than without the bug fails. A test of something that the changed module is no part of is left out.
+All of it happens in a copy of the tree in build/rtl/mutants, or in the folder RASHPA_MUTANTS, for a second one at the same time; what a change does not
+touch comes from ccache. Exit 1 when a bug survived: either a test is missing, or the change is none. Such are in mutate_equivalent.toml, each with the
+reason; they are kept in the results, and another bug is drawn for each.
 """
 
 import argparse
+import functools
 import json
 import os
 import random
@@ -23,9 +25,9 @@ import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from blocks import BUILD, ROOT, RTL, Bench, benches
+from blocks import BUILD, ROOT, RTL, Bench, benches, modules
 
-TREE = BUILD / "mutants"
+TREE = Path(os.environ.get("RASHPA_MUTANTS", BUILD / "mutants")).resolve()
 LONGEST_S = 540  # of a test without a bug
 EQUIVALENT = Path(__file__).resolve().parent / "mutate_equivalent.toml"
 # What is found, and what comes in its place; "+1": the number and one.
@@ -156,20 +158,38 @@ def compiles(folder: str) -> bool:
 
 
 def timed(tests: list[str]) -> dict[str, float]:
-    """Seconds of each, when what it is built of is in the cache; the quickest first."""
+    """Seconds of each, what is built for it included; the quickest first."""
     seconds: dict[str, float] = {}
     for test in tests:
-        for _ in range(2):  # the first fills the cache
-            begin = time.monotonic()
-            if not passes(test):
-                raise SystemExit(f"mutate: {test} fails without a bug")
-            seconds[test] = time.monotonic() - begin
+        begin = time.monotonic()
+        if not passes(test):
+            raise SystemExit(f"mutate: {test} fails without a bug")
+        seconds[test] = time.monotonic() - begin
     return dict(sorted(seconds.items(), key=lambda test: test[1]))
+
+
+@functools.cache
+def parts(name: str) -> frozenset[str]:
+    """A module and those in it, at any depth."""
+    text = re.sub(r"//.*", "", modules()[name].read_text(encoding="utf-8"))
+    instances = set(re.findall(r"^\s*(\w+)\s+(?:#\(|\w+\s*(?:\[.*\]\s*)?\()", text, re.MULTILINE))
+    return frozenset({name}.union(*map(parts, instances & modules().keys() - {name})))
+
+
+def reaches(test: str, path: Path) -> bool:
+    """Whether what is in this file is in what the test is of."""
+    if path.stem.endswith("_pkg"):
+        return True
+    kind, name = test.split("/")
+    if kind == "formal":
+        return path.name in (path.parent / f"{name}.sby").read_text(encoding="utf-8").split()
+    return path.stem in parts(next(bench.top for bench in benches(f".{name.split('_')[-1]}") if bench.name == name))
 
 
 def catching(bug: Bug, tests: dict[str, float]) -> str:
     """The test that fails with the bug in the copy; a processor that others use, too, may take its time."""
-    own = (test for test, seconds in tests.items() if not passes(test, 60 + 5 * seconds))
+    reaching = {test: seconds for test, seconds in tests.items() if reaches(test, TREE / bug.file)}
+    own = (test for test, seconds in reaching.items() if not passes(test, 60 + 4 * seconds))
     others = (test for test in users(TREE / bug.file) if not passes(test))
     return next(own, "") or next(others, "")
 

@@ -113,17 +113,27 @@ def _card_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], sou
                 f'{source.where(emulator.own_key("engine"))}: {emulator.label} is played by a card: name it, card = "{SIMULATED}" for a simulated '
                 "one, or the directory of its nodes"
             )
-        for address in emulator.neighbours:
-            try:
-                ipaddress.ip_address(address)
-            except ValueError:
-                yield f'{source.where(emulator.own_key("neighbours"))}: "{address}" is no IPv4 or IPv6 address; the addresses of receivers are numeric'
+        yield from _mac_problems(emulator, source)
     on_cards = [emulator for emulator in emulators if emulator.engine == "fpga"]
     for one, other in combinations(on_cards, 2):
         if one.card == other.card != SIMULATED and one.machine == other.machine:
             yield f"{source.where(other.own_key('card'))}: {one.label} and {other.label} have the same card {one.card}; give each its own"
     if on_cards:
         yield from _what_cards_lack(file, source)
+
+
+def _mac_problems(emulator: PlannedEmulator, source: RunFileSource) -> Iterator[str]:
+    for key in ("card_mac", "neighbours"):
+        if emulator.card == SIMULATED and key in emulator.given:
+            yield (
+                f'{source.where(emulator.own_key(key))}: card = "{SIMULATED}" sends by sockets of this machine, whose MAC addresses the kernel knows; '
+                f"take {key} out, or name the directory of a card: `rashpa card DIRECTORY --network unix:HERE,THERE` simulates one in a network"
+            )
+    for address in emulator.neighbours:
+        try:
+            ipaddress.ip_address(address)
+        except ValueError:
+            yield f'{source.where(emulator.own_key("neighbours"))}: "{address}" is no IPv4 or IPv6 address; the addresses of receivers are numeric'
 
 
 def _what_cards_lack(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:

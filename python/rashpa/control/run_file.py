@@ -265,11 +265,11 @@ class Emulator(Section):
         default=None,
         description='fpga: "sim" for a simulated one that lasts as long as the run, or the directory of a card\'s nodes: /dev of a real one',
     )
-    card_mac: MacAddress | None = Field(default=None, description="fpga, a real card: its MAC address")
+    card_mac: MacAddress | None = Field(default=None, description="fpga, a card in a network: its MAC address")
     neighbours: dict[str, MacAddress] | None = Field(
         default=None,
         max_length=64,
-        description="fpga, a real card: by IP address of a receiver, the MAC address that packets to it go to: its own, or the first router's",
+        description="fpga, a card in a network: by IP address of a receiver, the MAC address that packets to it go to: its own, or the first router's",
     )
 
 

@@ -104,7 +104,7 @@ class Neighbour:
 @dataclass(frozen=True)
 class Card:
     """The card that plays an emulator's DTPs. `directory`: of its nodes, which the node must have been started for; "sim": one that the node
-    simulates. A real one needs MAC addresses."""
+    simulates. One in a network needs MAC addresses."""
 
     directory: str
     mac: str = ""

@@ -87,6 +87,14 @@ WRONG = {
     "card without engine": ('[[emulator]]\nname = "e"\ncard = "sim"\n', 'only the engine "fpga" has a card'),
     "mac without engine": ('[[emulator]]\nname = "e"\ncard_mac = "02:00:00:00:00:01"\n', 'only the engine "fpga"'),
     "no mac": (ON_CARD + 'card = "/dev"\ncard_mac = "02:00"\n', "card_mac"),
+    "mac of a simulated card": (
+        ON_CARD + 'card = "sim"\ncard_mac = "02:00:00:00:00:01"\n',
+        "take card_mac out, or name",
+    ),
+    "neighbours of a simulated card": (
+        ON_CARD + 'card = "sim"\nneighbours = { "127.0.0.1" = "02:00:00:00:00:01" }\n',
+        "take neighbours out, or name",
+    ),
     "no such engine": ('[[emulator]]\nname = "e"\nengine = "gpu"\n', "engine"),
     "neighbour": (
         ON_CARD + 'card = "/dev"\nneighbours = { "host" = "02:00:00:00:00:01" }\n',

@@ -39,10 +39,10 @@ std::uint16_t free_port(wire::Address local) {
   return local.port();
 }
 
-wire::Address local_address(const Config& config, const wire::Address& destination, bool simulated) {
+wire::Address local_address(const Config& config, const wire::Address& destination, bool by_sockets) {
   wire::Address local(config.bind_address, 0);
   if (!local.wildcard()) return local;
-  if (simulated) return link::roce::local_towards(destination);
+  if (by_sockets) return link::roce::local_towards(destination);
   throw ConfigError(
       fmt::format("emulator: {} is no address for a card; give the one that it has", config.bind_address));
 }
@@ -73,7 +73,8 @@ std::array<std::uint8_t, 6> mac_of(const std::string& text) {
 
 link::fpga::CardPath card_path(const Config& config, const SourceDtp& source, bool simulated) {
   const wire::Address there(source.destination.address, source.destination.port);
-  const wire::Address here = local_address(config, there, simulated);
+  const bool by_sockets = simulated && config.card->mac.empty() && config.card->neighbours.empty();
+  const wire::Address here = local_address(config, there, by_sockets);
   if (here.v6() != there.v6()) {
     throw ConfigError(fmt::format("emulator: DTP {}: the card's address {} and the receiver's {} are not of one kind",
                                   source.dtp.id, here.text(), there.text()));
@@ -85,7 +86,7 @@ link::fpga::CardPath card_path(const Config& config, const SourceDtp& source, bo
                             .qpn = source.destination.qpn,
                             .rkey = source.destination.rkey,
                             .first_psn = wire::random_psn()};
-  if (simulated) {
+  if (by_sockets) {
     path.source_port = free_port(here);
     return path;
   }

@@ -14,9 +14,9 @@ namespace rashpa::emulator {
 /// Six pairs of hexadecimal digits with colons. Throws ConfigError.
 std::array<std::uint8_t, 6> mac_of(const std::string& text);
 
-/// The way of one DTP, with a PSN drawn for this run. `simulated`: the card sends by sockets of this machine, from a
-/// port that is free; a real one from one of those that RoCEv2 uses, and needs MAC addresses. Throws ConfigError, which
-/// names the DTP, and ResourceError when no port is free.
+/// The way of one DTP, with a PSN drawn for this run. A `simulated` card that is given no MAC addresses sends by
+/// sockets of this machine, from a port that is free; one in a network from one of those that RoCEv2 uses, and needs
+/// them. Throws ConfigError, which names the DTP, and ResourceError when no port is free.
 link::fpga::CardPath card_path(const Config& config, const SourceDtp& source, bool simulated);
 
 /// Where the receiver writes the credits of a DTP that is sent by `path`: queue pair and key drawn for this run, so

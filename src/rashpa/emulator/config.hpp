@@ -42,8 +42,8 @@ struct FaultPlan {
   [[nodiscard]] bool packets() const noexcept { return drop > 0 || duplicate > 0 || reorder > 0 || corrupt > 0; }
 };
 
-/// The card of the engine "fpga", and what a card in a network cannot find out by itself. A simulated card sends by
-/// sockets of this machine and needs no MAC addresses.
+/// The card of the engine "fpga", and what a card in a network cannot find out by itself. A simulated card without
+/// MAC addresses sends by sockets of this machine; with them it is in a network, as any other.
 struct CardConfig {
   std::filesystem::path directory;  ///< of its nodes: src/rashpa/card/card.hpp
   std::string mac{};                ///< the card's, six pairs of hexadecimal digits with colons
