@@ -43,6 +43,8 @@ pixel = "uint16"
 [dataset]
 kind = "pattern"
 frames = 4
+width = 128
+height = 64
 [link]
 port = 0
 flow = "paced"              # the wire below carries nothing back
@@ -54,7 +56,7 @@ address = "{HERE}"
 KEYS
 [[buffer]]
 name = "all"
-region = [0, 16, 128, {LINES}]
+region = [32, 16, 64, {LINES}]
 bands = {DTPS}
 slots = {FRAMES}
 stack = 1
@@ -116,10 +118,12 @@ def card_and_wire(folder: Path) -> Iterator[Wire]:
             stdout=subprocess.PIPE,
             text=True,
         ) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline().startswith("ready")
-            yield wire
-            process.terminate()
+            try:
+                assert process.stdout is not None
+                assert process.stdout.readline().startswith("ready")
+                yield wire
+            finally:
+                process.terminate()
     finally:
         wire.close()
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the benches of rtl/ with Verilator's coverage and says how much of each file they reach: C++ and cocotb ones, all of a file together.
 
-Usage: build/rtl/bin/python tools/rtl/coverage.py [--only REGEX] [--jobs N] [--missing] [--json FILE]. Exit 1 when less than 95 % of a block's lines were reached, of the
+Usage: build/rtl/bin/python tools/rtl/coverage.py [--only REGEX] [--jobs N] [--missing] [--kept] [--json FILE]. Exit 1 when less than 95 % of a block's lines were reached, of the
 folders whose benches ran. Lines are those on which Verilator counts a branch or block; toggles are of bits; a parameter's constant bits never toggle.
 """
 
@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from blocks import BUILD, RTL, benches
+from blocks import BUILD, RTL, Bench, benches
 from test_rtl import cpp_bench, python_bench, software
 
 LEAST = 0.95
@@ -39,6 +39,11 @@ class Reached:
         return sum(count > 0 for count in points.values()) / len(points) if points else 1.0
 
 
+def data_of(bench: Bench) -> Path:
+    """What a bench has left."""
+    return BUILD / "coverage" / bench.name / "coverage.dat"
+
+
 def add(data: Path, files: dict[str, Reached]) -> None:
     """What one bench reached: points of all instances of a module are one."""
     for said, count in re.findall(
@@ -46,7 +51,7 @@ def add(data: Path, files: dict[str, Reached]) -> None:
     ):
         keys = dict(pair.split("\x02", 1) for pair in said.split("\x01") if "\x02" in pair)
         path = Path(keys["f"])
-        # Functions of packages run at elaboration. The two Verilators split lines and name edges in their own ways.
+        # Functions of packages run at elaboration.
         if RTL not in path.parents or path.stem.endswith("_pkg"):
             continue
         reached = files.setdefault(str(path.relative_to(RTL)), Reached())
@@ -59,12 +64,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="benches whose name this expression is found in")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at a time")
+    parser.add_argument("--kept", action="store_true", help="do not run again what has left its coverage.dat")
     parser.add_argument("--json", type=Path, help="results, of every file: points reached, points in all")
     parser.add_argument("--missing", action="store_true", help="say which lines were not reached")
     options = parser.parse_args()
     chosen = [bench for kind in (".cpp", ".py") for bench in benches(kind) if re.search(options.only, bench.name)]
     (BUILD / "log").mkdir(parents=True, exist_ok=True)
-    jobs = [(cpp_bench if bench.path.suffix == ".cpp" else python_bench)(bench, covered=True) for bench in chosen]
+    to_run = [bench for bench in chosen if not (options.kept and data_of(bench).exists())]
+    jobs = [(cpp_bench if bench.path.suffix == ".cpp" else python_bench)(bench, covered=True) for bench in to_run]
     if not software().run()[0]:
         raise SystemExit("coverage: the software does not compile: make test-rtl RTL_ONLY=cpp")
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -73,7 +80,7 @@ def main() -> int:
                 raise SystemExit(f"coverage: {job.name} failed: {job.log}")
     files: dict[str, Reached] = {}
     for bench in chosen:
-        add(BUILD / "coverage" / bench.name / "coverage.dat", files)
+        add(data_of(bench), files)
     tested = {bench.path.parent.name for bench in chosen}
     below = 0
     print(f"{'file':<44}{'lines':>8}{'toggles':>9}")

@@ -120,7 +120,7 @@ def software() -> Job:
 
 
 def cpp_bench(bench: Bench, covered: bool = False) -> Job:
-    """Verilated by Debian's Verilator, and run; with a count of what was reached if that is asked for."""
+    """Verilated by Debian's Verilator, and run. With a count of what was reached if that is asked for, then by the wheel's, which counts more, and as for cocotb."""
     folder = BUILD / ("coverage" if covered else "bench") / bench.name
     folder.mkdir(parents=True, exist_ok=True)
     flags = f"-std=c++20 -I{RTL} -I{ROOT / 'src'} -DRASHPA_ROOT='\"{ROOT}\"'"
@@ -132,7 +132,7 @@ def cpp_bench(bench: Bench, covered: bool = False) -> Job:
             "-CFLAGS",
             flags,
             "-MAKEFLAGS",
-            "OPT_FAST=-O2",
+            "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1" if covered else "OPT_FAST=-O2",
             "-LDFLAGS",
             f"{BUILD / 'software' / 'software.a'} -lisal -lfmt",
         ),
@@ -143,7 +143,8 @@ def cpp_bench(bench: Bench, covered: bool = False) -> Job:
         str(modules()[bench.top]),
         str(bench.path),
     ]
-    environment = {"OBJCACHE": "ccache"} if shutil.which("ccache") else {}
+    environment = wheel_environment() if covered else {}
+    environment |= {"OBJCACHE": "ccache"} if shutil.which("ccache") else {}
     environment["RASHPA_COVERAGE"] = str(folder / "coverage.dat")
     # The makefile of an older build does not know that the archive is another one.
     (folder / "bench").unlink(missing_ok=True)
