@@ -239,6 +239,21 @@ async def a_full_payload_fifo_holds_it_back(dut) -> None:
 
 
 @cocotb.test()
+async def the_room_is_used_to_its_last_beat(dut) -> None:
+    bench = Bench(dut, 9)
+    await bench.begin()
+    bench.pops = 0.0
+    for at in range(0, ROOM * BEAT, PAGE):
+        fields, _ = bench.packet()
+        offered = bench.now
+        while not await bench.cycle((fields | {"lead": 0, "bytes": PAGE}, at)):
+            assert bench.now - offered < PATIENCE, "a packet is not taken"
+    for _ in range(2 * ROOM):
+        await bench.cycle(None)
+    assert bench.fifo == ROOM
+
+
+@cocotb.test()
 async def a_full_packet_fifo_holds_it_back(dut) -> None:
     bench = Bench(dut, 6)
     await bench.begin()

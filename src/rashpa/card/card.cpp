@@ -91,7 +91,7 @@ std::string text_of(const CardError& error) {
     case ErrorCode::descriptor_long:
       return of_descriptor("is longer than 2^31 bytes, or an event that is not 128 bytes");
     case ErrorCode::memory:
-      return fmt::format("DTP {}: card memory answered a read of line {} with an error", error.dtp, error.line);
+      return fmt::format("DTP {}: card memory answered a read with an error", error.dtp);
     case ErrorCode::busy:
       return "Arm while a run is on";
   }

@@ -20,7 +20,7 @@ struct CardError {
   registers::ErrorCode code = registers::ErrorCode::none;
   std::uint32_t dtp = 0;   ///< place in the table, 0 … 15
   std::uint32_t word = 0;  ///< of the table, for word_zero, word_unaligned and mtu
-  std::uint32_t line = 0;  ///< line of the image (memory), or which descriptor since Arm (descriptor_…)
+  std::uint32_t line = 0;  ///< which descriptor since Arm (descriptor_…)
 };
 
 /// The same in words: what is wrong, of which DTP, at which line, descriptor or word of the table.

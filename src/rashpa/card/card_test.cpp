@@ -183,14 +183,14 @@ TEST_F(CardTest, a_command_is_done_when_its_count_is) {
   }
 }
 
-TEST_F(CardTest, errors_become_words_that_name_dtp_and_line) {
-  put(registers::status::kError, registers::status::kErrorCode.put(11) | registers::status::kErrorDtp.put(9));
+TEST_F(CardTest, errors_become_words_that_name_the_dtp) {
+  put(registers::status::kError, registers::status::kErrorCode.put(7) | registers::status::kErrorDtp.put(9));
   put(registers::status::kErrorLine, 123);
   store();
   const Card card(directory_);
   const auto error = card.error();
   ASSERT_TRUE(error);
-  EXPECT_EQ(text_of(*error), "DTP 9: card memory answered a read of line 123 with an error");
+  EXPECT_EQ(text_of(*error), "DTP 9: descriptor 123 since Arm reaches beyond card memory");
   std::set<std::string> texts;
   for (std::uint32_t code = 0; code < 14; ++code) {
     texts.insert(text_of({.code = static_cast<registers::ErrorCode>(code), .dtp = 2, .word = 41, .line = 8}));

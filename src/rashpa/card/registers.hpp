@@ -75,7 +75,7 @@ inline constexpr std::uint32_t kError = 0x44;  ///< The first error since the la
 inline constexpr Field kErrorCode{0, 8};  ///< what
 inline constexpr Field kErrorDtp{8, 8};  ///< of the error
 inline constexpr Field kErrorWord{16, 7};  ///< of the DTP table: word_zero, word_unaligned, mtu
-inline constexpr std::uint32_t kErrorLine = 0x48;  ///< Of the error: which descriptor since Arm, counted from 0 (descriptor_…), or which line of the image (memory).
+inline constexpr std::uint32_t kErrorLine = 0x48;  ///< Of the error: which descriptor since Arm, counted from 0 (descriptor_…); 0 of others.
 inline constexpr std::uint32_t kArmDone = 0x4C;  ///< The value of doorbell arm that was carried out last, or refused.
 inline constexpr std::uint32_t kStartDone = 0x50;  ///< The same of start.
 inline constexpr std::uint32_t kAbortDone = 0x54;  ///< The same of abort: the last packet is out, nothing is on its way.

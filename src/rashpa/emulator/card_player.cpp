@@ -116,7 +116,8 @@ void CardPlayer::set_up(const ModuleFramesStore& frames) {
     Dtp& dtp = *dtps_.emplace_back(std::make_unique<Dtp>(source.dtp));
     dtp.module = module_of[place];
     modules_[dtp.module].dtps.push_back(place);
-    card_.write_table(place, table(source, place));
+    dtp.table = table(source, place);
+    card_.write_table(place, dtp.table);
   }
   write_faults();
 }
@@ -206,8 +207,20 @@ void CardPlayer::command(card::Command command) {
 std::string CardPlayer::card_error() const {
   auto error = card_.error();
   if (!error) return {};
-  if (error->dtp < dtps_.size()) error->dtp = dtps_[error->dtp]->dtp.id;
-  return fmt::format("the card in {} says: {}", config_.card->directory.string(), text_of(*error));
+  const std::uint32_t place = error->dtp;
+  if (place >= dtps_.size())
+    return fmt::format("the card in {} says: {}", config_.card->directory.string(), text_of(*error));
+  error->dtp = dtps_[place]->dtp.id;
+  std::string text = fmt::format("the card in {} says: {}", config_.card->directory.string(), text_of(*error));
+  if (error->code == registers::ErrorCode::memory) {
+    // It does not say of which line. Reads are ahead of what leaves, and what was on its way left, too.
+    namespace status = registers::dtp_status;
+    const std::uint32_t at = status::at(place);
+    text += fmt::format("; what left last is {}",
+                        link::fpga::last_sent(dtps_[place]->table, card_.read64(at + status::kImagesSent),
+                                              card_.read64(at + status::kPackets)));
+  }
+  return text;
 }
 
 std::vector<link::Endpoint> CardPlayer::endpoints() const {

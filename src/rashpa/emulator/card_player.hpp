@@ -61,6 +61,7 @@ class CardPlayer final : public Player {
     const transfer::Dtp& dtp;
     std::size_t module = 0;  ///< place among the modules
     link::Endpoint endpoint{};
+    card::registers::DtpTable table{};
     CardFaults faults{};
     CompletenessTable sent;       ///< complete: its event has left; missing: skipped
     std::uint32_t available = 0;  ///< as the doorbell says

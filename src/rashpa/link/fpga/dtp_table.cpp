@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "rashpa/core/checksum.hpp"
@@ -107,6 +108,18 @@ void set_transfer(card::registers::DtpTable& table, const CardDtp& dtp, const Fr
   table.run = dtp.run;
   table.dtp_id = dtp.id;
   table.dtp_enabled = true;
+}
+
+std::string last_sent(const card::registers::DtpTable& table, std::uint64_t images, std::uint64_t packets) {
+  const auto of = [&](std::uint64_t bytes) { return (bytes + table.mtu_path_mtu - 1) / table.mtu_path_mtu; };
+  const std::uint64_t pieces = (table.inner_count - 1) * of(table.piece_bytes);
+  const std::uint64_t a_run = pieces + of(table.rest_bytes);
+  const std::uint64_t an_image = (table.outer_count - 1) * a_run + pieces + of(table.last_bytes) + 1;
+  if (packets == 0) return "nothing";
+  if (packets <= images * an_image) return fmt::format("the event of image {}", images - 1);
+  const std::uint64_t run = (packets - images * an_image - 1) / a_run;
+  const std::uint64_t line = std::min<std::uint64_t>((run + 1) * table.lines_per_run, table.lines) - 1;
+  return fmt::format("line {} of image {}", line, images);
 }
 
 void set_path(card::registers::DtpTable& table, const CardPath& path) noexcept {

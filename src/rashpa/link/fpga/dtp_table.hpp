@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "rashpa/card/registers.hpp"
 #include "rashpa/core/frame_record.hpp"
@@ -63,6 +64,11 @@ struct CardPath {
 /// record. Throws ConfigError when the region does not fit its placement, or lengths do not fit the card's registers.
 void set_transfer(card::registers::DtpTable& table, const CardDtp& dtp, const FrameRing& frames,
                   const CardPackets& packets);
+
+/// In words, what a DTP sent last, of which this number of packets and of events have left since Arm: a line, or an
+/// event. Images are counted as they are sent.
+[[nodiscard]] std::string last_sent(const card::registers::DtpTable& table, std::uint64_t images,
+                                    std::uint64_t packets);
 
 /// Sets addresses, ports, queue pair, key and PSN.
 void set_path(card::registers::DtpTable& table, const CardPath& path) noexcept;

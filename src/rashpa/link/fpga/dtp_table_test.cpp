@@ -67,6 +67,33 @@ TEST(DtpTable, slices_begin_at_their_frame_and_wrap_in_the_ring) {
   EXPECT_EQ(table.frame_ring, 6U * 65536);
 }
 
+TEST(DtpTable, what_was_sent_last_is_said_by_line_and_image) {
+  card::registers::DtpTable table;
+  table.mtu_path_mtu = 1024;
+  table.lines = 10;
+  table.lines_per_run = 1;
+  table.outer_count = 10;
+  table.inner_count = 2;
+  table.piece_bytes = 2048;
+  table.rest_bytes = table.last_bytes = 100;  // three packets a line
+  EXPECT_EQ(last_sent(table, 0, 0), "nothing");
+  EXPECT_EQ(last_sent(table, 0, 1), "line 0 of image 0");
+  EXPECT_EQ(last_sent(table, 0, 3), "line 0 of image 0");
+  EXPECT_EQ(last_sent(table, 0, 4), "line 1 of image 0");
+  EXPECT_EQ(last_sent(table, 0, 30), "line 9 of image 0");
+  EXPECT_EQ(last_sent(table, 1, 31), "the event of image 0");
+  EXPECT_EQ(last_sent(table, 4, 4 * 31 + 5), "line 1 of image 4");
+  // four lines a run, of the last one two
+  table.lines_per_run = 4;
+  table.outer_count = 3;
+  table.inner_count = 1;
+  table.piece_bytes = table.rest_bytes = 4000;
+  table.last_bytes = 2000;
+  EXPECT_EQ(last_sent(table, 2, 2 * 11 + 1), "line 3 of image 2");
+  EXPECT_EQ(last_sent(table, 2, 2 * 11 + 5), "line 7 of image 2");
+  EXPECT_EQ(last_sent(table, 2, 2 * 11 + 10), "line 9 of image 2");
+}
+
 TEST(DtpTable, what_does_not_fit_is_refused) {
   card::registers::DtpTable table;
   auto wrong = dtp(10, 2, 20);
