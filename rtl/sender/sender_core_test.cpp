@@ -87,6 +87,7 @@ class Run {
       core_->eval();
       card.take(*core_, cycle);
       if (core_->taken_o) compare(plays, expected, made, memory);
+      check(!core_->fault_o, "a fault of a sender that can make none");
       if (inside) check(core_->m_axis_tvalid != 0, "a gap inside a frame");
       if (core_->m_axis_tvalid && core_->m_axis_tready) {
         inside = core_->m_axis_tlast == 0;
