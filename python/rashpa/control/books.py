@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The end of a run: what all nodes have counted, and what they have noted of each image, compared."""
 
+import asyncio
 from collections.abc import Mapping
 
 from rashpa.control.accounting import account_run
@@ -15,24 +16,34 @@ async def take_books(
     plan: Plan, clients: Mapping[str, NodeClient], last: Mapping[str, Status], outcome: Outcome
 ) -> None:
     """Into the outcome, which knows who was lost; of these `last` is what they said. NodeError."""
-    for emulator in plan.emulators:
-        outcome.emulators[emulator.name] = await clients[emulator.name].status()
-    for receiver in plan.receivers:
-        name = receiver.name
-        outcome.receivers[name] = last[name] if name in outcome.lost else await clients[name].status()
-    for dtp in plan.dtps:
-        outcome.fates[dtp.id] = await clients[plan.emulator_of(dtp)].table("fates", dtp=dtp.id)
+    alive = [receiver.name for receiver in plan.receivers if receiver.name not in outcome.lost]
+    names = [*(emulator.name for emulator in plan.emulators), *alive]
+    # nodes beside each other, what is asked of one after the other
+    said = dict(zip(names, await asyncio.gather(*(clients[name].status() for name in names)), strict=True))
+    outcome.emulators |= {emulator.name: said[emulator.name] for emulator in plan.emulators}
+    outcome.receivers |= {receiver.name: said.get(receiver.name) or last[receiver.name] for receiver in plan.receivers}
+    parts = await asyncio.gather(*(_fates(plan, emulator.name, clients[emulator.name]) for emulator in plan.emulators))
+    found = {dtp: fates for part in parts for dtp, fates in part.items()}
+    outcome.fates |= {dtp.id: found[dtp.id] for dtp in plan.dtps}
     for group in plan.groups:
         for name in group.members:
             dtp = plan.dtps_of(name)[0]
             outcome.dealt[name] = await clients[plan.emulator_of(dtp)].table("dealt", dtp=dtp.id)
-    for buffer in (buffer for buffer in plan.buffers if buffer.receiver not in outcome.lost):
-        name, client = buffer.section.name, clients[buffer.receiver]
-        outcome.completeness[name] = await client.table("completeness", buffer=name)
-        outcome.decisions[name] = await client.table("decisions", buffer=name)
+    await asyncio.gather(*(_take_tables(plan, name, clients[name], outcome) for name in alive))
     outcome.groups = account_groups(
         plan, outcome.dealt, outcome.fates, outcome.completeness, outcome.lost, outcome.sources
     )
     groups = tuple(group.as_buffer for group in outcome.groups)
     outcome.accounts = account_run(plan, outcome.fates, outcome.completeness) + groups
     outcome.cautions += tuple(line for group in outcome.groups for line in group.cautions)
+
+
+async def _fates(plan: Plan, emulator: str, client: NodeClient) -> dict[int, bytes]:
+    return {dtp.id: await client.table("fates", dtp=dtp.id) for dtp in plan.dtps_from(emulator)}
+
+
+async def _take_tables(plan: Plan, receiver: str, client: NodeClient, outcome: Outcome) -> None:
+    for buffer in plan.buffers_of(receiver):
+        name = buffer.section.name
+        outcome.completeness[name] = await client.table("completeness", buffer=name)
+        outcome.decisions[name] = await client.table("decisions", buffer=name)

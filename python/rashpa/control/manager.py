@@ -48,7 +48,9 @@ from rashpa.control.token import new_token
 
 _POLL_S = 0.25
 _LOG_ENTRIES = 1000
-_RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else takes its time
+_RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else takes its time, where nothing else is asked of them …
+_RENEWALS_PER_S = 100.0  # … and no more often than so many in all
+_LONGEST_RENEW_S = 3.0  # a third of the lease
 _ITS_LOG = "its log says what it was at: `rashpa node log URL`, or nodes.log of --report"
 _CLOSE_S = 5.0  # of a connection to one that does not answer
 _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
@@ -171,8 +173,8 @@ class Manager:
     async def _carry_through(self) -> None:
         self._tell("starting nodes")
         await self._connect()
-        for name, client in self._clients.items():
-            self._outcome.capabilities[name] = await client.capabilities()
+        can = await _all_of(client.capabilities() for client in self._clients.values())
+        self._outcome.capabilities.update(zip(self._clients, can, strict=True))
         check_abilities(self._plan, self._outcome.capabilities)
         if too_much := overloads(self._plan, self._outcome.capabilities):
             if not self._force:
@@ -235,8 +237,7 @@ class Manager:
         self._outcome.acquisition_s = time.monotonic() - self._began
         await self._take_books()
         await _all_of(self._take_log(name) for name in self._alive(self._local))
-        for name in self._alive(self._clients):
-            await self._clients[name].order(telegram.Reset())
+        await self._order_all(self._alive(self._clients), telegram.Reset())
 
     async def _tell_ends(self, receivers: Iterable[str]) -> None:
         """To the receivers, from what their sources say that they have come to."""
@@ -296,13 +297,22 @@ class Manager:
 
     @contextlib.asynccontextmanager
     async def _leases_renewed(self) -> AsyncIterator[None]:
-        renewals = [asyncio.create_task(_renew(client)) for client in self._clients.values()]
+        renewals = [asyncio.create_task(self._renew(name)) for name in self._clients]
         try:
             yield
         finally:
             for renewal in renewals:
                 renewal.cancel()
             await asyncio.gather(*renewals, return_exceptions=True)
+
+    async def _renew(self, name: str) -> None:
+        """For ever; that a node does not answer is found by who needs the answer."""
+        every = min(max(_RENEW_S, len(self._clients) / _RENEWALS_PER_S), _LONGEST_RENEW_S)
+        while True:
+            await asyncio.sleep(every)
+            if time.monotonic() - self._heard.get(name, 0.0) > every:
+                with contextlib.suppress(NodeError):
+                    await self._clients[name].status()
 
     async def _configure(self) -> None:
         receivers = self._plan.receivers
@@ -471,14 +481,6 @@ async def _all_of(calls: Iterable[Awaitable[_T]]) -> list[_T]:
         if isinstance(result, BaseException):
             raise result
     return [result for result in results if not isinstance(result, BaseException)]
-
-
-async def _renew(client: NodeClient) -> None:
-    """For ever; that a node does not answer is found by who needs the answer."""
-    while True:
-        await asyncio.sleep(_RENEW_S)
-        with contextlib.suppress(NodeError):
-            await client.status()
 
 
 def _user() -> str:
