@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The end of a run: what all nodes have counted, and what they have noted of each image, compared."""
 
-import asyncio
 from collections.abc import Mapping
 
 from rashpa.control.accounting import account_run
@@ -9,6 +8,7 @@ from rashpa.control.group_accounting import account_groups
 from rashpa.control.node_client import NodeClient
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import Plan
+from rashpa.control.some_at_once import some_at_once
 from rashpa.control.telegram import Status
 
 
@@ -19,17 +19,18 @@ async def take_books(
     alive = [receiver.name for receiver in plan.receivers if receiver.name not in outcome.lost]
     names = [*(emulator.name for emulator in plan.emulators), *alive]
     # nodes beside each other, what is asked of one after the other
-    said = dict(zip(names, await asyncio.gather(*(clients[name].status() for name in names)), strict=True))
+    said = dict(zip(names, await some_at_once(lambda name: clients[name].status(), names), strict=True))
     outcome.emulators |= {emulator.name: said[emulator.name] for emulator in plan.emulators}
     outcome.receivers |= {receiver.name: said.get(receiver.name) or last[receiver.name] for receiver in plan.receivers}
-    parts = await asyncio.gather(*(_fates(plan, emulator.name, clients[emulator.name]) for emulator in plan.emulators))
+    sources = [emulator.name for emulator in plan.emulators]
+    parts = await some_at_once(lambda name: _fates(plan, name, clients[name]), sources)
     found = {dtp: fates for part in parts for dtp, fates in part.items()}
     outcome.fates |= {dtp.id: found[dtp.id] for dtp in plan.dtps}
     for group in plan.groups:
         for name in group.members:
             dtp = plan.dtps_of(name)[0]
             outcome.dealt[name] = await clients[plan.emulator_of(dtp)].table("dealt", dtp=dtp.id)
-    await asyncio.gather(*(_take_tables(plan, name, clients[name], outcome) for name in alive))
+    await some_at_once(lambda name: _take_tables(plan, name, clients[name], outcome), alive)
     outcome.groups = account_groups(
         plan, outcome.dealt, outcome.fates, outcome.completeness, outcome.lost, outcome.sources
     )

@@ -42,6 +42,7 @@ from rashpa.control.plan_telegrams import destination_telegram, source_telegram
 from rashpa.control.planned_node import PlannedNode
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_plan import Plan
+from rashpa.control.some_at_once import some_at_once
 from rashpa.control.stall import StallWatch
 from rashpa.control.telegram import Capabilities, Configured, Endpoint, Placement, Status
 from rashpa.control.token import new_token
@@ -173,7 +174,7 @@ class Manager:
     async def _carry_through(self) -> None:
         self._tell("starting nodes")
         await self._connect()
-        can = await _all_of(client.capabilities() for client in self._clients.values())
+        can = await some_at_once(NodeClient.capabilities, self._clients.values())
         self._outcome.capabilities.update(zip(self._clients, can, strict=True))
         check_abilities(self._plan, self._outcome.capabilities)
         if too_much := overloads(self._plan, self._outcome.capabilities):
