@@ -205,8 +205,12 @@ void bind_emulator(nb::module_& m) {
       .def("endpoints", [](const BoundEmulator& e) { return e.engine.endpoints(); })
       .def(
           "start", [](BoundEmulator& e) { e.engine.start(); }, nb::call_guard<nb::gil_scoped_release>())
-      .def("pause", [](BoundEmulator& e) { e.engine.pause(true); })
-      .def("resume", [](BoundEmulator& e) { e.engine.pause(false); })
+      .def(
+          "pause", [](BoundEmulator& e, std::uint64_t frame) { e.engine.pause(frame); }, "frame"_a = 0,
+          nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "resume", [](BoundEmulator& e, double rate_hz) { e.engine.resume(rate_hz); }, "rate_hz"_a = 0.0,
+          nb::call_guard<nb::gil_scoped_release>())
       .def(
           "trigger", [](BoundEmulator& e, std::uint64_t frames) { e.engine.trigger(frames); }, "frames"_a,
           nb::call_guard<nb::gil_scoped_release>())

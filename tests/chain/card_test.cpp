@@ -241,7 +241,7 @@ TEST_F(OnCard, while_it_is_paused_nothing_new_is_sent) {
   const auto sent = [&] { return chain.emulator->status().dtps[0].images_sent; };
   const auto until = now_ns() + 60'000'000'000;
   while (sent() < 10 && now_ns() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  chain.emulator->pause(true);
+  chain.emulator->pause();
   // What was begun ends: then two seconds without an image are no chance.
   std::uint64_t last = sent();
   int quiet = 0;
@@ -251,7 +251,7 @@ TEST_F(OnCard, while_it_is_paused_nothing_new_is_sent) {
     last = sent();
   }
   EXPECT_LT(last, 400U);
-  chain.emulator->pause(false);
+  chain.emulator->resume();
   EXPECT_TRUE(chain.emulator->wait(kPatience));
   chain.receiver->finish();
   EXPECT_TRUE(chain.receiver->wait(kPatience));

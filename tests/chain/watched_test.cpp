@@ -88,8 +88,8 @@ TEST_P(Watched, a_run_that_is_paused_resumed_and_ended_from_several_threads_ends
   chain.emulator->start();
   for (int i = 0; i < 5; ++i) {
     const std::uint64_t before = watchers.decided();
-    chain.emulator->pause(true);
-    chain.emulator->pause(false);
+    chain.emulator->pause();
+    chain.emulator->resume();
     while (watchers.decided() < before + 20) std::this_thread::yield();
   }
   {

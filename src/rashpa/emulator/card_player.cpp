@@ -229,6 +229,16 @@ std::vector<link::Endpoint> CardPlayer::endpoints() const {
   return all;
 }
 
+void CardPlayer::resume(double rate_hz) {
+  if (rate_hz > 0) {
+    throw ConfigError(fmt::format(
+        "emulator: {:g} frames a second while it plays: a card keeps the rate that it began with; let threads play the "
+        "DTPs (engine = \"software\"), or stop the run",
+        rate_hz));
+  }
+  pause_from_.store(transfer::kNoHold);
+}
+
 void CardPlayer::start(std::int64_t start_ns, std::uint64_t start_tai_ns) {
   start_ns_ = start_ns;
   start_tai_ns_ = start_tai_ns;
@@ -404,18 +414,30 @@ std::uint32_t CardPlayer::nap_us() const noexcept {
 }
 
 void CardPlayer::feed() {
-  const std::uint64_t due = frames_due(now_ns());
-  const bool paused = paused_.load(std::memory_order_relaxed);
-  for (std::size_t module = 0; module < modules_.size() && !paused; ++module) fill(module, due);
+  const std::uint64_t hold = held();
+  const std::uint64_t due = std::min(frames_due(now_ns()), hold);
+  for (std::size_t module = 0; module < modules_.size(); ++module) fill(module, due);
   for (std::size_t place = 0; place < dtps_.size(); ++place) {
     const Dtp& dtp = *dtps_[place];
     if (dtp.ended()) continue;
     const std::uint64_t next = dtp.dtp.slice.frame(dtp.next());
-    std::uint64_t frames = modules_[dtp.module].filled;
+    std::uint64_t frames = std::min(modules_[dtp.module].filled, hold);
     if (skips_) frames = std::min(frames, next + 1);
-    if (paused) frames = std::min(frames, next);
     make_available(place, frames);
   }
+}
+
+/// The first frame that is not given while it is paused: behind all that a DTP has, so that no image is left half sent.
+std::uint64_t CardPlayer::held() {
+  const std::uint64_t asked = pause_from_.load();
+  if (asked == transfer::kNoHold) return held_ = transfer::kNoHold;
+  if (held_ == transfer::kNoHold) {
+    held_ = 0;
+    for (const auto& dtp : dtps_) {
+      if (!dtp->ended()) held_ = std::max<std::uint64_t>(held_, dtp->available);
+    }
+  }
+  return held_ = std::max(held_, asked);
 }
 
 /// Puts frames that are due into memory, as far as the ring has places that nobody reads.

@@ -25,7 +25,8 @@ namespace rashpa::emulator {
 ///
 /// - The time in a record is that at which its frame is due; without a rate, that at which it was made available.
 /// - on_full = skip: a DTP is given its next frame when the one before is sent or skipped, so that the log knows which.
-/// - pause() takes frames back that no DTP has begun.
+/// - pause() makes no more frames available than the foremost that a DTP was given: all DTPs stop there. The rate is
+///   fixed.
 /// - Faults: packets are dropped and corrupted where the card's table of faults says so; all else is refused.
 class CardPlayer final : public Player {
  public:
@@ -39,7 +40,8 @@ class CardPlayer final : public Player {
 
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const override;
   void start(std::int64_t start_ns, std::uint64_t start_tai_ns) override;
-  void pause(bool paused) noexcept override { paused_.store(paused, std::memory_order_relaxed); }
+  void pause(std::uint64_t frame) noexcept override { pause_from_.store(frame); }
+  void resume(double rate_hz) override;
   [[nodiscard]] std::uint64_t begun() const noexcept override { return 0; }
   void end_at(std::uint64_t /*frames*/) noexcept override {}  // such runs are refused
   void stop() noexcept override;
@@ -87,6 +89,7 @@ class CardPlayer final : public Player {
   void watch_credits(std::int64_t now);
   void feed();
   void fill(std::size_t module, std::uint64_t due);
+  [[nodiscard]] std::uint64_t held();
   void make_available(std::size_t place, std::uint64_t frames);
   [[nodiscard]] std::uint64_t frames_due(std::int64_t now) const noexcept;
   [[nodiscard]] std::int64_t due_ns(std::uint64_t frame) const noexcept;
@@ -108,9 +111,10 @@ class CardPlayer final : public Player {
   log::Limiter starved_;
   log::Limiter skipping_;
   mutable std::mutex said_;
-  link::Counts counts_;  // guarded by said_
-  std::string error_;    // guarded by said_
-  std::atomic<bool> paused_{false};
+  link::Counts counts_;                                       // guarded by said_
+  std::string error_;                                         // guarded by said_
+  std::uint64_t held_ = transfer::kNoHold;                    // of the driver: frames from here on are not given
+  std::atomic<std::uint64_t> pause_from_{transfer::kNoHold};  // as was asked
   std::atomic<bool> done_{false};
   std::jthread thread_;
 };

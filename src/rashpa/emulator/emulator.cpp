@@ -25,6 +25,7 @@ namespace rashpa::emulator {
 
 namespace {
 
+constexpr double kHighestRateHz = 1e9;             // of run files, too
 constexpr std::int64_t kStartDelayNs = 5'000'000;  // all threads run before frame 0 is due
 
 void check(const Config& config, const SourceDtp& source) {
@@ -116,9 +117,20 @@ void Emulator::start() {
   log::write(log::Level::info, {.run = run()}, "emulator: started");
 }
 
-void Emulator::pause(bool paused) {
-  player_->pause(paused);
-  log::write(log::Level::info, {.run = run()}, "emulator: {}", paused ? "paused" : "goes on");
+void Emulator::pause(std::uint64_t frame) {
+  player_->pause(frame);
+  log::write(log::Level::info, {.run = run()}, "emulator: paused");
+}
+
+void Emulator::resume(double rate_hz) {
+  if (!(rate_hz >= 0 && rate_hz <= kHighestRateHz)) {
+    throw ConfigError(
+        fmt::format("emulator: {:g} frames a second; give a rate above 0, at most {:g}, or 0 to go on as before",
+                    rate_hz, kHighestRateHz));
+  }
+  player_->resume(rate_hz);
+  log::write(log::Level::info, {.run = run()}, "emulator: goes on{}",
+             rate_hz > 0 ? fmt::format(" with {:g} frames a second", rate_hz) : "");
 }
 
 std::uint64_t Emulator::begun() const noexcept { return start_ns_.load() == 0 ? 0 : player_->begun(); }
@@ -136,7 +148,7 @@ void Emulator::end_at(std::uint64_t frames) {
   frames_ = std::min(frames, config_.frames);
   ended_early_ = true;
   player_->end_at(frames_);
-  player_->pause(false);
+  player_->resume(0);
   log::write(log::Level::info, {.run = run()}, "emulator: ends after {} frames", frames_.load());
 }
 

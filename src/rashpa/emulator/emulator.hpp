@@ -50,7 +50,11 @@ class Emulator {
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const;
   /// Starts all DTPs at the same instant. Throws StateError when already started.
   void start();
-  void pause(bool paused);
+  /// Before frame `frame`, or behind the foremost that a DTP has begun, whichever is later: the same for all DTPs.
+  void pause(std::uint64_t frame = 0);
+  /// `rate_hz`: frames a second from now on; 0: as before. Throws ConfigError for what is no rate, and where it is
+  /// fixed.
+  void resume(double rate_hz = 0);
   /// While paused: frames up to the latest that a DTP has begun; before start() none.
   [[nodiscard]] std::uint64_t begun() const noexcept;
   /// A paused run has so many frames and no more: goes on, and ends there. Throws StateError when a later frame was

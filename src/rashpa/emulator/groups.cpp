@@ -81,8 +81,21 @@ void Groups::start(std::int64_t start_ns) {
   }
 }
 
-void Groups::pause(bool paused) noexcept {
-  for (auto& dealer : dealers_) dealer->pause(paused);
+void Groups::hold(std::uint64_t frame) noexcept {
+  for (auto& dealer : dealers_) dealer->hold(frame);
+}
+
+void Groups::set_pace(const transfer::Pace& pace) noexcept {
+  for (auto& dealer : dealers_) dealer->set_pace(pace);
+}
+
+std::uint64_t Groups::begun() const noexcept {
+  std::uint64_t frames = 0;
+  for (const auto& dealer : dealers_) {
+    const std::uint64_t begun = dealer->begun();
+    if (begun <= dealer->config().slice.frame(dealer->config().images - 1)) frames = std::max(frames, begun);
+  }
+  return frames;
 }
 
 void Groups::stop() noexcept {

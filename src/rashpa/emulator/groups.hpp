@@ -26,7 +26,11 @@ class Groups {
   /// Of the DTP with that id; null: its images are not dealt.
   [[nodiscard]] transfer::Dealer::Port* port(std::uint32_t id) const noexcept;
   void start(std::int64_t start_ns);
-  void pause(bool paused) noexcept;
+  /// Of all dealers: transfer/dealer.hpp.
+  void hold(std::uint64_t frame) noexcept;
+  void set_pace(const transfer::Pace& pace) noexcept;
+  /// Frames up to the latest that was due, of those that still deal fresh ones: at least so many.
+  [[nodiscard]] std::uint64_t begun() const noexcept;
   void stop() noexcept;
   /// All of them are settled.
   [[nodiscard]] bool settled() const noexcept;

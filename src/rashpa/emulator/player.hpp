@@ -29,8 +29,12 @@ class Player {
   [[nodiscard]] virtual std::vector<link::Endpoint> endpoints() const = 0;
   /// Once. Frame 0 is due at `start_ns` (monotonic), which is `start_tai_ns` in records. May throw StateError.
   virtual void start(std::int64_t start_ns, std::uint64_t start_tai_ns) = 0;
-  /// Nothing more is sent behind the image that a DTP is at, until it goes on. Any thread.
-  virtual void pause(bool paused) noexcept = 0;
+  /// No frame from number `frame` on is begun until it goes on, nor one behind the foremost that a DTP has begun: the
+  /// others follow up to there, so that no image is left half sent. Any thread.
+  virtual void pause(std::uint64_t frame) noexcept = 0;
+  /// `rate_hz` above 0: with so many frames a second, the first that is held due now; 0: as before. Any thread. Throws
+  /// ConfigError where the rate is fixed; it is still paused then.
+  virtual void resume(double rate_hz) = 0;
   /// While paused: frames up to the latest that a DTP has begun.
   [[nodiscard]] virtual std::uint64_t begun() const noexcept = 0;
   /// While paused, not before begun(): the run has so many frames, and no more. Only of runs that are told their ends.

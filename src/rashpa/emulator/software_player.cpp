@@ -5,6 +5,9 @@
 #include <optional>
 #include <thread>
 
+#include "rashpa/core/clock.hpp"
+#include "rashpa/transfer/pace.hpp"
+
 namespace rashpa::emulator {
 
 namespace {
@@ -115,13 +118,38 @@ void SoftwarePlayer::start(std::int64_t start_ns, std::uint64_t start_tai_ns) {
   for (auto& dtp : dtps_) dtp->start(start_ns, start_tai_ns);
 }
 
-void SoftwarePlayer::pause(bool paused) noexcept {
-  groups_->pause(paused);
-  for (auto& dtp : dtps_) dtp->dtp().pause(paused);
+void SoftwarePlayer::hold(std::uint64_t frame) noexcept {
+  groups_->hold(frame);
+  for (auto& dtp : dtps_) dtp->dtp().hold(frame);
+}
+
+// Until nothing behind the held frame was begun before it was held.
+void SoftwarePlayer::pause(std::uint64_t frame) noexcept {
+  const std::lock_guard lock(pausing_);
+  for (held_ = transfer::kNoHold; held_ != frame;) {
+    held_ = frame;
+    hold(held_);
+    frame = std::max(frame, groups_->begun());
+    for (const auto& dtp : dtps_) {
+      if (!dtp->dtp().done()) frame = std::max(frame, dtp->dtp().begun());
+    }
+  }
+}
+
+void SoftwarePlayer::resume(double rate_hz) {
+  const std::lock_guard lock(pausing_);
+  if (rate_hz > 0) {
+    const std::uint64_t next = held_ == transfer::kNoHold ? begun() : held_;
+    const transfer::Pace pace{.rate_hz = rate_hz, .frame = next, .start_ns = now_ns()};
+    groups_->set_pace(pace);
+    for (auto& dtp : dtps_) dtp->dtp().set_pace(pace);
+  }
+  held_ = transfer::kNoHold;
+  hold(held_);
 }
 
 std::uint64_t SoftwarePlayer::begun() const noexcept {
-  std::uint64_t frames = 0;
+  std::uint64_t frames = groups_->begun();
   for (const auto& dtp : dtps_) frames = std::max(frames, dtp->dtp().begun());
   return frames;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +25,8 @@ class SoftwarePlayer final : public Player {
 
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const override;
   void start(std::int64_t start_ns, std::uint64_t start_tai_ns) override;
-  void pause(bool paused) noexcept override;
+  void pause(std::uint64_t frame) noexcept override;
+  void resume(double rate_hz) override;
   [[nodiscard]] std::uint64_t begun() const noexcept override;
   void end_at(std::uint64_t frames) noexcept override;
   void stop() noexcept override;
@@ -37,10 +40,14 @@ class SoftwarePlayer final : public Player {
 
  private:
   class DtpThread;
+  void hold(std::uint64_t frame) noexcept;
+
   using Ends = std::pair<link::Kind, link::Kind>;  // of this side and of the other one
   std::map<Ends, std::unique_ptr<link::Senders>> links_;
   std::unique_ptr<Groups> groups_;
   std::vector<std::unique_ptr<DtpThread>> dtps_;
+  std::mutex pausing_;
+  std::uint64_t held_ = transfer::kNoHold;  // guarded by pausing_
 };
 
 }  // namespace rashpa::emulator

@@ -93,7 +93,8 @@ Dealer::Dealer(DealerConfig config) : config_(std::move(config)), members_(confi
 
 void Dealer::begin(std::int64_t start_ns) noexcept {
   const std::lock_guard lock(mutex_);
-  start_ns_ = last_step_ns_ = fed_ns_ = start_ns;
+  pace_ = {.rate_hz = config_.rate_hz, .frame = 0, .start_ns = start_ns};
+  last_step_ns_ = fed_ns_ = start_ns;
 }
 
 void Dealer::run(const std::stop_token& stop, std::int64_t start_ns) {
@@ -120,7 +121,7 @@ std::int64_t Dealer::step(std::int64_t now) {
     look(number, now);
   }
   if (gap > 0) fed_ns_ += gap;
-  const std::int64_t next = paused_.load(std::memory_order_relaxed) ? now + kLongestSleepNs : deal(now);
+  const std::int64_t next = deal(now);
   judge(now);
   return next;
 }
@@ -302,9 +303,7 @@ void Dealer::give(std::size_t number, std::uint32_t image, std::int64_t now) noe
 }
 
 std::int64_t Dealer::due_ns(std::uint64_t image) const noexcept {
-  if (config_.rate_hz <= 0) return start_ns_;
-  return start_ns_ + static_cast<std::int64_t>(
-                         std::llround(static_cast<double>(config_.slice.frame(image)) * 1e9 / config_.rate_hz));
+  return pace_.rate_hz > 0 ? pace_.due_ns(config_.slice.frame(image)) : pace_.start_ns;
 }
 
 // What is dealt again goes before what is fresh.
@@ -325,7 +324,7 @@ std::int64_t Dealer::deal(std::int64_t now) {
     ++again_head_;
     give(*member, image, now);
   }
-  while (fresh_ < config_.images) {
+  while (fresh_ < config_.images && config_.slice.frame(fresh_) < hold_) {
     const std::int64_t due = due_ns(fresh_);
     if (due > now) return due;
     const auto member = again_head_ == again_tail_ ? choose() : std::nullopt;
@@ -394,6 +393,21 @@ void Dealer::feed(std::size_t member, bool fed) {
   one.done_moved_ns = one.sent_moved_ns = last_step_ns_;
   log::write(log::Level::info, where(fresh_), "group {}: {} is {} by order", config_.name, config_.members[member].name,
              fed ? "fed again" : "given no more");
+}
+
+void Dealer::hold(std::uint64_t frame) {
+  const std::lock_guard lock(mutex_);
+  hold_ = frame;
+}
+
+std::uint64_t Dealer::begun() const {
+  const std::lock_guard lock(mutex_);
+  return fresh_ == 0 ? 0 : config_.slice.frame(fresh_ - 1) + 1;
+}
+
+void Dealer::set_pace(const Pace& pace) {
+  const std::lock_guard lock(mutex_);
+  pace_ = pace;
 }
 
 GroupStatus Dealer::status() const {

@@ -12,6 +12,7 @@
 #include "rashpa/core/log.hpp"
 #include "rashpa/core/region.hpp"
 #include "rashpa/link/link.hpp"
+#include "rashpa/transfer/pace.hpp"
 
 namespace rashpa::transfer {
 
@@ -32,7 +33,7 @@ struct DealerConfig {
   std::int64_t response_ns = 100'000'000;          ///< longest silence of a member that owes something
   std::int64_t first_response_ns = 1'000'000'000;  ///< … of its first stack, whose files and pages are new
   std::int64_t patience_ns = 30'000'000'000;       ///< longest time without any member that is fed
-  double rate_hz = 0;                              ///< frames a second; 0: all are due at once
+  double rate_hz = 0;                              ///< frames a second, at first; 0: all are due at once
   bool skip = false;                               ///< a frame that is due and finds no credit is left out
   std::uint32_t run = 0;                           ///< for the log
 };
@@ -102,7 +103,13 @@ class Dealer {
   /// One round at time `now`: looks at all members, deals what is due. Returns when it must be called next.
   std::int64_t step(std::int64_t now);
   void begin(std::int64_t start_ns) noexcept;
-  void pause(bool paused) noexcept { paused_.store(paused, std::memory_order_relaxed); }
+  /// No frame from number `frame` on is dealt for the first time until it is another; kNoHold: all are. An image is
+  /// dealt to all DTPs of a member or to none, and what one has had is dealt again nevertheless.
+  void hold(std::uint64_t frame);
+  /// Frames up to the latest that was due.
+  [[nodiscard]] std::uint64_t begun() const;
+  /// From frame `pace.frame` on, which was not due yet.
+  void set_pace(const Pace& pace);
 
   /// Gives `member` up: its images from `image` on are dealt again, as far as the window reaches.
   void eject(std::size_t member, std::uint64_t image);
@@ -156,11 +163,13 @@ class Dealer {
   std::uint64_t again_head_ = 0, again_tail_ = 0;
   std::uint64_t fresh_ = 0;  // the next image that nobody has had
   std::size_t current_ = 0;  // whose hand is being filled
-  std::int64_t start_ns_ = 0, last_step_ns_ = 0, fed_ns_ = 0;
+  Pace pace_;
+  std::uint64_t hold_ = kNoHold;
+  std::int64_t last_step_ns_ = 0, fed_ns_ = 0;
   GroupStatus counts_;  // without members
   log::Limiter lost_said_;
   mutable std::mutex mutex_;
-  std::atomic<bool> paused_{false}, failed_{false}, settled_{false};
+  std::atomic<bool> failed_{false}, settled_{false};
 };
 
 }  // namespace rashpa::transfer

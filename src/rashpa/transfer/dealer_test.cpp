@@ -314,6 +314,53 @@ TEST(Dealer, says_clearly_that_nobody_is_left) {
   EXPECT_NE(silent.dealer.status().error.find("b is late"), std::string::npos);
 }
 
+TEST(Dealer, held_it_deals_nothing_fresh_and_leaves_no_image_half_sent) {
+  DealerConfig sliced = config(300);
+  sliced.slice = {3, 1};
+  Farm farm(sliced);
+  farm.dealer.hold(100);  // of 1, 4, …, 97, 100
+  farm.rounds(60);
+  EXPECT_EQ(farm.frames(), all_of(33, {3, 1}));
+  EXPECT_EQ(farm.dealer.begun(), 98U);
+  for (std::size_t m = 0; m < 3; ++m) EXPECT_EQ(farm.dealer.dealt(m), farm.members[m].frames);
+  EXPECT_FALSE(farm.dealer.settled());
+  farm.dealer.hold(kNoHold);
+  farm.rounds(200);
+  EXPECT_EQ(farm.frames(), all_of(300, {3, 1}));
+  for (const MemberStatus& member : farm.dealer.status().members)
+    EXPECT_EQ(member.lates, 0U) << "a pause is no silence";
+}
+
+TEST(Dealer, what_a_dead_member_had_is_dealt_again_while_it_is_held) {
+  Farm farm(config(3000));
+  farm.rounds(50);
+  farm.members[1].answers = farm.members[1].sends = false;
+  const std::uint64_t had = farm.members[1].done;
+  farm.rounds(3);
+  farm.dealer.hold(farm.dealer.begun());
+  farm.rounds(400);
+  auto found = farm.frames(1);
+  found.insert(farm.members[1].frames.begin(), farm.members[1].frames.begin() + static_cast<std::ptrdiff_t>(had));
+  EXPECT_EQ(found, all_of(farm.dealer.begun()));
+  EXPECT_GT(farm.dealer.status().resent, 0U);
+}
+
+TEST(Dealer, deals_at_the_pace_that_it_is_given) {
+  DealerConfig paced = config(1000);
+  paced.rate_hz = 1000;
+  Farm farm(paced);
+  farm.rounds(50);
+  const std::uint64_t begun = farm.dealer.begun();
+  EXPECT_EQ(begun, 51U);
+  farm.dealer.hold(begun);
+  farm.rounds(100);
+  EXPECT_EQ(farm.dealer.begun(), begun);
+  farm.dealer.set_pace({.rate_hz = 100, .frame = begun, .start_ns = farm.now});
+  farm.dealer.hold(kNoHold);
+  farm.rounds(100);
+  EXPECT_EQ(farm.dealer.begun(), begun + 11);
+}
+
 TEST(Dealer, skips_what_is_due_without_credit_when_told_to) {
   DealerConfig skipping = config(200);
   skipping.skip = true;

@@ -49,6 +49,7 @@ void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uin
   memory::place_this_thread("dtp-" + std::to_string(config_.dtp.id), config_.processor);
   start_ns_ = start_ns;
   start_tai_ns_ = start_tai_ns;
+  paces_.begin({.rate_hz = config_.rate_hz, .frame = 0, .start_ns = start_ns});
   if (dealt_ != nullptr) return run_dealt(stop);
   for (std::uint64_t index = 0; index < limit_.load() && !stop.stop_requested(); ++index) {
     if (begin(stop, index) == Wait::stopped) break;
@@ -76,17 +77,23 @@ bool DtpSource::allowed(std::uint64_t index) const noexcept {
   return config_.gate == nullptr || ending_.load() || config_.dtp.slice.frame(index) < config_.gate->end();
 }
 
-std::int64_t DtpSource::due_ns(std::uint64_t frame) const noexcept {
-  if (config_.gate != nullptr) return config_.gate->due_ns(frame, config_.rate_hz);
-  return start_ns_ + static_cast<std::int64_t>(std::llround(static_cast<double>(frame) * 1e9 / config_.rate_hz));
+// Whether a frame is due at some time, and when. Frames that triggers let through count from their trigger, unless the
+// pace was changed behind it.
+bool DtpSource::find_due(std::uint64_t frame) {
+  const Pace& pace = paces_.of(frame);
+  paced_ = pace.rate_hz > 0;
+  if (!paced_) return false;
+  const bool triggered = config_.gate != nullptr && config_.gate->first() >= pace.frame;
+  due_ns_ = triggered ? config_.gate->due_ns(frame, pace.rate_hz) : pace.due_ns(frame);
+  return true;
 }
 
-// Who pauses either finds this image among the begun ones, or is seen here.
+// Who holds either finds this image among the begun ones, or is seen here.
 DtpSource::Wait DtpSource::begin(const std::stop_token& stop, std::uint64_t index) {
   for (;;) {
     if (wait_until_due(stop, index) == Wait::stopped || index >= limit_.load()) return Wait::stopped;
     begun_.store(index + 1);
-    if (!paused_.load()) return Wait::go;
+    if (!held(index)) return Wait::go;
     begun_.store(index);
   }
 }
@@ -102,7 +109,7 @@ void DtpSource::run_dealt(const std::stop_token& stop) {
       continue;
     }
     stall(index);
-    if (config_.rate_hz > 0) due_ns_ = due_ns(*frame);
+    find_due(*frame);
     if (!send_image(stop, index, *frame)) break;
     sent_.set(index, Completeness::complete);
     images_sent_.fetch_add(1, std::memory_order_relaxed);
@@ -120,22 +127,21 @@ void DtpSource::stall(std::uint64_t index) {
 }
 
 DtpSource::Wait DtpSource::wait_until_due(const std::stop_token& stop, std::uint64_t index) {
-  while (paused_.load(std::memory_order_relaxed) || !allowed(index)) {
+  while (held(index) || !allowed(index)) {
     if (stop.stop_requested()) return Wait::stopped;
-    const bool paused = paused_.load(std::memory_order_relaxed);
+    const bool paused = held(index);
     poll(paused ? kPollUs : kTriggerUs);
     sleep_ns(paused ? 1'000'000 : kTriggerUs * 1000);
   }
-  if (config_.rate_hz <= 0 || index >= limit_.load()) return Wait::go;
-  const std::int64_t due = due_ns_ = due_ns(config_.dtp.slice.frame(index));
-  for (std::int64_t now = now_ns(); now < due; now = now_ns()) {
+  if (index >= limit_.load() || !find_due(config_.dtp.slice.frame(index))) return Wait::go;
+  for (std::int64_t now = now_ns(); now < due_ns_; now = now_ns()) {
     if (stop.stop_requested()) return Wait::stopped;
-    if (paused_.load(std::memory_order_relaxed)) return wait_until_due(stop, index);
+    if (held(index) || paces_.changed()) return wait_until_due(stop, index);
     poll(0);
-    const std::int64_t left = due - now_ns();
+    const std::int64_t left = due_ns_ - now_ns();
     if (left > kSpinNs) sleep_ns(std::min<std::int64_t>(left - kSpinNs, 2'000'000));
   }
-  const std::int64_t late = now_ns() - due;
+  const std::int64_t late = now_ns() - due_ns_;
   if (late > late_ns_.load(std::memory_order_relaxed)) late_ns_.store(late, std::memory_order_relaxed);
   return Wait::go;
 }
@@ -213,8 +219,7 @@ bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index, std
   record.dtp = dtp.id;
   record.flags = frames_.flags(frame) | (frame == dtp.slice.frame(limit_.load() - 1) ? FrameRecord::last_of_run : 0U);
   record.frame_number = frame;
-  record.timestamp_ns =
-      start_tai_ns_ + static_cast<std::uint64_t>((config_.rate_hz > 0 ? due_ns_ : now_ns()) - start_ns_);
+  record.timestamp_ns = start_tai_ns_ + static_cast<std::uint64_t>((paced_ ? due_ns_ : now_ns()) - start_ns_);
   record.index = index;
   record.slot = static_cast<std::uint32_t>(index % dtp.placement.slots);
   record.lines = dtp.placement.lines;

@@ -18,6 +18,7 @@
 #include "rashpa/link/link.hpp"
 #include "rashpa/transfer/dealer.hpp"
 #include "rashpa/transfer/descriptor_generator.hpp"
+#include "rashpa/transfer/pace.hpp"
 #include "rashpa/transfer/trigger_gate.hpp"
 
 namespace rashpa::transfer {
@@ -59,7 +60,7 @@ struct DtpSourceConfig {
   Dtp dtp;
   std::uint64_t pitch_bytes = 0;  ///< of the module's frame
   std::uint32_t pixel_bytes = 2;
-  double rate_hz = 0;  ///< frames per second of the detector; 0: as fast as flow allows
+  double rate_hz = 0;  ///< frames per second of the detector, at first; 0: as fast as flow allows
   OnFull on_full = OnFull::pause;
   ImageFaults faults{};
   int processor = -1;                 ///< the DTP's thread is bound to it; −1: not bound
@@ -92,9 +93,13 @@ class DtpSource {
   /// Plays all images; returns when done or when stop is requested (within a few milliseconds, unless in one system
   /// call). `start_ns` (monotonic) and `start_tai_ns` are the time of frame 0, the same for all DTPs.
   void run(const std::stop_token& stop, std::int64_t start_ns, std::uint64_t start_tai_ns);
-  /// After pause(true) has returned no image is begun, and begun() does not grow.
-  void pause(bool paused) noexcept { paused_.store(paused); }
-  /// Frames up to the latest that was begun, while paused: at least so many. What is begun is sent, or skipped.
+  /// No frame from number `frame` on is begun until it is another; kNoHold: all are. Where images are dealt the dealer
+  /// holds, and what is dealt is sent.
+  void hold(std::uint64_t frame) noexcept { hold_.store(frame); }
+  /// From frame `pace.frame` on, which nothing has begun; no earlier than that of the last change.
+  void set_pace(const Pace& pace) { paces_.change(pace); }
+  /// Frames up to the latest that was begun, at least so many. What is begun is sent, or skipped; of those that are
+  /// held none is among them, when they were held before this was asked.
   [[nodiscard]] std::uint64_t begun() const noexcept {
     const std::uint64_t images = begun_.load();
     return images == 0 ? 0 : config_.dtp.slice.frame(images - 1) + 1;
@@ -115,8 +120,9 @@ class DtpSource {
   Wait begin(const std::stop_token& stop, std::uint64_t index);
   Wait wait_until_due(const std::stop_token& stop, std::uint64_t index);
   Wait wait_for_credit(const std::stop_token& stop, std::uint64_t index);
+  [[nodiscard]] bool held(std::uint64_t index) const noexcept { return config_.dtp.slice.frame(index) >= hold_.load(); }
   [[nodiscard]] bool allowed(std::uint64_t index) const noexcept;
-  [[nodiscard]] std::int64_t due_ns(std::uint64_t frame) const noexcept;
+  bool find_due(std::uint64_t frame);
   void run_dealt(const std::stop_token& stop);
   void stall(std::uint64_t index);
   bool send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame);
@@ -135,17 +141,19 @@ class DtpSource {
   CompletenessTable sent_;
   std::int64_t start_ns_ = 0;
   std::uint64_t start_tai_ns_ = 0;
-  std::int64_t due_ns_ = 0;  // of the image in hand, with a rate
+  Paces paces_;
+  bool paced_ = false;       // the image in hand is due at some time
+  std::int64_t due_ns_ = 0;  // … which is this
   std::uint64_t outstanding_ = 0;
   std::optional<std::uint64_t> untold_{};  // the latest image skipped, when the destination is yet to be told
   std::uint64_t skip_events_ = 0;
   RandomWords stalls_of_;  // by image
   log::Limiter starved_;   // what is said of credits
   log::Limiter skipping_;
-  std::atomic<bool> paused_{false};
-  std::atomic<std::uint64_t> begun_{0};  // images
-  std::atomic<std::uint64_t> limit_;     // images
-  std::atomic<bool> ending_{false};      // all up to limit_ are sent, without triggers
+  std::atomic<std::uint64_t> hold_{kNoHold};  // a frame
+  std::atomic<std::uint64_t> begun_{0};       // images
+  std::atomic<std::uint64_t> limit_;          // images
+  std::atomic<bool> ending_{false};           // all up to limit_ are sent, without triggers
   std::atomic<bool> done_{false};
   std::atomic<std::uint64_t> images_sent_{0}, images_skipped_{0}, images_dead_{0}, stalls_{0};
   std::atomic<std::int64_t> late_ns_{0};

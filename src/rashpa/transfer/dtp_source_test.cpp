@@ -142,11 +142,11 @@ TEST(DtpSource, paused_it_says_what_is_begun_and_goes_on_to_the_end_that_it_is_t
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
   while (source.stats().images_sent < 3) std::this_thread::yield();
   while (source.begun() < 8) std::this_thread::yield();  // the fourth waits for its slot: frame 7 of 1, 3, 5, 7
-  source.pause(true);
+  source.hold(0);
   EXPECT_EQ(source.begun(), 8U);
   sender.grant = 100;
   source.end_at(12);  // frames 1 … 11
-  source.pause(false);
+  source.hold(kNoHold);
   thread.join();
   EXPECT_TRUE(source.done());
   EXPECT_EQ(source.stats().images_due(), 6U);
@@ -164,12 +164,86 @@ TEST(DtpSource, nothing_is_begun_while_it_is_paused_however_fast_it_goes) {
   for (int round = 0; round < 20; ++round) {
     const std::uint64_t sent = source.stats().images_sent;
     while (source.stats().images_sent < sent + 10) std::this_thread::yield();
-    source.pause(true);
+    source.hold(0);
     const std::uint64_t begun = source.begun();
     while (source.stats().images_sent * 2 < begun - 2) std::this_thread::yield();  // what is begun is sent
     EXPECT_LE(source.begun(), begun);
-    source.pause(false);
+    source.hold(kNoHold);
   }
+}
+
+TEST(Paces, a_frame_is_due_by_the_last_pace_that_began_before_it) {
+  Paces paces;
+  paces.begin({.rate_hz = 1000, .frame = 0, .start_ns = 5});
+  EXPECT_EQ(paces.of(3).due_ns(3), 3'000'005);
+  paces.change({.rate_hz = 100, .frame = 50, .start_ns = 7'000});
+  EXPECT_TRUE(paces.changed());
+  EXPECT_EQ(paces.of(50).due_ns(50), 7'000);
+  EXPECT_FALSE(paces.changed());
+  EXPECT_EQ(paces.of(51).due_ns(51), 10'007'000);
+  EXPECT_EQ(paces.of(49).due_ns(49), 49'000'005) << "one that is sent again has the time that it had";
+  paces.change({.rate_hz = 0, .frame = 50, .start_ns = 9'000});
+  EXPECT_EQ(paces.of(51).rate_hz, 0);
+  EXPECT_EQ(paces.of(49).rate_hz, 1000);
+}
+
+TEST(DtpSource, it_sends_what_lies_before_the_frame_at_which_it_is_held_and_nothing_behind) {
+  Frames frames;
+  CopySender sender(8192);
+  DtpSource source(config(9), frames, sender);
+  source.hold(8);  // of 1, 3, 5, 7, 9, …
+  std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
+  while (source.stats().images_sent < 4) std::this_thread::yield();
+  const int polls = sender.polls.load();
+  while (sender.polls.load() < polls + 20) std::this_thread::yield();
+  EXPECT_EQ(source.stats().images_due(), 4U);
+  EXPECT_EQ(source.begun(), 8U);
+  source.hold(kNoHold);
+  thread.join();
+  EXPECT_EQ(source.stats().images_sent, 9U);
+}
+
+TEST(DtpSource, it_goes_on_at_the_pace_that_it_is_given_and_sends_nothing_at_the_old_one) {
+  constexpr std::int64_t kStartNs = 1'000'000'000;  // of a clock that began long ago
+  Frames frames;
+  CopySender sender(8192);
+  DtpSourceConfig fast = config(9);
+  fast.rate_hz = 1e6;
+  DtpSource source(fast, frames, sender);
+  source.hold(6);
+  std::jthread thread([&](const std::stop_token& stop) { source.run(stop, kStartNs, 5); });
+  while (source.stats().images_sent < 3) std::this_thread::yield();
+  // frames 6 and 7 are due at once, 9 in hours
+  source.set_pace({.rate_hz = 1e-4, .frame = 7, .start_ns = kStartNs + 8'000});
+  source.hold(kNoHold);
+  while (source.stats().images_sent < 4) std::this_thread::yield();
+  const int polls = sender.polls.load();
+  while (sender.polls.load() < polls + 5) std::this_thread::yield();
+  EXPECT_EQ(source.stats().images_sent, 4U);
+  source.set_pace({.rate_hz = 1e6, .frame = 9, .start_ns = kStartNs + 9'000});  // seen while it waits
+  thread.join();
+  ASSERT_EQ(sender.records.size(), 9U);
+  EXPECT_EQ(sender.records[2].timestamp_ns, 5U + 5'000U);
+  EXPECT_EQ(sender.records[3].timestamp_ns, 5U + 8'000U);
+  EXPECT_EQ(sender.records[5].timestamp_ns, 5U + 9'000U + 2'000U);
+}
+
+TEST(DtpSource, a_pace_holds_for_frames_of_triggers_too) {
+  Frames frames;
+  CopySender sender(8192);
+  TriggerGate gate;
+  DtpSourceConfig triggered = config(100);
+  triggered.gate = &gate;
+  triggered.rate_hz = 1e-3;
+  DtpSource source(triggered, frames, sender);
+  std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
+  gate.open(2, now_ns() - 1'000'000'000'000);
+  while (source.stats().images_sent < 1) std::this_thread::yield();
+  source.hold(2);
+  source.set_pace({.rate_hz = 1e6, .frame = 2, .start_ns = now_ns()});
+  source.hold(kNoHold);
+  gate.open(4, now_ns());
+  while (source.stats().images_sent < 3) std::this_thread::yield();  // in microseconds, not in hours
 }
 
 TEST(DtpSource, only_frames_that_were_triggered_are_sent_and_at_the_end_all_that_are_due) {
@@ -190,10 +264,10 @@ TEST(DtpSource, only_frames_that_were_triggered_are_sent_and_at_the_end_all_that
   const int polls = sender.polls.load();
   while (sender.polls.load() < polls + 20) std::this_thread::yield();
   EXPECT_EQ(source.stats().images_due(), 3U);
-  source.pause(true);
+  source.hold(0);
   EXPECT_EQ(source.begun(), 6U);
   source.end_at(10);  // another emulator has begun frame 9
-  source.pause(false);
+  source.hold(kNoHold);
   thread.join();
   EXPECT_EQ(source.stats().images_due(), 5U);
   ASSERT_EQ(sender.records.size(), 5U);

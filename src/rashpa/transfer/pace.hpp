@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace rashpa::transfer {
+
+/// No frame has this number: nothing is held.
+inline constexpr std::uint64_t kNoHold = UINT64_MAX;
+
+/// When frames are due: number `frame` at `start_ns` (monotonic), and `rate_hz` of them a second from there on.
+struct Pace {
+  double rate_hz = 0;  ///< 0: no frame is due at any time
+  std::uint64_t frame = 0;
+  std::int64_t start_ns = 0;
+
+  /// Where there is a rate. What lies before `frame` was due before `start_ns`.
+  [[nodiscard]] std::int64_t due_ns(std::uint64_t number) const noexcept {
+    const auto frames = static_cast<double>(static_cast<std::int64_t>(number - frame));
+    return start_ns + static_cast<std::int64_t>(std::llround(frames * 1e9 / rate_hz));
+  }
+};
+
+/// The paces of a run: each holds from its frame on, until the next one's. One thread reads, any changes.
+class Paces {
+ public:
+  /// Of the whole run; before anybody reads.
+  void begin(const Pace& pace) {
+    const std::lock_guard lock(mutex_);
+    all_.assign(1, pace);
+    now_ = pace;
+    end_ = kNoHold;
+  }
+  /// From `pace.frame` on, which is no earlier than that of the last change.
+  void change(const Pace& pace) {
+    const std::lock_guard lock(mutex_);
+    if (!all_.empty() && all_.back().frame == pace.frame) all_.pop_back();
+    all_.push_back(pace);
+    changed_.store(true, std::memory_order_release);
+  }
+  /// The reader: whether there is another one than it knows.
+  [[nodiscard]] bool changed() const noexcept { return changed_.load(std::memory_order_relaxed); }
+  /// The reader: that of a frame.
+  [[nodiscard]] const Pace& of(std::uint64_t frame) {
+    if (changed() || frame < now_.frame || frame >= end_) find(frame);
+    return now_;
+  }
+
+ private:
+  void find(std::uint64_t frame) {
+    const std::lock_guard lock(mutex_);
+    changed_.store(false, std::memory_order_relaxed);
+    const auto next = std::upper_bound(all_.begin(), all_.end(), frame,
+                                       [](std::uint64_t number, const Pace& pace) { return number < pace.frame; });
+    now_ = next == all_.begin() ? all_.front() : *(next - 1);
+    end_ = next == all_.end() ? kNoHold : next->frame;
+  }
+
+  std::mutex mutex_;
+  std::vector<Pace> all_;  // by frame; guarded by mutex_
+  std::atomic<bool> changed_{false};
+  Pace now_{};  // the reader's
+  std::uint64_t end_ = kNoHold;
+};
+
+}  // namespace rashpa::transfer
