@@ -39,6 +39,7 @@ class AttachedManager(Manager):
         async with self._leases_renewed():
             await self._claim()
             self._note()
+            await self._overruns.take_over()
             await self._see_through()
 
     async def _start_local(self, node: PlannedNode) -> None:

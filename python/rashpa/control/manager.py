@@ -27,7 +27,7 @@ from rashpa.control.adopted_node import AdoptedNode
 from rashpa.control.books import take_books
 from rashpa.control.capacity import CapacityError, check_abilities, overloads
 from rashpa.control.emulators import PlannedEmulator
-from rashpa.control.end import EndOfRun, end_sources
+from rashpa.control.end import EndOfRun, end_sources, never_early
 from rashpa.control.first_missing import first_missing
 from rashpa.control.grant import grant_of
 from rashpa.control.group_course import GroupCourse
@@ -38,6 +38,7 @@ from rashpa.control.local_node import LocalNode
 from rashpa.control.log_text import lines_of
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress
+from rashpa.control.overrun import OverrunGuard
 from rashpa.control.plan_telegrams import destination_telegram, source_telegram
 from rashpa.control.planned_node import PlannedNode
 from rashpa.control.receivers import PlannedReceiver
@@ -102,6 +103,10 @@ class Manager:
         self._claimed: set[str] = set()  # nodes that may be this run's
         self._end = EndOfRun(plan, journal)
         self._groups = GroupCourse(plan, self._clients, self._last)
+        can_end = not never_early(plan)
+        end = (lambda: self._end.want("run.on_overrun")) if can_end else None
+        self._overruns = OverrunGuard(plan, self._clients, self._last, self._look_at, self._alive, end)
+        self._outcome.overruns = self._overruns.found
 
     async def run(self) -> Outcome:
         """Carries the run through. Does not raise for what nodes do: that is the outcome's problem."""
@@ -194,17 +199,8 @@ class Manager:
         urls = {name: client.url for name, client in self._clients.items()}
         try:
             began = time.time() if self._began else 0.0
-            note(
-                self._journal,
-                self._plan,
-                self._holder,
-                self._owner,
-                self._local_token,
-                began,
-                urls,
-                self._local,
-                self._launcher,
-            )
+            whose = (self._holder, self._owner, self._local_token)
+            note(self._journal, self._plan, *whose, began, urls, self._local, self._launcher)
         except OSError as error:
             text = f"{self._journal.path}: the journal of the run cannot be written: {error.strerror}; choose another run.output"
             if self._plan.file.run.orphaned == "finish":
@@ -236,6 +232,7 @@ class Manager:
         await self._tell_ends([name for name in self._receiver_names if name not in self._groups.members])
         await self._watch([*dealers, *self._alive(self._receiver_names)], "finishing", stall)
         self._outcome.acquisition_s = time.monotonic() - self._began
+        self._overruns.close(self._outcome.acquisition_s)
         await self._take_books()
         await _all_of(self._take_log(name) for name in self._alive(self._local))
         await self._order_all(self._alive(self._clients), telegram.Reset())
@@ -361,6 +358,8 @@ class Manager:
                 if trouble and not await self._groups.give_up(name, str(trouble)):
                     raise trouble
             self._tell(phase)
+            if phase == "running":
+                await self._overruns.look(time.monotonic() - self._began)
             waited = self._alive(awaited)
             through = all(self._groups.through(name) for name in waited)
             if through or ends(time.monotonic() - self._began):

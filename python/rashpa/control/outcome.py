@@ -8,6 +8,7 @@ from rashpa.control import telegram
 from rashpa.control.accounting import BufferAccount
 from rashpa.control.group_accounting import GroupAccount
 from rashpa.control.group_course import LostMember
+from rashpa.control.overrun import Overrun
 from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import Books, BufferStatus, Capabilities, DestinationStatus, SourceStatus, Status
 
@@ -52,6 +53,7 @@ class Outcome:
     acquisition_s: float = 0.0
     logs: dict[str, list[str]] = field(default_factory=dict)  # lines, of nodes that end with the run
     cautions: tuple[str, ...] = ()  # lines: what was too much for the machines, and forced
+    overruns: list[Overrun] = field(default_factory=list)
     lost: dict[str, LostMember] = field(default_factory=dict)  # members of groups that the run went on without
     dealt: dict[str, bytes] = field(default_factory=dict)  # by member of a group, the frames that it was given
     groups: tuple[GroupAccount, ...] = ()
@@ -152,6 +154,7 @@ class Outcome:
         if self.unexplained:
             first = next(account.first_unexplained for account in self.accounts if account.first_unexplained)
             lines.append(f"{self.unexplained} images are not as the emulator's log says; the first: {first}")
+        lines += [f"run.on_overrun: {overrun.text}" for overrun in self.overruns if overrun.action == "stopped"]
         return tuple(lines)
 
     @property

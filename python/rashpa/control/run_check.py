@@ -14,6 +14,9 @@ def run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
     yield from series_problems(file, source)
     if file.run.open_ended and file.run.orphaned == "finish":
         yield f'{source.where(("run", "orphaned"))}: a run without an end has none to go on to without its manager; "end" is what nodes can do'
+    for emulator in file.emulator:
+        if file.run.on_overrun == "slow" and emulator.engine == "fpga":
+            yield f'{source.where(("run", "on_overrun"))}: emulator {emulator.name} is a card, which keeps its rate while it plays; use "stop" or "count"'
     for number, dead in enumerate(file.faults.dead_modules):
         if dead.module >= len(file.detector.module):
             yield (

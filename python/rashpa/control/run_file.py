@@ -64,6 +64,10 @@ class Run(Section):
         le=MOST_PATIENCE_S,
         description='orphaned = "finish": how long nodes keep the books of a run that they have finished on their own; then they are free',
     )
+    on_overrun: Literal["count", "slow", "stop"] = Field(
+        default="count",
+        description="when images find no free slot, or sources skip them: count them; pause the sources, drain, and go on at a rate that fits; or stop",
+    )
     instrument: str = ""
     source: str = ""
     sample: str = ""

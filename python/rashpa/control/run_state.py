@@ -38,7 +38,7 @@ TRANSITIONS: dict[str, Transition] = {
     "Configure": _transition((_S.idle,), _S.configured, 300.0),
     "Arm": _transition((_S.configured,), _S.armed, 5.0),
     "Start": _transition((_S.armed,), _S.running, 5.0),
-    "Pause": _transition((_S.running,), _S.paused, 5.0),
+    "Pause": _transition((_S.running, _S.paused), _S.paused, 5.0),  # again: at another frame
     "Resume": _transition((_S.paused,), _S.running, 5.0),
     # after Stop a node is finished when its engine says so; it stays running until then
     "Stop": _transition((_S.running, _S.paused, _S.finished), _S.running, 5.0),

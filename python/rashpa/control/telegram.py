@@ -648,12 +648,17 @@ class Start(Order):
 
 @dataclass(frozen=True)
 class Pause(Order):
-    """An emulator stops sending between two images."""
+    """An emulator stops sending between two frames, the same for all its DTPs and groups: before `frame`, or behind the foremost that one has begun,
+    whichever is later."""
+
+    frame: int = 0
 
 
 @dataclass(frozen=True)
 class Resume(Order):
-    """An emulator goes on."""
+    """An emulator goes on. `rate_hz`: with so many frames a second from now on; 0: as before. A card keeps its rate, and refuses another."""
+
+    rate_hz: float = 0.0
 
 
 @dataclass(frozen=True)

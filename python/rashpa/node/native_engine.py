@@ -130,13 +130,14 @@ class NativeSource:
         with native_errors():
             self._engine.start()
 
-    def pause(self) -> None:
+    def pause(self, frame: int = 0) -> None:
         with native_errors():
-            self._engine.pause()
+            self._engine.pause(frame)
 
-    def resume(self) -> None:
+    def resume(self, rate_hz: float = 0.0) -> None:
         with native_errors():
-            self._engine.resume()
+            self._engine.resume(rate_hz)
+        self._rate_hz = rate_hz or self._rate_hz
 
     def trigger(self, frames: int) -> None:
         with native_errors():
@@ -350,10 +351,10 @@ class NativeDestination:
         with native_errors():
             self._engine.start()
 
-    def pause(self) -> None:
+    def pause(self, frame: int = 0) -> None:  # noqa: ARG002  as of every engine
         raise EngineError("state", "a receiver takes what comes; pause the emulator")
 
-    def resume(self) -> None:
+    def resume(self, rate_hz: float = 0.0) -> None:  # noqa: ARG002  as of every engine
         raise EngineError("state", "a receiver takes what comes; resume the emulator")
 
     def trigger(self, frames: int) -> None:

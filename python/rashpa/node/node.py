@@ -248,9 +248,9 @@ class Node:
             case telegram.Start():
                 return engine.start
             case telegram.Pause():
-                return engine.pause
+                return lambda: engine.pause(order.frame)
             case telegram.Resume():
-                return engine.resume
+                return lambda: engine.resume(order.rate_hz)
             case telegram.Trigger():
                 return lambda: engine.trigger(order.frames)
             case telegram.Stop():

@@ -37,6 +37,7 @@ from rashpa.node.log import NativeMessage
 
 OPEN, COMPLETE, PARTIAL, MISSING = range(4)
 NONE, ACCEPTED, VETOED, ERRORED = range(4)
+_NEVER = 2**64
 _RECORD = struct.Struct("<HQB")  # DTP id, image index, fate
 
 
@@ -49,13 +50,14 @@ class FakeSource:
         self._frames = order.frames
         self._begun = 0
         self._ended_early = False
+        self._rate_hz = order.rate_hz
+        self._held = _NEVER  # the first frame that is not begun
         self._allowed = 0 if order.trigger == "software" else order.frames
         self._triggers = dict.fromkeys(("accepted", "refused", "frames"), 0)
         self._turn = threading.Lock()  # held while a frame is begun
         self._sent = {dtp.id: 0 for dtp in order.dtps}
         self._connections: dict[tuple[str, int], socket.socket] = {}
         self._ended = threading.Event()
-        self._going = threading.Event()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._send, daemon=True)
         self._began = 0.0
@@ -70,15 +72,15 @@ class FakeSource:
 
     def start(self) -> None:
         self._began = time.monotonic()
-        self._going.set()
         self._thread.start()
 
-    def pause(self) -> None:
+    def pause(self, frame: int = 0) -> None:
         with self._turn:
-            self._going.clear()
+            self._held = max(frame, self._begun)
 
-    def resume(self) -> None:
-        self._going.set()
+    def resume(self, rate_hz: float = 0.0) -> None:
+        self._rate_hz = rate_hz or self._rate_hz
+        self._held = _NEVER
 
     def trigger(self, frames: int) -> None:
         if self._begun < self._allowed:
@@ -100,7 +102,6 @@ class FakeSource:
 
     def abort(self) -> None:
         self._ended.set()
-        self._going.set()
         if self._thread.is_alive():
             self._thread.join(5.0)
         self._done.set()
@@ -127,7 +128,7 @@ class FakeSource:
         injected = tuple(Count("injected", name, value) for name, value in self._injected.items())
         if self._order.trigger == "software":
             injected += tuple(Count("trigger", name, value) for name, value in self._triggers.items())
-        return SourceStatus(self._elapsed, injected, dtps, self._order.emulator, self._order.rate_hz, self._begun)
+        return SourceStatus(self._elapsed, injected, dtps, self._order.emulator, self._rate_hz, self._begun)
 
     def table(self, name: str, key: str) -> Table:
         if name != "fates" or not key.isdigit() or int(key) not in self._fates:
@@ -150,14 +151,13 @@ class FakeSource:
                 with contextlib.suppress(OSError):
                     self._connections[end] = opened.enter_context(socket.create_connection(end, 5.0))
             while self._begun < self._frames:
-                if self._ended.wait(1.0 / order.rate_hz if order.rate_hz > 0 else 0.0):
+                if self._ended.wait(1.0 / self._rate_hz if self._rate_hz > 0 else 0.0):
                     break
-                self._going.wait()
-                if self._begun >= self._allowed:
+                if self._begun >= min(self._allowed, self._held):
                     time.sleep(0.001)
                     continue
                 with self._turn:
-                    if not self._going.is_set() or self._ended.is_set() or self._begun >= self._frames:
+                    if self._ended.is_set() or self._begun >= min(self._held, self._frames):
                         continue
                     frame, self._begun = self._begun, self._begun + 1
                 for dtp in order.dtps:
@@ -232,10 +232,11 @@ class FakeDestination:
     def start(self) -> None:
         self._thread.start()
 
-    def pause(self) -> None:
+    def pause(self, frame: int = 0) -> None:  # noqa: ARG002  as of every engine
         raise EngineError("state", "a receiver does not pause")
 
-    resume = pause
+    def resume(self, rate_hz: float = 0.0) -> None:  # noqa: ARG002  as of every engine
+        raise EngineError("state", "a receiver does not pause")
 
     def trigger(self, frames: int) -> None:
         raise EngineError("state", f"a receiver takes no trigger of {frames} frames")

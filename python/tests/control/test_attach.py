@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from rashpa.control import telegram
 from rashpa.control.attach import AttachedManager, attached
 from rashpa.control.journal import Journal, JournalError, Record, find_journal
+from rashpa.control.node_client import NodeClient
 from rashpa.control.outcome import Outcome
 from rashpa.control.process_identity import is_process
 
@@ -195,6 +197,22 @@ def test_an_interrupt_of_who_attaches_ends_the_run_in_order(tmp_path: Path) -> N
         assert outcome.interrupted
         assert outcome.balanced
         assert living(record) == []
+
+
+def test_sources_that_a_dead_manager_had_paused_go_on(tmp_path: Path) -> None:
+    with killed_manager(tmp_path, "finish", 600) as (out, record):
+        url = next(node.url for node in record.nodes if node.name == "emulator")
+
+        async def pause() -> str:
+            client = NodeClient("emulator", url, record.local_token, owner=record.owner)
+            status = await client.order(telegram.Pause())
+            await client.close()
+            return status.state
+
+        assert asyncio.run(pause()) == "paused"
+        outcome = attach(out)
+        assert outcome.good, outcome.problem
+        assert outcome.books.expected == 600 + 300
 
 
 def test_a_run_on_nodes_of_another_machine_is_attached_to_there(tmp_path: Path) -> None:

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole acquisitions that are too fast for a slow disk: every write into a file takes 15 ms longer."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.chain.test_nodes import COMMAND
+from tests.chaos.disturb import compiled_shim
+
+pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+
+RUN = """\
+[run]
+name = "fast"
+frames = {frames}
+output = "{out}"
+on_overrun = "{policy}"
+[detector]
+width = 64
+height = 32
+rate_hz = 400.0
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+[link]
+port = 0
+{link}
+[[buffer]]
+name = "full"
+bands = 2
+slots = 20
+stack = 5
+[[buffer.sink]]
+kind = "hdf5"
+images_per_file = 1000
+"""
+
+
+def run(folder: Path, policy: str, link: str, frames: int = 1500) -> tuple[int, dict[str, Any], str]:
+    """Exit code, report, what was said."""
+    path = folder / "run.toml"
+    path.write_text(RUN.format(frames=frames, out=folder / "out", policy=policy, link=link))
+    slow = {"LD_PRELOAD": str(compiled_shim(folder)), "CHAOS_WRITES": "slow 15000"}
+    command = [*COMMAND, "run", str(path), "-q", "--report", str(folder / "report")]
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | slow, capture_output=True, text=True, check=False, timeout=200
+    )
+    report = folder / "report" / "report.json"
+    assert report.exists(), done.stderr
+    return done.returncode, json.loads(report.read_text()), done.stderr
+
+
+@pytest.mark.slow
+def test_a_paced_source_is_slowed_down_and_what_was_run_over_stays_red(tmp_path: Path) -> None:
+    code, report, said = run(tmp_path, "slow", 'flow = "paced"')
+    assert code == 3, said
+    overruns = report["overruns"]
+    assert {one["action"] for one in overruns} == {"slowed"}
+    assert overruns[0]["old_rate_hz"] == 400.0
+    rates = [one["new_rate_hz"] for one in overruns]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] < 100.0  # a write takes 15 ms, and an image has one at least
+    assert f"overrun of full after {overruns[0]['at_s']:.1f} s" in said
+    assert overruns[0]["images"] > 0
+    assert report["books"]["partial"] == 0  # no pause has left an image half sent
+    lost = sum(dtp["losses"]["overrun"] for buffer in report["buffers"] for dtp in buffer["dtps"])
+    assert sum(one["images"] for one in overruns) == lost
+    assert lost < 1000  # of 3000, most of which would be without it
+    assert report["books"]["balanced"]
+    assert any(notice["what"] == "overrun" for notice in report["notifications"])
+
+
+@pytest.mark.slow
+def test_a_source_is_stopped_and_everything_is_in_the_books(tmp_path: Path) -> None:
+    code, report, said = run(tmp_path, "stop", 'on_full = "skip"', 100_000)
+    assert code == 3, said
+    assert [one["action"] for one in report["overruns"]] == ["stopped"]
+    assert report["books"]["balanced"]
+    assert report["books"]["missing"] > 90_000
+    assert report["injected"]["unexplained"] == 0
+    assert "rashpa run: run.on_overrun: overrun of full after " in said
