@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import h5py
+import hdf5plugin  # noqa: F401  (registers the bitshuffle filter)
 import pytest
 from tests.chain.test_nodes import COMMAND
 from tests.chaos.disturb import compiled_shim
@@ -30,6 +32,7 @@ height = 32
 [link]
 port = 0
 {link}
+{receivers}
 [[buffer]]
 name = "full"
 bands = 2
@@ -41,10 +44,24 @@ images_per_file = 1000
 """
 
 
-def run(folder: Path, policy: str, link: str, frames: int = 1500) -> tuple[int, dict[str, Any], str]:
+FARM = """\
+[[receiver]]
+name = "a"
+[[receiver]]
+name = "b"
+[[group]]
+name = "farm"
+receivers = ["a", "b"]
+"""
+
+
+def run(
+    folder: Path, policy: str, link: str, frames: int | str = 1500, receivers: str = ""
+) -> tuple[int, dict[str, Any], str]:
     """Exit code, report, what was said."""
     path = folder / "run.toml"
-    path.write_text(RUN.format(frames=frames, out=folder / "out", policy=policy, link=link))
+    text = RUN.format(frames=frames, out=folder / "out", policy=policy, link=link, receivers=receivers)
+    path.write_text(text.replace("bands = 2", 'bands = 2\ngroup = "farm"') if receivers else text)
     slow = {"LD_PRELOAD": str(compiled_shim(folder)), "CHAOS_WRITES": "slow 15000"}
     command = [*COMMAND, "run", str(path), "-q", "--report", str(folder / "report")]
     done = subprocess.run(
@@ -84,3 +101,54 @@ def test_a_source_is_stopped_and_everything_is_in_the_books(tmp_path: Path) -> N
     assert report["books"]["missing"] > 90_000
     assert report["injected"]["unexplained"] == 0
     assert "rashpa run: run.on_overrun: overrun of full after " in said
+
+
+@pytest.mark.slow
+def test_an_overrun_is_counted_and_nothing_is_changed(tmp_path: Path) -> None:
+    code, report, said = run(tmp_path, "count", 'flow = "paced"', 600)
+    assert code == 3, said
+    (overrun,) = report["overruns"]
+    assert overrun["action"] == "counted"
+    lost = sum(dtp["losses"]["overrun"] for buffer in report["buffers"] for dtp in buffer["dtps"])
+    assert overrun["images"] == lost > 0
+    assert report["books"]["balanced"]
+    assert "counted, nothing was changed" in said
+
+
+@pytest.mark.slow
+def test_a_group_of_which_nobody_has_room_is_slowed_down_and_skips_no_more(tmp_path: Path) -> None:
+    code, report, said = run(tmp_path, "slow", 'on_full = "skip"', 1500, FARM)
+    assert code == 0, said
+    overruns = report["overruns"]
+    assert {one["action"] for one in overruns} == {"slowed"}
+    assert overruns[0]["buffers"] == ["group farm"]
+    assert overruns[-1]["new_rate_hz"] < 200.0  # two members, and a write takes 15 ms
+    (group,) = report["groups"]
+    assert group["partial"] == group["unexplained"] == 0  # no pause has left an image half sent
+    assert group["missing"] == group["skipped"] > 0
+    assert sum(one["skipped"] for one in overruns) == 2 * group["skipped"]  # images of two bands' DTPs
+    missing = set(range(1500)) - stored(tmp_path / "out")
+    assert len(missing) == group["missing"]
+    last = overruns[-1]
+    assert max(missing) <= last["frame"] + last["old_rate_hz"]  # none after the last pause
+    assert last["frame"] < 1300, "the run went on at the rate that fits"
+
+
+@pytest.mark.slow
+def test_a_group_is_stopped_in_order(tmp_path: Path) -> None:
+    code, report, said = run(tmp_path, "stop", 'on_full = "skip"', 20_000, FARM)
+    assert code == 3, said
+    assert [one["action"] for one in report["overruns"]] == ["stopped"]
+    assert report["books"]["balanced"]
+    (group,) = report["groups"]
+    assert group["partial"] == group["unexplained"] == 0
+    assert group["complete"] == len(stored(tmp_path / "out"))
+
+
+def stored(folder: Path) -> set[int]:
+    """Frames that members have kept."""
+    frames: set[int] = set()
+    for name in ("a", "b"):
+        with h5py.File(folder / f"fast_full_{name}_master.h5") as file:
+            frames.update(file["/entry/data/frame_number"][:].tolist())
+    return frames

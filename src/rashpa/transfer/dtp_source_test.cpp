@@ -213,8 +213,8 @@ TEST(DtpSource, it_goes_on_at_the_pace_that_it_is_given_and_sends_nothing_at_the
   source.hold(6);
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, kStartNs, 5); });
   while (source.stats().images_sent < 3) std::this_thread::yield();
-  // frames 6 and 7 are due at once, 9 in hours
-  source.set_pace({.rate_hz = 1e-4, .frame = 7, .start_ns = kStartNs + 8'000});
+  // frame 7 is due at once, 9 in years
+  source.set_pace({.rate_hz = 1e-8, .frame = 7, .start_ns = kStartNs + 8'000});
   source.hold(kNoHold);
   while (source.stats().images_sent < 4) std::this_thread::yield();
   const int polls = sender.polls.load();
