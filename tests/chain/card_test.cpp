@@ -251,6 +251,13 @@ TEST_F(OnCard, while_it_is_paused_nothing_new_is_sent) {
     last = sent();
   }
   EXPECT_LT(last, 400U);
+  EXPECT_EQ(chain.emulator->status().dtps[1].images_sent, last) << "no image is left half sent";
+  EXPECT_THROW(chain.emulator->resume(50), ConfigError) << "a card keeps its rate";
+  EXPECT_EQ(sent(), last);
+  chain.emulator->pause(last + 20);
+  while (sent() < last + 20 && now_ns() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  for (const auto& dtp : chain.emulator->status().dtps) EXPECT_EQ(dtp.images_sent, last + 20);
   chain.emulator->resume();
   EXPECT_TRUE(chain.emulator->wait(kPatience));
   chain.receiver->finish();

@@ -2,6 +2,8 @@
 /// Two DTPs on one link thread, of which one is dead, late, or stops: the other goes on, and the run comes to its end.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -10,6 +12,7 @@
 #include "chain.hpp"
 #include "checks.hpp"
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
 
 namespace rashpa::chain {
 namespace {
@@ -145,6 +148,46 @@ INSTANTIATE_TEST_SUITE_P(Links, Skipping,
                          ::testing::Values(Way{"uc"}, Way{"rc", "roce", Transport::rc},
                                            Way{"ud", "roce", Transport::ud}, Way{"pcie", "pcie"}),
                          [](const auto& param) { return param.param.name; });
+
+TEST(Paused, all_dtps_stop_at_one_frame_and_go_on_at_the_rate_that_they_are_given) {
+  Plan plan;
+  plan.frames = 10'000;
+  plan.rate_hz = 4000;
+  plan.bands = 2;
+  plan.deadline_ms = 60'000;
+  plan.faults.seed = 5;
+  plan.faults.stall = 0.02;  // one is ahead, another behind
+  plan.faults.stall_us = 3000;
+  Chain chain(plan);
+  chain.receiver->start();
+  chain.emulator->start();
+  const auto all_have = [&](std::uint64_t images) {
+    for (int i = 0; i < 30'000; ++i) {
+      const emulator::Status status = chain.emulator->status();
+      if (std::all_of(status.dtps.begin(), status.dtps.end(),
+                      [&](const auto& dtp) { return dtp.images_sent >= images; }))
+        break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (const auto& dtp : chain.emulator->status().dtps) EXPECT_EQ(dtp.images_sent, images);
+  };
+  while (chain.emulator->status().dtps[0].images_sent < 200) std::this_thread::yield();
+  chain.emulator->pause();
+  const std::uint64_t frame = chain.emulator->begun();
+  all_have(frame);
+  chain.emulator->pause(frame + 40);
+  all_have(frame + 40);
+  EXPECT_THROW(chain.emulator->resume(-1), ConfigError);
+  chain.emulator->resume(1e-3);  // the next is due at once, the one behind it in a quarter of an hour
+  all_have(frame + 41);
+  chain.emulator->pause();
+  chain.emulator->resume(1e6);
+  ASSERT_TRUE(chain.emulator->wait(60));
+  chain.receiver->finish();
+  ASSERT_TRUE(chain.receiver->wait(60));
+  EXPECT_EQ(chain.receiver->status().buffers[0].books.complete, plan.frames);
+}
 
 }  // namespace
 }  // namespace rashpa::chain
