@@ -61,7 +61,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
             "good": outcome.good,
             "problem": outcome.problem,
             "reasons": list(outcome.reasons),
-            "cautions": list(outcome.cautions),
+            "cautions": list(outcome.all_cautions),
             "interrupted": outcome.interrupted,
             "stopped_by": outcome.stopped_by,
             "acquisition_s": outcome.acquisition_s,

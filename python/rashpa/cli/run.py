@@ -95,7 +95,7 @@ def conclude(
     outcome: Outcome, report: Path | None, file: Path, errors: Console, console: Console, command: str = "run"
 ) -> None:
     """Says what became of a run, writes its report, and ends with its exit code."""
-    for text in (*outcome.cautions, *(overrun.text for overrun in outcome.overruns if overrun.action != "stopped")):
+    for text in outcome.all_cautions:
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if outcome.problem:
         complain(errors, outcome.problem, command)

@@ -158,6 +158,11 @@ class Outcome:
         return tuple(lines)
 
     @property
+    def all_cautions(self) -> tuple[str, ...]:
+        """Lines of what is no failure and must be known: `cautions`, and overruns after which the run went on."""
+        return (*self.cautions, *(overrun.text for overrun in self.overruns if overrun.action != "stopped"))
+
+    @property
     def good(self) -> bool:
         """Regular end, books that balance, nothing errored or unwritten, and nothing that the emulator's log does not explain."""
         return not self.problem and not self.interrupted and self.balanced and bool(self.accounts) and not self.reasons

@@ -119,7 +119,8 @@ class OverrunGuard:
     @property
     def _rate_hz(self) -> float:
         """As sources were told; 0: they go as fast as they can."""
-        told = (source.rate_hz for one in self._plan.emulators if (source := self._last[one.name].source))
+        names = self._playing or [one.name for one in self._plan.emulators]
+        told = (source.rate_hz for name in names if (source := self._last[name].source))
         return next(told, self._plan.file.detector.rate_hz)
 
     def _entry(self, now: Look, elapsed_s: float, action: Action) -> Overrun:
