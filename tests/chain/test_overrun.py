@@ -98,9 +98,28 @@ def test_a_source_is_stopped_and_everything_is_in_the_books(tmp_path: Path) -> N
     assert code == 3, said
     assert [one["action"] for one in report["overruns"]] == ["stopped"]
     assert report["books"]["balanced"]
-    assert report["books"]["missing"] > 90_000
+    assert 0 < report["books"]["expected"] < 90_000  # it ended where it was
+    assert report["run"]["stopped_by"] == "run.on_overrun"
     assert report["injected"]["unexplained"] == 0
     assert "rashpa run: run.on_overrun: overrun of full after " in said
+
+
+@pytest.mark.slow
+def test_a_source_that_skips_is_slowed_down_and_skips_no_more(tmp_path: Path) -> None:
+    code, report, said = run(tmp_path, "slow", 'on_full = "skip"', 1000)
+    assert code == 0, said
+    overruns = report["overruns"]
+    assert {one["action"] for one in overruns} == {"slowed"}
+    assert overruns[-1]["new_rate_hz"] < 100.0
+    master = tmp_path / "out" / "fast_full_master.h5"
+    with h5py.File(master) as file:
+        missing = set(range(1000)) - set(file["/entry/data/frame_number"][:].tolist())
+    assert len(missing) == report["books"]["missing"] + report["books"]["errored"] > 0
+    last = overruns[-1]
+    assert max(missing) <= last["frame"] + last["old_rate_hz"]  # none after the last pause
+    assert last["frame"] < 900, "the run went on at the rate that fits"
+    assert report["books"]["balanced"]
+    assert report["injected"]["unexplained"] == 0
 
 
 @pytest.mark.slow

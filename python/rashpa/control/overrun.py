@@ -62,7 +62,7 @@ class Overrun:
 
 class OverrunGuard:
     """Of one run; nodes by the names of the plan. `last`: what they said last, which `ask` brings up to date; `alive`: those of nodes that the run has not
-    gone on without."""
+    gone on without; `end`: ends the run in order, None where it must play to its last frame."""
 
     def __init__(
         self,
@@ -71,18 +71,20 @@ class OverrunGuard:
         last: MutableMapping[str, Status],
         ask: Callable[[str], Awaitable[None]],
         alive: Callable[[Iterable[str]], list[str]],
+        end: Callable[[], None] | None,
     ) -> None:
         self._plan = plan
         self._clients = clients
         self._last = last
         self._ask = ask
         self._alive = alive
+        self._end = end
         self._policy = plan.file.run.on_overrun
         self._streams = streams_of(plan)
         self._looks: collections.deque[Look] = collections.deque()
         self._settled = NOTHING  # what is accounted for
+        self._stopped = False
         self.found: list[Overrun] = []
-        self.stopped = False
 
     async def take_over(self) -> None:
         """Of a run that has had another manager: what was lost is his; sources that he had paused go on. NodeError."""
@@ -96,7 +98,7 @@ class OverrunGuard:
         self._looks.append(now)
         while len(self._looks) > 2 and now.at - self._looks[1].at >= _WINDOW_S:
             self._looks.popleft()
-        if self.stopped or not now.worse_than(self._settled):
+        if self._stopped or not now.worse_than(self._settled):
             return
         if self._policy == "count":
             self._count(elapsed_s)
@@ -144,12 +146,14 @@ class OverrunGuard:
         )
 
     async def _act(self, elapsed_s: float, playing: list[str], *, stop: bool) -> None:
-        """Pauses, drains, and goes on more slowly or stops. A run that is told its end is stopped by who tells it."""
+        """Pauses, drains, and goes on more slowly; or ends the run."""
         first, before, began = self._looks[0], self._looks[-1], time.monotonic()
         old_hz = self._rate_hz or before.sent_hz(first)
         new_hz = 0.0 if stop else self._fitting_hz(before, first, old_hz)
-        self.stopped = stop
-        if not (stop and self._plan.end_told):
+        self._stopped = stop
+        if stop and self._end is not None:
+            self._end()
+        else:
             await self._pause(playing)
             await self._drain(playing)
             await self._order(playing, telegram.Stop() if stop else telegram.Resume(new_hz))

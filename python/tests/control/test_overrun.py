@@ -137,7 +137,8 @@ def test_sources_are_stopped_and_the_books_say_what_never_came(tmp_path: Path) -
     assert outcome.balanced
     assert not outcome.problem
     assert outcome.unexplained == 0
-    assert outcome.books.missing > 50_000
+    assert outcome.frames == outcome.books.expected < 100_000
+    assert outcome.stopped_by == "run.on_overrun"
     assert [overrun.action for overrun in outcome.overruns] == ["stopped"]
     assert outcome.reasons[-1].startswith("run.on_overrun: overrun of full after ")
     assert outcome.reasons[-1].endswith("; the sources were stopped")

@@ -28,12 +28,11 @@ struct Pace {
 /// The paces of a run: each holds from its frame on, until the next one's. One thread reads, any changes.
 class Paces {
  public:
-  /// Of the whole run; before anybody reads.
+  /// The reader, once and first: the one from frame 0 on.
   void begin(const Pace& pace) {
     const std::lock_guard lock(mutex_);
-    all_.assign(1, pace);
-    now_ = pace;
-    end_ = kNoHold;
+    all_.insert(all_.begin(), pace);
+    changed_.store(true, std::memory_order_relaxed);
   }
   /// From `pace.frame` on, which is no earlier than that of the last change.
   void change(const Pace& pace) {
