@@ -16,6 +16,7 @@ from rashpa.control import telegram
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.overrun_look import NOTHING, Look, look_at, streams_of
 from rashpa.control.run_plan import Plan
+from rashpa.control.some_at_once import some_at_once
 from rashpa.control.telegram import BufferStatus, Status
 
 _WINDOW_S = 1.0  # over which it is measured what is processed
@@ -196,10 +197,7 @@ class OverrunGuard:
         since, before = time.monotonic(), None
         while time.monotonic() < ends:
             names = [*playing, *self._alive(receiver.name for receiver in self._plan.receivers)]
-            answers = await asyncio.gather(*map(self._ask, names), return_exceptions=True)
-            for answer in answers:
-                if isinstance(answer, BaseException):
-                    raise answer
+            await some_at_once(self._ask, names)
             if any(self._last[name].state == "fault" for name in names):
                 return  # whoever looks next says so
             buffers = [
