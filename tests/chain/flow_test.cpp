@@ -138,7 +138,8 @@ TEST_P(Skipping, a_source_far_ahead_is_granted_slots_again_and_all_that_it_left_
   ASSERT_TRUE(chain.receiver->wait(20));
   expect_books_equal_the_log(chain);
   EXPECT_GT(chain.receiver->status().buffers[0].books.complete, set_up.frames / 10);
-  for (const receiver::DtpStatus& dtp : chain.receiver->status().buffers[0].dtps) {
+  const receiver::Status status = chain.receiver->status();
+  for (const receiver::DtpStatus& dtp : status.buffers[0].dtps) {
     EXPECT_EQ(dtp.counts.losses[static_cast<std::size_t>(link::Loss::deadline)], 0U)
         << "nothing waited for its deadline";
   }

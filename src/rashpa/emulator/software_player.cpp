@@ -139,7 +139,7 @@ void SoftwarePlayer::pause(std::uint64_t frame) noexcept {
 void SoftwarePlayer::resume(double rate_hz) {
   const std::lock_guard lock(pausing_);
   if (rate_hz > 0) {
-    const std::uint64_t next = held_ == transfer::kNoHold ? begun() : held_;
+    const std::uint64_t next = held_ == transfer::kNoHold ? foremost() : held_;
     const transfer::Pace pace{.rate_hz = rate_hz, .frame = next, .start_ns = now_ns()};
     groups_->set_pace(pace);
     for (auto& dtp : dtps_) dtp->dtp().set_pace(pace);
@@ -148,7 +148,13 @@ void SoftwarePlayer::resume(double rate_hz) {
   hold(held_);
 }
 
+// One that is held may count itself for a moment.
 std::uint64_t SoftwarePlayer::begun() const noexcept {
+  const std::lock_guard lock(pausing_);
+  return std::min(foremost(), held_);
+}
+
+std::uint64_t SoftwarePlayer::foremost() const noexcept {
   std::uint64_t frames = groups_->begun();
   for (const auto& dtp : dtps_) frames = std::max(frames, dtp->dtp().begun());
   return frames;

@@ -41,12 +41,13 @@ class SoftwarePlayer final : public Player {
  private:
   class DtpThread;
   void hold(std::uint64_t frame) noexcept;
+  [[nodiscard]] std::uint64_t foremost() const noexcept;
 
   using Ends = std::pair<link::Kind, link::Kind>;  // of this side and of the other one
   std::map<Ends, std::unique_ptr<link::Senders>> links_;
   std::unique_ptr<Groups> groups_;
   std::vector<std::unique_ptr<DtpThread>> dtps_;
-  std::mutex pausing_;
+  mutable std::mutex pausing_;
   std::uint64_t held_ = transfer::kNoHold;  // guarded by pausing_
 };
 

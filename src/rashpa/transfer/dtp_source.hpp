@@ -98,8 +98,8 @@ class DtpSource {
   void hold(std::uint64_t frame) noexcept { hold_.store(frame); }
   /// From frame `pace.frame` on, which nothing has begun; no earlier than that of the last change.
   void set_pace(const Pace& pace) { paces_.change(pace); }
-  /// Frames up to the latest that was begun, at least so many. What is begun is sent, or skipped; of those that are
-  /// held none is among them, when they were held before this was asked.
+  /// Frames up to the latest that was begun, at least so many: for a moment also one that finds itself held is among
+  /// them. What is begun is sent, or skipped; who asks after hold() has what was begun before.
   [[nodiscard]] std::uint64_t begun() const noexcept {
     const std::uint64_t images = begun_.load();
     return images == 0 ? 0 : config_.dtp.slice.frame(images - 1) + 1;
