@@ -197,6 +197,7 @@ class Group:
     def __init__(self) -> None: ...
 
 class MemberStatus:
+    name: Final[str]
     state: Final[str]  # "fed" | "late" | "held" | "ejected" | "broken"
     dealt: Final[int]  # images given to it
     done: Final[int]  # that its credits say it needs no more
@@ -206,6 +207,7 @@ class MemberStatus:
     lates: Final[int]  # how often it was late
     response_ns: Final[int]  # of a stack
     silent_ns: Final[int]  # how long it had been silent when it was last found late
+    given_ago_ns: Final[int]  # since it was given an image; 0: it has none
 
 class GroupStatus:
     members: Final[list[MemberStatus]]
@@ -283,6 +285,8 @@ class Emulator:
     def status(self) -> EmulatorStatus: ...
     def injected(self) -> dict[str, int]: ...  # drop, duplicate, reorder, corrupt, stall, dead_images
     def groups(self) -> list[GroupStatus]: ...  # in order
+    def join(self, group: str, member: GroupMember, dtps: Sequence[SourceDtp]) -> list[Endpoint]: ...
+    """One more member, which is held; its DTPs stand behind all others."""
     def eject(self, group: str, member: str, image: int) -> None: ...  # what it has from `image` on is dealt again
     def feed(self, group: str, member: str, fed: bool) -> None: ...  # whether it is to be given images
     def dealt(self, group: str, member: str) -> NDArray[np.uint64]: ...  # the frames that it was given, in order

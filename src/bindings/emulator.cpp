@@ -46,13 +46,10 @@ struct EmulatorStatus {
   std::uint64_t triggers = 0, triggers_refused = 0, frames_triggered = 0;
 };
 
-/// Keeps the DTP ids beside the emulator, which reports by position.
+/// The emulator as Python has it.
 struct BoundEmulator {
-  explicit BoundEmulator(const Config& config) : engine(config) {
-    for (const SourceDtp& source : config.dtps) ids.push_back(source.dtp.id);
-  }
+  explicit BoundEmulator(const Config& config) : engine(config) {}
   Emulator engine;
-  std::vector<std::uint32_t> ids;
 
   /// Throws ConfigError of a card, which deals no images.
   [[nodiscard]] emulator::Groups& dealers() const {
@@ -75,7 +72,7 @@ struct BoundEmulator {
                        now.triggers,
                        now.triggers_refused,
                        now.frames_triggered};
-    for (std::size_t i = 0; i < now.dtps.size(); ++i) out.dtps.push_back({ids[i], now.dtps[i]});
+    for (std::size_t i = 0; i < now.dtps.size(); ++i) out.dtps.push_back({now.ids[i], now.dtps[i]});
     return out;
   }
 };
@@ -240,6 +237,11 @@ void bind_emulator(nb::module_& m) {
              return out;
            })
       .def("groups", &BoundEmulator::groups, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "join",
+          [](BoundEmulator& e, const std::string& group, const emulator::GroupMember& member,
+             const std::vector<SourceDtp>& dtps) { return e.engine.join(group, member, dtps); },
+          "group"_a, "member"_a, "dtps"_a, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "eject",
           [](BoundEmulator& e, const std::string& group, const std::string& member, std::uint64_t image) {

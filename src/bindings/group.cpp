@@ -40,6 +40,7 @@ void bind_group(nb::module_& m) {
       .def_rw("response_ms", &Group::response_ms)
       .def_rw("members", &Group::members);
   nb::class_<MemberStatus>(m, "MemberStatus")
+      .def_ro("name", &MemberStatus::name)
       .def_prop_ro("state", [](const MemberStatus& s) { return kMemberStates.name(s.state); })
       .def_ro("dealt", &MemberStatus::dealt)
       .def_ro("done", &MemberStatus::done)
@@ -48,7 +49,8 @@ void bind_group(nb::module_& m) {
       .def_ro("duplicates", &MemberStatus::duplicates)
       .def_ro("lates", &MemberStatus::lates)
       .def_ro("response_ns", &MemberStatus::response_ns)
-      .def_ro("silent_ns", &MemberStatus::silent_ns);
+      .def_ro("silent_ns", &MemberStatus::silent_ns)
+      .def_ro("given_ago_ns", &MemberStatus::given_ago_ns);
   nb::class_<GroupStatus>(m, "GroupStatus")
       .def_ro("members", &GroupStatus::members)
       .def_ro("fresh", &GroupStatus::fresh)

@@ -101,10 +101,10 @@ def begun(folder: Path, process: "subprocess.Popen[str]") -> None:
     time.sleep(0.7)
 
 
-def stored(folder: Path) -> dict[int, int]:
+def stored(folder: Path, members: tuple[str, ...] = MEMBERS) -> dict[int, int]:
     """How often each frame is there, checked pixel for pixel."""
     counts: dict[int, int] = {}
-    for name in MEMBERS:
+    for name in members:
         with h5py.File(folder / f"dealt_full_{name}_master.h5") as file:
             if "data" not in file["/entry/data"]:
                 continue
@@ -173,6 +173,60 @@ def test_all_members_lost_ends_the_run_with_a_reason(tmp_path: Path) -> None:
     code, output, _ = end(process, tmp_path)
     assert code != 0
     assert "SIGKILL" in output or "nobody is left" in output
+
+
+def joined(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """What `rashpa join` says."""
+    command = [*COMMAND, "join", str(folder), *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=100)
+
+
+def test_a_receiver_joins_takes_its_share_and_may_take_all_that_others_had(tmp_path: Path) -> None:
+    process = start(write(tmp_path, 6000, 150.0))
+    begun(tmp_path, process)
+    refused = joined(tmp_path, "a")
+    assert (refused.returncode, "has a receiver a" in refused.stderr) == (1, True), refused
+    answer = joined(tmp_path, "d")
+    assert answer.returncode == 0, answer.stderr
+    assert "is a member of group farm" in answer.stdout
+    for name, pid in receivers(process).items():
+        if name != "c":
+            os.kill(pid, signal.SIGKILL)
+    code, output, report = end(process, tmp_path)
+    assert code == 0, output
+    (group,) = report["groups"]
+    assert group["images"] == group["complete"] == 6000
+    members = {member["name"]: member for member in group["members"]}
+    assert members["d"]["joined_s"] > 0
+    assert members["c"]["joined_s"] is None
+    assert members["d"]["counted"] > 0
+    assert {name for name, member in members.items() if member["lost"]} == {"a", "b"}
+    for name in ("a", "b"):
+        subprocess.run([*COMMAND, "repair", str(tmp_path / f"dealt_full_{name}_master.h5")], check=True)
+    assert sorted(stored(tmp_path, (*MEMBERS, "d"))) == list(range(6000))
+    late = joined(tmp_path, "e")
+    assert (late.returncode, "no run goes on" in late.stderr) == (2, True), late
+
+
+def test_who_takes_a_run_over_goes_on_with_its_groups_as_they_are(tmp_path: Path) -> None:
+    file = write(tmp_path, 6000, 150.0)
+    file.write_text(file.read_text().replace('output = "."', 'output = "."\norphaned = "finish"'))
+    process = start(file)
+    begun(tmp_path, process)
+    assert joined(tmp_path, "d").returncode == 0
+    nodes = receivers(process)
+    process.kill()
+    process.communicate(timeout=60)
+    os.kill(nodes["b"], signal.SIGKILL)
+    command = [*COMMAND, "attach", str(tmp_path), "-q", "--report", str(tmp_path / "report")]
+    taken = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    code, output, report = end(taken, tmp_path)
+    assert code == 0, output
+    (group,) = report["groups"]
+    assert group["images"] == group["complete"] == 6000
+    assert {member["name"] for member in group["members"] if member["lost"]} == {"b"}
+    subprocess.run([*COMMAND, "repair", str(tmp_path / "dealt_full_b_master.h5")], check=True)
+    assert sorted(stored(tmp_path, (*MEMBERS, "d"))) == list(range(6000))
 
 
 @pytest.mark.parametrize(

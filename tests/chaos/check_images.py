@@ -39,7 +39,7 @@ def _closed(plan: Plan, buffer: Buffer, stored: Stored) -> Iterator[tuple[str, s
         yield "mask", "pixel_mask does not say where the gaps are"
     index = stored.tables["stored_index"]
     for row in range(len(index)):
-        lost, inside = _lost_pixels(buffer, stored, row)
+        lost, inside = lost_pixels(buffer, stored, row)
         if not inside:
             yield "lost", f"row {row}: lost lines outside their DTP's region"
         complete = stored.tables["completeness"][row] == COMPLETE
@@ -143,7 +143,7 @@ def _check_places(buffer: Buffer, stored: Stored) -> Iterator[tuple[str, str]]:
         yield "places", "the DTPs in the file are not what the buffer is made of"
 
 
-def _lost_pixels(buffer: Buffer, stored: Stored, row: int) -> tuple[NDArray[np.bool_], bool]:
+def lost_pixels(buffer: Buffer, stored: Stored, row: int) -> tuple[NDArray[np.bool_], bool]:
     lost = np.zeros((buffer.height, buffer.width), np.bool_)
     inside = True
     if stored.lost is None:

@@ -29,7 +29,7 @@ def allowed_exits(plan: Plan, facts: Facts) -> set[int]:
         return {-9}  # the harness ends it
     if done.kind in ("interrupt", "terminate") and done.target == "manager":
         return {GOOD, UNTRUE, INTERRUPTED, *(_EARLY if facts.early else ())}
-    if done.kind == "slow_writes":
+    if done.kind in ("slow_writes", "members"):
         return usual
     if done.kind == "folder_removed":
         return {FAILED, UNTRUE}
@@ -59,6 +59,8 @@ def check_report(plan: Plan, facts: Facts, stored: Mapping[str, Stored]) -> Iter
     yield from _check_sums(report)
     yield from _check_terminal(report, facts.said)
     yield from _check_status(facts, report)
+    if plan.grouped:
+        return
     for buffer in plan.buffers:
         known = next((one for one in report["buffers"] if one["name"] == buffer.name), None)
         if known is not None:

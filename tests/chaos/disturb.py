@@ -7,15 +7,18 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 
 import h5py
 from tests.chaos.plan import SIGNALS, Plan
 from tests.chaos.processes import node_of, send, wait_until
-from tests.chaos.run_file import names_of
+from tests.chaos.run_file import JOINER, buffers_of, names_of
 
 _APPEARS_S = 60.0
+RASHPA = Path(sys.executable).parent / "rashpa"
 _NUMBERS = {
     "kill": signal.SIGKILL,
     "replace_killed": signal.SIGKILL,
@@ -38,14 +41,19 @@ def compiled_shim(folder: Path) -> Path:
 class Disturber:
     """Of one run. `effective` afterwards: it was done while the run was going on."""
 
-    def __init__(self, plan: Plan, mark: str, output: Path, folder: Path) -> None:
+    def __init__(
+        self, plan: Plan, mark: str, output: Path, folder: Path, prefix: tuple[str, ...], environment: dict[str, str]
+    ) -> None:
         self._plan = plan
         self._what = plan.disturbance
         self._mark = mark
         self._output = output
         self._folder = folder
+        self._prefix, self._env = prefix, environment
         self.effective = False
         self.early = False
+        self.struck: list[str] = []  # members that were killed, or stopped for good
+        self.joined = False
 
     def environment(self) -> dict[str, str]:
         """What the run's own processes get."""
@@ -56,6 +64,8 @@ class Disturber:
         kind = self._what.kind
         if kind in ("disk_full", "failing_writes", "slow_writes", "port_taken"):
             self.effective = True  # prepared before the start
+        elif kind == "members" and self._await_moment(process):
+            self._strike(process)
         elif kind in SIGNALS and self._await_moment(process):
             self._signal(process)
         elif kind == "folder_removed" and self._await_moment(process):
@@ -64,7 +74,8 @@ class Disturber:
     def _await_moment(self, process: "subprocess.Popen[bytes]") -> bool:
         """Whether the run is still there at the planned moment."""
         if self._what.phase == "running":
-            masters = [self._output / f"chaos_{buffer.name}_master.h5" for buffer in self._plan.buffers]
+            names = [name for name in buffers_of(self._plan) if not name.endswith(f"_{JOINER}")]
+            masters = [self._output / f"chaos_{name}_master.h5" for name in names]
             old = {path: path.stat().st_ino for path in masters if path.exists()}
             wait_until(
                 lambda: (
@@ -77,6 +88,39 @@ class Disturber:
             wait_until(lambda: process.poll() is not None or self._target(process) is not None, _APPEARS_S)
         time.sleep(self._what.after_s)
         return process.poll() is None
+
+    def _strike(self, process: "subprocess.Popen[bytes]") -> None:
+        """The blows, one after the other; who is stopped for a while goes on meanwhile."""
+        began = time.monotonic()
+        waking: list[threading.Timer] = []
+        names = names_of(self._plan)
+        for blow in self._plan.blows:
+            time.sleep(max(0.0, began + blow.after_s - time.monotonic()))
+            if process.poll() is not None:
+                break
+            if blow.kind == "join":
+                self.joined = self._join()
+                continue
+            target = node_of(self._mark, "receiver", names[blow.member])
+            if target is None:
+                continue
+            number = signal.SIGKILL if blow.kind == "kill" else signal.SIGSTOP
+            self.struck += [names[blow.member]] if send(target, number) and blow.kind != "pause" else []
+            self.effective = True
+            if blow.kind == "pause":
+                waking.append(threading.Timer(blow.lasts_s, send, (target, signal.SIGCONT)))
+                waking[-1].start()
+        for timer in waking:
+            timer.join()
+
+    def _join(self) -> bool:
+        """Whether one more receiver has become a member."""
+        command = [*self._prefix, str(RASHPA), "join", str(self._output), JOINER]
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, timeout=_APPEARS_S + 30.0, env=self._env
+        )
+        (self._folder / "join.log").write_text(f"{done.returncode}\n{done.stdout}{done.stderr}", encoding="utf-8")
+        return done.returncode == 0
 
     def _target(self, process: "subprocess.Popen[bytes]") -> int | None:
         if self._what.target == "manager":

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws plans. The same seed and number give the same plan on every machine and in every order."""
 
+from dataclasses import replace
 from random import Random
 
 from tests.chaos.plan import (
     SIGNALS,
     STORAGE,
+    Blow,
     Buffer,
     Disturbance,
     Faults,
@@ -38,6 +40,7 @@ KINDS: dict[Kind, int] = {
     "folder_removed": 4,
     "port_taken": 3,
     "replace_killed": 5,
+    "members": 12,
 }
 PRIMES = (
     7,
@@ -74,6 +77,8 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
         _buffer(dice, number, geometry, frames, jungfrau, number % receivers)
         for number in range(max(receivers, dice.choice((1, 1, 2, 3))))
     )
+    if kind == "members":
+        return _grouped(dice, draw(seed, number, "none"))
     flow: Flow = "paced" if dice.random() < (0.5 if slow else 0.25) else "credits"
     return Plan(
         seed=seed,
@@ -109,6 +114,61 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
         faults=_faults(dice, link, len(modules), frames) if dice.random() < 0.4 else Faults(),
         disturbance=_disturbance(dice, kind, frames / rate if rate else 1.0, (width, height, frames, len(modules))),
     )
+
+
+def _grouped(dice: Random, plan: Plan) -> Plan:
+    """The first buffer of a plan, dealt among receivers of which at least one survives. Nothing else goes wrong but packets."""
+    members = dice.randint(2, 4)
+    rate = round(dice.uniform(100, 300), 1)
+    frames = int(rate * dice.uniform(3.5, 5.0))
+    kernel: Kernel = dice.choice(("raw", "photons", "kev")) if plan.jungfrau else "raw"
+    stack = dice.choice((1, 2, 5))
+    buffer = replace(
+        plan.buffers[0],
+        receiver=0,
+        slots=stack * dice.randint(4, 8),
+        stack=stack,
+        every=dice.choice((1, 1, 2)),
+        phase=0,
+        partial="keep",
+        keep_darks=True,
+        kernel=kernel,
+        threads=1,
+        images_per_file=50,
+    )
+    faults = Faults(seed=dice.randrange(1 << 32), drop=0.001, corrupt=0.001) if dice.random() < 0.3 else Faults()
+    return replace(
+        plan,
+        flow="credits",
+        on_full="pause",
+        poll="event",
+        link_threads=1,
+        fixed_port=False,
+        receivers=members,
+        nodes="local",
+        frames=frames,
+        rate_hz=rate,
+        buffers=(buffer,),
+        faults=faults if plan.link == "roce" else Faults(),
+        disturbance=Disturbance(kind="members", target="receiver"),
+        blows=_blows(dice, members),
+    )
+
+
+def _blows(dice: Random, members: int) -> tuple[Blow, ...]:
+    order = dice.sample(range(members), members)
+    blows = [
+        Blow(
+            dice.choice(("kill", "kill", "stop", "pause")),
+            member,
+            round(dice.uniform(0.0, 2.5), 2),
+            dice.choice((0.3, 1.0)),
+        )
+        for member in order[: dice.randint(1, members - 1)]
+    ]
+    if dice.random() < 0.4:
+        blows.append(Blow("join", members, round(dice.uniform(0.0, 1.5), 2)))
+    return tuple(sorted(blows, key=lambda blow: blow.after_s))
 
 
 def _dtps(buffers: tuple[Buffer, ...], receiver: int) -> int:

@@ -7,19 +7,16 @@ import secrets
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.chaos.disturb import Disturber
+from tests.chaos.disturb import RASHPA, Disturber
 from tests.chaos.facts import Facts
 from tests.chaos.plan import Plan
 from tests.chaos.processes import MARK, dump, end_all, marked, wait_until
 from tests.chaos.run_file import names_of, write_run_file
-
-RASHPA = Path(sys.executable).parent / "rashpa"
 
 
 @dataclass
@@ -128,7 +125,7 @@ def carry_through(stage: Stage, plan: Plan, existing: str, number: int) -> Facts
     report, log = folder / "report", folder / f"run{number}.log"
     (report / "report.json").unlink(missing_ok=True)
     command = [*stage.prefix, str(RASHPA), "run", str(file), "--report", str(report)]
-    disturber = Disturber(plan, stage.mark, stage.output, folder)
+    disturber = Disturber(plan, stage.mark, stage.output, folder, stage.prefix, stage.environment)
     environment = stage.environment | disturber.environment()
     began = time.monotonic()
     with log.open("wb") as said:
@@ -154,6 +151,8 @@ def carry_through(stage: Stage, plan: Plan, existing: str, number: int) -> Facts
         frames=plan.frames,
         effective=disturber.effective,
         early=disturber.early,
+        struck=tuple(disturber.struck),
+        joined=disturber.joined,
         problems=problems,
     )
 

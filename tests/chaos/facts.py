@@ -11,7 +11,8 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True)
 class Facts:
-    """`effective`: the disturbance hit the run before it was over; `early`: before the command could have a handler for signals."""
+    """`effective`: the disturbance hit the run before it was over; `early`: before the command could have a handler for signals. Of a
+    group, `struck`: members that were killed, or stopped for good; `joined`: one more has come."""
 
     folder: Path  # of run file, log and report
     output: Path  # of the data files
@@ -21,6 +22,8 @@ class Facts:
     frames: int
     effective: bool = False
     early: bool = False
+    struck: tuple[str, ...] = ()
+    joined: bool = False
     problems: list[str] = field(default_factory=list)
 
     @property

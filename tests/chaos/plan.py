@@ -25,6 +25,7 @@ Kind = Literal[
     "folder_removed",
     "port_taken",
     "replace_killed",
+    "members",
 ]
 STORAGE: tuple[Kind, ...] = ("disk_full", "failing_writes", "slow_writes", "folder_removed")
 SIGNALS: tuple[Kind, ...] = ("kill", "stop", "pause", "terminate", "interrupt", "replace_killed")
@@ -120,8 +121,18 @@ class Disturbance:
 
 
 @dataclass(frozen=True)
+class Blow:
+    """To a member of a group, `after_s` after all have begun: SIGKILL, SIGSTOP for good, SIGSTOP for a while; or one more member that joins."""
+
+    kind: Literal["kill", "stop", "pause", "join"]
+    member: int
+    after_s: float
+    lasts_s: float = 0.0
+
+
+@dataclass(frozen=True)
 class Plan:
-    """One run."""
+    """One run. `blows`: of a group, whose members are the receivers."""
 
     seed: int
     number: int
@@ -155,6 +166,17 @@ class Plan:
     buffers: tuple[Buffer, ...]
     faults: Faults
     disturbance: Disturbance
+    blows: tuple[Blow, ...] = ()
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the images of its one buffer are dealt among the receivers."""
+        return self.disturbance.kind == "members"
+
+    @property
+    def lost(self) -> frozenset[int]:
+        """Members that do not come to the end."""
+        return frozenset(blow.member for blow in self.blows if blow.kind in ("kill", "stop"))
 
     @property
     def duration_s(self) -> float:
@@ -174,8 +196,9 @@ class Plan:
     def describe(self) -> str:
         """One line for people."""
         done = self.disturbance
+        blows = ", ".join(f"{blow.kind} {blow.member} +{blow.after_s:.2f} s" for blow in self.blows)
         what = done.kind if done.kind not in SIGNALS else f"{done.kind} {done.target} {done.phase}+{done.after_s:.2f} s"
         link = f"{self.link}/{self.transport}" if self.link == "roce" else self.link
         kernels = ",".join(buffer.kernel for buffer in self.buffers)
         faults = " with faults" if self.faults != Faults() else ""
-        return f"{link} {self.flow}/{self.on_full}{faults} {self.nodes} {self.receivers} receivers [{kernels}] {self.frames} frames @ {self.rate_hz:g} Hz; {what}"
+        return f"{link} {self.flow}/{self.on_full}{faults} {self.nodes} {self.receivers} receivers [{kernels}] {self.frames} frames @ {self.rate_hz:g} Hz; {what} {blows}".rstrip()

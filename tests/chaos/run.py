@@ -9,13 +9,15 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.chaos.check_group import check_group
 from tests.chaos.check_images import check_buffer
 from tests.chaos.check_report import check_report
-from tests.chaos.disturb import SmallDisk, taken_port
-from tests.chaos.execute import RASHPA, Stage, carry_through, leftovers, make_stage
+from tests.chaos.disturb import RASHPA, SmallDisk, taken_port
+from tests.chaos.execute import Stage, carry_through, leftovers, make_stage
 from tests.chaos.facts import Facts
 from tests.chaos.plan import Disturbance, Faults, Plan
 from tests.chaos.processes import end_all, wait_until
+from tests.chaos.run_file import buffers_of
 from tests.chaos.stored import Stored, read
 
 _NEXT_FRAMES = 30
@@ -62,10 +64,12 @@ def run_plan(plan: Plan, folder: Path, keep: bool = False) -> Verdict:
 
 def check(plan: Plan, facts: Facts) -> tuple[list[str], dict[str, Stored]]:
     """Everything that can be checked on what a run left on disk and in the terminal; what was read, by buffer."""
-    stored = {buffer.name: read(facts.output, buffer.name) for buffer in plan.buffers}
+    stored = {name: read(facts.output, name) for name in buffers_of(plan)}
     if facts.effective and any(not one.closed for one in stored.values()):
         stored = _repaired(facts, stored)
     problems = [*facts.problems]
+    if plan.grouped:
+        return [*problems, *check_group(plan, facts, stored), *check_report(plan, facts, stored)], stored
     untouched = facts.exit == 2 or plan.disturbance.kind == "folder_removed"
     for buffer in plan.buffers:
         one = stored[buffer.name]
@@ -137,7 +141,8 @@ def _plain_run(stage: Stage, existing: str, number: int, what: str) -> list[str]
         flow="credits",
         on_full="pause",
         faults=Faults(),
-        disturbance=Disturbance(),
+        disturbance=Disturbance("members") if stage.plan.grouped else Disturbance(),
+        blows=(),
     )
     facts = carry_through(stage, plan, existing, number)
     if stage.plan.nodes != "local" and facts.exit != 0:
@@ -172,7 +177,7 @@ def _begun(plan: Plan, old: dict[str, str], folder: Path) -> bool:
 
 def _strangers(plan: Plan, folder: Path) -> list[str]:
     """Files that a finished run does not explain."""
-    buffers = "|".join(buffer.name for buffer in plan.buffers)
+    buffers = "|".join(buffers_of(plan))
     known = re.compile(rf"chaos_({buffers})_(master|data_\d{{6}})\.h5")
     strangers = sorted(path.name for path in folder.iterdir() if not known.fullmatch(path.name))
     return [f"left in the output folder: {', '.join(strangers)}"] if strangers else []

@@ -8,7 +8,9 @@ from tests.chaos.frames import is_dark, write_dataset
 from tests.chaos.jungfrau import ENERGY_KEV, THRESHOLD, write_calibration
 from tests.chaos.plan import Buffer, Plan
 
-RECEIVERS = ("receiver", "second")
+RECEIVERS = ("receiver", "second", "third", "fourth")
+JOINER = "joiner"
+GROUP = "farm"
 Value = str | int | float | bool | list[int] | list[str] | list[list[str]]
 
 
@@ -21,6 +23,18 @@ def table(name: str, values: dict[str, Value], many: bool = False) -> str:
 def names_of(plan: Plan) -> tuple[str, ...]:
     """Of the receivers, in order."""
     return RECEIVERS[: plan.receivers]
+
+
+def members_of(plan: Plan) -> tuple[str, ...]:
+    """Of a group, with who joins."""
+    return (*names_of(plan), *(JOINER for blow in plan.blows if blow.kind == "join"))
+
+
+def buffers_of(plan: Plan) -> dict[str, Buffer]:
+    """By the name that files and reports have; of a group's, one a member."""
+    if not plan.grouped:
+        return {buffer.name: buffer for buffer in plan.buffers}
+    return {f"{buffer.name}_{member}": buffer for buffer in plan.buffers for member in members_of(plan)}
 
 
 def write_run_file(
@@ -40,6 +54,7 @@ def write_run_file(
         *_dataset(plan, folder),
         _link(plan),
         *(table("receiver", _receiver(plan, name, urls, ports), many=True) for name in names_of(plan)),
+        *([table("group", {"name": GROUP, "receivers": list(names_of(plan))}, many=True)] if plan.grouped else []),
         *(_buffer(plan, buffer) for buffer in plan.buffers),
         *_faults(plan),
         table("nodes", {"emulator": urls.get("emulator", "local")}),
@@ -95,7 +110,8 @@ def _receiver(plan: Plan, name: str, urls: dict[str, str], ports: dict[str, int]
 
 
 def _buffer(plan: Plan, buffer: Buffer) -> str:
-    values: dict[str, Value] = {"name": buffer.name, "receiver": RECEIVERS[buffer.receiver]}
+    at: dict[str, Value] = {"group": GROUP} if plan.grouped else {"receiver": RECEIVERS[buffer.receiver]}
+    values: dict[str, Value] = {"name": buffer.name, **at}
     if buffer.region is not None:
         values["region"] = [buffer.region.x, buffer.region.y, buffer.region.width, buffer.region.height]
     if not buffer.by_hand:

@@ -9,7 +9,7 @@ from tests.chaos.plan import Kind
 from tests.chaos.run import run_plan
 
 SEED = 9
-PLANS: list[tuple[int, Kind]] = [*enumerate(KINDS), (20, "kill"), (21, "terminate"), (22, "none")]
+PLANS: list[tuple[int, Kind]] = [*enumerate(KINDS), (20, "kill"), (21, "terminate"), (25, "members")]
 
 
 @pytest.mark.chaos

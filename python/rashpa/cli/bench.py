@@ -34,8 +34,10 @@ _BENCHMARKS = {
     "opencl_unit": "the unit on an OpenCL device against two threads of unit cpu, and how long its kernels take to compile",
     "chain": "a whole acquisition in two processes over pcie, on any unit: books, rates, latencies",
     "feedback": "from the last byte of an image until a subscriber has what was decided of it: ring, spinning and asleep, and ZeroMQ",
+    "group": "images dealt to 1, 2 and 4 receivers whose links limit; how many while one is killed, and how long the dead one is given any",
     "rtl": "the simulated sender of rtl/, in cycles: beats and cycles a packet, gaps in frames, share of a wire of 100 Gb/s",
 }
+_WITHOUT_PROGRAM = ("group",)
 _NEEDS = {"rtl": "Verilator when it is built (packages.txt)"}
 
 _LINKS = ("roce", "pcie")
@@ -49,7 +51,8 @@ def list_() -> None:
     """Which benchmarks there are, and whether they are built here."""
     table = Table("name", "measures", "program")
     for name, measures in _BENCHMARKS.items():
-        table.add_row(name, measures, str(_program(name) or "not built: make with RASHPA_BENCHMARKS=ON"))
+        program = "whole runs" if name in _WITHOUT_PROGRAM else _program(name)
+        table.add_row(name, measures, str(program or "not built: make with RASHPA_BENCHMARKS=ON"))
     Console().print(table)
 
 
@@ -122,6 +125,29 @@ def feedback(context: typer.Context, json_file: JsonFile = None) -> None:
     """From the last byte of an image until another process has what was decided of it, medians of rounds. Further options go to the program:
     --rates 100,500,1000 (images/s of one JUNGFRAU module), --seconds, --stack, --repeats, --poll."""
     _run("feedback", "feedback", ["--json", *context.args], json_file)
+
+
+@app.command()
+def group(
+    image_ms: Annotated[
+        float, typer.Option(min=0.5, max=1000.0, help="What an image takes on the link of a receiver.")
+    ] = 10.0,
+    seconds: Annotated[float, typer.Option(min=4.0, max=600.0, help="Of each run, about.")] = 8.0,
+    rounds: Annotated[int, typer.Option(min=1, max=100, help="Medians of so many.")] = 3,
+    json_file: JsonFile = None,
+) -> None:
+    """Images dealt among receivers, each behind a link that lets an image through in --image-ms, so that links limit, and not processors: 1, 2 and 4 receivers,
+    then 4 of which one is killed in the middle of the run. All on this machine; take a slower link where it is busy."""
+    from rashpa.cli.bench_group import BenchError, measure
+
+    if json_file is not None:
+        json_file = json_file.resolve()
+    try:
+        rows = measure(image_ms, seconds, rounds)
+    except BenchError as error:
+        raise _refusal(str(error), FAILED) from None
+    command = f"rashpa bench group --image-ms {image_ms:g} --seconds {seconds:g} --rounds {rounds}"
+    _show_and_store(command.removeprefix("rashpa bench "), rows, json_file)
 
 
 @app.command(context_settings=_PASS_ON)

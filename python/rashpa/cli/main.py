@@ -15,6 +15,7 @@ _MODULES = {
     "run": "run",
     "attach": "attach",
     "stop": "stop",
+    "join": "join",
     "plan": "plan",
     "emulator": "node",
     "receiver": "node",

@@ -56,6 +56,11 @@ class RunDisplay:
 
     def show(self, progress: RunProgress) -> None:
         """Draws what the manager knows."""
+        for name in progress.receivers:
+            if name not in self._tasks:  # it has joined
+                self._names[name] = name
+                self._tasks[name] = self._bar.add_task("", total=None, rates="", books="")
+                self._last[name] = (time.monotonic(), 0, 0)
         for name in self._tasks:
             simulated = simulates(status.source for status in progress.emulators.values() if status.source)
             self._show_receiver(name, progress.phase, progress.receivers.get(name), simulated)
@@ -141,7 +146,9 @@ def _print_groups(console: Console, outcome: Outcome) -> None:
         for column in columns:
             table.add_column(column, justify="left" if column == "group" else "right")
         for member in group.members:
-            name = f"{member.name} (lost after {member.lost.after_s:.1f} s)" if member.lost else member.name
+            notes = [f"joined after {member.joined_s:.1f} s"] if member.joined_s is not None else []
+            notes += [f"lost after {member.lost.after_s:.1f} s"] if member.lost else []
+            name = f"{member.name} ({', '.join(notes)})" if notes else member.name
             table.add_row(name, *(f"{getattr(member, column):,}" for column in columns[1:]))
         table.add_section()
         sums = (

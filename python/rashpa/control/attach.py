@@ -10,9 +10,28 @@ from rashpa.control.launcher import AdoptedLauncher, RunCertificate
 from rashpa.control.manager import Manager, Observer, unobserved
 from rashpa.control.node_client import NodeError
 from rashpa.control.planned_node import PlannedNode
+from rashpa.control.run_nodes import RunNodes
 from rashpa.control.run_plan import Plan
+from rashpa.control.telegram import Status
 
 _BEGUN = {"receiver": ("running", "finished"), "emulator": ("running", "paused", "finished")}
+
+
+class AdoptedNodes(RunNodes):
+    """Of the run that the record tells of."""
+
+    def __init__(self, record: Record, token: str) -> None:
+        certificate = RunCertificate(record.certificate) if record.certificate else None
+        super().__init__(AdoptedLauncher(certificate), token, {})
+        self.owner = record.owner
+        self.local_token = record.local_token
+        self._known = {known.name: known for known in record.nodes}
+
+    async def _start(self, plan: Plan, node: PlannedNode) -> None:  # noqa: ARG002
+        if node.name not in self._known:
+            text = f"{node.label} is no process of this run; who has taken a run over starts none: give the URL of one that runs"
+            raise NodeError(node.label, text, "config")
+        self.local[node.name] = AdoptedNode(node.label, self._known[node.name])
 
 
 class AttachedManager(Manager):
@@ -21,32 +40,25 @@ class AttachedManager(Manager):
     def __init__(
         self, plan: Plan, record: Record, journal: Journal, observer: Observer = unobserved, token: str = ""
     ) -> None:
-        launcher = AdoptedLauncher(RunCertificate(record.certificate) if record.certificate else None)
-        super().__init__(plan, observer, token, journal=journal, launcher=launcher)
+        nodes = AdoptedNodes(record, plan.file.nodes.token or token)
+        super().__init__(plan, observer, journal=journal, nodes=nodes)
         self._record = record
-        self._owner = record.owner
-        self._local_token = record.local_token
         self._began = time.monotonic() - max(0.0, time.time() - record.began) if record.began else time.monotonic()
         self._groups.begin(self._began)
+        self._joined = record.joined
         self._outcome.cautions = (f"{record.holder} was gone; {self._holder} has taken the run over",)
 
     async def _carry_through(self) -> None:
         self._tell("attaching")
-        await self._connect()
+        await self._nodes.connect(self._plan)
         await self._find_run()
         for name in self._alive(self._clients):
             self._outcome.capabilities[name] = await self._clients[name].capabilities()
-        async with self._leases_renewed():
+        async with self._nodes.renewed(self._heard):
             await self._claim()
             self._note()
             await self._overruns.take_over()
             await self._see_through()
-
-    async def _start_local(self, node: PlannedNode) -> None:
-        known = next((known for known in self._record.nodes if known.name == node.name), None)
-        if known is None:
-            raise NodeError(node.label, f"{node.label}: the journal does not know this node", "config")
-        self._local[node.name] = AdoptedNode(node.label, known)
 
     async def _find_run(self) -> None:
         """NodeError, after all were asked, when one is not in the run any more, or the run had not begun. Members of groups may be gone."""
@@ -54,8 +66,12 @@ class AttachedManager(Manager):
         members = [name for name in trouble if name in self._groups.members]
         if len(members) == len(trouble):
             for name in members:
-                if not await self._groups.give_up(name, await self._reason_of(trouble[name], name)):
+                reason = await self._reason_of(trouble[name], name)
+                if not await self._groups.give_up(name, reason):
                     raise trouble[name]
+                self._last.setdefault(
+                    name, Status(self._labels[name], "receiver", "fault", reason)
+                )  # nobody has heard more
         elif trouble:
             raise next(error for name, error in trouble.items() if name not in members)
 

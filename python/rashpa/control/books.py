@@ -32,7 +32,7 @@ async def take_books(
             outcome.dealt[name] = await clients[plan.emulator_of(dtp)].table("dealt", dtp=dtp.id)
     await some_at_once(lambda name: _take_tables(plan, name, clients[name], outcome), alive)
     outcome.groups = account_groups(
-        plan, outcome.dealt, outcome.fates, outcome.completeness, outcome.lost, outcome.sources
+        plan, outcome.dealt, outcome.fates, outcome.completeness, outcome.lost, outcome.sources, outcome.joined
     )
     groups = tuple(group.as_buffer for group in outcome.groups)
     outcome.accounts = account_run(plan, outcome.fates, outcome.completeness) + groups

@@ -2,7 +2,7 @@
 """The books of a group: every image of the stream once, whoever has it (docs/explanations/groups.md)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ Numbers = NDArray[np.int64]
 class MemberAccount:
     """What came of the images that a member was given: `dealt` = complete + partial + missing. `counted`: those of the group's that are its own;
     `duplicates`: those that arrived and are counted at another. `lost`: why and when the run went on without it; of such a member only images count that
-    its credits had proven."""
+    its credits had proven. `joined_s`: when it joined, in seconds of the run; none: it was there from the beginning."""
 
     name: str
     buffer: str
@@ -43,6 +43,7 @@ class MemberAccount:
     lates: int
     silent_ms: float
     lost: LostMember | None
+    joined_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ def account_groups(
     completeness: Mapping[str, bytes],
     lost: Mapping[str, LostMember],
     sources: Mapping[str, SourceStatus],
+    joined: Mapping[str, float],
 ) -> tuple[GroupAccount, ...]:
     """Of all groups; tables as the nodes hand them out, by member, DTP and buffer."""
     tables = {dtp: np.frombuffer(table, np.uint8) for dtp, table in fates.items()}
@@ -124,7 +126,7 @@ def account_groups(
         }
         source = sources[plan.emulators_of(group)[0]]
         status = next(known for known in source.groups if known.name == group.name)
-        accounts.append(_account(group, buffers, copies, status, lost))
+        accounts.append(_account(group, buffers, copies, status, lost, joined))
     return tuple(accounts)
 
 
@@ -157,6 +159,7 @@ def _account(
     copies: Mapping[str, _Copies],
     status: GroupStatus,
     lost: Mapping[str, LostMember],
+    joined: Mapping[str, float],
 ) -> GroupAccount:
     first = next(iter(buffers.values()))
     best = np.full(first.images, MISSING, np.uint8)
@@ -182,7 +185,10 @@ def _account(
         )
     known = {member.name: member for member in status.members}
     members = tuple(
-        _member(group.buffer_of(name), copies[name], int((owner == number).sum()), known[name], lost.get(name))
+        replace(
+            _member(group.buffer_of(name), copies[name], int((owner == number).sum()), known[name], lost.get(name)),
+            joined_s=joined.get(name),
+        )
         for number, name in enumerate(copies)
     )
     return GroupAccount(

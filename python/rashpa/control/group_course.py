@@ -33,10 +33,16 @@ class GroupCourse:
         self._last = last
         self._began = time.monotonic()
         self.lost: dict[str, LostMember] = {}
+        self.joined: dict[str, float] = {}  # when members have joined, in seconds of the run
 
     def begin(self, moment: float) -> None:
         """When the run began, by the monotonic clock."""
         self._began = moment
+
+    def follow(self, plan: Plan, joined: str) -> None:
+        """The plan has one more member."""
+        self._plan = plan
+        self.joined[joined] = time.monotonic() - self._began
 
     def status(self, group: PlannedGroup) -> GroupStatus | None:
         """What its emulator said of it last."""

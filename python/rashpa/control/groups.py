@@ -6,12 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rashpa.control import run_file as toml
 from rashpa.control.run_file_reader import RunFileSource
 
 MOST_FRAMES = 2**32 - 1  # that are dealt in one run
-_NOTICE_S = 0.2  # until a receiver that has died is given nothing more
+_NOTICE_S = 1.2  # until a receiver that has died before its first stack was done is given nothing more
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,34 @@ def member_sections(file: toml.RunFile) -> list[tuple[int, toml.Buffer]]:
     return found
 
 
+@dataclass(frozen=True)
+class Joined:
+    """A receiver that has joined a group of a run. `group`: may be empty where there is one; `receiver`: keys and values of its [[receiver]]."""
+
+    group: str
+    receiver: dict[str, Any]
+
+
+def with_joined(file: toml.RunFile, groups: Sequence[PlannedGroup], joined: Joined) -> toml.RunFile:
+    """The file of a plan, with one more receiver, and a buffer of it behind all others. ValueError when that cannot be."""
+    named = [one for one in groups if joined.group in ("", one.name)]
+    if len(named) != 1:
+        raise ValueError(
+            f"the run has no group {joined.group}; there is {', '.join(one.name for one in groups) or 'none'}"
+        )
+    group = named[0]
+    section = toml.Receiver.model_validate(joined.receiver)
+    if section.name in (receiver.name for receiver in file.receiver):
+        raise ValueError(f"the run has a receiver {section.name}; give this one another name")
+    first = next(one for one in file.buffer if one.name == group.buffers[0])
+    name = f"{first.name.removesuffix(f'_{group.members[0]}')}_{section.name}"
+    # the source's window is what it was told
+    update = {"receivers": [*group.members, section.name], "replay_frames": group.replay_frames}
+    changed = [one.model_copy(update=update) if one.name == group.name else one for one in file.group]
+    buffers = [*file.buffer, first.model_copy(update={"receiver": section.name, "name": name})]
+    return file.model_copy(update={"receiver": [*file.receiver, section], "group": changed, "buffer": buffers})
+
+
 def plan_groups(file: toml.RunFile, sections: Sequence[toml.Buffer]) -> tuple[PlannedGroup, ...]:
     """In the order of the run file; those that have a buffer."""
     found: list[PlannedGroup] = []
@@ -57,7 +86,9 @@ def plan_groups(file: toml.RunFile, sections: Sequence[toml.Buffer]) -> tuple[Pl
 
 
 def _replay_frames(file: toml.RunFile, group: toml.Group, section: toml.Buffer) -> int:
-    """What members can have at a time, twice, and what comes until a silent one is noticed."""
+    """What members can have at a time, twice, and what comes until a silent one is noticed; all where nobody says how fast frames come."""
+    if file.detector.rate_hz <= 0:
+        return min(file.run.most_frames, MOST_FRAMES)
     held = 2 * section.slots * section.every * len(group.receivers)
     return held + math.ceil(file.detector.rate_hz * (_NOTICE_S + group.response_ms / 1000))
 

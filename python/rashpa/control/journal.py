@@ -17,9 +17,10 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from rashpa.control.groups import Joined
 from rashpa.control.process_identity import is_process
 from rashpa.control.run_file_reader import RunFileSource, parse_run_file, run_file_of
-from rashpa.control.run_plan import Plan, plan_run
+from rashpa.control.run_plan import Plan, joined_plan, plan_run
 from rashpa.data.new_folders import missing_folders, remove_empty
 from rashpa.data.regular_file import read_regular, reason
 
@@ -64,14 +65,19 @@ class Record:
     began: float
     nodes: tuple[KnownNode, ...]
     certificate: str = ""  # of nodes that another machine's engine has started
+    joined: tuple[Joined, ...] = ()  # receivers that have joined since
 
     def plan(self) -> Plan:
         """RunFileError when what it names has gone."""
         path = Path(self.run_file)
         if self.is_toml:
-            return plan_run(*parse_run_file(path, self.text.encode()))
-        file, source = run_file_of(json.loads(self.text))
-        return plan_run(file, RunFileSource(path, self.text, source.sha256, is_toml=False))
+            plan = plan_run(*parse_run_file(path, self.text.encode()))
+        else:
+            file, source = run_file_of(json.loads(self.text))
+            plan = plan_run(file, RunFileSource(path, self.text, source.sha256, is_toml=False))
+        for joined in self.joined:
+            plan = joined_plan(plan, joined)
+        return plan
 
     @property
     def lasting(self) -> tuple[KnownNode, ...]:
@@ -180,6 +186,24 @@ def journal_of(plan: Plan, report: Path | None = None) -> Journal:
             f"{what} without its manager ({pids}); take it over with `rashpa attach {path.parent}`, or {other}"
         )
     return Journal(path, str(report.resolve()) if report is not None else "")
+
+
+def journal_lives(path: Path) -> bool:
+    """Whether the manager of that journal lives, as far as a lock can tell."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError as error:
+        return error.errno in _NO_LOCKS
+    else:
+        return False
+    finally:
+        os.close(file)
 
 
 def find_journal(where: Path) -> Path:

@@ -2,39 +2,29 @@
 """What a manager notes of its run."""
 
 import socket
-from collections.abc import Mapping
 from pathlib import Path
 
-from rashpa.control.adopted_node import AdoptedNode
+from rashpa.control.groups import Joined
 from rashpa.control.journal import VERSION, Journal, KnownNode, Record
-from rashpa.control.launcher import Launcher
-from rashpa.control.local_node import LocalNode
 from rashpa.control.process_identity import identity_of
+from rashpa.control.run_nodes import RunNodes
 from rashpa.control.run_plan import Plan
 
 
-def note(
-    journal: Journal,
-    plan: Plan,
-    holder: str,
-    owner: str,
-    local_token: str,
-    began: float,
-    urls: Mapping[str, str],
-    own: Mapping[str, LocalNode | AdoptedNode],
-    launcher: Launcher,
-) -> None:
-    """Writes it down. `urls`: of all nodes, by name; `own`: processes of the manager. OSError."""
-    pids = {name: own[name].pid if name in own else 0 for name in urls}
-    nodes = (
-        KnownNode(name, url, pids[name], identity_of(pids[name]) if pids[name] else "") for name, url in urls.items()
+def note(journal: Journal, plan: Plan, holder: str, nodes: RunNodes, began: float, joined: tuple[Joined, ...]) -> None:
+    """Writes it down. `joined`: receivers that are not in the run file. OSError."""
+    pids = {name: nodes.local[name].pid if name in nodes.local else 0 for name in nodes.clients}
+    known = (
+        KnownNode(name, client.url, pids[name], identity_of(pids[name]) if pids[name] else "")
+        for name, client in nodes.clients.items()
     )
+    certificate = nodes.launcher.certificate
     journal.write(
         Record(
             VERSION,
             holder,
-            owner,
-            local_token,
+            nodes.owner,
+            nodes.local_token,
             socket.gethostname(),
             str(plan.source.path.resolve()),
             plan.source.text,
@@ -42,7 +32,8 @@ def note(
             str(Path(plan.file.run.output).resolve()),
             journal.report,
             began,
-            tuple(nodes),
-            launcher.certificate.certificate if launcher.certificate is not None else "",
+            tuple(known),
+            certificate.certificate if certificate is not None else "",
+            joined,
         )
     )

@@ -13,24 +13,25 @@ import asyncio
 import contextlib
 import getpass
 import os
-import secrets
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from typing import TypeVar
 
 import httpx
 
 from rashpa.control import telegram
 from rashpa.control.adopted_node import AdoptedNode
+from rashpa.control.all_of import all_of
 from rashpa.control.books import take_books
 from rashpa.control.capacity import CapacityError, check_abilities, overloads
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.end import EndOfRun, end_sources, never_early
 from rashpa.control.first_missing import first_missing
-from rashpa.control.grant import grant_of
 from rashpa.control.group_course import GroupCourse
+from rashpa.control.groups import Joined
+from rashpa.control.join_desk import JoinDesk
+from rashpa.control.joining import Joining
 from rashpa.control.journal import Journal
 from rashpa.control.journal_entry import note
 from rashpa.control.launcher import LOCAL, Launcher
@@ -40,19 +41,15 @@ from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.overrun import OverrunGuard
 from rashpa.control.plan_telegrams import destination_telegram, source_telegram
-from rashpa.control.planned_node import PlannedNode
 from rashpa.control.receivers import PlannedReceiver
+from rashpa.control.run_nodes import RunNodes
 from rashpa.control.run_plan import Plan
 from rashpa.control.some_at_once import some_at_once
 from rashpa.control.stall import StallWatch
 from rashpa.control.telegram import Capabilities, Configured, Endpoint, Placement, Status
-from rashpa.control.token import new_token
 
 _POLL_S = 0.25
 _LOG_ENTRIES = 1000
-_RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else takes its time, where nothing else is asked of them …
-_RENEWALS_PER_S = 100.0  # … and no more often than so many in all
-_LONGEST_RENEW_S = 3.0  # a third of the lease
 _ITS_LOG = "its log says what it was at: `rashpa node log URL`, or nodes.log of --report"
 _CLOSE_S = 5.0  # of a connection to one that does not answer
 _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
@@ -69,7 +66,7 @@ def unobserved(progress: Progress) -> None:
 class Manager:
     """One run. Nodes go by the names that they have in the plan. `transports`: for tests, nodes in this process in place of URLs. `force`: what is too
     much for links, memory or units is tried nevertheless. `journal`: where to note what `rashpa attach` needs. `launcher`: who starts the nodes that
-    have no URL."""
+    have no URL. `nodes`: in place of launcher, token and transports, for who has some already."""
 
     def __init__(
         self,
@@ -81,24 +78,20 @@ class Manager:
         force: bool = False,
         journal: Journal | None = None,
         launcher: Launcher = LOCAL,
+        nodes: RunNodes | None = None,
     ) -> None:
         self._plan = plan
         self._force = force
         self._journal = journal
-        self._launcher = launcher
         self._labels = {node.name: node.label for node in plan.nodes}
         self._observer = observer
-        self._token = plan.file.nodes.token or token
-        self._local_token = new_token()  # of the nodes that this manager starts
-        self._transports = transports or {}
-        self._local: dict[str, LocalNode | AdoptedNode] = {}
-        self._clients: dict[str, NodeClient] = {}
+        self._nodes = nodes or RunNodes(launcher, plan.file.nodes.token or token, transports or {})
+        self._local, self._clients = self._nodes.local, self._nodes.clients
         self._last: dict[str, Status] = {}
         self._heard: dict[str, float] = {}
         self._outcome = Outcome(plan)
         self._task: asyncio.Task[None] | None = None
         self._began = 0.0
-        self._owner = secrets.token_hex(16)
         self._holder = f"run {plan.file.run.name} of {_user()}@{socket.gethostname()} (process {os.getpid()})"
         self._claimed: set[str] = set()  # nodes that may be this run's
         self._end = EndOfRun(plan, journal)
@@ -107,10 +100,13 @@ class Manager:
         end = (lambda: self._end.want("run.on_overrun")) if can_end else None
         self._overruns = OverrunGuard(plan, self._clients, self._last, self._look_at, self._alive, end)
         self._outcome.overruns = self._overruns.found
+        self._stall = StallWatch(plan)
+        self._joined: tuple[Joined, ...] = ()
+        self._joining = Joining(self, JoinDesk(journal) if journal is not None and plan.groups else None)
 
     async def run(self) -> Outcome:
         """Carries the run through. Does not raise for what nodes do: that is the outcome's problem."""
-        async with self._nodes_closed():
+        async with self._closed():
             self._task = asyncio.create_task(self._carry_through())
             try:
                 await asyncio.shield(self._task)
@@ -140,9 +136,9 @@ class Manager:
 
     async def ask(self) -> dict[str, Capabilities]:
         """What the nodes of the plan can do, by name; those that are local are started for the question. NodeError when one does not answer."""
-        async with self._nodes_closed():
-            await self._connect()
-            answers = await _all_of(client.capabilities() for client in self._clients.values())
+        async with self._closed():
+            await self._nodes.connect(self._plan)
+            answers = await all_of(client.capabilities() for client in self._clients.values())
             return dict(zip(self._clients, answers, strict=True))
 
     @property
@@ -178,7 +174,7 @@ class Manager:
 
     async def _carry_through(self) -> None:
         self._tell("starting nodes")
-        await self._connect()
+        await self._nodes.connect(self._plan)
         can = await some_at_once(NodeClient.capabilities, self._clients.values())
         self._outcome.capabilities.update(zip(self._clients, can, strict=True))
         check_abilities(self._plan, self._outcome.capabilities)
@@ -186,7 +182,7 @@ class Manager:
             if not self._force:
                 raise CapacityError("\n".join((*too_much, "`rashpa run --force` tries it as it is")))
             self._outcome.cautions = tuple(f"forced: {line}" for line in too_much)
-        async with self._leases_renewed():
+        async with self._nodes.renewed(self._heard):
             await self._claim()
             self._end.begin()
             self._note()
@@ -196,11 +192,9 @@ class Manager:
         """For who comes when this manager dies, or wants the run to end. NodeError where the run is to go on without it and nobody could find it."""
         if self._journal is None:
             return
-        urls = {name: client.url for name, client in self._clients.items()}
         try:
             began = time.time() if self._began else 0.0
-            whose = (self._holder, self._owner, self._local_token)
-            note(self._journal, self._plan, *whose, began, urls, self._local, self._launcher)
+            note(self._journal, self._plan, self._holder, self._nodes, began, self._joined)
         except OSError as error:
             text = f"{self._journal.path}: the journal of the run cannot be written: {error.strerror}; choose another run.output"
             if self._plan.file.run.orphaned == "finish":
@@ -220,27 +214,28 @@ class Manager:
 
     async def _see_through(self) -> None:
         """From the start of the emulators to the closed books."""
-        stall = StallWatch(self._plan)
-        await self._watch(self._emulator_names, "running", stall, self._end.due)
+        self._stall = StallWatch(self._plan)
+        await self._watch(self._emulator_names, "running", self._end.due, joining=True)
+        await self._joining.end()
         if self._end.early:
             self._end.wanted, self._outcome.stopped_by = True, self._end.by
             await end_sources([self._clients[name] for name in self._emulator_names])
-            await self._watch(self._emulator_names, "running", stall)
-        await self._groups.settle(lambda names: self._watch(names, "settling", stall))
+            await self._watch(self._emulator_names, "running")
+        await self._groups.settle(lambda names: self._watch(names, "settling"))
         dealers = [name for name in self._emulator_names if self._last[name].state != "finished"]
         await self._order_all(dealers, telegram.Stop())
         await self._tell_ends([name for name in self._receiver_names if name not in self._groups.members])
-        await self._watch([*dealers, *self._alive(self._receiver_names)], "finishing", stall)
+        await self._watch([*dealers, *self._alive(self._receiver_names)], "finishing")
         self._outcome.acquisition_s = time.monotonic() - self._began
         self._overruns.close(self._outcome.acquisition_s)
         await self._take_books()
-        await _all_of(self._take_log(name) for name in self._alive(self._local))
+        await all_of(self._take_log(name) for name in self._alive(self._local))
         await self._order_all(self._alive(self._clients), telegram.Reset())
 
     async def _tell_ends(self, receivers: Iterable[str]) -> None:
         """To the receivers, from what their sources say that they have come to."""
         for_each = self._end.orders(receivers, self._heard_of(self._emulator_names).values())
-        await _all_of(self._clients[name].order(order) for name, order in for_each.items())
+        await all_of(self._clients[name].order(order) for name, order in for_each.items())
 
     @property
     def _receiver_names(self) -> list[str]:
@@ -251,35 +246,7 @@ class Manager:
         return [emulator.name for emulator in self._plan.emulators]
 
     async def _order_all(self, names: Iterable[str], order: telegram.Telegram) -> None:
-        await _all_of(self._clients[name].order(order) for name in names)
-
-    async def _connect(self) -> None:
-        nodes = self._plan.file.nodes
-        urls = {node.name: node.node for node in self._plan.nodes}
-        local = [node for node in self._plan.nodes if node.node == "local" and node.name not in self._transports]
-        await _all_of(self._start_local(node) for node in local)
-        for name, url in urls.items():
-            label = self._labels[name]
-            if name in self._transports:
-                self._clients[name] = NodeClient(
-                    label, "http://node", transport=self._transports[name], owner=self._owner
-                )
-            elif name in self._local:
-                certificate = self._launcher.certificate
-                trusted = certificate.context() if certificate is not None else None
-                self._clients[name] = NodeClient(
-                    label, self._local[name].url, self._local_token, owner=self._owner, trusted=trusted
-                )
-            else:
-                self._clients[name] = NodeClient(label, url, self._token, nodes.authority, owner=self._owner)
-
-    async def _start_local(self, node: PlannedNode) -> None:
-        grant = grant_of(self._plan, node.role, self._local_token)
-        launcher = self._launcher
-        if launcher.certificate is not None:
-            grant = replace(grant, certificate=launcher.certificate.certificate, key=launcher.certificate.key)
-        command = launcher.command(node)
-        self._local[node.name] = await LocalNode.start(node.label, command, grant, launcher.ready_s)
+        await all_of(self._clients[name].order(order) for name in names)
 
     async def _claim(self) -> None:
         emulators = self._emulator_names
@@ -293,29 +260,10 @@ class Manager:
                     self._claimed.discard(name)
                 raise
 
-    @contextlib.asynccontextmanager
-    async def _leases_renewed(self) -> AsyncIterator[None]:
-        renewals = [asyncio.create_task(self._renew(name)) for name in self._clients]
-        try:
-            yield
-        finally:
-            for renewal in renewals:
-                renewal.cancel()
-            await asyncio.gather(*renewals, return_exceptions=True)
-
-    async def _renew(self, name: str) -> None:
-        """For ever; that a node does not answer is found by who needs the answer."""
-        every = min(max(_RENEW_S, len(self._clients) / _RENEWALS_PER_S), _LONGEST_RENEW_S)
-        while True:
-            await asyncio.sleep(every)
-            if time.monotonic() - self._heard.get(name, 0.0) > every:
-                with contextlib.suppress(NodeError):
-                    await self._clients[name].status()
-
     async def _configure(self) -> None:
         receivers = self._plan.receivers
         self._tell("configuring the receiver" if len(receivers) == 1 else "configuring the receivers")
-        answers = await _all_of(self._configure_receiver(receiver) for receiver in receivers)
+        answers = await all_of(self._configure_receiver(receiver) for receiver in receivers)
         ends: dict[int, tuple[Endpoint, Placement]] = {}
         for receiver, answer in zip(receivers, answers, strict=True):
             ids = [dtp.id for dtp in self._plan.dtps_of(receiver.name)]
@@ -323,9 +271,9 @@ class Manager:
         emulators = self._plan.emulators
         self._tell(f"configuring the emulator{'' if len(emulators) == 1 else 's'} (dataset)")
         sources: dict[int, Endpoint] = {}
-        for found in await _all_of(self._configure_emulator(emulator, ends) for emulator in emulators):
+        for found in await all_of(self._configure_emulator(emulator, ends) for emulator in emulators):
             sources.update(found)
-        await _all_of(
+        await all_of(
             self._clients[name].order(telegram.Arm(tuple(sources[dtp.id] for dtp in self._plan.dtps_of(name))))
             for name in self._receiver_names
         )
@@ -348,11 +296,18 @@ class Manager:
         return answer
 
     async def _watch(
-        self, awaited: Collection[str], phase: str, stall: StallWatch, ends: Callable[[float], bool] = lambda _: False
+        self,
+        awaited: Collection[str],
+        phase: str,
+        ends: Callable[[float], bool] = lambda _: False,
+        *,
+        joining: bool = False,
     ) -> None:
         """Until all `awaited` are finished, or `ends` says so. NodeError when a node is lost, in fault, or nothing happens any more."""
         while True:
-            await _all_of(self._look_at(name) for name in self._alive(self._clients))
+            if joining:
+                self._joining.look()
+            await all_of(self._look_at(name) for name in self._alive(self._clients))
             for name in self._alive(self._clients):
                 trouble = self._trouble_of(name)
                 if trouble and not await self._groups.give_up(name, str(trouble)):
@@ -365,7 +320,7 @@ class Manager:
             if through or ends(time.monotonic() - self._began):
                 return
             resting = self._plan.file.detector.trigger == "software" and not self._end.wanted
-            if not resting and (found := stall.stalled(self._last, waited)):
+            if not resting and (found := self._stall.stalled(self._last, waited)):
                 label = self._labels[found.node]
                 text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s; {_ITS_LOG}"
                 raise NodeError(label, text, "deadline")
@@ -396,7 +351,7 @@ class Manager:
 
     async def _take_books(self) -> None:
         while True:
-            self._outcome.lost = dict(self._groups.lost)
+            self._outcome.lost, self._outcome.joined = dict(self._groups.lost), dict(self._groups.joined)
             try:
                 await take_books(self._plan, self._clients, self._last, self._outcome)
             except NodeError as error:  # who had its end and is lost now has left what its credits have proven
@@ -410,6 +365,50 @@ class Manager:
         """Of a node that ends with the run, as far as it answers; the run is none the worse without."""
         with contextlib.suppress(NodeError):
             self._outcome.logs[name] = lines_of(await self._clients[name].log(_LOG_ENTRIES))
+
+    # ---- receivers that join (joining.Host) ---------------------------------------------------------------------------------------
+
+    @property
+    def clients(self) -> Mapping[str, NodeClient]:
+        """Of the nodes, by name."""
+        return self._clients
+
+    @property
+    def capabilities(self) -> dict[str, Capabilities]:
+        """What each has said that it can do."""
+        return self._outcome.capabilities
+
+    @property
+    def groups(self) -> GroupCourse:
+        """Who was lost."""
+        return self._groups
+
+    @property
+    def forced(self) -> bool:
+        """Whether what is too much is tried nevertheless."""
+        return self._force
+
+    async def reach(self, receiver: PlannedReceiver) -> NodeClient:
+        """Started where it is local, claimed, its lease renewed. NodeError."""
+        return await self._nodes.reach(self._plan, receiver, self._holder)
+
+    async def let_go(self, receiver: PlannedReceiver, client: NodeClient) -> None:
+        """It is nobody's, and ends where it was started for the run. NodeError."""
+        await self._nodes.let_go(receiver, client)
+
+    def take_in(
+        self, plan: Plan, receiver: PlannedReceiver, client: NodeClient, joined: Joined, status: Status
+    ) -> None:
+        """It belongs to the run."""
+        self._last[receiver.name], self._heard[receiver.name] = status, time.monotonic()
+        self._plan = self._outcome.plan = plan
+        self._joined += (joined,)
+        self._labels[receiver.name] = receiver.label
+        self._clients[receiver.name] = client
+        self._claimed.add(receiver.name)
+        self._groups.follow(plan, receiver.name)
+        self._stall = StallWatch(plan)
+        self._note()
 
     # ---- when it goes wrong -----------------------------------------------------------------------------------------------------
 
@@ -428,7 +427,7 @@ class Manager:
         if self._began:
             outcome.acquisition_s = time.monotonic() - self._began
         for names in (self._emulator_names, self._receiver_names):
-            await _all_of(self._stop_node(name) for name in names if name != lost)
+            await all_of(self._stop_node(name) for name in names if name != lost)
         outcome.emulators, outcome.receivers = (
             self._heard_of(self._emulator_names),
             self._heard_of(self._receiver_names),
@@ -454,15 +453,12 @@ class Manager:
                 await client.order(telegram.Reset())
 
     @contextlib.asynccontextmanager
-    async def _nodes_closed(self) -> AsyncIterator[None]:
+    async def _closed(self) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            for client in self._clients.values():
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(_CLOSE_S):
-                        await client.close()
-            await asyncio.gather(*(local.close() for local in self._local.values()))
+            await self._joining.cancel()
+            await self._nodes.close()
 
     def _tell(self, phase: str) -> None:
         elapsed = time.monotonic() - self._began if self._began else 0.0
@@ -472,15 +468,6 @@ class Manager:
     def _heard_of(self, names: Iterable[str]) -> dict[str, Status]:
         """What nodes said last, by name."""
         return {name: self._last[name] for name in names if name in self._last}
-
-
-async def _all_of(calls: Iterable[Awaitable[_T]]) -> list[_T]:
-    """Waits for all, so that no order is left half done; then the first error, if there was one."""
-    results = await asyncio.gather(*calls, return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-    return [result for result in results if not isinstance(result, BaseException)]
 
 
 def _user() -> str:

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from rashpa.control import telegram, telegram_xml
 from rashpa.control.node_load import Load
 from rashpa.control.run_state import TRANSITIONS
-from rashpa.control.telegram import Capabilities, Configure, Configured, Fault, Status, Telegram
+from rashpa.control.telegram import Capabilities, Configure, Configured, Fault, Join, Status, Telegram
 from rashpa.control.telegram_xml import CONTENT_TYPE, TelegramError
 
 _GOOD, _DENIED, _TOO_MANY = 200, 401, 429  # of HTTP
@@ -81,6 +81,9 @@ class NodeClient:
         return await self._ask(telegram.GetCapabilities(), Capabilities)
 
     async def configure(self, order: Configure) -> Configured:
+        return await self._ask(order, Configured)
+
+    async def join(self, order: Join) -> Configured:
         return await self._ask(order, Configured)
 
     async def order(self, order: Telegram) -> Status:

@@ -55,6 +55,7 @@ class Outcome:
     cautions: tuple[str, ...] = ()  # lines: what was too much for the machines, and forced
     overruns: list[Overrun] = field(default_factory=list)
     lost: dict[str, LostMember] = field(default_factory=dict)  # members of groups that the run went on without
+    joined: dict[str, float] = field(default_factory=dict)  # members that came later, and when, in seconds of the run
     dealt: dict[str, bytes] = field(default_factory=dict)  # by member of a group, the frames that it was given
     groups: tuple[GroupAccount, ...] = ()
     refused: bool = False  # before anything was started: the input does not fit the machines

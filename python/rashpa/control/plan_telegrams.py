@@ -16,7 +16,7 @@ from rashpa.control.part_orders import Hdf5Order, SinkOrder
 from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_file import MOST_PATIENCE_S, Feedback
-from rashpa.control.run_plan import Plan, PlannedBuffer, assembled_size
+from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp, assembled_size
 from rashpa.control.series import images_of_series
 from rashpa.control.stall import patience_s
 
@@ -189,26 +189,7 @@ def source_telegram(
 ) -> telegram.Configure:
     """What an emulator is told, once the receivers have said where their memory is: the DTPs of its modules alone. `ends`: by id of a DTP."""
     file = plan.file
-    dtps = tuple(
-        telegram.SourceDtp(
-            dtp.id,
-            dtp.module,
-            dtp.region.x,
-            dtp.region.y,
-            dtp.region.width,
-            dtp.region.height,
-            (buffer := plan.buffer_of(dtp.id)).section.every,
-            buffer.section.phase,
-            buffer.images,
-            placement=ends[dtp.id][1],
-            destination=ends[dtp.id][0],
-            turn=dtp.orientation.turn,
-            flip=dtp.orientation.flip,
-            link=plan.receiver(buffer.receiver).source_kind,
-            peer_link=plan.receiver(buffer.receiver).destination_kind,
-        )
-        for dtp in plan.dtps_from(emulator.name)
-    )
+    dtps = tuple(_source_dtp(plan, dtp, *ends[dtp.id]) for dtp in plan.dtps_from(emulator.name))
     faults = file.faults
     peers = plan.receivers_from(emulator.name)
     source = telegram.Source(
@@ -246,6 +227,30 @@ def source_telegram(
     return telegram.Configure(file.run.number, file.run.name, source=source, orphaned=_orphaned(plan))
 
 
+def _source_dtp(
+    plan: Plan, dtp: PlannedDtp, end: telegram.Endpoint, placement: telegram.Placement
+) -> telegram.SourceDtp:
+    buffer = plan.buffer_of(dtp.id)
+    receiver = plan.receiver(buffer.receiver)
+    return telegram.SourceDtp(
+        dtp.id,
+        dtp.module,
+        dtp.region.x,
+        dtp.region.y,
+        dtp.region.width,
+        dtp.region.height,
+        buffer.section.every,
+        buffer.section.phase,
+        buffer.images,
+        placement=placement,
+        destination=end,
+        turn=dtp.orientation.turn,
+        flip=dtp.orientation.flip,
+        link=receiver.source_kind,
+        peer_link=receiver.destination_kind,
+    )
+
+
 def _orphaned(plan: Plan) -> telegram.Orphaned | None:
     run = plan.file.run
     if run.orphaned == "end":
@@ -253,13 +258,22 @@ def _orphaned(plan: Plan) -> telegram.Orphaned | None:
     return telegram.Orphaned(min(patience_s(plan.file, plan.buffers), MOST_PATIENCE_S), run.keep_books_s)
 
 
+def join_telegram(
+    plan: Plan, member: str, ends: Mapping[int, tuple[telegram.Endpoint, telegram.Placement]]
+) -> telegram.Join:
+    """What the emulator of a group is told of a member that joins; `ends`: of its DTPs."""
+    group = plan.membership(member)
+    dtps = tuple(_source_dtp(plan, dtp, *ends[dtp.id]) for dtp in plan.dtps_of(member))
+    return telegram.Join(group.name, _member(plan, member), dtps)
+
+
+def _member(plan: Plan, member: str) -> telegram.GroupMember:
+    stack = plan.buffers_of(member)[0].section.stack
+    return telegram.GroupMember(member, stack, tuple(dtp.id for dtp in plan.dtps_of(member)))
+
+
 def _group(plan: Plan, group: PlannedGroup) -> telegram.Group:
-    members = tuple(
-        telegram.GroupMember(
-            member, plan.buffers_of(member)[0].section.stack, tuple(dtp.id for dtp in plan.dtps_of(member))
-        )
-        for member in group.members
-    )
+    members = tuple(_member(plan, member) for member in group.members)
     return telegram.Group(group.name, group.replay_frames, group.response_ms, members)
 
 

@@ -310,7 +310,7 @@ class Group(Section):
         ge=1,
         le=2**32 - 1,
         description="frames behind the newest one that the source can send again; when not given, twice what the members' rings hold and what comes until "
-        "a silent member is noticed",
+        "a silent member is noticed; all of the run without detector.rate_hz",
     )
     response_ms: int = Field(
         default=100,

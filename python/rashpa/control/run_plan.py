@@ -20,7 +20,7 @@ from rashpa.control.emulators import (
     plan_emulators,
 )
 from rashpa.control.feedback_check import feedback_problems
-from rashpa.control.groups import PlannedGroup, group_problems, member_sections, plan_groups
+from rashpa.control.groups import Joined, PlannedGroup, group_problems, member_sections, plan_groups, with_joined
 from rashpa.control.groups import route_problems as group_route_problems
 from rashpa.control.kernels import parameters_of
 from rashpa.control.link_check import link_problems, route_problems
@@ -88,6 +88,10 @@ class Plan:
     def group_of(self, receiver: str) -> PlannedGroup | None:
         """That the receiver is a member of."""
         return next((group for group in self.groups if receiver in group.members), None)
+
+    def membership(self, receiver: str) -> PlannedGroup:
+        """Of a receiver that is a member."""
+        return next(group for group in self.groups if receiver in group.members)
 
     def emulators_of(self, group: PlannedGroup) -> tuple[str, ...]:
         """Who plays the modules of the group's images; one, or the plan is refused."""
@@ -255,6 +259,15 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
     return plan
+
+
+def joined_plan(plan: Plan, joined: Joined) -> Plan:
+    """The plan with one more member of a group, whose DTPs come behind all others. RunFileError says why it cannot be."""
+    try:
+        file = with_joined(plan.file, plan.groups, joined)
+    except ValueError as error:
+        raise RunFileError(str(error)) from None
+    return plan_run(file, plan.source)
 
 
 def _count_problems(plan: Plan) -> Iterator[str]:

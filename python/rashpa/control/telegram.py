@@ -504,7 +504,7 @@ class BufferStatus:
 class MemberStatus:
     """What the emulator knows of a member of a group, in images. state = fed | late | held | ejected | broken; `done`: that its credits say it needs no
     more; `taken`: from it, to be dealt again; `resent`: to it, that another had before; `duplicates`: that it was done with after another; `lates`: how often
-    it was late; `silent_ms`: how long it had been silent when that was noticed last; `response_ms`: of a stack."""
+    it was late; `silent_ms`: how long it had been silent when that was noticed last; `response_ms`: of a stack; `given_ago_ms`: since it was given an image."""
 
     name: str
     state: str
@@ -516,6 +516,7 @@ class MemberStatus:
     lates: int
     response_ms: float
     silent_ms: float
+    given_ago_ms: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -672,6 +673,16 @@ class Stop(Order):
 
 
 @dataclass(frozen=True)
+class Join(Order):
+    """An emulator has one more member in a group, with DTPs of its own, by links that it has already. It is held until Feed says otherwise. The answer,
+    Configured, has the endpoints of these DTPs."""
+
+    group: str
+    member: GroupMember
+    dtps: tuple[SourceDtp, ...]
+
+
+@dataclass(frozen=True)
 class Resend(Order):
     """An emulator gives up a member of a group: what it has from its image `image` on is dealt to others, as far as the window reaches."""
 
@@ -761,6 +772,7 @@ Telegram = (
     | Pause
     | Resume
     | Stop
+    | Join
     | Resend
     | Feed
     | Abort

@@ -17,7 +17,9 @@ from rashpa.control.telegram import (
     Configure,
     Configured,
     DestinationStatus,
+    Endpoint,
     Feed,
+    Join,
     Resend,
     SourceStatus,
     Stop,
@@ -59,6 +61,10 @@ class Engine(Protocol):
 
     def trigger(self, frames: int) -> None:
         """Emulator: lets so many more frames be taken."""
+        ...
+
+    def join(self, order: Join) -> tuple[Endpoint, ...]:
+        """Emulator: one more member of a group; where its DTPs send from."""
         ...
 
     def deal(self, order: Resend | Feed) -> None:

@@ -32,7 +32,7 @@ from rashpa.node.folders import EVERYWHERE, Folders
 from rashpa.node.interfaces import interfaces
 from rashpa.node.log import NativeMessage
 from rashpa.node.machine_memory import available_memory_bytes
-from rashpa.node.native_groups import group_status, native_group
+from rashpa.node.native_groups import group_status, native_group, native_member
 from rashpa.node.native_receiver import missing_folders_of, prefixes_of, receiver_config
 from rashpa.node.native_status import buffer_status, counts_of, source_dtp_status
 from rashpa.node.output_files import release_output
@@ -81,7 +81,9 @@ class NativeSource:
         self._rate_hz = order.rate_hz
         self._trigger = order.trigger
         self._positions = {str(dtp.id): position for position, dtp in enumerate(order.dtps)}
-        self._groups = order.groups
+        self._groups = tuple(group.name for group in order.groups)
+        self._links = {one.kind: link_options(one) for one in order.options}
+        self._run = run
         self._seats = {
             str(dtp): (group.name, member.name)
             for group in order.groups
@@ -149,6 +151,18 @@ class NativeSource:
         with native_errors():
             self._engine.end_at(order.frames)
         return None
+
+    def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:
+        dtps = []
+        for dtp in order.dtps:
+            dtps.append(_source_dtp(dtp, self._run))
+            dtps[-1].set_link(_link_of(dtp, self._links), dtp.peer_link)
+        with native_errors():
+            ends = self._engine.join(order.group, native_member(order.member), dtps)
+        first = len(self._positions)
+        self._positions |= {str(dtp.id): first + number for number, dtp in enumerate(order.dtps)}
+        self._seats |= {str(dtp): (order.group, order.member.name) for dtp in order.member.dtps}
+        return tuple(_endpoint_of(end) for end in ends)
 
     def deal(self, order: telegram.Resend | telegram.Feed) -> None:
         with native_errors():
@@ -314,9 +328,6 @@ def link_options(options: LinkOptions) -> _native.LinkOptions:
 class NativeDestination:
     """A receiver."""
 
-    def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
-        raise EngineError("state", "a receiver takes what comes; images are dealt by the emulator")
-
     def __init__(self, order: telegram.Destination, run: int, folders: Folders) -> None:
         self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
@@ -363,6 +374,12 @@ class NativeDestination:
     def stop(self, order: telegram.Stop) -> None:
         with native_errors():
             self._engine.finish([(end.dtp, end.images) for end in order.ends])
+
+    def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:  # noqa: ARG002
+        raise EngineError("state", "a receiver takes what comes; images are dealt by the emulator")
+
+    def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
+        raise EngineError("state", "a receiver takes what comes; images are dealt by the emulator")
 
     def abort(self) -> None:
         with native_errors():

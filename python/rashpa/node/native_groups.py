@@ -11,11 +11,12 @@ def native_group(group: telegram.Group) -> _native.Group:
     native.name = group.name
     native.replay_frames = group.replay_frames
     native.response_ms = group.response_ms
-    native.members = [_member(member) for member in group.members]
+    native.members = [native_member(member) for member in group.members]
     return native
 
 
-def _member(member: telegram.GroupMember) -> _native.GroupMember:
+def native_member(member: telegram.GroupMember) -> _native.GroupMember:
+    """As the native module is told of it."""
     native = _native.GroupMember()
     native.name = member.name
     native.stack = member.stack
@@ -23,11 +24,11 @@ def _member(member: telegram.GroupMember) -> _native.GroupMember:
     return native
 
 
-def group_status(group: telegram.Group, status: _native.GroupStatus) -> telegram.GroupStatus:
+def group_status(name: str, status: _native.GroupStatus) -> telegram.GroupStatus:
     """As telegrams say it."""
     members = tuple(
         telegram.MemberStatus(
-            name=member.name,
+            name=known.name,
             state=known.state,
             dealt=known.dealt,
             done=known.done,
@@ -37,11 +38,12 @@ def group_status(group: telegram.Group, status: _native.GroupStatus) -> telegram
             lates=known.lates,
             response_ms=known.response_ns / 1e6,
             silent_ms=known.silent_ns / 1e6,
+            given_ago_ms=known.given_ago_ns / 1e6,
         )
-        for member, known in zip(group.members, status.members, strict=True)
+        for known in status.members
     )
     return telegram.GroupStatus(
-        name=group.name,
+        name=name,
         fresh=status.fresh,
         waiting=status.waiting,
         resent=status.resent,

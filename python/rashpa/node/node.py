@@ -137,6 +137,7 @@ class Node:
                     | telegram.Pause()
                     | telegram.Resume()
                     | telegram.Stop()
+                    | telegram.Join()
                     | telegram.Resend()
                     | telegram.Feed()
                     | telegram.Abort()
@@ -221,13 +222,15 @@ class Node:
             return await self._configure(order, transition)
         if self.role == "receiver" and isinstance(order, telegram.Pause | telegram.Resume | telegram.Trigger):
             raise OrderError("state", f"{self.name} is a receiver: it takes what comes; send {name} to the emulator")
-        if self.role == "receiver" and isinstance(order, telegram.Resend | telegram.Feed):
+        if self.role == "receiver" and isinstance(order, telegram.Join | telegram.Resend | telegram.Feed):
             raise OrderError("state", f"{self.name} is a receiver: images are dealt by the emulator; send {name} there")
         engine = self._engine
         if engine is None:
             raise OrderError("internal", f"{self.name} is {self._state} without an engine; send Reset")
         if isinstance(order, telegram.Stop) and self._state is RunState.finished:
             return self.status()
+        if isinstance(order, telegram.Join):
+            return await self._join(order, engine, transition)
         await self._bounded(name, transition, self._call_of(order, engine))
         dealing = isinstance(order, telegram.Resend | telegram.Feed)
         if not dealing and (self._state is not RunState.finished or isinstance(order, telegram.Abort)):
@@ -259,6 +262,11 @@ class Node:
                 return lambda: engine.deal(order)
             case _:
                 return engine.abort
+
+    async def _join(self, order: telegram.Join, engine: Engine, transition: Transition) -> Telegram:
+        ends = await self._bounded("Join", transition, lambda: engine.join(order))
+        self.log.info(f"Join: {order.member.name} is a member of group {order.group}", self._about)
+        return telegram.Configured(self.name, ends)
 
     async def _configure(self, order: Configure, transition: Transition) -> Telegram:
         if (order.source is None) == (self.role == "emulator"):

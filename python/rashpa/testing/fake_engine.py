@@ -97,6 +97,9 @@ class FakeSource:
         self._ended_early = True
         return self.resume()
 
+    def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:  # noqa: ARG002
+        raise EngineError("state", "a fake emulator deals to no groups")
+
     def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
         raise EngineError("state", "a fake emulator deals to no groups")
 
@@ -251,6 +254,9 @@ class FakeDestination:
                 self._shrink(buffer, images)
         self._told.clear()
         self._finishing.set()
+
+    def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:  # noqa: ARG002
+        raise EngineError("state", "a receiver takes what comes")
 
     def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
         raise EngineError("state", "a receiver takes what comes")

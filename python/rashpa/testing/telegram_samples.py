@@ -63,6 +63,7 @@ def telegram_samples() -> dict[str, t.Telegram]:
         "resume": t.Resume(rate_hz=120.0),
         "trigger": t.Trigger(25),
         "stop": t.Stop((t.DtpEnd(0, 1200), t.DtpEnd(1, 1199))),
+        "join": t.Join("farm", t.GroupMember("c", 10, (2,)), _source(placement, receiver_end).dtps),
         "resend": t.Resend("farm", "b", 120),
         "feed": t.Feed("farm", "b", True),
         "abort": t.Abort(force=True),
@@ -207,7 +208,7 @@ def _files() -> Hdf5Order:
 
 def _source_status() -> t.SourceStatus:
     dtp = t.SourceDtpStatus(2, 1000, 0, 524288000, 130000, 12, 0, 25000, 3)
-    member = t.MemberStatus("a", "late", 520, 500, 20, 0, 3, 1, 12.5, 104.25)
+    member = t.MemberStatus("a", "late", 520, 500, 20, 0, 3, 1, 12.5, 104.25, 250.5)
     group = t.GroupStatus("farm", 1040, 4, 16, 3, 0, 0, False, (member,))
     return t.SourceStatus(
         10.5,

@@ -59,6 +59,7 @@ def account(
     fates: dict[int, list[int]] | None = None,
     lost: dict[str, LostMember] | None = None,
     left_window: int = 0,
+    joined: dict[str, float] | None = None,
 ) -> GroupAccount:
     status = GroupStatus("farm", 10, 0, 2, 0, left_window, 0, True, (member("a"), member("b")))
     tables = fates or {0: [COMPLETE] * len(dealt["a"]), 1: [COMPLETE] * len(dealt["b"])}
@@ -69,6 +70,7 @@ def account(
         {f"full_{name}": np.asarray(table, np.uint8).tobytes() for name, table in found.items()},
         lost or {},
         {"emulator": SourceStatus(1.0, groups=(status,))},
+        joined or {},
     )
     return result
 
@@ -84,7 +86,9 @@ def test_a_buffer_of_a_group_is_one_at_each_member(tmp_path: Path) -> None:
     ]
     (group,) = plan.groups
     assert (group.members, group.buffers) == (("a", "b"), ("full_a", "full_b"))
-    assert group.replay_frames == 2 * 4 * 2 * 2
+    assert group.replay_frames == 20, "without a rate all frames"
+    (timed,) = plan_of(tmp_path, RUN.replace("height = 4\n[dataset]", "height = 4\nrate_hz = 100\n[dataset]")).groups
+    assert timed.replay_frames == 2 * 4 * 2 * 2 + 130
     assert plan.emulators_of(group) == ("emulator",)
 
 

@@ -284,7 +284,7 @@ def test_nobody_else_gives_orders_to_the_nodes_of_a_run_and_its_token_is_nowhere
             assert httpx.get(f"{local.url}/healthz").json()["state"] == "running"
             process = Path(f"/proc/{local.pid}")
             for where in ("cmdline", "environ"):
-                assert manager._local_token.encode() not in (process / where).read_bytes()
+                assert manager._nodes.local_token.encode() not in (process / where).read_bytes()
             assert b"RASHPA_TOKEN" not in (process / "environ").read_bytes()
         manager.interrupt()
 

@@ -65,6 +65,9 @@ def url() -> Iterator[str]:
         configured = httpx.post(f"{url}/telegram", content=CONFIGURE, headers={**HEADERS, "content-type": CONTENT_TYPE})
         assert configured.status_code == 200
         yield url
+        # some order may have begun a run that goes on without its manager
+        reset = telegram_xml.encode(telegram.Reset(force=True))
+        httpx.post(f"{url}/telegram", content=reset, headers={**HEADERS, "content-type": CONTENT_TYPE}, timeout=60.0)
         process.stdin.close()
         process.wait(120)
 

@@ -97,7 +97,7 @@ def test_a_run_stands_in_the_logs_of_its_nodes_and_its_secrets_do_not(tmp_path: 
         assert texts[0].startswith("Claim: the node belongs to run logged of ")
         assert texts[1] == f"Configure: run logged, number 1, {parts}"
         assert any(text.startswith("finished: after ") for text in texts)
-        assert not any(manager._owner in text for text in texts)
+        assert not any(manager._nodes.owner in text for text in texts)
 
 
 def test_a_refused_order_and_an_order_by_force_are_in_the_log() -> None:

@@ -132,7 +132,7 @@ def drain(listening: socket.socket) -> None:
 def test_owners_and_tokens_are_random_in_each_run(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
     managers = [Manager(plan, launcher=LocalLauncher(local_command)) for _ in range(RUNS)]
-    spread([int(manager._owner, 16) for manager in managers], 128)
-    assert len({manager._local_token for manager in managers}) == RUNS
+    spread([int(manager._nodes.owner, 16) for manager in managers], 128)
+    assert len({manager._nodes.local_token for manager in managers}) == RUNS
     assert len({new_token() for _ in range(RUNS)}) == RUNS
     assert all(len(new_token()) >= 43 for _ in range(RUNS)), "256 bits"

@@ -64,11 +64,18 @@ std::unique_ptr<Player> make_player(const Config& config, const ModuleFramesStor
   return std::make_unique<SoftwarePlayer>(config, frames, gate);
 }
 
+std::vector<link::Endpoint> Player::join(const std::string& group, const GroupMember& member,
+                                         std::span<const SourceDtp> dtps) {
+  throw ConfigError(
+      fmt::format("emulator: {} with {} DTPs cannot join {}: a card deals no images", member.name, dtps.size(), group));
+}
+
 Emulator::Emulator(Config config) : config_(std::move(config)) {
   if (config_.dataset == nullptr || config_.dataset->frames() == 0)
     throw ConfigError("emulator: the dataset holds no frame");
   if (config_.dtps.empty()) throw ConfigError("emulator: no DTP is configured");
   for (const SourceDtp& source : config_.dtps) check(config_, source);
+  run_ = config_.dtps.front().dtp.run;
   if (config_.end == End::told && (config_.card || config_.faults.reorder > 0)) {
     throw ConfigError(fmt::format("emulator: {} needs a run whose number of frames is known; set run.frames",
                                   config_.card ? "a card" : "the fault reorder"));
@@ -83,14 +90,7 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
   store_ = std::make_unique<ModuleFramesStore>(*config_.dataset);
   for (const SourceDtp& source : config_.dtps) store_->add(source.dtp.module, source.dtp.orientation);
   player_ = make_player(config_, *store_, config_.trigger == Trigger::software ? &gate_ : nullptr);
-  for (const SourceDtp& source : config_.dtps) {
-    const transfer::Dtp& dtp = source.dtp;
-    watches_.emplace_back(link::watched_of_senders(), dtp.run, dtp.id);
-    const link::Endpoint& to = source.destination;
-    log::write(log::Level::debug, {.run = dtp.run, .dtp = dtp.id},
-               "module {}, {} × {} pixels at ({}, {}), to queue pair {} at {} port {}", dtp.module, dtp.region.width,
-               dtp.region.height, dtp.region.x, dtp.region.y, to.qpn, to.address, to.port);
-  }
+  for (const SourceDtp& source : config_.dtps) note(source);
   const std::string registration = player_->description();
   log::write(log::Level::info, {.run = run()},
              "emulator: link {} at {}, {} DTPs, {} frames at {} Hz, first processor {}{}{}",
@@ -102,6 +102,50 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
 }
 
 Emulator::~Emulator() { stop(); }
+
+void Emulator::note(const SourceDtp& source) {
+  const transfer::Dtp& dtp = source.dtp;
+  const std::lock_guard lock(watching_);
+  watches_.emplace_back(link::watched_of_senders(), dtp.run, dtp.id);
+  const link::Endpoint& to = source.destination;
+  log::write(log::Level::debug, {.run = dtp.run, .dtp = dtp.id},
+             "module {}, {} × {} pixels at ({}, {}), to queue pair {} at {} port {}", dtp.module, dtp.region.width,
+             dtp.region.height, dtp.region.x, dtp.region.y, to.qpn, to.address, to.port);
+}
+
+transfer::Dtp Emulator::dtp(std::size_t position) const {
+  const std::shared_lock lock(joining_);
+  return config_.dtps[position].dtp;
+}
+
+std::size_t Emulator::dtps() const {
+  const std::shared_lock lock(joining_);
+  return config_.dtps.size();
+}
+
+std::vector<link::Endpoint> Emulator::join(const std::string& group, const GroupMember& member,
+                                           const std::vector<SourceDtp>& dtps) {
+  const std::lock_guard stopping(stopping_);
+  if (start_ns_.load() == 0 || player_->done())
+    throw StateError("emulator: it is not running; a member joins while images are dealt");
+  for (const SourceDtp& source : dtps) {
+    check(config_, source);
+    if (std::any_of(config_.dtps.begin(), config_.dtps.end(),
+                    [&](const SourceDtp& known) { return known.dtp.id == source.dtp.id; })) {
+      throw ConfigError(fmt::format("emulator: there is a DTP {}; one that joins has an id of its own", source.dtp.id));
+    }
+    store_->add(source.dtp.module, source.dtp.orientation);
+  }
+  std::vector<link::Endpoint> ends = player_->join(group, member, dtps);
+  {
+    const std::unique_lock lock(joining_);
+    config_.dtps.insert(config_.dtps.end(), dtps.begin(), dtps.end());
+  }
+  for (const SourceDtp& source : dtps) note(source);
+  log::write(log::Level::info, {.run = run()}, "emulator: {} joins group {} with {} DTPs", member.name, group,
+             dtps.size());
+  return ends;
+}
 
 std::vector<link::Endpoint> Emulator::endpoints() const { return player_->endpoints(); }
 
@@ -163,13 +207,14 @@ void Emulator::trigger(std::uint64_t frames) {
     refuse("its frames come by themselves; set detector.trigger = \"software\"");
   if (start_ns_.load() == 0 || player_->done()) refuse("it is not running");
   const std::uint64_t end = gate_.end();
-  for (std::size_t i = 0; i < config_.dtps.size(); ++i) {
-    const std::uint64_t due = config_.dtps[i].dtp.slice.images(end);
+  for (std::size_t i = 0; i < dtps(); ++i) {
+    const transfer::Dtp dtp = this->dtp(i);
+    const std::uint64_t due = dtp.slice.images(end);
     const std::uint64_t had = player_->stats(i).images_due();
     if (had < due) {
       refuse(
           fmt::format("busy: DTP {} has sent {} of the {} images that were triggered before; try again when it is done",
-                      config_.dtps[i].dtp.id, had, due));
+                      dtp.id, had, due));
     }
   }
   if (frames == 0 || frames > config_.frames - end)
@@ -186,9 +231,9 @@ void Emulator::stop() noexcept {
     observe(true);
   } catch (const std::exception&) {  // no memory for the counts: the log goes without
   }
-  for (std::size_t i = 0; i < config_.dtps.size(); ++i) {
+  for (std::size_t i = 0; i < dtps(); ++i) {
     const transfer::DtpSourceStats dtp = player_->stats(i);
-    log::write(log::Level::info, {.run = run(), .dtp = config_.dtps[i].dtp.id},
+    log::write(log::Level::info, {.run = run(), .dtp = this->dtp(i).id},
                "emulator: ended: {} images sent, {} skipped, {} withheld", dtp.images_sent, dtp.images_skipped,
                dtp.images_dead);
   }
@@ -210,7 +255,10 @@ bool Emulator::wait(double timeout_s) const {
 
 Status Emulator::status() const {
   Status status;
-  for (std::size_t i = 0; i < config_.dtps.size(); ++i) status.dtps.push_back(player_->stats(i));
+  for (std::size_t i = 0; i < dtps(); ++i) {
+    status.ids.push_back(dtp(i).id);
+    status.dtps.push_back(player_->stats(i));
+  }
   status.card = player_->card();
   status.error = player_->error();
   status.triggers = triggers_.load();
@@ -222,9 +270,8 @@ Status Emulator::status() const {
     const Groups* groups = player_->groups();
     bool whole = done && (groups == nullptr || groups->settled());
     for (std::size_t i = 0; i < status.dtps.size(); ++i) {
-      const transfer::DtpSourceStats& dtp = status.dtps[i];
-      if (groups != nullptr && groups->port(config_.dtps[i].dtp.id) != nullptr) continue;
-      whole = whole && dtp.images_due() == config_.dtps[i].dtp.slice.images(frames_);
+      if (groups != nullptr && groups->port(status.ids[i]) != nullptr) continue;
+      whole = whole && status.dtps[i].images_due() == dtp(i).slice.images(frames_);
     }
     status.state = !done ? State::running : whole ? State::finished : State::stopped;
     const std::int64_t until = end_ns_.load() != 0 ? end_ns_.load() : now_ns();
@@ -235,7 +282,7 @@ Status Emulator::status() const {
 
 Injected Emulator::injected() const {
   Injected sum;
-  for (std::size_t i = 0; i < config_.dtps.size(); ++i) {
+  for (std::size_t i = 0; i < dtps(); ++i) {
     const link::FaultCounts packets = player_->injected(i);
     const transfer::DtpSourceStats images = player_->stats(i);
     sum.drop += packets.drop;
@@ -253,10 +300,9 @@ Groups* Emulator::groups() const noexcept { return player_->groups(); }
 std::string Emulator::registration() const { return player_->description(); }
 
 std::vector<Completeness> Emulator::fates(std::size_t dtp) const {
-  if (dtp >= config_.dtps.size())
-    throw ConfigError(fmt::format("emulator: there is no DTP number {}; it has {}", dtp, config_.dtps.size()));
+  if (dtp >= dtps()) throw ConfigError(fmt::format("emulator: there is no DTP number {}; it has {}", dtp, dtps()));
   const bool known = config_.end == End::known && !ended_early_;
-  std::vector<Completeness> all(known ? config_.dtps[dtp].dtp.images : player_->stats(dtp).images_due());
+  std::vector<Completeness> all(known ? this->dtp(dtp).images : player_->stats(dtp).images_due());
   for (std::uint64_t index = 0; index < all.size(); ++index) all[index] = player_->fate(dtp, index);
   return all;
 }

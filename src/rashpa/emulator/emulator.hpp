@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ enum class State : std::uint8_t { configured, running, finished, stopped };
 
 struct Status {
   State state = State::configured;
+  std::vector<std::uint32_t> ids;  ///< of the DTPs
   std::vector<transfer::DtpSourceStats> dtps;
   double elapsed_s = 0;
   link::Counts card{};  ///< what a card has counted; "clock_khz" is 0 of a simulated one, whose cycles are no time
@@ -63,6 +65,11 @@ class Emulator {
   /// Lets so many more frames be taken (Trigger::software), the first at once. Throws StateError, and counts it, while
   /// frames of the trigger before are not sent, when no frame is left, or when it is not started.
   void trigger(std::uint64_t frames);
+  /// One more member of a group in a run that goes on, with DTPs of its own, behind all others; it is held until it is
+  /// fed. Its DTPs' endpoints. Throws StateError when nothing goes on, ConfigError or ResourceError; then all is as
+  /// before.
+  std::vector<link::Endpoint> join(const std::string& group, const GroupMember& member,
+                                   const std::vector<SourceDtp>& dtps);
   /// Ends everything within a second; idempotent. Any thread; a call that finds another one at it waits for it.
   void stop() noexcept;
   /// True when all DTPs are done within `timeout_s`.
@@ -80,9 +87,15 @@ class Emulator {
   [[nodiscard]] std::vector<Completeness> fates(std::size_t dtp) const;
 
  private:
-  [[nodiscard]] std::int64_t run() const noexcept { return config_.dtps.front().dtp.run; }
+  [[nodiscard]] std::int64_t run() const noexcept { return run_; }
+  /// A DTP, as it was configured.
+  [[nodiscard]] transfer::Dtp dtp(std::size_t position) const;
+  [[nodiscard]] std::size_t dtps() const;
+  void note(const SourceDtp& source);
 
   Config config_;
+  std::int64_t run_ = 0;
+  mutable std::shared_mutex joining_;  // of config_.dtps
   transfer::TriggerGate gate_;
   std::unique_ptr<ModuleFramesStore> store_;
   std::unique_ptr<Player> player_;

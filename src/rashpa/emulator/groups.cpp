@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "rashpa/core/error.hpp"
 
@@ -11,22 +12,36 @@ namespace rashpa::emulator {
 
 namespace {
 
-[[noreturn]] void refuse(const Group& group, const std::string& what) {
-  throw ConfigError(fmt::format("emulator: group {}: {}", group.name, what));
+[[noreturn]] void refuse(std::string_view group, const std::string& what) {
+  throw ConfigError(fmt::format("emulator: group {}: {}", group, what));
 }
 
-const transfer::Dtp& dtp_of(const Config& config, const Group& group, std::uint32_t id) {
-  const auto found = std::find_if(config.dtps.begin(), config.dtps.end(),
-                                  [&](const SourceDtp& source) { return source.dtp.id == id; });
-  if (found == config.dtps.end()) refuse(group, fmt::format("there is no DTP {}", id));
+const transfer::Dtp& dtp_of(std::span<const SourceDtp> dtps, std::string_view group, std::uint32_t id) {
+  const auto found = std::find_if(dtps.begin(), dtps.end(), [&](const SourceDtp& one) { return one.dtp.id == id; });
+  if (found == dtps.end()) refuse(group, fmt::format("there is no DTP {}", id));
   return found->dtp;
 }
 
+transfer::MemberConfig member_config(std::span<const SourceDtp> dtps, std::string_view group, const GroupMember& member,
+                                     const Slice& slice, std::uint64_t images) {
+  if (member.dtps.empty()) refuse(group, fmt::format("no DTP goes to member {}", member.name));
+  const std::uint32_t slots = dtp_of(dtps, group, member.dtps.front()).placement.slots;
+  for (const std::uint32_t id : member.dtps) {
+    const transfer::Dtp& dtp = dtp_of(dtps, group, id);
+    if (dtp.slice != slice || dtp.images != images || dtp.placement.slots != slots)
+      refuse(group, fmt::format("DTP {} has another time slice or ring than the others of {}", id, member.name));
+  }
+  return {.name = member.name,
+          .slots = slots,
+          .stack = member.stack,
+          .dtps = static_cast<std::uint32_t>(member.dtps.size())};
+}
+
 transfer::DealerConfig dealer_config(const Config& config, const Group& group) {
-  if (config.flow != link::Flow::credits) refuse(group, "images are dealt by credits; use flow credits");
-  if (!config.faults.dead_modules.empty()) refuse(group, "images without their dead modules cannot be dealt");
-  if (group.members.empty() || group.members.front().dtps.empty()) refuse(group, "it has no members");
-  const transfer::Dtp& first = dtp_of(config, group, group.members.front().dtps.front());
+  if (config.flow != link::Flow::credits) refuse(group.name, "images are dealt by credits; use flow credits");
+  if (!config.faults.dead_modules.empty()) refuse(group.name, "images without their dead modules cannot be dealt");
+  if (group.members.empty() || group.members.front().dtps.empty()) refuse(group.name, "it has no members");
+  const transfer::Dtp& first = dtp_of(config.dtps, group.name, group.members.front().dtps.front());
   transfer::DealerConfig out{.name = group.name,
                              .slice = first.slice,
                              .images = first.images,
@@ -36,20 +51,8 @@ transfer::DealerConfig dealer_config(const Config& config, const Group& group) {
                              .rate_hz = config.rate_hz,
                              .skip = config.on_full == transfer::OnFull::skip,
                              .run = first.run};
-  for (const GroupMember& member : group.members) {
-    if (member.dtps.empty()) refuse(group, fmt::format("no DTP goes to member {}", member.name));
-    const std::uint32_t slots = dtp_of(config, group, member.dtps.front()).placement.slots;
-    for (const std::uint32_t id : member.dtps) {
-      const transfer::Dtp& dtp = dtp_of(config, group, id);
-      if (dtp.slice != first.slice || dtp.images != first.images || dtp.placement.slots != slots) {
-        refuse(group, fmt::format("DTP {} has another time slice or ring than the others of {}", id, member.name));
-      }
-    }
-    out.members.push_back({.name = member.name,
-                           .slots = slots,
-                           .stack = member.stack,
-                           .dtps = static_cast<std::uint32_t>(member.dtps.size())});
-  }
+  for (const GroupMember& member : group.members)
+    out.members.push_back(member_config(config.dtps, group.name, member, first.slice, first.images));
   return out;
 }
 
@@ -58,19 +61,44 @@ transfer::DealerConfig dealer_config(const Config& config, const Group& group) {
 Groups::Groups(const Config& config) {
   for (const Group& group : config.groups) {
     dealers_.push_back(std::make_unique<transfer::Dealer>(dealer_config(config, group)));
-    for (std::size_t member = 0; member < group.members.size(); ++member) {
-      for (std::size_t dtp = 0; dtp < group.members[member].dtps.size(); ++dtp) {
-        const std::uint32_t id = group.members[member].dtps[dtp];
-        if (!ports_.emplace(id, &dealers_.back()->port(member, dtp)).second)
-          refuse(group, fmt::format("DTP {} belongs to two members", id));
-      }
-    }
+    for (std::size_t number = 0; number < group.members.size(); ++number)
+      take_seats(group.name, *dealers_.back(), number, group.members[number]);
   }
+}
+
+void Groups::take_seats(const std::string& group, transfer::Dealer& dealer, std::size_t number,
+                        const GroupMember& member) {
+  const std::unique_lock lock(seating_);
+  for (std::size_t dtp = 0; dtp < member.dtps.size(); ++dtp) {
+    if (!ports_.emplace(member.dtps[dtp], &dealer.port(number, dtp)).second)
+      refuse(group, fmt::format("DTP {} belongs to two members", member.dtps[dtp]));
+  }
+}
+
+void Groups::join(std::string_view group, const GroupMember& member, std::span<const SourceDtp> dtps) {
+  transfer::Dealer& joined = dealer(group);
+  const std::set<std::uint32_t> ids(member.dtps.begin(), member.dtps.end());
+  if (ids.size() != dtps.size() || ids.size() != member.dtps.size())
+    refuse(group, fmt::format("{} joins with {} DTPs, and {} are named", member.name, dtps.size(), ids.size()));
+  for (const std::uint32_t id : member.dtps) {
+    if (port(id) != nullptr) refuse(group, fmt::format("DTP {} belongs to another member", id));
+  }
+  const transfer::DealerConfig& known = joined.config();
+  take_seats(known.name, joined, joined.join(member_config(dtps, group, member, known.slice, known.images)), member);
+}
+
+void Groups::withdraw(std::string_view group, const GroupMember& member) {
+  {
+    const std::unique_lock lock(seating_);
+    for (const std::uint32_t id : member.dtps) ports_.erase(id);
+  }
+  dealer(group).withdraw();
 }
 
 Groups::~Groups() { stop(); }
 
 transfer::Dealer::Port* Groups::port(std::uint32_t id) const noexcept {
+  const std::shared_lock lock(seating_);
   const auto found = ports_.find(id);
   return found == ports_.end() ? nullptr : found->second;
 }
@@ -116,14 +144,16 @@ std::string Groups::error() const {
   return {};
 }
 
-Groups::Seat Groups::find(std::string_view group, std::string_view member) const {
+transfer::Dealer& Groups::dealer(std::string_view group) const {
   for (const auto& dealer : dealers_) {
-    if (dealer->config().name != group) continue;
-    const auto& members = dealer->config().members;
-    const auto found =
-        std::find_if(members.begin(), members.end(), [&](const auto& one) { return one.name == member; });
-    if (found != members.end()) return {dealer.get(), static_cast<std::size_t>(found - members.begin())};
+    if (dealer->config().name == group) return *dealer;
   }
+  throw ConfigError(fmt::format("emulator: there is no group {}", group));
+}
+
+Groups::Seat Groups::find(std::string_view group, std::string_view member) const {
+  transfer::Dealer& found = dealer(group);
+  if (const auto number = found.find(member)) return {&found, *number};
   throw ConfigError(fmt::format("emulator: there is no member {} of a group {}", member, group));
 }
 

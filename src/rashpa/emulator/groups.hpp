@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <shared_mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -14,7 +16,7 @@
 
 namespace rashpa::emulator {
 
-/// Set-up and end from one thread, the rest from any.
+/// Set-up, joining and end from one thread at a time, the rest from any.
 class Groups {
  public:
   /// Throws ConfigError when a group cannot be dealt to: its DTPs differ, or nothing tells of credits.
@@ -23,6 +25,10 @@ class Groups {
   Groups(const Groups&) = delete;
   Groups& operator=(const Groups&) = delete;
 
+  /// One more member, held until it is fed; its DTPs are `dtps`. Throws ConfigError when it does not fit the group.
+  void join(std::string_view group, const GroupMember& member, std::span<const SourceDtp> dtps);
+  /// The last one that has joined that group, who was never fed, goes again; nothing uses its ports any more.
+  void withdraw(std::string_view group, const GroupMember& member);
   /// Of the DTP with that id; null: its images are not dealt.
   [[nodiscard]] transfer::Dealer::Port* port(std::uint32_t id) const noexcept;
   void start(std::int64_t start_ns);
@@ -50,10 +56,13 @@ class Groups {
     transfer::Dealer* dealer = nullptr;
     std::size_t member = 0;
   };
+  [[nodiscard]] transfer::Dealer& dealer(std::string_view group) const;
   [[nodiscard]] Seat find(std::string_view group, std::string_view member) const;
+  void take_seats(const std::string& group, transfer::Dealer& dealer, std::size_t number, const GroupMember& member);
 
   std::vector<std::unique_ptr<transfer::Dealer>> dealers_;
-  std::map<std::uint32_t, transfer::Dealer::Port*> ports_;
+  mutable std::shared_mutex seating_;
+  std::map<std::uint32_t, transfer::Dealer::Port*> ports_;  // guarded by seating_
   std::vector<std::jthread> threads_;
 };
 

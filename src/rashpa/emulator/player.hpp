@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,10 @@ class Player {
   [[nodiscard]] virtual Completeness fate(std::size_t dtp, std::uint64_t index) const noexcept = 0;
   /// The groups among which it deals images; null where it cannot.
   [[nodiscard]] virtual Groups* groups() const noexcept { return nullptr; }
+  /// One more member of a group, with DTPs of its own, behind all others (Emulator::join). Not together with start() or
+  /// stop(). Throws ConfigError or ResourceError; then it is as before.
+  virtual std::vector<link::Endpoint> join(const std::string& group, const GroupMember& member,
+                                           std::span<const SourceDtp> dtps);
   /// How it plays, in words for the log.
   [[nodiscard]] virtual std::string description() const = 0;
   /// What a card has counted of the run (docs/how-to/use_a_card.md); nothing without one.

@@ -2,8 +2,11 @@
 #include "rashpa/emulator/software_player.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/transfer/pace.hpp"
@@ -93,32 +96,68 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
 };
 
 SoftwarePlayer::SoftwarePlayer(const Config& config, const ModuleFramesStore& frames, const transfer::TriggerGate* gate)
-    : groups_(std::make_unique<Groups>(config)) {
-  for (std::size_t i = 0; i < config.dtps.size(); ++i) {
-    const SourceDtp& source = config.dtps[i];
-    const link::EndOptions end = end_options(config, source);
-    std::unique_ptr<link::Senders>& links = links_[{link::kind_of(end.link), end.peer}];
-    if (links == nullptr) links = std::make_unique<link::Senders>(end, frames.memory(), packet_faults(config.faults));
-    const int processor = config.first_processor < 0 ? -1 : config.first_processor + static_cast<int>(i);
-    transfer::Dealer::Port* dealt = groups_->port(source.dtp.id);
-    dtps_.push_back(std::make_unique<DtpThread>(config, source, frames.of(source.dtp), *links, dealt, processor, gate));
-  }
+    : config_(config), frames_(frames), gate_(gate), groups_(std::make_unique<Groups>(config)) {
+  for (std::size_t i = 0; i < config.dtps.size(); ++i) dtps_.push_back(make(config.dtps[i], i));
 }
 
 SoftwarePlayer::~SoftwarePlayer() { stop(); }
 
+std::unique_ptr<SoftwarePlayer::DtpThread> SoftwarePlayer::make(const SourceDtp& source, std::size_t position) {
+  const link::EndOptions end = end_options(config_, source);
+  std::unique_ptr<link::Senders>& links = links_[{link::kind_of(end.link), end.peer}];
+  if (links == nullptr) links = std::make_unique<link::Senders>(end, frames_.memory(), packet_faults(config_.faults));
+  const int processor = config_.first_processor < 0 ? -1 : config_.first_processor + static_cast<int>(position);
+  transfer::Dealer::Port* dealt = groups_->port(source.dtp.id);
+  return std::make_unique<DtpThread>(config_, source, frames_.of(source.dtp), *links, dealt, processor, gate_);
+}
+
+std::vector<link::Endpoint> SoftwarePlayer::join(const std::string& group, const GroupMember& member,
+                                                 std::span<const SourceDtp> dtps) {
+  groups_->join(group, member, dtps);
+  std::vector<std::unique_ptr<DtpThread>> made;
+  std::vector<link::Endpoint> ends;
+  try {
+    for (const SourceDtp& source : dtps) {
+      made.push_back(make(source, dtps_.size() + made.size()));
+      ends.push_back(made.back()->link().endpoint());
+    }
+  } catch (...) {
+    made.clear();
+    groups_->withdraw(group, member);
+    throw;
+  }
+  const std::lock_guard pausing(pausing_);
+  const std::unique_lock lock(joining_);
+  for (auto& dtp : made) {
+    dtp->dtp().hold(held_);
+    if (pace_) dtp->dtp().set_pace(*pace_);
+    dtp->start(start_ns_, start_tai_ns_);
+  }
+  std::move(made.begin(), made.end(), std::back_inserter(dtps_));
+  return ends;
+}
+
+const SoftwarePlayer::DtpThread& SoftwarePlayer::at(std::size_t dtp) const {
+  const std::shared_lock lock(joining_);
+  return *dtps_[dtp];
+}
+
 std::vector<link::Endpoint> SoftwarePlayer::endpoints() const {
+  const std::shared_lock lock(joining_);
   std::vector<link::Endpoint> all;
   for (const auto& dtp : dtps_) all.push_back(dtp->link().endpoint());
   return all;
 }
 
 void SoftwarePlayer::start(std::int64_t start_ns, std::uint64_t start_tai_ns) {
+  start_ns_ = start_ns;
+  start_tai_ns_ = start_tai_ns;
   groups_->start(start_ns);
   for (auto& dtp : dtps_) dtp->start(start_ns, start_tai_ns);
 }
 
 void SoftwarePlayer::hold(std::uint64_t frame) noexcept {
+  const std::shared_lock lock(joining_);
   groups_->hold(frame);
   for (auto& dtp : dtps_) dtp->dtp().hold(frame);
 }
@@ -130,6 +169,7 @@ void SoftwarePlayer::pause(std::uint64_t frame) noexcept {
     held_ = frame;
     hold(held_);
     frame = std::max(frame, groups_->begun());
+    const std::shared_lock joining(joining_);
     for (const auto& dtp : dtps_) {
       if (!dtp->dtp().done()) frame = std::max(frame, dtp->dtp().begun());
     }
@@ -141,6 +181,8 @@ void SoftwarePlayer::resume(double rate_hz) {
   if (rate_hz > 0) {
     const std::uint64_t next = held_ == transfer::kNoHold ? foremost() : held_;
     const transfer::Pace pace{.rate_hz = rate_hz, .frame = next, .start_ns = now_ns()};
+    pace_ = pace;
+    const std::shared_lock joining(joining_);
     groups_->set_pace(pace);
     for (auto& dtp : dtps_) dtp->dtp().set_pace(pace);
   }
@@ -155,32 +197,34 @@ std::uint64_t SoftwarePlayer::begun() const noexcept {
 }
 
 std::uint64_t SoftwarePlayer::foremost() const noexcept {
+  const std::shared_lock lock(joining_);
   std::uint64_t frames = groups_->begun();
   for (const auto& dtp : dtps_) frames = std::max(frames, dtp->dtp().begun());
   return frames;
 }
 
 void SoftwarePlayer::end_at(std::uint64_t frames) noexcept {
+  const std::shared_lock lock(joining_);
   for (auto& dtp : dtps_) dtp->dtp().end_at(frames);
 }
 
 void SoftwarePlayer::stop() noexcept {
   groups_->stop();
+  const std::shared_lock lock(joining_);
   for (auto& dtp : dtps_) dtp->request_stop();
   for (auto& dtp : dtps_) dtp->join();
 }
 
 bool SoftwarePlayer::done() const noexcept {
+  const std::shared_lock lock(joining_);
   return std::all_of(dtps_.begin(), dtps_.end(), [](const auto& dtp) { return dtp->dtp().done(); });
 }
 
-transfer::DtpSourceStats SoftwarePlayer::stats(std::size_t dtp) const { return dtps_[dtp]->dtp().stats(); }
+transfer::DtpSourceStats SoftwarePlayer::stats(std::size_t dtp) const { return at(dtp).dtp().stats(); }
 
-link::FaultCounts SoftwarePlayer::injected(std::size_t dtp) const noexcept { return dtps_[dtp]->link().injected(); }
+link::FaultCounts SoftwarePlayer::injected(std::size_t dtp) const noexcept { return at(dtp).link().injected(); }
 
-Completeness SoftwarePlayer::fate(std::size_t dtp, std::uint64_t index) const noexcept {
-  return dtps_[dtp]->fate(index);
-}
+Completeness SoftwarePlayer::fate(std::size_t dtp, std::uint64_t index) const noexcept { return at(dtp).fate(index); }
 
 std::string SoftwarePlayer::description() const {
   std::string all;

@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t kLongestSleepNs = 500'000;
 constexpr std::int64_t kShortestSleepNs = 50'000;
 constexpr std::int64_t kUnknownResponseNs = 1'000'000;  // of a member that has given nothing back yet
+constexpr std::size_t kMostMembers = 255;
 constexpr std::int64_t kUsualTimes = 4;  // a member whose stacks take long may be silent for so many times as long
 
 const char* words_of(MemberState state) {
@@ -52,43 +53,83 @@ void Dealer::Port::report(std::uint64_t granted, std::uint64_t sent, const link:
 }
 
 std::optional<std::uint64_t> Dealer::Port::frame(std::uint64_t index) const noexcept {
-  const Member& member = dealer_->members_[member_];
-  if (index >= member.dealt.load(std::memory_order_acquire)) return std::nullopt;
-  if (!member.answers.load(std::memory_order_relaxed)) return std::nullopt;
-  return dealer_->config_.slice.frame(member.images[index]);
+  if (index >= member_->dealt.load(std::memory_order_acquire)) return std::nullopt;
+  if (!member_->answers.load(std::memory_order_relaxed)) return std::nullopt;
+  return dealer_->config_.slice.frame(member_->images[index]);
 }
 
-Dealer::Dealer(DealerConfig config) : config_(std::move(config)), members_(config_.members.size()) {
-  if (members_.size() < 2 || members_.size() > 255) {
-    throw ConfigError(
-        fmt::format("group {}: {} members; images are dealt among 2 to 255", config_.name, members_.size()));
+Dealer::Dealer(DealerConfig config) : config_(std::move(config)) {
+  const std::vector<MemberConfig> members = std::exchange(config_.members, {});
+  if (members.size() < 2) {
+    throw ConfigError(fmt::format("group {}: {} members; images are dealt among 2 to {}", config_.name, members.size(),
+                                  kMostMembers));
   }
   if (config_.images > std::numeric_limits<std::uint32_t>::max()) {
     throw ConfigError(
         fmt::format("group {}: {} images; at most 2^32 - 1 are dealt in one run", config_.name, config_.images));
   }
-  std::uint64_t room = config_.replay_frames;
-  for (std::size_t number = 0; number < members_.size(); ++number) {
-    const MemberConfig& wanted = config_.members[number];
-    if (wanted.slots == 0 || wanted.stack == 0 || wanted.slots % wanted.stack != 0 || wanted.dtps == 0) {
-      throw ConfigError(fmt::format("group {}: member {} has {} slots in stacks of {} and {} DTPs", config_.name,
-                                    wanted.name, wanted.slots, wanted.stack, wanted.dtps));
-    }
-    Member& member = members_[number];
-    // Not touched before they are used: a run has rarely as many images for each member.
-    member.images = std::unique_ptr<std::uint32_t[]>(new std::uint32_t[config_.images]);
-    member.sent_ns.assign(wanted.slots, 0);
-    member.dealt_ns.assign(wanted.slots, 0);
-    for (std::uint32_t dtp = 0; dtp < wanted.dtps; ++dtp) {
-      member.ports.push_back(std::make_unique<Port>());
-      member.ports.back()->dealer_ = this;
-      member.ports.back()->member_ = number;
-    }
-    room += wanted.slots;
-  }
+  again_.resize(std::min(config_.replay_frames, config_.images) + 1);
+  for (const MemberConfig& member : members) add(member);
   images_ = std::make_unique<Image[]>(config_.images);
   owners_ = std::unique_ptr<std::uint8_t[]>(new std::uint8_t[config_.images]);
-  again_.resize(std::min(room, config_.images) + 1);
+}
+
+void Dealer::add(const MemberConfig& wanted) {
+  if (members_.size() == kMostMembers || find(wanted.name)) {
+    throw ConfigError(members_.size() == kMostMembers
+                          ? fmt::format("group {}: it has {} members, and no room", config_.name, kMostMembers)
+                          : fmt::format("group {}: {} is a member", config_.name, wanted.name));
+  }
+  if (wanted.slots == 0 || wanted.stack == 0 || wanted.slots % wanted.stack != 0 || wanted.dtps == 0) {
+    throw ConfigError(fmt::format("group {}: member {} has {} slots in stacks of {} and {} DTPs", config_.name,
+                                  wanted.name, wanted.slots, wanted.stack, wanted.dtps));
+  }
+  auto member = std::make_unique<Member>();
+  member->config = wanted;
+  member->status.name = wanted.name;
+  // Not touched before they are used: a run has rarely as many images for each member.
+  member->images = std::unique_ptr<std::uint32_t[]>(new std::uint32_t[config_.images]);
+  member->sent_ns.assign(wanted.slots, 0);
+  member->dealt_ns.assign(wanted.slots, 0);
+  for (std::uint32_t dtp = 0; dtp < wanted.dtps; ++dtp) {
+    member->ports.push_back(std::make_unique<Port>());
+    member->ports.back()->dealer_ = this;
+    member->ports.back()->member_ = member.get();
+  }
+  // The ring has room for all that members can have at a time.
+  std::vector<std::uint32_t> room(std::min(again_.size() + wanted.slots, config_.images + 1));
+  const std::lock_guard lock(mutex_);
+  for (std::uint64_t i = again_head_; i < again_tail_; ++i) room[i % room.size()] = again_[i % again_.size()];
+  again_.swap(room);
+  members_.push_back(std::move(member));
+}
+
+std::size_t Dealer::join(const MemberConfig& member) {
+  add(member);
+  const std::lock_guard lock(mutex_);
+  Member& joined = *members_.back();
+  set_state(joined, MemberState::held);
+  log::write(log::Level::info, where(fresh_), "group {}: {} joins", config_.name, member.name);
+  return members_.size() - 1;
+}
+
+void Dealer::withdraw() {
+  const std::lock_guard lock(mutex_);
+  members_.pop_back();
+  current_ = 0;
+}
+
+std::optional<std::size_t> Dealer::find(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t number = 0; number < members_.size(); ++number) {
+    if (members_[number]->config.name == name) return number;
+  }
+  return std::nullopt;
+}
+
+Dealer::Port& Dealer::port(std::size_t member, std::size_t dtp) {
+  const std::lock_guard lock(mutex_);
+  return *members_.at(member)->ports.at(dtp);
 }
 
 void Dealer::begin(std::int64_t start_ns) noexcept {
@@ -115,8 +156,8 @@ std::int64_t Dealer::step(std::int64_t now) {
   last_step_ns_ = now;
   for (std::size_t number = 0; number < members_.size(); ++number) {
     if (gap > 0) {
-      members_[number].done_moved_ns += gap;
-      members_[number].sent_moved_ns += gap;
+      members_[number]->done_moved_ns += gap;
+      members_[number]->sent_moved_ns += gap;
     }
     look(number, now);
   }
@@ -127,7 +168,8 @@ std::int64_t Dealer::step(std::int64_t now) {
 }
 
 // How long a member that owes something has been silent; 0: it owes nothing.
-std::int64_t Dealer::silence(const Member& member, const MemberConfig& config, std::int64_t now) const noexcept {
+std::int64_t Dealer::silence(const Member& member, std::int64_t now) const noexcept {
+  const MemberConfig& config = member.config;
   std::int64_t longest = 0;
   const std::uint64_t dealt = member.dealt.load(std::memory_order_relaxed);
   const std::uint64_t done = member.status.done;
@@ -152,8 +194,8 @@ std::int64_t Dealer::allowed(const Member& member) const noexcept {
 }
 
 void Dealer::note_done(std::size_t number, std::uint64_t done, std::int64_t now) {
-  Member& member = members_[number];
-  const MemberConfig& config = config_.members[number];
+  Member& member = *members_[number];
+  const MemberConfig& config = member.config;
   const std::int64_t sent = member.sent_ns[(done - 1) % config.slots];
   const std::int64_t response = std::max<std::int64_t>(now - (sent != 0 ? sent : now), 1);
   member.status.response_ns = member.answered ? (7 * member.status.response_ns + response) / 8 : response;
@@ -179,8 +221,8 @@ void Dealer::set_state(Member& member, MemberState state) noexcept {
 }
 
 void Dealer::look(std::size_t number, std::int64_t now) {
-  Member& member = members_[number];
-  const MemberConfig& config = config_.members[number];
+  Member& member = *members_[number];
+  const MemberConfig& config = member.config;
   const std::uint64_t dealt = member.dealt.load(std::memory_order_relaxed);
   std::uint64_t granted = link::kUnlimited;
   std::uint64_t sent = dealt;
@@ -210,7 +252,7 @@ void Dealer::look(std::size_t number, std::int64_t now) {
   member.granted = std::max(member.granted, std::min(granted, sent + config.slots));
   const std::uint64_t done = member.granted > config.slots ? std::min(member.granted - config.slots, sent) : 0;
   if (done > member.status.done) note_done(number, done, now);
-  const std::int64_t silent = silence(member, config, now);
+  const std::int64_t silent = silence(member, now);
   if (state == MemberState::fed && silent > config_.response_ns) {
     set_state(member, MemberState::late);
     ++member.status.lates;
@@ -249,7 +291,7 @@ void Dealer::push_again(std::uint32_t image) {
 
 // What a member has from image `from` on, and what nobody else has been given since, is dealt again.
 void Dealer::take_back(std::size_t number, std::uint64_t from) {
-  Member& member = members_[number];
+  Member& member = *members_[number];
   const std::uint64_t dealt = member.dealt.load(std::memory_order_relaxed);
   for (std::uint64_t index = from; index < dealt; ++index) {
     const std::uint32_t image = member.images[index];
@@ -262,12 +304,12 @@ void Dealer::take_back(std::size_t number, std::uint64_t from) {
 // The member whose hand is not full, else the one that will have done what it has first; of equals, the next in turn.
 std::optional<std::size_t> Dealer::choose() noexcept {
   const auto can = [&](std::size_t number) {
-    const Member& member = members_[number];
+    const Member& member = *members_[number];
     const std::uint64_t dealt = member.dealt.load(std::memory_order_relaxed);
     return member.status.state == MemberState::fed && dealt < member.granted && dealt < config_.images;
   };
   const auto open = [&](std::size_t number) {
-    return members_[number].dealt.load(std::memory_order_relaxed) % config_.members[number].stack != 0;
+    return members_[number]->dealt.load(std::memory_order_relaxed) % members_[number]->config.stack != 0;
   };
   if (can(current_) && open(current_)) return current_;
   std::optional<std::size_t> best;
@@ -275,7 +317,7 @@ std::optional<std::size_t> Dealer::choose() noexcept {
   for (std::size_t step = 1; step <= members_.size(); ++step) {
     const std::size_t number = (current_ + step) % members_.size();
     if (!can(number)) continue;
-    const Member& member = members_[number];
+    const Member& member = *members_[number];
     const std::uint64_t unfinished = member.dealt.load(std::memory_order_relaxed) - member.status.done;
     const std::int64_t response = member.answered ? member.status.response_ns : kUnknownResponseNs;
     const double cost = open(number) ? -1.0 : static_cast<double>(unfinished) * static_cast<double>(response);
@@ -288,7 +330,7 @@ std::optional<std::size_t> Dealer::choose() noexcept {
 }
 
 void Dealer::give(std::size_t number, std::uint32_t image, std::int64_t now) noexcept {
-  Member& member = members_[number];
+  Member& member = *members_[number];
   const std::uint64_t index = member.dealt.load(std::memory_order_relaxed);
   if (images_[image] == Image::again) {
     ++member.status.resent;
@@ -297,7 +339,8 @@ void Dealer::give(std::size_t number, std::uint32_t image, std::int64_t now) noe
   images_[image] = Image::dealt;
   owners_[image] = static_cast<std::uint8_t>(number);
   member.images[index] = image;
-  member.dealt_ns[index % config_.members[number].slots] = now;
+  member.dealt_ns[index % member.config.slots] = now;
+  member.given_ns = now;
   member.dealt.store(index + 1, std::memory_order_release);
   current_ = number;
 }
@@ -347,12 +390,13 @@ void Dealer::judge(std::int64_t now) {
   bool hopeful = false;  // somebody may be heard again
   bool owing = false;
   for (std::size_t number = 0; number < members_.size(); ++number) {
-    const Member& member = members_[number];
+    const Member& member = *members_[number];
     const MemberState state = member.status.state;
-    fed = fed || state == MemberState::fed;
-    hopeful = hopeful || state == MemberState::fed || state == MemberState::late;
     const std::uint64_t dealt = member.dealt.load(std::memory_order_relaxed);
-    const bool whole = dealt / config_.members[number].stack * config_.members[number].stack > member.status.done;
+    const bool room = dealt < config_.images;  // its tables have so many rows
+    fed = fed || (room && state == MemberState::fed);
+    hopeful = hopeful || (room && (state == MemberState::fed || state == MemberState::late));
+    const bool whole = dealt / member.config.stack * member.config.stack > member.status.done;
     owing = owing || (state == MemberState::fed && (whole || member.sent < dealt));
   }
   if (fed) fed_ns_ = now;
@@ -360,12 +404,11 @@ void Dealer::judge(std::int64_t now) {
   settled_.store(all_dealt && !owing, std::memory_order_release);
   if (all_dealt || failed()) return;
   const bool held = std::any_of(members_.begin(), members_.end(),
-                                [](const Member& member) { return member.status.state == MemberState::held; });
+                                [](const auto& member) { return member->status.state == MemberState::held; });
   if ((hopeful || held) && now - fed_ns_ <= config_.patience_ns) return;
   std::string states;
-  for (std::size_t number = 0; number < members_.size(); ++number) {
-    states += fmt::format("{}{} {}", number == 0 ? "" : ", ", config_.members[number].name,
-                          words_of(members_[number].status.state));
+  for (const auto& member : members_) {
+    states += fmt::format("{}{} {}", states.empty() ? "" : ", ", member->config.name, words_of(member->status.state));
   }
   counts_.error = fmt::format(
       "group {}: nobody is left to take frame {} and those after it: {}; look at the receivers, or give more of them",
@@ -377,21 +420,21 @@ void Dealer::judge(std::int64_t now) {
 
 void Dealer::eject(std::size_t member, std::uint64_t image) {
   const std::lock_guard lock(mutex_);
-  Member& one = members_.at(member);
+  Member& one = *members_.at(member);
   if (one.status.state != MemberState::broken) set_state(one, MemberState::ejected);
   log::write(log::Level::warning, where(fresh_), "group {}: {} is given up by order, from its image {} on",
-             config_.name, config_.members[member].name, image);
+             config_.name, one.config.name, image);
   take_back(member, image);
   settled_.store(false, std::memory_order_release);
 }
 
 void Dealer::feed(std::size_t member, bool fed) {
   const std::lock_guard lock(mutex_);
-  Member& one = members_.at(member);
+  Member& one = *members_.at(member);
   if (one.status.state == MemberState::broken) return;
   set_state(one, fed ? MemberState::fed : MemberState::held);
   one.done_moved_ns = one.sent_moved_ns = last_step_ns_;
-  log::write(log::Level::info, where(fresh_), "group {}: {} is {} by order", config_.name, config_.members[member].name,
+  log::write(log::Level::info, where(fresh_), "group {}: {} is {} by order", config_.name, one.config.name,
              fed ? "fed again" : "given no more");
 }
 
@@ -416,15 +459,19 @@ GroupStatus Dealer::status() const {
   status.fresh = fresh_;
   status.waiting = again_tail_ - again_head_;
   status.settled = settled();
-  for (const Member& member : members_) {
-    status.members.push_back(member.status);
-    status.members.back().dealt = member.dealt.load(std::memory_order_relaxed);
+  for (const auto& member : members_) {
+    status.members.push_back(member->status);
+    status.members.back().dealt = member->dealt.load(std::memory_order_relaxed);
+    if (member->given_ns != 0) status.members.back().given_ago_ns = last_step_ns_ - member->given_ns;
   }
   return status;
 }
 
 std::vector<std::uint64_t> Dealer::dealt(std::size_t member) const {
-  const Member& one = members_.at(member);
+  const Member& one = [&]() -> const Member& {
+    const std::lock_guard lock(mutex_);
+    return *members_.at(member);
+  }();
   std::vector<std::uint64_t> frames(one.dealt.load(std::memory_order_acquire));
   for (std::size_t index = 0; index < frames.size(); ++index) frames[index] = config_.slice.frame(one.images[index]);
   return frames;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rashpa/core/log.hpp"
@@ -47,15 +48,17 @@ enum class MemberState : std::uint8_t {
 };
 
 struct MemberStatus {
+  std::string name{};
   MemberState state = MemberState::fed;
-  std::uint64_t dealt = 0;       ///< images given to it
-  std::uint64_t done = 0;        ///< … that its credits say it needs no more
-  std::uint64_t taken = 0;       ///< images taken from it, to be dealt again
-  std::uint64_t resent = 0;      ///< images given to it that another had before
-  std::uint64_t duplicates = 0;  ///< images that it was done with after another one
-  std::uint64_t lates = 0;       ///< how often it was late
-  std::int64_t response_ns = 0;  ///< from a stack's last image sent to its credits, weighted towards the latest
-  std::int64_t silent_ns = 0;    ///< how long it had been silent when it was last found late
+  std::uint64_t dealt = 0;        ///< images given to it
+  std::uint64_t done = 0;         ///< … that its credits say it needs no more
+  std::uint64_t taken = 0;        ///< images taken from it, to be dealt again
+  std::uint64_t resent = 0;       ///< images given to it that another had before
+  std::uint64_t duplicates = 0;   ///< images that it was done with after another one
+  std::uint64_t lates = 0;        ///< how often it was late
+  std::int64_t response_ns = 0;   ///< from a stack's last image sent to its credits, weighted towards the latest
+  std::int64_t silent_ns = 0;     ///< how long it had been silent when it was last found late
+  std::int64_t given_ago_ns = 0;  ///< since it was given an image; 0: it has none
 };
 
 struct GroupStatus {
@@ -74,6 +77,8 @@ struct GroupStatus {
 /// (docs/explanations/groups.md). One thread calls run() or step(), each DTP's thread uses its Port, status and orders
 /// are any thread's. Takes all memory in its constructor.
 class Dealer {
+  struct Member;
+
  public:
   /// Of one DTP of a member. All but the constructor: the DTP's thread.
   class Port {
@@ -86,7 +91,7 @@ class Dealer {
    private:
     friend class Dealer;
     const Dealer* dealer_ = nullptr;
-    std::size_t member_ = 0;
+    const Member* member_ = nullptr;
     std::uint64_t flying_ = 0;  // at the last report
     alignas(64) std::atomic<std::uint64_t> granted_{0};
     std::atomic<std::uint64_t> sent_{0};
@@ -97,7 +102,13 @@ class Dealer {
   /// Throws ConfigError when there are fewer than two members or none has slots.
   explicit Dealer(DealerConfig config);
 
-  [[nodiscard]] Port& port(std::size_t member, std::size_t dtp) noexcept { return *members_[member].ports[dtp]; }
+  /// Lives as long as the dealer.
+  [[nodiscard]] Port& port(std::size_t member, std::size_t dtp);
+  /// One more member, for the images from now on. It is held: nothing is dealt to it until feed(). Its number. Throws
+  /// ConfigError as the constructor does, and when there is one of that name. Takes memory.
+  std::size_t join(const MemberConfig& member);
+  /// The last one that has joined, who was never fed, goes again.
+  void withdraw();
   /// Deals until stop is requested or it fails. `start_ns`: frame 0 is due.
   void run(const std::stop_token& stop, std::int64_t start_ns);
   /// One round at time `now`: looks at all members, deals what is due. Returns when it must be called next.
@@ -117,7 +128,10 @@ class Dealer {
   void feed(std::size_t member, bool fed);
 
   [[nodiscard]] GroupStatus status() const;
+  /// Without members.
   [[nodiscard]] const DealerConfig& config() const noexcept { return config_; }
+  /// The member of that name.
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
   /// The frames that `member` was given, in order.
   [[nodiscard]] std::vector<std::uint64_t> dealt(std::size_t member) const;
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
@@ -127,6 +141,7 @@ class Dealer {
  private:
   enum class Image : std::uint8_t { fresh, dealt, again, done, lost, skipped };
   struct Member {
+    MemberConfig config;
     std::vector<std::unique_ptr<Port>> ports;
     std::unique_ptr<std::uint32_t[]> images;  // by index: which of the slice
     std::atomic<std::uint64_t> dealt{0};
@@ -134,16 +149,17 @@ class Dealer {
     std::vector<std::int64_t> sent_ns;    // by slot: when the image was seen to be sent
     std::vector<std::int64_t> dealt_ns;   // by slot
     std::uint64_t granted = 0, sent = 0;  // by all DTPs
-    std::int64_t done_moved_ns = 0, sent_moved_ns = 0;
+    std::int64_t done_moved_ns = 0, sent_moved_ns = 0, given_ns = 0;
     std::uint64_t done_when_late = 0, had_when_late = 0;
     bool answered = false;  // it has given back a stack
     MemberStatus status;
   };
 
+  void add(const MemberConfig& member);
   void set_state(Member& member, MemberState state) noexcept;
   void look(std::size_t number, std::int64_t now);
   void note_done(std::size_t number, std::uint64_t done, std::int64_t now);
-  [[nodiscard]] std::int64_t silence(const Member& member, const MemberConfig& config, std::int64_t now) const noexcept;
+  [[nodiscard]] std::int64_t silence(const Member& member, std::int64_t now) const noexcept;
   [[nodiscard]] std::int64_t allowed(const Member& member) const noexcept;
   void take_back(std::size_t number, std::uint64_t from);
   void push_again(std::uint32_t image);
@@ -156,10 +172,10 @@ class Dealer {
   [[nodiscard]] log::Where where(std::uint64_t image) const noexcept;
 
   DealerConfig config_;
-  std::vector<Member> members_;
-  std::unique_ptr<Image[]> images_;         // of the slice
-  std::unique_ptr<std::uint8_t[]> owners_;  // … the last member that was given it
-  std::vector<std::uint32_t> again_;        // ring of images to be dealt again
+  std::vector<std::unique_ptr<Member>> members_;  // each stays where it is: ports know it
+  std::unique_ptr<Image[]> images_;               // of the slice
+  std::unique_ptr<std::uint8_t[]> owners_;        // … the last member that was given it
+  std::vector<std::uint32_t> again_;              // ring of images to be dealt again
   std::uint64_t again_head_ = 0, again_tail_ = 0;
   std::uint64_t fresh_ = 0;  // the next image that nobody has had
   std::size_t current_ = 0;  // whose hand is being filled

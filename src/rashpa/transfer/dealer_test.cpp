@@ -59,6 +59,11 @@ class Farm {
     }
     dealer.step(now);
   }
+  void join(const MemberConfig& member) {
+    EXPECT_EQ(dealer.join(member), members.size());
+    config.members.push_back(member);
+    members.emplace_back();
+  }
   void rounds(int count, std::int64_t step_ns = kMs) {
     for (int i = 0; i < count; ++i) round(step_ns);
   }
@@ -359,6 +364,66 @@ TEST(Dealer, deals_at_the_pace_that_it_is_given) {
   farm.dealer.hold(kNoHold);
   farm.rounds(100);
   EXPECT_EQ(farm.dealer.begun(), begun + 11);
+}
+
+TEST(Dealer, a_member_that_joins_is_fed_when_ordered_and_takes_its_share) {
+  DealerConfig paced = config(4000);
+  paced.rate_hz = 1000;
+  Farm farm(paced);
+  farm.rounds(1000);
+  farm.join({.name = "late", .slots = 12, .stack = 3, .dtps = 2});
+  farm.rounds(100);
+  EXPECT_EQ(farm.dealer.status().members[3].dealt, 0U);
+  EXPECT_EQ(farm.dealer.status().members[3].state, MemberState::held);
+  EXPECT_EQ(farm.dealer.find("late"), 3U);
+  farm.dealer.feed(3, true);
+  farm.rounds(4000);
+  EXPECT_TRUE(farm.dealer.settled());
+  EXPECT_EQ(farm.frames(), all_of(4000));
+  EXPECT_GT(farm.members[3].frames.size(), 500U);
+  EXPECT_GE(farm.members[3].frames.front(), 1100U - 24U);
+  EXPECT_EQ(farm.dealer.status().members[3].name, "late");
+}
+
+TEST(Dealer, what_all_others_had_is_dealt_to_one_that_joins) {
+  DealerConfig paced = config(900);
+  paced.rate_hz = 1000;
+  Farm farm(paced);
+  farm.rounds(300);
+  for (std::size_t m = 0; m < 3; ++m) farm.members[m].answers = false;
+  farm.rounds(400);
+  const GroupStatus before = farm.dealer.status();
+  ASSERT_EQ(before.waiting, 24U) << "all that three members had in their slots";
+  farm.join({.name = "d", .slots = 400, .stack = 1, .dtps = 2});
+  EXPECT_EQ(farm.dealer.status().waiting, 24U);
+  farm.dealer.feed(3, true);
+  farm.rounds(600);
+  EXPECT_EQ(farm.dealer.status().resent, 24U);
+  EXPECT_TRUE(farm.dealer.settled());
+  std::uint64_t done = 0;
+  for (std::size_t m = 0; m < 3; ++m) done += farm.members[m].done;
+  EXPECT_EQ(done + farm.members[3].frames.size(), 900U);
+}
+
+TEST(Dealer, one_that_cannot_join_goes_again) {
+  Farm farm(config(100));
+  EXPECT_THROW(farm.dealer.join({.name = "b", .slots = 8, .stack = 2, .dtps = 1}), ConfigError);
+  EXPECT_THROW(farm.dealer.join({.name = "d", .slots = 8, .stack = 3, .dtps = 1}), ConfigError);
+  EXPECT_EQ(farm.dealer.join({.name = "d", .slots = 8, .stack = 2, .dtps = 1}), 3U);
+  farm.dealer.withdraw();
+  EXPECT_FALSE(farm.dealer.find("d"));
+  farm.rounds(100);
+  EXPECT_EQ(farm.frames(), all_of(100));
+}
+
+TEST(Dealer, says_how_long_ago_a_member_was_given_an_image) {
+  Farm farm(config(12));
+  farm.rounds(10);
+  farm.rounds(50);
+  for (const MemberStatus& member : farm.dealer.status().members) {
+    EXPECT_GE(member.given_ago_ns, 50 * kMs);
+    EXPECT_LE(member.given_ago_ns, 60 * kMs);
+  }
 }
 
 TEST(Dealer, skips_what_is_due_without_credit_when_told_to) {

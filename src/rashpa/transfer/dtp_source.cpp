@@ -20,6 +20,7 @@ constexpr std::uint32_t kPollUs = 500;     // longest sleep while waiting for cr
 constexpr std::uint32_t kTriggerUs = 100;  // between two looks whether a trigger has come
 constexpr std::int64_t kSpinNs = 60'000;   // the last stretch before a frame is due is spun, timers are coarser
 constexpr std::int64_t kStarvedNs = 1'000'000'000;  // without credits, before the log says so
+constexpr std::int64_t kHearNs = 1'000'000;         // while images are dealt, between two looks at what was answered
 constexpr std::int64_t kDrainNs = 5'000'000'000;  // longest wait for the link: a reliable one gives up by itself before
 
 void sleep_ns(std::int64_t ns) {
@@ -101,8 +102,15 @@ DtpSource::Wait DtpSource::begin(const std::stop_token& stop, std::uint64_t inde
 // Which frame comes next, and when, is the dealer's business.
 void DtpSource::run_dealt(const std::stop_token& stop) {
   std::uint64_t index = 0;
+  std::int64_t heard_ns = 0;
   while (!stop.stop_requested()) {
-    dealt_->report(sender_.granted(), index, sender_.answers(), now_ns());
+    const std::int64_t now = now_ns();
+    if (now - heard_ns > kHearNs) {  // a look at what there is to send may be no look at what was answered
+      poll(0);
+      poll(0);
+      heard_ns = now;
+    }
+    dealt_->report(sender_.granted(), index, sender_.answers(), now);
     const std::optional<std::uint64_t> frame = dealt_->frame(index);
     if (!frame) {
       poll(kPollUs);

@@ -59,6 +59,7 @@ class CopySender final : public link::Sender {
   }
   std::size_t poll(std::uint32_t) override {
     polls.fetch_add(1);
+    if (on_poll) on_poll(queued_ == 0);
     return std::exchange(queued_, 0);
   }
   [[nodiscard]] std::size_t pending() const noexcept override { return queued_; }
@@ -72,6 +73,7 @@ class CopySender final : public link::Sender {
   std::vector<std::uint32_t> immediates;
   std::vector<std::uint64_t> destinations;
   std::function<void()> on_event;
+  std::function<void(bool)> on_poll;  // whether there was nothing to send
   std::atomic<std::uint64_t> grant{link::kUnlimited};
   std::atomic<int> polls{0};
 
@@ -274,6 +276,37 @@ TEST(DtpSource, only_frames_that_were_triggered_are_sent_and_at_the_end_all_that
   EXPECT_EQ(source.stats().images_due(), 5U);
   ASSERT_EQ(sender.records.size(), 5U);
   EXPECT_EQ(sender.records.back().frame_number, 9U);
+}
+
+// As the roce link does: what has something to send does not look at what was answered.
+TEST(DtpSource, hears_what_is_said_of_dealt_images_while_it_sends) {
+  constexpr std::uint64_t kSlots = 64;
+  Dealer dealer({.name = "farm",
+                 .slice = {2, 1},
+                 .images = 60,
+                 .members = {{.name = "a", .slots = kSlots}, {.name = "b", .slots = kSlots}}});
+  dealer.begin(now_ns());
+  dealer.feed(1, false);
+  Frames frames;
+  CopySender sender(8192);
+  sender.grant = kSlots;
+  std::stop_source stop;
+  std::uint64_t done = 0;
+  sender.on_poll = [&](bool idle) {
+    if (idle) sender.grant = kSlots + sender.records.size();
+    dealer.step(now_ns());
+  };
+  sender.on_event = [&] {
+    if (sender.records.size() == 20) done = dealer.status().members[0].done;
+    if (sender.records.size() == 30) stop.request_stop();
+  };
+  DtpSourceConfig stalled = config(60);
+  stalled.faults.stall = 1.0;
+  stalled.faults.stall_us = 2000;
+  DtpSource source(stalled, frames, sender, &dealer.port(0, 0));
+  source.run(stop.get_token(), now_ns(), 0);
+  EXPECT_EQ(sender.records.size(), 30U);
+  EXPECT_GE(done, 15U);
 }
 
 TEST(DtpSource, skips_without_credit_when_told_to_and_counts_it) {

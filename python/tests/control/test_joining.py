@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a receiver that joins does to the plan, and how it asks."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.groups import Joined
+from rashpa.control.join_desk import JoinDesk, Request, ask_to_join
+from rashpa.control.journal import VERSION, Journal, JournalError, Record, journal_of
+from rashpa.control.plan_telegrams import join_telegram
+from rashpa.control.run_file_reader import RunFileError
+from rashpa.control.run_plan import Plan, joined_plan
+from rashpa.control.telegram import Endpoint, Placement
+from tests.control.test_group_accounting import plan_of
+
+ONE_MORE = Joined("farm", {"name": "c", "node": "http://127.0.0.1:9"})
+
+
+def record_of(plan: Plan, *joined: Joined) -> Record:
+    path, output = str(plan.source.path), plan.file.run.output
+    return Record(
+        VERSION,
+        "ann",
+        "f" * 32,
+        "t",
+        os.uname().nodename,
+        path,
+        plan.source.text,
+        True,
+        output,
+        "",
+        5.0,
+        (),
+        "",
+        joined,
+    )
+
+
+@pytest.fixture
+def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Journal:
+    """Of a run that goes on."""
+    monkeypatch.chdir(tmp_path)
+    plan = plan_of(tmp_path)
+    journal = journal_of(plan)
+    journal.write(record_of(plan))
+    return journal
+
+
+def test_who_joins_comes_behind_all_others_and_leaves_them_as_they_are(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    more = joined_plan(plan, ONE_MORE)
+    assert more.dtps[: len(plan.dtps)] == plan.dtps
+    assert more.receivers[: len(plan.receivers)] == plan.receivers
+    (group,) = more.groups
+    assert (group.members, group.buffers) == (("a", "b", "c"), ("full_a", "full_b", "full_c"))
+    assert group.replay_frames == plan.groups[0].replay_frames, "the source's window is what it was"
+    assert [(buffer.section.name, buffer.receiver) for buffer in more.buffers][-1] == ("full_c", "c")
+    twice = joined_plan(more, Joined("", {"name": "d"}))
+    assert twice.groups[0].members == ("a", "b", "c", "d")
+    assert [dtp.id for dtp in twice.dtps_of("d")] == [3]
+
+
+@pytest.mark.parametrize(
+    ("joined", "said"),
+    [
+        (Joined("form", {"name": "c"}), "no group form; there is farm"),
+        (Joined("farm", {"name": "a"}), "has a receiver a"),
+        (Joined("farm", {"name": "c", "colour": "red"}), "colour"),
+        (Joined("farm", {"name": "c", "port": 70000}), "port"),
+        (Joined("farm", {"name": "emulator"}), "emulator"),
+    ],
+)
+def test_who_cannot_join_is_told_why(tmp_path: Path, joined: Joined, said: str) -> None:
+    with pytest.raises(RunFileError, match=said):
+        joined_plan(plan_of(tmp_path), joined)
+
+
+def test_the_emulator_is_told_of_the_new_dtps_alone(tmp_path: Path) -> None:
+    plan = joined_plan(plan_of(tmp_path), ONE_MORE)
+    end, placement = Endpoint("127.0.0.1", 9, 1, 2, 3), Placement(0, 64, 4, 0, 16, 16, 4, 256)
+    order = join_telegram(plan, "c", {2: (end, placement)})
+    assert (order.group, order.member.name, order.member.dtps, order.member.stack) == ("farm", "c", (2,), 2)
+    (dtp,) = order.dtps
+    assert (dtp.id, dtp.images, dtp.every, dtp.phase, dtp.destination, dtp.placement) == (2, 10, 2, 1, end, placement)
+
+
+def test_who_takes_a_run_over_knows_who_has_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = plan_of(tmp_path)
+    journal = journal_of(plan)
+    journal.write(record_of(plan, ONE_MORE))
+    journal.close()
+    record = Journal(journal.path).take_over()
+    assert record.joined == (ONE_MORE,)
+    assert record.plan().groups == joined_plan(plan, ONE_MORE).groups
+
+
+def answered(desk: JoinDesk, text: str, trouble: str) -> Request:
+    """What a manager does with the first request."""
+    while (request := desk.next()) is None:
+        pass
+    desk.answer(request, text, trouble)
+    return request
+
+
+@pytest.mark.parametrize(("text", "trouble"), [("c is a member of group farm", ""), ("", "c has no link roce")])
+def test_a_request_gets_its_answer_and_nothing_stays(journal: Journal, text: str, trouble: str) -> None:
+    found: list[Request] = []
+    manager = threading.Thread(target=lambda: found.append(answered(JoinDesk(journal), text, trouble)))
+    manager.start()
+    answer = ask_to_join(journal.path, ONE_MORE, 60.0)
+    manager.join()
+    assert (answer.text, answer.trouble) == (text, trouble)
+    assert found[0].joined == ONE_MORE
+    assert [path.name for path in journal.path.parent.iterdir() if "_join" in path.name] == []
+
+
+def test_nobody_waits_for_a_run_that_has_ended(journal: Journal) -> None:
+    journal.remove()
+    with pytest.raises(JournalError, match="has ended"):
+        ask_to_join(journal.path, ONE_MORE, 60.0)
+    assert not list(journal.path.parent.glob("*_join*"))
+
+
+def test_patience_ends_and_the_request_is_withdrawn(journal: Journal) -> None:
+    with pytest.raises(JournalError, match="no answer"):
+        ask_to_join(journal.path, ONE_MORE, 0.1)
+    assert JoinDesk(journal).next() is None
+
+
+def test_two_do_not_ask_at_once(journal: Journal) -> None:
+    request = journal.path.with_name("dealt_join.json")
+    request.write_text("{}")
+    with pytest.raises(JournalError, match="another receiver is joining"):
+        ask_to_join(journal.path, ONE_MORE, 1.0)
+    assert JoinDesk(journal).next() is None, "what is no request is nobody's"
+    assert not request.exists()
+
+
+def test_what_others_have_put_there_is_no_request(journal: Journal, tmp_path: Path) -> None:
+    request = journal.path.with_name("dealt_join.json")
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_text('{"id": "1", "joined": {"group": "farm", "receiver": {"name": "c"}}}')
+    request.symlink_to(elsewhere)
+    assert JoinDesk(journal).next() is None
+    request.unlink()
+    os.mkfifo(request)
+    assert JoinDesk(journal).next() is None
+    request.unlink(missing_ok=True)
+    request.write_bytes(elsewhere.read_bytes())
+    if os.getuid() == 0:
+        os.chown(request, 12345, 12345)
+        assert JoinDesk(journal).next() is None
+
+
+def test_an_answer_to_somebody_else_is_not_taken(journal: Journal) -> None:
+    desk = JoinDesk(journal)
+    desk.answer(Request("other", ONE_MORE), "not for you")
+    with pytest.raises(JournalError, match="no answer"):
+        ask_to_join(journal.path, ONE_MORE, 0.2)
+    desk.close()
+    assert not list(journal.path.parent.glob("*_join*"))
