@@ -7,45 +7,11 @@ import pytest
 from rashpa.control.group_accounting import GroupAccount, account_groups
 from rashpa.control.group_course import LostMember
 from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import GroupStatus, MemberStatus, SourceStatus
+from rashpa.testing.group_plan import RUN, plan_of
 
-RUN = """\
-[run]
-name = "dealt"
-frames = 20
-[detector]
-width = 8
-height = 4
-[dataset]
-kind = "pattern"
-width = 8
-height = 4
-[link]
-port = 0
-[[receiver]]
-name = "a"
-[[receiver]]
-name = "b"
-[[group]]
-name = "farm"
-receivers = ["a", "b"]
-[[buffer]]
-name = "full"
-group = "farm"
-every = 2
-phase = 1
-slots = 4
-stack = 2
-sink = [{ kind = "null" }]
-"""
 COMPLETE, PARTIAL, MISSING = 1, 2, 3
-
-
-def plan_of(folder: Path, text: str = RUN) -> Plan:
-    file = folder / "dealt.toml"
-    file.write_text(text)
-    return load_plan(file)
 
 
 def member(name: str) -> MemberStatus:

@@ -14,7 +14,7 @@ from rashpa.control.plan_telegrams import join_telegram
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, joined_plan
 from rashpa.control.telegram import Endpoint, Placement
-from tests.control.test_group_accounting import plan_of
+from rashpa.testing.group_plan import plan_of
 
 ONE_MORE = Joined("farm", {"name": "c", "node": "http://127.0.0.1:9"})
 

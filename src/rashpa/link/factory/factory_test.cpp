@@ -77,7 +77,7 @@ class Destination : public testing::Test {
         .slot_bytes = 4096, .slots = 2, .pitch = 64, .line_bytes = 64, .lines = 4, .records_offset = 8192};
   }
   ReceiverOptions options_{.end = {.link = roce::Options{}, .peer = Kind::roce, .address = "127.0.0.1"}, .port = 0};
-  std::vector<std::byte> region_ = std::vector<std::byte>(8192 + 256);
+  std::vector<std::byte> region_ = std::vector<std::byte>(8192 + 384);
   ReceiverDtp dtp_;
   ArrivalQueues queues_{1, 16};
   Doorbell bell_;
@@ -101,7 +101,7 @@ TEST_F(Destination, a_card_receives_nothing_and_is_received_with_uc) {
 }
 
 TEST_F(Destination, memory_of_an_accelerator_is_refused_in_words_by_links_that_cannot_write_it) {
-  std::vector<std::byte> records(256);
+  std::vector<std::byte> records(384);
   memory::DmaBlock lines{.data = region_.data(), .bytes = 8192};
   const auto refusal = [&] {
     try {

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run whose images are dealt among two receivers."""
+
+from pathlib import Path
+
+from rashpa.control.run_plan import Plan, load_plan
+
+RUN = """\
+[run]
+name = "dealt"
+frames = 20
+[detector]
+width = 8
+height = 4
+[dataset]
+kind = "pattern"
+width = 8
+height = 4
+[link]
+port = 0
+[[receiver]]
+name = "a"
+[[receiver]]
+name = "b"
+[[group]]
+name = "farm"
+receivers = ["a", "b"]
+[[buffer]]
+name = "full"
+group = "farm"
+every = 2
+phase = 1
+slots = 4
+stack = 2
+sink = [{ kind = "null" }]
+"""
+
+
+def plan_of(folder: Path, text: str = RUN) -> Plan:
+    """Its plan, by a run file in `folder`."""
+    file = folder / "dealt.toml"
+    file.write_text(text)
+    return load_plan(file)
