@@ -95,6 +95,7 @@ package rashpa_pkg;
     logic [1:0]       number;        // of the beat in its frame; 2: a later one
     logic             record;        // a record that is completed …
     logic             second;        // … and its second beat
+    logic             withheld;      // it is to go nowhere
     logic [5:0]       turn;
     logic [6:0] from;                // lanes of payload
     logic [6:0]       upto;

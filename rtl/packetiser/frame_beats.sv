@@ -10,6 +10,7 @@ module frame_beats
     input logic event_i,  // it is an event
     input prepared_t prepared_i,
     input logic [23:0] psn_i,
+    input logic withhold_i,  // it is to go nowhere
     output logic run_o,  // a frame is in hand
     output logic ends_o,  // this is its last beat
     output frame_stage_t stage_o,  // of the beat that is popped in this cycle
@@ -29,7 +30,7 @@ module frame_beats
   dtp_t dtp_q;
   logic [31:0] factor_q;
   logic [23:0] frame_psn_q;
-  logic pop, second_q;
+  logic pop, second_q, withheld_q;
 
   assign ends_o = run_o && !prelude_q && last_q;
   assign pop = run_o && !wait_q && left_q != 7'd0;
@@ -50,6 +51,7 @@ module frame_beats
       dtp_q <= prepared_i.dtp;
       factor_q <= prepared_i.factor;
       frame_psn_q <= psn_i;
+      withheld_q <= withhold_i;
       beat_q <= '0;
       next_q <= 7'd1;
       after_q <= 7'd2;
@@ -111,6 +113,7 @@ module frame_beats
     stage_o.dtp = dtp_q;
     stage_o.factor = factor_q;
     stage_o.psn = frame_psn_q;
+    stage_o.withheld = withheld_q;
     stage_o.number = beat_q > 7'd1 ? 2'd2 : {1'b0, beat_q[0]};
     stage_o.record = record_q;
     stage_o.second = second_q;

@@ -6,10 +6,10 @@ module frame_pipe
 (
     input  logic                            clk_i,
     input  logic                            rst_ni,
-    input  frame_stage_t                    stage_i,         // of the beat that is popped
-    input  logic         [8*MostHeader-1:0] header_i,        // of its frame; looked at two cycles later
+    input  frame_stage_t                    stage_i,           // of the beat that is popped
+    input  logic         [8*MostHeader-1:0] header_i,          // of its frame; looked at two cycles later
     input  beat_t                           payload_i,
-    input  beat_t                           record_first_i,  // XORed to the template of a record
+    input  beat_t                           record_first_i,    // XORed to the template of a record
     input  logic         [            31:0] record_crc_i,
     output logic                            sum_valid_o,
     output logic                            sum_last_o,
@@ -22,7 +22,8 @@ module frame_pipe
     output beat_t                           frame_data_o,
     output dtp_t                            frame_dtp_o,
     output logic         [            23:0] frame_psn_o,
-    output logic                            busy_o           // a beat is inside
+    output logic                            frame_withheld_o,
+    output logic                            busy_o             // a beat is inside
 );
   // 3: the turned beat is there
   frame_stage_t stage_q[5];  // 1 … 4 used
@@ -78,6 +79,7 @@ module frame_pipe
   assign frame_o = stage_q[4].frame;
   assign frame_dtp_o = stage_q[4].dtp;
   assign frame_psn_o = stage_q[4].psn;
+  assign frame_withheld_o = stage_q[4].withheld;
   assign sum_valid_o = stage_q[4].summed;
   assign sum_last_o = stage_q[4].payload_last;
   assign sum_zeros_o = 6'(7'd64 - stage_q[4].upto);

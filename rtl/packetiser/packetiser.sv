@@ -7,48 +7,50 @@ module packetiser
     parameter int unsigned PayloadDepth  = 512,
     parameter int unsigned TransmitDepth = 512
 ) (
-    input  logic                clk_i,
-    input  logic                rst_ni,
-    input  logic                arm_i,
-    input  table_write_t        table_i,
+    input logic clk_i,
+    input logic rst_ni,
+    input logic arm_i,
+    input table_write_t table_i,
     // packets
-    input  logic                packet_valid_i,   // until it is popped
-    output logic                packet_pop_o,     // a cycle behind its being taken
-    input  packet_t             packet_i,
+    input logic packet_valid_i,  // until it is popped
+    output logic packet_pop_o,  // a cycle behind its being taken
+    input packet_t packet_i,
     // payload FIFO
-    input  logic                beat_i,           // a beat has come into it
-    input  beat_t               payload_i,
-    output logic                payload_pop_o,
+    input logic beat_i,  // a beat has come into it
+    input beat_t payload_i,
+    output logic payload_pop_o,
     // of an event whose record is to be completed: what is to be XORed to the template
-    output logic                record_wanted_o,  // until the event has begun; all payload before it has been summed up
-    output packet_t             record_packet_o,
-    input  logic                record_ready_i,
-    input  beat_t               record_first_i,
-    input  logic         [31:0] record_crc_i,
-    input  logic                crc_busy_i,
+    output logic record_wanted_o,  // until the event has begun; all payload before it has been summed up
+    output packet_t record_packet_o,
+    input logic record_ready_i,
+    input beat_t record_first_i,
+    input logic [31:0] record_crc_i,
+    input logic crc_busy_i,
     // CRC32C of payload
-    output logic                sum_valid_o,
-    output logic                sum_last_o,
-    output beat_t               sum_data_o,
-    output logic         [ 5:0] sum_zeros_o,
-    output dtp_t                sum_dtp_o,
-    output logic                sum_begins_o,
-    output logic         [31:0] sum_factor_o,
+    output logic sum_valid_o,
+    output logic sum_last_o,
+    output beat_t sum_data_o,
+    output logic [5:0] sum_zeros_o,
+    output dtp_t sum_dtp_o,
+    output logic sum_begins_o,
+    output logic [31:0] sum_factor_o,
     // frames without ICRC
-    output frame_beat_t         frame_o,
-    output beat_t               frame_data_o,
-    output dtp_t                frame_dtp_o,
-    output logic         [23:0] frame_psn_o,
-    input  logic         [ 1:0] sent_i,           // beats that the transmit FIFO has room for again
+    output frame_beat_t frame_o,
+    output beat_t frame_data_o,
+    output dtp_t frame_dtp_o,
+    output logic [23:0] frame_psn_o,
+    input logic withhold_i,  // frames that begin now are to go nowhere …
+    output logic frame_withheld_o,  // … this is one
+    input logic [1:0] sent_i,  // beats that the transmit FIFO has room for again
     // for registers: one cycle each
-    output logic                begins_o,
-    output dtp_t                begins_dtp_o,
-    output logic                begins_event_o,
-    output logic                begins_ends_o,    // it is the last of its descriptor
-    output logic         [12:0] begins_bytes_o,
-    output logic                waits_memory_o,
-    output logic                waits_wire_o,
-    output logic                idle_o
+    output logic begins_o,
+    output dtp_t begins_dtp_o,
+    output logic begins_event_o,
+    output logic begins_ends_o,  // it is the last of its descriptor
+    output logic [12:0] begins_bytes_o,
+    output logic waits_memory_o,
+    output logic waits_wire_o,
+    output logic idle_o
 );
   localparam int unsigned MostBeats = (MostHeader + MostPayload + 4 + 63) / 64;
   localparam int unsigned InBits = $clog2(PayloadDepth + 1);
@@ -115,6 +117,7 @@ module packetiser
       .event_i(next_packet.kind == WriteEvent),
       .prepared_i(next),
       .psn_i(next_psn),
+      .withhold_i,
       .run_o(run),
       .ends_o(ends),
       .stage_o(stage),
@@ -142,6 +145,7 @@ module packetiser
       .frame_data_o,
       .frame_dtp_o,
       .frame_psn_o,
+      .frame_withheld_o,
       .busy_o  (in_pipe)
   );
 

@@ -14,7 +14,8 @@ module packetiser_formal
     input logic               beat_i,
     input logic               record_ready_i,
     input logic               crc_busy_i,
-    input logic         [1:0] sent_i
+    input logic         [1:0] sent_i,
+    input logic               withhold_i
 );
   localparam int unsigned PayloadDepth = 128;
   localparam int unsigned TransmitDepth = 256;
@@ -29,6 +30,7 @@ module packetiser_formal
   frame_beat_t frame;
   logic [23:0] psn;
   logic [12:0] begins_bytes;
+  logic frame_withheld, withheld_q;
 
   packetiser #(
       .PayloadDepth (PayloadDepth),
@@ -61,6 +63,8 @@ module packetiser_formal
       .frame_data_o(frame_data),
       .frame_dtp_o(frame_dtp),
       .frame_psn_o(psn),
+      .withhold_i,
+      .frame_withheld_o(frame_withheld),
       .sent_i,
       .begins_o(begins),
       .begins_dtp_o(begins_dtp),
@@ -124,12 +128,13 @@ module packetiser_formal
   assign span = 7'((frame_bytes + 15'd63) >> 6);
   always_ff @(posedge clk_i) begin
     if (begins) begin
-      beats_q  <= span;
-      pops_q   <= packet.beats;
-      ahead_q  <= 7'(packet.lead) > dut.next.header_end;
-      later_q  <= 9'(dut.next.header_end) >= 9'd64 + 9'(packet.lead);
+      beats_q <= span;
+      withheld_q <= withhold_i;
+      pops_q <= packet.beats;
+      ahead_q <= 7'(packet.lead) > dut.next.header_end;
+      later_q <= 9'(dut.next.header_end) >= 9'd64 + 9'(packet.lead);
       popped_q <= '0;
-      beat_q   <= '0;
+      beat_q <= '0;
     end else begin
       popped_q <= popped_q + 7'(payload_pop);
       beat_q   <= beat_q + 7'(dut.stage.frame.valid);
@@ -145,6 +150,7 @@ module packetiser_formal
       if (dut.stage.frame.valid) begin
         assert (dut.stage.frame.first == (beat_q == '0));
         assert (dut.stage.frame.last == (beat_q == beats_q - 7'd1));
+        assert (dut.stage.withheld == withheld_q);
         if (dut.stage.frame.last) assert (popped_q + 7'(payload_pop) == pops_q);
       end
       if (begins) assert (!dut.run || dut.stage.frame.last);
@@ -159,6 +165,7 @@ module packetiser_formal
       assert (12'(dut.there_q) + (dut.run ? 12'(pops_q) - 12'(popped_q) : 12'd0) == 12'(held_q));
       assert (held_q <= 9'(PayloadDepth) && shown_q <= held_q && held_q <= shown_q + 9'd1);
       if (dut.run) begin
+        assert (dut.u_beats.withheld_q == withheld_q);
         assert (dut.u_beats.left_q == pops_q - popped_q && popped_q <= pops_q);
         assert (dut.u_beats.beat_q == beat_q && dut.u_beats.beats_q == beats_q && beat_q < beats_q);
         assert (dut.u_beats.next_q == beat_q + 7'd1 && dut.u_beats.after_q == beat_q + 7'd2);

@@ -19,6 +19,7 @@ constexpr std::uint64_t kSilence = 5000;
 struct Sent {  // a packet, and what becomes of it
   VlWide<10> packet{};
   std::uint32_t dtp = 0, psn = 0, factor = 0;
+  bool withheld = false;
   bool event = false, completes = false, ends = false, begins_image = false, ipv6 = false;
   Bytes payload;
   std::size_t beats = 0;  // from memory
@@ -38,7 +39,7 @@ class Bench {
  public:
   explicit Bench(std::uint64_t seed) : packetiser_(seed), random_(seed) {
     Vpacketiser& p = *packetiser_;
-    p.arm_i = p.packet_valid_i = p.beat_i = p.record_ready_i = p.crc_busy_i = p.sent_i = 0;
+    p.withhold_i = p.arm_i = p.packet_valid_i = p.beat_i = p.record_ready_i = p.crc_busy_i = p.sent_i = 0;
     p.table_i = 0;
     packetiser_.reset();
   }
@@ -174,6 +175,7 @@ class Bench {
     p.crc_busy_i = random_.chance(conditions_.crc_busy);
     const bool leaves = outstanding_ > 0 && random_.chance(conditions_.mac);
     p.sent_i = leaves ? random_(1, outstanding_ > 1 ? 2 : 1) : 0;
+    p.withhold_i = random_.chance(30);
     record();
     packetiser_->eval();
 
@@ -229,6 +231,7 @@ class Bench {
     if (!check(!begun_.empty(), "a frame of no packet begins")) return;
     Sent sent = std::move(begun_.front());
     begun_.pop_front();
+    sent.withheld = p.withhold_i != 0;
     check(p.begins_dtp_o == sent.dtp && p.begins_event_o == sent.event && p.begins_ends_o == sent.ends &&
               p.begins_bytes_o == sent.payload.size(),
           "what is counted of a frame is not of its packet");
@@ -255,7 +258,8 @@ class Bench {
     const Sent& sent = popped_.front();
     const bool first = (p.frame_o >> 8U & 1U) != 0, last = (p.frame_o >> 7U & 1U) != 0;
     check(first == frame_.empty(), "`first` of beat %zu", frame_.size() / 64);
-    check((p.frame_o >> 6U & 1U) == sent.ipv6 && p.frame_dtp_o == sent.dtp && p.frame_psn_o == sent.psn,
+    check((p.frame_o >> 6U & 1U) == sent.ipv6 && p.frame_dtp_o == sent.dtp && p.frame_psn_o == sent.psn &&
+              (p.frame_withheld_o != 0) == sent.withheld,
           "what is said of a frame");
     const auto beat = bytes_of(p.frame_data_o);
     frame_.insert(frame_.end(), beat.begin(), beat.end());

@@ -14,6 +14,8 @@ namespace rashpa::rtl {
 template <class Model>
 class Memory {
  public:
+  std::uint64_t refuses = ~0ULL;  ///< the 64 bytes whose read is an error
+
   /// Answers come `latency` … 2·`latency` cycles later; in `stall` percent of the cycles none comes.
   Memory(std::span<const std::byte> bytes, Random& random, std::uint32_t latency, std::uint32_t stall)
       : bytes_(bytes), random_(random), latency_(latency), stall_(stall) {}
@@ -22,7 +24,7 @@ class Memory {
     model.m_axi_arready = reads_.size() < 64 && !random_.chance(stall_ / 2);
     const bool ready = !reads_.empty() && cycle >= reads_.front().due && !random_.chance(stall_);
     model.m_axi_rvalid = ready;
-    model.m_axi_rresp = 0;
+    model.m_axi_rresp = ready && reads_.front().address == refuses ? 2 : 0;
     if (ready) {
       const Read& read = reads_.front();
       put(model.m_axi_rdata, bytes_.subspan(read.address, 64));

@@ -75,8 +75,15 @@ module datapath
       .idle_o(fetch_idle)
   );
 
+  // What memory has refused to read stays here, and all behind it: a frame begins with beats that have come before.
+  logic refused_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || arm_i) refused_q <= 1'b0;
+    else if (error_o) refused_q <= 1'b1;
+  end
+
   // Frames
-  logic enters, valid, last, framing_idle;
+  logic enters, valid, last, framing_idle, withheld;
   dtp_t enters_dtp;
   logic [23:0] enters_psn;
   beat_t data;
@@ -99,6 +106,8 @@ module datapath
       .enters_o(enters),
       .enters_dtp_o(enters_dtp),
       .enters_psn_o(enters_psn),
+      .withhold_i(refused_q),
+      .withheld_o(withheld),
       .valid_o(valid),
       .last_o(last),
       .data_o(data),
@@ -136,6 +145,8 @@ module datapath
   end
 
   // To the MAC
+  logic lost;
+  assign lost = drop || withheld;
   logic unused_tx_full, tx_valid, tx_pop, tx_last;
   logic [6:0] tx_bytes;
   assign tx_pop = tx_valid && m_axis_tready;
@@ -146,7 +157,7 @@ module datapath
       .clk_i,
       .rst_ni,
       .clear_i(1'b0),
-      .push_i (valid && !drop),
+      .push_i (valid && !lost),
       .data_i ({last, bytes, tx_data}),
       .full_o (unused_tx_full),
       .valid_o(tx_valid),
@@ -158,7 +169,7 @@ module datapath
   for (genvar b = 0; b < 64; b++) begin : g_keep
     assign m_axis_tkeep[b] = 7'(b) < tx_bytes;
   end
-  assign sent   = 2'(tx_pop) + 2'(valid && drop);
+  assign sent   = 2'(tx_pop) + 2'(valid && lost);
 
   // What has left the packetiser is in the ICRC or in the FIFO until its room is free again.
   assign idle_o = fetch_idle && framing_idle && !packet_valid;

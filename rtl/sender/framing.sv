@@ -22,6 +22,8 @@ module framing
     output dtp_t                         enters_dtp_o,
     output logic                  [23:0] enters_psn_o,
     // frames
+    input  logic                         withhold_i,      // none that begins now may leave …
+    output logic                         withheld_o,      // … this is one
     output logic                         valid_o,
     output logic                         last_o,
     output beat_t                        data_o,
@@ -30,6 +32,8 @@ module framing
     output sender_pkg::progress_t        progress_o,
     output logic                         idle_o           // no packet in hand, nothing between here and the MAC
 );
+  localparam int unsigned IcrcLatency = 8;
+
   logic record_wanted, record_ready, crc_busy;
   packet_t record_packet;
   beat_t   record_first;
@@ -40,6 +44,8 @@ module framing
   dtp_t sum_dtp;
   logic [31:0] sum_factor;
   frame_beat_t frame;
+  logic begins, frame_withheld;
+  logic [IcrcLatency-1:0] withheld_q;
 
   packetiser #(
       .PayloadDepth (PayloadDepth),
@@ -72,8 +78,10 @@ module framing
       .frame_data_o(frame_data),
       .frame_dtp_o(enters_dtp_o),
       .frame_psn_o(enters_psn_o),
+      .withhold_i,
+      .frame_withheld_o(frame_withheld),
       .sent_i,
-      .begins_o(progress_o.begins),
+      .begins_o(begins),
       .begins_dtp_o(progress_o.dtp),
       .begins_event_o(progress_o.event_record),
       .begins_ends_o(progress_o.ends),
@@ -122,7 +130,11 @@ module framing
       .m_bytes_o(bytes_o)
   );
 
-  assign enters_o = frame.valid && frame.first;
+  always_ff @(posedge clk_i) withheld_q <= {withheld_q[IcrcLatency-2:0], frame_withheld};
+  assign withheld_o = withheld_q[IcrcLatency-1];
+
+  assign progress_o.begins = begins && !withhold_i;
+  assign enters_o = frame.valid && frame.first && !frame_withheld;
   logic unused;
   assign unused = ^record_packet;
 endmodule

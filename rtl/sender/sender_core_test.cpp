@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random DTPs, played by the RTL and by software: the same descriptors, and frames that are equal byte for byte. Every
 // third run is aborted at some cycle: what comes are whole frames, in order, until all is idle; the next run is right.
+// In every twelfth one memory refuses a read: nothing of it leaves, nor what is behind it.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -24,6 +25,7 @@ class Run {
     random_ = Random(seed << 40U | number);
     number_ = number;
     abort_at_ = ~0ULL;
+    counted_ = left_ = 0;
     if (number % 3 == 1) abort_at_ = random_(0, random_.chance(50) ? 200 : random_.chance(50) ? 2000 : 20'000);
     const std::uint32_t dtps = random_.chance(30) ? 16 : random_(1, 4);
     std::uint64_t end = random_(0, 5000);
@@ -46,6 +48,7 @@ class Run {
   }
 
   [[nodiscard]] std::uint64_t aborts() const { return aborts_; }
+  [[nodiscard]] std::uint64_t refusals() const { return refusals_; }
   /// Runs of which all frames came.
   [[nodiscard]] std::uint64_t whole() const { return whole_; }
 
@@ -63,6 +66,18 @@ class Run {
     Memory<Vsender_core> card(memory, random_, random_.chance(50) ? random_(0, 10) : random_(20, 200),
                               random_.chance(50) ? 0 : random_(1, 60));
     const std::uint32_t slow = random_.chance(50) ? 0 : random_(1, 70);
+    std::size_t refused_dtp = plays.size(), last_allowed = 0;
+    if (number_ % 12 == 3) {
+      refused_dtp = random_(0, static_cast<std::uint32_t>(plays.size()) - 1);
+      const auto& sources = expected[refused_dtp].sources;
+      const auto& [from, bytes] = sources[random_(0, static_cast<std::uint32_t>(sources.size()) - 1)];
+      card.refuses = (from + random_(0, static_cast<std::uint32_t>(bytes) - 1)) / 64 * 64;
+      const auto reads = [&](const auto& source) {
+        return source.first < card.refuses + 64 && source.first + source.second > card.refuses;
+      };
+      last_allowed = static_cast<std::size_t>(std::ranges::find_if(sources, reads) - sources.begin());
+    }
+    bool refused = false;
     std::vector<std::size_t> sent(plays.size()), made(plays.size()), images(plays.size());
     std::size_t frames_left = 0;
     for (std::size_t d = 0; d < plays.size(); ++d) {
@@ -88,6 +103,13 @@ class Run {
       card.take(*core_, cycle);
       if (core_->taken_o) compare(plays, expected, made, memory);
       check(!core_->fault_o, "a fault of a sender that can make none");
+      counted_ += core_->progress_o >> kBegins & 1U;
+      if (core_->error_o) {
+        check(core_->error_dtp_o == refused_dtp, "configuration %llu: memory has refused a read of DTP %zu, not %u",
+              static_cast<unsigned long long>(number_), refused_dtp, static_cast<unsigned>(core_->error_dtp_o));
+        if (!refused) abort_at_ = cycle + random_(1, 10);
+        refused = true;
+      }
       if (inside) check(core_->m_axis_tvalid != 0, "a gap inside a frame");
       if (core_->m_axis_tvalid && core_->m_axis_tready) {
         inside = core_->m_axis_tlast == 0;
@@ -101,6 +123,7 @@ class Run {
           take(plays, expected, sent, images, frame);
           frame.clear();
           --frames_left;
+          ++left_;
           quiet = 0;
         }
       }
@@ -111,6 +134,15 @@ class Run {
       }
       core_.cycle();
       core_->start_i = 0;
+    }
+    check(counted_ == left_, "configuration %llu: %llu frames are counted, %llu have left",
+          static_cast<unsigned long long>(number_), static_cast<unsigned long long>(counted_),
+          static_cast<unsigned long long>(left_));
+    if (refused) {
+      ++refusals_;
+      check(sent[refused_dtp] <= last_allowed,
+            "configuration %llu: %zu frames have left, memory has refused a read of frame %zu",
+            static_cast<unsigned long long>(number_), sent[refused_dtp], last_allowed);
     }
     if (core_->abort_i) return aborted(idle);
     check(frames_left == 0, "configuration %llu: %zu frames did not come", static_cast<unsigned long long>(number_),
@@ -186,7 +218,9 @@ class Run {
   Clocked<Vsender_core>& core_;
   Random random_;
   static constexpr std::uint64_t kIdle = 8;  // cycles, as the registers want them
-  std::uint64_t number_ = 0, abort_at_ = 0, aborts_ = 0, whole_ = 0;
+  static constexpr unsigned kBegins = 21;    // the bit of progress_o
+  std::uint64_t number_ = 0, abort_at_ = 0, aborts_ = 0, whole_ = 0, refusals_ = 0;
+  std::uint64_t counted_ = 0, left_ = 0;  // frames of this run
   std::array<std::uint32_t, 16> granted_{}, frames_{};
 };
 
@@ -214,6 +248,7 @@ int main(int argc, char** argv) {
   Run run(core);
   for (std::uint64_t n = first; n < first + runs && checks().failed < 10; ++n) run(seed, n);
   check(run.aborts() != 0 || runs < 10, "no run was aborted");
+  check(run.refusals() != 0 || runs < 100, "memory has refused no read");
   std::printf("configurations %llu to %llu of seed %llu: %llu whole, %llu aborted\n",
               static_cast<unsigned long long>(first), static_cast<unsigned long long>(first + runs - 1),
               static_cast<unsigned long long>(seed), static_cast<unsigned long long>(run.whole()),

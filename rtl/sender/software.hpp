@@ -118,6 +118,7 @@ inline Bytes framed(const CardPath& path, wire::Packet packet, std::uint32_t psn
 struct Expected {
   std::vector<link::BufferDescriptor> descriptors;  // sources are offsets in card memory
   std::vector<Bytes> frames;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> sources;  // of each frame: from where, how many bytes
 };
 
 class Software {
@@ -141,7 +142,7 @@ class Software {
           message(batch[i]);
         }
       }
-      event(index, memory_.subspan(slot, FrameRecord::kBytes), crc);
+      event(index, slot, crc);
     }
     return std::move(expected_);
   }
@@ -162,12 +163,12 @@ class Software {
       if (only) packet.reth = wire::RethHeader{address + at, play_.path.rkey, bytes};
       if (!only && first) packet.reth = wire::RethHeader{address, play_.path.rkey, write.bytes};
       packet.payload.assign(write.source + at, write.source + at + bytes);
-      send(std::move(packet));
+      send(std::move(packet), static_cast<std::uint64_t>(write.source + at - memory_.data()), bytes);
     }
   }
-  void event(std::uint64_t index, std::span<const std::byte> given, std::uint32_t crc) {
+  void event(std::uint64_t index, std::uint64_t slot, std::uint32_t crc) {
     const CardDtp& dtp = play_.dtp;
-    FrameRecord record = decode_frame_record(given).value();
+    FrameRecord record = decode_frame_record(memory_.subspan(slot, FrameRecord::kBytes)).value();
     record.dtp = dtp.id;
     if (index + 1 == dtp.images) record.flags |= FrameRecord::last_of_run;
     record.index = index;
@@ -183,9 +184,12 @@ class Software {
     packet.reth = wire::RethHeader{dtp.base + dtp.placement.record_offset(index), play_.path.rkey, FrameRecord::kBytes};
     packet.immediate = immediate_of(dtp.id, index);
     packet.payload.assign(bytes.begin(), bytes.end());
-    send(std::move(packet));
+    send(std::move(packet), slot, FrameRecord::kBytes);
   }
-  void send(wire::Packet packet) { expected_.frames.push_back(framed(play_.path, std::move(packet), psn_++)); }
+  void send(wire::Packet packet, std::uint64_t source, std::uint64_t bytes) {
+    expected_.frames.push_back(framed(play_.path, std::move(packet), psn_++));
+    expected_.sources.emplace_back(source, bytes);
+  }
 
   const Play& play_;
   std::span<const std::byte> memory_;

@@ -213,7 +213,7 @@ std::string CardPlayer::card_error() const {
   error->dtp = dtps_[place]->dtp.id;
   std::string text = fmt::format("the card in {} says: {}", config_.card->directory.string(), text_of(*error));
   if (error->code == registers::ErrorCode::memory) {
-    // It does not say of which line. Reads are ahead of what leaves, and what was on its way left, too.
+    // It does not say of which line. Reads are ahead of what leaves: it is a line behind that one.
     namespace status = registers::dtp_status;
     const std::uint32_t at = status::at(place);
     text += fmt::format("; what left last is {}",
