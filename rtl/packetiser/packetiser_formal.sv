@@ -21,7 +21,7 @@ module packetiser_formal
   localparam int unsigned TransmitDepth = 256;
 
   logic pop, payload_pop, wanted, sum_valid, sum_last, sum_begins, begins, begins_event, begins_ends;
-  logic waits_memory, waits_wire, idle;
+  logic waits_memory, waits_wire, idle, frame_withheld, withheld_q;
   packet_t record_packet;
   beat_t sum_data, frame_data;
   logic [5:0] sum_zeros;
@@ -30,7 +30,6 @@ module packetiser_formal
   frame_beat_t frame;
   logic [23:0] psn;
   logic [12:0] begins_bytes;
-  logic frame_withheld, withheld_q;
 
   packetiser #(
       .PayloadDepth (PayloadDepth),
