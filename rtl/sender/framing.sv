@@ -45,6 +45,7 @@ module framing
   logic [31:0] sum_factor;
   frame_beat_t frame;
   logic begins, frame_withheld;
+  sender_pkg::progress_t begun;
   logic [IcrcLatency-1:0] withheld_q;
 
   packetiser #(
@@ -82,12 +83,12 @@ module framing
       .frame_withheld_o(frame_withheld),
       .sent_i,
       .begins_o(begins),
-      .begins_dtp_o(progress_o.dtp),
-      .begins_event_o(progress_o.event_record),
-      .begins_ends_o(progress_o.ends),
-      .begins_bytes_o(progress_o.bytes),
-      .waits_memory_o(progress_o.waits_memory),
-      .waits_wire_o(progress_o.waits_wire),
+      .begins_dtp_o(begun.dtp),
+      .begins_event_o(begun.event_record),
+      .begins_ends_o(begun.ends),
+      .begins_bytes_o(begun.bytes),
+      .waits_memory_o(begun.waits_memory),
+      .waits_wire_o(begun.waits_wire),
       .idle_o
   );
   record_builder u_record (
@@ -131,9 +132,13 @@ module framing
   );
 
   always_ff @(posedge clk_i) withheld_q <= {withheld_q[IcrcLatency-2:0], frame_withheld};
-  assign withheld_o = withheld_q[IcrcLatency-1];
+  assign withheld_o   = withheld_q[IcrcLatency-1];
 
-  assign progress_o.begins = begins && !withhold_i;
+  assign begun.begins = 1'b0;
+  always_ff @(posedge clk_i) begin  // a cycle later
+    progress_o <= begun;
+    progress_o.begins <= rst_ni && begins && !withhold_i;
+  end
   assign enters_o = frame.valid && frame.first && !frame_withheld;
   logic unused;
   assign unused = ^record_packet;
