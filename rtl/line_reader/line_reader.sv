@@ -56,7 +56,7 @@ module line_reader
   logic taken, over;
   logic [6:0] bursts_q;  // under way
   logic some_q;  // are
-  logic names_full, unused_valid;
+  logic names_full, named;
   dtp_t name;
 
   assign beats = 7'((14'(packet_q.bytes) + 14'(packet_q.lead) + 14'd63) >> 6);
@@ -81,7 +81,7 @@ module line_reader
       .push_i (taken),
       .data_i (packet_q.dtp),
       .full_o (names_full),
-      .valid_o(unused_valid),
+      .valid_o(named),
       .data_o (name),
       .pop_i  (over)
   );
@@ -90,7 +90,8 @@ module line_reader
   assign beat_o = m_axi_rvalid;
   assign data_o = m_axi_rdata;
   assign error_o = m_axi_rvalid && m_axi_rresp != 2'b00;
-  assign error_dtp_o = name;
+  // the queue shows a burst's name a cycle later than memory may answer; it is still here then
+  assign error_dtp_o = named ? name : packet_q.dtp;
   assign over = m_axi_rvalid && m_axi_rlast && some_q;
   assign idle_o = state_q == Idle && !some_q;
 

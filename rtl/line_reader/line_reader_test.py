@@ -270,3 +270,13 @@ async def bursts_under_way_are_bounded(dut) -> None:
     bench.latency, bench.refuses = 1000, 0.5
     await bench.play(200, most=1)
     assert bench.most_bursts == MOST_BURSTS and bench.refused > 50
+
+
+@cocotb.test()
+async def memory_may_answer_in_the_next_cycle(dut) -> None:
+    """A refusal then names the DTP of its own burst, too."""
+    bench = Bench(dut, 10)
+    await bench.begin()
+    bench.latency, bench.refuses = 0, 0.5
+    await bench.play(200, most=3)
+    assert bench.refused > 50
