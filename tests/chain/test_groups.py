@@ -17,6 +17,10 @@ import pytest
 
 from rashpa.sim import pattern_frame
 
+QUIET = pytest.mark.skipif(
+    os.environ.get("RASHPA_QUIET") != "1", reason="wants processors that nobody else uses: RASHPA_QUIET=1"
+)
+
 COMMAND = [sys.executable, "-m", "rashpa.cli.main"]
 WIDTH, HEIGHT, DIFFERENT = 64, 32, 7
 MEMBERS = ("a", "b", "c")
@@ -181,6 +185,7 @@ def joined(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=100)
 
 
+@QUIET
 def test_a_receiver_joins_takes_its_share_and_may_take_all_that_others_had(tmp_path: Path) -> None:
     process = start(write(tmp_path, 6000, 150.0))
     begun(tmp_path, process)

@@ -13,6 +13,10 @@ import pytest
 from tests.chain.test_nodes import COMMAND
 from tests.chaos.disturb import compiled_shim
 
+QUIET = pytest.mark.skipif(
+    os.environ.get("RASHPA_QUIET") != "1", reason="wants processors that nobody else uses: RASHPA_QUIET=1"
+)
+
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 RUN = """\
@@ -72,6 +76,7 @@ def run(
     return done.returncode, json.loads(report.read_text()), done.stderr
 
 
+@QUIET
 @pytest.mark.slow
 def test_a_paced_source_is_slowed_down_and_what_was_run_over_stays_red(tmp_path: Path) -> None:
     code, report, said = run(tmp_path, "slow", 'flow = "paced"')
@@ -104,6 +109,7 @@ def test_a_source_is_stopped_and_everything_is_in_the_books(tmp_path: Path) -> N
     assert "rashpa run: run.on_overrun: overrun of full after " in said
 
 
+@QUIET
 @pytest.mark.slow
 def test_a_source_that_skips_is_slowed_down_and_skips_no_more(tmp_path: Path) -> None:
     code, report, said = run(tmp_path, "slow", 'on_full = "skip"', 1000)
