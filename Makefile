@@ -32,7 +32,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-cpp test-python test-chaos test-vm test-slurm test-rtl synth wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan sanitizers aarch64 fuzz reference lock clean distclean help
+.PHONY: build packages demo test test-cpp test-python test-beamline test-chaos test-vm test-slurm test-rtl synth wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan sanitizers aarch64 fuzz gallery reference lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -66,13 +66,29 @@ build/.installed: build/.package $(CARD_SOURCES)
 demo: build/.package  ## a JUNGFRAU 1M in software, over RoCEv2 into a receiver: report in out/demo
 	$(BIN)/rashpa run examples/01_first_light.toml --report out/demo
 
-test: test-cpp test-python  ## all tests
+test: test-cpp test-python test-beamline  ## all tests
 
 test-cpp: build
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(TEST_JOBS)
 
-test-python: build
+# Where it cannot be had, the tests that need it are skipped.
+build/.browser: packages-browser.txt tools/install_packages.sh | build/.packages
+	-@tools/install_packages.sh packages-browser.txt
+	@touch $@
+
+test-python: build build/.browser
 	$(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist loadfile $(PYTEST_ARGS)
+
+# Apart from .venv, whose packages it sees: three control systems bring more packages than all the rest.
+build/beamline/.installed: requirements-beamline.lock build/.package
+	test -x build/beamline/bin/python || $(PYTHON) -m venv build/beamline
+	build/beamline/bin/python -m pip install --quiet --require-hashes -r requirements-beamline.lock
+	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+	  > $$(build/beamline/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/rashpa_venv.pth
+	touch $@
+
+test-beamline: build/beamline/.installed  ## Bluesky, Tango and EPICS, in build/beamline
+	build/beamline/bin/python -m pytest --numprocesses $(TEST_JOBS) --dist loadfile python/tests/beamline $(PYTEST_ARGS)
 
 test-chaos: build  ## RUNS random runs from SEED (the first is FIRST), disturbed and checked; failed ones in out/chaos
 	$(BIN)/python -m tests.chaos --runs $(RUNS) --seed $(SEED) --first $(FIRST) --jobs $(CHAOS_JOBS)
@@ -107,7 +123,7 @@ synth: build/rtl/.installed  ## rtl/ for UltraScale+: size and LUT levels a bloc
 wheel: $(VENV)/.requirements build/.packages  ## build/wheel/dist: one that installs and runs without a compiler
 	tools/make_wheel.sh $(BIN)/python
 
-test-wheel: wheel  ## the demo from that wheel in a new virtual environment
+test-wheel: wheel build/.browser  ## the demo from that wheel in a new virtual environment, and the README's way to a live image
 	tools/test_wheel.sh $(BIN)/python
 
 bench: build  ## the benchmarks, results in out/bench
@@ -168,12 +184,15 @@ build/docs/.installed: $(VENV)/.requirements
 docs: build/docs/.installed mkdocs.yml  ## the documentation as pages in build/docs/site; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=build/docs/tools $(BIN)/python -m mkdocs build --strict --quiet
 
+gallery: build build/.browser  ## the pictures of docs/gallery.md, taken anew in a browser
+	$(BIN)/python -m tests.browser.gallery
+
 reference: build  ## docs/reference, after a change of the run file's models or of a command
 	$(BIN)/python tools/make_reference.py
 
-lock: $(VENV)/.requirements  ## pins requirements.in and requirements-rtl.in again
+lock: $(VENV)/.requirements  ## pins requirements.in, requirements-rtl.in and requirements-beamline.in again
 	test -x build/lock/bin/pip-compile || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet pip-tools; }
-	for name in requirements requirements-rtl; do \
+	for name in requirements requirements-rtl requirements-beamline; do \
 	  build/lock/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-annotate --no-header \
 	    --no-emit-find-links --no-emit-index-url --no-emit-trusted-host --output-file $$name.lock $$name.in || exit 1; \
 	done

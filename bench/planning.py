@@ -1,33 +1,35 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes to plan and to configure a system of many modules and receivers, whose nodes are simulated in this process: engines without pixels behind
-the HTTP server, parser and XML of real ones, on sockets of the loopback interface. Prints rows; --json writes them with machine facts.
+"""How long it takes to plan and to configure a system of many modules and receivers. Its nodes are simulated, in processes beside this one: engines without
+pixels behind the HTTP server, parser and XML of real ones, on sockets of the loopback interface. Prints rows; --json writes them with machine facts.
 
-Usage: planning.py [--modules 1000] [--receivers 100] [--emulators 100] [--fan 1] [--json OUT.json]
+Usage: planning.py [--modules 1000] [--receivers 100] [--emulators 100] [--fan 1] [--processes 4] [--json OUT.json]
 """
 
 import argparse
 import asyncio
 import contextlib
 import json
+import multiprocessing
 import socket
 import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
+from rashpa.control.capacity import overloads
 from rashpa.control.limits import limits_of
 from rashpa.control.machine import machine_facts
 from rashpa.control.manager import Manager
 from rashpa.control.outcome import Progress
 from rashpa.control.plan_telegrams import destination_telegram, source_telegram
-from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.run_plan import Plan, load_plan, plan_run
 from rashpa.control.telegram import Endpoint, Placement
 from rashpa.control.telegram_xml import decode, encode
 from rashpa.node.gate import KEEP_S
@@ -37,6 +39,8 @@ from rashpa.testing.fake_engine import FakeFactory
 
 WIDTH, HEIGHT, GAP = 256, 64, 4
 COLUMNS = 10
+RATE_HZ = 1000.0
+LOOK_S = 1.0  # how often a simulated receiver looks whether it has its end, when nobody says so: hundreds of them share processors
 
 
 def run_file(modules: int, receivers: int, emulators: int, fan: int, ports: dict[str, int]) -> str:
@@ -63,47 +67,83 @@ def run_file(modules: int, receivers: int, emulators: int, fan: int, ports: dict
 
 
 class ManyNodes:
-    """ASGI: a node for each port, and how many requests of which path they had."""
+    """ASGI: a node for each port, and how many requests they had."""
 
     def __init__(self, apps: dict[int, Any]) -> None:
         self._apps = apps
-        self.requests: Counter[str] = Counter()
+        self.requests = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self.requests[scope["path"]] += 1
+        self.requests += 1
         await self._apps[scope["server"][1]](scope, receive, send)
 
 
-@contextlib.contextmanager
-def simulated(names: dict[str, str]) -> Iterator[tuple[dict[str, int], ManyNodes]]:
-    """Nodes on ports of their own, by name; `names`: with roles."""
+def serve(names: dict[str, str], line: Connection) -> None:
+    """A process with nodes; `names`: with roles. Says their ports, and, when it is asked, how many requests there were. Until the line is closed."""
     sockets = {name: socket.create_server(("127.0.0.1", 0), backlog=256) for name in names}
     ports = {name: one.getsockname()[1] for name, one in sockets.items()}
-    apps = {
-        ports[name]: NodeApp(Node(f"{role} {name}", role, FakeFactory(role)), "simulated").starlette()
-        for name, role in names.items()
-    }
-    nodes = ManyNodes(apps)
+    nodes = ManyNodes(
+        {
+            ports[name]: NodeApp(
+                Node(f"{role} {name}", role, FakeFactory(role, look_s=LOOK_S)), "simulated"
+            ).starlette()
+            for name, role in names.items()
+        }
+    )
     server = uvicorn.Server(
         uvicorn.Config(
             nodes, log_level="error", access_log=False, lifespan="off", ws="none", timeout_keep_alive=int(KEEP_S)
         )
     )
 
-    async def serve() -> None:
+    async def run() -> None:
         # each node that runs waits for its engine in a thread, as it would in a process of its own
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2 * len(names) + 8))
         await server.serve(sockets=list(sockets.values()))
 
-    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.01)
-    try:
-        yield ports, nodes
-    finally:
-        server.should_exit = True
-        thread.join(30)
+    line.send(ports)
+    with contextlib.suppress(EOFError):
+        while True:
+            line.recv()
+            line.send(nodes.requests)
+    server.should_exit = True
+    thread.join(30)
+
+
+class Nodes:
+    """All of them, in some processes; `ports`: by name."""
+
+    def __init__(self, names: dict[str, str], processes: int) -> None:
+        self.ports: dict[str, int] = {}
+        self._lines: list[Connection] = []
+        self._processes = []
+        context = multiprocessing.get_context("spawn")
+        for first in range(processes):
+            line, theirs = context.Pipe()
+            part = dict(list(names.items())[first::processes])
+            self._processes.append(context.Process(target=serve, args=(part, theirs), daemon=True))
+            self._processes[-1].start()
+            theirs.close()
+            self._lines.append(line)
+        for line in self._lines:
+            self.ports |= line.recv()
+
+    @property
+    def requests(self) -> int:
+        """That they have had."""
+        for line in self._lines:
+            line.send(None)
+        return sum(line.recv() for line in self._lines)
+
+    def close(self) -> None:
+        for line in self._lines:
+            line.close()
+        for process in self._processes:
+            process.join(30)
 
 
 class Rows:
@@ -139,17 +179,32 @@ def measure_telegrams(plan: Plan, rows: Rows) -> None:
     rows.add("bytes of them", sum(map(len, documents)) / 1e6, "MB")
 
 
-def measure_run(plan: Plan, nodes: ManyNodes, rows: Rows) -> None:
+def measure_refusal(plan: Plan, rows: Rows) -> None:
+    """Of the same system at a rate for which all links of all nodes are a tenth too slow."""
+    file = plan.file
+    detector = file.detector.model_copy(update={"rate_hz": RATE_HZ})
+    plan = plan_run(file.model_copy(update={"detector": detector}), plan.source)
+    needed = {
+        node: limit.needed or 0.0 for limit in limits_of(plan, {}) if limit.kind == "link" for node in limit.nodes
+    }
+    nodes = {
+        node.name: FakeFactory(node.role, int(0.9 * needed[node.name])).capabilities(node.name) for node in plan.nodes
+    }
+    with rows.timed("refused, and what fits is proposed"):
+        lines = overloads(plan, nodes)
+    rows.add("limits that it breaks", len(lines) - 1, "limits")
+
+
+def measure_run(plan: Plan, nodes: Nodes, rows: Rows) -> None:
     """A run of two frames by the real manager."""
     phases: dict[str, float] = {}
 
     def observe(progress: Progress) -> None:
         phases.setdefault(progress.phase, time.perf_counter())
 
-    began = time.perf_counter()
-    nodes.requests.clear()
+    began, worked = time.perf_counter(), time.process_time()
     outcome = asyncio.run(Manager(plan, observe).run())
-    took = time.perf_counter() - began
+    took, worked = time.perf_counter() - began, time.process_time() - worked
     if outcome.problem or not outcome.balanced:
         raise AssertionError(outcome.problem or "the books do not balance")
     names = [*phases, "end"]
@@ -162,13 +217,14 @@ def measure_run(plan: Plan, nodes: ManyNodes, rows: Rows) -> None:
     orders = 2 * len(plan.nodes)  # Configure and Arm
     rows.add("configured: Configure and Arm of all nodes", configured, "s")
     rows.add("telegrams a second while configuring", orders / configured, "telegrams/s")
-    rows.add("requests of the whole run", sum(nodes.requests.values()), "requests")
+    rows.add("requests of the whole run", nodes.requests, "requests")
     rows.add("the whole run", took, "s")
+    rows.add("the manager's part of it", worked, "s of a core")
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("modules", 1000), ("receivers", 100), ("emulators", 100), ("fan", 1)):
+    for name, default in (("modules", 1000), ("receivers", 100), ("emulators", 100), ("fan", 1), ("processes", 4)):
         options.add_argument(f"--{name}", type=int, default=default)
     options.add_argument("--json", type=Path)
     chosen = options.parse_args()
@@ -176,14 +232,18 @@ def main() -> None:
     roles = {f"e{n}": "emulator" for n in range(chosen.emulators)} | {
         f"r{n}": "receiver" for n in range(chosen.receivers)
     }
-    with tempfile.TemporaryDirectory() as folder, simulated(roles) as (ports, nodes):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.closing(Nodes(roles, min(chosen.processes, len(roles)))) as nodes,
+    ):
         path = Path(folder) / "scale.toml"
-        path.write_text(run_file(chosen.modules, chosen.receivers, chosen.emulators, chosen.fan, ports))
+        path.write_text(run_file(chosen.modules, chosen.receivers, chosen.emulators, chosen.fan, nodes.ports))
         with rows.timed("read and planned"):
             plan = load_plan(path)
         rows.add("DTPs", len(plan.dtps), "DTPs")
         with rows.timed("limits of links, units and memory"):
             limits_of(plan, {})
+        measure_refusal(plan, rows)
         measure_telegrams(plan, rows)
         measure_run(plan, nodes, rows)
     if chosen.json:

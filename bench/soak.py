@@ -80,11 +80,21 @@ def name_of(process: int) -> str:
     return next((word for word in words if word in ("run", "emulator", "receiver")), Path(words[0]).name)
 
 
-def watch(command: list[str], seconds: float) -> tuple[int, dict[str, list[Sample]]]:
-    """Exit code, and what was seen of each process while all of them ran."""
+def plays(folder: Path) -> bool:
+    """Whether its emulators have been started: the journal of the run says so."""
+    try:
+        return any(json.loads(journal.read_text())["began"] > 0 for journal in folder.glob("*_attach.json"))
+    except (OSError, ValueError):  # not there yet, or just written
+        return False
+
+
+def watch(command: list[str], folder: Path, seconds: float) -> tuple[int, dict[str, list[Sample]]]:
+    """Exit code, and what was seen of each process from the first frame on, while all of them ran."""
     seen: dict[str, list[Sample]] = {}
-    began = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
+        while run.poll() is None and not plays(folder):
+            time.sleep(0.05)
+        began = time.monotonic()
         while run.poll() is None:
             now = time.monotonic() - began
             try:
@@ -141,7 +151,7 @@ def main() -> int:
         )
         report = Path(folder) / "report"
         command = [sys.executable, "-m", "rashpa.cli.main", "run", str(file), "-q", "--report", str(report)]
-        code, seen = watch(command, seconds)
+        code, seen = watch(command, Path(folder), seconds)
         books = json.loads((report / "report.json").read_text())["books"] if code == 0 else {}
     wrong = [] if code == 0 else [f"the run ended with exit status {code}"]
     rows = {}

@@ -39,7 +39,7 @@ CXX_CONTRACT_ONLY = {("scheduler", "link"), ("scheduler", "unit"), ("transfer", 
 # Headers that lie directly in these folders are a contract: they include no header of one implementation.
 CXX_CONTRACTS = frozenset({"link"})
 
-# Which packages of rashpa a package imports from, besides itself; `cli | dashboard | cluster → node → control → data`.
+# Which packages of rashpa a package imports from, besides itself; `cli | dashboard | cluster | beamline → node → control → data`.
 _BELOW_NODE = "control data"
 PYTHON: Mapping[str, frozenset[str]] = {
     package: frozenset(allowed.split())
@@ -49,7 +49,8 @@ PYTHON: Mapping[str, frozenset[str]] = {
         "control": "data",
         "node": _BELOW_NODE + " sim",
         "testing": _BELOW_NODE + " node sim",
-        "cli": _BELOW_NODE + " node sim dashboard cluster testing",
+        "beamline": _BELOW_NODE,
+        "cli": _BELOW_NODE + " node sim beamline dashboard cluster testing",
         "dashboard": _BELOW_NODE + " node",
         "cluster": _BELOW_NODE + " node",
     }.items()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reference/run_file.md, commands.md, metrics.md, http.md and schema/node_http.json from the code that checks and obeys them, so that
+"""Writes docs/reference/run_file.md, commands.md, commands/, metrics.md, http.md, schema/node_http.json and packaging/man from the code that checks and obeys them, so that
 they cannot differ.
 
 Usage: make_reference.py [--check]. With --check nothing is written; exit 1 when a file is out of date.
@@ -14,13 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import typer.main
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
-from typer.cli import get_docs_for_click
 
-from rashpa.cli.main import app
+import command_pages
 from rashpa.control.run_file import RunFile
 from rashpa.node.http_interface import interface
 from rashpa.node.metric_list import GROUPS
@@ -158,15 +156,6 @@ def run_file() -> str:
     return RUN_FILE_HEAD + "".join(sections(RunFile))
 
 
-def commands() -> str:
-    """The Markdown of commands.md: what every command's --help says."""
-    command = typer.main.get_command(app)
-    context = typer.Context(command, info_name="rashpa")
-    text = get_docs_for_click(obj=command, ctx=context, name="rashpa", title="Commands")
-    note = "<!-- Made by tools/make_reference.py from the commands' --help; do not edit. -->"
-    return text.replace("# Commands\n", f"# Commands\n\n{note}\n", 1).rstrip() + "\n"
-
-
 def metrics() -> str:
     """The Markdown of metrics.md."""
     parts = [METRICS_HEAD]
@@ -198,7 +187,9 @@ def http() -> str:
                 ]
             parts.append("\n| HTTP status | type | when |\n|---|---|---|\n")
             for status, answer in one["responses"].items():
-                parts.append(f"| {status} | {', '.join(answer['content'])} | {_cell(answer['description'])} |\n")
+                parts.append(
+                    f"| {status} | {', '.join(answer.get('content', ['–']))} | {_cell(answer['description'])} |\n"
+                )
     return "".join(parts)
 
 
@@ -214,15 +205,26 @@ def _values(parameter: dict[str, Any]) -> str:
 def main() -> int:
     """Exit status."""
     stale = 0
+    pages = command_pages.pages()
+    made = {f"docs/reference/commands/{page.name}.md": command_pages.markdown(page) for page in pages}
+    made |= {f"packaging/man/rashpa-{page.name}.1": command_pages.man(page) for page in pages}
+    for folder in ("docs/reference/commands", "packaging/man"):
+        for path in (ROOT / folder).glob("*"):
+            if f"{folder}/{path.name}" not in made and path.name != "rashpa.1":
+                print(f"{folder}/{path.name} is of no command; remove it")
+                stale = 1
     for name, text in (
+        *made.items(),
+        ("packaging/man/rashpa.1", command_pages.man_index()),
         ("docs/reference/run_file.md", run_file()),
-        ("docs/reference/commands.md", commands()),
+        ("docs/reference/commands.md", command_pages.index()),
         ("docs/reference/metrics.md", metrics()),
         ("docs/reference/http.md", http()),
         ("schema/node_http.json", json.dumps(interface(), indent=2, ensure_ascii=False) + "\n"),
     ):
         path = ROOT / name
         if "--check" not in sys.argv[1:]:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         elif not path.is_file() or path.read_text(encoding="utf-8") != text:
             print(f"{name} is out of date; run `make reference`")

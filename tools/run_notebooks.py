@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the notebooks of docs/tutorials, cell after cell, and stores what they print and draw in them.
 
-Usage: run_notebooks.py [--check] [NOTEBOOK …]. With --check nothing is stored; exit 1 when a cell fails. Cells are plain Python: no magics, no Jupyter is
-needed. Each notebook runs in a process and a folder of its own.
+Usage: run_notebooks.py [--check] [NOTEBOOK …]. With --check nothing is stored; exit 1 when a cell fails, or its texts are not those that are stored; of a
+cell with the tag "varies" they may be others on each machine. Cells are plain Python: no magics, no Jupyter is needed; `display` is there as in Jupyter. Each
+notebook runs in a process and a folder of its own.
 """
 
 import ast
 import base64
 import contextlib
+import difflib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,33 +25,94 @@ from typing import Any
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "tutorials"
 
 
+class Outputs:
+    """What a cell prints and shows, as notebooks hold it."""
+
+    def __init__(self) -> None:
+        self._printed = io.StringIO()
+        self._shown: list[dict[str, Any]] = []
+
+    def __enter__(self) -> "Outputs":
+        self._redirected = contextlib.redirect_stdout(self._printed)
+        self._redirected.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._redirected.__exit__(*error)
+
+    def display(self, value: Any, *, clear: bool = False) -> None:
+        """As in Jupyter: `clear` takes away what the cell has shown before."""
+        if clear:
+            self._shown.clear()
+            self._printed.seek(0)
+            self._printed.truncate()
+        self._shown.append({"output_type": "display_data", "data": data_of(value), "metadata": {}})
+
+    def result(self, value: Any) -> None:
+        """The value of the cell's last expression."""
+        data = data_of(value)
+        self._shown.append({"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {}})
+
+    @property
+    def all(self) -> list[dict[str, Any]]:
+        """In the order of a notebook: what is printed, then what is shown."""
+        text = self._printed.getvalue().splitlines(keepends=True)
+        printed: list[dict[str, Any]] = [{"output_type": "stream", "name": "stdout", "text": text}] if text else []
+        return printed + self._shown
+
+
+def data_of(value: Any) -> dict[str, Any]:
+    """A value by kind of media. What has a page of its own, such as a run, is not told by its address in memory."""
+    from matplotlib.figure import Figure
+
+    if isinstance(value, Figure):
+        drawn = io.BytesIO()
+        value.savefig(drawn, format="png", dpi=60, bbox_inches="tight", metadata={"Software": None})
+        return {"image/png": base64.b64encode(drawn.getvalue()).decode(), "text/plain": ["<Figure>"]}
+    if hasattr(value, "_repr_html_"):
+        return {"text/html": value._repr_html_().splitlines(keepends=True), "text/plain": [f"<{type(value).__name__}>"]}
+    return {"text/plain": repr(value).splitlines(keepends=True)}
+
+
 def run_cell(source: str, names: dict[str, Any]) -> list[dict[str, Any]]:
-    """The outputs of a cell, as notebooks hold them. Raises what the cell raises."""
+    """The outputs of a cell. Raises what the cell raises."""
     import matplotlib.pyplot as plt
 
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    printed = io.StringIO()
     value = None
-    with contextlib.redirect_stdout(printed):
+    with Outputs() as outputs:
+        names["display"] = outputs.display
         exec(compile(tree, "cell", "exec"), names)
         if isinstance(last, ast.Expr):
             value = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
-    outputs: list[dict[str, Any]] = []
-    if printed.getvalue():
-        outputs.append(
-            {"output_type": "stream", "name": "stdout", "text": printed.getvalue().splitlines(keepends=True)}
-        )
     for number in plt.get_fignums():
-        drawn = io.BytesIO()
-        plt.figure(number).savefig(drawn, format="png", dpi=60, bbox_inches="tight", metadata={"Software": None})
+        outputs.display(plt.figure(number))
         plt.close(number)
-        data = {"image/png": base64.b64encode(drawn.getvalue()).decode(), "text/plain": ["<Figure>"]}
-        outputs.append({"output_type": "display_data", "data": data, "metadata": {}})
-    if value is not None and not outputs:
-        data = {"text/plain": repr(value).splitlines(keepends=True)}
-        outputs.append({"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {}})
-    return outputs
+    if value is not None:
+        outputs.result(value)
+    return outputs.all
+
+
+def texts_of(outputs: list[dict[str, Any]]) -> list[str]:
+    """Lines of what a cell prints and shows, without its pictures."""
+    texts = []
+    for output in outputs:
+        data = output.get("data", {"text/plain": output.get("text", ())})
+        texts += [
+            line
+            for kind, lines in sorted(data.items())
+            if kind.startswith("text/")
+            for line in "".join(lines).split("\n")
+        ]
+    return [re.sub(r"base64,[^\"]*", "base64,…", line) for line in texts]
+
+
+def what_differs(cell: dict[str, Any], outputs: list[dict[str, Any]]) -> str:
+    """Between the texts that are stored and those of now; empty: nothing."""
+    if "varies" in cell["metadata"].get("tags", ()):
+        return ""
+    return "\n".join(difflib.unified_diff(texts_of(cell["outputs"]), texts_of(outputs), "stored", "now", lineterm=""))
 
 
 def run_notebook(path: Path, *, store: bool) -> int:
@@ -62,10 +126,16 @@ def run_notebook(path: Path, *, store: bool) -> int:
             if cell["cell_type"] != "code":
                 continue
             try:
-                cell["outputs"] = run_cell("".join(cell["source"]), names)
+                outputs = run_cell("".join(cell["source"]), names)
             except Exception:  # noqa: BLE001 (whatever a cell raises is what it is run for)
                 print(f"{path.name}: cell {number} fails:\n{traceback.format_exc()}")
                 return 1
+            if not store and (differing := what_differs(cell, outputs)):
+                print(
+                    f"{path.name}: cell {number} does not show what is stored; run tools/run_notebooks.py\n{differing}"
+                )
+                return 1
+            cell["outputs"] = outputs
         os.chdir("/")
     if store:
         path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

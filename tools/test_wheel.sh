@@ -23,3 +23,9 @@ assert report["run"]["good"], report["run"]["reasons"]
 assert "site-packages" in rashpa.__file__, rashpa.__file__
 print("wheel: the demo ran from", rashpa.__file__)
 PYTHON
+if command -v chromium > /dev/null; then
+  cd "$root"
+  "$python" -m tests.packaging.newcomer
+else
+  echo "wheel: the README's way to a live image is not tried: no chromium (packages-browser.txt)"
+fi

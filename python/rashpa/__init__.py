@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """An open RDMA-based acquisition system for 2D X-ray detectors: control plane, readers and tools around the native data plane.
 
-`open` reads a stored run, `run` carries one out, `feedback` reads what a receiver decides while it does, `rashpa.kernel` has every kernel as a function on arrays, `Pipeline` several in a row.
+`open` reads a stored run, `run` carries one out, `live` its accepted images while they come, `feedback` what a receiver decides of each, `rashpa.kernel` has every kernel as a function on arrays, `Pipeline` several in a row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rashpa.control.outcome import Outcome
     from rashpa.data.feedback import Feedback
+    from rashpa.data.live import Live
+    from rashpa.data.live_stream import LiveStream
     from rashpa.data.pipeline import Found, Pipeline
     from rashpa.data.reader import Run
 
-__all__ = ["Found", "Pipeline", "feedback", "open", "run"]
+__all__ = ["Found", "Pipeline", "feedback", "live", "open", "run"]
 
 
 def open(file: Path | str) -> Run:  # noqa: A001 (rashpa.open, as with other formats)
@@ -32,6 +34,25 @@ def run(config: Path | str | Mapping[str, Any]) -> Outcome:
     from rashpa.control.carry_out import carry_out
 
     return carry_out(config)
+
+
+@overload
+def live(source: Path, timeout_s: float | None = None) -> Live: ...
+@overload
+def live(source: str, timeout_s: float | None = None, *, pattern: str = "push") -> Live | LiveStream: ...
+def live(source: Path | str, timeout_s: float | None = None, *, pattern: str = "push") -> Live | LiveStream:
+    """Accepted images of a run while they come, from the files that its receiver writes: `for image in rashpa.live("out/RUN_BUFFER_master.h5")`. Every
+    image comes, whoever is slow, and nothing reaches the receiver. TimeoutError when none comes in time, LiveError when the receiver has died.
+
+    From "tcp://ADDRESS:PORT" those of a sender of DECTRIS Stream V2, such as the sink `stream2`: who is slow misses images, and `missed` says how many.
+    `pattern` is the sender's, "push" or "pub"."""
+    if isinstance(source, str) and source.startswith(("tcp://", "ipc://")):
+        from rashpa.data.live_stream import LiveStream
+
+        return LiveStream(source, timeout_s, pattern=pattern)
+    from rashpa.data.live import open_live
+
+    return open_live(source, timeout_s)
 
 
 def feedback(

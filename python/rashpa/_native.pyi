@@ -100,6 +100,15 @@ class Dataset:
     def frame(self, module: int, frame: int) -> NDArray[Any]: ...  # copy
     def flags(self, frame: int) -> int: ...
 
+class MemoryDataset(Dataset):
+    """Of black frames, until they are filled: before it is played. ResourceError when memory is short."""
+
+    def __init__(self, width: int, height: int, pixel: str, modules: int, frames: int) -> None: ...
+    def fill(self, module: int, first: int, frames: NDArray[Any]) -> None:
+        """Frames [frame][row][column] of a module, from frame `first` on. ConfigError when they are others."""
+
+    def set_flags(self, frame: int, flags: int) -> None: ...
+
 def memory_dataset(frames: NDArray[Any], flags: NDArray[np.uint32] | None = None) -> Dataset:
     """Copies `frames` [frame][module][row][column]; flags [frame], FrameRecord bits (1 dark, 2 laser)."""
 
@@ -107,6 +116,14 @@ def pattern_dataset(width: int, height: int, pixel: str, modules: int, frames: i
     """Every pixel is pattern_value; see dataset/pattern_dataset.hpp."""
 
 def pattern_value(pixel: str, module: int, frame: int, row: int, column: int) -> int: ...
+
+class Making:
+    """How far a dataset is that is made or read on another thread."""
+
+    def __init__(self) -> None: ...
+    @property
+    def share(self) -> float: ...  # 0 … 1
+
 def raw_dataset(
     files: Sequence[Sequence[str]],  # [module][i]
     width: int = 0,  # 0: as the .npy file says
@@ -115,6 +132,7 @@ def raw_dataset(
     format: str = "auto",  # auto | bin | zst | npy
     header_bytes: int = 0,
     flags: NDArray[np.uint32] | None = None,  # of the first frames; the others have none
+    making: Making | None = None,
 ) -> Dataset: ...
 
 class JungfrauDataset(Dataset):
@@ -141,6 +159,7 @@ def jungfrau_dataset(
     threads: int = 0,  # 0: one a processor
     places: Sequence[tuple[int, int]] = (),  # x, y of each module in the assembled image; none: without gaps
     orientations: Sequence[Orientation] = (),  # of each module; none: all are upright
+    making: Making | None = None,
 ) -> JungfrauDataset: ...
 def jungfrau_calibration(seed: int, module: int) -> dict[str, NDArray[Any]]:
     """pedestal, gain, noise and mask of a simulated module without its frames, as in JungfrauDataset."""
@@ -231,6 +250,9 @@ class EmulatorConfig:
     end: str  # "known" | "told": by Emulator.end_at
     trigger: str  # "internal" | "software": by Emulator.trigger
     rate_hz: float  # 0: as fast as flow allows
+    def set_times(
+        self, due_ns: Sequence[int], period_ns: int
+    ) -> None: ...  # of the dataset's frames, from the first on
     flow: str  # "credits" | "paced"
     on_full: str  # "pause" | "skip"
     faults: FaultPlan
@@ -432,6 +454,30 @@ def repair(prefix: str) -> Repaired: ...
 
 """Completes the master of a run whose process ended early, from its journal and data files. FileError when that cannot be."""
 
+class Converted:
+    """What became of a raw run."""
+
+    master: Final[str]
+    books: Final[Books]
+    unknown: Final[int]  # images of which nothing is known
+    lost: Final[int]  # errored now: the raw files do not hold them as they were written
+
+def convert(from_prefix: str, to_prefix: str, replace: bool, images_a_file: int, threads: int) -> Converted:
+    """NXmx files of a raw run, also of one whose process ended early. FileError, ConfigError when that cannot be."""
+
+class Journal:
+    """What a run that is being written says of its images, row by row. FileError: it cannot be read, or is none."""
+
+    def __init__(self, path: str) -> None: ...
+    being_written: Final[bool]  # somebody writes the run
+    width: Final[int]
+    height: Final[int]
+    form: Final[str]  # dense, sparse, raw
+    pixel: Final[str]
+    images: Final[int | None]  # that are due; None: nobody knows
+    columns: Final[list[str]]
+    def next(self) -> dict[str, Any] | None: ...  # None: no row yet; see src/bindings/journal.cpp
+
 class SinkConfig:
     """A sink of a buffer with its values and those of its line, by the names of sinks_json(). on_full "wait": stacks wait in their slots; "drop":
     `queue` stacks wait in memory of the sink's own. `metadata`: for sinks whose files have them. ConfigError names the sink and the key."""
@@ -507,6 +553,7 @@ class BufferConfig:
     end: str  # "known" | "told": by Receiver.finish
     dealt: bool  # one of several among which images are dealt: records tell their frames
     deadline_ms: int
+    quiet_ms: int  # how long a stack that has begun waits for images that nobody has sent; 0: until the end
     partial: str  # "keep" | "veto"
     keep_darks: bool
     dtps: list[DestinationDtp]
@@ -517,9 +564,13 @@ class BufferConfig:
     unit: str  # "cpu" | "cuda" | "opencl"
     trigger: str  # "auto" | "launch" | "graph" | "stream" | "persistent"
     device: str  # its number; opencl: or a part of its name
+    images_copied: bool  # opencl: also to a device that could work on them where they are
     def __init__(self) -> None: ...
 
 def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which device or why not
+def available_devices() -> list[
+    tuple[str, int, str, int, int, bool]
+]: ...  # unit, number, name, bytes, of these free (0: not known), memory of the host
 
 class Found:
     """What a pipeline found in the images of one call, by their place in it. Arrays are the caller's, but for `pixels`: a view of the memory in which
@@ -625,9 +676,13 @@ class Recorder:
         timestamp_ns: NDArray[np.uint64] | None = None,
         flags: NDArray[np.uint32] | None = None,
         completeness: NDArray[np.uint8] | None = None,
+        lost_first: NDArray[np.uint64] | None = None,  # of each image, and behind the last: its first row in `lost`
+        lost: NDArray[np.uint32] | None = None,  # [run][DTP, first line, lines]
     ) -> None: ...
     def finish(self) -> None: ...  # no more come; completes the outputs
     def status(self) -> BufferStatus: ...
+    @property
+    def device_bytes(self) -> int: ...  # memory of a device that its unit has taken
 
 class Latency:
     """Microseconds."""
@@ -649,6 +704,14 @@ class DtpDestinationStatus:
     lines_missing: Final[int]
     losses: Final[dict[str, int]]  # lines, event, deadline, overrun, corrupt -> images
 
+class ConsumerStatus:
+    """Somebody whom a sink sends images to."""
+
+    endpoint: Final[str]
+    connected: Final[int]
+    sent: Final[int]
+    missed: Final[int]
+
 class SinkStatus:
     """accepted = written + dropped + errored + waiting."""
 
@@ -663,6 +726,7 @@ class SinkStatus:
     bytes_stored: Final[int]
     error: Final[str]
     first: Final[tuple[int, int, str, str] | None]  # index, frame number, reason, text
+    consumers: Final[list[ConsumerStatus]]
 
 class BufferStatus:
     name: Final[str]
@@ -711,7 +775,30 @@ class Receiver:
     def status(self) -> ReceiverStatus: ...
     def completeness(self, buffer: int) -> NDArray[np.uint8]: ...  # per image: 0 open, 1 complete, 2 partial, 3 missing
     def decisions(self, buffer: int) -> NDArray[np.uint8]: ...  # per image: 0 none, 1 accepted, 2 vetoed, 3 errored
-    def latest(self, buffer: int) -> NDArray[Any] | None: ...  # copy of a recent accepted image, for previews
+    def preview(
+        self, buffer: int
+    ) -> (
+        dict[str, Any] | None
+    ): ...  # a recent accepted image: index, frame, timestamp_ns, partial, vetoed (reason or None), arriving (nothing was made of it),
+    # pixels (as they lie: do not write), lost (DTP, first line, lines), columns, tables, profiles (arrays, axes); asks for a fresh one
+    def first(
+        self, buffer: int, what: str
+    ) -> dict[str, Any] | None: ...  # of the run, "vetoed" or "partial"; as preview
+
+def crc32c(data: bytes) -> int:
+    """CRC32C (Castagnoli)."""
+
+def view_of(
+    pixels: NDArray[Any],
+    corners: tuple[int, int, int, int],
+    step: int,
+    negative: bool,
+    special: Sequence[float] = (),
+    gaps: NDArray[np.bool_] | None = None,
+) -> NDArray[Any]:
+    """Of an image the rectangle left, top, right, bottom: the largest value of each block of `step` × `step` pixels, uint16 of 8 and 16 unsigned bits,
+    int16 of 16 signed ones, float32 of all others; 65535, -32768 or NaN where no pixel of a block has a value. `negative`: no negative value is one;
+    `special`: neither are these; `gaps`: no pixel there has one. ConfigError when the rectangle is not in the image."""
 
 class BitshuffleLz4:
     """Compressed chunks of images, as files of the hdf5 sink hold them (HDF5 filter 32008, LZ4): both directions on `threads` threads. One thread

@@ -13,7 +13,7 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 import rashpa
 from rashpa.control.run_file_reader import RunFileError as WrongRunFile
 from rashpa.data import image_sequence
-from rashpa.data.reader import RunFileError
+from rashpa.data.run_parts import RunFileError
 
 FRAMES = 12
 

@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 
 #include "bindings.hpp"
+#include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 
@@ -57,6 +58,12 @@ void bind_codec(nb::module_& m) {
             return bslz4::compressed_bound(bytes, element_bytes);
           },
           "bytes"_a, "element_bytes"_a);
+  m.def(
+      "crc32c",
+      [](const nb::bytes& data) {
+        return crc32c({static_cast<const std::byte*>(data.data()), data.size()});
+      },
+      "data"_a);
 }
 
 }  // namespace rashpa::bindings

@@ -30,6 +30,7 @@ using namespace nb::literals;
 using dataset::Dataset;
 using dataset::JungfrauDataset;
 using dataset::JungfrauParameters;
+using dataset::Making;
 using dataset::MemoryDataset;
 using dataset::ModuleShape;
 
@@ -105,10 +106,11 @@ std::shared_ptr<Dataset> pattern_dataset(std::uint32_t width, std::uint32_t heig
 
 std::shared_ptr<Dataset> raw_dataset(const std::vector<std::vector<std::string>>& files, std::uint32_t width,
                                      std::uint32_t height, const std::string& pixel, const std::string& format,
-                                     std::uint32_t header_bytes, const std::optional<FlagArray>& flags) {
+                                     std::uint32_t header_bytes, const std::optional<FlagArray>& flags,
+                                     Making* making) {
   const nb::gil_scoped_release release;
   std::shared_ptr<MemoryDataset> out = dataset::load_raw(
-      files, {{width, height, pixel_of("dataset", pixel)}, dataset::raw_format(format), header_bytes});
+      files, {{width, height, pixel_of("dataset", pixel)}, dataset::raw_format(format), header_bytes}, making);
   if (flags && flags->shape(0) > out->frames()) {
     throw ConfigError(fmt::format("dataset: flags for {} frames; the files have {}", flags->shape(0), out->frames()));
   }
@@ -121,7 +123,7 @@ std::shared_ptr<JungfrauDataset> jungfrau_dataset(std::uint32_t modules, std::ui
                                                   std::uint32_t spots, double background_photons, bool truth,
                                                   unsigned threads,
                                                   const std::vector<std::pair<std::uint32_t, std::uint32_t>>& places,
-                                                  const std::vector<Orientation>& orientations) {
+                                                  const std::vector<Orientation>& orientations, Making* making) {
   if (!orientations.empty() && orientations.size() != places.size()) {
     throw ConfigError(fmt::format("jungfrau simulator: {} orientations for {} places; give one each, or none",
                                   orientations.size(), places.size()));
@@ -142,7 +144,7 @@ std::shared_ptr<JungfrauDataset> jungfrau_dataset(std::uint32_t modules, std::ui
         {places[i].first, places[i].second, orientations.empty() ? Orientation{} : orientations[i]});
   }
   const nb::gil_scoped_release release;
-  return std::make_shared<JungfrauDataset>(parameters);
+  return std::make_shared<JungfrauDataset>(parameters, making);
 }
 
 constexpr std::size_t kHeight = dataset::kJungfrauHeight;
@@ -183,6 +185,42 @@ AnyArray photons_of(const JungfrauDataset& data, std::uint32_t module, std::uint
   return copied(photons, {kHeight, kWidth});
 }
 
+using FrameArray = nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+/// Frames [frame][row][column] of a module, from frame `first` on.
+void fill(MemoryDataset& data, std::uint32_t module, std::uint64_t first, const FrameArray& frames) {
+  check_module(data, module);
+  const ModuleShape shape = data.shape();
+  if (frames.shape(0) > data.frames() || first > data.frames() - frames.shape(0) || frames.shape(1) != shape.height ||
+      frames.shape(2) != shape.width || pixel_of("dataset", frames.dtype()) != shape.pixel) {
+    throw ConfigError(fmt::format("dataset: {} frames of {} × {} pixels from frame {} on are not of this dataset",
+                                  frames.shape(0), frames.shape(2), frames.shape(1), first));
+  }
+  const auto* pixels = static_cast<const std::byte*>(frames.data());
+  for (std::size_t n = 0; n < frames.shape(0); ++n, pixels += shape.frame_bytes()) {
+    std::memcpy(data.writable(module, first + n).data(), pixels, shape.frame_bytes());
+  }
+}
+
+void bind_filled(nb::module_& m) {
+  nb::class_<MemoryDataset, Dataset>(m, "MemoryDataset")
+      .def(
+          "__init__",
+          [](MemoryDataset* self, std::uint32_t width, std::uint32_t height, const std::string& pixel,
+             std::uint32_t modules, std::uint64_t frames) {
+            new (self) MemoryDataset({width, height, pixel_of("dataset", pixel)}, modules, frames);
+          },
+          "width"_a, "height"_a, "pixel"_a, "modules"_a, "frames"_a)
+      .def("fill", &fill, "module"_a, "first"_a, "frames"_a)
+      .def(
+          "set_flags",
+          [](MemoryDataset& data, std::uint64_t frame, std::uint32_t flags) {
+            check_frame(data, frame);
+            data.set_flags(frame, flags);
+          },
+          "frame"_a, "flags"_a);
+}
+
 void bind_jungfrau(nb::module_& m) {
   using Data = JungfrauDataset;
   nb::class_<JungfrauDataset, Dataset>(m, "JungfrauDataset")
@@ -202,13 +240,14 @@ void bind_jungfrau(nb::module_& m) {
   m.def("jungfrau_dataset", &jungfrau_dataset, nb::kw_only(), "modules"_a, "frames"_a, "seed"_a, "energy_kev"_a,
         "hit_fraction"_a, "dark_every"_a, "spots"_a, "background_photons"_a, "truth"_a = false, "threads"_a = 0,
         "places"_a = std::vector<std::pair<std::uint32_t, std::uint32_t>>{},
-        "orientations"_a = std::vector<Orientation>{});
+        "orientations"_a = std::vector<Orientation>{}, "making"_a.none() = nb::none());
   m.def("jungfrau_calibration", &jungfrau_calibration, "seed"_a, "module"_a);
 }
 
 }  // namespace
 
 void bind_dataset(nb::module_& m) {
+  nb::class_<Making>(m, "Making").def(nb::init<>()).def_prop_ro("share", &Making::share);
   nb::class_<Dataset>(m, "Dataset")
       .def_prop_ro("modules", &Dataset::modules)
       .def_prop_ro("frames", &Dataset::frames)
@@ -232,7 +271,8 @@ void bind_dataset(nb::module_& m) {
       },
       "pixel"_a, "module"_a, "frame"_a, "row"_a, "column"_a);
   m.def("raw_dataset", &raw_dataset, "files"_a, "width"_a = 0, "height"_a = 0, "pixel"_a = "uint16",
-        "format"_a = "auto", "header_bytes"_a = 0, "flags"_a.none() = nb::none());
+        "format"_a = "auto", "header_bytes"_a = 0, "flags"_a.none() = nb::none(), "making"_a.none() = nb::none());
+  bind_filled(m);
   bind_jungfrau(m);
 }
 

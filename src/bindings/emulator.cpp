@@ -147,6 +147,12 @@ void bind_config(nb::module_& m) {
           "end", [](const Config& c) { return kEnds.name(c.end); },
           [](Config& c, const std::string& name) { c.end = kEnds.value(name); })
       .def_rw("rate_hz", &Config::rate_hz)
+      .def(
+          "set_times",
+          [](Config& c, std::vector<std::int64_t> due_ns, std::int64_t period_ns) {
+            c.times = std::make_shared<transfer::Timetable>(transfer::Timetable{std::move(due_ns), period_ns});
+          },
+          "due_ns"_a, "period_ns"_a)
       .def_prop_rw(
           "flow", [](const Config& c) { return kFlows.name(c.flow); },
           [](Config& c, const std::string& name) { c.flow = kFlows.value(name); })

@@ -12,9 +12,11 @@ NB_MODULE(_native, m) {
   bind_python_kernel(m);
   bind_sink(m);
   bind_codec(m);
+  bind_view(m);
   bind_group(m);
   bind_emulator(m);
   bind_feedback(m);
+  bind_journal(m);
   bind_receiver(m);
   bind_offline(m);
   bind_packet(m);

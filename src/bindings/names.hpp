@@ -56,6 +56,8 @@ inline constexpr Names<transfer::OnFull, 2> kOnFull{
     "on_full", {{{transfer::OnFull::pause, "pause"}, {transfer::OnFull::skip, "skip"}}}};
 inline constexpr Names<scheduler::Poll, 2> kPolls{
     "poll", {{{scheduler::Poll::spin, "spin"}, {scheduler::Poll::event, "event"}}}};
+inline constexpr Names<receiver::FirstOf, 2> kFirstOf{
+    "first image", {{{receiver::FirstOf::vetoed, "vetoed"}, {receiver::FirstOf::partial, "partial"}}}};
 inline constexpr Names<unit::PartialPolicy, 2> kPartial{
     "partial", {{{unit::PartialPolicy::keep, "keep"}, {unit::PartialPolicy::veto, "veto"}}}};
 inline constexpr Names<PixelType, 6> kPixels{"pixel type",

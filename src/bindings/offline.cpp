@@ -15,13 +15,13 @@
 #include <optional>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "buffer_spec.hpp"
 #include "kernel.hpp"
 #include "names.hpp"
 #include "pixels.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/result_types.hpp"
 #include "rashpa/offline/recorder.hpp"
 
 namespace rashpa::bindings {
@@ -33,34 +33,9 @@ using offline::Runner;
 
 namespace {
 
-using AnyArray = nb::ndarray<nb::numpy>;
 using ImageArray = nb::ndarray<nb::ro, nb::ndim<3>, nb::device::cpu>;
 template <typename T>
 using PerImage = std::optional<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
-
-/// `values` as an array of that shape which owns them; `type`: when it is not T.
-template <typename T>
-AnyArray array_of(std::vector<T> values, const std::vector<std::size_t>& shape,
-                  nb::dlpack::dtype type = nb::dtype<T>()) {
-  auto* owned = new std::vector<T>(std::move(values));
-  const nb::capsule owner(owned, [](void* at) noexcept { delete static_cast<std::vector<T>*>(at); });
-  return {owned->data(), shape.size(), shape.data(), owner, nullptr, type};
-}
-template <typename T>
-AnyArray array_of(std::vector<T> values) {
-  const std::size_t size = values.size();
-  return array_of(std::move(values), {size});
-}
-
-/// Column `type` of values that `value(i)` gives.
-template <typename Value>
-AnyArray column_of(Column::Type type, std::size_t size, Value value) {
-  return with_reader(type, [&](auto read) {
-    std::vector<decltype(read(Scalar()))> values(size);
-    for (std::size_t i = 0; i < size; ++i) values[i] = read(value(i));
-    return array_of(std::move(values));
-  });
-}
 
 /// What a pipeline found in the images of one call. Keeps the memory of the results, and of the images.
 class Found {
@@ -195,6 +170,7 @@ class Found {
         named[nb::str(facts.quantities[q].name.c_str())] = quantity_of(facts, q, windows);
       }
       std::vector<std::uint64_t> images;
+      images.reserve(windows.size());
       for (const AccumulatedView& window : windows) images.push_back(window.images);
       named["images"] = array_of(std::move(images));
       out[nb::str(facts.name.c_str())] = named;
@@ -232,6 +208,7 @@ class Found {
   static AnyArray quantity_of(const Accumulation& facts, std::size_t q, const std::vector<AccumulatedView>& windows) {
     const Quantity::Type type = facts.quantities[q].type;
     std::vector<const std::byte*> values;
+    values.reserve(windows.size());
     for (const AccumulatedView& window : windows) values.push_back(window.values[q]);
     std::vector<std::size_t> shape{windows.size()};
     shape.insert(shape.end(), facts.shape.begin(), facts.shape.end());
@@ -346,6 +323,26 @@ offline::Config config_of(const std::vector<ConfiguredKernel>& kernels, std::uin
   return config;
 }
 
+using LostLines = nb::ndarray<const std::uint32_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
+
+/// Throws ConfigError unless `first` leads through all rows of `lost`.
+std::vector<LostRun> lost_runs_of(
+    const nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& first, const LostLines& lost,
+    std::size_t images) {
+  const std::uint64_t* const begin = first.data();
+  const bool whole = first.shape(0) == images + 1 && begin[0] == 0 && begin[images] == lost.shape(0);
+  if (!whole || !std::is_sorted(begin, begin + images + 1)) {
+    throw ConfigError(fmt::format("lost_first: {} numbers do not lead through {} lost runs of {} images",
+                                  first.shape(0), lost.shape(0), images));
+  }
+  std::vector<LostRun> runs;
+  for (std::size_t i = 0; i < lost.shape(0); ++i) {
+    const std::uint32_t* const run = lost.data() + 3 * i;
+    runs.push_back({.dtp = run[0], .first_line = run[1], .lines = run[2]});
+  }
+  return runs;
+}
+
 /// A buffer's pipeline and sinks without a receiver.
 class Recorder {
  public:
@@ -360,8 +357,15 @@ class Recorder {
 
   void process(const ImageArray& images, const PerImage<std::uint64_t>& frame_number,
                const PerImage<std::uint64_t>& timestamp_ns, const PerImage<std::uint32_t>& flags,
-               const PerImage<std::uint8_t>& completeness) {
+               const PerImage<std::uint8_t>& completeness, const PerImage<std::uint64_t>& lost_first,
+               const std::optional<LostLines>& lost) {
     Images given = images_of(images, config_.width, config_.height, config_.pixel);
+    std::vector<LostRun> runs;
+    if (lost_first && lost) {
+      runs = lost_runs_of(*lost_first, *lost, given.count);
+      given.lost_first = lost_first->data();
+      given.lost = runs.data();
+    }
     if (frame_number) given.frame_number = per_image("frame_number", *frame_number, given.count);
     if (timestamp_ns) given.timestamp_ns = per_image("timestamp_ns", *timestamp_ns, given.count);
     if (flags) given.flags = per_image("flags", *flags, given.count);
@@ -377,6 +381,7 @@ class Recorder {
   void begin() { recorder_->begin(); }
   void finish() { recorder_->finish(); }
   [[nodiscard]] receiver::BufferStatus status() const { return recorder_->status(); }
+  [[nodiscard]] std::size_t device_bytes() const noexcept { return recorder_->device_bytes(); }
 
  private:
   receiver::BufferConfig config_;
@@ -442,9 +447,11 @@ void bind_offline(nb::module_& m) {
           "config"_a, "run"_a)
       .def("begin", &Recorder::begin, nb::call_guard<nb::gil_scoped_release>())
       .def("process", &Recorder::process, "images"_a, "frame_number"_a.none() = nb::none(),
-           "timestamp_ns"_a.none() = nb::none(), "flags"_a.none() = nb::none(), "completeness"_a.none() = nb::none())
+           "timestamp_ns"_a.none() = nb::none(), "flags"_a.none() = nb::none(), "completeness"_a.none() = nb::none(),
+           "lost_first"_a.none() = nb::none(), "lost"_a.none() = nb::none())
       .def("finish", &Recorder::finish, nb::call_guard<nb::gil_scoped_release>())
-      .def("status", &Recorder::status, nb::keep_alive<0, 1>());
+      .def("status", &Recorder::status, nb::keep_alive<0, 1>())
+      .def_prop_ro("device_bytes", &Recorder::device_bytes);
 }
 
 }  // namespace rashpa::bindings

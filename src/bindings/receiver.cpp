@@ -11,7 +11,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -22,7 +21,7 @@
 #include "kernel.hpp"
 #include "link.hpp"
 #include "names.hpp"
-#include "pixels.hpp"
+#include "preview.hpp"
 #include "tables.hpp"
 
 namespace rashpa::bindings {
@@ -120,21 +119,6 @@ nb::dict latencies_of(const receiver::BufferStatus& status) {
   return out;
 }
 
-// The preview as an array of the output's type; None before the first accepted image.
-std::optional<nb::ndarray<nb::numpy>> latest(const Receiver& engine, std::size_t buffer) {
-  std::optional<receiver::Preview> preview;
-  {
-    const nb::gil_scoped_release release;
-    preview = engine.preview(buffer);
-  }
-  if (!preview) return std::nullopt;
-  const receiver::Output& output = engine.output(buffer);
-  auto* data = new std::byte[preview->pixels.size()];
-  const nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<std::byte*>(memory); });
-  std::memcpy(data, preview->pixels.data(), preview->pixels.size());
-  return nb::ndarray<nb::numpy>(data, {output.height, output.width}, owner, {}, dtype_of(output.pixel));
-}
-
 void bind_config(nb::module_& m) {
   nb::class_<DtpConfig>(m, "DestinationDtp")
       .def(
@@ -192,11 +176,19 @@ void bind_config(nb::module_& m) {
           "device", [](const BufferSpec& s) { return s.config.unit.device; },
           [](BufferSpec& s, const std::string& device) { s.config.unit.device = device; })
       .def_prop_rw(
+          "images_copied", [](const BufferSpec& s) { return s.config.unit.transfer == unit::Transfer::copied; },
+          [](BufferSpec& s, bool copied) {
+            s.config.unit.transfer = copied ? unit::Transfer::copied : unit::Transfer::automatic;
+          })
+      .def_prop_rw(
           "pixel", [](const BufferSpec& s) { return kPixels.name(s.config.pixel); },
           [](BufferSpec& s, const std::string& name) { s.config.pixel = kPixels.value(name); })
       .def_prop_rw(
           "deadline_ms", [](const BufferSpec& s) { return s.config.deadline_ns / 1'000'000; },
           [](BufferSpec& s, std::int64_t ms) { s.config.deadline_ns = ms * 1'000'000; })
+      .def_prop_rw(
+          "quiet_ms", [](const BufferSpec& s) { return s.config.quiet_ns / 1'000'000; },
+          [](BufferSpec& s, std::int64_t ms) { s.config.quiet_ns = ms * 1'000'000; })
       .def_prop_rw(
           "partial", [](const BufferSpec& s) { return kPartial.name(s.config.pipeline.partial); },
           [](BufferSpec& s, const std::string& name) { s.config.pipeline.partial = kPartial.value(name); })
@@ -270,6 +262,11 @@ void bind_status(nb::module_& m) {
       .def_prop_ro("missing", [](const receiver::DtpStatus& s) { return s.counts.missing; })
       .def_prop_ro("lines_missing", [](const receiver::DtpStatus& s) { return s.counts.lines_missing; })
       .def_prop_ro("losses", &losses_of);
+  nb::class_<sink::ConsumerStatus>(m, "ConsumerStatus")
+      .def_ro("endpoint", &sink::ConsumerStatus::endpoint)
+      .def_ro("connected", &sink::ConsumerStatus::connected)
+      .def_ro("sent", &sink::ConsumerStatus::sent)
+      .def_ro("missed", &sink::ConsumerStatus::missed);
   nb::class_<receiver::SinkStatus>(m, "SinkStatus")
       .def_ro("name", &receiver::SinkStatus::name)
       .def_prop_ro("on_full", [](const receiver::SinkStatus& s) { return kSinkOnFull.name(s.on_full); })
@@ -281,7 +278,8 @@ void bind_status(nb::module_& m) {
       .def_ro("bytes_written", &receiver::SinkStatus::bytes_written)
       .def_ro("bytes_stored", &receiver::SinkStatus::bytes_stored)
       .def_ro("error", &receiver::SinkStatus::error)
-      .def_prop_ro("first", [](const receiver::SinkStatus& s) { return first_of(s.first); });
+      .def_prop_ro("first", [](const receiver::SinkStatus& s) { return first_of(s.first); })
+      .def_ro("consumers", &receiver::SinkStatus::consumers);
   // Latencies point into the receiver: a status keeps it alive (keep_alive below).
   nb::class_<receiver::BufferStatus>(m, "BufferStatus")
       .def_ro("name", &receiver::BufferStatus::name)
@@ -319,6 +317,13 @@ void bind_receiver(nb::module_& m) {
     for (const unit::Available& each : unit::available_units()) units.emplace_back(each.name, each.usable, each.what);
     return units;
   });
+  m.def("available_devices", [] {
+    std::vector<std::tuple<std::string, std::uint32_t, std::string, std::size_t, std::size_t, bool>> devices;
+    for (const unit::UnitDevice& each : unit::available_devices()) {
+      devices.emplace_back(each.unit, each.number, each.name, each.memory_bytes, each.free_bytes, each.unified);
+    }
+    return devices;
+  });
   nb::class_<Receiver>(m, "Receiver")
       .def(
           "__init__",
@@ -335,6 +340,7 @@ void bind_receiver(nb::module_& m) {
           "finish",
           [](Receiver& engine, const std::vector<std::pair<std::uint32_t, std::uint64_t>>& told) {
             std::vector<receiver::DtpEnd> ends;
+            ends.reserve(told.size());
             for (const auto& [id, images] : told) ends.push_back({.id = id, .images = images});
             engine.finish(ends);
           },
@@ -355,7 +361,18 @@ void bind_receiver(nb::module_& m) {
       .def(
           "decisions", [](const Receiver& engine, std::size_t buffer) { return byte_table(engine.decisions(buffer)); },
           "buffer"_a)
-      .def("latest", &latest, "buffer"_a);
+      .def(
+          "preview",
+          [](const Receiver& engine, std::size_t buffer) {
+            return preview_of(engine.preview(buffer), engine.output(buffer));
+          },
+          "buffer"_a)
+      .def(
+          "first",
+          [](const Receiver& engine, std::size_t buffer, const std::string& what) {
+            return preview_of(engine.first(buffer, kFirstOf.value(what)), engine.output(buffer));
+          },
+          "buffer"_a, "what"_a);
 }
 
 }  // namespace rashpa::bindings

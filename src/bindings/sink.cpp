@@ -10,6 +10,7 @@
 #include "named_values.hpp"
 #include "names.hpp"
 #include "rashpa/receiver/named_sink.hpp"
+#include "rashpa/sink/convert.hpp"
 #include "rashpa/sink/factory.hpp"
 #include "rashpa/sink/repair.hpp"
 
@@ -84,6 +85,22 @@ void bind_sink(nb::module_& m) {
       .def_ro("books", &sink::Repaired::books)
       .def_ro("unknown", &sink::Repaired::unknown)
       .def_ro("lost", &sink::Repaired::lost);
+  nb::class_<sink::Converted>(m, "Converted")
+      .def_ro("master", &sink::Converted::master)
+      .def_ro("books", &sink::Converted::books)
+      .def_ro("unknown", &sink::Converted::unknown)
+      .def_ro("lost", &sink::Converted::lost);
+  m.def(
+      "convert",
+      [](const std::string& from, const std::string& to, bool replace, std::uint32_t images_a_file, unsigned threads) {
+        return sink::convert({.from = from,
+                              .to = to,
+                              .existing = replace ? sink::Existing::replace : sink::Existing::refuse,
+                              .images_a_file = images_a_file,
+                              .threads = threads});
+      },
+      "from_prefix"_a, "to_prefix"_a, "replace"_a, "images_a_file"_a, "threads"_a,
+      nb::call_guard<nb::gil_scoped_release>());
   m.def("repair", &sink::repair, "prefix"_a, nb::call_guard<nb::gil_scoped_release>());
   nb::class_<receiver::SinkConfig>(m, "SinkConfig")
       .def(

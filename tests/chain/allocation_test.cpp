@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Zero allocations on the data path after start, over 10⁶ events, in every thread of emulator and receiver.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <memory>
 #include <new>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "chain.hpp"
+#include "rashpa/sink/image_store.hpp"
+#include "rashpa/sink/output_files.hpp"
 
 namespace {
 
@@ -90,6 +99,50 @@ TEST(Allocation, reliable_connections_and_their_repetitions_cost_none) {
   EXPECT_EQ(chain.receiver->status().buffers[0].books.complete, 60'000U);
   EXPECT_GT(chain.receiver->status().link["naks"], 10U) << "there was something to repeat";
   EXPECT_EQ(g_allocations.load(), 0U);
+}
+
+/// Images of a block, copied and gathered, and their syncs. Room for the rows of the tables grows with the run, and is
+/// not counted here.
+TEST(Allocation, images_on_their_way_into_raw_files_cost_none) {
+  constexpr std::uint32_t kStack = 64, kImages = 64 * 400;
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("rashpa-allocation-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  sink::Hdf5Config config;
+  config.prefix = (folder / "run").string();
+  config.form = sink::ImageForm::raw;
+  config.width = 64;
+  config.height = 31;  // no whole block
+  config.images = config.images_per_file = kImages;
+  sink::OutputFiles files(config);
+  const std::unique_ptr<sink::ImageStore> store = sink::make_raw_store(config, files);
+  files.begin();
+  const std::vector<std::byte> pixels(std::size_t{2} * config.width * config.height * kStack, std::byte{7});
+  Stack stack;
+  stack.count = kStack;
+  stack.images.resize(kStack);
+  for (std::uint32_t i = 0; i < kStack; ++i) {
+    stack.images[i].pixels = pixels.data() + pixels.size() / kStack * i;
+    stack.images[i].decision = Decision::accepted;
+  }
+  std::vector<sink::StoredPlace> stored(kStack);
+  std::vector<ErrorReason> results(kStack, ErrorReason::none);
+  std::string error;
+  for (std::uint32_t n = 0; n < kImages / kStack; ++n) {
+    if (n == 40) {
+      g_allocations = 0;
+      g_counting = true;
+    }
+    store->put(stack, stored, results, error);
+    store->noted();
+    if (n % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(60));  // so that there are syncs
+  }
+  g_counting = false;
+  EXPECT_EQ(g_allocations.load(), 0U);
+  EXPECT_GT(store->stats().images_written, 0U);
+  store->settle(error);
+  EXPECT_EQ(store->stats().images_written, kImages);
+  std::filesystem::remove_all(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(Links, AllocationOver, testing::Values("roce", "pcie"),

@@ -36,6 +36,8 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules * plan.bands) {
   buffer.images = images;
   buffer.pixel = plan.pixel;
   buffer.deadline_ns = plan.deadline_ms * 1'000'000;
+  if (plan.flow == link::Flow::credits && plan.on_full == transfer::OnFull::pause)
+    buffer.quiet_ns = 2 * buffer.deadline_ns;
   buffer.sinks = plan.sinks;
   if (buffer.sinks.empty()) {
     buffer.sinks.emplace_back([](const receiver::Output& output) {

@@ -19,13 +19,14 @@ import pytest
 import zstandard
 from numpy.typing import NDArray
 
+from rashpa.data.combined import masters_of
 from rashpa.node.native_engine import NativeFactory
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 M049 = ROOT.parent / "shared" / "data" / "jungfrau_m049"
 COMMAND = [sys.executable, "-m", "rashpa.cli.main", "run"]
-ENDS_WITHIN_S = 15.0  # of a kill or an interrupt, on a busy machine
+ENDS_WITHIN_S = 60  # of the 500 s and more that its frames would take; on loaded machines the report alone takes 15
 
 
 def run(file: Path, folder: Path) -> tuple[int, str, dict[str, Any]]:
@@ -94,7 +95,7 @@ def check_against_the_processor(file: Path, folder: Path, report: dict[str, Any]
     assert code == 0, output
     assert all(buffer["unit"].find("NVIDIA") < 0 for buffer in processor["buffers"])
     assert processor["books"] == report["books"]
-    masters = sorted(folder.glob("*_master.h5"))
+    masters = sorted(path for path in folder.glob("*_master.h5") if not masters_of(path))
     assert masters
     for master in masters:
         with h5py.File(master) as device, h5py.File(folder / "cpu" / master.name) as cores:

@@ -134,12 +134,13 @@ def test_a_node_writes_and_reads_where_it_may_alone(tmp_path: Path) -> None:
     there.mkdir()
     (here / "link").symlink_to(there)
     with node("receiver", here) as url:
-        for output in (str(there), "../there", "link/deeper", "/root/elsewhere"):
+        for output in (str(there), "../there", "link/deeper", str(tmp_path / "elsewhere")):
             code, said = run(here, f'receiver = "{url}"\n', output=output)
             assert code == 2
             assert "this node may write below" in said
             assert "start it with --write" in said
         assert list(there.iterdir()) == []
+        assert not (tmp_path / "elsewhere").exists()
         assert run(here, f'receiver = "{url}"\n')[0] == 0
     with node("receiver", here, "--write", str(there), "--write", str(here)) as url:
         assert run(here, f'receiver = "{url}"\n', output=str(there))[0] == 0

@@ -13,10 +13,6 @@ import pytest
 from tests.chain.test_nodes import COMMAND
 from tests.chaos.disturb import compiled_shim
 
-QUIET = pytest.mark.skipif(
-    os.environ.get("RASHPA_QUIET") != "1", reason="wants processors that nobody else uses: RASHPA_QUIET=1"
-)
-
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 RUN = """\
@@ -76,7 +72,6 @@ def run(
     return done.returncode, json.loads(report.read_text()), done.stderr
 
 
-@QUIET
 @pytest.mark.slow
 def test_a_paced_source_is_slowed_down_and_what_was_run_over_stays_red(tmp_path: Path) -> None:
     code, report, said = run(tmp_path, "slow", 'flow = "paced"')
@@ -89,7 +84,9 @@ def test_a_paced_source_is_slowed_down_and_what_was_run_over_stays_red(tmp_path:
     assert rates[-1] < 100.0  # a write takes 15 ms, and an image has one at least
     assert f"overrun of full after {overruns[0]['at_s']:.1f} s" in said
     assert overruns[0]["images"] > 0
-    assert report["books"]["partial"] == 0  # no pause has left an image half sent
+    losses = [dtp["losses"] for buffer in report["buffers"] for dtp in buffer["dtps"]]
+    # an image may be partial: one of its DTPs came before the slot was free, and the other after; no pause has lost any
+    assert all(loss["deadline"] == loss["lines"] == loss["event"] == 0 for loss in losses), losses
     lost = sum(dtp["losses"]["overrun"] for buffer in report["buffers"] for dtp in buffer["dtps"])
     assert sum(one["images"] for one in overruns) == lost
     assert lost < 1000  # of 3000, most of which would be without it
@@ -109,7 +106,6 @@ def test_a_source_is_stopped_and_everything_is_in_the_books(tmp_path: Path) -> N
     assert "rashpa run: run.on_overrun: overrun of full after " in said
 
 
-@QUIET
 @pytest.mark.slow
 def test_a_source_that_skips_is_slowed_down_and_skips_no_more(tmp_path: Path) -> None:
     code, report, said = run(tmp_path, "slow", 'on_full = "skip"', 1000)

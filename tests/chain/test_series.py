@@ -108,3 +108,17 @@ def test_a_series_that_would_end_within_a_stack_is_refused_with_one_that_does_no
     assert process.returncode == 2, output
     assert "a series of 100 frames ends within a stack of buffer all" in output
     assert "try series_frames = 280" in output
+
+
+def test_a_shorter_run_that_replaces_a_longer_one_leaves_none_of_its_series(tmp_path: Path) -> None:
+    for series in (3, 1):
+        file = run_file(tmp_path, str(series * LENGTH))
+        file.write_text(file.read_text().replace("[detector]", 'existing = "replace"\n[detector]', 1))
+        process = begin(file)
+        output, _ = process.communicate(timeout=180)
+        assert process.returncode == 0, output
+        names = sorted(path.name for path in tmp_path.glob("open_all_*"))
+        assert [name for name in names if name.endswith("_master.h5")] == [
+            f"open_all_s000{number}_master.h5" for number in range(1, series + 1)
+        ]
+    assert {name[: len("open_all_s0001_")] for name in names} == {"open_all_s0001_"}

@@ -38,6 +38,19 @@ def test_a_run_ends_where_it_is_and_has_every_image_until_there(tmp_path: Path, 
     assert stop(tmp_path)[0] == 2, "there is no run any more"
 
 
+def test_a_run_that_is_paused_ends_where_it_is(tmp_path: Path) -> None:
+    process = begin(write(tmp_path))
+    wait_for_images(tmp_path, 50)
+    paused = subprocess.run([*COMMAND, "pause", str(tmp_path)], capture_output=True, text=True, timeout=60, check=False)
+    assert paused.returncode == 0, paused.stdout + paused.stderr
+    code, said = stop(tmp_path)
+    output, _ = process.communicate(timeout=180)
+    assert (process.returncode, code) == (0, 0), output + said
+    report = json.loads((tmp_path / "report" / "report.json").read_text())
+    frame = int(paused.stdout.split("before frame ")[1].split()[0])
+    assert 50 <= check(tmp_path, report) <= frame
+
+
 def test_what_was_lost_until_the_end_is_explained(tmp_path: Path) -> None:
     file = write(tmp_path)
     lossy = "[faults]\nseed = 3\ndrop = 0.002\ndead_modules = [{ module = 1, from_frame = 100 }]\n"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is done to a run from outside, at its moment."""
 
-import contextlib
 import os
 import shutil
 import signal
@@ -148,11 +147,12 @@ class Disturber:
         return node_of(self._mark, "emulator", "emulator") is not None and self._plan.nodes == "local"
 
     def _remove_folder(self, process: "subprocess.Popen[bytes]") -> None:
-        closed = [_is_closed(self._output / f"chaos_{buffer.name}_master.h5") for buffer in self._plan.buffers]
-        with contextlib.suppress(OSError):
-            shutil.rmtree(self._output)
-        # A file that is made meanwhile keeps the folder: then something is there, and the checks say what.
-        self.effective = not all(closed) and not self._output.exists()
+        masters = [self._output / f"chaos_{buffer.name}_master.h5" for buffer in self._plan.buffers]
+        unfinished = [master for master in masters if not _is_closed(master)]
+        shutil.rmtree(
+            self._output, ignore_errors=True
+        )  # a file that is made meanwhile keeps the folder, and nothing else
+        self.effective = any(not master.exists() for master in unfinished)
 
 
 def _is_closed(master: Path) -> bool:

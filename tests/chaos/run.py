@@ -178,6 +178,7 @@ def _begun(plan: Plan, old: dict[str, str], folder: Path) -> bool:
 def _strangers(plan: Plan, folder: Path) -> list[str]:
     """Files that a finished run does not explain."""
     buffers = "|".join(buffers_of(plan))
-    known = re.compile(rf"chaos_({buffers})_(master|data_\d{{6}})\.h5")
+    # the last one leads to the others
+    known = re.compile(rf"chaos_({buffers})_(master|data_\d{{6}})\.h5|chaos_master\.h5")
     strangers = sorted(path.name for path in folder.iterdir() if not known.fullmatch(path.name))
     return [f"left in the output folder: {', '.join(strangers)}"] if strangers else []

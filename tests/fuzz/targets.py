@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import cbor2
 import numpy as np
 import zstandard
 
@@ -21,11 +22,14 @@ from rashpa import _native
 from rashpa.control import telegram, telegram_xml
 from rashpa.control.run_file_reader import RunFileError, parse_run_file
 from rashpa.control.run_plan import plan_run
+from rashpa.data.bounded_cbor import item_place
 from rashpa.data.calibration import load_map
 from rashpa.data.dataset_directory import read_description
 from rashpa.data.datasets import dataset_from_spec
 from rashpa.data.packet import decode, encode
 from rashpa.data.packet_hex import PacketError, parse_hex
+from rashpa.data.stream2 import Image, Other, Start, StreamError, read_message
+from rashpa.data.stream_regions import lost_of, regions_of
 from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError
 
@@ -188,6 +192,54 @@ def _packet_seeds() -> list[bytes]:
     return [*seeds, b'\x02[["a.npy"]]']
 
 
+# ---- messages of Stream V2 -----------------------------------------------------------------------------------------------------
+
+
+def _stream2(data: bytes) -> None:
+    first, end = item_place(memoryview(data))
+    assert 0 <= first <= end <= len(data), "an item that is not in the bytes"
+    with suppress(StreamError):
+        message = read_message(data)
+        if not isinstance(message, Other):
+            lost_of(message.user_data, regions_of(message.user_data, 8, 8))
+        if isinstance(message, Image):
+            for packed in message.data.values():
+                packed.unpack()
+        elif isinstance(message, Start):
+            message.mask("threshold_1")
+            message.number("beam_center_x")
+            message.text("detector_description")
+
+
+def _stream2_seeds() -> list[bytes]:
+    codec, image = _native.BitshuffleLz4(2), np.arange(64, dtype=np.uint16).view(np.uint8)
+    chunk = np.empty(codec.bound(image.size, 2), np.uint8)
+    packed = chunk[: codec.compress(image, chunk)].tobytes()
+    arrays = (
+        cbor2.CBORTag(40, [[8, 8], cbor2.CBORTag(69, cbor2.CBORTag(56500, ["bslz4", 2, packed]))]),
+        cbor2.CBORTag(40, [[8, 8], cbor2.CBORTag(69, image.tobytes())]),
+    )
+    series = {"series_id": 1, "series_unique_id": "A"}
+    mask = cbor2.CBORTag(40, [[8, 8], cbor2.CBORTag(70, bytes(256))])
+    said = {
+        "number_of_images": 5,
+        "channels": ["threshold_1"],
+        "beam_center_x": 1.5,
+        "pixel_mask": {"threshold_1": mask},
+    }
+    region = {"id": 5, "module": 0, "x": 0, "y": 0, "width": 8, "height": 8, "turn": 0, "line_rows": [0, 2, 8]}
+    times = {"series_date": cbor2.CBORTag(0, "2026-01-31T11:00:01Z"), "start_time": [1, 50]}
+    return [
+        cbor2.dumps({"type": "start", **series, **said}),
+        *(cbor2.dumps({"type": "image", **series, "image_id": 3, "data": {"threshold_1": one}}) for one in arrays),
+        cbor2.dumps({"type": "end", **series, "user_data": {"images": 3}}),
+        b"\xd9\xd9\xf7"
+        + cbor2.dumps({"type": "start", **series, "user_data": {"dtps": [region], "lost": [[5, 2, 3]]}}),
+        b"\xd9\xd9\xf7" + cbor2.dumps({"type": "image", **series, "image_id": 0, **times, "data": {"x": arrays[1]}}),
+        cbor2.dumps(cbor2.dumps({"type": "end", **series})),
+    ]
+
+
 TARGETS = {
     target.name: target
     for target in (
@@ -195,5 +247,6 @@ TARGETS = {
         Target("run_file", _run_file, _run_file_seeds),
         Target("dataset", _dataset, _dataset_seeds),
         Target("packet_text", _packet, _packet_seeds),
+        Target("stream2", _stream2, _stream2_seeds),
     )
 }

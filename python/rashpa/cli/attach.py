@@ -26,7 +26,9 @@ def attach(
     report: Annotated[
         Path | None, typer.Option(help="Folder for report.json and report.html; as the run was told when not given.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar; the closing table stays.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress, neither bar nor lines; the closing tables stay.")
+    ] = False,
 ) -> None:
     """Take over a run whose manager has died: watch it to its end, close the books, write its report.
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from rashpa.control.machine import machine_facts
 from rashpa.control.native_program import native_program
@@ -49,10 +50,13 @@ JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write name, 
 @app.command("list")
 def list_() -> None:
     """Which benchmarks there are, and whether they are built here."""
-    table = Table("name", "measures", "program")
+    table = Table(box=None, pad_edge=False, show_lines=False)
+    table.add_column("name", no_wrap=True)
+    table.add_column("measures", overflow="fold")
     for name, measures in _BENCHMARKS.items():
         program = "whole runs" if name in _WITHOUT_PROGRAM else _program(name)
-        table.add_row(name, measures, str(program or "not built: make with RASHPA_BENCHMARKS=ON"))
+        table.add_row(name, measures)
+        table.add_row("", Text(str(program or "not built: make with RASHPA_BENCHMARKS=ON"), "dim", overflow="fold"))
     Console().print(table)
 
 

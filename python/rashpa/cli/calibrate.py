@@ -14,7 +14,7 @@ from rich.console import Console
 
 from rashpa.data.calibration import load_map
 from rashpa.data.calibration_file import CalibrationFileError, ModuleMaps, write_calibration
-from rashpa.data.dark_runs import NATIVE_ERRORS, dark_frames
+from rashpa.data.dark_runs import READING_ERRORS, dark_frames
 from rashpa.data.pedestal import LEAST_FRAMES, PedestalError, pedestal_of
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make calibration files of a detector.")
@@ -81,7 +81,7 @@ def pedestal(
                 sources=sources,
             )
         write_calibration(output, modules, detector, datetime.now(UTC), add)
-    except (PedestalError, CalibrationFileError, OSError, *NATIVE_ERRORS) as error:
+    except (PedestalError, CalibrationFileError, OSError, *READING_ERRORS) as error:
         Console(stderr=True).print(
             f"rashpa calibrate: {error}", style="red", markup=False, highlight=False, soft_wrap=True
         )

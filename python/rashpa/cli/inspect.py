@@ -8,8 +8,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from rashpa.data.reader import Run, RunFileError, open_run
+from rashpa.data.hits import no_hits
+from rashpa.data.reader import Run, open_run
 from rashpa.data.run_facts import IncompleteImage, RunSummary
+from rashpa.data.run_parts import RunFileError
+from rashpa.data.stored_runs import masters_at
 
 _BAD_INPUT = 2
 # What h5py and NumPy raise for a file that contradicts itself.
@@ -17,7 +20,14 @@ DAMAGED = (OSError, LookupError, RuntimeError, ValueError, TypeError, Arithmetic
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(help="The _master.h5 file of a run.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="WHERE",
+            help="A _master.h5 file; one that leads to several, a folder of them, or a report (its folder, or report.json), which knows where they are.",
+            show_default=False,
+        ),
+    ],
     image: Annotated[
         int | None,
         typer.Option("--image", help="Stored image to draw, from 0; by default the one with most bright pixels."),
@@ -29,6 +39,18 @@ def inspect(
 ) -> None:
     """Summary of a run: books, rates, vetoes, first incomplete images. Pictures on request."""
     try:
+        masters = masters_at(file)
+        if len(masters) > 1 and (png is not None or hits is not None or image is not None):
+            names = ", ".join(map(str, masters))
+            _refuse(f"{file}: leads to {len(masters)} files, and a picture is of one; give one of {names}")
+        for master in masters:
+            _inspect(master, image, png, hits)
+    except RunFileError as error:
+        _refuse(str(error))
+
+
+def _inspect(file: Path, image: int | None, png: Path | None, hits: Path | None) -> None:
+    try:
         with open_run(file) as run:
             if image is not None and png is None:
                 _refuse("--image chooses what --png draws; add --png FILE.png")
@@ -36,10 +58,12 @@ def inspect(
                 _refuse(f"{file}: there is no image {image}; it holds {len(run)} (counted from 0)")
             if png is not None and len(run) == 0:
                 _refuse(f"{file}: holds no image to draw")
+            if hits is not None and (why := no_hits(run)):
+                _refuse(f"{file}: {why}")
             _show(Console(), run.summary())
             _draw(run, image, png, hits)
-    except RunFileError as error:
-        _refuse(str(error))
+    except (typer.Exit, RunFileError):
+        raise
     except DAMAGED as error:
         _refuse(f"{file}: it is damaged: {str(error).strip(chr(34)) or type(error).__name__}; copy it again")
 
@@ -88,8 +112,13 @@ def _facts(summary: RunSummary) -> Table:
     facts.add_row("images stored", f"{summary.stored} of {columns} × {rows} pixels, {summary.dtype}, {summary.form}")
     ratio = summary.compression_ratio
     if ratio is not None:
-        what = "as lists of pixels" if summary.form == "sparse" else "bitshuffle-LZ4"
-        facts.add_row("on disk", f"{summary.stored_bytes / 1e6:.1f} MB, {ratio:.1f} times smaller ({what})")
+        if summary.form == "raw":
+            how = "as they are; rashpa convert makes NXmx of them"
+        else:
+            how = (
+                f"{ratio:.1f} times smaller ({'as lists of pixels' if summary.form == 'sparse' else 'bitshuffle-LZ4'})"
+            )
+        facts.add_row("on disk", f"{summary.stored_bytes / 1e6:.1f} MB, {how}")
     if summary.frame_rate_hz is not None:
         facts.add_row("frame rate", f"{summary.frame_rate_hz:.1f} Hz (timestamps of the detector)")
     if summary.hit_rate is not None:

@@ -25,7 +25,8 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
     def limited(**values: Any) -> None:
         (_, file), *options = values.items()
         try:
-            open_regular(file).close()
+            if not file.is_dir():  # which the command looks for files in
+                open_regular(file).close()
         except (OSError, ValueError) as error:
             _refuse(f"{file}: {reason(error) if isinstance(error, OSError) else error}")
         arguments = [_option(name, value) for name, value in options if value is not None and value is not False]

@@ -15,20 +15,29 @@ _MODULES = {
     "run": "run",
     "attach": "attach",
     "stop": "stop",
+    "pause": "steer",
+    "resume": "steer",
+    "abort": "steer",
     "join": "join",
     "plan": "plan",
     "emulator": "node",
     "receiver": "node",
     "status": "status",
     "top": "top",
+    "dashboard": "dashboard",
+    "tango": "tango",
+    "epics": "epics",
     "free": "free",
     "trigger": "trigger",
     "conformance": "conformance",
     "inspect": "inspect",
+    "combine": "combine",
     "peaks": "peaks",
     "feedback": "feedback",
+    "receive-stream": "receive_stream",
     "process": "process",
     "repair": "repair",
+    "convert": "convert",
     "node": "node_orders",
     "dataset": "dataset",
     "calibrate": "calibrate",
@@ -72,7 +81,7 @@ def _command(name: str) -> Any:
         if "_native" not in str(error):
             raise
         return _without_native(name, error)
-    function = getattr(part, name, None)
+    function = getattr(part, name.replace("-", "_"), None)
     made = typer.main.get_command(_only(name, function) if callable(function) else part.app)
     made.name = name
     return made

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from rashpa.control.part_orders import ENDINGS
 from rashpa.control.run_plan import Plan
 from rashpa.node.output_files import older_files
 
@@ -26,7 +27,7 @@ def output_problems(plan: Plan) -> Iterator[str]:
     names = [
         buffer.section.name
         for buffer in plan.buffers
-        if buffer.receiver in local and any(sink.kind == "hdf5" for sink in buffer.section.sink)
+        if buffer.receiver in local and any(sink.kind in ENDINGS for sink in buffer.section.sink)
     ]
     if not names:
         return
@@ -35,7 +36,7 @@ def output_problems(plan: Plan) -> Iterator[str]:
         return
     if run.existing == "replace" or not Path(run.output).is_dir():
         return
-    for name in names:
+    for name in (name + ending for name in names for ending in ENDINGS.values()):
         if old := older_files(Path(run.output) / f"{run.name}_{name}"):
             yield (
                 f"{plan.source.where(('run', 'name'))}: {old[0]} exists; move it, choose another run.name or run.output, or set "

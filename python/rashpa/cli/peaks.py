@@ -9,7 +9,8 @@ from rich.console import Console
 
 from rashpa.cli.inspect import DAMAGED
 from rashpa.data.cxi import MASTER, geometry_of, has_peak_lists, peak_table, write_cxi
-from rashpa.data.reader import RunFileError, open_run
+from rashpa.data.reader import open_run
+from rashpa.data.run_parts import RunFileError, prefix_of
 
 _BAD_INPUT = 2
 
@@ -32,7 +33,7 @@ def peaks(
     """Write the peaks that a kernel has found as a CXI file, which indexamajig reads with --peaks=cxi."""
     if master and (geometry is None or output is not None):
         _refuse("--master writes a geometry and no CXI file; give --geometry FILE and no --output")
-    name = file.name.removesuffix("_master.h5").removesuffix(".h5")
+    name = prefix_of(file).name.removesuffix(".h5")
     output = output or file.parent / f"{name}_peaks.cxi"
     try:
         with open_run(file) as run:

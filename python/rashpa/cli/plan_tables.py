@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from rashpa.control.device_memory import memory_on_device
 from rashpa.control.limits import Limit
 from rashpa.control.loads import file_bytes, memory_of
 from rashpa.control.plan_summary import Summary, json_of
@@ -71,10 +72,13 @@ def _dtps(summary: Summary) -> Table:
 
 def _memory(summary: Summary) -> Table:
     plan = summary.plan
-    table = _table("memory", "node", "buffer", "slots>", "stack>", "images>", "MiB>", "files at most, MiB>")
+    table = _table(
+        "memory", "node", "buffer", "slots>", "stack>", "images>", "MiB>", "on device, MiB>", "files at most, MiB>"
+    )
     for buffer in plan.buffers:
         section = buffer.section
         files = file_bytes(plan, buffer)
+        on_device = sum(memory_on_device(plan, buffer, summary.capabilities.get(buffer.receiver)).values())
         table.add_row(
             buffer.receiver,
             section.name,
@@ -82,6 +86,7 @@ def _memory(summary: Summary) -> Table:
             f"{section.stack}",
             _OPEN if plan.file.run.open_ended else f"{buffer.images:,}",
             f"{sum(memory_of(plan, buffer).values()) / 2**20:,.1f}",
+            f"{on_device / 2**20:,.1f}" if on_device else _OPEN,
             f"{files / 2**20:,.1f}" if files else _OPEN,
         )
     for emulator in plan.emulators:
@@ -89,7 +94,7 @@ def _memory(summary: Summary) -> Table:
             size = turned_bytes(plan, emulator)
             what = f"{len(copies)} turned module{'s' * (len(copies) > 1)}"
             known = _OPEN if size is None else f"{size / 2**20:,.1f}"
-            table.add_row(emulator.label, what, _OPEN, _OPEN, _OPEN, known, _OPEN)
+            table.add_row(emulator.label, what, _OPEN, _OPEN, _OPEN, known, _OPEN, _OPEN)
     return table
 
 
@@ -112,7 +117,7 @@ def amount(limit: Limit, value: float | None) -> str:
         return _OPEN
     if limit.kind in ("link", "interface"):
         return f"{gigabits(value)} Gb/s"
-    if limit.kind == "memory":
+    if limit.kind in ("memory", "device memory"):
         return f"{value / 2**30:,.2f} GiB"
     if limit.kind in ("unit", "files"):
         return f"{value * 1e3:,.2f} ms"

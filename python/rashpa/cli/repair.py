@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from rashpa.data.reader import RunFileError
 from rashpa.data.repair import repair_run
+from rashpa.data.run_parts import RunFileError
 
 _BAD_INPUT = 2
 

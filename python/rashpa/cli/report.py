@@ -11,6 +11,7 @@ from typing import Any
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.machine import machine_facts
 from rashpa.control.outcome import Outcome, keeps_of
+from rashpa.control.part_orders import ENDINGS
 from rashpa.control.proof import proof_of
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.series_books import series_of
@@ -34,8 +35,9 @@ def write_report(outcome: Outcome, folder: Path, run_file: Path) -> tuple[Path, 
         log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     else:
         log.unlink(missing_ok=True)  # of an earlier run
-    as_json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     as_html.write_text(html_of(report, outcome), encoding="utf-8")
+    # the last: who finds it finds the others
+    as_json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return as_json, as_html
 
 
@@ -122,7 +124,8 @@ def worst_latencies(latencies: Iterable[Latency]) -> dict[str, dict[str, float]]
 
 
 def _receiver(outcome: Outcome, receiver: PlannedReceiver) -> dict[str, Any]:
-    """One receiver: where it is, the books over its buffers, what its link counted. `heard`: whether it ever said anything."""
+    """One receiver: where it is, the books over its buffers, what its link counted. `heard`: whether it ever said anything; `lost`: the run went on
+    without it, its books are what it said last, and part of no sum."""
     status = outcome.destinations.get(receiver.name)
     own = [buffer.section.name for buffer in outcome.plan.buffers_of(receiver.name)]
     known = [buffer.books for buffer in status.buffers] if status else []
@@ -131,6 +134,7 @@ def _receiver(outcome: Outcome, receiver: PlannedReceiver) -> dict[str, Any]:
         "name": receiver.name,
         "node": receiver.node,
         "heard": status is not None,
+        "lost": receiver.name in outcome.lost,
         "buffers": own,
         "books": _books(sum(known, Books()), balanced),
         "elapsed_s": status.elapsed_s if status else 0.0,
@@ -142,7 +146,7 @@ def _receiver(outcome: Outcome, receiver: PlannedReceiver) -> dict[str, Any]:
 def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
     file = outcome.plan.file
     planned = next(known for known in outcome.plan.buffers if known.section.name == buffer.name)
-    stored = any(sink.kind == "hdf5" for sink in planned.section.sink)
+    kept = [ENDINGS[sink.kind] for sink in planned.section.sink if sink.kind in ENDINGS]
     account = next((known for known in outcome.accounts if known.name == buffer.name), None)
     return {
         "name": buffer.name,
@@ -157,9 +161,16 @@ def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
         "first_errored": dataclasses.asdict(buffer.first_errored) if buffer.first_errored else None,
         "latency_us": worst_latencies(buffer.latencies),
         "feedback": dataclasses.asdict(buffer.feedback) if buffer.feedback else None,
-        "file": f"{file.run.output}/{file.run.name}_{buffer.name}_master.h5" if stored else "",
+        "file": buffer.file
+        or (f"{file.run.output}/{file.run.name}_{buffer.name}{min(kept)}_master.h5" if kept else ""),
         "sinks": [
-            {"name": sink.name, "kind": section.kind, "keeps": keeps_of(section.kind), **dataclasses.asdict(sink)}
+            {
+                "name": sink.name,
+                "kind": section.kind,
+                "keeps": keeps_of(section.kind),
+                **dataclasses.asdict(sink),
+                "consumers": [dataclasses.asdict(one) for one in sink.consumers],
+            }
             for section, sink in zip(planned.section.sink, buffer.sinks, strict=False)
         ],
         "bytes_written": buffer.bytes_written,

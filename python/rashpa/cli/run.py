@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
+from rashpa.cli.combine import combine_run
 from rashpa.cli.output_check import folder_trouble, output_problems
 from rashpa.cli.plan import group_lines
 from rashpa.cli.report import REPORT_FILES, write_report
@@ -26,6 +27,7 @@ from rashpa.control.outcome import Outcome
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, images_of, load_plan
 from rashpa.control.token import TokenError, token_of_environment
+from rashpa.data.run_parts import RunFileError as StoredError
 
 GOOD, FAILED, BAD_INPUT, RED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -34,7 +36,9 @@ def run(
     file: Annotated[Path, typer.Argument(help="Run file (TOML); examples/ has some.", show_default=False)],
     report: Annotated[Path | None, typer.Option(help="Folder for report.json and report.html.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Check the file and show the plan; start nothing.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar; the closing table stays.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress, neither bar nor lines; the closing tables stay.")
+    ] = False,
     force: Annotated[
         bool,
         typer.Option(
@@ -103,6 +107,8 @@ def conclude(
         print_outcome(console, outcome)
         for reason in outcome.reasons:
             complain(errors, reason, command)
+        if outcome.accounts:  # the run has its end, and files are what it made
+            _combine(outcome, errors, console)
     if report is not None and not outcome.refused:
         _write_report(outcome, report, file, errors, console)
     raise typer.Exit(exit_code(outcome))
@@ -122,6 +128,15 @@ def _checked_plan(file: Path, report: Path | None) -> Plan:
     if problems:
         raise RunFileError("\n".join(problems))
     return plan
+
+
+def _combine(outcome: Outcome, errors: Console, console: Console) -> None:
+    """One file for all, where a run has several; what cannot be combined is there as it is."""
+    try:
+        if (combined := combine_run(outcome)) is not None:
+            console.print(f"wrote {combined}: leads to all files", markup=False, highlight=False, soft_wrap=True)
+    except StoredError as error:
+        errors.print(f"caution: {error}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def _write_report(outcome: Outcome, folder: Path, file: Path, errors: Console, console: Console) -> None:

@@ -1,49 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rashpa run` shows: a progress bar a receiver with rates and books while it lasts, a table at the end."""
+"""What `rashpa run` shows: a progress bar a receiver while it lasts, with rate, hits and time left; tables at the end."""
 
 import time
+from collections.abc import Iterator
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from rashpa.cli.pace import SAY_EVERY_S, GroupPace, Pace, clock_of
+from rashpa.cli.titled import Titled
 from rashpa.control.outcome import Outcome, keeps_of, simulates
 from rashpa.control.outcome import Progress as RunProgress
 from rashpa.control.run_plan import Plan
-from rashpa.control.telegram import Books, DestinationStatus, Status, count_of
+from rashpa.control.telegram import Books, DestinationStatus, SinkStatus, Status, count_of
 
-_SAY_EVERY_S = 5.0
 _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
 
 
 class RunDisplay:
-    """The progress bars of one run, one a receiver; `show` is the manager's observer."""
+    """The progress bars of one run, one a receiver, or lines where no bar can move; `show` is the manager's observer."""
 
     def __init__(self, console: Console, plan: Plan, quiet: bool) -> None:
         columns = (
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=16),
             TaskProgressColumn(),
-            TextColumn("{task.fields[rates]}"),
-            TextColumn("{task.fields[books]}"),
-            TimeElapsedColumn(),
+            TextColumn("{task.fields[said]}"),
         )
-        self._bar = Progress(*columns, console=console, disable=quiet, transient=True)
+        self._bar = Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True)
         self._names = {receiver.name: receiver.shown_name for receiver in plan.receivers}
-        self._tasks = {
-            name: self._bar.add_task(
-                "",
-                total=None if plan.file.run.open_ended else sum(buffer.images for buffer in plan.buffers_of(name)),
-                rates="",
-                books="",
-            )
-            for name in self._names
-        }
+        self._open_ended = plan.file.run.open_ended
+        self._tasks = {name: self._bar.add_task("", total=self._total_of(plan, name), said="") for name in self._names}
+        self._paces = {name: Pace() for name in self._names}
+        self._groups = [GroupPace(plan, group) for group in plan.groups]
         self._console = console
         self._tells = not quiet and not console.is_terminal  # a bar that nobody sees moving is told in lines
-        self._writing: dict[str, tuple[float, int]] = {}  # when a line was due last, and the images then
-        self._last = dict.fromkeys(self._names, (time.monotonic(), 0, 0))
+        self._told: dict[str, float] = {}  # when of each bar a line was told last
+        self._began = time.monotonic()
+
+    def _total_of(self, plan: Plan, receiver: str) -> float | None:
+        return None if self._open_ended else sum(buffer.images for buffer in plan.buffers_of(receiver))
 
     def __enter__(self) -> "RunDisplay":
         self._bar.start()
@@ -56,58 +53,93 @@ class RunDisplay:
 
     def show(self, progress: RunProgress) -> None:
         """Draws what the manager knows."""
+        if progress.phase.startswith("configuring the emulator"):
+            self._show_preparing(progress)
+            return
         for name in progress.receivers:
             if name not in self._tasks:  # it has joined
                 self._names[name] = name
-                self._tasks[name] = self._bar.add_task("", total=None, rates="", books="")
-                self._last[name] = (time.monotonic(), 0, 0)
+                self._tasks[name] = self._bar.add_task("", total=None, said="")
+                self._paces[name] = Pace()
+                if len(self._groups) == 1:  # of several nobody says here which one has taken it in
+                    self._groups[0].members.add(name)
+        for group in self._groups:
+            group.look(time.monotonic(), progress.receivers)
+        simulated = simulates(status.source for status in progress.emulators.values() if status.source)
         for name in self._tasks:
-            simulated = simulates(status.source for status in progress.emulators.values() if status.source)
             self._show_receiver(name, progress.phase, progress.receivers.get(name), simulated)
+
+    def _show_preparing(self, progress: RunProgress) -> None:
+        """How much of the datasets lies in memory; of several emulators the one that has least."""
+        shares = [status.prepared for status in progress.emulators.values()]
+        share = min(shares, default=0.0)
+        for name, task in self._tasks.items():
+            total = self._bar.tasks[task].total
+            done = share * total if total else 0
+            self._draw(name, progress.phase, done, f"{share:.0%}" if total is None else "")
+            break  # one line: what follows has not begun
+        self._say("", f"{progress.phase}: {share:.0%}")
 
     def _show_receiver(self, name: str, phase: str, status: Status | None, simulated: bool) -> None:
         description = f"{phase} {self._names[name]}".rstrip()
         destination = status.destination if status else None
         if destination is None:
-            self._bar.update(self._tasks[name], description=description)
+            self._draw(name, description, 0, "")
             return
         books = sum((buffer.books for buffer in destination.buffers), Books())
-        decided, arrived = books.decided, books.arrived
         payload = count_of(destination.counts, "link").get("payload_bytes", 0)
-        now = time.monotonic()
-        then, arrived_then, payload_then = self._last[name]
-        self._last[name] = (now, arrived, payload)
-        seconds = max(now - then, 1e-3)
-        rates = f"{(arrived - arrived_then) / seconds:7.0f} images/s"
-        rates += " (simulated)" if simulated else f" {(payload - payload_then) / seconds / 1e9:5.2f} GB/s"
-        lost = (
-            f", [red]{books.partial} partial, {books.missing} missing[/red]" if books.partial or books.missing else ""
-        )
+        pace = self._paces[name]
+        pace.look(time.monotonic(), books.decided, payload)
         if phase == "finishing":
-            self._show_writing(name, destination, status.state if status else "", rates)
+            self._show_writing(name, destination, status.state if status else "", pace)
             return
-        kept = f"{books.complete} complete{lost}, {books.accepted} kept, {books.vetoed} vetoed"
-        self._bar.update(self._tasks[name], description=description, completed=decided, rates=rates, books=kept)
+        said = [f"{pace.images_per_s:,.0f} images/s"]
+        said += ["(simulated)"] if simulated else [f"{pace.bytes_per_s / 1e9:.2f} GB/s"]
+        if books.vetoed:
+            said.append(f"{books.accepted / (books.accepted + books.vetoed):.1%} hits")
+        if books.partial or books.missing:
+            said.append(f"[red]{books.partial} partial, {books.missing} missing[/red]")
+        group = next((one for one in self._groups if name in one.members), None)
+        left = pace.left_s(books.expected) if group is None else group.left_s
+        if not self._open_ended and left is not None:
+            said.append(f"{clock_of(left)} left")
+        self._draw(name, description, books.decided, ", ".join(said))
+        if self._open_ended:
+            how_far = f"{books.decided:,} images"
+        elif group is not None:  # what a member expects is what it was dealt until now
+            how_far = f"{books.decided:,} images of {group.said}"
+        else:
+            how_far = f"{books.decided:,} of {books.expected:,} images"
+            how_far += f" ({books.decided / books.expected:.0%})" if books.expected else ""
+        self._say(name, f"{description}: {how_far}, {', '.join(said)}")
 
-    def _show_writing(self, name: str, destination: DestinationStatus, state: str, rates: str) -> None:
+    def _show_writing(self, name: str, destination: DestinationStatus, state: str, pace: "Pace") -> None:
         """The sinks' part of the end: how far they are, also where no bar can be drawn."""
         books = sum((buffer.books for buffer in destination.buffers), Books())
         to_write = sum(buffer.to_write for buffer in destination.buffers)
         named = f" {self._names[name]}".rstrip()
-        now = time.monotonic()
-        then, decided_then = self._writing.setdefault(name, (now, books.decided))
         if to_write:
-            rate = (books.decided - decided_then) / max(now - then, 1e-3)
-            said = f"writing{named}: {books.decided} of {books.expected} images, {to_write} wait, {rate:.1f} images/s"
+            said = f"writing{named}: {books.decided} of {books.expected} images, {to_write} wait, {pace.images_per_s:.1f} images/s"
         else:
             said = (
                 f"finishing{named}: {books.decided} of {books.expected} images are through, files are being completed"
             )
-        self._bar.update(self._tasks[name], description=said, completed=books.decided, rates=rates, books="")
-        if state != "finished" and now - then >= _SAY_EVERY_S:
-            self._writing[name] = (now, books.decided)
-            if self._tells:
-                self._console.print(said, markup=False, highlight=False, soft_wrap=True)
+        self._draw(name, said, books.decided, "")
+        if state != "finished":
+            self._say(name, said)
+
+    def _draw(self, name: str, description: str, completed: float, said: str) -> None:
+        self._bar.update(self._tasks[name], description=description, completed=completed, said=said)
+
+    def _say(self, name: str, line: str) -> None:
+        """Every few seconds, where no bar is drawn."""
+        now = time.monotonic()
+        if now - self._told.get(name, self._began) < SAY_EVERY_S:
+            return
+        self._told[name] = now
+        if self._tells:
+            plain = line.replace("[red]", "").replace("[/red]", "")
+            self._console.print(plain, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_outcome(console: Console, outcome: Outcome) -> None:
@@ -116,7 +148,7 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     if len(buffers) > 1:
         buffers.append(("all", outcome.books))
     receivers = outcome.plan.shown_receivers
-    table = Table(title=f"run {outcome.plan.file.run.name}: the books", title_justify="left")
+    table = Titled(f"run {outcome.plan.file.run.name}: the books")
     table.add_column("images")
     for name, _ in buffers:
         table.add_column(name, justify="right")
@@ -127,7 +159,7 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
         table.add_row(entry, *(f"{getattr(books, entry):,}" for _, books in buffers))
     table.add_section()
     table.add_row("balanced", *("[green]yes[/green]" if books.balanced else "[red]NO[/red]" for _, books in buffers))
-    console.print(table)
+    table.print(console)
     _print_groups(console, outcome)
     _print_sinks(console, outcome)
     _print_latencies(console, outcome)
@@ -142,7 +174,7 @@ def _print_groups(console: Console, outcome: Outcome) -> None:
     """The books of each group: a line a member, and the sum."""
     columns = ("group", "dealt", "complete", "partial", "missing", "counted", "duplicates", "resent")
     for group in outcome.groups:
-        table = Table(title=f"group {group.name}: each image once", title_justify="left")
+        table = Titled(f"group {group.name}: each image once")
         for column in columns:
             table.add_column(column, justify="left" if column == "group" else "right")
         for member in group.members:
@@ -160,12 +192,12 @@ def _print_groups(console: Console, outcome: Outcome) -> None:
             group.resent,
         )
         table.add_row(f"{group.images:,} images", "", *(f"{value:,}" for value in sums))
-        console.print(table)
+        table.print(console)
 
 
 def _print_sinks(console: Console, outcome: Outcome) -> None:
     """The books of each sink, and what it does with images."""
-    table = Table(title="sinks: images", title_justify="left")
+    table = Titled("sinks: images")
     for column in ("buffer", "sink", "keeps", "accepted", "written", "dropped", "errored"):
         table.add_column(column, justify="left" if column in {"buffer", "sink", "keeps"} else "right")
     kinds = {buffer.section.name: [sink.kind for sink in buffer.section.sink] for buffer in outcome.plan.buffers}
@@ -174,13 +206,17 @@ def _print_sinks(console: Console, outcome: Outcome) -> None:
             counts = (sink.accepted, sink.written, sink.dropped, sink.errored)
             table.add_row(buffer.name, sink.name, keeps_of(kind), *(f"{count:,}" for count in counts))
     if table.row_count:
-        console.print(table)
+        table.print(console)
     for buffer in outcome.buffers:
         if buffer.sinks and set(kinds[buffer.name]) == {"null"}:
             text = f"buffer {buffer.name}: nothing was stored; its sink null only counts"
             console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
         for sink in buffer.sinks:
-            if sink.dropped:
+            for line in _consumer_lines(sink):
+                console.print(
+                    f"buffer {buffer.name}: {line}", style="yellow", markup=False, highlight=False, soft_wrap=True
+                )
+            if sink.dropped and not sink.consumers:
                 text = (
                     f"buffer {buffer.name}: sink {sink.name} was behind and did not get {sink.dropped} of {sink.accepted} images "
                     '(on_full = "drop")'
@@ -188,9 +224,18 @@ def _print_sinks(console: Console, outcome: Outcome) -> None:
                 console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
+def _consumer_lines(sink: SinkStatus) -> Iterator[str]:
+    """Who did not get all images that a sink has sent."""
+    if sink.consumers and sink.dropped:
+        yield f"sink {sink.name} had nobody for {sink.dropped} of {sink.accepted} images: no consumer was connected, or had room"
+    for consumer in sink.consumers:
+        if consumer.missed > sink.dropped:
+            yield f"sink {sink.name}: the consumer at {consumer.endpoint} was behind or not there, and missed {consumer.missed} of {sink.accepted} images"
+
+
 def _print_latencies(console: Console, outcome: Outcome) -> None:
     title = "latency of each stage, µs: last packet → ready → decision → written; last packet → published, → sent"
-    table = Table(title=title, title_justify="left")
+    table = Titled(title)
     for column in ("buffer", "until", "count", "p50", "p99", "max"):
         table.add_column(column, justify="left" if column in {"buffer", "until"} else "right")
     for buffer in outcome.buffers:
@@ -198,7 +243,7 @@ def _print_latencies(console: Console, outcome: Outcome) -> None:
             figures = (f"{value:,.0f}" for value in (latency.p50, latency.p99, latency.max))
             table.add_row(buffer.name, latency.stage, f"{latency.count:,}", *figures)
     if table.row_count:
-        console.print(table)
+        table.print(console)
     for buffer in outcome.buffers:
         if (feedback := buffer.feedback) and (feedback.dropped or feedback.full):
             text = (

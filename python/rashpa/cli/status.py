@@ -14,6 +14,7 @@ from rashpa.control.telegram import Status
 _STYLES = {"running": "green", "fault": "red", "paused": "yellow"}
 _LOW = 0.25  # share of free slots below which the sinks are about to hold up the sources
 _LATE_S = 0.1
+_MOST_PICTURES = 4
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,17 @@ def _table(nodes: list[Watched[NodeStatus]]) -> Table:
         table.add_column(name, justify="right")
     for node in nodes:
         _add_node(table, node)
+    seen = [line for node in nodes for line in _pictures(node)][:_MOST_PICTURES]
+    if seen:
+        table.caption = "\n".join(["newest accepted images, as PNG:", *seen])
+        table.caption_justify = "left"
     return table
+
+
+def _pictures(node: Watched[NodeStatus]) -> list[str]:
+    """Where a browser or curl finds a picture of what a node receives."""
+    parts = node.view.parts if node.view is not None and not node.problem else ()
+    return [f"{node.client.url}/preview?buffer={part.name}" for part in parts if isinstance(part, Receiving)]
 
 
 def _add_node(table: Table, node: Watched[NodeStatus]) -> None:

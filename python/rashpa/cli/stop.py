@@ -6,7 +6,6 @@ import contextlib
 import getpass
 import os
 import socket
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -18,10 +17,8 @@ from rashpa.control.attach import attached
 from rashpa.control.end import never_early
 from rashpa.control.journal import Journal, JournalError, ManagerLivesError, find_journal
 from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.stop_request import StopAnswer, StopError, StopRequest
+from rashpa.control.stop_request import StopError, StopRequest
 from rashpa.control.token import TokenError, token_of_environment
-
-_LOOK_S = 0.1
 
 
 def stop(
@@ -56,7 +53,7 @@ def stop(
     except (JournalError, StopError, RunFileError, TokenError, OSError) as error:
         complain(errors, str(error), "stop")
         raise typer.Exit(BAD_INPUT) from None
-    manager.end(_who())
+    manager.end(who())
     outcome = asyncio.run(watched(manager, console, quiet=True))
     report = Path(journal.report) if journal.report else None
     conclude(outcome, report, manager.plan.source.path, errors, console, "stop")
@@ -64,9 +61,9 @@ def stop(
 
 def _asked(path: Path, timeout_s: float, console: Console, errors: Console) -> int:
     """Has the manager of the run end it; the exit code. StopError when it does not."""
-    request = StopRequest(path, _who())
+    request = StopRequest(path, who())
     try:
-        answer = _awaited(request, path, timeout_s)
+        answer = request.wait(timeout_s)
     finally:
         request.close()
     if answer.refused:
@@ -87,32 +84,8 @@ def _asked(path: Path, timeout_s: float, console: Console, errors: Console) -> i
     return GOOD if answer.good else RED
 
 
-def _awaited(request: StopRequest, journal: Path, timeout_s: float) -> StopAnswer:
-    """The manager's answer. StopError when it dies before, or takes too long."""
-    ends = time.monotonic() + timeout_s
-    while (answer := request.answer()) is None:
-        if time.monotonic() > ends:
-            raise StopError(f"{journal}: the run has not ended within {timeout_s:.0f} s; see it with `rashpa status`")
-        if not _managed(journal) and request.answer() is None:
-            raise StopError(f"{journal}: the manager has ended without an answer; look at its output and at the report")
-        time.sleep(_LOOK_S)
-    return answer
-
-
-def _managed(journal: Path) -> bool:
-    """Whether somebody holds the journal."""
-    try:
-        probe = Journal(journal)
-        probe.take_over()
-    except ManagerLivesError:
-        return True
-    except JournalError:
-        return False
-    probe.close()
-    return False
-
-
-def _who() -> str:
+def who() -> str:
+    """Who asks, for people."""
     user = str(os.getuid())
     with contextlib.suppress(KeyError, OSError):  # a process without an entry in the table of users
         user = getpass.getuser()

@@ -4,11 +4,11 @@
 from collections.abc import Mapping
 
 from rashpa.control.accounting import account_run
+from rashpa.control.at_once import some_at_once
 from rashpa.control.group_accounting import account_groups
 from rashpa.control.node_client import NodeClient
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import Plan
-from rashpa.control.some_at_once import some_at_once
 from rashpa.control.telegram import Status
 
 

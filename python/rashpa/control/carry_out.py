@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run from Python: from a script, or from a notebook, which has an event loop of its own."""
 
-import asyncio
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rashpa.control.journal import journal_of
-from rashpa.control.manager import Manager, Observer, unobserved
+from rashpa.control.manager import Observer, unobserved
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_file_reader import run_file_of
 from rashpa.control.run_plan import Plan, load_plan, plan_run
+from rashpa.control.run_session import RunSession
 from rashpa.control.token import token_of_environment
 
 
@@ -28,34 +26,10 @@ def carry_out(config: Path | str | Mapping[str, Any], observer: Observer = unobs
     `config`: a run file, or its tables as a dict. Nodes that it calls local are started and ended. RunFileError when it is wrong: nothing has
     been started then. JournalError when a run of this name and output goes on. An interrupt ends the run in order.
     """
-    plan = plan_of(config)
-    token = token_of_environment()
-    loop = asyncio.new_event_loop()
-    manager: list[Manager] = []
-    outcome: list[Outcome] = []
-    raised: list[BaseException] = []
-
-    async def run() -> None:
-        manager.append(Manager(plan, observer, token, journal=journal_of(plan)))
-        outcome.append(await manager[0].run())
-
-    def work() -> None:
+    session = RunSession(plan_of(config), token_of_environment(), observer)
+    session.start()
+    while True:
         try:
-            loop.run_until_complete(run())
-        except BaseException as error:  # noqa: BLE001 (it is raised where the run was asked for)
-            raised.append(error)
-        finally:
-            loop.close()
-
-    # a thread of its own: the caller's may have a loop that runs
-    thread = threading.Thread(target=work, name="run", daemon=True)
-    thread.start()
-    while thread.is_alive():
-        try:
-            thread.join()
+            return session.ended.result()
         except KeyboardInterrupt:
-            if manager:
-                loop.call_soon_threadsafe(manager[0].stop)
-    if raised:
-        raise raised[0]
-    return outcome[0]
+            session.interrupt()

@@ -13,6 +13,7 @@ from rashpa.control.dataset_spec import (
     FilesSpec,
     JungfrauSpec,
     PatternSpec,
+    StoredSpec,
 )
 from rashpa.control.run_file import RunFile
 from rashpa.control.run_file_reader import RunFileSource
@@ -34,7 +35,19 @@ def resolved_dataset(file: RunFile, source: RunFileSource, node: str) -> AnyData
         if not all(module.orientation.upright for module in file.detector.module):
             update["orientations"] = [(module.turn, module.flip) for module in file.detector.module]
         return spec.model_copy(update=update)
+    if isinstance(spec, StoredSpec):
+        spec = _with_modules(spec, file)
     return spec.resolved(source.path.resolve().parent) if node == "local" else spec
+
+
+def _with_modules(spec: StoredSpec, file: RunFile) -> StoredSpec:
+    """Stored images are cut into the modules of the detector."""
+    detector = file.detector
+    update: dict[str, object] = {"width": spec.width or detector.width, "height": spec.height or detector.height}
+    if not spec.places:
+        update["places"] = [(module.x, module.y) for module in detector.module]
+        update["orientations"] = [(module.turn, module.flip) for module in detector.module]
+    return spec.model_copy(update=update)
 
 
 def dataset_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterator[str]:
@@ -50,6 +63,11 @@ def dataset_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterat
         yield (
             f"{source.where(('dataset', 'files'))}: files of {len(spec.files)} modules, [[detector.module]] lists {len(detector.module)}; "
             "files is a list of lists, one a module"
+        )
+    if isinstance(spec, StoredSpec) and spec.places and len(spec.places) != len(detector.module):
+        yield (
+            f"{source.where(('dataset', 'places'))}: places of {len(spec.places)} modules, [[detector.module]] lists {len(detector.module)}; "
+            "give one each, or none"
         )
     shape = _shape_of(spec)
     wanted = (detector.width, detector.height, detector.pixel)
@@ -140,7 +158,7 @@ def _shape_of(spec: AnyDatasetSpec) -> tuple[int, int, str] | None:
 
 def files_of(spec: AnyDatasetSpec) -> Iterator[tuple[str, Path]]:
     """Key of [dataset] and path of all that the dataset is read from."""
-    if isinstance(spec, DirectorySpec):
+    if isinstance(spec, DirectorySpec | StoredSpec):
         yield "path", Path(spec.path)
     if isinstance(spec, FilesSpec):
         yield from (("files", Path(name)) for names in spec.files for name in names)

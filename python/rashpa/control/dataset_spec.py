@@ -9,6 +9,7 @@ from rashpa.data.dataset_spec import (
     FilesSpec,
     JungfrauSpec,
     PatternSpec,
+    StoredSpec,
     parse_dataset_spec,
 )
 
@@ -20,5 +21,6 @@ __all__ = [
     "FilesSpec",
     "JungfrauSpec",
     "PatternSpec",
+    "StoredSpec",
     "parse_dataset_spec",
 ]

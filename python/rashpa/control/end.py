@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a run is ended before its last frame, or one of which nobody knows the last: all emulators after the same frame."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 
 from rashpa.control import telegram
+from rashpa.control.at_once import all_at_once
 from rashpa.control.journal import Journal
 from rashpa.control.node_client import NodeClient
 from rashpa.control.outcome import Outcome
@@ -79,14 +79,15 @@ def never_early(plan: Plan) -> str:
 
 
 async def end_sources(emulators: Sequence[NodeClient]) -> int:
-    """Pauses those that still send, takes the latest frame that any has begun, and tells them to go on to it. How many frames the run has.
-    NodeError."""
-    statuses = await asyncio.gather(*(emulator.status() for emulator in emulators))
-    going = [one for one, status in zip(emulators, statuses, strict=True) if status.state == "running"]
-    await asyncio.gather(*(emulator.order(telegram.Pause()) for emulator in going))
-    statuses = await asyncio.gather(*(emulator.status() for emulator in emulators))
+    """Pauses those that still send, also those that are to pause at a later frame, takes the latest frame that any has begun, and tells them to go on
+    to it. How many frames the run has. NodeError."""
+    statuses = await all_at_once(emulator.status() for emulator in emulators)
+    states = zip(emulators, statuses, strict=True)
+    going = [one for one, status in states if status.state in ("running", "paused")]
+    await all_at_once(emulator.order(telegram.Pause()) for emulator in going)
+    statuses = await all_at_once(emulator.status() for emulator in emulators)
     frames = max((status.source.frames_begun for status in statuses if status.source), default=0)
-    await asyncio.gather(*(emulator.order(telegram.Stop(frames=frames)) for emulator in going))
+    await all_at_once(emulator.order(telegram.Stop(frames=frames)) for emulator in going)
     return frames
 
 

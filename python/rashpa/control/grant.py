@@ -8,8 +8,10 @@ from pathlib import Path
 
 from rashpa.control.dataset_check import files_of, resolved_dataset
 from rashpa.control.kernels import code_of
+from rashpa.control.kernels import files_of as files_of_kernel
 from rashpa.control.plan_telegrams import card_of
 from rashpa.control.run_plan import Plan
+from rashpa.control.sink_sections import Stream2Sink
 from rashpa.control.token import checked_token
 from rashpa.data.feedback import address_of
 
@@ -23,7 +25,7 @@ class Grant:
     write: tuple[str, ...] = ()
     kernels: str = ""  # the folder of code that it may load; empty: none
     cards: tuple[str, ...] = ()  # "sim", or directories of cards
-    publish: tuple[str, ...] = ()  # addresses of sockets for feedback
+    publish: tuple[str, ...] = ()  # addresses of sockets for feedback and streams
     certificate: str = ""  # of a node that may be on another machine, and its key: PEM
     key: str = ""
 
@@ -44,17 +46,22 @@ class Grant:
 
 
 def grant_of(plan: Plan, role: str, token: str) -> Grant:
-    """What the run file names, and nothing else: the dataset, and for a receiver the output folder, and its own folder where it names code there; and the
+    """What the run file names, and nothing else: the dataset, and for a receiver the files of its kernels, the output folder, and its own folder where it names code there; and the
     addresses where it publishes; for an emulator its cards."""
     named = [path for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))]
     # a dataset's folder may hold links to where its files really lie
     inside = [entry for path in named if path.is_dir() for entry in path.iterdir()]
     read = {str(path.resolve()) for path in (*named, *inside)}
+    folder = plan.source.path.resolve().parent
+    if role == "receiver":
+        kernels_of_run = [kernel for buffer in plan.buffers for kernel in buffer.section.kernel]
+        read |= {str((folder / name).resolve()) for one in kernels_of_run for name in files_of_kernel(one).values()}
     write = (str(Path(plan.file.run.output).resolve()),) if role == "receiver" else ()
     outside = any(code_of(kernel) for buffer in plan.buffers for kernel in buffer.section.kernel)
     kernels = str(plan.source.path.parent.resolve()) if role == "receiver" and outside else ""
     played = [one for one in plan.emulators if one.engine == "fpga" and one.node == "local"]
     cards = sorted({card_of(plan, one) for one in played}) if role == "emulator" else []
     sockets = [one.section.feedback.zmq for one in plan.buffers if one.section.feedback and one.section.feedback.zmq]
+    sockets += [sink.endpoint for one in plan.buffers for sink in one.section.sink if isinstance(sink, Stream2Sink)]
     publish = sorted({address_of(endpoint) for endpoint in sockets}) if role == "receiver" else []
     return Grant(token, tuple(sorted(read)), write, kernels, tuple(cards), tuple(publish))

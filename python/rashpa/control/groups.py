@@ -128,6 +128,8 @@ def group_problems(file: toml.RunFile, sections: Sequence[toml.Buffer], source: 
 def _section_problems(section: toml.Buffer, where: str) -> Iterator[str]:
     if any(sink.on_full == "drop" for sink in section.sink):
         yield f'{where}a sink of a group waits (on_full = "wait"): what is behind is given to others'
+    if any(sink.kind == "stream2" for sink in section.sink):
+        yield f"{where}no member of a group sees all images: a stream comes from a buffer with a receiver of its own; leave sink stream2 out"
     if section.feedback is not None:
         yield f"{where}no member of a group sees all images: decisions are published by a buffer with a receiver of its own; leave feedback out"
 

@@ -12,11 +12,11 @@ from typing import Protocol
 
 from rashpa.control import telegram
 from rashpa.control.capacity import CapacityError, check_abilities, overloads
+from rashpa.control.configuring import configure_receiver, join_emulator
 from rashpa.control.group_course import GroupCourse
 from rashpa.control.groups import Joined
 from rashpa.control.join_desk import JoinDesk, Request
 from rashpa.control.node_client import NodeClient, NodeError
-from rashpa.control.plan_telegrams import destination_telegram, join_telegram
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, joined_plan
@@ -101,11 +101,9 @@ class Joining:
         try:
             can = await client.capabilities()
             self._check(plan, {**host.capabilities, receiver.name: can})
-            configured = await client.configure(destination_telegram(plan, receiver))
-            ids = [dtp.id for dtp in plan.dtps_of(receiver.name)]
-            places = zip(configured.endpoints, configured.placements, strict=True)
+            ends = await configure_receiver(plan, receiver, client)
             status = await client.status()
-            sources = await emulator.join(join_telegram(plan, receiver.name, dict(zip(ids, places, strict=True))))
+            sources = await join_emulator(plan, receiver.name, emulator, ends)
         except BaseException:
             with contextlib.suppress(NodeError):
                 await host.let_go(receiver, client)
@@ -113,7 +111,7 @@ class Joining:
         try:
             host.capabilities[receiver.name] = can
             host.take_in(plan, receiver, client, joined, status)
-            await client.order(telegram.Arm(sources.endpoints))
+            await client.order(telegram.Arm(sources))
             await client.order(telegram.Start())
             await emulator.order(telegram.Feed(group.name, receiver.name, True))
         except NodeError as error:  # the run goes on without it, as without any member

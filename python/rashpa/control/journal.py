@@ -6,7 +6,6 @@ nodes, so nobody but its owner may read it. It is written whole and put in place
 """
 
 import contextlib
-import errno
 import fcntl
 import json
 import os
@@ -22,12 +21,12 @@ from rashpa.control.process_identity import is_process
 from rashpa.control.run_file_reader import RunFileSource, parse_run_file, run_file_of
 from rashpa.control.run_plan import Plan, joined_plan, plan_run
 from rashpa.data.new_folders import missing_folders, remove_empty
+from rashpa.data.private_file import NO_LOCKS, lock, put_private
 from rashpa.data.regular_file import read_regular, reason
 
 VERSION = 1
 SUFFIX = "_attach.json"
 _MOST_BYTES = 8 << 20
-_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)  # of file systems that have none
 
 
 class JournalError(ValueError):
@@ -102,21 +101,7 @@ class Journal:
         """Puts the record in place of an earlier one. OSError."""
         self._made = [*self._made, *missing_folders(self.path.parent)]
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        beside.unlink(missing_ok=True)
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            with contextlib.suppress(BlockingIOError):  # it is ours: just made
-                _lock(file)
-            with os.fdopen(os.dup(file), "wb") as stream:
-                stream.write(json.dumps(asdict(record), indent=1).encode() + b"\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-            beside.rename(self.path)
-        except BaseException:
-            os.close(file)
-            beside.unlink(missing_ok=True)
-            raise
+        file = put_private(self.path, json.dumps(asdict(record), indent=1).encode() + b"\n")
         self.close()
         self._lock = file
 
@@ -125,7 +110,7 @@ class Journal:
         try:
             file = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                _lock(file)
+                lock(file)
                 record = _record_of(self.path)
                 if not os.path.samestat(os.fstat(file), self.path.stat()):
                     raise BlockingIOError
@@ -161,10 +146,20 @@ class Journal:
             self._lock = -1
 
 
+def read_record(path: Path) -> Record:
+    """What the manager has noted, for who looks on: nothing is locked. JournalError or OSError when there is no run, or it is not this user's."""
+    return _record_of(path)
+
+
+def journal_path(plan: Plan) -> Path:
+    """Where a run of this plan has its journal."""
+    run = plan.file.run
+    return Path(run.output).resolve() / f"{run.name}{SUFFIX}"
+
+
 def journal_of(plan: Plan, report: Path | None = None) -> Journal:
     """Of a run that is about to begin. JournalError when one of the same name and output goes on."""
-    run = plan.file.run
-    path = Path(run.output).resolve() / f"{run.name}{SUFFIX}"
+    path = journal_path(plan)
     what = f"{path}: a run of this name and output goes on"
     other = "choose another run.name or run.output"
     try:
@@ -172,7 +167,7 @@ def journal_of(plan: Plan, report: Path | None = None) -> Journal:
     except OSError:  # there is none, or `write` says what is wrong
         return Journal(path, str(report.resolve()) if report is not None else "")
     try:
-        _lock(file)
+        lock(file)
         lasting = _record_of(path).lasting
     except BlockingIOError:
         raise JournalError(f"{what}, {_holder_of(path)}; wait for its end, or {other}") from None
@@ -199,7 +194,7 @@ def journal_lives(path: Path) -> bool:
     except BlockingIOError:
         return True
     except OSError as error:
-        return error.errno in _NO_LOCKS
+        return error.errno in NO_LOCKS
     else:
         return False
     finally:
@@ -218,15 +213,6 @@ def find_journal(where: Path) -> Path:
             f"{where}: {len(found)} runs may go on: {', '.join(path.name for path in found[:8])}; name one"
         )
     raise JournalError(f"{where}: no run goes on there: there is no *{SUFFIX}; give the output folder of the run")
-
-
-def _lock(file: int) -> None:
-    """BlockingIOError when another process holds it."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in _NO_LOCKS:
-            raise
 
 
 def _record_of(path: Path) -> Record:

@@ -97,6 +97,17 @@ class Port:
 
 
 @dataclass(frozen=True)
+class DeviceCost:
+    """Memory on an accelerator, bytes a pixel of the images that a kernel sees: once, or for each image that the device has at a time. `unit`: that
+    takes it, empty: each but cpu; `when`: a parameter, where it is not what it is by default."""
+
+    bytes: float
+    of: Literal["run", "image"]
+    unit: str = ""
+    when: str = ""
+
+
+@dataclass(frozen=True)
 class Declaration:
     """A kernel, as its folder declares it."""
 
@@ -114,6 +125,7 @@ class Declaration:
     rides: tuple[str, ...]
     stack_bytes: float
     scratch_bytes: float
+    device: tuple[DeviceCost, ...] = ()
 
     def made(self, port: str) -> Port | None:
         """The port of that kind that it makes."""
@@ -174,6 +186,7 @@ def _declaration(values: dict[str, Any]) -> Declaration:
             **lists,
             "parameters": tuple(_made(Parameter, one) for one in values["parameters"]),
             "inputs": tuple(Input(**one) for one in values["inputs"]),
+            "device": tuple(DeviceCost(**one) for one in values["device"]),
             "takes": _port(values["takes"]),
             "makes": tuple(_port(one) for one in values["makes"]),
         }

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rashpa.control import throughput
+from rashpa.control.device_memory import memory_on_device, planned_device
 from rashpa.control.loads import DtpLoad, dtp_loads, memory_of
 from rashpa.control.planned_node import PlannedNode
 from rashpa.control.run_file_reader import KeyPath
 from rashpa.control.run_plan import Plan, PlannedBuffer
-from rashpa.control.telegram import Capabilities, Interface
+from rashpa.control.telegram import Capabilities, Interface, UnitDevice
 from rashpa.control.turned_frames import turned_bytes
 
-Kind = Literal["link", "interface", "unit", "files", "device", "processors", "memory"]
+Kind = Literal["link", "interface", "unit", "files", "device", "device memory", "processors", "memory"]
 _NEARLY = 1 + 1e-9  # sums of rates are rounded
 
 
@@ -80,6 +81,7 @@ def limits_of(plan: Plan, capabilities: Mapping[str, Capabilities]) -> tuple[Lim
     found += [limit for side in receivers for limit in _file_limits(plan, side)]
     found += _processor_limits(plan, receivers)
     found += _device_limits(plan, receivers)
+    found += _device_memory_limits(plan, receivers)
     turning = [side for side in emulators if any(not load.dtp.orientation.upright for load in side.loads)]
     found += _memory_limits(plan, (*receivers, *turning))
     return tuple(found)
@@ -241,6 +243,36 @@ def _device_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
         yield Limit("device", who, needed, 1.0, text, ("buffer", positions[0], "device"), positions, nodes)
 
 
+def _device_memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
+    """Memory of accelerators, which nodes of a machine share; that of one which works on memory of the machine is counted there."""
+    groups: dict[tuple[str, str, int], list[tuple[_Side, PlannedBuffer, UnitDevice]]] = {}
+    for side in sides:
+        for buffer in plan.buffers_of(side.node.name):
+            device = planned_device(buffer, side.can)
+            if device is not None and not device.unified:
+                groups.setdefault((machine_of(side.node), device.unit, device.number), []).append(
+                    (side, buffer, device)
+                )
+    for (machine, unit, number), tasks in groups.items():
+        taken = [memory_on_device(plan, buffer, side.can) for side, buffer, _ in tasks]
+        largest = max(range(len(tasks)), key=lambda one: sum(taken[one].values()))
+        needed = sum(sum(memory.values()) for memory in taken)
+        has = min((room for _, _, device in tasks if (room := device.free_bytes or device.memory_bytes)), default=None)
+        parts = ", ".join(f"{what} {size / 2**30:,.2f}" for what, size in taken[largest].items())
+        names = " and ".join(buffer.section.name for _, buffer, _ in tasks)
+        model = f"{unit}, {tasks[0][2].name}" if tasks[0][2].name else unit
+        buffers = "buffer" if len(tasks) == 1 else "buffers"
+        text = (
+            f"{buffers} {names} take{'s' * (len(tasks) == 1)} {needed / 2**30:,.2f} GiB of device {number} ({model}) of {machine}, which has "
+            f"{(has or 0) / 2**30:,.2f} GiB free; {tasks[largest][1].section.name}: {parts}"
+        )
+        positions = tuple(plan.positions[buffer.section.name] for _, buffer, _ in tasks)
+        nodes = tuple(dict.fromkeys(side.node.name for side, _, _ in tasks))
+        who = f"memory of device {number} ({unit}) of {machine}"
+        where = ("buffer", positions[largest], "stack")
+        yield Limit("device memory", who, needed, has, text, where, positions, nodes)
+
+
 def _memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
     """Nodes on one machine: each says what is free there, and all of them take of it: receivers for their buffers, emulators for turned modules."""
     groups: dict[str, list[_Side]] = {}
@@ -261,6 +293,10 @@ def _memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
         where: KeyPath = ("buffer", max(buffers, key=lambda one: buffers[one]), "slots") if buffers else ("dataset",)
         if 2 * sum(memory["tables"] for memory in taken.values()) > needed:  # frames, not slots, are what is too much
             parts, where = ["the tables of all images"], ("run", "frames")
+        queues = {position: memory.get("queues of consumers", 0) for position, memory in taken.items()}
+        if 2 * sum(queues.values()) > needed:
+            parts = ["images that wait for consumers (sink stream2: waiting)"]
+            where = ("buffer", max(queues, key=lambda one: queues[one]), "sink")
         if turned:
             parts.append(f"the frames of turned modules ({turned / 2**30:,.2f} GiB)")
             where = ("dataset", "frames") if 2 * turned > needed else where

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from rashpa.control.packets import Lines, traffic_of
 from rashpa.control.pipeline import PIXEL_BYTES, Pipeline, plan_pipeline
 from rashpa.control.receivers import link_to
-from rashpa.control.run_file import Hdf5Sink
 from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp
+from rashpa.control.sink_sections import Hdf5Sink, Stream2Sink
 
 _PAGE = 4096
 _RECORD_BYTES = 128  # schema/frame_record.md
@@ -87,7 +87,13 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
     memory["records"] = len(buffer.dtps) * _pages((section.slots + 1) * _RECORD_BYTES)  # and that of skipped images
     if copies := sum(sink.queue for sink in section.sink if sink.on_full == "drop" and sink.kind != "null"):
         memory["copies for sinks"] = copies * section.stack * image_bytes
-    memory |= _of_pipeline(plan_pipeline(section.kernel, pixel), buffer)
+    pipeline = plan_pipeline(section.kernel, pixel)
+    memory |= _of_pipeline(pipeline, buffer)
+    # not compressed, each consumer behind with images of its own: it is never more
+    if waiting := sum(
+        min(sink.waiting, buffer.images) * sink.consumers for sink in section.sink if isinstance(sink, Stream2Sink)
+    ):
+        memory["queues of consumers"] = waiting * pixels * PIXEL_BYTES[pipeline.pixel]
     # of a run until stopped they grow with what comes
     memory["tables"] = 0 if plan.file.run.open_ended else buffer.images * _TABLE_BYTES
     return memory

@@ -11,9 +11,6 @@ refused holds nothing that the other still needs, and one of them gets all.
 
 import asyncio
 import contextlib
-import getpass
-import os
-import socket
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from typing import TypeVar
@@ -22,14 +19,15 @@ import httpx
 
 from rashpa.control import telegram
 from rashpa.control.adopted_node import AdoptedNode
-from rashpa.control.all_of import all_of
+from rashpa.control.at_once import all_at_once, some_at_once
 from rashpa.control.books import take_books
 from rashpa.control.capacity import CapacityError, check_abilities, overloads
-from rashpa.control.emulators import PlannedEmulator
+from rashpa.control.configuring import Ends, configure_emulator, configure_receiver
 from rashpa.control.end import EndOfRun, end_sources, never_early
 from rashpa.control.first_missing import first_missing
 from rashpa.control.group_course import GroupCourse
 from rashpa.control.groups import Joined
+from rashpa.control.holder import holder_of
 from rashpa.control.join_desk import JoinDesk
 from rashpa.control.joining import Joining
 from rashpa.control.journal import Journal
@@ -37,16 +35,17 @@ from rashpa.control.journal_entry import note
 from rashpa.control.launcher import LOCAL, Launcher
 from rashpa.control.local_node import LocalNode
 from rashpa.control.log_text import lines_of
+from rashpa.control.meanwhile import meanwhile
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.overrun import OverrunGuard
-from rashpa.control.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.pictures import take_pictures
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_nodes import RunNodes
 from rashpa.control.run_plan import Plan
-from rashpa.control.some_at_once import some_at_once
 from rashpa.control.stall import StallWatch
-from rashpa.control.telegram import Capabilities, Configured, Endpoint, Placement, Status
+from rashpa.control.steering import Steering
+from rashpa.control.telegram import Capabilities, Endpoint, Status
 
 _POLL_S = 0.25
 _LOG_ENTRIES = 1000
@@ -92,7 +91,7 @@ class Manager:
         self._outcome = Outcome(plan)
         self._task: asyncio.Task[None] | None = None
         self._began = 0.0
-        self._holder = f"run {plan.file.run.name} of {_user()}@{socket.gethostname()} (process {os.getpid()})"
+        self._holder = holder_of(plan)
         self._claimed: set[str] = set()  # nodes that may be this run's
         self._end = EndOfRun(plan, journal)
         self._groups = GroupCourse(plan, self._clients, self._last)
@@ -100,13 +99,14 @@ class Manager:
         end = (lambda: self._end.want("run.on_overrun")) if can_end else None
         self._overruns = OverrunGuard(plan, self._clients, self._last, self._look_at, self._alive, end)
         self._outcome.overruns = self._overruns.found
+        self._steering = Steering(plan, self._clients, self._last, journal, self.interrupt)
         self._stall = StallWatch(plan)
         self._joined: tuple[Joined, ...] = ()
         self._joining = Joining(self, JoinDesk(journal) if journal is not None and plan.groups else None)
 
     async def run(self) -> Outcome:
         """Carries the run through. Does not raise for what nodes do: that is the outcome's problem."""
-        async with self._closed():
+        async with self._closed(), self._steering.attended():
             self._task = asyncio.create_task(self._carry_through())
             try:
                 await asyncio.shield(self._task)
@@ -138,7 +138,7 @@ class Manager:
         """What the nodes of the plan can do, by name; those that are local are started for the question. NodeError when one does not answer."""
         async with self._closed():
             await self._nodes.connect(self._plan)
-            answers = await all_of(client.capabilities() for client in self._clients.values())
+            answers = await some_at_once(NodeClient.capabilities, self._clients.values())
             return dict(zip(self._clients, answers, strict=True))
 
     @property
@@ -229,13 +229,23 @@ class Manager:
         self._outcome.acquisition_s = time.monotonic() - self._began
         self._overruns.close(self._outcome.acquisition_s)
         await self._take_books()
-        await all_of(self._take_log(name) for name in self._alive(self._local))
-        await self._order_all(self._alive(self._clients), telegram.Reset())
+        await self._take_pictures(self._alive(self._receiver_names))
+        await all_at_once(self._take_log(name) for name in self._alive(self._local))
+        await all_at_once(self._release(name) for name in self._alive(self._clients))
+
+    async def _release(self, name: str) -> None:
+        """A node whose books are taken; the run has lost nothing when it is gone."""
+        try:
+            await self._clients[name].order(telegram.Reset())
+        except NodeError as error:
+            if not error.lost:
+                raise
+            self._outcome.cautions += (f"{await self._reason_of(error, name)}, after its books had been taken",)
 
     async def _tell_ends(self, receivers: Iterable[str]) -> None:
         """To the receivers, from what their sources say that they have come to."""
         for_each = self._end.orders(receivers, self._heard_of(self._emulator_names).values())
-        await all_of(self._clients[name].order(order) for name, order in for_each.items())
+        await all_at_once(self._clients[name].order(order) for name, order in for_each.items())
 
     @property
     def _receiver_names(self) -> list[str]:
@@ -246,7 +256,7 @@ class Manager:
         return [emulator.name for emulator in self._plan.emulators]
 
     async def _order_all(self, names: Iterable[str], order: telegram.Telegram) -> None:
-        await all_of(self._clients[name].order(order) for name in names)
+        await all_at_once(self._clients[name].order(order) for name in names)
 
     async def _claim(self) -> None:
         emulators = self._emulator_names
@@ -263,37 +273,29 @@ class Manager:
     async def _configure(self) -> None:
         receivers = self._plan.receivers
         self._tell("configuring the receiver" if len(receivers) == 1 else "configuring the receivers")
-        answers = await all_of(self._configure_receiver(receiver) for receiver in receivers)
-        ends: dict[int, tuple[Endpoint, Placement]] = {}
-        for receiver, answer in zip(receivers, answers, strict=True):
-            ids = [dtp.id for dtp in self._plan.dtps_of(receiver.name)]
-            ends.update(zip(ids, zip(answer.endpoints, answer.placements, strict=True), strict=True))
+        ends: Ends = {}
+        for found in await all_at_once(
+            configure_receiver(self._plan, one, self._clients[one.name]) for one in receivers
+        ):
+            ends.update(found)
         emulators = self._plan.emulators
-        self._tell(f"configuring the emulator{'' if len(emulators) == 1 else 's'} (dataset)")
+        phase = f"configuring the emulator{'' if len(emulators) == 1 else 's'} (dataset)"
+        self._tell(phase)
         sources: dict[int, Endpoint] = {}
-        for found in await all_of(self._configure_emulator(emulator, ends) for emulator in emulators):
-            sources.update(found)
-        await all_of(
+        async with meanwhile(lambda: self._tell_prepared(phase), _POLL_S):
+            answers = (configure_emulator(self._plan, one, self._clients[one.name], ends) for one in emulators)
+            for sent_from in await all_at_once(answers):
+                sources.update(sent_from)
+        await all_at_once(
             self._clients[name].order(telegram.Arm(tuple(sources[dtp.id] for dtp in self._plan.dtps_of(name))))
             for name in self._receiver_names
         )
         await self._order_all(self._emulator_names, telegram.Arm())
 
-    async def _configure_emulator(
-        self, emulator: PlannedEmulator, ends: Mapping[int, tuple[Endpoint, Placement]]
-    ) -> dict[int, Endpoint]:
-        """Where its DTPs send from, by id."""
-        answer = await self._clients[emulator.name].configure(source_telegram(self._plan, emulator, ends))
-        ids = [dtp.id for dtp in self._plan.dtps_from(emulator.name)]
-        _expect_all(emulator.label, len(answer.endpoints), len(ids))
-        return dict(zip(ids, answer.endpoints, strict=True))
-
-    async def _configure_receiver(self, receiver: PlannedReceiver) -> Configured:
-        answer = await self._clients[receiver.name].configure(destination_telegram(self._plan, receiver))
-        expected = len(self._plan.dtps_of(receiver.name))
-        _expect_all(receiver.label, len(answer.endpoints), expected)
-        _expect_all(receiver.label, len(answer.placements), expected)
-        return answer
+    async def _tell_prepared(self, phase: str) -> None:
+        for name in self._emulator_names:
+            self._last[name] = await self._clients[name].status()
+        self._tell(phase)
 
     async def _watch(
         self,
@@ -307,7 +309,9 @@ class Manager:
         while True:
             if joining:
                 self._joining.look()
-            await all_of(self._look_at(name) for name in self._alive(self._clients))
+            began = time.monotonic()
+            await some_at_once(self._look_at, self._alive(self._clients))
+            asked_s = time.monotonic() - began
             for name in self._alive(self._clients):
                 trouble = self._trouble_of(name)
                 if trouble and not await self._groups.give_up(name, str(trouble)):
@@ -315,6 +319,7 @@ class Manager:
             self._tell(phase)
             if phase == "running":
                 await self._overruns.look(time.monotonic() - self._began)
+                await self._steering.look()
             waited = self._alive(awaited)
             through = all(self._groups.through(name) for name in waited)
             if through or ends(time.monotonic() - self._began):
@@ -324,7 +329,8 @@ class Manager:
                 label = self._labels[found.node]
                 text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s; {_ITS_LOG}"
                 raise NodeError(label, text, "deadline")
-            await asyncio.sleep(_POLL_S)
+            # half of the time at most: many nodes take long to ask, and have more to do than to answer
+            await asyncio.sleep(max(_POLL_S, asked_s))
 
     async def _look_at(self, name: str) -> None:
         try:
@@ -360,6 +366,11 @@ class Manager:
                     raise
             else:
                 return self._tell("done")
+
+    async def _take_pictures(self, receivers: Iterable[str]) -> None:
+        """For the report, where there will be one."""
+        if self._journal is not None and self._journal.report:
+            self._outcome.pictures |= await take_pictures(self._plan, self._clients, receivers)
 
     async def _take_log(self, name: str) -> None:
         """Of a node that ends with the run, as far as it answers; the run is none the worse without."""
@@ -427,7 +438,7 @@ class Manager:
         if self._began:
             outcome.acquisition_s = time.monotonic() - self._began
         for names in (self._emulator_names, self._receiver_names):
-            await all_of(self._stop_node(name) for name in names if name != lost)
+            await all_at_once(self._stop_node(name) for name in names if name != lost)
         outcome.emulators, outcome.receivers = (
             self._heard_of(self._emulator_names),
             self._heard_of(self._receiver_names),
@@ -448,6 +459,8 @@ class Manager:
                 if status.state in ("configured", "armed", "running", "paused", "finished"):
                     status = await client.order(telegram.Abort())
                 self._last[name] = status
+                if self._began:
+                    await self._take_pictures([name])
                 if name in self._local:
                     await self._take_log(name)
                 await client.order(telegram.Reset())
@@ -468,16 +481,3 @@ class Manager:
     def _heard_of(self, names: Iterable[str]) -> dict[str, Status]:
         """What nodes said last, by name."""
         return {name: self._last[name] for name in names if name in self._last}
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a process without an entry in the table of users
-        return str(os.getuid())
-
-
-def _expect_all(node: str, answered: int, dtps: int) -> None:
-    if answered != dtps:
-        text = f"{node} answers Configure with {answered} endpoints for {dtps} DTPs"
-        raise NodeError(node, text, "telegram")

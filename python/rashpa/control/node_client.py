@@ -4,9 +4,13 @@
 import asyncio
 import contextlib
 import dataclasses
+import functools
+import importlib.util
 import ssl
+import sys
 import time
 import urllib.parse
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import httpx
@@ -18,13 +22,16 @@ from rashpa.control.run_state import TRANSITIONS
 from rashpa.control.telegram import Capabilities, Configure, Configured, Fault, Join, Status, Telegram
 from rashpa.control.telegram_xml import CONTENT_TYPE, TelegramError
 
-_GOOD, _DENIED, _TOO_MANY = 200, 401, 429  # of HTTP
+_GOOD, _NOTHING_NEW, _DENIED, _ABSENT, _TOO_MANY = 200, 204, 401, 404, 429  # of HTTP
 _QUESTION_S = 5.0
 _GRACE_S = 2.0  # over the node's own deadline, so that its answer can come
 _IDLE_S = 20.0  # how long an unused connection is kept; less than the node keeps it, so that it is never closed under a request
 _ATTEMPTS = (
     4  # of what may be asked twice: a node that strangers crowd may drop a connection before it knows whose it is
 )
+if importlib.util.find_spec("sniffio") is None:
+    # httpcore imports it at every request, if it can; what is marked as absent is not looked for on the disk again
+    sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # this is how the import system is told
 _LOAD = TypeAdapter(Load)
 _T = TypeVar("_T", bound=Telegram)
 
@@ -56,7 +63,7 @@ class NodeClient:
         self.url = url
         self._owner = owner
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        verify: ssl.SSLContext | bool = trusted or True
+        verify = trusted or _known_authorities()
         if authority:
             try:
                 verify = ssl.create_default_context(cafile=authority)
@@ -102,6 +109,18 @@ class NodeClient:
             raise self._lost(error, f"{name} table") from None
         if answer.status_code != 200:
             raise NodeError(self.name, f"{self.name} has no {name} table: {answer.text[:200]}")
+        return answer.content
+
+    async def view(self, query: Mapping[str, str]) -> bytes | None:
+        """A part of an image as numbers (`rashpa.data.view_bytes`); None when there is no other than the one that is known, or none yet."""
+        try:
+            answer = await self._http.get("/view", params=dict(query), timeout=_QUESTION_S)
+        except httpx.HTTPError as error:
+            raise self._lost(error, "view") from None
+        if answer.status_code in (_NOTHING_NEW, _ABSENT):
+            return None
+        if answer.status_code != _GOOD:
+            raise self._has_no("view", answer.status_code)
         return answer.content
 
     async def log(self, last: int) -> list[dict[str, Any]]:
@@ -219,6 +238,12 @@ class NodeClient:
             else ""
         )
         return NodeError(self.name, f"{self.name} at {self.url} {what} ({name}){hint}", "lost", lost=True)
+
+
+@functools.cache
+def _known_authorities() -> ssl.SSLContext:
+    """Those that httpx trusts; reading them takes longer than a request, and a run has many nodes."""
+    return httpx.create_ssl_context()
 
 
 def _wait_of(answer: httpx.Response) -> float | None:

@@ -2,13 +2,14 @@
 """What is known of a run: while it lasts, and at its end."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from rashpa.control import telegram
 from rashpa.control.accounting import BufferAccount
 from rashpa.control.group_accounting import GroupAccount
 from rashpa.control.group_course import LostMember
 from rashpa.control.overrun import Overrun
+from rashpa.control.pictures import Pictures
 from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import Books, BufferStatus, Capabilities, DestinationStatus, SourceStatus, Status
 
@@ -58,7 +59,16 @@ class Outcome:
     joined: dict[str, float] = field(default_factory=dict)  # members that came later, and when, in seconds of the run
     dealt: dict[str, bytes] = field(default_factory=dict)  # by member of a group, the frames that it was given
     groups: tuple[GroupAccount, ...] = ()
+    pictures: Pictures = field(default_factory=dict)  # where a report is wanted
     refused: bool = False  # before anything was started: the input does not fit the machines
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from rashpa.data.notebook import books_html
+
+        said = self.problem or ("" if self.good else "not every image is stored or explained")
+        columns = {buffer.name: asdict(buffer.books) for buffer in self.buffers} | {"all": asdict(self.books)}
+        return books_html(f"run {self.plan.file.run.name}", columns, (said, *self.all_cautions))
 
     @property
     def sources(self) -> dict[str, SourceStatus]:
@@ -183,7 +193,14 @@ def modules_behind(buffer: BufferStatus) -> tuple[int, ...]:
 
 def keeps_of(kind: str) -> str:
     """What becomes of images in a sink of this kind, in a word or three."""
-    return {"hdf5": "files", "memory": "memory", "null": "counted, not stored"}.get(kind, kind)
+    words = {
+        "hdf5": "files",
+        "raw": "raw files",
+        "memory": "memory",
+        "null": "counted, not stored",
+        "stream2": "sent to others",
+    }
+    return words.get(kind, kind)
 
 
 def _lost_by_sinks(buffer: BufferStatus) -> Iterator[str]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rashpa.control import telegram
+from rashpa.control.at_once import outcomes_of, some_at_once
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.overrun_look import NOTHING, Look, look_at, streams_of
 from rashpa.control.run_plan import Plan
-from rashpa.control.some_at_once import some_at_once
 from rashpa.control.telegram import BufferStatus, Status
 
 _WINDOW_S = 1.0  # over which it is measured what is processed
@@ -180,7 +180,7 @@ class OverrunGuard:
 
     async def _order(self, names: list[str], order: telegram.Telegram) -> None:
         """One that has come to its end meanwhile needs no order."""
-        answers = await asyncio.gather(*(self._clients[name].order(order) for name in names), return_exceptions=True)
+        answers = await outcomes_of(self._clients[name].order(order) for name in names)
         for name, answer in zip(names, answers, strict=True):
             if isinstance(answer, Status):
                 self._last[name] = answer

@@ -5,8 +5,9 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, Field
 
-from rashpa.control import run_file
+from rashpa.control import sink_sections
 from rashpa.control.kernels import MODELS
+from rashpa.control.run_file import ModuleNumber
 from rashpa.control.section import Section
 from rashpa.data.orientation import Turn
 
@@ -28,7 +29,7 @@ class DtpPlace(Section):
     """Where the pixels of a DTP lie in the buffer's image, and how its module was turned."""
 
     id: int = Field(ge=0, le=65535)
-    module: run_file.ModuleNumber
+    module: ModuleNumber
     x: Pixels
     y: Pixels
     width: Pixels
@@ -66,7 +67,7 @@ class FileMetadata(Section):
     run_file_sha256: str = Field(default="", max_length=64)
 
 
-class Hdf5Order(run_file.Hdf5Sink):
+class Hdf5Order(sink_sections.Hdf5Sink):
     """The sink hdf5 as a receiver is told of it."""
 
     prefix: str = Field(max_length=4096)
@@ -75,7 +76,25 @@ class Hdf5Order(run_file.Hdf5Sink):
     metadata: FileMetadata
 
 
-SinkOrder = Hdf5Order | run_file.MemorySink | run_file.NullSink
+class Stream2Order(sink_sections.Stream2Sink):
+    """The sink stream2 as a receiver is told of it."""
+
+    metadata: FileMetadata
+
+
+class RawOrder(sink_sections.RawSink):
+    """The sink raw as a receiver is told of it."""
+
+    prefix: str = Field(max_length=4096)
+    existing: Literal["refuse", "replace"]
+    series_images: int = Field(default=0, ge=0, le=2**31)
+    metadata: FileMetadata
+
+
+FILE_ORDERS = (Hdf5Order, RawOrder)
+ENDINGS = {"hdf5": "", "raw": "_raw"}
+"""Of the names <run name>_<buffer> that files of such a sink begin with."""
+SinkOrder = Hdf5Order | RawOrder | sink_sections.MemorySink | sink_sections.NullSink | Stream2Order
 
 # what parts can be, each with an element of its own
 KERNELS: tuple[type[BaseModel], ...] = MODELS

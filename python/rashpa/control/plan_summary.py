@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rashpa.control.device_memory import memory_on_device
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.limits import Limit, limits_of, machine_of
 from rashpa.control.loads import DtpLoad, dtp_loads, file_bytes, memory_of
@@ -72,7 +73,7 @@ def json_of(summary: Summary) -> dict[str, Any]:
         "rate_hz": plan.file.detector.rate_hz,
         "nodes": [_node(plan, node) for node in plan.nodes],
         "dtps": [_dtp(load) for load in summary.loads],
-        "buffers": [_buffer(plan, buffer) for buffer in plan.buffers],
+        "buffers": [_buffer(summary, buffer) for buffer in plan.buffers],
         "limits": [_limit(plan, limit) for limit in summary.limits],
         "proposals": [
             [{"key": key_text(change.path), "value": change.toml} for change in proposal.changes]
@@ -125,8 +126,8 @@ def _dtp(load: DtpLoad) -> dict[str, Any]:
     }
 
 
-def _buffer(plan: Plan, buffer: PlannedBuffer) -> dict[str, Any]:
-    section = buffer.section
+def _buffer(summary: Summary, buffer: PlannedBuffer) -> dict[str, Any]:
+    plan, section = summary.plan, buffer.section
     return {
         "name": section.name,
         "receiver": buffer.receiver,
@@ -139,6 +140,7 @@ def _buffer(plan: Plan, buffer: PlannedBuffer) -> dict[str, Any]:
         "steps": [step.words for step in plan_pipeline(section.kernel, plan.file.detector.pixel).steps],
         "sinks": [sink.kind for sink in section.sink],
         "memory": memory_of(plan, buffer),
+        "device_memory": memory_on_device(plan, buffer, summary.capabilities.get(buffer.receiver)),
         "file_bytes": file_bytes(plan, buffer),
     }
 

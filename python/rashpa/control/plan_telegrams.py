@@ -12,16 +12,18 @@ from rashpa.control.emulators import SIMULATED, PlannedEmulator
 from rashpa.control.groups import PlannedGroup
 from rashpa.control.kernels import Kernel, declaration, files_of
 from rashpa.control.links import options_of
-from rashpa.control.part_orders import Hdf5Order, SinkOrder
+from rashpa.control.part_orders import ENDINGS, Hdf5Order, RawOrder, SinkOrder, Stream2Order
 from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_file import MOST_PATIENCE_S, Feedback
 from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp, assembled_size
 from rashpa.control.series import images_of_series
+from rashpa.control.sink_sections import Hdf5Sink, RawSink, Sink, Stream2Sink
 from rashpa.control.stall import patience_s
 
 HC_KEV_ANGSTROM = 12.398419843320026  # Planck's constant times the speed of light, exact in the SI of 2019
 SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
+_LONGEST_QUIET_MS = 2**32 - 1  # of a telegram
 
 
 def _dataset(plan: Plan, node: str) -> telegram.Dataset:
@@ -49,9 +51,9 @@ def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Ker
     return kernel.model_copy(update=taken)
 
 
-def _sink(sink: toml.Sink, plan: Plan, buffer: PlannedBuffer) -> SinkOrder:
-    """With what the plan knows of its files."""
-    if not isinstance(sink, toml.Hdf5Sink):
+def _sink(sink: Sink, plan: Plan, buffer: PlannedBuffer) -> SinkOrder:
+    """With what the plan knows of its files, and of what is sent."""
+    if not isinstance(sink, Hdf5Sink | RawSink | Stream2Sink):
         return sink
     file = plan.file
     receiver = plan.receiver(buffer.receiver)
@@ -61,10 +63,13 @@ def _sink(sink: toml.Sink, plan: Plan, buffer: PlannedBuffer) -> SinkOrder:
         "run_file": str(plan.source.path)[-4096:],
         "run_file_sha256": plan.source.sha256,
     }
-    return Hdf5Order.model_validate(
+    if isinstance(sink, Stream2Sink):
+        return Stream2Order.model_validate({**sink.model_dump(), "metadata": metadata})
+    order = RawOrder if isinstance(sink, RawSink) else Hdf5Order
+    return order.model_validate(
         {
             **sink.model_dump(),
-            "prefix": f"{file.run.output}/{file.run.name}_{buffer.section.name}",
+            "prefix": f"{file.run.output}/{file.run.name}_{buffer.section.name}{ENDINGS[sink.kind]}",
             "existing": file.run.existing,
             "series_images": images_of_series(file, buffer.section),
             "metadata": metadata,
@@ -114,6 +119,18 @@ def _module_entry(buffer: PlannedBuffer, module: int) -> dict[str, object]:
     return {"name": f"m{module}", "x": x, "y": y, "width": right - x, "height": bottom - y}
 
 
+def _quiet_ms(plan: Plan, buffer: PlannedBuffer) -> int:
+    """How long a stack waits for images that nobody has sent. Only where sources wait for its slots it may be that they were sent, and lost: two deadlines
+    beyond what the rate explains. Elsewhere something comes sooner or later: 0."""
+    file = plan.file
+    waits = file.link.flow == "credits" and file.link.on_full == "pause"
+    if not waits or file.detector.trigger != "internal":
+        return 0
+    period_ms = 1000.0 * buffer.section.every / file.detector.rate_hz if file.detector.rate_hz > 0 else 0.0
+    quiet_ms = 2.0 * (buffer.section.deadline_ms + period_ms)
+    return round(quiet_ms) if quiet_ms <= _LONGEST_QUIET_MS else 0
+
+
 def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Configure:
     """What a receiver is told: its buffers alone."""
     file = plan.file
@@ -157,6 +174,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             special=tuple(telegram.SpecialValue(one.value, one.meaning) for one in file.detector.special),
             feedback=_feedback(buffer.section.feedback),
             dealt=dealt,
+            quiet_ms=_quiet_ms(plan, buffer),
         )
         for buffer in plan.buffers_of(receiver.name)
     )

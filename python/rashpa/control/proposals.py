@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of a run file with which it fits its machines. Each is tried: it is planned, and all limits are looked at again."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, log10
+from functools import partial
+from math import ceil, floor, log10
 from typing import Any
 
 from rashpa.control import run_file as toml
@@ -18,6 +19,8 @@ _MOST_EVERY = 1 << 20
 _MOST_FACTOR = 1 << 11  # by which all that share a limit become rarer
 _DECADES = 9  # how much lower a rate may be proposed
 _STEPS = 9000  # numbers of four digits: rates of a decade
+_LEAST_STACKS = 2  # of a ring
+_ONE_BY_ONE = 1000  # limits that are looked at one by one, times DTPs that are planned anew each time
 
 
 @dataclass(frozen=True)
@@ -84,15 +87,28 @@ class _Search:
             exceeded = [limit for limit in limits_of(self.plan, self._capabilities) if limit.exceeded]
             if not exceeded:
                 return Proposal(tuple(self._changes.values()))
-            limit = exceeded[0]
-            tried = _leaner if limit.kind == "memory" else remedy
-            changes = next(tried(self, limit), ())
-            plan = self.with_changes(changes) if changes else None
+            changes, plan = self._all(remedy, exceeded) or self._one(remedy, exceeded[0])
             if plan is None:
                 return None
             self.plan = plan
             self._changes |= {change.path: change for change in changes}
         return None
+
+    def _one(self, remedy: "Remedy", limit: Limit) -> tuple[Changes, Plan | None]:
+        """The least change that makes it fit, and the plan with it; no plan where there is none."""
+        tried = _LEANER.get(limit.kind, remedy)
+        changes = next(tried(self, limit), ())
+        return changes, self.with_changes(changes) if changes else None
+
+    def _all(self, remedy: "Remedy", exceeded: Sequence[Limit]) -> tuple[Changes, Plan] | None:
+        """What is asked too much of so many that one after the other would take minutes: everything that takes part of them is cut down in
+        proportion. None where they are few, or it does not work."""
+        if len(exceeded) == 1 or len(exceeded) * len(self.plan.dtps) <= _ONE_BY_ONE:
+            return None
+        changes = _leaner_in_proportion(self, [limit for limit in exceeded if limit.kind == "memory"])
+        changes += _IN_PROPORTION[remedy](self, [limit for limit in exceeded if limit.kind not in _LEANER])
+        plan = self.with_changes(changes) if changes else None
+        return (changes, plan) if plan is not None else None
 
     def with_changes(self, changes: Changes) -> Plan | None:
         """None when it cannot be planned."""
@@ -112,12 +128,16 @@ class _Search:
         """With the largest number of least … most for which the limit holds; nothing when it holds for none."""
         if least > most or not self.fits(limit, change(least)):
             return
-        while least < most:
-            middle = (least + most + 1) // 2
+        above, step = most + 1, 1  # near the largest first: what is too much is often a little too much
+        while above - step > least and not self.fits(limit, change(above - step)):
+            above, step = above - step, 2 * step
+        least = max(least, above - step)
+        while least < above - 1:
+            middle = (least + above) // 2
             if self.fits(limit, change(middle)):
                 least = middle
             else:
-                most = middle - 1
+                above = middle
         if self.with_changes(change(least)):
             yield change(least)
 
@@ -162,16 +182,22 @@ def _smaller(search: _Search, limit: Limit) -> Iterator[Changes]:
 
 
 def _fewer_rows(search: _Search, limit: Limit, position: int) -> Iterator[Changes]:
+    if _has_rows_to_spare(search, position):
+        most = search.plan.buffers[position].height - 1
+        plan = search.plan
+        yield from search.most(limit, 1, most, lambda rows: _middle_rows(plan, position, rows))
+
+
+def _has_rows_to_spare(search: _Search, position: int) -> bool:
     buffer = search.plan.buffers[position]
-    if buffer.origin is None or any(files_of(kernel) for kernel in buffer.section.kernel):
-        return
-    x, y = buffer.origin
+    return buffer.origin is not None and not any(files_of(kernel) for kernel in buffer.section.kernel)
 
-    def change(rows: int) -> Changes:
-        region = (x, y + (buffer.height - rows) // 2, buffer.width, rows)
-        return (Change(("buffer", position, "region"), region, buffer.section.name),)
 
-    yield from search.most(limit, 1, buffer.height - 1, change)
+def _middle_rows(plan: Plan, position: int, rows: int) -> Changes:
+    buffer = plan.buffers[position]
+    x, y = buffer.origin or (0, 0)
+    region = (x, y + (buffer.height - rows) // 2, buffer.width, rows)
+    return (Change(("buffer", position, "region"), region, buffer.section.name),)
 
 
 def _rarer(search: _Search, limit: Limit) -> Iterator[Changes]:
@@ -208,13 +234,98 @@ def _leaner(search: _Search, limit: Limit) -> Iterator[Changes]:
         yield from _fewer_rows(search, limit, position)
 
 
+def _leaner_on_device(search: _Search, limit: Limit) -> Iterator[Changes]:
+    """Less memory of an accelerator: a smaller stack of one buffer, a ring of fewer of them, or fewer rows."""
+
+    def taken(position: int) -> int:
+        section = search.plan.buffers[position].section
+        return section.stack * search.plan.buffers[position].width * search.plan.buffers[position].height
+
+    for position in sorted(limit.buffers, key=taken, reverse=True):
+        section = search.plan.buffers[position].section
+        yield from search.most(limit, 1, section.stack - 1, partial(_stack, section, position))
+        yield from _fewer_slots(search, limit, position)
+        yield from _fewer_rows(search, limit, position)
+
+
+def _stack(section: toml.Buffer, position: int, stack: int) -> Changes:
+    """With the same ring, or as much of it as is whole stacks."""
+    changes: Changes = (Change(("buffer", position, "stack"), stack, section.name),)
+    if left := section.slots % stack:
+        changes += (Change(("buffer", position, "slots"), section.slots - left, section.name),)
+    return changes
+
+
+_LEANER: dict[str, Remedy] = {"memory": _leaner, "device memory": _leaner_on_device}
+"""Whatever the remedy is for other limits."""
+
+
 def _fewer_slots(search: _Search, limit: Limit, position: int) -> Iterator[Changes]:
     section = search.plan.buffers[position].section
+    most = section.slots // section.stack - 1
+    yield from search.most(limit, _LEAST_STACKS, most, lambda stacks: _slots(section, position, stacks))
 
-    def change(stacks: int) -> Changes:
-        return (Change(("buffer", position, "slots"), stacks * section.stack, section.name),)
 
-    yield from search.most(limit, 2, section.slots // section.stack - 1, change)
+def _slots(section: toml.Buffer, position: int, stacks: int) -> Changes:
+    return (Change(("buffer", position, "slots"), stacks * section.stack, section.name),)
+
+
+# ---- many limits at once --------------------------------------------------------------------------------------------------------------
+
+
+def _excess(limits: Iterable[Limit]) -> dict[int, float]:
+    """How many times too much is asked of the worst of them that a buffer takes part of, by its position."""
+    worst: dict[int, float] = {}
+    for limit in limits:
+        for position in limit.buffers:
+            times = limit.needed / limit.has if limit.needed and limit.has else 1.0
+            worst[position] = max(times, worst.get(position, 1.0))
+    return worst
+
+
+def _slower_in_proportion(search: _Search, limits: Sequence[Limit]) -> Changes:
+    sections = [buffer.section for buffer in search.plan.buffers]
+    return tuple(
+        Change(_every(position), most, sections[position].name)
+        for position, times in _excess(limits).items()
+        if (most := min(_MOST_EVERY, ceil(sections[position].every * times))) > sections[position].every
+    )
+
+
+def _smaller_in_proportion(search: _Search, limits: Sequence[Limit]) -> Changes:
+    found: Changes = ()
+    for position, times in _excess(limits).items():
+        rows = search.plan.buffers[position].height
+        if _has_rows_to_spare(search, position) and rows > 1:
+            found += _middle_rows(search.plan, position, max(1, min(rows - 1, floor(rows / times))))
+    return found
+
+
+def _rarer_in_proportion(search: _Search, limits: Sequence[Limit]) -> Changes:
+    rate = search.plan.file.detector.rate_hz
+    if rate <= 0 or not limits:
+        return ()
+    fitting = rate / max(_excess(limits).values(), default=1.0)
+    digits = 10.0 ** (floor(log10(fitting)) - 3)
+    return (Change(("detector", "rate_hz"), float(f"{floor(fitting / digits) * digits:.4g}")),)
+
+
+def _leaner_in_proportion(search: _Search, limits: Sequence[Limit]) -> Changes:
+    found: Changes = ()
+    for position, times in _excess(limit for limit in limits if limit.where != ("run", "frames")).items():
+        section = search.plan.buffers[position].section
+        stacks = section.slots // section.stack
+        if stacks > _LEAST_STACKS:
+            fewer = max(_LEAST_STACKS, min(stacks - 1, floor(stacks / times)))
+            found += _slots(section, position, fewer)
+    return found
+
+
+_IN_PROPORTION: dict[Remedy, Callable[[_Search, Sequence[Limit]], Changes]] = {
+    _slower: _slower_in_proportion,
+    _smaller: _smaller_in_proportion,
+    _rarer: _rarer_in_proportion,
+}
 
 
 def _with(file: toml.RunFile, change: Change) -> toml.RunFile:

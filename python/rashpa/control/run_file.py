@@ -12,6 +12,7 @@ from pydantic_core import PydanticKnownError
 from rashpa.control.dataset_spec import DatasetSpec
 from rashpa.control.kernels import Kernel
 from rashpa.control.section import Section
+from rashpa.control.sink_sections import Sink
 from rashpa.control.token import checked_token
 from rashpa.data.orientation import Orientation, Turn
 
@@ -320,42 +321,6 @@ class Group(Section):
     )
 
 
-class _Sink(Section):
-    """What all sinks have in common."""
-
-    kind: str
-    on_full: Literal["wait", "drop"] = Field(
-        default="wait",
-        description="when the sink is behind: wait holds the slots; drop gives it copies in memory of its own, and what finds no room there it "
-        "does not get",
-    )
-    queue: int = Field(default=4, ge=1, le=1024, description="drop: stacks in memory of its own")
-
-
-class Hdf5Sink(_Sink):
-    """Files <output>/<run name>_<buffer>_master.h5 and _data_*.h5: NXmx, or lists of pixels."""
-
-    kind: Literal["hdf5"]
-    images_per_file: int = Field(default=1000, ge=1, le=2**32 - 1)
-    threads: int = Field(default=1, ge=1, le=64)
-
-
-class MemorySink(_Sink):
-    """Keeps accepted images in memory."""
-
-    kind: Literal["memory"]
-    capacity: int = Field(default=16, ge=1, le=2**20)
-
-
-class NullSink(_Sink):
-    """Counts and stores nothing."""
-
-    kind: Literal["null"]
-
-
-Sink = Annotated[Hdf5Sink | MemorySink | NullSink, Field(discriminator="kind")]
-
-
 class Dtp(Section):
     """One data transfer process, where it is placed by hand."""
 
@@ -411,7 +376,10 @@ class Buffer(Section):
     )
     stack: int = Field(default=10, ge=1, le=1 << 16, description="images processed as a whole")
     deadline_ms: int = Field(
-        default=1000, ge=1, le=600_000, description="an open image is given up when nothing has come for so long"
+        default=1000,
+        ge=1,
+        le=600_000,
+        description="an image of which some is missing is given up so long after it was sent, or part of it, or one after it",
     )
     partial: Literal["keep", "veto"] = "keep"
     keep_darks: bool = False

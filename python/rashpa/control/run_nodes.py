@@ -12,7 +12,7 @@ import httpx
 
 from rashpa.control import telegram
 from rashpa.control.adopted_node import AdoptedNode
-from rashpa.control.all_of import all_of
+from rashpa.control.at_once import all_at_once
 from rashpa.control.grant import grant_of
 from rashpa.control.launcher import Launcher
 from rashpa.control.local_node import LocalNode
@@ -22,7 +22,7 @@ from rashpa.control.run_plan import Plan
 from rashpa.control.token import new_token
 
 _RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else takes its time, where nothing else is asked of them …
-_RENEWALS_PER_S = 100.0  # … and no more often than so many in all
+_RENEWALS_PER_S = 50.0  # … and no more often than so many in all
 _LONGEST_RENEW_S = 3.0  # a third of the lease
 _CLOSE_S = 5.0  # of a connection to one that does not answer
 
@@ -44,7 +44,7 @@ class RunNodes:
 
     async def connect(self, plan: Plan) -> None:
         """Starts those that are local, all at the same time. NodeError."""
-        await all_of(self._start(plan, node) for node in plan.nodes if self._is_started(node))
+        await all_at_once(self._start(plan, node) for node in plan.nodes if self._is_started(node))
         self.clients.update({node.name: self._client_of(plan, node) for node in plan.nodes})
 
     async def reach(self, plan: Plan, node: PlannedNode, holder: str) -> NodeClient:
@@ -73,7 +73,10 @@ class RunNodes:
     async def renewed(self, heard: Mapping[str, float]) -> AsyncIterator[None]:
         """Meanwhile their leases are renewed. `heard`: when each has said something last, by the monotonic clock."""
         self._heard = heard
-        self._renewals = {name: asyncio.create_task(self._renew(name, client)) for name, client in self.clients.items()}
+        self._renewals = {
+            name: asyncio.create_task(self._renew(name, client, part=number / len(self.clients)))
+            for number, (name, client) in enumerate(self.clients.items())
+        }
         try:
             yield
         finally:
@@ -108,9 +111,11 @@ class RunNodes:
             return NodeClient(label, self.local[name].url, self.local_token, owner=self.owner, trusted=trusted)
         return NodeClient(label, node.node, self._token, plan.file.nodes.authority, owner=self.owner)
 
-    async def _renew(self, name: str, client: NodeClient) -> None:
-        """For ever; that a node does not answer is found by who needs the answer."""
+    async def _renew(self, name: str, client: NodeClient, part: float = 0.0) -> None:
+        """For ever; that a node does not answer is found by who needs the answer. `part`: of the time between two renewals, by which it comes after
+        the first node, so that not all are asked at once."""
         every = min(max(_RENEW_S, len(self.clients) / _RENEWALS_PER_S), _LONGEST_RENEW_S)
+        await asyncio.sleep(part * every)
         while True:
             await asyncio.sleep(every)
             if time.monotonic() - self._heard.get(name, 0.0) > every:

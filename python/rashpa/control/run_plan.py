@@ -19,12 +19,12 @@ from rashpa.control.emulators import (
     idle_problems,
     plan_emulators,
 )
-from rashpa.control.feedback_check import feedback_problems
+from rashpa.control.feedback_check import feedback_problems, stream_problems
 from rashpa.control.groups import Joined, PlannedGroup, group_problems, member_sections, plan_groups, with_joined
 from rashpa.control.groups import route_problems as group_route_problems
-from rashpa.control.kernels import parameters_of
 from rashpa.control.link_check import link_problems, route_problems
 from rashpa.control.module_geometry import with_places
+from rashpa.control.module_shapes import shape_troubles
 from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.pipeline_check import kernel_file_problems, pipeline_problems
 from rashpa.control.planned_node import PlannedNode, node_problems
@@ -237,7 +237,11 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
             continue
         buffers.append(buffer)
         first_id += len(buffer.dtps)
-        problems += _border_problems(buffer, path, source)
+        orientations = [dtp.orientation for dtp in buffer.dtps]
+        for kernel, text in shape_troubles(
+            buffer.section.kernel, orientations, file.detector.width, file.detector.height
+        ):
+            problems.append(f"{source.where((*path, 'kernel', kernel, 'borders'))}: {text}")
     if first_id > MAX_DTPS:
         problems.append(
             f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … {MAX_DTPS - 1}; use fewer bands or buffers"
@@ -426,18 +430,10 @@ def _buffer_problems(
         yield f"{source.where((*path, 'name'))}: {section.name} is the name of an earlier buffer; choose another"
     yield from pipeline_problems(file, section, path, source)
     yield from kernel_file_problems(file, section, path, source)
-    if [sink.kind for sink in section.sink].count("hdf5") > 1:
-        yield f"{source.where((*path, 'sink'))}: two hdf5 sinks would write the same files; keep one"
-
-
-def _border_problems(buffer: PlannedBuffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    for number, kernel in enumerate(buffer.section.kernel):
-        turned = {dtp.orientation.turn % 180 for dtp in buffer.dtps}
-        if len(turned) > 1 and parameters_of(kernel).get("borders", "raw") != "raw":
-            yield (
-                f"{source.where((*path, 'kernel', number, 'borders'))}: images are assembled of modules that are all upright, or all turned by 90° or 270°; "
-                'give these and those a buffer each, or set borders = "raw"'
-            )
+    yield from stream_problems(section, path, source)
+    kinds = [sink.kind for sink in section.sink]
+    for kind in sorted(kind for kind in ("hdf5", "raw") if kinds.count(kind) > 1):
+        yield f"{source.where((*path, 'sink'))}: two {kind} sinks would write the same files; keep one"
 
 
 def _special_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:

@@ -14,10 +14,15 @@ def images_of_series(file: toml.RunFile, buffer: toml.Buffer) -> int:
 
 
 def series_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    """Series that would end within a stack of a buffer, or within what a kernel sums."""
+    """Series that would end within a stack of a buffer, or within what a kernel sums; and sinks that know none."""
     frames = file.run.series_frames
     if frames is None:
         return
+    for number, buffer in enumerate(file.buffer):
+        for position, sink in enumerate(buffer.sink):
+            if sink.kind == "stream2":
+                where = source.where(("buffer", number, "sink", position))
+                yield f"{where}: stream2 sends a whole run as one series; leave it out, or run.series_frames"
     whole = [math.lcm(*_parts_of(buffer)) * buffer.every for buffer in file.buffer]
     for buffer, unit in zip(file.buffer, whole, strict=True):
         if frames % unit:

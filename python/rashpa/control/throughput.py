@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 from rashpa.control.kernels import files_of, label_of, parameters_of
-from rashpa.control.run_file import Buffer, Hdf5Sink
+from rashpa.control.run_file import Buffer
+from rashpa.control.sink_sections import Hdf5Sink
 from rashpa.control.telegram import Throughput
 
 

@@ -225,7 +225,7 @@ def trouble_with(unit: str, device: str) -> str:
     if unit == "cpu" and device != "0":
         return "unit cpu has no devices to choose from"
     try:
-        Pipeline([], (8, 8), unit=unit, device=device)
+        Pipeline([{"name": "total_counts"}], (8, 8), unit=unit, device=device)  # which every unit has
     except _native.NativeError as error:
         return str(error)
     return ""

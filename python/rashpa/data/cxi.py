@@ -10,7 +10,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from rashpa.data.reader import Run, RunFileError
+from rashpa.data.reader import Run
+from rashpa.data.run_parts import RunFileError
 
 CXI_VERSION = 160
 RESULT = "/entry_1/result_1"

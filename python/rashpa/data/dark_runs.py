@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from rashpa import _native
 from rashpa.data.datasets import dataset_from_spec
 from rashpa.data.reader import Run, open_run
+from rashpa.data.run_parts import MASTER, RunFileError
 
-NATIVE_ERRORS = (_native.ConfigError, _native.FileError, _native.ResourceError)
+READING_ERRORS = (RunFileError, _native.ConfigError, _native.FileError, _native.ResourceError)
 """What reading frames raises besides OSError."""
-_MASTER = "_master.h5"
 
 
 def dark_frames(
     files: Sequence[Path], width: int = 0, height: int = 0, header_bytes: int = 0
 ) -> list[NDArray[np.uint16]]:
-    """[frame][row][column] of each module, as it is read. Files of `rashpa run` hold all modules, a recording one. Raises FileError, ConfigError, OSError."""
-    if all(file.name.endswith(_MASTER) for file in files):
+    """[frame][row][column] of each module, as it is read. Files of `rashpa run` hold all modules, a recording one. Raises FileError, ConfigError, RunFileError, OSError."""
+    if all(file.name.endswith(MASTER) for file in files):
         runs = [_of_run(file) for file in files]
         if len({len(run) for run in runs}) > 1:
             raise _native.FileError(f"{files[0]}: the files have different numbers of modules")
@@ -48,7 +48,7 @@ def _of_run(file: Path) -> list[NDArray[np.uint16]]:
 
 
 def _check(run: Run, file: Path) -> None:
-    if run.form != "dense" or run.dtype != np.uint16 or run.facts.pixel_units:
+    if run.form == "sparse" or run.dtype != np.uint16 or run.facts.pixel_units:
         raise _native.FileError(f"{file}: it holds no raw words; run without kernels, and with keep_darks = true")
     if len(run) == 0:
         raise _native.FileError(f"{file}: it holds no images; dark frames are stored with keep_darks = true")

@@ -164,8 +164,47 @@ class DirectorySpec(_Spec):
         return self.model_copy(update={"path": str(base / self.path)})
 
 
-DatasetSpec = Annotated[JungfrauSpec | PatternSpec | FilesSpec | DirectorySpec, Field(discriminator="kind")]
-AnyDatasetSpec = JungfrauSpec | PatternSpec | FilesSpec | DirectorySpec
+class StoredSpec(_Spec):
+    """A stored run, played again: of the sinks hdf5 or raw, or NXmx of others. Frames that it does not hold are left out."""
+
+    kind: Literal["stored"]
+    path: FileName = Field(description="its _master.h5")
+    speed: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=1e6,
+        description="so many times as fast as the frames were taken, each at its recorded time; 0: at detector.rate_hz",
+    )
+    frames: int = Field(default=0, ge=0, le=2**32 - 1, description="the first so many stored images; 0: all")
+    width: int = Field(default=0, ge=0, le=65536, description="pixels of a module; as [detector] says when not given")
+    height: int = Field(default=0, ge=0, le=65536, description="pixels of a module; as [detector] says when not given")
+    places: list[Place] = Field(
+        default=[],
+        max_length=4096,
+        description="x, y of each module in the stored images; as [detector] says when not given",
+    )
+    orientations: list[Annotated[tuple[Turn, bool], Strict(False)]] = Field(
+        default=[],
+        max_length=4096,
+        description="turn and flip of each module at its place; as [detector] says when not given",
+    )
+
+    @model_validator(mode="after")
+    def _way_of_every_module(self) -> Self:
+        if len(self.orientations) not in (0, len(self.places)):
+            raise ValueError(
+                f"{len(self.orientations)} orientations for {len(self.places)} places; give one each, or none"
+            )
+        return self
+
+    def resolved(self, base: Path) -> Self:
+        return self.model_copy(update={"path": str(base / self.path)})
+
+
+DatasetSpec = Annotated[
+    JungfrauSpec | PatternSpec | FilesSpec | DirectorySpec | StoredSpec, Field(discriminator="kind")
+]
+AnyDatasetSpec = JungfrauSpec | PatternSpec | FilesSpec | DirectorySpec | StoredSpec
 
 _ADAPTER: TypeAdapter[AnyDatasetSpec] = TypeAdapter(DatasetSpec)
 

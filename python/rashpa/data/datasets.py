@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets: made by a simulator, read from recorded files, or from a folder; with the calibration that belongs to them."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +20,13 @@ from rashpa.data.dataset_spec import (
     FilesSpec,
     JungfrauSpec,
     PatternSpec,
+    StoredSpec,
     parse_dataset_spec,
 )
 from rashpa.data.images import is_image, read_images
+from rashpa.data.replay import Times, load_replay
+
+_log = logging.getLogger(__name__)
 
 DARK = 1
 """Flag bit of a dark frame (FrameRecord)."""
@@ -41,22 +46,31 @@ class LoadedDataset:
     kinds: list[str] = field(default_factory=list)
     energy_kev: float | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
+    times: Times | None = None  # at which the frames are due; None: nobody asked for them
 
     def flags(self) -> NDArray[np.uint32]:
         """Flag bits of each frame."""
         return np.array([self.dataset.flags(n) for n in range(self.dataset.frames)], np.uint32)
 
 
-def dataset_from_spec(spec: Mapping[str, Any] | AnyDatasetSpec, base: Path) -> LoadedDataset:
-    """Makes or loads what a [dataset] section asks for; relative paths count from `base`. Raises ConfigError, FileError, ResourceError."""
+def dataset_from_spec(
+    spec: Mapping[str, Any] | AnyDatasetSpec, base: Path, making: _native.Making | None = None
+) -> LoadedDataset:
+    """Makes or loads what a [dataset] section asks for; relative paths count from `base`. `making`: says on another thread how far it is. Raises ConfigError, FileError, ResourceError."""
     checked = _checked(spec).resolved(base)
     if isinstance(checked, JungfrauSpec):
-        return _jungfrau(checked)
+        return _jungfrau(checked, making)
     if isinstance(checked, PatternSpec):
         return _pattern(checked)
     if isinstance(checked, FilesSpec):
-        return _files(checked)
-    return load_directory(Path(checked.path))
+        return _files(checked, making)
+    if isinstance(checked, StoredSpec):
+        replay = load_replay(checked)
+        _log.info("%s", replay.said)
+        return LoadedDataset(
+            replay.dataset, checked.path, "recorded", parameters=checked.model_dump(), times=replay.times
+        )
+    return load_directory(Path(checked.path), making)
 
 
 def calibration_from_spec(
@@ -80,7 +94,7 @@ def load_dataset(path: Path) -> LoadedDataset:
     return _files(FilesSpec(kind="files", files=[[str(path)]]))
 
 
-def load_directory(folder: Path) -> LoadedDataset:
+def load_directory(folder: Path, making: _native.Making | None = None) -> LoadedDataset:
     """A folder as schema/dataset.md describes it; the files' checksums are verified."""
     description = read_description(folder)
     description.verify()
@@ -91,6 +105,7 @@ def load_directory(folder: Path) -> LoadedDataset:
         height=description.height,
         pixel=description.pixel,
         flags=np.array(description.flags, np.uint32),
+        making=making,
     )
     if dataset.frames != description.frames:
         raise _native.FileError(
@@ -141,7 +156,7 @@ def _checked(spec: Mapping[str, Any] | AnyDatasetSpec) -> AnyDatasetSpec:
         raise _native.ConfigError(f"[dataset] {where}: {first['msg']}") from None
 
 
-def _jungfrau(spec: JungfrauSpec) -> LoadedDataset:
+def _jungfrau(spec: JungfrauSpec, making: _native.Making | None) -> LoadedDataset:
     data = _native.jungfrau_dataset(
         modules=spec.modules,
         frames=spec.frames,
@@ -153,6 +168,7 @@ def _jungfrau(spec: JungfrauSpec) -> LoadedDataset:
         background_photons=spec.background,
         places=spec.places,
         orientations=[_native.Orientation(*way) for way in spec.orientations],
+        making=making,
     )
     return LoadedDataset(
         dataset=data,
@@ -183,7 +199,7 @@ def _pattern(spec: PatternSpec) -> LoadedDataset:
     return LoadedDataset(data, "pattern", "synthetic", parameters=spec.model_dump())
 
 
-def _files(spec: FilesSpec) -> LoadedDataset:
+def _files(spec: FilesSpec, making: _native.Making | None = None) -> LoadedDataset:
     images = [is_image(name) for names in spec.files for name in names]
     if spec.format == "image" or (spec.format == "auto" and any(images)):
         if spec.format == "auto" and not all(images):
@@ -192,7 +208,7 @@ def _files(spec: FilesSpec) -> LoadedDataset:
     else:
         flags = _dark_flags(spec.dark_frames) if spec.dark_frames else None
         data = _native.raw_dataset(
-            spec.files, spec.width, spec.height, spec.pixel, spec.format, spec.header_bytes, flags
+            spec.files, spec.width, spec.height, spec.pixel, spec.format, spec.header_bytes, flags, making
         )
     if spec.dark_frames and max(spec.dark_frames) >= data.frames:
         raise _native.ConfigError(

@@ -17,9 +17,9 @@ from rashpa.data.run_facts import COMPLETENESS, DECISIONS
 
 _DPI = 100
 _LARGEST = 1100  # pixels of the longer side of the picture of an image
-_MASKED_COLOUR = "#5c6670"
+MASKED_COLOUR = "#5c6670"
 _LOST_COLOUR = "#d62728"
-_GAP_OR_BAD = 0xFFFF
+GAP_OR_BAD = 0xFFFF
 # What became of an image: its colour, in the order of drawing (the last lies on top).
 _OUTCOMES = {
     "vetoed: too few": "#9aa5b1",
@@ -55,16 +55,16 @@ def draw_image(run: Run, index: int, path: Path) -> None:
     lost = run.lost_mask(row)
     masked = _masked(pixels, run.pixel_mask) | np.isin(pixels, list(run.special_values))
     step = -(-max(run.shape) // _LARGEST)
-    values = _largest_of_blocks(np.where(masked | lost, np.nan, pixels.astype(np.float64)), step)
+    values = largest_of_blocks(np.where(masked | lost, np.nan, pixels.astype(np.float64)), step)
     covers = np.select([_majority(lost, step), _majority(masked, step)], [2.0, 1.0], np.nan)
     height, width = values.shape
     figure = Figure(figsize=((width + 260) / _DPI, (height + 130) / _DPI), dpi=_DPI, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     extent = (0.0, float(run.shape[1]), float(run.shape[0]), 0.0)
-    scale = _scale(values)
-    shown = axes.imshow(values, norm=scale, cmap=_colours(), extent=extent, interpolation="nearest")
-    covered = ListedColormap([_MASKED_COLOUR, _LOST_COLOUR])
+    scale = scale_of(values)
+    shown = axes.imshow(values, norm=scale, cmap=colours(), extent=extent, interpolation="nearest")
+    covered = ListedColormap([MASKED_COLOUR, _LOST_COLOUR])
     axes.imshow(covers, cmap=covered, vmin=1, vmax=2, extent=extent, interpolation="nearest")
     unit = {"i": "photons", "f": "keV", "u": "ADU"}[pixels.dtype.kind]
     figure.colorbar(shown, ax=axes, label=unit, extend="both", shrink=0.8)
@@ -79,7 +79,7 @@ def draw_image(run: Run, index: int, path: Path) -> None:
     )
     axes.set_xlabel("column (pixels)")
     axes.set_ylabel("row (pixels)")
-    keys = [Patch(color=_MASKED_COLOUR, label=f"masked ({int((masked & ~lost).sum())} pixels)")]
+    keys = [Patch(color=MASKED_COLOUR, label=f"masked ({int((masked & ~lost).sum())} pixels)")]
     if lost.any():
         keys.append(Patch(color=_LOST_COLOUR, label=f"lost on the way ({int(lost.sum())} pixels)"))
     figure.legend(handles=keys, loc="outside lower left", ncols=2, frameon=False, fontsize=9)
@@ -137,7 +137,7 @@ def _masked(pixels: NDArray[Any], mask: NDArray[np.uint32]) -> NDArray[np.bool_]
         if kind == "f"
         else pixels == (np.iinfo(pixels.dtype).min if kind == "i" else np.iinfo(pixels.dtype).max)
     )
-    return np.asarray(fill | ((mask & _GAP_OR_BAD) != 0), dtype=np.bool_)
+    return np.asarray(fill | ((mask & GAP_OR_BAD) != 0), dtype=np.bool_)
 
 
 def _blocks(values: NDArray[Any], step: int, fill: Any) -> NDArray[Any]:
@@ -148,7 +148,8 @@ def _blocks(values: NDArray[Any], step: int, fill: Any) -> NDArray[Any]:
     return padded.reshape(rows, step, columns, step).swapaxes(1, 2).reshape(rows, columns, step * step)
 
 
-def _largest_of_blocks(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+def largest_of_blocks(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+    """Of blocks of `step` × `step` values; NaN where none has one."""
     if step == 1:
         return values
     largest = np.max(np.nan_to_num(_blocks(values, step, np.nan), nan=-np.inf, posinf=np.inf), axis=2)
@@ -160,7 +161,7 @@ def _majority(flags: NDArray[np.bool_], step: int) -> NDArray[np.bool_]:
     return np.asarray(_blocks(flags, step, fill=False).mean(axis=2) > 0.5)
 
 
-def _scale(values: NDArray[np.float64]) -> LogNorm:
+def scale_of(values: NDArray[np.float64]) -> LogNorm:
     """From about the smallest positive value to the largest but for a few."""
     positive = values[np.isfinite(values) & (values > 0)]
     if positive.size == 0:
@@ -171,7 +172,8 @@ def _scale(values: NDArray[np.float64]) -> LogNorm:
     return LogNorm(max(float(low) / (5 if low < 20 else 1.1), high / 1e4), high)
 
 
-def _colours() -> Any:
+def colours() -> Any:
+    """Of images."""
     return colormaps["inferno"].with_extremes(under="black", over="white", bad="black")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what the `hdf5` sink stored: images, the table of every image of the run, and the books."""
+"""Reads what the sinks `hdf5` and `raw` stored: images, the table of every image of the run, and the books."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from rashpa.data import densify
 from rashpa.data.chunks import decoded_chunk
 from rashpa.data.image_sequence import ImageSequence
 from rashpa.data.orientation import UPRIGHT, Orientation
+from rashpa.data.raw_places import RawPlaces
+from rashpa.data.regular_file import open_regular, reason
 from rashpa.data.run_facts import (
     COMPLETENESS,
     ERROR_REASONS,
@@ -30,6 +32,7 @@ from rashpa.data.run_facts import (
     RunTables,
     TableFacts,
 )
+from rashpa.data.run_parts import RunFileError, is_complete, prefix_of
 from rashpa.data.stored_facts import (
     accumulation_facts,
     frame_rate_hz,
@@ -48,10 +51,6 @@ _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "e
 _GAP_OR_BAD = 0xFFFF  # NXmx: a pixel with one of these pixel_mask bits holds no measurement
 
 
-class RunFileError(ValueError):
-    """The file cannot be read as a run; the text says what, where and what to try."""
-
-
 class Run:
     """One run on disk. Images are read when asked for; tables at once. Use it as a context manager."""
 
@@ -63,7 +62,10 @@ class Run:
         self._rashpa: h5py.Group = self._entry["rashpa"]
         # files of before had the links beside the images
         self._parts: h5py.Group = self._rashpa.get("data_files", self._data)
-        self.form: Literal["dense", "sparse"] = "sparse" if "frame_ptr" in self._data else "dense"
+        self._raw = RawPlaces(self._rashpa, path) if "raw" in self._rashpa else None
+        self.form: Literal["dense", "sparse", "raw"] = "sparse" if "frame_ptr" in self._data else "dense"
+        if self._raw is not None:
+            self.form = "raw"
         self.pixel_mask: NDArray[np.uint32] = self._entry["instrument/detector/pixel_mask"][()]
         self.shape: tuple[int, int] = cast("tuple[int, int]", self.pixel_mask.shape)
         self.special_values: dict[int, str] = self._special()
@@ -97,6 +99,11 @@ class Run:
         """The number that a hit curve shows: the last one of the pipeline, which is the verdict's where there is one."""
         return next(reversed(self.tables.scalars), None)
 
+    def _repr_html_(self) -> str:
+        from rashpa.data.notebook import run_html
+
+        return run_html(self)
+
     def __enter__(self) -> Self:
         return self
 
@@ -116,6 +123,8 @@ class Run:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of the pixels of image()."""
+        if self._raw is not None:
+            return self._raw.dtype
         name = "intensity" if self.form == "sparse" else "data"
         return cast("np.dtype[Any]", self._data[name].dtype)
 
@@ -123,6 +132,8 @@ class Run:
         """Stored image `index` [row][column]. A sparse one is expanded: unlisted pixels are 0, masked and lost ones the masked value."""
         if not 0 <= index < len(self):
             raise IndexError(f"{self.path.name} holds {len(self)} images; there is no image {index}")
+        if self._raw is not None:
+            return self._raw.image(self.row_of(index))
         if self.form == "dense":
             return self._dense(index)
         index_, intensity = self.sparse(index)
@@ -221,6 +232,7 @@ class Run:
 
     def _tables_entry(self, group: h5py.Group, name: str) -> h5py.Dataset:
         """What lies in the file of tables."""
+        self._check_link(group, name)
         try:
             return group[name]
         except (KeyError, OSError) as error:
@@ -285,6 +297,7 @@ class Run:
         link = self._rashpa.get("accumulated", getlink=True)
         if link is None:
             return None
+        self._check_link(self._rashpa, "accumulated")
         try:
             return self._rashpa["accumulated"]
         except (KeyError, OSError) as error:
@@ -405,6 +418,7 @@ class Run:
         return sorted(name for name in self._parts if name.startswith("data_"))
 
     def _part(self, name: str) -> h5py.Dataset:
+        self._check_link(self._parts, name)
         try:
             return self._parts[name]
         except (KeyError, OSError) as error:
@@ -412,7 +426,22 @@ class Run:
             file = self.path.parent / link.filename
             raise RunFileError(f"{file}: this part of {self.path.name} cannot be opened; put it beside it") from error
 
+    def _check_link(self, group: h5py.Group, name: str) -> None:
+        """That the file of a link is a regular one, if it is there: HDF5 would wait for a pipe for ever."""
+        link = group.get(name, getlink=True)
+        if isinstance(link, h5py.ExternalLink):
+            path = self.path.parent / link.filename
+            try:
+                open_regular(path).close()
+            except FileNotFoundError:
+                return
+            except (OSError, ValueError) as error:
+                why = reason(error) if isinstance(error, OSError) else error
+                raise RunFileError(f"{path}: a part of {self.path.name}: {why}") from None
+
     def _stored_bytes(self) -> int:
+        if self._raw is not None:
+            return self._raw.stored_bytes
         if self.form == "sparse":
             return sum(int(self._data[name].id.get_storage_size()) for name in ("index", "intensity"))
         return sum(int(self._part(name).id.get_storage_size()) for name in self._links())
@@ -425,8 +454,12 @@ class Run:
 def open_run(path: Path | str) -> Run:
     """Opens a run by its master file. Raises RunFileError when that is not what `path` is."""
     path = Path(path)
-    if not path.is_file():
-        raise RunFileError(f"{path}: no such file")
+    try:
+        open_regular(path).close()
+    except FileNotFoundError:
+        raise RunFileError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        raise RunFileError(f"{path}: {reason(error) if isinstance(error, OSError) else error}") from None
     try:
         file = h5py.File(path, "r")
     except OSError as error:
@@ -436,7 +469,7 @@ def open_run(path: Path | str) -> Run:
     try:
         return Run(file, path)
     except (LookupError, OSError, RuntimeError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
-        unfinished = "entry/rashpa" in file and "entry/rashpa/books" not in file
+        unfinished = "entry/rashpa" in file and not is_complete(file)
         file.close()
         if unfinished:
             raise RunFileError(f"{path}: {_unfinished(path)}") from error
@@ -446,7 +479,7 @@ def open_run(path: Path | str) -> Run:
 
 def _unfinished(path: Path) -> str:
     """Why a master has no tables: its journal is locked for as long as somebody writes the run."""
-    prefix = path.parent / path.name.removesuffix("_master.h5")
+    prefix = prefix_of(path)
     try:
         with (path.parent / f"{prefix.name}_master.journal").open("rb") as journal:
             fcntl.flock(journal, fcntl.LOCK_SH | fcntl.LOCK_NB)

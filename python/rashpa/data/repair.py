@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rashpa import _native
-from rashpa.data.reader import RunFileError
-
-_MASTER = "_master.h5"
+from rashpa.data.run_parts import MASTER, RunFileError
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class Repaired:
 
 def repair_run(run: Path) -> Repaired:
     """`run`: the master, or the prefix of its name. RunFileError when it cannot be completed: the text says why and what to try."""
-    prefix = str(run).removesuffix(_MASTER)
+    prefix = str(run).removesuffix(MASTER)
     try:
         done = _native.repair(prefix)
     except (_native.FileError, OSError) as error:

@@ -123,7 +123,7 @@ class RunSummary:
     """What `rashpa inspect` shows."""
 
     file: Path
-    form: Literal["dense", "sparse"]
+    form: Literal["dense", "sparse", "raw"]
     stored: int
     shape: tuple[int, int]  # rows, columns
     dtype: str

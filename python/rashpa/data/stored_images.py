@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images as they are stored: our own runs, NXmx and EIGER files of others, recorded frames, CBF and TIFF. Read a piece at a time.
 
-`open_stored` looks at a file first in a process of its own, under limits: a stranger's HDF5 file may crash the library, or make it run for ever.
+HDF5 files are read in a process of their own, under limits (limited_stored.py): a stranger's may crash the library, or make it run for ever.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import h5py
 import hdf5plugin  # noqa: F401  registers the filters that images of others need
@@ -21,20 +20,14 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.images import is_image, read_images
-from rashpa.data.limited_process import Limits, start_limited, why_it_ended
-from rashpa.data.reader import Run, RunFileError, open_run
+from rashpa.data.limited_stored import LimitedStored, serve
+from rashpa.data.reader import Run, open_run
 from rashpa.data.regular_file import open_regular, reason
+from rashpa.data.run_parts import RunFileError
+from rashpa.data.stored_piece import DAMAGED, LARGEST_SIDE, PIXELS, Piece, Stored, StoredError
 
 HDF5 = (".h5", ".hdf5", ".nxs", ".cxi")
 RAW = (".bin", ".npy", ".zst", ".raw", ".dat")
-PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
-_LARGEST_SIDE = 65536
-# What h5py and NumPy raise for a file that contradicts itself.
-_DAMAGED = (OSError, LookupError, RuntimeError, ValueError, TypeError, ArithmeticError, MemoryError)
-
-
-class StoredError(ValueError):
-    """The file cannot be read as images; the text says which, why and what to try."""
 
 
 @dataclass(frozen=True)
@@ -48,33 +41,6 @@ class RawShape:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Some images [image][row][column], and what the file says of each; None: it says nothing."""
-
-    images: NDArray[Any]
-    frame_number: NDArray[np.uint64] | None = None
-    timestamp_ns: NDArray[np.uint64] | None = None
-    flags: NDArray[np.uint32] | None = None
-    completeness: NDArray[np.uint8] | None = None
-
-
-class Stored(Protocol):
-    """Images of one shape and type."""
-
-    @property
-    def frames(self) -> int: ...
-    @property
-    def shape(self) -> tuple[int, int]: ...  # rows, columns
-    @property
-    def pixel(self) -> str: ...  # NumPy name
-    def read(self, first: int, count: int) -> Piece: ...
-
-    """StoredError when they cannot be read."""
-
-    def close(self) -> None: ...
-
-
-@dataclass(frozen=True)
 class Description:
     """What a file holds, without its pixels."""
 
@@ -83,33 +49,14 @@ class Description:
     pixel: str
 
 
-def describe(paths: Sequence[Path], raw: RawShape, seconds: int = 120) -> Description:
-    """Of files that belong together. Looks at strangers' files in a process of its own. StoredError says what is wrong with them."""
-    if not is_hdf5(paths[0]) or len(paths) > 1:
-        with _closing(open_stored(paths, raw)) as stored:
-            return Description(stored.frames, stored.shape, stored.pixel)
-    (path,) = paths
-    _check_regular(path)
-    limits = Limits(seconds=seconds)
-    process = start_limited(
-        "rashpa.data.stored_images", [str(path)], limits, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    with process:
-        try:
-            out, _ = process.communicate(timeout=2 * seconds)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise StoredError(f"{path}: it could not be read within {2 * seconds} s; copy it again") from None
-    try:
-        said = json.loads(out)
-        if "error" in said:
-            raise StoredError(said["error"])
-        height, width = (int(side) for side in said["shape"])
-        return Description(int(said["frames"]), (height, width), str(said["pixel"]))
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, StoredError):
-            raise
-        raise StoredError(f"{path}: {why_it_ended(process.returncode, limits)}; it is damaged: copy it again") from None
+def describe(paths: Sequence[Path], raw: RawShape) -> Description:
+    """Of files that belong together. StoredError says what is wrong with them."""
+    with _closing(open_stored(paths, raw)) as stored:
+        if is_hdf5(paths[0]):
+            # the first and the last: filters are there, and the file does not end early
+            for image in {0, stored.frames - 1} if stored.frames else set():
+                stored.read(image, 1)
+        return Description(stored.frames, stored.shape, stored.pixel)
 
 
 def is_hdf5(path: Path) -> bool:
@@ -125,7 +72,7 @@ def open_stored(paths: Sequence[Path], raw: RawShape) -> Stored:
     if is_image(first):
         return _ImageFiles(list(paths))
     if is_hdf5(first) and len(paths) == 1:
-        return _open_hdf5(first)
+        return LimitedStored(first)
     if all(path.suffix.lower() in RAW for path in paths):
         return _Raw(list(paths), raw)
     if len(paths) > 1:
@@ -144,7 +91,7 @@ def _check_regular(path: Path) -> None:
 
 
 def _checked_kind(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    if len(shape) != 3 or dtype.name not in PIXELS or not all(1 <= side <= _LARGEST_SIDE for side in shape[1:]):
+    if len(shape) != 3 or dtype.name not in PIXELS or not all(1 <= side <= LARGEST_SIDE for side in shape[1:]):
         text = " × ".join(map(str, shape)) or "one value"
         raise StoredError(f"{path}: {text} of {dtype} are no images of pixels [image][row][column]")
 
@@ -167,7 +114,7 @@ def _open_hdf5(path: Path) -> Stored:
     try:
         with h5py.File(path, "r") as file:
             ours = "entry/rashpa" in file
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise StoredError(f"{path}: cannot be opened ({error}); is it an HDF5 file, and complete?") from None
     try:
         return _OurRun(open_run(path)) if ours else _Foreign(path)
@@ -196,7 +143,7 @@ class _OurRun:
         tables = self._run.tables
         try:
             images = np.stack([self._run.image(first + n) for n in range(count)])
-        except (*_DAMAGED, RunFileError) as error:
+        except (*DAMAGED, RunFileError) as error:
             raise StoredError(f"{self._run.path}: images {first} … {first + count - 1}: {error}") from None
         return Piece(
             images,
@@ -280,7 +227,7 @@ class _Foreign:
                     part.data.read_direct(
                         images, np.s_[start - part.before : end - part.before], np.s_[start - first : end - first]
                     )
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise StoredError(
                 f"{self._path}: images {first} … {first + count - 1} cannot be read ({error}); copy it again"
             ) from None
@@ -356,20 +303,6 @@ class _ImageFiles:
         """Nothing is open."""
 
 
-def _main() -> None:
-    path = Path(sys.argv[1])
-    try:
-        with _closing(_open_hdf5(path)) as stored:
-            # the first and the last: filters are there, and the file does not end early
-            for image in {0, stored.frames - 1} if stored.frames else set():
-                stored.read(image, 1)
-            said: dict[str, Any] = {"frames": stored.frames, "shape": stored.shape, "pixel": stored.pixel}
-    except StoredError as error:
-        said = {"error": str(error)[:2000]}
-    except _DAMAGED as error:
-        said = {"error": f"{path}: it is damaged: {str(error)[:500] or type(error).__name__}; copy it again"}
-    sys.stdout.write(json.dumps(said) + "\n")
-
-
 if __name__ == "__main__":
-    _main()
+    with os.fdopen(int(sys.argv[2]), encoding="ascii") as asked:
+        serve(Path(sys.argv[1]), asked, _open_hdf5)

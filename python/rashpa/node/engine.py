@@ -6,7 +6,7 @@ bounded, `wait` by its argument.
 """
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from rashpa.control.telegram import (
     Stop,
 )
 from rashpa.node.log import NativeMessage
+from rashpa.node.preview import Preview, Shown
 
 Table = NDArray[np.uint8]
 
@@ -86,8 +87,9 @@ class Engine(Protocol):
         the DTP of a group was given. Receiver: `completeness`, `decisions` by buffer name. KeyError otherwise."""
         ...
 
-    def latest(self, key: str) -> NDArray[Any] | None:
-        """A recent accepted image of the buffer; None when there is none yet. KeyError when there is no such buffer."""
+    def preview(self, key: str, of: Shown = "accepted") -> Preview | None:
+        """Of a buffer the latest copy of an accepted image, and asks for a fresh one, or the first image of the run that is `of`; None when there is none yet.
+        KeyError when there is no such buffer."""
         ...
 
 
@@ -98,6 +100,10 @@ class EngineFactory(Protocol):
 
     def make(self, order: Configure) -> Engine:
         """Takes everything that the order needs, or raises EngineError."""
+        ...
+
+    def prepared(self) -> float:
+        """Of the engine that is made now, the share of its dataset that lies in memory. Any thread."""
         ...
 
     def take_log(self) -> Iterable[NativeMessage]:

@@ -89,19 +89,19 @@ class Folders:
         """The file of a ring: a name in the one folder for rings, whatever it says."""
         return self._feedback / ring_name(name)
 
-    def check_publish(self, endpoint: str) -> None:
-        """EngineError when decisions may not be published at that endpoint, tcp://ADDRESS:PORT; an empty one is none."""
+    def check_publish(self, endpoint: str, what: str) -> None:
+        """EngineError when nothing may be published at that endpoint, tcp://ADDRESS:PORT; an empty one is none. `what`: names it in the error."""
         if not endpoint:
             return
         try:
             address = ipaddress.ip_address(address_of(endpoint))
         except ValueError as error:
-            raise EngineError("config", f"feedback.zmq {endpoint}: {error}") from None
+            raise EngineError("config", f"{what} {endpoint}: {error}") from None
         if not address.is_loopback and address not in self._publish:
             raise EngineError(
                 "config",
-                f"feedback.zmq {endpoint}: this node publishes on loopback alone; start it with --publish {address}, where everyone who reaches "
-                "that address may read what is decided",
+                f"{what} {endpoint}: this node publishes on loopback alone; start it with --publish {address}, where everyone who reaches "
+                "that address may read what is published",
             )
 
     def check_read(self, spec: AnyDatasetSpec, base: Path) -> None:

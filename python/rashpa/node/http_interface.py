@@ -10,11 +10,15 @@ from pydantic import TypeAdapter
 from rashpa.control.node_load import Load
 from rashpa.control.telegram import VERSION, Capabilities, Status
 from rashpa.control.telegram_xml import CONTENT_TYPE, MAX_BYTES
+from rashpa.data.view_bytes import MEDIA_TYPE
 from rashpa.node import audit, log
+from rashpa.node.preview import Shown
 from rashpa.node.request_limits import OWNERS, STRANGERS
 
 TABLES = ("fates", "dealt", "completeness", "decisions")
+SHOWN: tuple[Shown, ...] = ("accepted", "vetoed", "partial")
 MOST_ENTRIES = 1000
+MOST_PLACE, MOST_STEP, MOST_INDEX = 1 << 24, 256, 1 << 53
 HTTP_OF_FAULT = {
     "telegram": 400,
     "denied": 401,
@@ -97,6 +101,7 @@ def interface() -> dict[str, Any]:
         "/preview": _get(
             "A recent accepted image.", _content("PNG", "image/png", {"type": "string"}), [buffer], 404
         ),
+        "/view": _view(buffer),
         "/openapi.json": _get("This document.", _json({"type": "object"})),
         "/healthz": {
             "get": {
@@ -127,6 +132,45 @@ _HEALTH = {
     "properties": {"node": {"type": "string"}, "state": {"type": "string"}},
     "required": ["node", "state"],
     "additionalProperties": False,
+}
+
+
+def _view(buffer: dict[str, Any]) -> dict[str, Any]:
+    """Of an image, as numbers."""
+    place = {"type": "integer", "minimum": 0, "maximum": MOST_PLACE, "default": 0}
+    described = _get(
+        "A part of an image as numbers, which nobody needs to decode: `RVW1`, the length of what follows in four bytes, JSON, arrays, each at a multiple of 8; "
+        "little-endian. The JSON: index, frame, size, view, why the image was vetoed, lost lines as rectangles, the pipeline's columns, and type, shape and place of each of "
+        "the `arrays`. `image`: the largest value of each block of `step` × `step` pixels as uint16, int16 or float32; 65535, -32768 or NaN where no pixel of it has a "
+        "value. `peaks`, `profile_…` where the pipeline makes them. Asks for a fresh copy: the next is newer.",
+        _content("View", MEDIA_TYPE, {"type": "string"}),
+        [
+            buffer,
+            _query(
+                "of",
+                {"type": "string", "enum": list(SHOWN), "default": "accepted"},
+                "A recent accepted image; or of the run the first that a kernel has vetoed, the first that is partial.",
+            ),
+            *(_query(name, place, text) for name, text in _PLACES.items()),
+            _query("step", {"type": "integer", "minimum": 1, "maximum": MOST_STEP, "default": 1}, "Side of a block."),
+            _query(
+                "after",
+                {**place, "maximum": MOST_INDEX},
+                "Index of the image that is known: waits a second for another.",
+            ),
+        ],
+        400,
+        404,
+    )
+    described["get"]["responses"]["204"] = {"description": "There is no other image than the one that is known"}
+    return described
+
+
+_PLACES = {
+    "x": "First column.",
+    "y": "First row.",
+    "width": "Columns; 0: to the end.",
+    "height": "Rows; 0: to the end.",
 }
 
 

@@ -23,6 +23,7 @@ from rashpa.control.pipeline import usable_units
 from rashpa.control.plan_telegrams import destination_telegram
 from rashpa.control.run_file_reader import RunFileError, read_run_file
 from rashpa.control.run_plan import Plan, PlannedBuffer, plan_run
+from rashpa.control.sink_sections import Hdf5Sink, NullSink
 from rashpa.control.throughput import file_fingerprint_of, fingerprint_of, words_of, writes_files
 from rashpa.data.datasets import dataset_from_spec
 from rashpa.node.engine import EngineError
@@ -57,7 +58,7 @@ def measure(path: Path, seconds: float, progress: Callable[[str], None] = lambda
     for section in file.buffer:
         usable = [name for name, works, _ in _native.available_units() if works]
         for unit in [name for name in usable_units(section.kernel) if name in usable] if section.kernel else ():
-            chosen: dict[str, object] = {"sink": [toml.NullSink(kind="null")], "receiver": None}
+            chosen: dict[str, object] = {"sink": [NullSink(kind="null")], "receiver": None}
             if unit != section.unit:
                 chosen |= {"unit": unit, "trigger": "auto", "device": 0}
             alone = section.model_copy(update=chosen)
@@ -82,7 +83,7 @@ def measure_files(path: Path, seconds: float, progress: Callable[[str], None] = 
     until all is on the disk; each takes `seconds`, and what it takes to complete the files. RunFileError when the file cannot be run."""
     file, source = read_run_file(path)
     for section in filter(writes_files, file.buffer):
-        sinks = [sink for sink in section.sink if isinstance(sink, toml.Hdf5Sink)]
+        sinks = [sink for sink in section.sink if isinstance(sink, Hdf5Sink)]
         alone = section.model_copy(update={"sink": sinks, "receiver": None})
         fingerprint = file_fingerprint_of(alone, file.detector.pixel, file.run.output)
         beside = Path(file.run.output).absolute().parent

@@ -91,6 +91,8 @@ GROUPS: dict[str, tuple[Described, ...]] = {
         Described("rashpa_sink_images_waiting", "gauge", _SINK, "Images that a sink has not settled yet."),
         Described("rashpa_sink_bytes_written_total", "counter", _SINK, "Bytes of written images before compression."),
         Described("rashpa_sink_bytes_stored_total", "counter", _SINK, "Bytes that went to storage."),
+        Described("rashpa_stream_images_total", "counter", ("state", "endpoint", *_SINK), "Images of a consumer of a sink stream2; state: sent (its queue has taken them), missed (it had no room, or nobody was there)."),
+        Described("rashpa_stream_clients", "gauge", ("endpoint", *_SINK), "Programs that are connected to a sink stream2."),
     ),
 }  # fmt: skip
 """By the part of a node that they are of, in the order of the page."""

@@ -6,17 +6,14 @@ Only a node imports this module, and what it needs, rashpa._native: where nothin
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.control import telegram
 from rashpa.control.kernels import OUTSIDE, parse_declarations
-from rashpa.control.links import LinkOptions, parameters_of
 from rashpa.control.telegram import (
     Capabilities,
     Configure,
@@ -26,21 +23,26 @@ from rashpa.control.telegram import (
     SourceStatus,
 )
 from rashpa.data.new_folders import remove_empty
-from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.folders import EVERYWHERE, Folders
 from rashpa.node.interfaces import interfaces
 from rashpa.node.log import NativeMessage
 from rashpa.node.machine_memory import available_memory_bytes
-from rashpa.node.native_groups import group_status, native_group, native_member
-from rashpa.node.native_receiver import missing_folders_of, prefixes_of, receiver_config
+from rashpa.node.native_emulator import emulator_config, link_of, link_options, native_endpoint, source_dtp
+from rashpa.node.native_groups import group_status, native_member
+from rashpa.node.native_receiver import master_of, missing_folders_of, prefixes_of, receiver_config
 from rashpa.node.native_status import buffer_status, counts_of, source_dtp_status
-from rashpa.node.output_files import release_output
+from rashpa.node.output_files import OlderSeries, release_output
+from rashpa.node.picture import Picture
+from rashpa.node.preview import Preview, Shown
 from rashpa.node.simulated_card import SimulatedCard
 
 _PMTUS = (256, 512, 1024, 2048, 4096)
 _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 _MAX_DTPS = 256
+
+if TYPE_CHECKING:
+    pass
 
 
 @contextlib.contextmanager
@@ -69,14 +71,12 @@ def _endpoint_of(end: _native.Endpoint) -> Endpoint:
     return Endpoint(end.address, end.port, end.qpn, end.rkey, end.credit_offset, end.window_bytes, end.psn)
 
 
-def _native_endpoint(end: Endpoint) -> _native.Endpoint:
-    return _native.Endpoint(end.address, end.port, end.qpn, end.rkey, end.credit_offset, end.window_bytes, end.psn)
-
-
 class NativeSource:
     """An emulator."""
 
-    def __init__(self, order: telegram.Source, run: int, folders: Folders) -> None:
+    def __init__(
+        self, order: telegram.Source, run: int, folders: Folders, making: _native.Making | None = None
+    ) -> None:
         self._emulator = order.emulator
         self._rate_hz = order.rate_hz
         self._trigger = order.trigger
@@ -93,10 +93,11 @@ class NativeSource:
         self._card: SimulatedCard | None = None
         try:
             with native_errors():
-                config = _emulator_config(order, run, folders)
+                config = emulator_config(order, run, folders, making)
                 if order.card is not None:
                     config.card = self._card_config(order.card, folders)
                 self._engine = _native.Emulator(config)
+            self._rate_hz = config.rate_hz
         except EngineError:
             self._end_card()
             raise
@@ -155,8 +156,8 @@ class NativeSource:
     def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:
         dtps = []
         for dtp in order.dtps:
-            dtps.append(_source_dtp(dtp, self._run))
-            dtps[-1].set_link(_link_of(dtp, self._links), dtp.peer_link)
+            dtps.append(source_dtp(dtp, self._run))
+            dtps[-1].set_link(link_of(dtp, self._links), dtp.peer_link)
         with native_errors():
             ends = self._engine.join(order.group, native_member(order.member), dtps)
         first = len(self._positions)
@@ -201,110 +202,8 @@ class NativeSource:
             )
         return self._engine.fates(self._positions[key])
 
-    def latest(self, key: str) -> NDArray[Any] | None:
+    def preview(self, key: str, of: Shown = "accepted") -> Preview | None:  # noqa: ARG002
         raise KeyError(f"an emulator has no buffer {key}; ask the receiver")
-
-
-def _emulator_config(order: telegram.Source, run: int, folders: Folders) -> _native.EmulatorConfig:
-    config = _native.EmulatorConfig()
-    config.dataset = _dataset_of(order, folders)
-    _check_turned(order, config.dataset)
-    links = {one.kind: link_options(one) for one in order.options}
-    config.dtps = [_source_dtp(dtp, run) for dtp in order.dtps]
-    first = order.dtps[0] if order.dtps else None
-    if first is not None:
-        config.link, config.destination_link = _link_of(first, links), first.peer_link
-    for made, dtp in zip(config.dtps, order.dtps, strict=True):
-        if first is not None and (dtp.link, dtp.peer_link) != (first.link, first.peer_link):
-            made.set_link(_link_of(dtp, links), dtp.peer_link)
-    config.bind_address = order.bind_address
-    config.frames = order.frames
-    config.end = order.end
-    config.trigger = order.trigger
-    config.rate_hz = order.rate_hz
-    config.flow = order.flow
-    config.on_full = order.on_full
-    config.first_processor = order.first_processor
-    config.faults = _fault_plan(order.faults)
-    config.groups = [native_group(group) for group in order.groups]
-    return config
-
-
-def _link_of(dtp: telegram.SourceDtp, links: Mapping[str, _native.LinkOptions]) -> _native.LinkOptions:
-    if dtp.link not in links:
-        raise EngineError(
-            "config", f"DTP {dtp.id} takes the link {dtp.link}, and the order has options of {', '.join(links)}"
-        )
-    return links[dtp.link]
-
-
-def _fault_plan(faults: telegram.Faults) -> _native.FaultPlan:
-    plan = _native.FaultPlan()
-    plan.seed = faults.seed
-    plan.drop = faults.drop
-    plan.duplicate = faults.duplicate
-    plan.reorder = faults.reorder
-    plan.corrupt = faults.corrupt
-    plan.stall = faults.stall
-    plan.stall_us = faults.stall_us
-    plan.dead_modules = [(dead.module, dead.from_frame) for dead in faults.dead_modules]
-    return plan
-
-
-def _dataset_of(order: telegram.Source, folders: Folders) -> _native.Dataset:
-    from rashpa.data.datasets import dataset_from_spec
-
-    spec = spec_of(order.dataset)
-    folders.check_read(spec, Path.cwd())
-    dataset = dataset_from_spec(spec, Path.cwd()).dataset
-    found = (dataset.modules, dataset.width, dataset.height, dataset.pixel)
-    wanted = (order.modules, order.width, order.height, order.pixel)
-    if found != wanted:
-        described = ["{} modules of {} × {} pixels {}".format(*shape) for shape in (found, wanted)]
-        raise EngineError(
-            "config", f"the dataset has {described[0]}, the run file's [detector] {described[1]}; make them agree"
-        )
-    return dataset
-
-
-def _check_turned(order: telegram.Source, dataset: _native.Dataset) -> None:
-    """Refuses copies of turned modules for which there is no memory."""
-    turned = {(dtp.module, dtp.turn, dtp.flip) for dtp in order.dtps if dtp.turn or dtp.flip}
-    pixels = len(turned) * dataset.frames * dataset.width * dataset.height
-    needed, free = pixels * np.dtype(dataset.pixel).itemsize, available_memory_bytes()
-    if turned and needed > free > 0:
-        raise EngineError(
-            "resource",
-            f"copies of {len(turned)} turned modules, {dataset.frames} frames each, take {needed / 2**30:,.2f} GiB beside the dataset, and "
-            f"{free / 2**30:,.2f} GiB are free; take a dataset of fewer frames, or more emulators",
-        )
-
-
-def _source_dtp(dtp: telegram.SourceDtp, run: int) -> _native.SourceDtp:
-    native_dtp = _native.SourceDtp()
-    native_dtp.id = dtp.id
-    native_dtp.module = dtp.module
-    native_dtp.region = _native.Region(dtp.x, dtp.y, dtp.width, dtp.height)
-    native_dtp.slice = _native.Slice(dtp.every, dtp.phase)
-    native_dtp.images = dtp.images
-    native_dtp.placement = _native_placement(dtp.placement)
-    native_dtp.run = run
-    native_dtp.orientation = _native.Orientation(dtp.turn, dtp.flip)
-    native_dtp.destination = _native_endpoint(dtp.destination)
-    return native_dtp
-
-
-def _native_placement(place: telegram.Placement) -> _native.Placement:
-    placement = _native.Placement()
-    placement.pixels_offset = place.pixels_offset
-    placement.slot_bytes = place.slot_bytes
-    placement.slots = place.slots
-    placement.first_line_offset = place.first_line_offset
-    placement.pitch = place.pitch
-    placement.line_bytes = place.line_bytes
-    placement.lines = place.lines
-    placement.records_offset = place.records_offset
-    return placement
 
 
 def _placement_of(place: _native.Placement) -> telegram.Placement:
@@ -320,9 +219,9 @@ def _placement_of(place: _native.Placement) -> telegram.Placement:
     )
 
 
-def link_options(options: LinkOptions) -> _native.LinkOptions:
-    """The native form of what a telegram says of the link that this end has."""
-    return _native.LinkOptions(options.kind, parameters_of(options))
+def pictures_of(order: telegram.Destination, config: _native.ReceiverConfig) -> dict[str, Picture]:
+    """What previews are told in, by buffer."""
+    return {one.name: Picture(one, made) for one, made in zip(order.buffers, config.buffers, strict=True)}
 
 
 class NativeDestination:
@@ -332,13 +231,16 @@ class NativeDestination:
         self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
         self._slots = [buffer.slots for buffer in order.buffers]
+        self._files = [master_of(buffer) for buffer in order.buffers]
         self._new_folders = missing_folders_of(order)
         try:
             with native_errors(), contextlib.ExitStack() as at_end:
                 for prefix in prefixes_of(order):
                     at_end.callback(release_output, prefix)
+                self._older = [OlderSeries(prefix) for prefix in prefixes_of(order) if prefix.parent.is_dir()]
                 config = receiver_config(order, run, folders)
                 config.link = link_options(order.options)
+                self._pictures = pictures_of(order, config)
                 self._engine = _native.Receiver(config)
         except EngineError:
             remove_empty(self._new_folders)
@@ -356,11 +258,13 @@ class NativeDestination:
 
     def arm(self, order: telegram.Arm) -> None:
         with native_errors():
-            self._engine.arm([_native_endpoint(endpoint) for endpoint in order.endpoints])
+            self._engine.arm([native_endpoint(endpoint) for endpoint in order.endpoints])
 
     def start(self) -> None:
         with native_errors():
             self._engine.start()
+        for older in self._older:
+            older.remove()
 
     def pause(self, frame: int = 0) -> None:  # noqa: ARG002  as of every engine
         raise EngineError("state", "a receiver takes what comes; pause the emulator")
@@ -394,7 +298,7 @@ class NativeDestination:
 
     def status(self) -> DestinationStatus:
         status = self._engine.status()
-        buffers = tuple(buffer_status(*known) for known in zip(status.buffers, self._slots, strict=True))
+        buffers = tuple(buffer_status(*known) for known in zip(status.buffers, self._slots, self._files, strict=True))
         counts = counts_of("link", status.link)
         return DestinationStatus(
             self._receiver, status.elapsed_s, status.memory, status.first_incomplete, counts, buffers
@@ -409,10 +313,12 @@ class NativeDestination:
         position = self._positions[key]
         return self._engine.completeness(position) if name == "completeness" else self._engine.decisions(position)
 
-    def latest(self, key: str) -> NDArray[Any] | None:
+    def preview(self, key: str, of: Shown = "accepted") -> Preview | None:
         if key not in self._positions:
             raise KeyError(f"no buffer {key or 'without a name'}; there are {', '.join(self._positions)}")
-        return self._engine.latest(self._positions[key])
+        position = self._positions[key]
+        found = self._engine.preview(position) if of == "accepted" else self._engine.first(position, of)
+        return None if found is None else self._pictures[key].of(found)
 
 
 class NativeFactory:
@@ -430,6 +336,7 @@ class NativeFactory:
         self._throughputs = throughputs
         self._folders = folders
         self._link_bytes_per_s = link_bytes_per_s
+        self._making: _native.Making | None = None
 
     def capabilities(self, node: str) -> Capabilities:
         receives = self._role == "receiver"
@@ -446,6 +353,7 @@ class NativeFactory:
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
             links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs", "pcie")),
             units=self._units() if receives else (),
+            devices=tuple(telegram.UnitDevice(*one) for one in _native.available_devices()) if receives else (),
             interfaces=interfaces(),
             throughputs=self._throughputs,
         )
@@ -461,12 +369,16 @@ class NativeFactory:
         with native_errors():
             _native.set_log_level(level)
 
+    def prepared(self) -> float:
+        return self._making.share if self._making is not None else 0.0
+
     def take_log(self) -> Iterable[NativeMessage]:
         return _native.take_log()
 
     def make(self, order: Configure) -> NativeSource | NativeDestination:
         if order.source is not None:
-            return NativeSource(order.source, order.run, self._folders)
+            self._making = _native.Making()
+            return NativeSource(order.source, order.run, self._folders, self._making)
         if order.destination is not None:
             return NativeDestination(order.destination, order.run, self._folders)
         raise EngineError("config", "Configure names neither source nor destination")

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from rashpa import _native
 from rashpa.control import links, telegram
 from rashpa.control.kernels import Kernel, PluginKernel, PythonKernel, code_of, declaration, files_of, parameters_of
-from rashpa.control.part_orders import DtpPlace, FileMetadata, Hdf5Order, ModulePlace, SinkOrder
+from rashpa.control.module_shapes import shape_troubles
+from rashpa.control.part_orders import FILE_ORDERS, DtpPlace, FileMetadata, ModulePlace, SinkOrder, Stream2Order
 from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
 from rashpa.data.given import GivenError, Image, given_arrays
@@ -55,10 +56,12 @@ def buffer_configs(order: telegram.Destination, folders: Folders, proof: str) ->
             for name in files_of(kernel).values():
                 folders.check_file(Path(name))
         for sink in buffer.sinks:
-            if isinstance(sink, Hdf5Order):
+            if isinstance(sink, FILE_ORDERS):
                 folders.check_write(Path(sink.prefix))
+            if isinstance(sink, Stream2Order):
+                folders.check_publish(sink.endpoint, "sink stream2: endpoint")
         if buffer.feedback is not None:
-            folders.check_publish(buffer.feedback.zmq)
+            folders.check_publish(buffer.feedback.zmq, "feedback.zmq")
     calibration, facts = _calibration_of(order, folders)
     module = _Module(order.module_width, order.module_height)
     origin = _Origin(proof, facts)
@@ -113,7 +116,13 @@ class _Image:
 def prefixes_of(order: telegram.Destination) -> list[Path]:
     """What the files of this order begin with."""
     sinks = [sink for buffer in order.buffers for sink in buffer.sinks]
-    return [Path(sink.prefix) for sink in sinks if isinstance(sink, Hdf5Order)]
+    return [Path(sink.prefix) for sink in sinks if isinstance(sink, FILE_ORDERS)]
+
+
+def master_of(buffer: telegram.Buffer) -> str:
+    """Where this buffer's file will be; empty when nothing stores it. Of several that of the sink hdf5."""
+    sinks = [sink for order in FILE_ORDERS for sink in buffer.sinks if isinstance(sink, order)]
+    return next((f"{Path(sink.prefix).absolute()}_master.h5" for sink in sinks), "")
 
 
 def missing_folders_of(order: telegram.Destination) -> list[Path]:
@@ -168,6 +177,7 @@ def _buffer_config(
     config.end = buffer.end
     config.dealt = buffer.dealt
     config.deadline_ms = buffer.deadline_ms
+    config.quiet_ms = buffer.quiet_ms
     config.partial = buffer.partial
     config.keep_darks = buffer.keep_darks
     config.threads = buffer.threads
@@ -196,17 +206,11 @@ def _buffer_config(
 
 
 def _turned_sides(buffer: telegram.Buffer, module: _Module) -> tuple[int, int]:
-    """Of the buffer's modules as they are turned. Chips are squares, so that borders between them lie alike whichever way a module is; EngineError
-    when an assembled image would have to know modules of both shapes."""
-    sides = {dtp.orientation.sides(module.width, module.height) for dtp in buffer.dtps}
-    assembled = any(parameters_of(kernel).get("borders", "raw") != "raw" for kernel in buffer.kernels)
-    if len(sides) > 1 and assembled:
-        raise EngineError(
-            "config",
-            f"buffer {buffer.name}: kernel jungfrau assembles images of modules that are all upright, or all turned by 90° or 270°; give these and "
-            'those a buffer each, or set borders = "raw"',
-        )
-    return max(sides)
+    """Of the buffer's modules as they are turned. EngineError when an assembled image would have to know modules of both shapes."""
+    orientations = [dtp.orientation for dtp in buffer.dtps]
+    for number, text in shape_troubles(buffer.kernels, orientations, module.width, module.height):
+        raise EngineError("config", f"buffer {buffer.name}: kernel {buffer.kernels[number].name}: {text}")
+    return max(orientation.sides(module.width, module.height) for orientation in orientations)
 
 
 def _kernel(kernel: Kernel, calibration: _native.Calibration | None, image: Image, folders: Folders) -> _native.Kernel:
@@ -247,11 +251,12 @@ def _python_kernel(kernel: PythonKernel, folders: Folders) -> _native.Kernel:
 
 def _sink(sink: SinkOrder, kernels: Sequence[Kernel], image: _Image, origin: _Origin) -> _native.SinkConfig:
     values = sink.model_dump(mode="json", exclude={"kind", "metadata"})
-    if not isinstance(sink, Hdf5Order):
+    if not isinstance(sink, (*FILE_ORDERS, Stream2Order)):
         return _native.SinkConfig(sink.kind, values)
     metadata = _metadata(sink.metadata, kernels, image, origin.proof)
     _add_origin(metadata, kernels, origin)
-    prepare_output(Path(sink.prefix), sink.existing)
+    if isinstance(sink, FILE_ORDERS):
+        prepare_output(Path(sink.prefix), sink.existing)
     return _native.SinkConfig(sink.kind, values, metadata)
 
 

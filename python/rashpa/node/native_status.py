@@ -47,8 +47,8 @@ def _books_of(books: _native.Books) -> telegram.Books:
     )
 
 
-def buffer_status(buffer: _native.BufferStatus, slots: int = 0) -> telegram.BufferStatus:
-    """Of a buffer with its DTPs and sinks. `slots`: that it has."""
+def buffer_status(buffer: _native.BufferStatus, slots: int = 0, file: str = "") -> telegram.BufferStatus:
+    """Of a buffer with its DTPs and sinks. `slots`: that it has; `file`: its master."""
     books = _books_of(buffer.books)
     latencies = tuple(
         telegram.Latency(stage, latency.count, latency.p50, latency.p99, latency.max, latency.sum, tuple(latency.below))
@@ -85,6 +85,7 @@ def buffer_status(buffer: _native.BufferStatus, slots: int = 0) -> telegram.Buff
         slots,
         buffer.end_known,
         _feedback_status(buffer.feedback),
+        file,
     )
 
 
@@ -107,4 +108,7 @@ def _sink_status(sink: _native.SinkStatus) -> telegram.SinkStatus:
         bytes_stored=sink.bytes_stored,
         error=sink.error,
         first=telegram.FirstErrored(*sink.first) if sink.first else None,
+        consumers=tuple(
+            telegram.ConsumerStatus(one.endpoint, one.connected, one.sent, one.missed) for one in sink.consumers
+        ),
     )

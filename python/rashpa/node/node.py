@@ -5,9 +5,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import Any, TypeVar
-
-from numpy.typing import NDArray
+from typing import TypeVar
 
 from rashpa.control import telegram
 from rashpa.control.run_state import RunState, StateError, Transition, check_transition
@@ -16,6 +14,7 @@ from rashpa.node.engine import Engine, EngineError, EngineFactory, Table
 from rashpa.node.log import About, NodeLog
 from rashpa.node.orphan import Orphan
 from rashpa.node.ownership import Ownership
+from rashpa.node.preview import Preview, Shown
 
 _log = logging.getLogger(__name__)
 _WATCH_S = 0.1  # how long one wait of the watcher blocks its thread
@@ -58,6 +57,7 @@ class Node:
         self._orphaned: telegram.Orphaned | None = None  # what becomes of the run when its owner is gone
         self._orphan: Orphan | None = None
         self._freed = asyncio.Event()
+        self._configuring = False
 
     @property
     def state(self) -> RunState:
@@ -93,6 +93,7 @@ class Node:
             source=source,
             destination=destination,
             notifications=tuple(self._notifications),
+            prepared=self._factory.prepared() if self._configuring else 0.0,
         )
 
     def _counters(self) -> telegram.SourceStatus | telegram.DestinationStatus | None:
@@ -176,11 +177,11 @@ class Node:
             raise KeyError(f"{self.name} is {self._state}; there are no books yet")
         return self._engine.table(name, key)
 
-    def latest(self, key: str) -> NDArray[Any] | None:
-        """A recent accepted image; KeyError when there is no such buffer."""
+    def preview(self, key: str, of: Shown = "accepted") -> Preview | None:
+        """A recent accepted image, and asks for a fresh one, or the first that is `of`; KeyError when there is no such buffer."""
         if self._engine is None:
             raise KeyError(f"{self.name} is {self._state}; there are no images yet")
-        return self._engine.latest(key)
+        return self._engine.preview(key, of)
 
     async def close(self) -> None:
         """Ends the engine and gives everything back; bounded by the deadlines of Abort and Reset."""
@@ -280,12 +281,15 @@ class Node:
         if claimed:
             self._own(order.owner, f"run {order.name}")
         self.log.know_modules(_modules_of(order))
+        self._configuring = True
         try:
             self._engine = await self._bounded("Configure", transition, lambda: self._factory.make(order))
         except Exception:
             if claimed:
                 self._ownership.free()
             raise
+        finally:
+            self._configuring = False
         self._state = transition.target
         self._orphaned = order.orphaned
         self._run = order.run

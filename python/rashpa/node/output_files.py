@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a configuration's files go: the folder is made, and files of an earlier run are in the way unless they may be replaced.
 
-No data is moved or removed here: the sink writes beside older files and takes their names when the run begins.
+No data is moved or removed before the run begins: the sink writes beside older files and takes their names then. What no sink of the new run has a name of
+goes at the same time: series that the older run had.
 """
 
 import contextlib
@@ -12,7 +13,8 @@ from pathlib import Path
 from rashpa.node.engine import EngineError
 
 _ATTEMPTS = 100
-_OURS = re.compile(r"(s[0-9]{4,}_)?(master\.(h5|journal)|data_[0-9]+\.h5|(tables|accumulated)\.h5)")
+_SERIES = r"s[0-9]{4,}_"
+_OURS = re.compile(rf"({_SERIES})?(master\.(h5|journal)|data_[0-9]+\.(h5|raw)|(tables|accumulated|facts)\.h5)")
 
 
 def prepare_output(prefix: Path, existing: str) -> None:
@@ -28,6 +30,27 @@ def prepare_output(prefix: Path, existing: str) -> None:
             "file",
             f'{old[0]} exists; move it, choose another run.name or run.output, or set run.existing = "replace"',
         )
+
+
+class OlderSeries:
+    """The files of series that an older run of this prefix has left, as they are now."""
+
+    def __init__(self, prefix: Path) -> None:
+        start = re.compile(re.escape(f"{prefix.name}_") + _SERIES)
+        self._files = {path: _identity(path) for path in older_files(prefix) if start.match(path.name)}
+
+    def remove(self) -> None:
+        """When the run has begun. Masters first: none is left that shows images which are gone. A name that the run has taken meanwhile stays, and so does what
+        cannot be removed."""
+        for path in sorted(self._files, key=lambda path: not path.name.endswith("_master.h5")):
+            with contextlib.suppress(OSError):
+                if _identity(path) == self._files[path]:
+                    path.unlink()
+
+
+def _identity(path: Path) -> tuple[int, int, int]:
+    facts = path.lstat()
+    return facts.st_dev, facts.st_ino, facts.st_mtime_ns
 
 
 def release_output(prefix: Path) -> None:

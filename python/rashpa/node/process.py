@@ -17,7 +17,8 @@ from rashpa.control.run_file import Buffer, RunFile
 from rashpa.control.run_file_reader import RunFileError, RunFileSource, read_run_file
 from rashpa.control.run_plan import Plan, plan_run
 from rashpa.data.images import is_image
-from rashpa.data.stored_images import Description, RawShape, Stored, StoredError, describe, open_stored
+from rashpa.data.stored_images import Description, RawShape, describe, open_stored
+from rashpa.data.stored_piece import Stored, StoredError
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.native_engine import native_errors

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP face of a node: POST /telegram, GET /capabilities, /status, /load, /metrics, /healthz, /preview, /books, /log,
+"""The HTTP face of a node: POST /telegram, GET /capabilities, /status, /load, /metrics, /healthz, /preview, /view, /books, /log,
 /audit, /openapi.json, which says it all."""
 
 import asyncio
@@ -9,13 +9,14 @@ import time
 from collections.abc import Awaitable, Callable
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from rashpa.control import telegram_xml
 from rashpa.control.telegram import Fault, Telegram
 from rashpa.control.telegram_xml import MAX_BYTES, TelegramError
+from rashpa.data.view_bytes import MEDIA_TYPE
 from rashpa.node.access import Access, AccessError
 from rashpa.node.audit import Audit
 from rashpa.node.guard import Guard, answer_of, peer_of, trust
@@ -23,8 +24,9 @@ from rashpa.node.http_interface import HTTP_OF_FAULT, MOST_ENTRIES, TABLES, inte
 from rashpa.node.load import load
 from rashpa.node.metrics import NodeMetrics
 from rashpa.node.node import Node
-from rashpa.node.preview import png_of
+from rashpa.node.preview import png_of, viewed
 from rashpa.node.request_limits import RequestLimits
+from rashpa.node.viewing import Viewing, asked_of
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 _SHORT_BYTES = 16 << 10
@@ -32,7 +34,7 @@ _DISCARDED_BYTES = (
     16 * MAX_BYTES
 )  # of a body that is too long: so much is read and forgotten, for its sender to see the answer
 _ONE_AT_A_TIME = threading.Lock()  # long telegrams share one processor, however many come
-_TOO_LARGE, _BAD_REQUEST = 413, 400
+_TOO_LARGE, _BAD_REQUEST, _NOTHING_NEW = 413, 400, 204
 
 
 class _TooLargeError(Exception):
@@ -52,6 +54,7 @@ class NodeApp:
     ) -> None:
         self._node = node
         self._guard = Guard(node, access or Access(), audit or Audit(), limits or RequestLimits())
+        self._viewing = Viewing()
         self._metrics = NodeMetrics(node.status, version, self._guard.counts, lambda: node.run, node.log.levels)
 
     def starlette(self) -> Starlette:
@@ -65,6 +68,7 @@ class NodeApp:
                 Route("/load", guarded(self._load)),
                 Route("/metrics", guarded(self._scrape)),
                 Route("/preview", guarded(self._preview)),
+                Route("/view", guarded(self._view)),
                 Route("/books", guarded(self._books)),
                 Route("/log", guarded(self._log)),
                 Route("/audit", guarded(self._audit)),
@@ -75,7 +79,10 @@ class NodeApp:
 
     def _guarded(self, endpoint: Endpoint) -> Endpoint:
         async def checked(request: Request) -> Response:
-            return self._guard.refusal(request) or await endpoint(request)
+            try:
+                return self._guard.refusal(request) or await endpoint(request)
+            except ClientDisconnect:  # who asked has gone before it had asked all, as a manager whose run has ended
+                return Response(status_code=_BAD_REQUEST)
 
         return checked
 
@@ -135,12 +142,25 @@ class NodeApp:
 
     async def _preview(self, request: Request) -> Response:
         try:
-            image = self._node.latest(request.query_params.get("buffer", ""))
+            found = self._node.preview(request.query_params.get("buffer", ""))
         except KeyError as error:
             return PlainTextResponse(str(error.args[0]), 404)
-        if image is None:
+        if found is None:
             return PlainTextResponse("no accepted image yet", 404)
-        return Response(await asyncio.to_thread(png_of, image), media_type="image/png")
+        return Response(await self._viewing.do(png_of, found.pixels), media_type="image/png")
+
+    async def _view(self, request: Request) -> Response:
+        """A part of an image, as numbers: /view?buffer=full&step=2&after=17, /view?buffer=full&of=vetoed."""
+        try:
+            asked = asked_of(request.query_params)
+            found = await self._viewing.newer(lambda: self._node.preview(asked.buffer, asked.of), asked.after)
+            if found is None:
+                return Response(status_code=_NOTHING_NEW)
+            return Response(await self._viewing.do(viewed, found, asked.view), media_type=MEDIA_TYPE)
+        except KeyError as error:
+            return PlainTextResponse(str(error.args[0]), 404)
+        except ValueError as error:
+            return PlainTextResponse(str(error), _BAD_REQUEST)
 
     async def _books(self, request: Request) -> Response:
         """One byte per image: /books?table=completeness&buffer=full, /books?table=fates&dtp=0."""

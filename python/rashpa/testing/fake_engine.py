@@ -13,10 +13,8 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rashpa.control import telegram
 from rashpa.control.kernels import declarations
@@ -34,10 +32,12 @@ from rashpa.control.telegram import (
 )
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.log import NativeMessage
+from rashpa.node.preview import Masked, Preview, Shown
 
 OPEN, COMPLETE, PARTIAL, MISSING = range(4)
 NONE, ACCEPTED, VETOED, ERRORED = range(4)
 _NEVER = 2**64
+_LOOK_S = 0.05
 _RECORD = struct.Struct("<HQB")  # DTP id, image index, fate
 
 
@@ -141,7 +141,7 @@ class FakeSource:
         whole = self._order.end == "known" and not self._ended_early
         return np.frombuffer(fates.ljust(images, b"\0") if whole else fates, np.uint8)
 
-    def latest(self, key: str) -> NDArray[Any] | None:
+    def preview(self, key: str, of: Shown = "accepted") -> Preview | None:  # noqa: ARG002
         raise KeyError(f"an emulator has no buffer {key}")
 
     def _send(self) -> None:
@@ -190,10 +190,11 @@ class FakeSource:
 
 
 class FakeDestination:
-    """Keeps the books of what it is told. Every third image is vetoed."""
+    """Keeps the books of what it is told. Every third image is vetoed. `look_s`: how often it looks whether it has its end."""
 
-    def __init__(self, order: telegram.Destination) -> None:
+    def __init__(self, order: telegram.Destination, look_s: float = _LOOK_S) -> None:
         self._order = order
+        self._look_s = look_s
         self._listener = socket.socket()
         weakref.finalize(self, self._listener.close)  # also of an engine that a test leaves behind
         try:
@@ -204,7 +205,7 @@ class FakeDestination:
                 "resource", f"fake: {order.bind_address} port {order.port}: {error.strerror}; take another link.port"
             ) from None
         self._listener.listen(16)
-        self._listener.settimeout(0.05)
+        self._listener.settimeout(look_s)
         self._arrived = {
             dtp.id: np.zeros(buffer.images if buffer.end == "known" else 0, np.uint8)
             for buffer in order.buffers
@@ -314,7 +315,7 @@ class FakeDestination:
 
     def _hear(self, connection: socket.socket) -> None:
         with contextlib.suppress(TimeoutError, OSError), connection:
-            connection.settimeout(0.05)
+            connection.settimeout(self._look_s)
             self._read(connection)
 
     def _read(self, connection: socket.socket) -> None:
@@ -402,10 +403,13 @@ class FakeDestination:
                 return self._tables_of(buffer)[0 if name == "completeness" else 1]
         raise KeyError(f"no {name} of {key} here")
 
-    def latest(self, key: str) -> NDArray[Any] | None:
+    def preview(self, key: str, of: Shown = "accepted") -> Preview | None:
         for buffer in self._order.buffers:
             if buffer.name == key:
-                return np.arange(buffer.width * buffer.height, dtype=np.int16).reshape(buffer.height, buffer.width)
+                pixels = np.arange(buffer.width * buffer.height, dtype=np.int16).reshape(buffer.height, buffer.width)
+                if of == "accepted":
+                    return Preview(0, buffer.phase, 0, False, pixels, Masked())
+                return None
         raise KeyError(f"no buffer {key} here")
 
 
@@ -416,12 +420,16 @@ def _latency_of(stage: str, count: int) -> telegram.Latency:
 
 
 class FakeFactory:
-    """`bytes_per_s`, `memory_bytes`: what the node claims to be able to do; 0: it does not say."""
+    """`bytes_per_s`, `memory_bytes`: what the node claims to be able to do; 0: it does not say. `look_s`: of FakeDestination."""
 
-    def __init__(self, role: str, bytes_per_s: int = 0, memory_bytes: int = 0) -> None:
+    def __init__(self, role: str, bytes_per_s: int = 0, memory_bytes: int = 0, look_s: float = _LOOK_S) -> None:
         self._role = role
+        self._look_s = look_s
         self._bytes_per_s = bytes_per_s
         self._memory_bytes = memory_bytes
+
+    def prepared(self) -> float:
+        return 0.0
 
     def take_log(self) -> Iterable[NativeMessage]:
         return ()
@@ -429,7 +437,7 @@ class FakeFactory:
     def capabilities(self, node: str) -> Capabilities:
         links = (Link("roce", self._bytes_per_s, (256, 512, 1024, 2048, 4096)),)
         pixels = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
-        kernels, sinks = tuple(declarations()), ("hdf5", "memory", "null")
+        kernels, sinks = tuple(declarations()), ("hdf5", "raw", "memory", "null")
         return Capabilities(
             node,
             self._role,
@@ -452,5 +460,5 @@ class FakeFactory:
         if order.source is not None:
             return FakeSource(order.source)
         if order.destination is not None:
-            return FakeDestination(order.destination)
+            return FakeDestination(order.destination, self._look_s)
         raise EngineError("config", "neither source nor destination")

@@ -11,7 +11,8 @@ from rashpa.control import telegram as t
 from rashpa.control.kernels import Kernel
 from rashpa.control.links import options_of
 from rashpa.control.part_orders import DtpPlace, FileMetadata, Hdf5Order, ModulePlace
-from rashpa.control.run_file import Link, NullSink
+from rashpa.control.run_file import Link
+from rashpa.control.sink_sections import NullSink
 from rashpa.control.telegram_xml import encode
 
 _KERNEL: TypeAdapter[Kernel] = TypeAdapter(Kernel)
@@ -47,6 +48,7 @@ def telegram_samples() -> dict[str, t.Telegram]:
                     "0123456789abcdef", "jungfrau on cpu, 2 threads, stacks of 10", 1024, 1060, 812.5, "2026-11-23"
                 ),
             ),
+            (t.UnitDevice("cuda", 0, "NVIDIA H200", 150121545728, 149000000000, False),),
         ),
         "claim": t.Claim("run first_light of alice@beamline", owner=_OWNER),
         "configure_source": t.Configure(7, "first_light", source=_source(placement, receiver_end), owner=_OWNER),
@@ -70,6 +72,7 @@ def telegram_samples() -> dict[str, t.Telegram]:
         "reset": t.Reset(),
         "get_status": t.GetStatus(),
         "status_idle": t.Status("emulator", "emulator", "idle"),
+        "status_configuring": t.Status("emulator", "emulator", "idle", holder="run a of b", prepared=0.25),
         "status_emulator": t.Status(
             "emulator", "emulator", "running", holder="run first_light of alice@beamline", source=_source_status()
         ),
@@ -255,9 +258,26 @@ def _destination_status() -> t.DestinationStatus:
                 first=t.FirstErrored(70, 70, "storage", "No space left on device"),
             ),
             t.SinkStatus("memory", "drop", 600, 580, 20, 0, 0, 608174080, 608174080, ""),
+            t.SinkStatus(
+                "stream2",
+                "wait",
+                600,
+                598,
+                2,
+                0,
+                0,
+                627048448,
+                106954752,
+                "",
+                consumers=(
+                    t.ConsumerStatus("tcp://127.0.0.1:31001", 1, 598, 2),
+                    t.ConsumerStatus("tcp://127.0.0.1:31002", 0, 0, 600),
+                ),
+            ),
         ),
         slots=400,
         feedback=t.FeedbackStatus("/rings/rashpa.hits", "tcp://127.0.0.1:39001", 2400, 2390, 10, 2),
+        file="/data/first_light_full_master.h5",
     )
     first = "buffer full image 3 (frame 3): DTP 2 module 1 lost 4 lines"
     return t.DestinationStatus(

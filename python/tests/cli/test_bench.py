@@ -143,3 +143,15 @@ def test_options_of_the_simulated_sender_go_to_its_program(monkeypatch: pytest.M
     use(monkeypatch, program(tmp_path, json.dumps({"rows": ROWS})))
     assert runner.invoke(bench.app, ["rtl", "--latency", "300", "--line-bytes", "256"]).exit_code == 0
     assert (tmp_path / "arguments").read_text() == "--json --latency 300 --line-bytes 256"
+
+
+def test_the_list_of_benchmarks_cuts_no_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/a/folder/that/is/long/rashpa_link_bench"
+    monkeypatch.setattr(bench, "_program", lambda name: Path(path))
+    done = CliRunner().invoke(bench.app, ["list"], env={"COLUMNS": "60"})
+    assert done.exit_code == 0
+    assert "…" not in done.output
+    words = " ".join(done.output.split())
+    for name, measures in bench._BENCHMARKS.items():
+        assert f"{name} {measures}" in words
+    assert path in done.output

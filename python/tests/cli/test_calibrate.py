@@ -48,6 +48,7 @@ def test_recordings_of_three_gains_make_a_file(tmp_path: Path) -> None:
     [
         ({"--g0": "g1.npy"}, "of the pixels are not in G0"),
         ({"--g1": "none.npy"}, "none.npy"),
+        ({"--g1": "none_master.h5"}, "none_master.h5"),
         ({"--least-frames": "31"}, "30 frames; at least 31"),
     ],
 )

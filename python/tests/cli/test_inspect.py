@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
+import json
 from pathlib import Path
 
+import h5py
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
 from rashpa.cli.inspect import inspect
+from rashpa.cli.main import app
+from rashpa.data.combined import combine
 from rashpa.testing import stored_run
 
 APP = typer.Typer()
@@ -48,6 +52,63 @@ def test_a_wrong_option_is_one_clear_error(master: Path, arguments: tuple[str, .
     assert done.exit_code == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def without_verdict(master: Path) -> Path:
+    with h5py.File(master, "r+") as file:
+        file["entry/rashpa"].create_group("pipeline/01_jungfrau")
+    return master
+
+
+def test_a_hit_curve_of_a_run_without_a_verdict_is_refused_in_words(master: Path, tmp_path: Path) -> None:
+    done = call(without_verdict(master), "--hits", tmp_path / "hits.png")
+    assert done.exit_code == 2
+    assert "no kernel of its pipeline has a verdict" in done.stderr
+    assert "damaged" not in done.stderr
+    assert not (tmp_path / "hits.png").exists()
+
+
+def test_folders_reports_and_combined_masters_lead_to_the_files(master: Path, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    second = stored_run.make_run(other).rename(other / "second_master.h5")
+    report = tmp_path / "report"
+    report.mkdir()
+    buffers = [{"name": name, "receiver": "", "file": str(path)} for name, path in (("a", master), ("b", second))]
+    (report / "report.json").write_text(
+        json.dumps({"run": {"name": "x", "file": "x.toml"}, "receivers": [], "buffers": buffers})
+    )
+    combined = combine({"a": [master], "b": [second]}, tmp_path / "all_master.h5")
+    for where in (report, report / "report.json", combined):
+        done = call(where)
+        assert done.exit_code == 0, done.output
+        assert "run_master.h5" in done.output
+        assert "second_master.h5" in done.output
+    assert "run_master.h5" in call(tmp_path).output  # the combined one is no run of its own
+    assert "leads to 2 files" in call(combined, "--png", tmp_path / "x.png").stderr
+    second.unlink()
+    assert call(report).exit_code == 0
+    master.unlink()
+    assert f"none of its files can be reached from here: {master}" in call(report).stderr
+
+
+def test_masters_are_combined_where_they_can_be_reached(master: Path, tmp_path: Path) -> None:
+    other = tmp_path / "b"
+    other.mkdir()
+    second = stored_run.make_run(other)
+    done = CliRunner().invoke(app, ["combine", str(master), str(second), "-o", str(tmp_path / "all.h5")])
+    assert done.exit_code == 0, done.output
+    with h5py.File(tmp_path / "all.h5", "r") as file:
+        assert file["entry/data/data"].shape[0] == 2 * len(stored_run.ACCEPTED)
+    done = CliRunner().invoke(app, ["combine", str(master), str(tmp_path / "absent.h5"), "-o", str(tmp_path / "x.h5")])
+    assert done.exit_code == 2
+    assert "absent.h5: no such file" in done.output
+
+
+def test_a_folder_without_a_run_says_where_to_look(tmp_path: Path) -> None:
+    done = call(tmp_path)
+    assert done.exit_code == 2
+    assert "give the folder of --report" in done.stderr
 
 
 def test_a_bad_file_is_one_clear_error(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 
 from rashpa.cli.report import report_of, worst_latencies, write_report
-from rashpa.cli.report_html import column_of, shares
+from rashpa.cli.report_pictures import column_of
+from rashpa.cli.report_plots import shares
 from rashpa.cli.run_display import print_outcome
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import load_plan
@@ -117,7 +118,12 @@ def test_the_report_of_two_receivers_knows_where_each_buffer_lies(outcome_of_two
     assert set(report["software"]) == {"emulator", "a", "b"}
     assert {notice["node"] for notice in report["notifications"]} == {"emulator", "a", "b"}
     page = as_html.read_text(encoding="utf-8")
-    for text in ("full at a: completeness", "third at b: decision", "<h2>Receivers</h2>", "<th>receiver</th>"):
+    for text in (
+        "full at a: completeness",
+        "third at b: decision",
+        "<h2>Receivers</h2>",
+        "<th class='text'>receiver</th>",
+    ):
         assert text in page
 
 
@@ -248,4 +254,4 @@ def test_several_emulators_have_their_own_rows(tmp_path: Path) -> None:
     assert report["injected"]["drop"] == sum(one["injected"]["drop"] for one in report["emulators"]) > 0
     page = as_html.read_text(encoding="utf-8")
     assert "<h2>Emulators</h2>" in page
-    assert "<td>lower</td>" in page
+    assert "<td class='text'>lower</td>" in page

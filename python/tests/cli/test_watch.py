@@ -51,6 +51,7 @@ def test_status_shows_states_and_books_once_where_no_terminal_is(nodes: tuple[st
     assert code == 0
     left, store = (next(line for line in text.splitlines() if f" {name} " in line) for name in ("left", "store"))
     assert "idle" in left
+    assert f"{nodes[1]}/preview?buffer=full" in text
     assert [part in store for part in ("configured", "buffer full", "0.0%", "100% free")] == [True] * 4
 
 

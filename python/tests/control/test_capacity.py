@@ -81,6 +81,23 @@ def test_a_ring_that_a_missing_image_would_overrun_is_cautioned_about(tmp_path: 
     assert "40 slots pass in less than deadline_ms (1000)" in caution
 
 
+def test_images_that_wait_for_consumers_need_memory_too(tmp_path: Path) -> None:
+    sink = 'kind = "stream2", consumers = 4, waiting = 50'
+    path = tmp_path / "stream.toml"
+    _plan(tmp_path, 0.0)
+    path.write_text((tmp_path / "r.toml").read_text().replace('kind = "null"', sink, 1))
+    nodes = {
+        "emulator": _node("emulator"),
+        "receiver": replace(_node("receiver", memory_bytes=200_000_000), sinks=("stream2", "null")),
+    }
+    with pytest.raises(
+        CapacityError, match=r"buffer\[0\].sink: images that wait for consumers \(sink stream2: waiting\)"
+    ):
+        check_capacity(load_plan(path), nodes)
+    path.write_text(path.read_text().replace("waiting = 50", "waiting = 10"))
+    check_capacity(load_plan(path), nodes)
+
+
 def test_more_images_than_there_is_memory_for_their_tables_are_the_fault_of_frames(tmp_path: Path) -> None:
     plan = _plan(tmp_path, 0.0)
     many = Plan(

@@ -143,10 +143,10 @@ def test_two_do_not_ask_at_once(journal: Journal) -> None:
 def test_what_others_have_put_there_is_no_request(journal: Journal, tmp_path: Path) -> None:
     request = journal.path.with_name("dealt_join.json")
     elsewhere = tmp_path / "elsewhere.json"
-    elsewhere.write_text('{"id": "1", "joined": {"group": "farm", "receiver": {"name": "c"}}}')
+    elsewhere.write_text('{"id": "1", "what": {"group": "farm", "receiver": {"name": "c"}}}')
     request.symlink_to(elsewhere)
     assert JoinDesk(journal).next() is None
-    request.unlink()
+    assert not request.is_symlink()
     os.mkfifo(request)
     assert JoinDesk(journal).next() is None
     request.unlink(missing_ok=True)

@@ -32,6 +32,17 @@ def test_sinks_that_may_drop_have_memory_of_their_own(tmp_path: Path) -> None:
     assert memory_of(plan, plan.buffers[2])["copies for sinks"] == 3 * 5 * 256 * 164 * 2
 
 
+def test_queues_of_consumers_are_counted_as_if_nothing_were_compressed(tmp_path: Path) -> None:
+    sink = 'kind = "stream2"\nconsumers = 3\nwaiting = 20'
+    path = tmp_path / "stream.toml"
+    path.write_text(EXAMPLE.read_text().replace('kind = "memory"', sink))
+    plan = load_plan(path)
+    assert memory_of(plan, plan.buffers[2])["queues of consumers"] == 3 * 20 * 256 * 164 * 2
+    path.write_text(EXAMPLE.read_text().replace('kind = "memory"', sink.replace("20", "1000")))
+    plan = load_plan(path)
+    assert memory_of(plan, plan.buffers[2])["queues of consumers"] == 3 * 60 * 256 * 164 * 2, "the run has no more"
+
+
 def test_files_hold_every_image_at_most_and_lists_in_place_of_pixels() -> None:
     plan = load_plan(EXAMPLE)
     full, centre, raw = plan.buffers

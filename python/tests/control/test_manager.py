@@ -235,6 +235,20 @@ def test_a_killed_node_is_named_with_the_first_missing_image_in_bounded_time(tmp
 
 
 @pytest.mark.parametrize("role", ["receiver", "emulator"])
+def test_a_node_that_is_killed_after_its_books_are_taken_costs_the_run_nothing(tmp_path: Path, role: str) -> None:
+    def observe(progress: Progress) -> None:
+        if progress.phase == "done":
+            os.kill(_pid(manager, role), signal.SIGKILL)
+
+    manager = Manager(plan_of(tmp_path), observe, launcher=LocalLauncher(fake_command))
+    outcome = asyncio.run(manager.run())
+    assert outcome.good, outcome.problem
+    (caution,) = outcome.cautions
+    assert caution.startswith(f"{role} (process")
+    assert caution.endswith("was killed by SIGKILL, after its books had been taken")
+
+
+@pytest.mark.parametrize("role", ["receiver", "emulator"])
 def test_a_node_that_hangs_is_named_in_bounded_time(tmp_path: Path, role: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rashpa.control.node_client._QUESTION_S", 1.0)
     monkeypatch.setattr("rashpa.control.local_node._CLOSE_S", 0.5)
@@ -302,6 +316,15 @@ def test_a_node_is_granted_what_the_run_file_names_and_nothing_else(
     plan = plan_of(tmp_path)
     for role, write in (("emulator", ()), ("receiver", (str(Path("out").resolve()),))):
         assert grant_of(plan, role, "secret") == Grant("secret", (), write)
+    text = (tmp_path / "run.toml").read_text()
+    geometry = str((tmp_path / "of" / "a.poni").resolve())
+    (tmp_path / "of").mkdir()
+    (tmp_path / "of" / "a.poni").write_text("")
+    kernel = 'kernel = [{ name = "azimuthal", poni = "of/a.poni" }]'
+    (tmp_path / "run.toml").write_text(f'{text}\n[[buffer]]\nname = "curve"\n{kernel}\nsink = [{{ kind = "null" }}]\n')
+    for role, read in (("emulator", ()), ("receiver", (geometry,))):
+        assert grant_of(load_plan(tmp_path / "run.toml"), role, "secret").read == read
+    (tmp_path / "run.toml").write_text(text)
     (tmp_path / "frames").mkdir()
     names = [tmp_path / "frames" / "one.bin", tmp_path / "pedestal.npz", tmp_path / "gain.npy"]
     for name in names:

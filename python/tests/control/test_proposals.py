@@ -5,7 +5,11 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from rashpa.control import proposals
 from rashpa.control import run_file as toml
 from rashpa.control.limits import limits_of
 from rashpa.control.proposals import proposals_for
@@ -170,3 +174,58 @@ def test_the_planner_refuses_what_breaks_a_limit_and_nothing_else_and_what_it_pr
             assert not [limit for limit in limits_of(other, system.nodes) if limit.exceeded], (seed, proposal.text)
     assert 20 <= refused <= 45, "some fit, and some do not"
     assert proposed >= refused, (proposed, refused)
+
+
+def many(receivers: int, kernel: str = "") -> Plan:
+    """A module, a buffer and a receiver for each number."""
+    text = '[run]\nname = "r"\nframes = 1000\n[detector]\nwidth = 64\nheight = 64\nrate_hz = 1000.0\n'
+    text += "".join(f"[[detector.module]]\nx = 0\ny = {64 * number}\n" for number in range(receivers))
+    text += f'[dataset]\nkind = "pattern"\nmodules = {receivers}\nwidth = 64\nheight = 64\n[link]\nport = 0\n'
+    for number in range(receivers):
+        text += f'[[receiver]]\nname = "r{number}"\nnode = "https://10.0.0.{number + 1}:7000"\n'
+        text += f'[[buffer]]\nname = "b{number}"\nreceiver = "r{number}"\nregion = [0, {64 * number}, 64, 64]\nstack = 2\nslots = 64\n'
+        text += f'[[buffer.sink]]\nkind = "null"\n{kernel}'
+    return plan_run(*parse_run_file(Path("many.toml"), text.encode()))
+
+
+def test_where_many_limits_are_broken_all_that_takes_part_is_cut_down_in_proportion_with_few_new_plans(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = many(60)
+    link = 64 * 64 * 2 * 1000.0
+    nodes = {node.name: FakeFactory(node.role).capabilities(node.name) for node in plan.nodes}
+    for number, receiver in enumerate(plan.receivers):
+        slow = Link("roce", int(link / (1.1 + number % 3)), (4096,))
+        nodes[receiver.name] = replace(nodes[receiver.name], links=(slow,))
+    planned = 0
+
+    def counted(*arguments: Any) -> Plan:
+        nonlocal planned
+        planned += 1
+        return plan_run(*arguments)
+
+    monkeypatch.setattr(proposals, "plan_run", counted)
+    assert sum(limit.exceeded for limit in limits_of(plan, nodes)) == 60
+    found = proposals_for(plan, nodes)
+    assert planned < 12
+    slower, smaller, rarer = (proposal.applied(plan.file) for proposal in found)
+    assert [buffer.every for buffer in slower.buffer[:3]] == [2, 3, 4]
+    assert [buffer.region and buffer.region[3] for buffer in smaller.buffer[:3]] == [58, 30, 20]
+    assert rarer.detector.rate_hz == 322.5
+    for proposal in found:
+        other = plan_run(proposal.applied(plan.file), plan.source)
+        assert not [limit for limit in limits_of(other, nodes) if limit.exceeded], proposal.text
+
+
+def test_where_memory_is_short_on_many_machines_each_ring_gets_shorter() -> None:
+    plan = many(60)
+    needed = {limit.nodes[0]: limit.needed or 0.0 for limit in limits_of(plan, {}) if limit.kind == "memory"}
+    nodes = {
+        node.name: FakeFactory(node.role, memory_bytes=int(needed.get(node.name, 0) / 2)).capabilities(node.name)
+        for node in plan.nodes
+    }
+    found = proposals_for(plan, nodes)
+    assert len(found) == 1
+    file = found[0].applied(plan.file)
+    assert {buffer.slots for buffer in file.buffer} == {30}
+    assert not [limit for limit in limits_of(plan_run(file, plan.source), nodes) if limit.exceeded]

@@ -97,6 +97,13 @@ def test_a_series_that_would_end_within_a_stack_is_refused_with_one_that_fits(
     load_plan(run_file(tmp_path, proposed))
 
 
+def test_a_stream_has_no_series(tmp_path: Path) -> None:
+    path = run_file(tmp_path, 50)
+    path.write_text(path.read_text().replace('kind = "null"', 'kind = "stream2"'))
+    with pytest.raises(RunFileError, match="stream2 sends a whole run as one series"):
+        load_plan(path)
+
+
 def test_a_series_holds_whole_windows_of_sums(tmp_path: Path) -> None:
     extra = '[[buffer.kernel]]\nname = "accumulate"\nwindow = 4\n'
     with pytest.raises(RunFileError, match="which needs whole 20 frames"):

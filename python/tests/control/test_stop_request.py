@@ -130,7 +130,7 @@ def test_nobody_asks_twice_and_a_request_that_nobody_waits_for_is_forgotten(tmp_
     assert requests.asked() == "", "it is answered"
     first.close()
     assert not request_path(journal).exists()
-    request_path(journal).write_text('{"by": "one that was killed"}')
+    request_path(journal).write_text('{"id": "1", "what": {"by": "one that was killed"}}')
     assert requests.asked() == "one that was killed"
     requests.forget()
     assert not request_path(journal).exists()
@@ -138,6 +138,13 @@ def test_nobody_asks_twice_and_a_request_that_nobody_waits_for_is_forgotten(tmp_
 
 def test_what_is_no_request_asks_for_nothing(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "run_attach.json")
-    for text in ("", "[]", "{", '{"by": 3'):
+    for text in (
+        "",
+        "[]",
+        "{",
+        '{"id": "1", "what": {"by": 3',
+        '{"id": "1", "what": {"by": 3}}',
+        '{"id": "1", "what": {}}',
+    ):
         request_path(journal.path).write_text(text)
         assert StopRequests(journal.path).asked() == "", text

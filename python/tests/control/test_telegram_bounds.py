@@ -65,6 +65,7 @@ COMPUTED = {
     ("Buffer", "images"),
     ("Buffer", "end"),
     ("Buffer", "dealt"),
+    ("Buffer", "quiet_ms"),
     ("Source", "end"),
     *((dtp, name) for dtp in ("SourceDtp", "DestinationDtp") for name in ("x", "y", "width", "height")),
     ("DestinationDtp", "source_x"),

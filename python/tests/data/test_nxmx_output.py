@@ -2,13 +2,16 @@
 """What the native `hdf5` sink writes at the end of a small run, read by the programs that users have: h5py with hdf5plugin, nxmx, dectris-compression."""
 
 import json
+import os
+import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import h5py
-import hdf5plugin  # noqa: F401  registers the filter
+import hdf5plugin
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -310,6 +313,41 @@ def test_silx_is_asked_for_a_scale_that_masked_pixels_do_not_flatten(output: Out
         default = nxdata.get_default(file)
         assert default.signal.shape == (FRAMES, ROWS, WIDTH)
         assert default.plot_style.signal_scale_type == "log"
+
+
+def test_silx_opens_the_view_and_reads_its_pixels(output: Output) -> None:
+    silx_io = pytest.importorskip("silx.io")
+    with silx_io.open(str(output.master)) as file:
+        for frame in (0, PER_FILE, FRAMES - 1):  # of all data files
+            check_pixels(file["/view/data/data"][frame], output.pixels[frame])
+
+
+def test_pyfai_integrates_an_image_of_the_file(output: Output) -> None:
+    azimuthal = pytest.importorskip("pyFAI.integrator.azimuthal")
+    detectors = pytest.importorskip("pyFAI.detectors")
+    detector = detectors.NexusDetector(str(output.master))
+    integrator = azimuthal.AzimuthalIntegrator(0.1, 20 * 75e-6, 30 * 75e-6, detector=detector, wavelength=1e-10)
+    with h5py.File(output.master) as file:
+        image = file["entry/data/data"][0]
+    curve = integrator.integrate1d(image, 10, method=("no", "histogram", "cython"), correctSolidAngle=False)
+    assert curve.sum_signal.sum() == pytest.approx(output.pixels[0].sum(), rel=1e-6), "all pixels but the masked ones"
+
+
+def test_h5dump_prints_the_pixels_of_every_data_file(output: Output) -> None:
+    h5dump = shutil.which("h5dump")
+    if h5dump is None:
+        pytest.skip("h5dump is not installed (package hdf5-tools)")
+    command = [h5dump, "-y", "-w", "0", "-d", "/entry/data/data", output.master.name]
+    plugins = {"HDF5_PLUGIN_PATH": hdf5plugin.PLUGIN_PATH}
+    done = subprocess.run(
+        command, cwd=output.master.parent, env={**os.environ, **plugins}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    numbers = re.search(r"DATA \{(.*?)\}", done.stdout, re.DOTALL)
+    assert numbers, done.stdout[:500]
+    printed = np.array(numbers[1].replace(",", " ").split(), np.uint16).reshape(FRAMES, ROWS, WIDTH)
+    for frame in range(FRAMES):
+        check_pixels(printed[frame], output.pixels[frame])
 
 
 def test_where_the_run_came_from_is_in_the_file(output: Output) -> None:

@@ -36,7 +36,7 @@ def test_shrinking_keeps_the_largest_pixel_and_masks_only_blocks_without_any(ste
     values = np.full((7, 8), np.nan)
     values[4, 4] = 5
     values[5, 5] = -2
-    small = plot._largest_of_blocks(values, step)
+    small = plot.largest_of_blocks(values, step)
     assert small.shape == (-(-7 // step), -(-8 // step))
     assert np.nanmax(small) == 5
     assert np.isnan(small[0, 0])

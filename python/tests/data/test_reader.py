@@ -6,8 +6,9 @@ import h5py
 import numpy as np
 import pytest
 
-from rashpa.data.reader import RunFileError, open_run
+from rashpa.data.reader import open_run
 from rashpa.data.run_facts import LostRun
+from rashpa.data.run_parts import RunFileError
 from rashpa.testing import stored_run
 
 

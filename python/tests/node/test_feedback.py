@@ -209,12 +209,12 @@ def test_a_receiver_publishes_where_it_is_allowed_to(tmp_path: Path) -> None:
     folders = Folders([tmp_path], [tmp_path], feedback=tmp_path, publish=["192.0.2.7"])
     assert folders.ring_file("hits") == tmp_path / "rashpa.hits"
     for endpoint in ("", "tcp://127.0.0.1:0", "tcp://127.1.2.3:4", "tcp://[::1]:0", "tcp://192.0.2.7:4000"):
-        folders.check_publish(endpoint)
+        folders.check_publish(endpoint, "feedback.zmq")
     for endpoint in ("tcp://0.0.0.0:0", "tcp://192.0.2.8:4000", "tcp://[::]:0"):
         with pytest.raises(EngineError, match="publishes on loopback alone; start it with --publish"):
-            folders.check_publish(endpoint)
+            folders.check_publish(endpoint, "feedback.zmq")
     with pytest.raises(EngineError, match=r"feedback\.zmq"):
-        folders.check_publish("tcp://300.0.0.1:0")
+        folders.check_publish("tcp://300.0.0.1:0", "feedback.zmq")
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_whatever_is_asked_is_answered_as_it_is_described(
     @settings(GIVEN, max_examples=asks)
     @given(case=operation.as_strategy(), buffer=st.sampled_from(["full", None]))
     def ask(case: schemathesis.Case, buffer: str | None) -> None:
-        if buffer and path in ("/books", "/preview"):
+        if buffer and path in ("/books", "/preview", "/view"):
             case.query["buffer"] = buffer
         unknown = UNKNOWN if method == "POST" else UNKNOWN[1:]
         answer = case.call_and_validate(headers=HEADERS, excluded_checks=unknown)

@@ -25,6 +25,7 @@ NO_METRICS = {
     "index": "of one image",
     "frame": "of one image",
     "given_ago_ms": "a time that runs; rashpa bench group reads it",
+    "prepared": "before a run, for who waits at its terminal",
 }
 
 

@@ -14,7 +14,8 @@ from rashpa.control.outcome import Outcome
 from rashpa.control.pipeline import plan_pipeline
 from rashpa.control.run_plan import load_plan
 from rashpa.data.cxi import peak_table, write_cxi
-from rashpa.data.reader import RunFileError, open_run
+from rashpa.data.reader import open_run
+from rashpa.data.run_parts import RunFileError
 from rashpa.node.node import Node
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")

@@ -8,9 +8,10 @@ import pytest
 
 from rashpa.control import telegram
 from rashpa.control.run_state import TRANSITIONS, RunState
+from rashpa.control.telegram import Configure, GetStatus, Status
 from rashpa.node.engine import EngineError
 from rashpa.node.node import Node
-from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.fake_engine import FakeDestination, FakeFactory, FakeSource
 from rashpa.testing.telegram_samples import telegram_samples
 
 
@@ -163,11 +164,46 @@ def test_books_and_previews_are_there_once_configured() -> None:
     async def give() -> None:
         await node.obey(CONFIGURE_RECEIVER)
         assert node.table("completeness", "full").tolist() == [0] * 2400
-        image = node.latest("full")
-        assert image is not None
-        assert image.dtype == np.int16
+        found = node.preview("full")
+        assert found is not None
+        assert found.pixels.dtype == np.int16
         await node.close()
 
     asyncio.run(give())
     with pytest.raises(KeyError, match="no images yet"):
-        node.latest("full")
+        node.preview("full")
+
+
+class SlowFactory(FakeFactory):
+    """Makes an engine when it is told to; half of its dataset lies in memory meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__("receiver")
+        self.go_on = threading.Event()
+
+    def make(self, order: Configure) -> FakeSource | FakeDestination:
+        self.go_on.wait(20.0)
+        return super().make(order)
+
+    def prepared(self) -> float:
+        return 0.5
+
+
+def test_a_node_says_how_far_it_is_while_it_is_configured() -> None:
+    factory = SlowFactory()
+    node = Node("receiver", "receiver", factory)
+
+    async def give() -> None:
+        assert node.status().prepared == 0.0
+        configuring = asyncio.create_task(node.obey(CONFIGURE_RECEIVER))
+        while node.status().prepared == 0.0:  # noqa: ASYNC110  the order is in this loop
+            await asyncio.sleep(0.001)
+        answer = await node.obey(GetStatus())
+        assert isinstance(answer, Status)
+        assert answer.prepared == 0.5
+        factory.go_on.set()
+        await configuring
+        assert node.status().prepared == 0.0
+        await node.close()
+
+    asyncio.run(give())

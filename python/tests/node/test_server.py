@@ -2,6 +2,7 @@
 import asyncio
 import io
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -11,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rashpa.control import telegram
 from rashpa.control.kernels import declarations
 from rashpa.control.telegram_xml import MAX_BYTES, decode, encode
+from rashpa.data.view_bytes import MEDIA_TYPE, view_of_bytes
 from rashpa.node.access import Access
 from rashpa.node.node import Node
 from rashpa.node.server import NodeApp
@@ -57,6 +59,24 @@ def test_telegrams_are_answered_with_telegrams_and_the_http_status_of_their_faul
     ask(work)
 
 
+def test_who_leaves_before_the_telegram_is_whole_is_no_error_of_the_node() -> None:
+    app = NodeApp(Node("r", "receiver", FakeFactory("receiver")), "1.2").starlette()
+    came = [{"type": "http.request", "body": b"<GetSt", "more_body": True}, {"type": "http.disconnect"}]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return came.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/xml"), (b"host", b"127.0.0.1:1")]
+    scope = {"type": "http", "method": "POST", "path": "/telegram", "headers": headers, "query_string": b""}
+    scope |= {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 1), "scheme": "http", "http_version": "1.1"}
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 400
+
+
 def test_without_its_token_a_node_says_only_that_it_lives() -> None:
     async def work(client: httpx.AsyncClient) -> None:
         for path in (
@@ -64,6 +84,7 @@ def test_without_its_token_a_node_says_only_that_it_lives() -> None:
             "/capabilities",
             "/metrics",
             "/preview?buffer=full",
+            "/view?buffer=full",
             "/books?table=decisions&buffer=full",
         ):
             assert (await client.get(path)).status_code == 401
@@ -75,7 +96,14 @@ def test_without_its_token_a_node_says_only_that_it_lives() -> None:
     ask(work, Access("secret"))
 
 
-OPEN = ("/status", "/capabilities", "/metrics", "/preview?buffer=full", "/books?table=decisions&buffer=full")
+OPEN = (
+    "/status",
+    "/capabilities",
+    "/metrics",
+    "/preview?buffer=full",
+    "/view?buffer=full",
+    "/books?table=decisions&buffer=full",
+)
 
 
 @pytest.mark.parametrize(
@@ -193,6 +221,31 @@ def test_a_preview_is_a_png_of_the_buffers_size() -> None:
         assert answer.headers["content-type"] == "image/png"
         assert Image.open(io.BytesIO(answer.content)).size == (1024, 512)
         assert (await client.get("/preview?buffer=nothing")).status_code == 404
+
+    ask(work)
+
+
+def test_a_view_is_numbers_and_nothing_when_there_is_no_other_image() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        answer = await client.get("/view?buffer=full&x=1&y=2&width=2&height=1")
+        assert answer.headers["content-type"] == MEDIA_TYPE
+        _, arrays = view_of_bytes(answer.content)
+        assert arrays["image"].tolist() == [[2 * 1024 + 1, 2 * 1024 + 2]]
+        assert (await client.get("/view?buffer=full&after=0")).status_code == 204
+        assert (await client.get("/view?buffer=nothing")).status_code == 404
+        assert (await client.get("/view?buffer=full&of=accepted")).status_code == 200
+        assert (await client.get("/view?buffer=full&of=vetoed")).status_code == 404  # none was
+        for wrong in (
+            "of=missing",
+            "x=-1",
+            "step=0",
+            "step=257",
+            "y=1e3",
+            "x=1024",
+            "after=-1",
+            "width=99999999999999999999",
+        ):
+            assert (await client.get(f"/view?buffer=full&{wrong}")).status_code == 400, wrong
 
     ask(work)
 

@@ -58,7 +58,7 @@ WRONG = {
     "sink, choice": ('existing="refuse"', 'existing="delete"', "Element 'hdf5', attribute 'existing': The value 'delete'"),
     "sink, metadata": ('distance_m="0.1"', 'distance_m="far"', "Element 'metadata', attribute 'distance_m': 'far' is"),
     "sink, place": ('<modules name="m1" x="0"', '<modules name="m1" x="-1"', "Element 'modules', attribute 'x': The value '-1'"),
-    "sink, kind": ("<null ", "<tape ", "Element 'tape': This element is not expected. Expected is one of ( hdf5, memory, null )"),
+    "sink, kind": ("<null ", "<tape ", "Element 'tape': This element is not expected. Expected is one of ( hdf5, raw, memory, null, stream2 )"),
     "sink, none": ('<null on_full="wait" queue="4"/>', "", "Element 'Sink': Missing child element"),
     "sink, two": ('<null on_full="wait" queue="4"/>', "<null/><null/>", "Element 'null': This element is not expected"),
     "link, type": ('window_bytes="1048576"', 'window_bytes="much"', "Element 'verbs', attribute 'window_bytes': 'much' is"),

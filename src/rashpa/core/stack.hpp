@@ -73,6 +73,8 @@ struct StackImage {
   std::uint8_t failed_in = 0;  ///< errored by the unit: n: its n-th step could not do its work; 0: another reason
 
   [[nodiscard]] std::span<const LostRun> lost_runs() const noexcept { return {lost, lost_count}; }
+  /// What a sink of whole images reads: what the unit has made, or the slot.
+  [[nodiscard]] const std::byte* dense() const noexcept { return pixels != nullptr ? pixels : raw; }
   /// Whether a sink reads the slot itself, because the unit has made nothing of it.
   [[nodiscard]] bool lies_in_slot() const noexcept {
     return pixels == nullptr ? sparse.index == nullptr : pixels == raw;

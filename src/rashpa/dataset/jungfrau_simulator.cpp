@@ -218,7 +218,7 @@ class Maker {
 
 }  // namespace
 
-JungfrauDataset::JungfrauDataset(const JungfrauParameters& parameters)
+JungfrauDataset::JungfrauDataset(const JungfrauParameters& parameters, Making* making)
     : MemoryDataset({kJungfrauWidth, kJungfrauHeight, PixelType::u16}, checked(parameters).modules, parameters.frames),
       parameters_(parameters),
       kinds_(kinds_of(parameters)) {
@@ -231,11 +231,13 @@ JungfrauDataset::JungfrauDataset(const JungfrauParameters& parameters)
     calibration_[m] = make_jungfrau_module(parameters_.seed, static_cast<std::uint32_t>(m));
   });
   const Maker maker(parameters_, calibration_, kinds_);
+  if (making != nullptr) making->begin(parameters_.modules * parameters_.frames);
   in_parallel(parameters_.modules * parameters_.frames, parameters_.threads, [&](std::uint64_t i) {
     const auto module = static_cast<std::uint32_t>(i % parameters_.modules);
     const std::uint64_t frame = i / parameters_.modules;
     const std::span<const std::uint16_t> truth = photons(module, frame);
     maker.make(module, frame, writable(module, frame), {const_cast<std::uint16_t*>(truth.data()), truth.size()});
+    if (making != nullptr) making->count();
   });
   for (std::uint64_t n = 0; n < frames(); ++n) set_flags(n, kinds_[n] == FrameKind::dark ? FrameRecord::dark : 0U);
 }

@@ -6,6 +6,7 @@
 
 #include "rashpa/dataset/crystal_scene.hpp"
 #include "rashpa/dataset/jungfrau_calibration.hpp"
+#include "rashpa/dataset/making.hpp"
 #include "rashpa/dataset/memory_dataset.hpp"
 
 namespace rashpa::dataset {
@@ -32,7 +33,7 @@ struct JungfrauParameters {
 class JungfrauDataset final : public MemoryDataset {
  public:
   /// Makes all frames. Throws ConfigError for impossible parameters, ResourceError when memory is short.
-  explicit JungfrauDataset(const JungfrauParameters& parameters);
+  explicit JungfrauDataset(const JungfrauParameters& parameters, Making* making = nullptr);
 
   [[nodiscard]] const JungfrauParameters& parameters() const noexcept { return parameters_; }
   /// The constants the frames were made with, which is what a perfect calibration would find. `module` < modules().

@@ -261,5 +261,12 @@ TEST(JungfrauSimulator, more_frames_than_memory_are_a_resource_error) {
   EXPECT_THROW(JungfrauDataset{p}, ResourceError);
 }
 
+TEST(JungfrauDataset, who_waits_for_it_sees_how_far_it_is) {
+  Making making;
+  EXPECT_EQ(making.share(), 0.0);
+  const JungfrauDataset data(small(), &making);
+  EXPECT_EQ(making.share(), 1.0);
+}
+
 }  // namespace
 }  // namespace rashpa::dataset

@@ -16,7 +16,8 @@ constexpr std::uint32_t kLargestHeader = 1U << 20;
 
 }  // namespace
 
-std::unique_ptr<MemoryDataset> load_raw(const std::vector<std::vector<std::string>>& files, const RawOptions& options) {
+std::unique_ptr<MemoryDataset> load_raw(const std::vector<std::vector<std::string>>& files, const RawOptions& options,
+                                        Making* making) {
   if (options.header_bytes > kLargestHeader) {
     throw ConfigError(
         fmt::format("dataset: {} header bytes a frame are too many; 1048576 is the limit", options.header_bytes));
@@ -43,13 +44,16 @@ std::unique_ptr<MemoryDataset> load_raw(const std::vector<std::vector<std::strin
     }
   }
   auto out = std::make_unique<MemoryDataset>(shape, static_cast<std::uint32_t>(files.size()), frames[0]);
+  if (making != nullptr) making->begin(files.size() * frames[0]);
   for (std::size_t module = 0; module < files.size(); ++module) {
     std::uint64_t first = 0;
     for (std::size_t i = 0; i < files[module].size(); ++i) {
       const RawPlan& plan = plans[module][i];
       ByteStream file(files[module][i], raw_storage(files[module][i], options.format).compression);
-      read_raw(file, plan,
-               [&](std::uint64_t n) { return out->writable(static_cast<std::uint32_t>(module), first + n); });
+      read_raw(file, plan, [&](std::uint64_t n) {
+        if (making != nullptr) making->count();
+        return out->writable(static_cast<std::uint32_t>(module), first + n);
+      });
       first += plan.frames;
     }
   }

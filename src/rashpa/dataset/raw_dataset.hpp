@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/dataset/making.hpp"
 #include "rashpa/dataset/memory_dataset.hpp"
 #include "rashpa/dataset/raw_file.hpp"
 
@@ -20,6 +21,7 @@ struct RawOptions {
 /// must have equally many frames. Throws FileError with path and reason, ConfigError for an impossible request,
 /// ResourceError when memory is short. The files may come from anywhere: what they unpack to is bounded by their own
 /// headers, and by the memory that the machine has left.
-std::unique_ptr<MemoryDataset> load_raw(const std::vector<std::vector<std::string>>& files, const RawOptions& options);
+std::unique_ptr<MemoryDataset> load_raw(const std::vector<std::vector<std::string>>& files, const RawOptions& options,
+                                        Making* making = nullptr);
 
 }  // namespace rashpa::dataset

@@ -61,6 +61,12 @@ class RawDataset : public ::testing::Test {
   std::unique_ptr<MemoryDataset> pattern_ = make_pattern(kShape, 1, 5);
 };
 
+TEST_F(RawDataset, who_waits_for_it_sees_how_far_it_is) {
+  Making making;
+  const auto data = load_raw({{write("a", frames(0, 3))}}, {kShape, RawFormat::bin}, &making);
+  EXPECT_EQ(making.share(), 1.0);
+}
+
 TEST_F(RawDataset, several_files_of_a_module_follow_each_other) {
   const auto data = load_raw({{write("a.bin", frames(0, 2)), write("b.raw", frames(2, 5))}}, {kShape});
   expect_frames(*data, 0, 5);

@@ -105,4 +105,33 @@ CardFaults draw_card_faults(const FaultPlan& plan, const transfer::Dtp& dtp, con
   return faults;
 }
 
+void write_card_faults(card::Card& card, std::span<const std::span<const CardFault>> faults) {
+  namespace registers = card::registers;
+  using namespace registers::faults;
+  std::size_t used = 0;
+  for (const std::span<const CardFault> of_dtp : faults) used += of_dtp.size();
+  const bool can =
+      registers::identity::kCapabilitiesFaultInjection.get(card.read32(registers::identity::kCapabilities)) != 0;
+  if (used > 0 && !can) {
+    throw ConfigError("emulator: this card was made without faults, as one for a beamline is; use a simulated one");
+  }
+  if (used > kCount) {
+    throw ConfigError(fmt::format(
+        "emulator: {} faults in this run, a card has places for {}; use lower probabilities, fewer frames, or engine "
+        "\"software\"",
+        used, kCount));
+  }
+  if (!can) return;
+  std::size_t next = 0;
+  const auto put = [&](std::size_t place, const CardFault& fault) {
+    card.write32(at(next) + kPacket, kPacketPsn.put(fault.psn) | kPacketDtp.put(static_cast<std::uint32_t>(place)));
+    card.write32(at(next++) + kWhat,
+                 kWhatKind.put(static_cast<std::uint32_t>(fault.kind)) | kWhatBitNumber.put(fault.bit));
+  };
+  for (std::size_t place = 0; place < faults.size(); ++place) {
+    for (const CardFault& fault : faults[place]) put(place, fault);
+  }
+  while (next < kCount) put(0, {});
+}
+
 }  // namespace rashpa::emulator

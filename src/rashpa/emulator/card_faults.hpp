@@ -3,8 +3,10 @@
 /// Packet faults of one DTP that a card makes: drawn before the run, packet by packet, as a sender in software draws
 /// them (the same seed hits the same packets), so that the card's table can name them and the log knows every fate.
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "rashpa/card/card.hpp"
 #include "rashpa/card/registers.hpp"
 #include "rashpa/core/books.hpp"
 #include "rashpa/emulator/config.hpp"
@@ -38,5 +40,9 @@ struct CardPacketShape {
 /// Throws ConfigError for kinds of faults that a card cannot make, and for a DTP with so many packets that a PSN comes
 /// twice.
 CardFaults draw_card_faults(const FaultPlan& plan, const transfer::Dtp& dtp, const CardPacketShape& shape);
+
+/// Into the card's table, in place of those of an earlier run; `faults`: of the DTP at each place of the table of DTPs.
+/// Throws ConfigError when the card makes none, or not so many.
+void write_card_faults(card::Card& card, std::span<const std::span<const CardFault>> faults);
 
 }  // namespace rashpa::emulator

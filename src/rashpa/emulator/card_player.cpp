@@ -8,13 +8,14 @@
 #include <exception>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <system_error>
 #include <utility>
-#include <variant>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/emulator/card_network.hpp"
+#include "rashpa/emulator/card_options.hpp"
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
@@ -32,43 +33,6 @@ constexpr std::int64_t kCountersNs = 100'000'000;          // between two readin
 constexpr std::int64_t kStarvedNs = 1'000'000'000;         // without credits, before the log says so
 constexpr std::uint64_t kAtOnce = 64;                      // frames put into memory between two looks
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint32_t kLongestMessage = 64;  // packets
-
-const link::roce::Options& checked(const Config& config) {
-  const auto* options = std::get_if<link::roce::Options>(&config.link);
-  if (options == nullptr || options->transport != link::Transport::uc || options->framing != link::roce::Framing::v2) {
-    throw ConfigError(
-        "emulator: a card sends RoCEv2 by Unreliable Connected queue pairs: with engine \"fpga\" use the emulator's "
-        "link "
-        "roce, transport uc and framing v2");
-  }
-  if (std::ranges::any_of(config.dtps, [](const SourceDtp& source) { return source.link.has_value(); })) {
-    throw ConfigError(
-        "emulator: a card sends to all receivers by the link roce; give those of other links another emulator");
-  }
-  if (config.dtps.size() > registers::dtp_table::kCount) {
-    throw ConfigError(fmt::format("emulator: {} DTPs; a card plays {}: use fewer bands, or several emulators",
-                                  config.dtps.size(), registers::dtp_table::kCount));
-  }
-  const FaultPlan& faults = config.faults;
-  if (faults.stall > 0 || !faults.dead_modules.empty()) {
-    throw ConfigError("emulator: a card drops and corrupts packets; stalls and dead modules need engine \"software\"");
-  }
-  if (faults.packets() && config.on_full == transfer::OnFull::skip) {
-    throw ConfigError(
-        "emulator: a card finds packets to be hit by their number, which on_full = \"skip\" moves; use \"pause\", or "
-        "no "
-        "faults");
-  }
-  return *options;
-}
-
-link::fpga::CardPackets packets_of(const link::roce::Options& options) {
-  link::fpga::CardPackets packets{
-      .pmtu = options.pmtu, .packetisation = options.packetisation, .largest_message = options.pmtu};
-  if (options.packetisation == link::Packetisation::first_middle_last) packets.largest_message *= kLongestMessage;
-  return packets;
-}
 
 /// The whole of a count of which the card shows 32 bits.
 std::uint64_t advanced(std::uint64_t known, std::uint32_t shown) noexcept {
@@ -82,7 +46,7 @@ CardPlayer::CardPlayer(const Config& config, const ModuleFramesStore& frames)
       card_(config.card->directory),
       simulated_(card_.read32(registers::identity::kClock) == 0),
       skips_(config.on_full == transfer::OnFull::skip) {
-  checked(config_);
+  card_options(config_);
   card_.claim();
   // Of a program that ended in the middle of a run.
   if (card_.state() != registers::State::idle) command(card::Command::abort);
@@ -119,7 +83,9 @@ void CardPlayer::set_up(const ModuleFramesStore& frames) {
     dtp.table = table(source, place);
     card_.write_table(place, dtp.table);
   }
-  write_faults();
+  std::vector<std::span<const CardFault>> faults;
+  for (const auto& dtp : dtps_) faults.emplace_back(dtp->faults.all);
+  write_card_faults(card_, faults);
 }
 
 registers::DtpTable CardPlayer::table(const SourceDtp& source, std::size_t place) {
@@ -134,7 +100,7 @@ registers::DtpTable CardPlayer::table(const SourceDtp& source, std::size_t place
                     dtp.id));
   }
   Dtp& ours = *dtps_[place];
-  const link::roce::Options& options = checked(config_);
+  const link::roce::Options& options = card_options(config_);
   const link::fpga::FrameRing& ring = store_->ring(ours.module);
   registers::DtpTable table;
   set_transfer(table,
@@ -144,7 +110,7 @@ registers::DtpTable CardPlayer::table(const SourceDtp& source, std::size_t place
                 .images = dtp.images,
                 .placement = dtp.placement,
                 .run = dtp.run},
-               ring, packets_of(options));
+               ring, card_packets(options));
   const link::fpga::CardPath path = card_path(config_, source, simulated_);
   set_path(table, path);
   ours.endpoint = card_endpoint(config_, path);
@@ -154,42 +120,13 @@ registers::DtpTable CardPlayer::table(const SourceDtp& source, std::size_t place
   table.dtp_paced = config_.flow == link::Flow::paced;
   table.dtp_skip = skips_;
   ours.faults = draw_card_faults(config_.faults, dtp,
-                                 {.packets = packets_of(options),
+                                 {.packets = card_packets(options),
                                   .pitch_bytes = ring.pitch_bytes,
                                   .pixel_bytes = ring.pixel_bytes,
                                   .ipv6 = path.ipv6,
                                   .icrc_checked = options.icrc != link::roce::IcrcMode::off,
                                   .first_psn = path.first_psn});
   return table;
-}
-
-void CardPlayer::write_faults() {
-  using namespace registers::faults;
-  std::size_t used = 0;
-  for (const auto& dtp : dtps_) used += dtp->faults.all.size();
-  const bool can =
-      registers::identity::kCapabilitiesFaultInjection.get(card_.read32(registers::identity::kCapabilities)) != 0;
-  if (used > 0 && !can) {
-    throw ConfigError("emulator: this card was made without faults, as one for a beamline is; use a simulated one");
-  }
-  if (used > kCount) {
-    throw ConfigError(fmt::format(
-        "emulator: {} faults in this run, a card has places for {}; use lower probabilities, fewer frames, or engine "
-        "\"software\"",
-        used, kCount));
-  }
-  if (!can) return;
-  std::size_t at = 0;
-  const auto put = [&](std::size_t place, const CardFault& fault) {
-    card_.write32(registers::faults::at(at) + kPacket,
-                  kPacketPsn.put(fault.psn) | kPacketDtp.put(static_cast<std::uint32_t>(place)));
-    card_.write32(registers::faults::at(at++) + kWhat,
-                  kWhatKind.put(static_cast<std::uint32_t>(fault.kind)) | kWhatBitNumber.put(fault.bit));
-  };
-  for (std::size_t place = 0; place < dtps_.size(); ++place) {
-    for (const CardFault& fault : dtps_[place]->faults.all) put(place, fault);
-  }
-  while (at < kCount) put(0, {});
 }
 
 /// As Card::carry_out(), with ids of DTPs where the card has places of its table.
@@ -208,11 +145,10 @@ std::string CardPlayer::card_error() const {
   auto error = card_.error();
   if (!error) return {};
   const std::uint32_t place = error->dtp;
-  if (place >= dtps_.size())
-    return fmt::format("the card in {} says: {}", config_.card->directory.string(), text_of(*error));
-  error->dtp = dtps_[place]->dtp.id;
+  const bool ours = place < dtps_.size();
+  if (ours) error->dtp = dtps_[place]->dtp.id;
   std::string text = fmt::format("the card in {} says: {}", config_.card->directory.string(), text_of(*error));
-  if (error->code == registers::ErrorCode::memory) {
+  if (ours && error->code == registers::ErrorCode::memory) {
     // It does not say of which line. Reads are ahead of what leaves: it is a line behind that one.
     namespace status = registers::dtp_status;
     const std::uint32_t at = status::at(place);

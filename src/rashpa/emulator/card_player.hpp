@@ -80,7 +80,6 @@ class CardPlayer final : public Player {
 
   void set_up(const ModuleFramesStore& frames);
   card::registers::DtpTable table(const SourceDtp& source, std::size_t place);
-  void write_faults();
   void drive(const std::stop_token& stop);
   [[nodiscard]] bool ended();
   void look();

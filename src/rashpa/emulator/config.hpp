@@ -82,6 +82,7 @@ struct Config {
   std::uint64_t frames = 0;                ///< frame numbers 0 … frames−1 exist
   End end = End::known;                    ///< told: it may end at any frame before
   double rate_hz = 0;                      ///< 0: as fast as flow allows
+  std::shared_ptr<const transfer::Timetable> times{};  ///< of the dataset's frames, due so in place of the rate
   link::Flow flow = link::Flow::credits;
   transfer::OnFull on_full = transfer::OnFull::pause;
   FaultPlan faults{};

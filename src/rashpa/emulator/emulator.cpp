@@ -70,9 +70,32 @@ std::vector<link::Endpoint> Player::join(const std::string& group, const GroupMe
       fmt::format("emulator: {} with {} DTPs cannot join {}: a card deals no images", member.name, dtps.size(), group));
 }
 
+namespace {
+
+/// The mean rate of a timetable becomes that of the run.
+void take_times(Config& config) {
+  const std::vector<std::int64_t>& due = config.times->due_ns;
+  if (due.size() != config.dataset->frames() || !std::is_sorted(due.begin(), due.end()) || due.front() != 0 ||
+      config.times->period_ns <= due.back()) {
+    throw ConfigError("emulator: the times of frames must be one each, from 0, rising, and end before their period");
+  }
+  if (config.card) {
+    throw ConfigError(
+        "emulator: a card plays frames at one rate, not at recorded times; leave dataset.speed out, or let threads "
+        "play "
+        "the DTPs (engine = \"software\")");
+  }
+  if (config.trigger == Trigger::software)
+    throw ConfigError("emulator: frames that wait for triggers have no recorded times; leave dataset.speed out");
+  config.rate_hz = static_cast<double>(due.size()) * 1e9 / static_cast<double>(config.times->period_ns);
+}
+
+}  // namespace
+
 Emulator::Emulator(Config config) : config_(std::move(config)) {
   if (config_.dataset == nullptr || config_.dataset->frames() == 0)
     throw ConfigError("emulator: the dataset holds no frame");
+  if (config_.times) take_times(config_);
   if (config_.dtps.empty()) throw ConfigError("emulator: no DTP is configured");
   for (const SourceDtp& source : config_.dtps) check(config_, source);
   run_ = config_.dtps.front().dtp.run;

@@ -49,6 +49,7 @@ transfer::DealerConfig dealer_config(const Config& config, const Group& group) {
                              .replay_frames = group.replay_frames,
                              .response_ns = static_cast<std::int64_t>(group.response_ms) * 1'000'000,
                              .rate_hz = config.rate_hz,
+                             .times = config.times.get(),
                              .skip = config.on_full == transfer::OnFull::skip,
                              .run = first.run};
   for (const GroupMember& member : group.members)

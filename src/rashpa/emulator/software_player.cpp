@@ -77,6 +77,7 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
     out.pitch_bytes = shape.pitch_bytes();
     out.pixel_bytes = pixel_bytes(shape.pixel);
     out.rate_hz = config.rate_hz;
+    out.times = config.times.get();
     out.on_full = config.on_full;
     out.faults.seed = config.faults.seed;
     out.faults.stall = config.faults.stall;
@@ -180,7 +181,7 @@ void SoftwarePlayer::resume(double rate_hz) {
   const std::lock_guard lock(pausing_);
   if (rate_hz > 0) {
     const std::uint64_t next = held_ == transfer::kNoHold ? foremost() : held_;
-    const transfer::Pace pace{.rate_hz = rate_hz, .frame = next, .start_ns = now_ns()};
+    const transfer::Pace pace{.rate_hz = rate_hz, .frame = next, .start_ns = now_ns(), .times = nullptr};
     pace_ = pace;
     const std::shared_lock joining(joining_);
     groups_->set_pace(pace);

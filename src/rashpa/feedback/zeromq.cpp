@@ -7,59 +7,33 @@
 #include <string_view>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/shared_library.hpp"
 
 namespace rashpa::feedback {
 
 namespace {
 
-// Numbers of libzmq's binary interface, which have not changed since 4.2.
-constexpr int kPub = 1;
-constexpr int kLinger = 17;
-constexpr int kSendRoom = 23;
-constexpr int kLastEndpoint = 32;
-constexpr int kIpv6 = 42;
-constexpr int kNoDrop = 69;
-constexpr int kDontWait = 1;
-constexpr int kMore = 2;
 constexpr int kLingerMs = 200;
 
 }  // namespace
 
-ZeromqLibrary load_zeromq(const char* file) {
-  const SharedLibrary library(file, "install libzmq5, or leave zmq out of the buffer's feedback");
-  ZeromqLibrary table;
-  library.load(table.ctx_new, "zmq_ctx_new");
-  library.load(table.ctx_term, "zmq_ctx_term");
-  library.load(table.socket, "zmq_socket");
-  library.load(table.close, "zmq_close");
-  library.load(table.setsockopt, "zmq_setsockopt");
-  library.load(table.getsockopt, "zmq_getsockopt");
-  library.load(table.bind, "zmq_bind");
-  library.load(table.send, "zmq_send");
-  library.load(table.error, "zmq_errno");
-  library.load(table.error_text, "zmq_strerror");
-  return table;
-}
-
 PubSocket::PubSocket(const std::string& endpoint, int room)
-    : zeromq_(load_zeromq()), context_(zeromq_.ctx_new()), socket_(zeromq_.socket(context_, kPub)) {
+    : zeromq_(load_zeromq()), context_(zeromq_.ctx_new()), socket_(zeromq_.socket(context_, zeromq::kPub)) {
   if (socket_ == nullptr) {
     const int code = zeromq_.error();
     zeromq_.ctx_term(context_);
     throw ResourceError(fmt::format("feedback: no ZeroMQ socket: {}", zeromq_.error_text(code)));
   }
   const auto set = [this](int option, int value) { zeromq_.setsockopt(socket_, option, &value, sizeof value); };
-  set(kLinger, kLingerMs);
-  set(kSendRoom, room);
-  if (endpoint.find('[') != std::string::npos) set(kIpv6, 1);
+  set(zeromq::kLinger, kLingerMs);
+  set(zeromq::kSendRoom, room);
+  if (endpoint.find('[') != std::string::npos) set(zeromq::kIpv6, 1);
   keep_all(true);
   std::string wanted = endpoint;
   if (constexpr std::string_view any = ":0"; wanted.ends_with(any)) wanted.replace(wanted.size() - 1, 1, "*");
   std::array<char, 256> text{};
   std::size_t bytes = text.size();
   if (zeromq_.bind(socket_, wanted.c_str()) != 0 ||
-      zeromq_.getsockopt(socket_, kLastEndpoint, text.data(), &bytes) != 0) {
+      zeromq_.getsockopt(socket_, zeromq::kLastEndpoint, text.data(), &bytes) != 0) {
     const int code = zeromq_.error();
     zeromq_.close(socket_);
     zeromq_.ctx_term(context_);
@@ -79,13 +53,13 @@ PubSocket::~PubSocket() {
 // A PUB socket drops silently for a subscriber that has no room, unless it is told to refuse the whole message.
 void PubSocket::keep_all(bool keep) noexcept {
   const int value = keep ? 1 : 0;
-  zeromq_.setsockopt(socket_, kNoDrop, &value, sizeof value);
+  zeromq_.setsockopt(socket_, zeromq::kNoDrop, &value, sizeof value);
 }
 
 bool PubSocket::send(std::span<const std::span<const std::byte>> parts) noexcept {
   bool all = true;
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    const int flags = kDontWait | (p + 1 < parts.size() ? kMore : 0);
+    const int flags = zeromq::kDontWait | (p + 1 < parts.size() ? zeromq::kMore : 0);
     if (zeromq_.send(socket_, parts[p].data(), parts[p].size(), flags) >= 0) continue;
     // It was refused before its first part went: counted, and sent to those who have room.
     all = false;

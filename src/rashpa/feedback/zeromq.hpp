@@ -5,24 +5,9 @@
 #include <span>
 #include <string>
 
+#include "rashpa/core/zeromq.hpp"
+
 namespace rashpa::feedback {
-
-/// The functions of libzmq 4 that are used, found at run time: a receiver that publishes nothing by it needs no ZeroMQ.
-struct ZeromqLibrary {
-  void* (*ctx_new)() = nullptr;
-  int (*ctx_term)(void* context) = nullptr;
-  void* (*socket)(void* context, int type) = nullptr;
-  int (*close)(void* socket) = nullptr;
-  int (*setsockopt)(void* socket, int option, const void* value, std::size_t bytes) = nullptr;
-  int (*getsockopt)(void* socket, int option, void* value, std::size_t* bytes) = nullptr;
-  int (*bind)(void* socket, const char* endpoint) = nullptr;
-  int (*send)(void* socket, const void* data, std::size_t bytes, int flags) = nullptr;
-  int (*error)() = nullptr;
-  const char* (*error_text)(int code) = nullptr;
-};
-
-/// Throws ResourceError that says what to install. `file`: of the library, loaded once.
-[[nodiscard]] ZeromqLibrary load_zeromq(const char* file = "libzmq.so.5");
 
 /// A PUB socket: whoever subscribes gets what is sent from then on, and nobody is waited for. Constructor and close()
 /// by any thread, one at a time; the rest by one thread.

@@ -58,6 +58,11 @@ std::string json_of(const Input& input) {
                      in_quotes(input.doc));
 }
 
+std::string json_of(const DeviceCost& cost) {
+  return fmt::format(R"({{"bytes": {}, "of": "{}", "unit": {}, "when": {}}})", cost.bytes,
+                     cost.of == DeviceCost::Of::run ? "run" : "image", in_quotes(cost.unit), in_quotes(cost.when));
+}
+
 }  // namespace
 
 const std::vector<PixelType>& photon_types() {
@@ -80,14 +85,15 @@ std::string json_of(const Declaration& declaration) {
   return fmt::format(
       R"({{"name": {}, "purpose": {}, "parameters": {}, "takes": {}, "makes": {}, "several": {}, "delivered": {}, )"
       R"("calibration": {}, "inputs": {}, "units": {}, )"
-      R"("offers": {}, "rides": {}, "stack_bytes": {}, "scratch_bytes": {}}})",
+      R"("offers": {}, "rides": {}, "stack_bytes": {}, "scratch_bytes": {}, "device": {}}})",
       in_quotes(declaration.name), in_quotes(declaration.purpose),
       array_of(declaration.parameters, [](const Parameter& one) { return rashpa::json_of(one); }),
       json_of(declaration.takes), array_of(declaration.makes, [](const Port& one) { return json_of(one); }),
       declaration.several, declaration.delivered, declaration.calibration,
       array_of(declaration.inputs, [](const Input& one) { return json_of(one); }),
       array_of(declaration.units, in_quotes), array_of(declaration.offers, tap), array_of(declaration.rides, tap),
-      declaration.stack_bytes, declaration.scratch_bytes);
+      declaration.stack_bytes, declaration.scratch_bytes,
+      array_of(declaration.device, [](const DeviceCost& one) { return json_of(one); }));
 }
 
 }  // namespace rashpa::kernel

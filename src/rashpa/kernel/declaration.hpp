@@ -50,6 +50,14 @@ enum class Tap : std::uint8_t {
   mark,   ///< one bit a pixel: it is at or above a threshold
 };
 
+/// Memory that a step takes on an accelerator. A test holds it against what is taken.
+struct DeviceCost {
+  double bytes = 0;                                          ///< a pixel of the images that it sees
+  enum class Of : std::uint8_t { run, image } of = Of::run;  ///< once, or for each image that the device has at a time
+  std::string unit{};                                        ///< that takes it; empty: each but cpu
+  std::string when{};  ///< a parameter: only where it is not what it is by default
+};
+
 struct Declaration {
   std::string name;
   std::string purpose;  ///< one line
@@ -65,6 +73,7 @@ struct Declaration {
   std::vector<Tap> rides{};               ///< what spares it its own pass over the pixels
   double stack_bytes = 0;                 ///< read once a stack, bytes a pixel: calibration
   double scratch_bytes = 0;               ///< memory of its own, bytes a pixel of the image
+  std::vector<DeviceCost> device{};       ///< what grows with images; lists are in the port that makes them
   std::string origin{};                   ///< of code from outside the program, in words: "plugin peaks.so"
 
   [[nodiscard]] const Port* made(Port::Kind kind) const noexcept {

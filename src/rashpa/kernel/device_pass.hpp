@@ -4,8 +4,11 @@
 /// stream is a pointer, an error is a cudaError_t as int, 0 when all is well.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "rashpa/core/results.hpp"
+#include "rashpa/core/stack.hpp"
+#include "rashpa/kernel/step.hpp"
 
 struct CUstream_st;
 
@@ -20,11 +23,12 @@ struct DeviceFinding {
   std::uint32_t entries = 0;  ///< of its list; kListOverflow
   std::uint8_t verdict = 0;   ///< 0: kept; n: the n-th reason of step `step`
   std::uint8_t step = 0;      ///< which step's verdict it is
-  std::uint16_t unused = 0;
+  std::uint8_t failed = 0;    ///< n: step n - 1 could not do its work: the image is errored
+  std::uint8_t unused = 0;
 };
 
-/// A stack in device memory. Images at regular distances; image i is worked on when work[i] is not 0. A step with a
-/// verdict clears work[i] of images that it does not keep.
+/// A stack in device memory. Images at regular distances; image i is worked on when work[i] is not 0. A step clears
+/// work[i] of images that it does not keep or cannot work on.
 struct DeviceStack {
   const std::byte* in = nullptr;   ///< aligned to 16 bytes, as is the distance
   std::size_t in_stride = 0;       ///< bytes
@@ -52,6 +56,11 @@ struct HostList {
 class DevicePass {
  public:
   virtual ~DevicePass() = default;
+  /// On the host, before the stack of an image that will be worked on is submitted: what has to be known of it besides
+  /// its pixels. enqueue() copies that from `place`. Nothing allocates or waits.
+  virtual void prepare(std::uint32_t place, const StackImage& image) noexcept {
+    static_cast<void>(place), static_cast<void>(image);
+  }
   /// Puts the work into the stream; all addresses are fixed, so that this can be captured once. Nothing allocates or
   /// waits.
   virtual int enqueue(const DeviceStack& stack, std::uint32_t bench, CUstream_st* stream) const noexcept = 0;
@@ -60,6 +69,18 @@ class DevicePass {
     static_cast<void>(place);
     return {};
   }
+  /// Why images have failed, as CpuPass::failure().
+  [[nodiscard]] virtual std::string failure() const { return {}; }
+  /// For steps that make profiles: of an image that enqueue() has worked on, in host memory.
+  [[nodiscard]] virtual ProfileView profile(std::uint32_t place) const noexcept {
+    static_cast<void>(place);
+    return {};
+  }
+  /// Of a step that accumulates on the host: an image that it has kept, in the order of images, when all is done with
+  /// its stack. One thread.
+  virtual void add(std::uint32_t place) noexcept { static_cast<void>(place); }
+  /// The same thread, when a window has ended: writes the quantities, each from element 0, and starts them anew.
+  virtual void write(const AccumulatedArrays& to) noexcept { static_cast<void>(to); }
 };
 
 }  // namespace rashpa::kernel::cuda

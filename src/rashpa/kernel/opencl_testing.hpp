@@ -367,11 +367,9 @@ inline void expect_rows(const std::vector<Scalar>& found, const std::vector<Scal
   }
 }
 
-/// The device against unit cpu: integers identical, real numbers of columns, tables and profiles within `relative`.
-inline void expect_as_cpu(const memory::opencl::Device& device, const Step& step, const Case& given,
-                          double relative = 0) {
-  const Everything found = on_device(device, step, given);
-  const Everything truth = on_cpu(step, given);
+/// Integers identical, real numbers of columns, tables and profiles within `relative`.
+inline void expect_alike(const Everything& found, const Everything& truth, const Step& step, const Case& given,
+                         double relative) {
   const Declaration& declaration = step.declaration();
   for (std::size_t i = 0; i < truth.images.size(); ++i) {
     SCOPED_TRACE(testing::Message() << "image " << i);
@@ -408,6 +406,12 @@ inline void expect_as_cpu(const memory::opencl::Device& device, const Step& step
       ASSERT_TRUE(alike(one, wanted, relative)) << quantity.name << "[" << at << "] " << one << ", not " << wanted;
     }
   }
+}
+
+/// The device against unit cpu.
+inline void expect_as_cpu(const memory::opencl::Device& device, const Step& step, const Case& given,
+                          double relative = 0) {
+  expect_alike(on_device(device, step, given), on_cpu(step, given), step, given, relative);
 }
 
 /// A test of a machine's device: skipped, with the reason, where there is none.

@@ -10,7 +10,8 @@
 #include "rashpa/core/dealt.hpp"
 #include "rashpa/core/dtp_id.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/stream_copy.hpp"
+#include "rashpa/memory/stream_copy.hpp"
+#include "rashpa/wire/headers.hpp"
 
 namespace rashpa::link {
 
@@ -128,6 +129,31 @@ void Assembly::count_not_free(std::uint64_t index) noexcept {
   }
 }
 
+// Whether the packet in hand was sent after number `psn`.
+bool Assembly::after(std::uint32_t psn) const noexcept { return wire::psn_distance(psn_, psn) > 0; }
+
+void Assembly::mark(std::uint64_t index) noexcept {
+  if (!numbered_ || (marked_ && !after(mark_psn_))) return;
+  marked_ = true;
+  mark_psn_ = psn_;
+  mark_index_ = index;
+}
+
+// Whether the lines in hand can be of this image, and not of one a ring before or behind.
+bool Assembly::belongs(const Image& image) noexcept {
+  if (!numbered_) return true;
+  const bool passed = marked_ && image.index <= mark_index_;
+  if ((passed && after(mark_psn_)) || (image.event && !image.bare && after(image.event_psn))) {
+    count_not_free(image.index);
+    return false;
+  }
+  if (marked_ && !passed && !after(mark_psn_)) {
+    counters_->late_packets.add(1);
+    return false;
+  }
+  return true;
+}
+
 Assembly::Image& Assembly::open_image(std::uint64_t index) noexcept {
   Image& image = images_[index % placement_.slots];
   if (image.index != index) {
@@ -137,6 +163,7 @@ Assembly::Image& Assembly::open_image(std::uint64_t index) noexcept {
     image.crc = 0;
     image.event = false;
     image.bare = false;
+    image.begun = false;
   }
   return image;
 }
@@ -166,7 +193,10 @@ void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_
     if (!refine_for(linear, bytes.size())) return counters_->refused_alignment.add(1);
   }
   Image& image = open_image(index);
-  stream_copy(region_ + offset, bytes);  // emit() comes behind a fence
+  if (!belongs(image)) return;
+  if (!image.begun || after(image.line_psn)) image.line_psn = psn_;
+  image.begun = true;
+  memory::stream_copy(region_ + offset, bytes);  // emit() comes behind a fence
   const std::uint64_t units = bytes.size() / unit_;
   const std::uint64_t fresh = image.map.set(linear / unit_, units);
   if (sight_ == Sight::lines && !image.event) put_bare_event(index, now);
@@ -194,41 +224,55 @@ bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint3
 
 void Assembly::put_event(std::uint64_t offset, std::span<const std::byte> bytes, std::uint32_t immediate,
                          std::int64_t now) noexcept {
+  if (put_event(offset, decode_frame_record(bytes), immediate, now)) {
+    std::memcpy(region_ + offset, bytes.data(), FrameRecord::kBytes);
+  }
+}
+
+bool Assembly::put_event(std::uint64_t offset, const std::optional<FrameRecord>& record, std::uint32_t immediate,
+                         std::int64_t now) noexcept {
   ++packets_;
-  const auto record = decode_frame_record(bytes);
   if (!record || !valid(*record, offset, immediate)) {
     counters_->bad_records.add(1);
-    return;
+    return false;
   }
   const std::uint64_t index = record->index;
   if (index < next_) {
     counters_->duplicate_packets.add(1);
-    return;
+    return false;
   }
+  mark(index);
   if (index >= granted()) {
     count_not_free(index);
-    if (not_free_ == NotFree::late) return;
+    if (not_free_ == NotFree::late) return false;
     overrun_[index % placement_.slots] = index;
-  } else {
-    Image& image = open_image(index);
-    if (image.event && !image.bare) {
-      counters_->duplicate_packets.add(1);
-      return;
-    }
-    if (sight_ != Sight::events) std::memcpy(region_ + offset, bytes.data(), FrameRecord::kBytes);
-    image.event = true;
-    image.bare = false;
-    image.record = *record;
-    image.last_packet_ns = now;
-    counters_->events.add(1);
-    counters_->payload_bytes.add(FrameRecord::kBytes + (sight_ == Sight::events ? payload_bytes_ : 0));
+    note_event(index, now);
+    return false;
   }
+  Image& image = open_image(index);
+  if (image.event && !image.bare) {
+    counters_->duplicate_packets.add(1);
+    return false;
+  }
+  if (numbered_ && image.begun && wire::psn_distance(image.line_psn, psn_) > 0) {
+    // Some of its lines were sent after it: they are of an image a ring behind, and nobody knows which they are.
+    image.map.clear(placement_.line_bytes / unit_);
+    image.crc = 0;
+    image.crc_bytes = 0;
+  }
+  image.event_psn = psn_;
+  image.event = true;
+  image.bare = false;
+  image.record = *record;
+  image.last_packet_ns = now;
+  counters_->events.add(1);
+  counters_->payload_bytes.add(FrameRecord::kBytes + (sight_ == Sight::events ? payload_bytes_ : 0));
   note_event(index, now);
+  return true;
 }
 
-bool Assembly::put_skip(std::span<const std::byte> bytes, std::uint32_t immediate, std::int64_t now) noexcept {
+bool Assembly::put_skip(const std::optional<FrameRecord>& record, std::uint32_t immediate, std::int64_t now) noexcept {
   ++packets_;
-  const auto record = decode_frame_record(bytes);
   const bool ours = record && (record->flags & FrameRecord::skipped) != 0 && record->dtp == dtp_.id &&
                     record->run == dtp_.run && record->index < dtp_.images &&
                     record->frame_number == dtp_.slice.frame(record->index) && record->user[0] <= record->index + 1;
@@ -239,6 +283,7 @@ bool Assembly::put_skip(std::span<const std::byte> bytes, std::uint32_t immediat
   }
   skipped_ = std::max(skipped_, record->user[0]);
   skips_ = std::max(skips_, record->user[1]);
+  mark(record->index);
   counters_->skip_events.add(1);
   note_event(record->index + 1, now);
   return true;
@@ -385,7 +430,7 @@ void Assembly::decide(std::uint64_t closed, std::uint64_t released, std::int64_t
       }
       if (overwritten) counters_->overrun_packets.add(1);
     } else {
-      stream_fence();
+      memory::stream_fence();
       out.emit(arrival);
     }
     ++next_;

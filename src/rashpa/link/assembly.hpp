@@ -53,20 +53,29 @@ class Assembly {
 
   /// What `bytes` bytes at `offset` are: lines of one image, a whole record, or nothing of this DTP.
   [[nodiscard]] Target locate(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// The number of the packet that is put next, where the link numbers packets: with it a packet of an image that lies
+  /// a ring away is known as such, also when the events between were lost.
+  void number(std::uint32_t psn) noexcept {
+    psn_ = psn;
+    numbered_ = true;
+  }
   /// Writes payload of lines: `offset` and `linear` are where `bytes` go; `crc` is their CRC32C where the link has made
   /// it on the way. Slots that are not free are not touched.
   void put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear, std::span<const std::byte> bytes,
                  std::optional<std::uint32_t> crc, std::int64_t now) noexcept;
-  /// An event with the record that was written to `offset`; with Sight::events a copy of what lies there, so that
-  /// nobody changes it meanwhile.
+  /// An event with the record that is to be written to `offset`.
   void put_event(std::uint64_t offset, std::span<const std::byte> record, std::uint32_t immediate,
+                 std::int64_t now) noexcept;
+  /// The same where the record is there already: what was read of it, empty where that is none. Says whether it was
+  /// new.
+  bool put_event(std::uint64_t offset, const std::optional<FrameRecord>& record, std::uint32_t immediate,
                  std::int64_t now) noexcept;
   /// An event that brings no record, of a sender that has none, about an image that locate() has named: its map of
   /// lines is all that is known of it. A record that comes after all counts as ever.
   void put_bare_event(std::uint64_t index, std::int64_t now) noexcept;
   /// An event with the record that was written to the skip record's place: images up to the one that it names are not
   /// waited for. Says whether it was one.
-  bool put_skip(std::span<const std::byte> record, std::uint32_t immediate, std::int64_t now) noexcept;
+  bool put_skip(const std::optional<FrameRecord>& record, std::uint32_t immediate, std::int64_t now) noexcept;
   /// The events of all images < `end` have been put, no other comes: known to links that keep them in order. Without
   /// credits, an image whose event had no record left was overwritten.
   void pass_events(std::uint64_t end) noexcept { passed_ = end; }
@@ -92,13 +101,19 @@ class Assembly {
     std::uint64_t crc_bytes = 0;  // payload bytes from 0 that crc covers
     std::uint32_t crc = 0;
     bool event = false;
-    bool bare = false;  // the event brought no record
+    bool bare = false;            // the event brought no record
+    bool begun = false;           // line_psn is known
+    std::uint32_t line_psn = 0;   // of the latest of its lines
+    std::uint32_t event_psn = 0;  // where packets are numbered
     FrameRecord record{};
     std::int64_t last_packet_ns = 0;  // of the event, or of a line that came behind it
   };
 
   Image& open_image(std::uint64_t index) noexcept;
   void count_not_free(std::uint64_t index) noexcept;
+  [[nodiscard]] bool after(std::uint32_t psn) const noexcept;
+  [[nodiscard]] bool belongs(const Image& image) noexcept;
+  void mark(std::uint64_t index) noexcept;
   bool refine_for(std::uint64_t linear, std::uint64_t bytes) noexcept;
   void note_event(std::uint64_t index, std::int64_t now) noexcept;
   [[nodiscard]] FrameRecord record_of(const Image& image) const noexcept;
@@ -128,6 +143,11 @@ class Assembly {
   std::uint64_t skipped_ = 0;  // images that the source says it has left out
   std::uint64_t skips_ = 0;    // records by which it has said so
   bool held_up_ = false;
+  bool numbered_ = false;
+  bool marked_ = false;
+  std::uint32_t psn_ = 0;         // of the packet in hand
+  std::uint32_t mark_psn_ = 0;    // of the latest event or record of skipped images …
+  std::uint64_t mark_index_ = 0;  // … and its image: all lines of images up to it have lower numbers, all others higher
   wire::Crc32cJoin join_;
   std::uint64_t packets_ = 0;  // seen by this DTP
   bool any_event_ = false;

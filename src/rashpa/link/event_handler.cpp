@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 namespace rashpa::link {
 
@@ -24,11 +25,16 @@ bool empty(const Record& record) noexcept {
   return std::all_of(record.begin(), record.end(), [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-// True when what lies in the record's place belongs to another image, or nothing was ever written there.
-bool of_another_image(const Record& record, std::uint64_t index) noexcept {
-  if (const auto decoded = decode_frame_record(record)) return decoded->index != index;
-  return empty(record);
-}
+// What was read of the place of an image's record.
+struct Seen {
+  explicit Seen(const Record& bytes) noexcept : record(decode_frame_record(bytes)), blank(!record && empty(bytes)) {}
+  // True when it belongs to another image, or nothing was ever written there.
+  [[nodiscard]] bool of_another_image(std::uint64_t index) const noexcept {
+    return record ? record->index != index : blank;
+  }
+  std::optional<FrameRecord> record;
+  bool blank;
+};
 
 }  // namespace
 
@@ -58,11 +64,9 @@ void EventHandler::event(EventDtp& port, std::uint32_t immediate, std::int64_t n
   if (immediate >> 24 != (dtp.id & 0xFFU) || index >= dtp.images) return counters_->bad_records.add(1);
   decide(port, now, out);  // the latest release must be known before the slot is judged
   const std::uint64_t offset = dtp.placement.record_offset(index);
-  const Record record = copy_of(region_, offset);
-  if (of_another_image(record, index) && skip_record(port, index)) {
-    take_skip(port, index, immediate, now);
-  } else {
-    port.assembly.put_event(offset, record, immediate, now);
+  const Seen seen(copy_of(region_, offset));
+  if (!seen.of_another_image(index) || !take_skip(port, index, immediate, now)) {
+    port.assembly.put_event(offset, seen.record, immediate, now);
   }
   port.received_bytes = std::max(port.received_bytes, port.assembly.sent_up_to(index));
   decide(port, now, out);
@@ -89,30 +93,28 @@ bool EventHandler::next_event(EventDtp& port, std::int64_t now, ArrivalOutput& o
   const std::uint64_t index = port.looked_at++;
   counters_->packets.add(1);
   const std::uint64_t offset = dtp.placement.record_offset(index);
-  const Record record = copy_of(region_, offset);
+  const Seen seen(copy_of(region_, offset));
   const bool latest = port.looked_at == port.announced;
-  const bool absent = of_another_image(record, index);
+  const bool absent = seen.of_another_image(index);
+  const std::uint32_t immediate = immediate_of(dtp.id, index);
   // The latest image must have a record, its own or that of skipped images; one before it may have been left out.
-  if (latest && absent && skip_record(port, index)) {
-    take_skip(port, index, immediate_of(dtp.id, index), now);
-  } else if (latest || !absent) {
-    port.assembly.put_event(offset, record, immediate_of(dtp.id, index), now);
+  if (!absent || (latest && !take_skip(port, index, immediate, now))) {
+    port.assembly.put_event(offset, seen.record, immediate, now);
   }
   port.assembly.pass_events(port.looked_at);
   decide(port, now, out);
   return true;
 }
 
-// True when the skip record says that image `index` was left out, or is of a later one by now.
-bool EventHandler::skip_record(const EventDtp& port, std::uint64_t index) const noexcept {
-  const auto record = decode_frame_record(copy_of(region_, port.assembly.dtp().placement.skip_offset()));
-  return record && record->index >= index;
-}
-
-// Events of one queue pair, or one lock word, come in their order: none of those before can come any more.
-void EventHandler::take_skip(EventDtp& port, std::uint64_t index, std::uint32_t immediate, std::int64_t now) noexcept {
-  const Record record = copy_of(region_, port.assembly.dtp().placement.skip_offset());
+// False unless the skip record says that image `index` was left out, or is of a later one by now. Events of one queue
+// pair, or one lock word, come in their order: none of those before can come any more.
+bool EventHandler::take_skip(EventDtp& port, std::uint64_t index, std::uint32_t immediate, std::int64_t now) noexcept {
+  const Seen seen(copy_of(region_, port.assembly.dtp().placement.skip_offset()));
+  if (!seen.record && !seen.blank) return true;  // the next one is being written: its event says the same and more
+  const auto& record = seen.record;
+  if (!record || record->index < index) return false;
   if (port.assembly.put_skip(record, immediate, now)) port.assembly.pass_events(index + 1);
+  return true;
 }
 
 void EventHandler::decide(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {

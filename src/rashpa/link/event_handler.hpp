@@ -51,8 +51,7 @@ class EventHandler {
   void decide(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
 
  private:
-  [[nodiscard]] bool skip_record(const EventDtp& port, std::uint64_t index) const noexcept;
-  void take_skip(EventDtp& port, std::uint64_t index, std::uint32_t immediate, std::int64_t now) noexcept;
+  bool take_skip(EventDtp& port, std::uint64_t index, std::uint32_t immediate, std::int64_t now) noexcept;
   std::span<const std::byte> region_;
   ReceiverCounters* counters_;
 };

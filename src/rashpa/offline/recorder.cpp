@@ -40,9 +40,11 @@ Recorder::Recorder(const receiver::BufferConfig& config, std::uint32_t run)
       by_reason_(output_.results.reasons.names().size()) {
   if (config_.sinks.empty()) throw ConfigError(fmt::format("buffer '{}' has no sink", config_.name));
   back_.reserve(holders_.size());
+  for (receiver::SinkConfig& sink : config_.sinks) sink.on_full = receiver::OnFull::wait;
+  const auto chunks = receiver::chunk_board_of(config_.sinks, output_, config_.slots);
   for (receiver::SinkConfig& sink : config_.sinks) {
-    sink.on_full = receiver::OnFull::wait;
-    lines_.push_back(std::make_shared<receiver::SinkLine>(sink, output_, static_cast<std::uint32_t>(holders_.size()), 0,
+    lines_.push_back(std::make_shared<receiver::SinkLine>(sink, receiver::output_for(sink, output_, chunks),
+                                                          static_cast<std::uint32_t>(holders_.size()), 0,
                                                           static_cast<receiver::LineOwner&>(*this)));
   }
 }
@@ -156,14 +158,19 @@ void Recorder::lost(std::string_view name, std::uint64_t index, std::uint64_t fr
   note_errored(index, frame, reason, lines_.size() > 1 ? fmt::format("sink {}: {}", name, text) : text);
 }
 
+// Of several sinks, another one has it.
+void Recorder::passed_over(std::uint64_t index, std::uint64_t frame, const std::string& text) noexcept {
+  if (lines_.size() == 1) lost({}, index, frame, ErrorReason::dropped, text);
+}
+
 // No sink of this buffer drops images.
 sink::SkippedImage Recorder::skipped(std::uint64_t index) const noexcept { return {.index = index}; }
 
 Books Recorder::decided() const noexcept {
   const std::lock_guard lock(lock_);
   Books books = books_;
-  books.expected = config_.images;
-  if (finished_) books.missing += config_.images - next_;
+  books.expected = config_.end == End::known ? config_.images : next_;
+  if (finished_) books.missing += books.expected - next_;
   return books;
 }
 

@@ -21,10 +21,10 @@ namespace rashpa::offline {
 /// sink drops anything: whoever gives images waits. One thread at a time; status() from any.
 class Recorder final : private Taker, private receiver::LineOwner {
  public:
-  /// `config.images`: as many as will come. Of `dtps` only the file's metadata are made, by the caller. Throws what a
-  /// receiver throws.
+  /// `config.images`: as many as will come, or at most so many (`config.end`). Of `dtps` only the file's metadata are
+  /// made, by the caller. Throws what a receiver throws.
   explicit Recorder(const receiver::BufferConfig& config, std::uint32_t run);
-  ~Recorder();
+  ~Recorder() override;
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
@@ -37,6 +37,8 @@ class Recorder final : private Taker, private receiver::LineOwner {
   /// No more images come: those that did not are missing. Completes the outputs.
   void finish();
   [[nodiscard]] receiver::BufferStatus status() const;
+  /// Of the unit.
+  [[nodiscard]] std::size_t device_bytes() const noexcept { return runner_.device_bytes(); }
 
  private:
   void take(Stack& stack) noexcept override;
@@ -44,9 +46,12 @@ class Recorder final : private Taker, private receiver::LineOwner {
   void through(const Stack& stack) noexcept override;
   void lost(std::string_view name, std::uint64_t index, std::uint64_t frame, ErrorReason reason,
             const std::string& text) noexcept override;
+  void passed_over(std::uint64_t index, std::uint64_t frame, const std::string& text) noexcept override;
   [[nodiscard]] sink::SkippedImage skipped(std::uint64_t index) const noexcept override;
   [[nodiscard]] Books decided() const noexcept override;
-  [[nodiscard]] std::uint64_t images() const noexcept override { return output_.images; }
+  [[nodiscard]] std::uint64_t images() const noexcept override {
+    return config_.end == End::known ? output_.images : next_;
+  }
   void count(const StackImage& image);
   void note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text);
   void let_go(const Stack& stack) noexcept;

@@ -103,6 +103,10 @@ void Runner::fill(Stack& stack, const Images& images, std::uint64_t number) noex
     image.timestamp_ns = images.timestamp_ns != nullptr ? images.timestamp_ns[at] : 0;
     image.flags = images.flags != nullptr ? images.flags[at] : 0;
     image.completeness = images.completeness != nullptr ? images.completeness[at] : Completeness::complete;
+    if (images.lost_first != nullptr) {
+      image.lost = images.lost + images.lost_first[at];
+      image.lost_count = static_cast<std::uint32_t>(images.lost_first[at + 1] - images.lost_first[at]);
+    }
     if (ring_.data() != nullptr) {
       image.raw = ring_.data() + (std::size_t{stack.slot} * config_.stack + i) * image_stride_;
       std::memcpy(image.raw, pixels, image_bytes_);

@@ -36,6 +36,9 @@ struct Images {
   const std::uint64_t* timestamp_ns = nullptr;  ///< null: 0
   const std::uint32_t* flags = nullptr;         ///< FrameRecord::Flag bits; null: 0
   const Completeness* completeness = nullptr;   ///< null: complete
+  /// Lines that were lost of image i: from lost[lost_first[i]] to lost[lost_first[i + 1]], not included. Null: none.
+  const std::uint64_t* lost_first = nullptr;
+  LostRun* lost = nullptr;
 };
 
 /// Whom a runner hands what is done; all calls come from the thread that called run().
@@ -72,6 +75,7 @@ class Runner {
   [[nodiscard]] std::size_t room() const noexcept { return std::size_t{config_.stack} * config_.stacks; }
   [[nodiscard]] const unit::Output& output() const noexcept { return unit_->output(); }
   [[nodiscard]] std::string how() const { return unit_->how(); }
+  [[nodiscard]] std::size_t device_bytes() const noexcept { return unit_->device_bytes(); }
   /// The windows of accumulations that are open, of all images since the last call; see unit::Unit::conclude().
   [[nodiscard]] Accumulated conclude() noexcept { return unit_->conclude(); }
   /// Why the step of StackImage::failed_in could not do its work.

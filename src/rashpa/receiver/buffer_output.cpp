@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "rashpa/core/dealt.hpp"
@@ -32,6 +33,25 @@ Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint
           .special = made.delivered ? buffer.special : std::vector<SpecialValue>{},
           .special_mask = std::move(mask),
           .results = made.results};
+}
+
+std::shared_ptr<sink::ChunkBoard> chunk_board_of(const std::vector<SinkConfig>& sinks, const Output& output,
+                                                 std::uint32_t slots) {
+  const auto count = [&](sink::ChunkPart part) {
+    return std::count_if(sinks.begin(), sinks.end(), [&](const SinkConfig& one) {
+      return one.chunks == part && (part == sink::ChunkPart::takes || one.on_full == OnFull::wait);
+    });
+  };
+  const auto takers = count(sink::ChunkPart::takes);
+  if (output.sparse || takers == 0 || count(sink::ChunkPart::makes) == 0) return nullptr;
+  return std::make_shared<sink::ChunkBoard>(slots, static_cast<unsigned>(takers));
+}
+
+Output output_for(const SinkConfig& sink, const Output& output, std::shared_ptr<sink::ChunkBoard> chunks) {
+  Output own = output;
+  const bool drops = sink.chunks == sink::ChunkPart::makes && sink.on_full != OnFull::wait;
+  if (sink.chunks != sink::ChunkPart::none && !drops) own.chunks = std::move(chunks);
+  return own;
 }
 
 std::string full_list_text(const Output& output) {

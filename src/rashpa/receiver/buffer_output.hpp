@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "rashpa/receiver/config.hpp"
 
@@ -15,6 +16,12 @@ std::shared_ptr<sink::SpecialMask> special_mask_of(const BufferConfig& buffer);
 /// `made`: what comes out of the buffer's unit.
 Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint32_t run,
                  std::shared_ptr<const sink::SpecialMask> mask);
+
+/// Where the sinks of a buffer with so many slots find each other's chunks. Null: none makes any for others.
+std::shared_ptr<sink::ChunkBoard> chunk_board_of(const std::vector<SinkConfig>& sinks, const Output& output,
+                                                 std::uint32_t slots);
+/// What one of them is told. One that may drop makes no chunks for others: they would wait for what it never gets.
+Output output_for(const SinkConfig& sink, const Output& output, std::shared_ptr<sink::ChunkBoard> chunks);
 
 /// Why an image is errored whose list has no more room.
 std::string full_list_text(const Output& output);

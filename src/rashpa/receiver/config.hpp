@@ -51,6 +51,7 @@ struct SinkConfig {
   explicit SinkConfig(const sink::Options& options, OnFull full = OnFull::wait, std::uint32_t stacks = 4)
       : make([options](const Output& output) { return sink::make_sink(options, output); }),
         name(sink::name_of(options)),
+        chunks(sink::chunk_part_of(options)),
         on_full(full),
         queue(stacks) {}
   template <typename Make>
@@ -60,6 +61,7 @@ struct SinkConfig {
 
   SinkFactory make;
   std::string name = "sink";  ///< in status, messages and reports; made unique in its buffer
+  sink::ChunkPart chunks = sink::ChunkPart::none;
   OnFull on_full = OnFull::wait;
   std::uint32_t queue = 4;  ///< drop: stacks that the sink's own memory holds, at least 1
   /// drop: at the end of the run a put() that does not come back is waited for so long, settle() and close() ten times
@@ -81,6 +83,7 @@ struct BufferConfig {
   End end = End::known;
   bool dealt = false;  ///< it is one of several among which images are dealt: their records tell their frames
   std::int64_t deadline_ns = 0;
+  std::int64_t quiet_ns = 0;  ///< scheduler::Lane; 0: for ever
   std::vector<DtpConfig> dtps;
   unit::Pipeline pipeline;
   std::vector<SinkConfig> sinks;                ///< at least one

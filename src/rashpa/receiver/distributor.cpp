@@ -46,19 +46,22 @@ Distributor::Distributor(const BufferConfig& config, const Output& output, sched
       mask_(std::move(mask)),
       stacks_(config.slots / config.stack),
       decisions_(output.images),
-      by_reason_(output.results.reasons.names().size()) {
+      by_reason_(output.results.reasons.names().size()),
+      previews_(output, lane.lost_per_image()),
+      firsts_(output, {config.width, config.height, config.pixel}, lane.lost_per_image()) {
   if (config.sinks.empty()) {
     throw ConfigError(fmt::format("buffer '{}' has no sink; a null sink counts and stores nothing", config.name));
   }
   slots_ = std::make_unique<Slot[]>(stacks_);
+  const std::shared_ptr<sink::ChunkBoard> chunks = chunk_board_of(config.sinks, output, config.slots);
   for (const SinkConfig& each : config.sinks) {
     SinkConfig one = each;
     one.name = free_name(lines_, each.name);
-    lines_.push_back(std::make_shared<SinkLine>(std::move(one), output, stacks_, lane.lost_per_image(),
+    const Output own = output_for(one, output, chunks);
+    lines_.push_back(std::make_shared<SinkLine>(std::move(one), own, stacks_, lane.lost_per_image(),
                                                 static_cast<LineOwner&>(*this)));
     holding_ += lines_.back()->may_drop() ? 0U : 1U;
   }
-  if (!output.sparse) preview_.pixels.reserve(output.image_bytes());
   if (config.feedback) {
     feedback_ = std::make_unique<feedback::Publisher>(*config.feedback, feedback::Described{.run = output.run,
                                                                                             .buffer = output.buffer,
@@ -115,7 +118,8 @@ void Distributor::distribute(Stack& stack) {
   last_decided_ns_.store(stack.decided_ns, std::memory_order_relaxed);
   decided_ns_.record(stack.decided_ns - stack.ready_ns);
   if (mask_) mask_->look(stack);
-  if (preview_wanted_.load(std::memory_order_relaxed)) keep_preview(stack);
+  previews_.offer(stack);
+  firsts_.offer(stack);
   // Before any sink has the stack: what a sink loses is taken from these counts.
   for (const StackImage& image : stack.view()) {
     decisions_[image.index].store(packed(image.decision, image.reason, image.error), std::memory_order_release);
@@ -195,6 +199,11 @@ void Distributor::lost(std::string_view name, std::uint64_t index, std::uint64_t
   note_errored(index, frame, reason, of_several ? fmt::format("sink {}: {}", name, text) : text);
 }
 
+// Of several sinks, another one has it.
+void Distributor::passed_over(std::uint64_t index, std::uint64_t frame, const std::string& text) noexcept {
+  if (lines_.size() == 1) lost({}, index, frame, ErrorReason::dropped, text);
+}
+
 sink::SkippedImage Distributor::skipped(std::uint64_t index) const noexcept {
   const std::uint16_t fate = decisions_[index].load(std::memory_order_acquire);
   sink::SkippedImage image{.index = index,
@@ -209,29 +218,6 @@ sink::SkippedImage Distributor::skipped(std::uint64_t index) const noexcept {
     image.error = ErrorReason::dropped;
   }
   return image;
-}
-
-void Distributor::keep_preview(const Stack& stack) {
-  const auto images = stack.view();
-  const auto found = std::find_if(images.begin(), images.end(), [](const StackImage& image) {
-    return image.decision == Decision::accepted && image.pixels != nullptr;
-  });
-  if (found == images.end() || output_.sparse) return;
-  const std::lock_guard lock(preview_lock_);
-  preview_.frame_number = found->frame_number;
-  preview_.pixels.assign(found->pixels, found->pixels + output_.image_bytes());
-  if (stack.intact(*found)) {
-    preview_wanted_.store(false, std::memory_order_relaxed);
-  } else {
-    preview_.pixels.clear();
-  }
-}
-
-std::optional<Preview> Distributor::preview() const {
-  const std::lock_guard lock(preview_lock_);
-  preview_wanted_.store(true, std::memory_order_relaxed);
-  if (preview_.pixels.empty()) return std::nullopt;
-  return preview_;
 }
 
 std::string Distributor::error() const {

@@ -17,6 +17,8 @@
 #include "rashpa/core/page_array.hpp"
 #include "rashpa/feedback/publisher.hpp"
 #include "rashpa/receiver/config.hpp"
+#include "rashpa/receiver/first_images.hpp"
+#include "rashpa/receiver/preview.hpp"
 #include "rashpa/receiver/sink_line.hpp"
 #include "rashpa/scheduler/lane.hpp"
 
@@ -26,12 +28,6 @@ namespace rashpa::receiver {
 struct ReasonCount {
   std::string name;
   std::uint64_t images = 0;
-};
-
-/// One accepted image, copied for a preview.
-struct Preview {
-  std::uint64_t frame_number = 0;
-  std::vector<std::byte> pixels;  ///< height × width of Output::pixel
 };
 
 /// The last thread of a buffer: takes decided stacks from the unit, keeps the books of decisions, and hands each stack
@@ -77,9 +73,8 @@ class Distributor final : private LineOwner {
   /// Null: nothing is published.
   [[nodiscard]] const feedback::Publisher* feedback() const noexcept { return feedback_.get(); }
   [[nodiscard]] const Output& output() const noexcept { return output_; }
-  /// The latest copy, and asks for a fresh one. Empty before the first accepted image or when the pipeline has no dense
-  /// output.
-  [[nodiscard]] std::optional<Preview> preview() const;
+  [[nodiscard]] std::shared_ptr<const Preview> preview() const { return previews_.latest(); }
+  [[nodiscard]] std::shared_ptr<const Preview> first(FirstOf what) const { return firsts_.first(what); }
 
  private:
   struct Slot {
@@ -92,12 +87,12 @@ class Distributor final : private LineOwner {
   void distribute(Stack& stack);
   void count(const StackImage& image);
   void note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text);
-  void keep_preview(const Stack& stack);
   void let_go(const Stack& stack) noexcept;
 
   void through(const Stack& stack) noexcept override { let_go(stack); }
   void lost(std::string_view name, std::uint64_t index, std::uint64_t frame, ErrorReason reason,
             const std::string& text) noexcept override;
+  void passed_over(std::uint64_t index, std::uint64_t frame, const std::string& text) noexcept override;
   [[nodiscard]] sink::SkippedImage skipped(std::uint64_t index) const noexcept override;
   [[nodiscard]] Books decided() const noexcept override;
   [[nodiscard]] std::uint64_t images() const noexcept override { return lane_.images(); }
@@ -124,9 +119,8 @@ class Distributor final : private LineOwner {
   Histogram decided_ns_;
   Histogram written_ns_;
   std::atomic<std::int64_t> last_decided_ns_{0};
-  mutable std::atomic<bool> preview_wanted_{true};
-  mutable std::mutex preview_lock_;  // taken only when a preview was asked for
-  Preview preview_;
+  Previews previews_;
+  FirstImages firsts_;
   mutable std::mutex error_lock_;
   std::optional<FirstErrored> first_errored_;
   std::atomic<bool> done_{false};

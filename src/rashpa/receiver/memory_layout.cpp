@@ -34,6 +34,7 @@ void check(const BufferConfig& buffer) {
   if (buffer.images == 0)
     throw ConfigError(fmt::format("buffer '{}': its time slice holds no image of the run", buffer.name));
   if (buffer.deadline_ns <= 0) throw ConfigError(fmt::format("buffer '{}': deadline_ms must be above 0", buffer.name));
+  if (buffer.quiet_ns < 0) throw ConfigError(fmt::format("buffer '{}': quiet_ms must not be negative", buffer.name));
   if (buffer.sinks.empty())
     throw ConfigError(
         fmt::format("buffer '{}': give it a sink, kind = \"null\" if nothing is to be kept", buffer.name));

@@ -38,7 +38,7 @@ TEST(NamedSink, what_is_wrong_is_said_with_sink_and_key) {
             "sink memory: capacity: true is not an integer from 1 up to 1048576");
   EXPECT_EQ(refusal("hdf5", {}), "sink hdf5: prefix: is needed and not there");
   EXPECT_THAT(refusal("null", {{"speed", 1.0}}), HasSubstr("sink null: speed: no such parameter"));
-  EXPECT_THAT(refusal("tape", {}), HasSubstr("hdf5, memory, null"));
+  EXPECT_THAT(refusal("tape", {}), HasSubstr("hdf5, raw, memory, null"));
 }
 
 }  // namespace

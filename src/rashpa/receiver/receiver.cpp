@@ -90,6 +90,7 @@ Receiver::Receiver(Config config)
                                .end = buffer.end,
                                .slice = buffer.dealt ? kToldByRecords : buffer.slice,
                                .deadline_ns = buffer.deadline_ns,
+                               .quiet_ns = buffer.quiet_ns,
                                .dtps = {},
                                .run = config_.run};
     for (const DtpConfig& dtp : buffer.dtps) {
@@ -335,7 +336,10 @@ std::vector<Decision> Receiver::decisions(std::size_t buffer) const {
   return all;
 }
 
-std::optional<Preview> Receiver::preview(std::size_t buffer) const { return at(buffer).distributor->preview(); }
+std::shared_ptr<const Preview> Receiver::preview(std::size_t buffer) const { return at(buffer).distributor->preview(); }
+std::shared_ptr<const Preview> Receiver::first(std::size_t buffer, FirstOf what) const {
+  return at(buffer).distributor->first(what);
+}
 
 const Output& Receiver::output(std::size_t buffer) const { return at(buffer).distributor->output(); }
 

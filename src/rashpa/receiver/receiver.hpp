@@ -98,7 +98,8 @@ class Receiver {
   [[nodiscard]] Status status() const;
   [[nodiscard]] std::vector<Completeness> completeness(std::size_t buffer) const;
   [[nodiscard]] std::vector<Decision> decisions(std::size_t buffer) const;
-  [[nodiscard]] std::optional<Preview> preview(std::size_t buffer) const;
+  [[nodiscard]] std::shared_ptr<const Preview> preview(std::size_t buffer) const;
+  [[nodiscard]] std::shared_ptr<const Preview> first(std::size_t buffer, FirstOf what) const;
   [[nodiscard]] const Output& output(std::size_t buffer) const;
   /// The last thread of a buffer, for its sinks.
   [[nodiscard]] const Distributor& distributor(std::size_t buffer) const;

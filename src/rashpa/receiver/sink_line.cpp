@@ -42,6 +42,7 @@ SinkLine::SinkLine(SinkConfig config, const Output& output, std::uint32_t stacks
     in_use_ = std::make_unique<std::atomic<bool>[]>(config_.queue);
   }
   results_.resize(std::size_t{copies_ ? config_.queue : stacks} * stack_images_);
+  if (config_.chunks == sink::ChunkPart::makes) made_ = output.chunks;
   sink_->connect(bell_);
 }
 
@@ -129,6 +130,7 @@ void SinkLine::hand(const Stack& stack) noexcept {
     const std::lock_guard lock(lock_);
     if (close_error_.empty()) close_error_ = failure.what();
   }
+  if (made_ && stack.count > 0) made_->pass(stack.view().back().index + 1);
   alive();
   if (answer == sink::Put::later) {
     ++with_sink_;
@@ -150,6 +152,10 @@ void SinkLine::finish_stack(const Stack& stack) noexcept {
   const auto images = stack.view();
   for (std::size_t i = 0; i < images.size(); ++i) {
     if (results[i] == ErrorReason::none || images[i].decision != Decision::accepted) continue;
+    if (results[i] == ErrorReason::dropped) {
+      pass_over(images[i]);
+      continue;
+    }
     lose(images[i].index, images[i].frame_number, results[i],
          results[i] == ErrorReason::overwritten ? "a later image was written into its slot before it was stored"
                                                 : error());
@@ -162,17 +168,26 @@ void SinkLine::finish_stack(const Stack& stack) noexcept {
   }
 }
 
+void SinkLine::pass_over(const StackImage& image) noexcept {
+  static const std::string text = "no consumer of the sink was there, or had room";
+  {
+    const std::lock_guard lock(owner_lock_);
+    if (owner_ == nullptr) return;
+    owner_->passed_over(image.index, image.frame_number, text);
+  }
+  dropped_.fetch_add(1, std::memory_order_release);
+  note_first(image.index, image.frame_number, ErrorReason::dropped, text);
+}
+
 // Images of stacks that were dropped.
 void SinkLine::skip_to(std::uint64_t stack) noexcept {
   for (; next_stack_ < stack; ++next_stack_) {
     const std::uint64_t first = next_stack_ * stack_images_;
-    std::uint64_t end = first;
-    {
-      const std::lock_guard lock(owner_lock_);
-      if (owner_ == nullptr) return;
-      end = std::min(first + stack_images_, std::max(first, owner_->images()));
-      for (std::uint64_t image = first; image < end; ++image) skipped_[image - first] = owner_->skipped(image);
-    }
+    std::unique_lock lock(owner_lock_);
+    if (owner_ == nullptr) return;
+    const std::uint64_t end = std::min(first + stack_images_, std::max(first, owner_->images()));
+    for (std::uint64_t image = first; image < end; ++image) skipped_[image - first] = owner_->skipped(image);
+    lock.unlock();
     sink_->skip(std::span(skipped_).first(end - first));
     alive();
   }
@@ -306,6 +321,7 @@ SinkStatus SinkLine::status() const {
   const std::uint64_t settled = status.written + status.errored + status.dropped;
   status.waiting = status.accepted - std::min(status.accepted, settled);
   status.error = error();
+  status.consumers = sink_->consumers();
   status.left_behind = left_.load(std::memory_order_relaxed);
   const std::lock_guard lock(lock_);
   status.first = first_;

@@ -34,14 +34,15 @@ struct SinkStatus {
   OnFull on_full = OnFull::wait;
   std::uint64_t accepted = 0;  ///< images that the sink was to keep
   std::uint64_t written = 0;
-  std::uint64_t dropped = 0;  ///< never handed to it, because its queue was full
+  std::uint64_t dropped = 0;  ///< never handed to it, because its queue was full; or it had nobody for them
   std::uint64_t errored = 0;
   std::uint64_t waiting = 0;  ///< in its queue, or with it
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_stored = 0;
-  std::string error;                    ///< the first one
-  std::optional<FirstErrored> first{};  ///< the lowest image that it does not have
-  bool left_behind = false;             ///< it did not come back, and was not waited for any longer
+  std::string error;                              ///< the first one
+  std::optional<FirstErrored> first{};            ///< the lowest image that it does not have
+  std::vector<sink::ConsumerStatus> consumers{};  ///< whom it sends to
+  bool left_behind = false;                       ///< it did not come back, and was not waited for any longer
 };
 
 /// Whom a line tells what becomes of stacks. Calls come from the threads of all lines.
@@ -52,6 +53,8 @@ class LineOwner {
   /// The sink `name` has lost an accepted image.
   virtual void lost(std::string_view name, std::uint64_t index, std::uint64_t frame, ErrorReason reason,
                     const std::string& text) noexcept = 0;
+  /// The sink had nobody for an accepted image: that is a loss where no other sink has it.
+  virtual void passed_over(std::uint64_t index, std::uint64_t frame, const std::string& text) noexcept = 0;
   /// What is known of an image, for a sink that never had it.
   [[nodiscard]] virtual sink::SkippedImage skipped(std::uint64_t index) const noexcept = 0;
   /// The books of the buffer without what sinks have lost; called when all stacks have been offered.
@@ -108,6 +111,7 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   void take_back() noexcept;
   void finish_stack(const Stack& stack) noexcept;
   void skip_to(std::uint64_t stack) noexcept;
+  void pass_over(const StackImage& image) noexcept;
   void complete() noexcept;
   void lose(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) noexcept;
   void count_lost(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) noexcept;
@@ -130,6 +134,7 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   std::uint32_t stack_images_;
   Doorbell bell_;  // before the sink, which may ring it
   std::unique_ptr<sink::Sink> sink_;
+  std::shared_ptr<sink::ChunkBoard> made_;       // where this sink puts chunks, if it makes any for others
   std::unique_ptr<StackCopies> copies_;          // of a line that may drop
   std::unique_ptr<std::atomic<bool>[]> in_use_;  // by copy
   memory::Ring<const Stack*> queue_;

@@ -64,6 +64,10 @@ class Owner final : public LineOwner {
     const std::lock_guard lock(mutex);
     losses.push_back({.index = index, .reason = reason, .text = std::string(name) + ": " + text});
   }
+  void passed_over(std::uint64_t index, std::uint64_t, const std::string&) noexcept override {
+    const std::lock_guard lock(mutex);
+    passed.push_back(index);
+  }
   [[nodiscard]] sink::SkippedImage skipped(std::uint64_t index) const noexcept override {
     return {.index = index, .frame_number = 100 + index};
   }
@@ -74,6 +78,7 @@ class Owner final : public LineOwner {
   std::mutex mutex;
   std::vector<std::uint64_t> back;
   std::vector<FirstErrored> losses;
+  std::vector<std::uint64_t> passed;
 };
 
 /// Writes down what it gets; told to, it stands still, fails, or takes its time.
@@ -83,7 +88,7 @@ class TestSink final : public sink::Sink {
     std::atomic<bool> open{true};
     std::atomic<int> entered{0};
     bool later = false;
-    std::uint64_t fails_at = kImages, throws_at = kImages;
+    std::uint64_t fails_at = kImages, throws_at = kImages, nobody_at = kImages;
     std::vector<std::uint64_t> kept, skipped;  // read when the line is done
     std::vector<std::uint16_t> first_pixels;
     Books books;
@@ -102,6 +107,10 @@ class TestSink final : public sink::Sink {
       if (image.index == log_->throws_at) throw std::runtime_error("a fault of the sink");
       if (image.index == log_->fails_at) {
         results[i] = ErrorReason::storage;
+        continue;
+      }
+      if (image.index == log_->nobody_at) {
+        results[i] = ErrorReason::dropped;
         continue;
       }
       log_->kept.push_back(image.index);
@@ -247,6 +256,22 @@ TEST(SinkLine, an_image_that_the_sink_cannot_store_is_lost_with_the_reason) {
   EXPECT_EQ(b.log->books.errored, 1U);
   EXPECT_TRUE(b.log->books.balanced());
   EXPECT_EQ(b.owner.back.size(), b.stacks.stacks.size());
+  b.expect_balanced();
+}
+
+TEST(SinkLine, an_image_that_the_sink_had_nobody_for_is_dropped_and_not_errored) {
+  Bench b;
+  b.log->nobody_at = 6;
+  b.make();
+  for (const Stack& stack : b.stacks.stacks) b.line->offer(stack);
+  b.finish();
+  EXPECT_TRUE(b.owner.losses.empty());
+  EXPECT_EQ(b.owner.passed, std::vector<std::uint64_t>{6});
+  const SinkStatus status = b.line->status();
+  EXPECT_EQ(status.dropped, 1U);
+  EXPECT_EQ(status.errored, 0U);
+  ASSERT_TRUE(status.first.has_value());
+  EXPECT_EQ(status.first->index, 6U);
   b.expect_balanced();
 }
 

@@ -105,9 +105,8 @@ void StackCopies::copy_image(const Stack& stack, const StackImage& from, StackIm
     std::memcpy(values, from.sparse.value, from.sparse.count * value_bytes_);
     to.sparse = {index_.data() + place * list_capacity_, values, from.sparse.count};
   } else {
-    const std::byte* source = from.pixels != nullptr ? from.pixels : from.raw;
     std::byte* target = pixels_.data() + place * pixel_bytes_;
-    std::memcpy(target, source, pixel_bytes_);
+    std::memcpy(target, from.dense(), pixel_bytes_);
     to.pixels = target;
   }
   if (!stack.intact(from)) to.fail(ErrorReason::overwritten);

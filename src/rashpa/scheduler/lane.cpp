@@ -179,7 +179,6 @@ void Lane::take(std::size_t dtp, const link::Arrival& come, std::int64_t now) no
     state.silent = false;
     state.heard = true;
     heard_ns_ = now;
-    if (clock_ns_ == 0) clock_ns_ = now;
   }
   if (arrival.completeness == Completeness::complete) {
     ++seen.complete;
@@ -206,9 +205,9 @@ void Lane::take(std::size_t dtp, const link::Arrival& come, std::int64_t now) no
   }
 }
 
-void Lane::close_behind(std::uint64_t end, bool silent_only) noexcept {
+void Lane::close_behind(std::uint64_t end) noexcept {
   for (std::size_t dtp = 0; dtp < dtps_.size(); ++dtp) {
-    if (dtps_[dtp].next < end && (dtps_[dtp].silent || !silent_only)) link_.close(config_.dtps[dtp].position, end);
+    if (dtps_[dtp].next < end) link_.close(config_.dtps[dtp].position, end);
   }
 }
 
@@ -229,39 +228,56 @@ bool Lane::advance(std::int64_t now) noexcept {
   }
   if (closed_all_) return false;
   if (finishing_ && now - heard_ns_ > config_.deadline_ns) {
-    close_behind(limit_, false);
+    close_behind(limit_);
     closing_ = closed_all_ = true;
     return false;
   }
-  if (!end_known_.load(std::memory_order_relaxed)) {
+  const bool known = end_known_.load(std::memory_order_relaxed);
+  if ((known && all_but_silent && any_heard) || quiet(now)) {
+    close_to(end);
+  } else {
     close_overdue(end, now);
-    return false;
-  }
-  if (closing_) return false;
-  if (all_but_silent && any_heard) {
-    close_behind(end, true);
-    closing_ = true;
-  } else if (clock_ns_ != 0 && now - clock_ns_ > config_.deadline_ns) {
-    close_behind(end, false);
-    closing_ = true;
   }
   return false;
 }
 
-// Of the images that are due, those that have been so for longer than the deadline. Of what is behind the latest that
-// has come nobody knows whether it is.
-void Lane::close_overdue(std::uint64_t end, std::int64_t now) noexcept {
-  std::uint64_t first = end;
-  for (const DtpState& dtp : dtps_) first = std::min(first, dtp.next);
-  const std::uint64_t due = std::min(end, images_.load(std::memory_order_relaxed));
-  bool heard_all = true;  // all that are still waited for
-  for (const DtpState& dtp : dtps_) heard_all = heard_all && (dtp.next >= due || dtp.silent);
-  std::uint64_t overdue = std::max(first, closed_to_);
-  while (overdue < due && (heard_all || now - states_[overdue % config_.slots].due_ns > config_.deadline_ns)) ++overdue;
-  if (overdue <= closed_to_ || overdue == first) return;
-  close_behind(overdue, false);
-  closed_to_ = overdue;
+// Images < due are due: some DTP has sent them.
+std::uint64_t Lane::due() const noexcept {
+  std::uint64_t due = 0;
+  for (const DtpState& dtp : dtps_) due = std::max(due, dtp.next);
+  return due;
+}
+
+// Whether the sources may wait for this stack's slots, although nobody knows whether they have sent it.
+bool Lane::quiet(std::int64_t now) const noexcept {
+  if (config_.quiet_ns == 0 || !end_known_.load(std::memory_order_relaxed)) return false;
+  return due() > next_stack_ * config_.stack && now - heard_ns_ > config_.quiet_ns;
+}
+
+void Lane::close_to(std::uint64_t end) noexcept {
+  if (end <= closed_to_) return;
+  close_behind(end);
+  closed_to_ = end;
   closing_ = true;
+}
+
+// Of the images that are due, those that have been so for longer than the deadline. Of what is behind the latest that
+// has come nobody knows whether it is. An end that is not known is not waited for by DTPs that were silent before.
+void Lane::close_overdue(std::uint64_t end, std::int64_t now) noexcept {
+  const std::uint64_t due = std::min(end, this->due());
+  std::uint64_t first = end;
+  bool heard_all = !end_known_.load(std::memory_order_relaxed);  // all that are still waited for
+  for (const DtpState& dtp : dtps_) {
+    first = std::min(first, dtp.next);
+    heard_all = heard_all && (dtp.next >= due || dtp.silent);
+  }
+  std::uint64_t overdue = first;
+  while (overdue < due) {
+    const std::int64_t since = std::max(states_[overdue % config_.slots].due_ns, told_ns_);
+    if (!heard_all && now - since <= config_.deadline_ns) break;
+    ++overdue;
+  }
+  if (overdue != first) close_to(overdue);
 }
 
 void Lane::set_end(std::uint64_t end) noexcept {
@@ -290,11 +306,8 @@ void Lane::submit(std::int64_t now) noexcept {
     if (closing_ && !dtp.heard) dtp.silent = true;
     dtp.heard = dtp.next > end_of(next_stack_);
   }
-  const std::uint64_t end = end_of(next_stack_);
   ++next_stack_;
   closing_ = false;
-  const bool begun = std::any_of(dtps_.begin(), dtps_.end(), [&](const DtpState& dtp) { return dtp.next > end; });
-  clock_ns_ = begun ? now : 0;
   submitted_.fetch_add(1, std::memory_order_release);
   unit_.submit(&stack);
 }
@@ -310,7 +323,7 @@ void Lane::finish(std::int64_t now, std::optional<std::uint64_t> end) noexcept {
   }
   const std::uint64_t come = images_.load(std::memory_order_relaxed);
   set_end(std::min(std::max(come, end.value_or(come)), config_.images));
-  if (clock_ns_ != 0) clock_ns_ = now;  // what is due since now has its deadline from now on
+  told_ns_ = now;  // what is due since now has its deadline from now on
   closing_ = false;
 }
 

@@ -41,6 +41,7 @@ struct LaneConfig {
   End end = End::known;
   Slice slice{};  ///< kToldByRecords: the records say which frames come
   std::int64_t deadline_ns = 0;
+  std::int64_t quiet_ns = 0;  ///< see Lane; 0: for ever
   std::vector<LaneDtp> dtps;
   std::uint32_t run = 0;  ///< for the log
 };
@@ -61,12 +62,14 @@ struct FirstIncomplete {
 };
 
 /// Consolidates the arrivals of one buffer's DTPs into stacks and hands each to the unit, in order
-/// (docs/explanations/threads.md): when all of them are there, or when the deadline has passed. All calls from the
-/// scheduler's thread unless they say otherwise.
+/// (docs/explanations/threads.md): when all of them are there, or given up. All calls from the scheduler's thread
+/// unless they say otherwise.
 ///
-/// A lane that is told its end (End::told) gives up only images that are due as far as it knows: those up to the latest
-/// that any of its DTPs has sent. Each has a deadline of its own, from when it became due. A stack waits until all of
-/// its images are due, or until the end is known.
+/// Images are due as far as a lane knows: those up to the latest that any of its DTPs has sent. Each has a deadline of
+/// its own, from when it became due; then it is given up. A stack waits until all of its images are due, however slow
+/// the detector is, or for whatever its sources are paused; until finish() says that nothing more is sent. But sources
+/// that wait for slots may have sent a stack's rest, and all of it was lost: a lane that knows its end gives a stack up
+/// that has begun when nothing has come for `quiet_ns`.
 class Lane final : public SlotGuard {
  public:
   /// `unit` and `link` outlive this object. Takes all memory. Throws ConfigError when slots and stack do not fit.
@@ -142,7 +145,10 @@ class Lane final : public SlotGuard {
   [[nodiscard]] link::Arrival agreed(const StackImage& image, const link::Arrival& arrival) const noexcept;
   void say_lost(const StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
   void fill(const StackImage& image) noexcept;
-  void close_behind(std::uint64_t end, bool silent_only) noexcept;
+  void close_behind(std::uint64_t end) noexcept;
+  void close_to(std::uint64_t end) noexcept;
+  [[nodiscard]] std::uint64_t due() const noexcept;
+  [[nodiscard]] bool quiet(std::int64_t now) const noexcept;
   void close_overdue(std::uint64_t end, std::int64_t now) noexcept;
   void set_end(std::uint64_t end) noexcept;
   void submit(std::int64_t now) noexcept;
@@ -163,8 +169,8 @@ class Lane final : public SlotGuard {
   std::uint64_t next_stack_ = 0;  // the stack in hand
   std::uint64_t opened_ = 0;      // stacks < opened_ have been cleared for use
   std::uint64_t limit_;           // no image from here on is due, as far as is known
-  std::uint64_t closed_to_ = 0;   // close() was sent for images before this one, by a lane that does not know its end
-  std::int64_t clock_ns_ = 0;     // when the deadline of the stack in hand began to run; 0: not yet
+  std::uint64_t closed_to_ = 0;   // close() was sent for images before this one
+  std::int64_t told_ns_ = 0;      // when a lane that did not know its end was told it
   bool closing_ = false;          // close() was sent for the stack in hand
   bool finishing_ = false;
   bool abandoned_ = false;

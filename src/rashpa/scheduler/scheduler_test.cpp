@@ -3,121 +3,30 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <chrono>
 #include <random>
 #include <vector>
 
-#include "rashpa/core/dealt.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/scheduler/testing.hpp"
 
 namespace rashpa::scheduler {
 namespace {
 
-constexpr std::int64_t kDeadline = 1'000'000;
-
-/// Gives stacks back at once, in order.
-class EchoUnit final : public unit::Unit {
- public:
-  void submit(Stack* stack) noexcept override { stacks.push_back(stack); }
-  Stack* take() noexcept override { return nullptr; }
-  void stop() noexcept override {}
-  [[nodiscard]] const unit::Output& output() const noexcept override { return output_; }
-  [[nodiscard]] std::string how() const override { return "test"; }
-  std::vector<Stack*> stacks;
-
- private:
-  unit::Output output_;
-};
-
-/// Remembers what it is asked.
-class RecordingLink final : public link::Receiver {
- public:
-  void start() override {}
-  void release(std::uint32_t dtp, std::uint64_t end) noexcept override { released.at(dtp) = end; }
-  void close(std::uint32_t dtp, std::uint64_t end) noexcept override { closed.at(dtp) = end; }
-  void stop() noexcept override {}
-  [[nodiscard]] std::vector<link::Endpoint> endpoints() const override { return {}; }
-  void connect(std::span<const link::Endpoint> /*senders*/) override {}
-  [[nodiscard]] link::Counts stats() const override { return {}; }
-  [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override {
-    return dtp == 1 && std::find(spoilt.begin(), spoilt.end(), index) != spoilt.end();
-  }
-  std::vector<std::uint64_t> spoilt;  // images of DTP 1
-  std::vector<std::uint64_t> released = std::vector<std::uint64_t>(4);
-  std::vector<std::uint64_t> closed = std::vector<std::uint64_t>(4);
-};
-
-struct Bench {
-  explicit Bench(std::uint64_t images = 12, std::uint32_t dtps = 2)
-      : memory(8 * 1024), lane(config(images, dtps, memory), unit, link) {}
-
-  static LaneConfig config(std::uint64_t images, std::uint32_t dtps, std::vector<std::byte>& memory) {
-    LaneConfig config{.name = "full",
-                      .memory = memory.data(),
-                      .slot_bytes = 1024,
-                      .slots = 8,
-                      .stack = 4,
-                      .images = images,
-                      .slice = {3, 1},
-                      .deadline_ns = kDeadline,
-                      .dtps = {}};
-    for (std::uint32_t d = 0; d < dtps; ++d) {
-      config.dtps.push_back({.position = d,
-                             .id = 10 + d,
-                             .module = d,
-                             .placement = {.slot_bytes = 1024,
-                                           .slots = 8,
-                                           .first_line_offset = d * 512ULL,
-                                           .pitch = 64,
-                                           .line_bytes = 64,
-                                           .lines = 8}});
-    }
-    return config;
-  }
-  static link::Arrival good(std::uint32_t dtp, std::uint64_t index) {
-    link::Arrival arrival{
-        .dtp = dtp, .index = index, .completeness = Completeness::complete, .proof = link::Proof::crc};
-    arrival.record.flags = dtp == 0 ? 1U : 2U;
-    arrival.record.timestamp_ns = 1000 + index;
-    arrival.last_packet_ns = 50;
-    return arrival;
-  }
-  static link::Arrival lost(std::uint32_t dtp, std::uint64_t index, link::Loss loss) {
-    return {.dtp = dtp, .index = index, .completeness = Completeness::missing, .loss = loss, .lines_missing = 8};
-  }
-  void give(const link::Arrival& arrival, std::int64_t now = 100) {
-    ASSERT_TRUE(lane.can_take(arrival));
-    lane.take(arrival.dtp, arrival, now);
-  }
-  void finish_stack() { lane.release(*unit.stacks.back()); }
-
-  std::vector<std::byte> memory;
-  EchoUnit unit;
-  RecordingLink link;
-  Lane lane;
-
- protected:
-  Bench(std::uint64_t images, std::uint32_t dtps, End end)
-      : memory(8 * 1024), lane(ending(images, dtps, end), unit, link) {}
-  Bench(std::uint64_t images, std::uint32_t dtps, const Slice& slice)
-      : memory(8 * 1024), lane(of(images, dtps, slice), unit, link) {}
-
- private:
-  LaneConfig of(std::uint64_t images, std::uint32_t dtps, const Slice& slice) {
-    LaneConfig config = Bench::config(images, dtps, memory);
-    config.slice = slice;
-    return config;
-  }
-  LaneConfig ending(std::uint64_t images, std::uint32_t dtps, End end) {
-    LaneConfig config = Bench::config(images, dtps, memory);
-    config.end = end;
-    return config;
-  }
-};
+using testing::Bench;
+using testing::EchoUnit;
+using testing::kDeadline;
+using testing::RecordingLink;
 
 /// Of a lane that does not know how many images come.
 struct OpenBench : Bench {
   explicit OpenBench(std::uint32_t dtps = 2) : Bench(kMostImages, dtps, End::told) {}
+};
+
+/// Of a lane whose sources wait for slots.
+struct QuietBench : Bench {
+  static constexpr std::int64_t kQuiet = 3 * kDeadline;
+  QuietBench() : Bench(std::chrono::nanoseconds(kQuiet)) {}
 };
 
 TEST(Lane, what_was_overwritten_while_it_was_processed_is_errored_and_counted) {
@@ -175,41 +84,6 @@ TEST(Lane, a_stack_is_submitted_when_every_dtp_of_every_image_is_there) {
   EXPECT_FALSE(b.lane.first_incomplete().known);
 }
 
-/// Of a lane whose images are dealt.
-struct DealtBench : Bench {
-  DealtBench() : Bench(12, 2, kToldByRecords) {}
-};
-
-TEST(Lane, the_records_of_dealt_images_tell_their_frames) {
-  DealtBench b;
-  const auto arrival = [](std::uint32_t dtp, std::uint64_t index, std::uint64_t frame) {
-    link::Arrival out = Bench::good(dtp, index);
-    out.record.frame_number = frame;
-    return out;
-  };
-  const std::array<std::uint64_t, 4> frames{70, 4, 900, 5};
-  for (std::uint64_t i = 0; i < 3; ++i) {
-    for (std::uint32_t dtp = 0; dtp < 2; ++dtp) b.give(arrival(dtp, i, frames[i]));
-  }
-  b.give(arrival(0, 3, frames[3]));
-  b.give(arrival(1, 3, 6));  // of another frame
-  ASSERT_TRUE(b.lane.advance(100));
-  const Stack& stack = *b.unit.stacks[0];
-  for (std::uint64_t i = 0; i < 4; ++i) EXPECT_EQ(stack.images[i].frame_number, frames[i]);
-  EXPECT_EQ(stack.images[2].completeness, Completeness::complete);
-  EXPECT_EQ(stack.images[3].completeness, Completeness::partial) << "two frames are not one image";
-  EXPECT_EQ(b.lane.first_incomplete().loss, link::Loss::corrupt);
-}
-
-TEST(Lane, a_dealt_image_that_is_missing_has_no_frame) {
-  DealtBench b;
-  for (std::uint64_t i = 0; i < 4; ++i) {
-    for (std::uint32_t dtp = 0; dtp < 2; ++dtp) b.give(Bench::lost(dtp, i, link::Loss::event));
-  }
-  ASSERT_TRUE(b.lane.advance(100));
-  EXPECT_EQ(b.unit.stacks[0]->images[1].frame_number, kUnknownFrame);
-}
-
 TEST(Lane, an_image_is_partial_when_one_dtp_lost_it_and_missing_when_all_did) {
   Bench b;
   for (std::uint64_t i = 0; i < 4; ++i) {
@@ -245,6 +119,43 @@ TEST(Lane, the_deadline_closes_a_stack_of_which_something_has_come_and_not_befor
   EXPECT_EQ(b.link.closed[0], 0U) << "this DTP is not behind";
   for (std::uint64_t i = 0; i < 4; ++i) b.give(Bench::lost(1, i, link::Loss::deadline));
   EXPECT_TRUE(b.lane.advance(1002 + kDeadline));
+}
+
+TEST(Lane, a_stack_waits_for_a_slow_detector_however_long_it_takes) {
+  Bench b(12);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    b.lane.advance(static_cast<std::int64_t>(3 * i) * kDeadline);
+    b.give(Bench::good(0, i), static_cast<std::int64_t>(3 * i) * kDeadline);
+    b.give(Bench::good(1, i), static_cast<std::int64_t>(3 * i) * kDeadline);
+  }
+  EXPECT_EQ(b.link.closed[0], 0U);
+  EXPECT_EQ(b.link.closed[1], 0U);
+  EXPECT_TRUE(b.lane.advance(9 * kDeadline));
+}
+
+TEST(Lane, each_image_that_a_dtp_lacks_has_the_deadline_from_when_another_had_it) {
+  Bench b;
+  b.give(Bench::good(0, 0), 1000);
+  b.give(Bench::good(0, 1), 1000 + kDeadline / 2);
+  b.lane.advance(1001 + kDeadline);
+  EXPECT_EQ(b.link.closed[1], 1U);
+  EXPECT_EQ(b.link.closed[0], 0U);
+}
+
+TEST(Lane, a_stack_whose_sources_may_wait_for_slots_is_given_up_when_nothing_has_come_for_long) {
+  QuietBench b;
+  EXPECT_FALSE(b.lane.advance(100 * kDeadline));
+  EXPECT_EQ(b.link.closed[0], 0U) << "nothing has come yet, the source may not have started";
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    b.give(Bench::good(0, i), 1000 * static_cast<std::int64_t>(i));
+    b.give(Bench::good(1, i), 1000 * static_cast<std::int64_t>(i));
+  }
+  ASSERT_TRUE(b.lane.advance(4000));
+  b.lane.advance(4000 + QuietBench::kQuiet);
+  EXPECT_EQ(b.link.closed[0], 0U);
+  b.lane.advance(4001 + QuietBench::kQuiet);
+  EXPECT_EQ(b.link.closed[0], 8U);
+  EXPECT_EQ(b.link.closed[1], 8U);
 }
 
 TEST(Lane, after_the_end_one_deadline_of_silence_closes_everything_at_once) {

@@ -69,7 +69,7 @@ AccumulationStore::AccumulationStore(const std::vector<Accumulation>& accumulati
   for (const Accumulation& one : accumulations_) {
     for (const Quantity& quantity : one.quantities) {
       if (one.elements() * bytes_of(quantity.type) < std::uint64_t{1} << 32) continue;
-      throw ConfigError("hdf5 sink: " + one.name + ": " + quantity.name +
+      throw ConfigError(files.sink() + one.name + ": " + quantity.name +
                         " takes 4 GiB or more, and does not fit an HDF5 chunk");
     }
   }

@@ -30,7 +30,7 @@ DataFile::DataFile(const std::filesystem::path& path)
             "create " + path.filename().string()) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) {
-    throw FileError("hdf5 sink: cannot find " + path.string() + ", just created: " + errno_text(errno));
+    throw FileError("hdf5: cannot find " + path.string() + ", just created: " + errno_text(errno));
   }
   device_ = found.st_dev;
   inode_ = found.st_ino;
@@ -74,12 +74,31 @@ h5::Handle open_afresh(const std::filesystem::path& path) {
   return {H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access.get()), H5Fclose, "open " + path.string()};
 }
 
+// Its writer says that it is still being written, and how long it was when it was made.
+void let_be_opened(const std::filesystem::path& path) {
+  const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
+  h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
+  if (const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()); file >= 0) {
+    H5Fclose(file);
+    return;  // it was closed
+  }
+  // What h5clear does.
+  const bool yes = true;
+  h5::check(H5Pset(access.get(), "clear_status_flags", &yes), "ask for cleared marks");
+  h5::check(H5Pset(access.get(), "skip_eof_check", &yes), "ask for no check of the length");
+  h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "open " + path.string());
+  h5::check(H5Fincrement_filesize(file.get(), 0), "set the length of " + path.string());
+  if (!file.close()) throw FileError("hdf5: cannot complete " + path.string() + ": " + h5::last_error());
+}
+
 std::uint64_t readable(const std::filesystem::path& path, const char* dataset) try {
   const h5::Handle file = open_afresh(path);
   const h5::Handle set(H5Dopen2(file.get(), dataset, H5P_DEFAULT), H5Dclose, "open the data");
   const h5::Handle space(H5Dget_space(set.get()), H5Sclose, "look at the data");
   const h5::Handle properties(H5Dget_create_plist(set.get()), H5Pclose, "look at the data");
   std::array<hsize_t, 3> shape{}, chunk{}, offset{};
+  // Whatever the file says, no more is written into these.
+  if (H5Sget_simple_extent_ndims(space.get()) > static_cast<int>(shape.size())) return 0;
   h5::check(H5Sget_simple_extent_dims(space.get(), shape.data(), nullptr), "read the shape of the data");
   h5::check(H5Pget_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data()), "read the shape of chunks");
   const std::uint64_t bytes = std::filesystem::file_size(path);

@@ -50,6 +50,9 @@ std::string sync_to_disk(const std::filesystem::path& path);
 /// is seen. Throws FileError.
 h5::Handle open_afresh(const std::filesystem::path& path);
 
+/// Makes a file that can be opened of one whose writer was killed. Throws FileError when it is damaged.
+void let_be_opened(const std::filesystem::path& path);
+
 /// How many elements along the first dimension of `dataset` lie in chunks that are wholly in the file, counted until
 /// the first that is not. 0 when the file cannot be read.
 std::uint64_t readable(const std::filesystem::path& path, const char* dataset);

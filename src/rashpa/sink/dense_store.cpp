@@ -184,7 +184,7 @@ void DenseStore::put(const Stack& stack, std::span<StoredPlace> stored, std::spa
   const auto images = stack.view();
   for (std::size_t i = 0; i < images.size(); ++i) {
     if (images[i].decision != Decision::accepted) continue;
-    pixels_.push_back(images[i].pixels != nullptr ? images[i].pixels : images[i].raw);
+    pixels_.push_back(images[i].dense());
     places_.push_back(i);
   }
   if (pixels_.empty()) return;
@@ -202,6 +202,7 @@ void DenseStore::put(const Stack& stack, std::span<StoredPlace> stored, std::spa
       target.results[i] = ErrorReason::overwritten;
       return;
     }
+    if (config_.chunks) config_.chunks->offer(image.index, chunk);
     try {
       store(image, chunk);
       target.stored[i] = {.file = static_cast<std::uint32_t>(parts_.size()),

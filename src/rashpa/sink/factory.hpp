@@ -13,6 +13,7 @@
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/output.hpp"
 #include "rashpa/sink/sink.hpp"
+#include "rashpa/sink/stream2/outlet.hpp"
 
 namespace rashpa::sink {
 
@@ -26,6 +27,17 @@ struct Hdf5Options {
   NxmxMetadata metadata{};
 };
 
+/// "raw": files of pixels without HDF5, for `rashpa convert`.
+struct RawOptions {
+  std::string prefix;  ///< files are <prefix>_master.h5 and <prefix>_data_000001.raw …
+  std::uint32_t images_per_file = 1000;
+  Existing existing = Existing::refuse;
+  std::uint32_t series_images = 0;  ///< as of hdf5
+  BlockWay io = BlockWay::automatic;
+  unsigned in_flight = 16;
+  NxmxMetadata metadata{};
+};
+
 /// "memory": the latest accepted images.
 struct MemoryOptions {
   std::uint32_t capacity = 16;  ///< images
@@ -34,8 +46,18 @@ struct MemoryOptions {
 /// "null": counts and stores nothing.
 struct NullOptions {};
 
+/// "stream2": images for other programs, as DECTRIS Stream V2.
+struct Stream2Options {
+  std::string endpoint = "tcp://127.0.0.1:31001";
+  std::uint32_t consumers = 1;  ///< each has a port and a queue of its own
+  stream2::Pattern pattern = stream2::Pattern::push;
+  std::uint32_t waiting = 256;  ///< messages, of each consumer
+  double wait_s = 0;            ///< for consumers, before the run begins
+  NxmxMetadata metadata{};
+};
+
 /// One alternative a sink: this line, its name and its maker in factory.cpp add one.
-using Options = std::variant<Hdf5Options, MemoryOptions, NullOptions>;
+using Options = std::variant<Hdf5Options, RawOptions, MemoryOptions, NullOptions, Stream2Options>;
 
 /// "hdf5", "memory", …
 [[nodiscard]] std::vector<std::string> sink_names();
@@ -44,6 +66,9 @@ using Options = std::variant<Hdf5Options, MemoryOptions, NullOptions>;
 [[nodiscard]] Options options_named(std::string_view name, const NamedValues& values);
 /// What can be chosen of the sink of that name. Throws ConfigError that lists the names.
 [[nodiscard]] const std::vector<Parameter>& parameters_of(std::string_view name);
+/// What a sink has to do with compressed chunks (ChunkBoard).
+enum class ChunkPart : std::uint8_t { none, makes, takes };
+[[nodiscard]] ChunkPart chunk_part_of(const Options& options) noexcept;
 /// Throws what the sink's constructor throws.
 [[nodiscard]] std::unique_ptr<Sink> make_sink(const Options& options, const Output& output);
 

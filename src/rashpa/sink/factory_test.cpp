@@ -9,7 +9,7 @@ namespace rashpa::sink {
 namespace {
 
 TEST(Factory, every_name_gives_options_that_bear_it) {
-  EXPECT_EQ(sink_names(), (std::vector<std::string>{"hdf5", "memory", "null"}));
+  EXPECT_EQ(sink_names(), (std::vector<std::string>{"hdf5", "raw", "memory", "null", "stream2"}));
   for (const std::string& name : sink_names()) EXPECT_NO_THROW(static_cast<void>(parameters_of(name)));
   EXPECT_EQ(name_of(options_named("memory", {})), "memory");
   EXPECT_EQ(name_of(options_named("null", {})), "null");
@@ -20,7 +20,7 @@ TEST(Factory, a_name_that_no_sink_has_is_refused_with_those_that_there_are) {
     static_cast<void>(options_named("tape", {}));
     FAIL() << "made";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("hdf5, memory, null"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("hdf5, raw, memory, null"), std::string::npos) << error.what();
   }
 }
 

@@ -25,6 +25,15 @@ struct StoredPlace {
   friend bool operator==(const StoredPlace&, const StoredPlace&) = default;
 };
 
+/// Of an image in a raw file: which bytes they are.
+struct RawPlace {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::uint32_t crc32c = 0;  ///< of these bytes
+  std::uint32_t unused = 0;
+  friend bool operator==(const RawPlace&, const RawPlace&) = default;
+};
+
 /// What the tables say of one image, but for its numbers and lost lines.
 struct FrameRow {
   std::uint64_t index = 0;
@@ -74,9 +83,11 @@ class FrameRows {
 
   /// `result`: what the sink made of the image; none: nothing went wrong.
   /// Its rows of tables count when it is stored.
-  void append(const StackImage& image, ErrorReason result, const StoredPlace& stored);
+  void append(const StackImage& image, ErrorReason result, const StoredPlace& stored, const RawPlace& raw = {});
   /// The row of an image that the sink never had.
   void append(const SkippedImage& image);
+  /// A row of another run, which is stored here at `stored`.
+  void append(const FrameRows& from, std::size_t image, const StoredPlace& stored);
   /// Writes the rows appended since the last time to the journal; false when that failed: the next call tries again.
   bool note();
   /// Gives back the reserved room; nothing is taken from what note() has written.
@@ -89,6 +100,8 @@ class FrameRows {
   [[nodiscard]] Scalar scalar(std::size_t image, std::size_t column) const noexcept {
     return scalars_[image * columns() + column];
   }
+  /// Of runs in raw files.
+  [[nodiscard]] const RawPlace& raw_place(std::size_t image) const noexcept { return raw_[image]; }
   [[nodiscard]] const std::vector<LostRun>& lost() const noexcept { return lost_; }  ///< of all rows, in order
   /// Makes rows of images of which nothing is known: open, undecided, with the frame numbers that they must have.
   void fill_up();
@@ -99,17 +112,21 @@ class FrameRows {
   [[nodiscard]] std::uint64_t room_of(std::uint64_t images) const noexcept;
   [[nodiscard]] int take_room(std::uint64_t images) noexcept;
   [[nodiscard]] std::size_t columns() const noexcept { return header_.results.columns.size(); }
+  [[nodiscard]] bool is_raw() const noexcept { return header_.form == ImageForm::raw; }
+  [[nodiscard]] std::size_t record_bytes() const noexcept;
   int journal_;
   JournalHeader header_;
   Reserve reserve_;
   std::uint64_t room_ = 0;  // images for which there is room
   std::vector<FrameRow> rows_;
   std::vector<Scalar> scalars_;  // [row][column]
+  std::vector<RawPlace> raw_;    // of raw files
   std::vector<LostRun> lost_;
-  std::vector<std::byte> records_;  // scratch of note()
-  std::size_t noted_ = 0;           // rows in the journal …
-  std::size_t noted_lost_ = 0;      // … and their lost runs
-  std::uint64_t end_ = 0;           // bytes of the journal that hold them
+  std::size_t taken_ = 0, taken_lost_ = 0;  // rows of another run, and their lost runs
+  std::vector<std::byte> records_;          // scratch of note()
+  std::size_t noted_ = 0;                   // rows in the journal …
+  std::size_t noted_lost_ = 0;              // … and their lost runs
+  std::uint64_t end_ = 0;                   // bytes of the journal that hold them
 };
 
 }  // namespace rashpa::sink

@@ -26,13 +26,15 @@ constexpr int kAttempts = 3;  // to complete the master: a full disk may be full
 constexpr std::chrono::milliseconds kPause{300};
 
 void check_request(const Hdf5Config& config) {
-  const auto refuse = [](const std::string& why) { throw ConfigError("hdf5 sink: " + why); };
+  const auto refuse = [&](const std::string& why) { throw ConfigError(sink_of(config.form) + why); };
   const std::uint64_t pixels = std::uint64_t{config.width} * config.height;
   if (pixels == 0) refuse("width and height must be at least 1");
   if (pixels * pixel_bytes(config.pixel) >= std::uint64_t{1} << 32)
     refuse("an image of 4 GiB or more does not fit an HDF5 chunk");
   if (config.images_per_file == 0) refuse("images_per_file must be at least 1");
   if (config.threads == 0) refuse("threads must be at least 1");
+  if (config.form == ImageForm::raw && (config.raw.in_flight == 0 || config.raw.in_flight > 128))
+    refuse("in_flight must be between 1 and 128");
   if (config.form == ImageForm::sparse && config.pixel == PixelType::f32)
     refuse("CSR images hold photons, of an integer type");
   if (!config.metadata.pixel_mask.empty() && config.metadata.pixel_mask.size() != pixels) {
@@ -57,6 +59,11 @@ FrameRows::Reserve reserve_for(const Hdf5Config& config) {
   return {.fixed = kFile + kFixed + mask + tables + (config.form == ImageForm::sparse ? kChunks : 0), .image = image};
 }
 
+std::unique_ptr<ImageStore> make_store(const Hdf5Config& config, const OutputFiles& files) {
+  if (config.form == ImageForm::sparse) return make_sparse_store(config, files);
+  return config.form == ImageForm::raw ? make_raw_store(config, files) : make_dense_store(config, files);
+}
+
 h5::Handle first_master(const Hdf5Config& config, const OutputFiles& files) {
   h5::silence();
   return create_master(config, files.master());
@@ -78,7 +85,8 @@ struct Hdf5Sink::Impl {
              reserve_for(config)),
         master(first_master(config, files)),
         mask(config.special_mask),
-        store(config.form == ImageForm::sparse ? make_sparse_store(config, files) : make_dense_store(config, files)) {
+        store(make_store(config, files)),
+        keeps_index(config.form == ImageForm::raw) {
     if (!config.results.tables.empty() || !config.results.profiles.empty()) tables.emplace(config.results, files);
     if (!config.results.accumulations.empty())
       accumulations.emplace(config.results.accumulations, files, config.threads);
@@ -97,6 +105,10 @@ struct Hdf5Sink::Impl {
     stats.bytes_stored += tables->bytes_stored();
   }
 
+  [[nodiscard]] std::string journal_fails() const {
+    return std::string(sink_of(rows.header().form)) + "the journal of the tables cannot be written";
+  }
+
   /// Completes the master; the reason when that failed.
   std::string complete(const Books& books) {
     const std::vector<std::int64_t> places =
@@ -105,6 +117,7 @@ struct Hdf5Sink::Impl {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (attempt > 0) std::this_thread::sleep_for(kPause);
       try {
+        if (keeps_index) keep_facts(files.prefix());
         const std::string without_peaks =
             complete_master(files.prefix(), {.rows = rows,
                                              .stored_index = places,
@@ -132,6 +145,7 @@ struct Hdf5Sink::Impl {
   std::optional<AccumulationStore> accumulations;
   std::uint64_t with_rows = 0;      // stored images of which all rows are in the file
   std::vector<StoredPlace> stored;  // scratch of put(), grown to the stack's size once
+  bool keeps_index;                 // of raw files: their journal says where images are
   bool settled = false;
   bool closed = false;
   mutable std::mutex mutex;  // guards what stats() and error() read
@@ -166,8 +180,15 @@ Put Hdf5Sink::put(const Stack& stack, std::span<ErrorReason> results) {
       if (images[i].decision == Decision::accepted) results[i] = ErrorReason::storage;
     }
   }
-  for (std::size_t i = 0; i < images.size(); ++i) impl_->rows.append(images[i], results[i], impl_->stored[i]);
-  if (!impl_->rows.note() && error.empty()) error = "hdf5 sink: the journal of the tables cannot be written";
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const bool there = impl_->stored[i].file != 0;
+    impl_->rows.append(images[i], results[i], impl_->stored[i], there ? impl_->store->raw_place(i) : RawPlace{});
+  }
+  if (impl_->rows.note()) {
+    impl_->store->noted();
+  } else if (error.empty()) {
+    error = impl_->journal_fails();
+  }
   if (!error.empty()) impl_->keep_error(error);
   impl_->keep_stats();
   return Put::done;
@@ -181,6 +202,11 @@ void Hdf5Sink::put_tables(const Stack& stack, std::span<ErrorReason> results, st
     if (!impl_->tables->put(images[i], error)) results[i] = ErrorReason::storage;
   }
   impl_->with_rows = impl_->tables->flush(error);
+}
+
+const Stack* Hdf5Sink::take() noexcept {
+  if (impl_->store->poll()) impl_->keep_stats();
+  return nullptr;
 }
 
 void Hdf5Sink::put_open(const Accumulated& accumulated) {
@@ -199,8 +225,9 @@ void Hdf5Sink::skip(std::span<const SkippedImage> images) {
 std::vector<LostImage> Hdf5Sink::settle() {
   if (std::exchange(impl_->settled, true)) return {};
   h5::silence();
-  impl_->rows.give_back_reserve();
   std::string error;
+  if (!impl_->rows.note()) error = impl_->journal_fails();
+  impl_->rows.give_back_reserve();
   impl_->store->settle(error);
   const TableRows there = impl_->tables ? impl_->tables->settle(error) : TableRows{};
   if (impl_->accumulations) impl_->accumulations->settle(error);
@@ -237,7 +264,7 @@ void Hdf5Sink::close(const Books& books) {
   h5::silence();
   const std::string failure = impl_->complete(books);
   impl_->master.close();  // lets readers in, to the new one or the old one
-  if (failure.empty()) return impl_->files.complete();
+  if (failure.empty()) return impl_->keeps_index ? void() : impl_->files.complete();
   impl_->keep_error(failure);
   throw FileError(failure);
 }

@@ -8,6 +8,8 @@
 #include "rashpa/core/region.hpp"
 #include "rashpa/core/results.hpp"
 #include "rashpa/core/special_value.hpp"
+#include "rashpa/sink/block_writer.hpp"
+#include "rashpa/sink/chunk_board.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/sink.hpp"
 #include "rashpa/sink/special_mask.hpp"
@@ -18,7 +20,13 @@ namespace rashpa::sink {
 enum class ImageForm : std::uint8_t {
   dense,   ///< every pixel, bitshuffle-LZ4 chunks of one image
   sparse,  ///< StackImage::sparse as CSR by image: index, intensity, frame_ptr
+  raw,     ///< every pixel as it is, in files without HDF5 (raw_file.hpp)
 };
+
+/// The sink that stores images so, as messages begin.
+[[nodiscard]] constexpr const char* sink_of(ImageForm form) noexcept {
+  return form == ImageForm::raw ? "raw sink: " : "hdf5 sink: ";
+}
 
 /// What becomes of the files of an earlier run of the same name.
 enum class Existing : std::uint8_t {
@@ -31,6 +39,7 @@ struct Hdf5Config {
   Existing existing = Existing::refuse;
   std::uint32_t images_per_file = 1000;
   unsigned threads = 1;  ///< that compress, besides the thread that calls put()
+  BlockWriting raw{};    ///< how raw files are written
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   PixelType pixel = PixelType::u16;  ///< of StackImage::pixels, or of the values of lists
@@ -44,6 +53,7 @@ struct Hdf5Config {
   std::int64_t largest_count = kNoLargestCount;
   std::vector<SpecialValue> special{};
   std::shared_ptr<const SpecialMask> special_mask{};
+  std::shared_ptr<ChunkBoard> chunks{};  ///< where sinks of the same buffer find the chunks; null: none wants them
   NxmxMetadata metadata;
 };
 
@@ -72,6 +82,7 @@ class Hdf5Sink final : public Sink {
   void begin() override;
   Put put(const Stack& stack, std::span<ErrorReason> results) override;
   void skip(std::span<const SkippedImage> images) override;
+  const Stack* take() noexcept override;
   void put_open(const Accumulated& accumulated) override;
   std::vector<LostImage> settle() override;
   void close(const Books& books) override;

@@ -21,6 +21,15 @@ class ImageStore {
   /// and why in `error` (the first reason only). Does not throw.
   virtual void put(const Stack& stack, std::span<StoredPlace> stored, std::span<ErrorReason> results,
                    std::string& error) = 0;
+  /// Of an image of the last stack: which bytes of its raw file it is.
+  [[nodiscard]] virtual RawPlace raw_place(std::size_t image) const {
+    static_cast<void>(image);
+    return {};
+  }
+  /// The rows of the last stack are in the journal.
+  virtual void noted() {}
+  /// Now and then, also while no stack comes: what of the storage has come back. True when stats() has changed.
+  virtual bool poll() { return false; }
   /// After the last put(): completes the data files, brings them to the disk and looks what is in them. The first
   /// reason in `error`. Does not throw.
   virtual void settle(std::string& error) = 0;
@@ -34,5 +43,9 @@ class ImageStore {
 /// The first file is created at once; throws FileError. `files` outlives the store.
 std::unique_ptr<ImageStore> make_dense_store(const Hdf5Config& config, const OutputFiles& files);
 std::unique_ptr<ImageStore> make_sparse_store(const Hdf5Config& config, const OutputFiles& files);
+/// `writer`: what writes, in place of the one that the configuration names.
+std::unique_ptr<ImageStore> make_raw_store(const Hdf5Config& config, const OutputFiles& files);
+std::unique_ptr<ImageStore> make_raw_store(const Hdf5Config& config, const OutputFiles& files,
+                                           std::unique_ptr<BlockWriter> writer);
 
 }  // namespace rashpa::sink

@@ -118,6 +118,26 @@ void refer_to_sparse(hid_t data, const fs::path& prefix, const MasterContents& c
   ptr.flush();
 }
 
+/// /entry/rashpa/raw: which bytes of which file each image is, and how they are to be read.
+void refer_to_raw(hid_t entry, const MasterContents& contents) {
+  const JournalHeader& run = contents.rows.header();
+  const h5::Handle group = h5::group(entry, "rashpa/raw", "NXcollection");
+  h5::text_attribute(group.get(), "pixel", std::string(pixel_name(run.pixel)));
+  const std::uint32_t shape[2] = {run.height, run.width};
+  h5::attribute<std::uint32_t>(group.get(), "image_shape", shape);
+  const auto column = [&]<typename T>(const char* name, T RawPlace::*field) {
+    h5::Column values = h5::column<T>(group.get(), name, kRows);
+    for (std::size_t i = 0; i < contents.rows.size(); ++i) {
+      const RawPlace place = contents.stored_index[i] >= 0 ? contents.rows.raw_place(i) : RawPlace{};
+      values.append(&(place.*field), 1);
+    }
+    values.flush();
+  };
+  column("offset", &RawPlace::offset);
+  column("length", &RawPlace::length);
+  column("crc32c", &RawPlace::crc32c);
+}
+
 std::uint64_t stored_in(const MasterContents& contents) {
   std::uint64_t stored = 0;
   for (const std::int64_t place : contents.stored_index) stored += place >= 0 ? 1U : 0U;
@@ -146,9 +166,17 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
     }
     frames.flush();
     h5::text_attribute(frames.dataset(), "target", "/entry/data/frame_number");
-    contents.rows.header().form == ImageForm::sparse
-        ? refer_to_sparse(data.get(), prefix, contents)
-        : refer_to_dense(file.get(), entry.get(), data.get(), prefix, contents);
+    switch (contents.rows.header().form) {
+      case ImageForm::sparse:
+        refer_to_sparse(data.get(), prefix, contents);
+        break;
+      case ImageForm::raw:
+        refer_to_raw(entry.get(), contents);
+        break;
+      case ImageForm::dense:
+        refer_to_dense(file.get(), entry.get(), data.get(), prefix, contents);
+        break;
+    }
     add_to_pixel_mask(detector.get(), contents.special_mask);
     finish_nxmx_tree(entry.get(), detector.get(), contents.books.expected,
                      contents.books.complete + contents.books.partial, stored_in(contents));
@@ -198,10 +226,32 @@ h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
     h5::text_attribute(data.get(), "signal", "data");
     h5::texts_attribute(data.get(), "axes", std::vector<std::string>{"frame_number", ".", "."});
   }
-  if (config.form == ImageForm::dense) make_view(file.get());
+  if (config.form != ImageForm::sparse) make_view(file.get());
   write_run_facts(entry.get(), config.metadata, config.buffer, config.special);
   h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "flush the master file");
   return file;
+}
+
+Books books_of(const FrameRows& rows) {
+  Books books{.expected = rows.header().end_known() ? rows.header().images : rows.size()};
+  for (const FrameRow& row : rows.rows()) {
+    books.complete += row.completeness == Completeness::complete ? 1U : 0U;
+    books.partial += row.completeness == Completeness::partial ? 1U : 0U;
+    books.missing += row.completeness == Completeness::missing ? 1U : 0U;
+    books.accepted += row.decision == Decision::accepted ? 1U : 0U;
+    books.vetoed += row.decision == Decision::vetoed ? 1U : 0U;
+    books.errored += row.decision == Decision::errored ? 1U : 0U;
+  }
+  books.written = books.accepted;
+  return books;
+}
+
+void keep_facts(const fs::path& prefix) {
+  const fs::path facts = OutputFiles::facts_path(prefix);
+  std::error_code failed;
+  fs::copy_file(OutputFiles::master_path(prefix), facts, fs::copy_options::overwrite_existing, failed);
+  if (failed) throw FileError("cannot write " + facts.string() + ": " + failed.message());
+  if (const std::string reason = sync_to_disk(facts); !reason.empty()) throw FileError(facts.string() + ": " + reason);
 }
 
 std::string complete_master(const fs::path& prefix, const MasterContents& contents) {

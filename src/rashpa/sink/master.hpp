@@ -17,6 +17,10 @@ namespace rashpa::sink {
 /// another in its place. The handle keeps its lock, so that readers wait. Throws FileError.
 h5::Handle create_master(const Hdf5Config& config, const std::filesystem::path& path);
 
+/// Of raw files: keeps the master as it is before it is completed, from which others can be made (facts_path()). Throws
+/// FileError.
+void keep_facts(const std::filesystem::path& prefix);
+
 /// What a master is completed with. `stored_index`: of each row its place among the stored images, or −1.
 struct MasterContents {
   const FrameRows& rows;
@@ -30,6 +34,9 @@ struct MasterContents {
 /// the master's place: whenever it is interrupted, one or the other is there. Throws FileError. Returns why the lists
 /// of peaks, which are there in the tables, too, are not in it; empty when they are, or there are none.
 std::string complete_master(const std::filesystem::path& prefix, const MasterContents& contents);
+
+/// The books that the rows make.
+[[nodiscard]] Books books_of(const FrameRows& rows);
 
 /// Of each row its place among the stored images: counts those for which `is_stored` says so; −1 for others.
 template <typename IsStored>

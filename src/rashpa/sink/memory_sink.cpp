@@ -26,7 +26,7 @@ MemorySink::MemorySink(std::uint32_t capacity, std::uint32_t width, std::uint32_
 bool MemorySink::keep(const StackImage& image) {
   const std::size_t place = written_ % places_;
   std::byte* target = pixels_.data() + place * image_bytes_;
-  const std::byte* dense = image.pixels != nullptr ? image.pixels : image.raw;
+  const std::byte* dense = image.dense();
   if (image.sparse.index != nullptr) {
     const std::uint64_t size = static_cast<std::uint64_t>(width_) * height_;
     const std::size_t bytes = pixel_bytes(pixel_);

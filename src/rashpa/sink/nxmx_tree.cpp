@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
+#include <optional>
 
 #include "rashpa/core/fill.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+#include "rashpa/sink/value_range.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -73,32 +74,12 @@ void write_pixel_mask(hid_t detector, const NxmxMetadata& metadata, const NxmxIm
   h5::check(H5Dwrite_chunk(set.get(), H5P_DEFAULT, 0, offset, bytes, chunk.data()), "write pixel_mask");
 }
 
-/// The range of pixel values that are measurements; none is stated for floating point images unless the metadata do.
+/// The range of pixel values that are measurements.
 void write_value_range(hid_t detector, const NxmxMetadata& metadata, const NxmxImages& images) {
-  const bool given = metadata.saturation_value > 0;
-  const auto saturation = static_cast<std::int64_t>(std::llround(metadata.saturation_value));
-  const auto range = [&](std::int64_t low, std::int64_t high) {
-    h5::scalar<std::int64_t>(detector, "underload_value", low);
-    h5::scalar<std::int64_t>(detector, "saturation_value", given ? saturation : high);
-  };
-  if (images.delivered && images.pixel != PixelType::f32) {
-    const bool is_signed = images.pixel == PixelType::i16 || images.pixel == PixelType::i32;
-    return range(0, std::min(images.largest_count, largest_value(images.pixel) - (is_signed ? 0 : 1)));
-  }
-  switch (images.pixel) {
-    case PixelType::i16:
-      return range(kMaskedPhotons + 1, kSaturatedPhotons - 1);
-    case PixelType::i32:
-      return range(std::int64_t{INT32_MIN} + 1, INT32_MAX);
-    case PixelType::u8:
-      return range(0, UINT8_MAX - 1);
-    case PixelType::u16:
-      return range(0, kLostRaw - 1);
-    case PixelType::u32:
-      return range(0, std::int64_t{UINT32_MAX} - 1);
-    case PixelType::f32:
-      if (given) h5::scalar<std::int64_t>(detector, "saturation_value", saturation);
-  }
+  const ValueRange range = value_range(
+      images.pixel, images.delivered ? std::optional(images.largest_count) : std::nullopt, metadata.saturation_value);
+  if (range.least) h5::scalar<std::int64_t>(detector, "underload_value", *range.least);
+  if (range.most) h5::scalar<std::int64_t>(detector, "saturation_value", *range.most);
 }
 
 /// What pyFAI's NexusDetector looks for under names of its own, which NXdetector does not define: links. Pixels at

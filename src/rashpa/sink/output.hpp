@@ -10,6 +10,7 @@
 #include "rashpa/core/region.hpp"
 #include "rashpa/core/results.hpp"
 #include "rashpa/core/special_value.hpp"
+#include "rashpa/sink/chunk_board.hpp"
 #include "rashpa/sink/special_mask.hpp"
 
 namespace rashpa::sink {
@@ -32,6 +33,7 @@ struct Output {
   std::vector<SpecialValue> special{};                ///< delivered: values that are no counts
   std::shared_ptr<const SpecialMask> special_mask{};  ///< null: none is declared
   Results results{};                                  ///< numbers of every image, reasons of vetoes
+  std::shared_ptr<ChunkBoard> chunks{};  ///< of a sink that makes chunks for others, or takes them; or null
 
   [[nodiscard]] std::uint64_t image_bytes() const noexcept {  ///< of a dense image
     return std::uint64_t{width} * height * pixel_bytes(pixel);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,8 +30,9 @@ std::vector<fs::path> data_files(const fs::path& prefix) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(fs::absolute(prefix).parent_path(), ignored)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(start) || !name.ends_with(".h5")) continue;
-    const std::string number = name.substr(start.size(), name.size() - start.size() - 3);
+    const std::size_t point = std::min(name.rfind('.'), name.size());
+    if (!name.starts_with(start) || (name.substr(point) != ".h5" && name.substr(point) != ".raw")) continue;
+    const std::string number = name.substr(start.size(), point - start.size());
     if (!number.empty() && std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; })) {
       found.push_back(entry.path());
     }
@@ -38,16 +40,16 @@ std::vector<fs::path> data_files(const fs::path& prefix) {
   return found;
 }
 
-void check_folder(const fs::path& prefix) {
+void check_folder(const fs::path& prefix, const std::string& who) {
   if (prefix.filename().empty()) {
-    throw FileError("hdf5 sink: prefix '" + prefix.string() + "' names no file; give folder/name");
+    throw FileError(who + "prefix '" + prefix.string() + "' names no file; give folder/name");
   }
   const fs::path folder = fs::absolute(prefix).parent_path();
   if (!fs::is_directory(folder)) {
-    throw FileError("hdf5 sink: folder " + folder.string() + " does not exist; create it or change the prefix");
+    throw FileError(who + "folder " + folder.string() + " does not exist; create it or change the prefix");
   }
   if (::access(folder.c_str(), W_OK) != 0) {
-    throw FileError("hdf5 sink: folder " + folder.string() + " cannot be written (" + errno_text(errno) +
+    throw FileError(who + "folder " + folder.string() + " cannot be written (" + errno_text(errno) +
                     "); change its permissions or the prefix");
   }
 }
@@ -71,27 +73,36 @@ fs::path OutputFiles::master_path(const fs::path& prefix) { return prefix.string
 fs::path OutputFiles::tables_path(const fs::path& prefix) { return prefix.string() + "_tables.h5"; }
 fs::path OutputFiles::accumulated_path(const fs::path& prefix) { return prefix.string() + "_accumulated.h5"; }
 fs::path OutputFiles::journal_path(const fs::path& prefix) { return prefix.string() + "_master.journal"; }
-fs::path OutputFiles::data_path(const fs::path& prefix, std::uint64_t number) {
-  return prefix.string() + fmt::format("_data_{:06}.h5", number);
+fs::path OutputFiles::facts_path(const fs::path& prefix) { return prefix.string() + "_facts.h5"; }
+fs::path OutputFiles::data_path(const fs::path& prefix, std::uint64_t number, ImageForm form) {
+  return prefix.string() + fmt::format("_data_{:06}.{}", number, form == ImageForm::raw ? "raw" : "h5");
 }
 
-int lock_journal_of(const fs::path& prefix) {
+int lock_journal_of(const fs::path& prefix, const std::string& who) {
   const fs::path path = OutputFiles::journal_path(prefix);
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  // An archive: who only reads can lock it, too.
+  if (file < 0 && (errno == EROFS || errno == EACCES)) file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     if (errno == ENOENT) return -1;
-    throw FileError("hdf5 sink: cannot open " + path.string() + ": " + errno_text(errno));
+    throw FileError(who + "cannot open " + path.string() + ": " + errno_text(errno));
+  }
+  struct stat found {};
+  if (::fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
+    ::close(file);
+    throw FileError(who + path.string() + " is not a regular file");
   }
   if (locked(file)) return file;
   ::close(file);
-  throw FileError("hdf5 sink: " + OutputFiles::master_path(prefix).string() +
+  throw FileError(who + OutputFiles::master_path(prefix).string() +
                   " is being written by another process; wait for its end, or change the prefix");
 }
 
-OutputFiles::OutputFiles(const Hdf5Config& config) : prefix_(config.prefix), existing_(config.existing) {
-  check_folder(prefix_);
+OutputFiles::OutputFiles(const Hdf5Config& config)
+    : prefix_(config.prefix), existing_(config.existing), form_(config.form) {
+  check_folder(prefix_, sink());
   // A living run of this name is not replaced either.
-  if (const int other = lock_journal_of(prefix_); other >= 0) ::close(other);
+  if (const int other = lock_journal_of(prefix_, sink()); other >= 0) ::close(other);
   lock_journal();
   try {
     refuse_what_is_there();
@@ -102,14 +113,14 @@ OutputFiles::OutputFiles(const Hdf5Config& config) : prefix_(config.prefix), exi
   }
   // What a process left that was killed before its run began: it held the lock that is now ours.
   ::unlink(staged(master_path(prefix_)).c_str());
-  ::unlink(staged(data_path(prefix_, 1)).c_str());
+  ::unlink(staged(data_path(prefix_, 1, form_)).c_str());
   ::unlink(staged(tables_path(prefix_)).c_str());
   ::unlink(staged(accumulated_path(prefix_)).c_str());
 }
 
 OutputFiles::~OutputFiles() {
   if (!begun_) {
-    for (const fs::path& path : {data_path(prefix_, 1), tables_path(prefix_), accumulated_path(prefix_),
+    for (const fs::path& path : {data_path(prefix_, 1, form_), tables_path(prefix_), accumulated_path(prefix_),
                                  master_path(prefix_), journal_path(prefix_)}) {
       ::unlink(staged(path).c_str());
     }
@@ -120,16 +131,16 @@ OutputFiles::~OutputFiles() {
 void OutputFiles::lock_journal() {
   const fs::path path = staged(journal_path(prefix_));
   journal_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (journal_ < 0) throw FileError("hdf5 sink: cannot create " + path.string() + ": " + errno_text(errno));
+  if (journal_ < 0) throw FileError(sink() + "cannot create " + path.string() + ": " + errno_text(errno));
   if (!locked(journal_)) {
     ::close(journal_);
-    throw FileError("hdf5 sink: another process is about to begin a run with the prefix " + prefix_.string() +
+    throw FileError(sink() + "another process is about to begin a run with the prefix " + prefix_.string() +
                     "; wait for its end, or change the prefix");
   }
   if (::ftruncate(journal_, 0) != 0) {
     const int code = errno;
     ::close(journal_);
-    throw FileError("hdf5 sink: cannot write " + path.string() + ": " + errno_text(code));
+    throw FileError(sink() + "cannot write " + path.string() + ": " + errno_text(code));
   }
 }
 
@@ -137,11 +148,11 @@ void OutputFiles::refuse_what_is_there() const {
   if (existing_ == Existing::replace) return;
   std::vector<fs::path> old = data_files(prefix_);
   std::sort(old.begin(), old.end());
-  for (const fs::path& path :
-       {tables_path(prefix_), accumulated_path(prefix_), journal_path(prefix_), master_path(prefix_)}) {
+  for (const fs::path& path : {facts_path(prefix_), tables_path(prefix_), accumulated_path(prefix_),
+                               journal_path(prefix_), master_path(prefix_)}) {
     if (fs::exists(path)) old.insert(old.begin(), path);
   }
-  if (!old.empty()) throw FileError("hdf5 sink: " + old[0].string() + " exists; remove it or change the prefix");
+  if (!old.empty()) throw FileError(sink() + old[0].string() + " exists; remove it or change the prefix");
 }
 
 fs::path OutputFiles::now(const fs::path& path) const { return begun_ ? path : staged(path); }
@@ -155,7 +166,7 @@ void OutputFiles::begin() {
         existing_ == Existing::replace ? ::rename(from.c_str(), path.c_str()) == 0 : rename_to_free_name(from, path);
     if (done) return;
     throw FileError(
-        fmt::format("hdf5 sink: {} cannot get its name: {}; change the prefix", path.string(), errno_text(errno)));
+        fmt::format("{}{} cannot get its name: {}; change the prefix", sink(), path.string(), errno_text(errno)));
   };
   refuse_what_is_there();
   // From here on the new run has begun. The master goes first: an old one beside new data files would show their images
@@ -164,14 +175,15 @@ void OutputFiles::begin() {
   begun_ = true;
   // Over one whose master is gone: it belongs to nothing.
   if (::rename(staged(journal_path(prefix_)).c_str(), journal_path(prefix_).c_str()) != 0) {
-    throw FileError("hdf5 sink: " + journal_path(prefix_).string() + " cannot get its name: " + errno_text(errno));
+    throw FileError(sink() + journal_path(prefix_).string() + " cannot get its name: " + errno_text(errno));
   }
   if (existing_ == Existing::replace) {
     for (const fs::path& old : data_files(prefix_)) ::unlink(old.c_str());
-    ::unlink(tables_path(prefix_).c_str());
-    ::unlink(accumulated_path(prefix_).c_str());
+    for (const fs::path& old : {tables_path(prefix_), accumulated_path(prefix_), facts_path(prefix_)}) {
+      ::unlink(old.c_str());
+    }
   }
-  take_place(data_path(prefix_, 1));
+  take_place(data_path(prefix_, 1, form_));
   take_place(tables_path(prefix_));
   take_place(accumulated_path(prefix_));
 }

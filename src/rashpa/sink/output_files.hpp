@@ -27,11 +27,14 @@ class OutputFiles {
   /// The master is complete: removes the journal.
   void complete() noexcept;
 
-  [[nodiscard]] int journal() const noexcept { return journal_; }  ///< its file descriptor, empty at first
+  [[nodiscard]] int journal() const noexcept { return journal_; }    ///< its file descriptor, empty at first
+  [[nodiscard]] std::string sink() const { return sink_of(form_); }  ///< as messages begin
   [[nodiscard]] const std::filesystem::path& prefix() const noexcept { return prefix_; }
   /// Where these are now.
   [[nodiscard]] std::filesystem::path master() const { return now(master_path(prefix_)); }
-  [[nodiscard]] std::filesystem::path data(std::uint64_t number) const { return now(data_path(prefix_, number)); }
+  [[nodiscard]] std::filesystem::path data(std::uint64_t number) const {
+    return now(data_path(prefix_, number, form_));
+  }
   [[nodiscard]] std::filesystem::path tables() const { return now(tables_path(prefix_)); }
   [[nodiscard]] std::filesystem::path accumulated() const { return now(accumulated_path(prefix_)); }
 
@@ -39,8 +42,11 @@ class OutputFiles {
   [[nodiscard]] static std::filesystem::path tables_path(const std::filesystem::path& prefix);
   [[nodiscard]] static std::filesystem::path master_path(const std::filesystem::path& prefix);
   [[nodiscard]] static std::filesystem::path journal_path(const std::filesystem::path& prefix);
+  /// Of raw files: the master as it was before it was completed, from which `rashpa convert` makes another.
+  [[nodiscard]] static std::filesystem::path facts_path(const std::filesystem::path& prefix);
   /// Of data file `number`, counted from 1.
-  [[nodiscard]] static std::filesystem::path data_path(const std::filesystem::path& prefix, std::uint64_t number);
+  [[nodiscard]] static std::filesystem::path data_path(const std::filesystem::path& prefix, std::uint64_t number,
+                                                       ImageForm form = ImageForm::dense);
 
  private:
   [[nodiscard]] std::filesystem::path now(const std::filesystem::path& path) const;
@@ -49,11 +55,13 @@ class OutputFiles {
 
   std::filesystem::path prefix_;
   Existing existing_;
+  ImageForm form_;
   int journal_ = -1;
   bool begun_ = false;
 };
 
-/// Opens and locks a journal. −1 when there is none; throws FileError when somebody writes the run it belongs to.
-int lock_journal_of(const std::filesystem::path& prefix);
+/// Opens and locks a journal. −1 when there is none; throws FileError, which begins with `who`, when it is no regular
+/// file, or somebody writes the run it belongs to.
+int lock_journal_of(const std::filesystem::path& prefix, const std::string& who);
 
 }  // namespace rashpa::sink

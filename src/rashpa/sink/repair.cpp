@@ -6,12 +6,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/sink/data_file.hpp"
 #include "rashpa/sink/frame_rows.hpp"
+#include "rashpa/sink/journal_lock.hpp"
 #include "rashpa/sink/master.hpp"
 #include "rashpa/sink/output_files.hpp"
+#include "rashpa/sink/raw_images.hpp"
 #include "rashpa/sink/special_values.hpp"
 #include "rashpa/sink/table_store.hpp"
 
@@ -20,43 +24,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Holds the journal's lock for as long as the repair lasts.
-class Lock {
- public:
-  explicit Lock(const fs::path& prefix) : file_(lock_journal_of(prefix)) {}
-  ~Lock() {
-    if (file_ >= 0) ::close(file_);
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-  [[nodiscard]] int get() const noexcept { return file_; }
-
- private:
-  int file_;
-};
-
 bool is_complete(const fs::path& master) {
   const h5::Handle file(H5Fopen(master.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "open " + master.string());
   const h5::Handle group(H5Gopen2(file.get(), "/entry/rashpa", H5P_DEFAULT), H5Gclose,
                          "find a run of rashpa in " + master.string());
   return H5Lexists(group.get(), "books", H5P_DEFAULT) > 0;
-}
-
-/// A file whose writer was killed says that it is still being written, and how long it was when it was made.
-void let_be_opened(const fs::path& path) {
-  const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
-  h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
-  if (const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()); file >= 0) {
-    H5Fclose(file);
-    return;  // it was closed
-  }
-  // What h5clear does.
-  const bool yes = true;
-  h5::check(H5Pset(access.get(), "clear_status_flags", &yes), "ask for cleared marks");
-  h5::check(H5Pset(access.get(), "skip_eof_check", &yes), "ask for no check of the length");
-  h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "open " + path.string());
-  h5::check(H5Fincrement_filesize(file.get(), 0), "set the length of " + path.string());
-  if (!file.close()) throw FileError("hdf5: cannot complete " + path.string() + ": " + h5::last_error());
 }
 
 /// What of an image of each data file can be read: images of a dense one, elements of a sparse one.
@@ -72,17 +44,23 @@ std::uint64_t readable_of(const fs::path& path, ImageForm form) {
   return std::min(readable(path, "/entry/data/index"), readable(path, "/entry/data/intensity"));
 }
 
-TableRows readable_tables(const fs::path& prefix, const Results& results) {
-  const fs::path path = OutputFiles::tables_path(prefix);
-  std::error_code ignored;
-  if ((results.tables.empty() && results.profiles.empty()) || !fs::is_regular_file(path, ignored)) return {};
-  try {
-    let_be_opened(path);
-  } catch (const FileError&) {  // damaged
-    return {};
+/// Asks each data file once.
+class DataFiles {
+ public:
+  DataFiles(fs::path prefix, ImageForm form) : prefix_(std::move(prefix)), form_(form) {}
+  bool hold(const FrameRow& row) {
+    const fs::path path = OutputFiles::data_path(prefix_, row.stored.file);
+    const auto [found, fresh] = readable_.try_emplace(row.stored.file, 0);
+    if (fresh) found->second = readable_of(path, form_);
+    const std::uint64_t needed = form_ == ImageForm::dense ? std::uint64_t{row.stored.place} + 1 : row.stored.end;
+    return fs::exists(path) && needed <= found->second;
   }
-  return readable_rows(path, results);
-}
+
+ private:
+  fs::path prefix_;
+  ImageForm form_;
+  std::map<std::uint32_t, std::uint64_t> readable_;
+};
 
 /// What is not readable stays what it is: the master only links it.
 void let_accumulations_be_opened(const fs::path& prefix) {
@@ -95,20 +73,6 @@ void let_accumulations_be_opened(const fs::path& prefix) {
   }
 }
 
-Books books_of(const FrameRows& rows) {
-  Books books{.expected = rows.header().end_known() ? rows.header().images : rows.size()};
-  for (const FrameRow& row : rows.rows()) {
-    books.complete += row.completeness == Completeness::complete ? 1U : 0U;
-    books.partial += row.completeness == Completeness::partial ? 1U : 0U;
-    books.missing += row.completeness == Completeness::missing ? 1U : 0U;
-    books.accepted += row.decision == Decision::accepted ? 1U : 0U;
-    books.vetoed += row.decision == Decision::vetoed ? 1U : 0U;
-    books.errored += row.decision == Decision::errored ? 1U : 0U;
-  }
-  books.written = books.accepted;
-  return books;
-}
-
 }  // namespace
 
 Repaired repair(const std::string& prefix) {
@@ -118,12 +82,14 @@ Repaired repair(const std::string& prefix) {
   if (!fs::is_regular_file(master)) {
     throw FileError("repair: there is no " + master.string() + "; give folder/name, or the master file itself");
   }
-  const Lock journal(prefix);
+  const JournalLock journal(prefix, "repair: ");
   Repaired done;
   done.master = master.string();
   done.was_complete = is_complete(master);
   if (done.was_complete) {
-    if (journal.get() >= 0) ::unlink(OutputFiles::journal_path(prefix).c_str());
+    if (journal.get() >= 0 && FrameRows(journal.get()).header().form != ImageForm::raw) {
+      ::unlink(OutputFiles::journal_path(prefix).c_str());
+    }
     return done;
   }
   if (journal.get() < 0) {
@@ -132,18 +98,16 @@ Repaired repair(const std::string& prefix) {
                     "swmr=True");
   }
   FrameRows rows(journal.get());
-  const ImageForm form = rows.header().form;
-  std::map<std::uint32_t, std::uint64_t> files;
-  RowsOfImages rows_of_images(readable_tables(prefix, rows.header().results));
+  const bool is_raw = rows.header().form == ImageForm::raw;
+  DataFiles files(prefix, rows.header().form);
+  std::optional<RawImages> raw;
+  if (is_raw) raw.emplace(prefix, rows);
+  RowsOfImages rows_of_images(readable_tables(OutputFiles::tables_path(prefix), rows.header().results));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     FrameRow& row = rows.row(i);
     const bool rows_there = rows_of_images.are_there(row);
     if (row.decision != Decision::accepted) continue;
-    const auto [found, fresh] = files.try_emplace(row.stored.file, 0);
-    if (fresh) found->second = readable_of(OutputFiles::data_path(prefix, row.stored.file), form);
-    const std::uint64_t needed = form == ImageForm::dense ? std::uint64_t{row.stored.place} + 1 : row.stored.end;
-    const bool there = fs::exists(OutputFiles::data_path(prefix, row.stored.file)) && needed <= found->second;
-    if (there && rows_there) continue;
+    if (rows_there && (raw ? raw->read(i) : files.hold(row))) continue;
     row.decision = Decision::errored;
     row.error = ErrorReason::storage;
     done.lost += 1;
@@ -155,12 +119,13 @@ Repaired repair(const std::string& prefix) {
   const std::vector<std::int64_t> places = index_stored(rows, [](const StoredPlace&) { return true; });
   rows.give_back_reserve();
   let_accumulations_be_opened(prefix);
+  if (is_raw) keep_facts(prefix);
   const std::vector<std::uint32_t> special = special_mask_of(prefix, rows);
   // Peaks that cannot be listed are still in the tables, where rashpa peaks finds them.
   static_cast<void>(complete_master(
       prefix,
       {.rows = rows, .stored_index = places, .books = done.books, .unknown = done.unknown, .special_mask = special}));
-  ::unlink(OutputFiles::journal_path(prefix).c_str());
+  if (!is_raw) ::unlink(OutputFiles::journal_path(prefix).c_str());
   return done;
 }
 

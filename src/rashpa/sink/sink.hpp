@@ -20,6 +20,14 @@ struct SinkStats {
   std::uint64_t bytes_stored = 0;    ///< bytes that went to storage
 };
 
+/// Somebody whom a sink sends images to.
+struct ConsumerStatus {
+  std::string endpoint;         ///< what it connects to
+  std::uint32_t connected = 0;  ///< how many are, there, when the sink looked last
+  std::uint64_t sent = 0;       ///< images that its queue has taken
+  std::uint64_t missed = 0;     ///< images for which it had no room, or that came before or after it
+};
+
 /// An image that put() has taken and that is not stored after all.
 struct LostImage {
   std::uint64_t index = 0;
@@ -62,7 +70,8 @@ class Sink {
   /// that lies in its slot: Stack::intact() is asked after the last read of each image.
   ///
   /// `results` has one value for each image of the stack, none at first, and lives as long as the sink has the stack.
-  /// The sink sets it for accepted images that it could not keep: storage, with the reason in error(), or overwritten.
+  /// The sink sets it for accepted images that it could not keep: storage, with the reason in error(), or overwritten;
+  /// or that it had for nobody: dropped, which is no failure where another sink has the image.
   /// An exception is a fault of the sink: none of the stack's images counts as kept.
   virtual Put put(const Stack& stack, std::span<ErrorReason> results) = 0;
   /// A stack that put() answered `later` for and that the sink has done with, in any order; null when there is none.
@@ -81,6 +90,8 @@ class Sink {
   virtual void close(const Books& books) = 0;
   /// Any thread.
   [[nodiscard]] virtual SinkStats stats() const noexcept = 0;
+  /// Whom it sends to; none of a sink that keeps what it gets. Any thread.
+  [[nodiscard]] virtual std::vector<ConsumerStatus> consumers() const { return {}; }
   /// The first error of this sink, empty when there was none. Any thread.
   [[nodiscard]] virtual std::string error() const = 0;
 };

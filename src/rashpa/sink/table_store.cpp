@@ -239,6 +239,18 @@ TableRows readable_rows(const std::filesystem::path& path, const Results& result
   return rows;
 }
 
+TableRows readable_tables(const std::filesystem::path& path, const Results& results) {
+  std::error_code ignored;
+  if ((results.tables.empty() && results.profiles.empty()) || !std::filesystem::is_regular_file(path, ignored))
+    return {};
+  try {
+    let_be_opened(path);
+  } catch (const FileError&) {  // damaged
+    return {};
+  }
+  return readable_rows(path, results);
+}
+
 void refer_to_tables(hid_t rashpa, const std::filesystem::path& prefix, const FrameRows& rows) {
   const std::vector<Table>& tables = rows.header().results.tables;
   if (tables.empty()) return;

@@ -75,6 +75,9 @@ class RowsOfImages {
 /// process that was killed.
 TableRows readable_rows(const std::filesystem::path& path, const Results& results);
 
+/// Likewise, where the run has tables; none of a file that is not there, or damaged.
+TableRows readable_tables(const std::filesystem::path& path, const Results& results);
+
 /// In the master: /entry/rashpa/tables/<name> with `ptr` and links to the columns. Throws FileError.
 void refer_to_tables(hid_t rashpa, const std::filesystem::path& prefix, const FrameRows& rows);
 

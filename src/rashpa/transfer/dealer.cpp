@@ -134,7 +134,7 @@ Dealer::Port& Dealer::port(std::size_t member, std::size_t dtp) {
 
 void Dealer::begin(std::int64_t start_ns) noexcept {
   const std::lock_guard lock(mutex_);
-  pace_ = {.rate_hz = config_.rate_hz, .frame = 0, .start_ns = start_ns};
+  pace_ = {.rate_hz = config_.rate_hz, .frame = 0, .start_ns = start_ns, .times = config_.times};
   last_step_ns_ = fed_ns_ = start_ns;
 }
 
@@ -422,9 +422,11 @@ void Dealer::eject(std::size_t member, std::uint64_t image) {
   const std::lock_guard lock(mutex_);
   Member& one = *members_.at(member);
   if (one.status.state != MemberState::broken) set_state(one, MemberState::ejected);
+  // Who orders may have heard less of its credits.
+  const std::uint64_t from = std::max(image, one.status.done);
   log::write(log::Level::warning, where(fresh_), "group {}: {} is given up by order, from its image {} on",
-             config_.name, one.config.name, image);
-  take_back(member, image);
+             config_.name, one.config.name, from);
+  take_back(member, from);
   settled_.store(false, std::memory_order_release);
 }
 

@@ -35,6 +35,7 @@ struct DealerConfig {
   std::int64_t first_response_ns = 1'000'000'000;  ///< … of its first stack, whose files and pages are new
   std::int64_t patience_ns = 30'000'000'000;       ///< longest time without any member that is fed
   double rate_hz = 0;                              ///< frames a second, at first; 0: all are due at once
+  const Timetable* times = nullptr;                ///< when they are due; null: as the rate says
   bool skip = false;                               ///< a frame that is due and finds no credit is left out
   std::uint32_t run = 0;                           ///< for the log
 };
@@ -122,7 +123,8 @@ class Dealer {
   /// From frame `pace.frame` on, which was not due yet.
   void set_pace(const Pace& pace);
 
-  /// Gives `member` up: its images from `image` on are dealt again, as far as the window reaches.
+  /// Gives `member` up: its images from `image` on that its credits have not proven to be done are dealt again, as far
+  /// as the window reaches.
   void eject(std::size_t member, std::uint64_t image);
   /// Whether `member` is to be given images. Its own stay its own.
   void feed(std::size_t member, bool fed);

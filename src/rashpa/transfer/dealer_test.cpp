@@ -160,6 +160,18 @@ TEST(Dealer, what_is_dealt_again_goes_before_what_is_fresh) {
   EXPECT_EQ(farm.dealer.status().fresh, fresh);
 }
 
+TEST(Dealer, what_credits_have_proven_is_not_dealt_again_whatever_was_heard_by_who_gives_a_member_up) {
+  Farm farm(config(20000));
+  farm.rounds(30);
+  farm.members[0].answers = false;
+  farm.rounds(1);
+  ASSERT_GT(farm.dealer.status().members[0].done, 0U);
+  farm.dealer.eject(0, 0);
+  const GroupStatus status = farm.dealer.status();
+  EXPECT_EQ(status.members[0].taken, status.members[0].dealt - status.members[0].done);
+  EXPECT_EQ(status.lost, 0U);
+}
+
 TEST(Dealer, a_member_that_is_heard_again_is_fed_and_its_late_images_are_duplicates) {
   Farm farm(config(20000));
   farm.rounds(30);

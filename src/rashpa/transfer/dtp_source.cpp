@@ -50,7 +50,7 @@ void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uin
   memory::place_this_thread("dtp-" + std::to_string(config_.dtp.id), config_.processor);
   start_ns_ = start_ns;
   start_tai_ns_ = start_tai_ns;
-  paces_.begin({.rate_hz = config_.rate_hz, .frame = 0, .start_ns = start_ns});
+  paces_.begin({.rate_hz = config_.rate_hz, .frame = 0, .start_ns = start_ns, .times = config_.times});
   if (dealt_ != nullptr) return run_dealt(stop);
   for (std::uint64_t index = 0; index < limit_.load() && !stop.stop_requested(); ++index) {
     if (begin(stop, index) == Wait::stopped) break;

@@ -60,7 +60,8 @@ struct DtpSourceConfig {
   Dtp dtp;
   std::uint64_t pitch_bytes = 0;  ///< of the module's frame
   std::uint32_t pixel_bytes = 2;
-  double rate_hz = 0;  ///< frames per second of the detector, at first; 0: as fast as flow allows
+  double rate_hz = 0;                ///< frames per second of the detector, at first; 0: as fast as flow allows
+  const Timetable* times = nullptr;  ///< when they are due; null: as the rate says
   OnFull on_full = OnFull::pause;
   ImageFaults faults{};
   int processor = -1;                 ///< the DTP's thread is bound to it; −1: not bound

@@ -9,6 +9,7 @@
 
 #include "rashpa/core/checksum.hpp"
 #include "rashpa/core/clock.hpp"
+#include "rashpa/transfer/pace.hpp"
 
 namespace rashpa::transfer {
 namespace {
@@ -371,6 +372,18 @@ TEST(DtpSource, keeps_the_rate_and_stops_when_asked) {
   stop.request_stop();
   stopped.run(stop.get_token(), now_ns(), 0);
   EXPECT_EQ(stopped.stats().images_sent, 0U);
+}
+
+TEST(Pace, frames_that_are_played_again_are_due_when_they_were_taken) {
+  const Timetable taken{.due_ns = {0, 10, 500}, .period_ns = 600};
+  Paces paces;
+  paces.begin({.rate_hz = 5e6, .frame = 0, .start_ns = 1000, .times = &taken});
+  EXPECT_EQ(paces.of(0).due_ns(0), 1000);
+  EXPECT_EQ(paces.of(2).due_ns(2), 1500);
+  EXPECT_EQ(paces.of(3).due_ns(3), 1600) << "the first comes again";
+  EXPECT_EQ(paces.of(7).due_ns(7), 1000 + 2 * 600 + 10);
+  paces.change({.rate_hz = 1e6, .frame = 7, .start_ns = 9000});
+  EXPECT_EQ(paces.of(8).due_ns(8), 10000) << "another rate takes the place of the times";
 }
 
 }  // namespace

@@ -12,14 +12,27 @@ namespace rashpa::transfer {
 /// No frame has this number: nothing is held.
 inline constexpr std::uint64_t kNoHold = UINT64_MAX;
 
+/// When frames were taken that are played again.
+struct Timetable {
+  std::vector<std::int64_t> due_ns;  ///< of each frame, from the first on; not empty, and none is before another
+  std::int64_t period_ns = 0;        ///< from the first to when it comes again, behind the last
+
+  [[nodiscard]] std::int64_t of(std::uint64_t number) const noexcept {
+    const std::uint64_t round = number / due_ns.size();
+    return due_ns[number % due_ns.size()] + static_cast<std::int64_t>(round) * period_ns;
+  }
+};
+
 /// When frames are due: number `frame` at `start_ns` (monotonic), and `rate_hz` of them a second from there on.
 struct Pace {
   double rate_hz = 0;  ///< 0: no frame is due at any time
   std::uint64_t frame = 0;
   std::int64_t start_ns = 0;
+  const Timetable* times = nullptr;  ///< says it for each frame; `rate_hz` is their mean then
 
   /// Where there is a rate. What lies before `frame` was due before `start_ns`.
   [[nodiscard]] std::int64_t due_ns(std::uint64_t number) const noexcept {
+    if (times != nullptr) return start_ns + times->of(number) - times->of(frame);
     const auto frames = static_cast<double>(static_cast<std::int64_t>(number - frame));
     return start_ns + static_cast<std::int64_t>(std::llround(frames * 1e9 / rate_hz));
   }

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -76,6 +77,15 @@ std::vector<Available> available_units() {
 #endif
   units.push_back(opencl::available());
   return units;
+}
+
+std::vector<UnitDevice> available_devices() {
+  std::vector<UnitDevice> devices = opencl::devices();
+#ifdef RASHPA_HAVE_CUDA
+  std::vector<UnitDevice> more = cuda::devices();
+  devices.insert(devices.begin(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+#endif
+  return devices;
 }
 
 }  // namespace rashpa::unit

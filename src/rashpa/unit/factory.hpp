@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Which units this program has, and how one is made. Accelerators are optional when it is built and when it runs.
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -57,5 +58,17 @@ struct Available {
   std::string what;  ///< which device, or why it cannot be used
 };
 std::vector<Available> available_units();
+
+/// A device that a unit other than cpu can be made on.
+struct UnitDevice {
+  std::string unit;              ///< as kind_of() takes it
+  std::uint32_t number = 0;      ///< as Choice::device
+  std::string name;              ///< opencl: with its platform
+  std::size_t memory_bytes = 0;  ///< in all
+  std::size_t free_bytes = 0;    ///< now; 0: the driver does not say
+  bool unified = false;          ///< it is memory of the host
+};
+/// Of this machine. Makes nothing on them: whoever only looks takes none of their memory.
+std::vector<UnitDevice> available_devices();
 
 }  // namespace rashpa::unit

@@ -249,16 +249,6 @@ kernel::Setup Steps::setup(std::size_t number, const Layout& layout, unsigned wo
           .before = std::span(output.results.columns).first(step.first_column)};
 }
 
-void Steps::check_keeps_shape(const std::string& unit) const {
-  for (const PlannedStep& step : steps) {
-    if (step.in_shape == step.out_shape) continue;
-    throw ConfigError(
-        fmt::format("unit: unit {} has no version of the kernel {} that makes {} × {} pixels of {} × {}; use unit cpu",
-                    unit, step.step->declaration().name, step.out_shape.width, step.out_shape.height,
-                    step.in_shape.width, step.in_shape.height));
-  }
-}
-
 void Steps::check_learns_nothing(const std::string& unit) const {
   for (const PlannedStep& step : steps) {
     if (!step.step->learns_from_darks()) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The processing unit contract: a pipeline of kernels, prepared once, run on stacks of images.
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -87,6 +88,8 @@ class Unit {
   [[nodiscard]] virtual Accumulated conclude() noexcept { return {}; }
   /// How it works, in words, for the log and the report: "2 threads", "graph on NVIDIA H200, because …".
   [[nodiscard]] virtual std::string how() const = 0;
+  /// Memory of a device that it has taken; 0: it needs none but the host's.
+  [[nodiscard]] virtual std::size_t device_bytes() const noexcept { return 0; }
   /// What made it fail for good; empty while it works. From then on everything submitted comes back errored. Any
   /// thread.
   [[nodiscard]] virtual std::string error() const { return {}; }

@@ -46,7 +46,8 @@ const Declaration& declared() {
       .takes = {.kind = Port::Kind::pixels, .pixels = image_types()},
       .makes = {{.kind = Port::Kind::accumulation, .columns = possible()}},
       .units = {"cpu", "opencl"},
-      .scratch_bytes = 72};
+      .scratch_bytes = 72,
+      .device = {{.bytes = 16}, {.bytes = 8, .when = "variance"}}};
   return declaration;
 }
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rashpa/kernel/azimuthal/by_bin.hpp"
 #include "rashpa/kernel/azimuthal/profile_sums.hpp"
 
 namespace rashpa::kernel::azimuthal {
@@ -38,43 +38,11 @@ struct Found {
 };
 static_assert(sizeof(Found) == 72);
 
-/// Shares of pixels bin by bin, in each by pixel.
-struct Table {
-  std::vector<cl_uint> firsts;  // of each bin, and behind the last one
-  std::vector<cl_uint> pixels;
-  std::vector<float> shares;  // empty where they are all 1
-};
-
-Table table_of(const Prepared& prepared) {
-  const auto for_shares = [&](auto work) {
-    for (std::size_t pixel = 0; pixel < prepared.pixels(); ++pixel) {
-      const std::size_t first = prepared.split() ? prepared.shares_before(pixel) : pixel;
-      const std::size_t last = prepared.split() ? prepared.shares_before(pixel + 1) : pixel + 1;
-      for (std::size_t at = first; at < last; ++at) {
-        if (prepared.bin(at) != prepared.bins()) work(prepared.bin(at), pixel, at);
-      }
-    }
-  };
-  Table table;
-  table.firsts.resize(prepared.bins() + 1);
-  for_shares([&](std::uint32_t bin, std::size_t, std::size_t) { table.firsts[bin + 1] += 1; });
-  for (std::size_t bin = 1; bin < table.firsts.size(); ++bin) table.firsts[bin] += table.firsts[bin - 1];
-  std::vector<cl_uint> next(table.firsts.begin(), table.firsts.end() - 1);
-  table.pixels.resize(std::max<std::size_t>(table.firsts.back(), 1));
-  if (prepared.split()) table.shares.resize(table.pixels.size());
-  for_shares([&](std::uint32_t bin, std::size_t pixel, std::size_t at) {
-    const cl_uint to = next[bin]++;
-    table.pixels[to] = static_cast<cl_uint>(pixel);
-    if (prepared.split()) table.shares[to] = prepared.shares()[at];
-  });
-  return table;
-}
-
 class Pass final : public kernel::opencl::DevicePass {
  public:
   Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, Added added, const Setup& setup,
        const Device& device)
-      : Pass(prepared, ring, added, setup, device, table_of(*prepared)) {}
+      : Pass(prepared, ring, added, setup, device, by_bin(*prepared)) {}
   [[nodiscard]] Where where() const noexcept override { return Where::both; }
   cl_int enqueue(const kernel::opencl::DeviceStack& stack, std::uint32_t bench,
                  cl_command_queue queue) const noexcept override {
@@ -110,7 +78,7 @@ class Pass final : public kernel::opencl::DevicePass {
 
  private:
   Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, Added added, const Setup& setup,
-       const Device& device, const Table& table)
+       const Device& device, const ByBin& table)
       : prepared_(prepared),
         ring_(ring),
         format_(setup.in),

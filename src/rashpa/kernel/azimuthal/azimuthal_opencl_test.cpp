@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Azimuthal integration on an OpenCL device against unit cpu: models of errors, split pixels, real numbers, many bins,
 /// sums over images.
-#include <cmath>
-
-#include "rashpa/kernel/azimuthal/azimuthal.hpp"
+#include "rashpa/kernel/azimuthal/testing.hpp"
 #include "rashpa/kernel/opencl_testing.hpp"
 
 namespace rashpa::kernel::azimuthal {
@@ -12,27 +10,7 @@ namespace {
 constexpr Shape kShape{97, 61};
 
 Config rings(std::size_t bins, Errors errors, bool split, bool dark) {
-  std::mt19937 random(3);
-  Config config{.errors = errors};
-  config.width = kShape.width;
-  for (std::size_t bin = 0; bin < bins; ++bin) config.radial_axis.push_back(0.5 + static_cast<double>(bin));
-  for (std::size_t pixel = 0; pixel < kShape.pixels(); ++pixel) {
-    const double x = static_cast<double>(pixel % kShape.width) - 40, y = static_cast<double>(pixel / kShape.width) - 30;
-    const auto bin = static_cast<std::uint32_t>(std::hypot(x, y) / 70 * static_cast<double>(bins));
-    const bool gap = pixel % 41 == 0 || bin >= bins;
-    config.norm.push_back(gap ? 0.0F : 0.5F + static_cast<float>(random() % 100) * 0.01F);
-    if (dark) config.dark.push_back(static_cast<float>(pixel % 3) * 0.25F);
-    if (!split) {
-      config.bins.push_back(gap ? kNoBin : bin);
-      continue;
-    }
-    for (std::uint32_t i = 0; !gap && i < 1 + pixel % 3 && bin + i < bins; ++i) {
-      config.share_bins.push_back(bin + i);
-      config.shares.push_back(0.01F + static_cast<float>(random() % 100) / 300.0F);
-    }
-    config.share_ends.push_back(static_cast<std::uint32_t>(config.shares.size()));
-  }
-  return config;
+  return test_rings(kShape, bins, errors, split, dark);
 }
 
 class AzimuthalOpencl : public opencl::OpenclTest {

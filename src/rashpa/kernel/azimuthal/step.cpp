@@ -11,6 +11,9 @@
 #include "rashpa/kernel/azimuthal/azimuthal_opencl.hpp"
 #include "rashpa/kernel/azimuthal/profile_sums.hpp"
 #include "rashpa/kernel/azimuthal/stack_sums.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "rashpa/kernel/azimuthal/azimuthal_cuda.hpp"
+#endif
 
 namespace rashpa::kernel::azimuthal {
 
@@ -153,9 +156,10 @@ const Declaration& declared() {
                   .shape = Input::Shape::values,
                   .needed = false,
                   .doc = "centres of the azimuthal bins"}},
-      .units = {"cpu", "opencl"},
+      .units = {"cpu", "cuda", "opencl"},
       .stack_bytes = 2,
-      .scratch_bytes = 6};
+      .scratch_bytes = 6,
+      .device = {{.bytes = 8}, {.bytes = 4, .when = "dark"}, {.bytes = 4, .when = "splitting"}}};
   return declaration;
 }
 
@@ -303,6 +307,11 @@ class Azimuthal final : public Step {
       const Setup& setup, const memory::opencl::Device& device) const override {
     return opencl::make_pass(prepared_, ring(), config_.added, setup, device);
   }
+#ifdef RASHPA_HAVE_CUDA
+  [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
+    return cuda::make_pass(prepared_, ring(), config_.added, setup);
+  }
+#endif
 
  private:
   [[nodiscard]] Ring ring() const noexcept {

@@ -54,17 +54,13 @@ struct Lines {
 /// The CRC32C of those lines of an image, one behind the other.
 std::uint32_t crc_of(std::span<const std::byte> image, const Lines& lines) noexcept;
 
-/// Of an image of `bytes` and the sums that are known of it. `crc(lines)` has the CRC32C of lines; which lines it is
-/// asked for, and in which order, follows from where the parts lie alone.
-template <typename Crc>
-Result verify(std::size_t bytes, std::span<const PayloadSum> sums, Crc crc) {
-  Result result;
+/// Which lines of an image of `bytes` have to be looked at; that follows from where the parts lie alone. Calls
+/// look(lines, joins, sum, part): `joins`, they follow the ones that joined before, in the image's own order; `sum`,
+/// what is known of them as a part, or null.
+template <typename Look>
+void each_part(std::size_t bytes, std::span<const PayloadSum> sums, Look look) {
   // Parts that lie one behind the other, as modules of full width do, are read once for both.
   std::size_t joined = 0;
-  const auto join = [&](std::uint32_t next, std::size_t next_bytes) {
-    result.crc32c = joined == 0 ? next : crc32c_combined(result.crc32c, next, next_bytes);
-    joined += next_bytes;
-  };
   for (std::size_t part = 0; part < sums.size(); ++part) {
     const PayloadSum& sum = sums[part];
     const Lines lines{sum.first, sum.pitch, sum.line_bytes, sum.lines};
@@ -72,17 +68,30 @@ Result verify(std::size_t bytes, std::span<const PayloadSum> sums, Crc crc) {
         sum.lines > 0 && sum.first + (sum.lines - 1U) * sum.pitch + sum.line_bytes <= bytes && sum.line_bytes > 0;
     const bool next = within && sum.first == joined && lines.contiguous();
     if (!within || (!sum.known && !next)) continue;
-    const std::uint32_t found = crc(lines);
-    if (next) join(found, lines.bytes());
-    if (!sum.known) continue;
-    if (found == sum.crc32c) {
-      result.verified += 1;
-    } else if (result.wrong++ == 0) {
-      result.first = static_cast<std::uint32_t>(part);
-    }
+    if (next) joined += lines.bytes();
+    look(lines, next, sum.known ? &sum : nullptr, static_cast<std::uint32_t>(part));
   }
   const std::uint64_t rest = bytes - joined;
-  if (rest != 0) join(crc(Lines{joined, rest, rest, 1}), rest);
+  if (rest != 0) look(Lines{joined, rest, rest, 1}, true, nullptr, 0U);
+}
+
+/// Of an image of `bytes` and the sums that are known of it. `crc(lines)` has the CRC32C of lines; which lines it is
+/// asked for, and in which order, follows from where the parts lie alone.
+template <typename Crc>
+Result verify(std::size_t bytes, std::span<const PayloadSum> sums, Crc crc) {
+  Result result;
+  bool joined = false;
+  each_part(bytes, sums, [&](const Lines& lines, bool joins, const PayloadSum* sum, std::uint32_t part) {
+    const std::uint32_t found = crc(lines);
+    if (joins) result.crc32c = joined ? crc32c_combined(result.crc32c, found, lines.bytes()) : found;
+    joined = joined || joins;
+    if (sum == nullptr) return;
+    if (found == sum->crc32c) {
+      result.verified += 1;
+    } else if (result.wrong++ == 0) {
+      result.first = part;
+    }
+  });
   return result;
 }
 

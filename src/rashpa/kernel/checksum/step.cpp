@@ -5,6 +5,9 @@
 
 #include "rashpa/kernel/checksum/checksum.hpp"
 #include "rashpa/kernel/checksum/checksum_opencl.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "rashpa/kernel/checksum/checksum_cuda.hpp"
+#endif
 #include "rashpa/kernel/plain_kernel.hpp"
 
 namespace rashpa::kernel::checksum {
@@ -34,7 +37,7 @@ const Declaration& declared() {
                               .doc = "Parts of the image (DTPs) that are what their sources have sent"}}},
                 {.kind = Port::Kind::verdict, .reasons = {"wrong_checksum"}}},
       .delivered = true,
-      .units = {"cpu", "opencl"}};
+      .units = {"cpu", "cuda", "opencl"}};
   return declaration;
 }
 
@@ -75,6 +78,11 @@ class Checksum final : public Step {
       const Setup& setup, const memory::opencl::Device& device) const override {
     return opencl::make_pass(config_, setup, device);
   }
+#ifdef RASHPA_HAVE_CUDA
+  [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
+    return cuda::make_pass(config_, setup);
+  }
+#endif
 
  private:
   Config config_;

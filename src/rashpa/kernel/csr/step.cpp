@@ -37,7 +37,8 @@ const Declaration& declared() {
                                        .takes = {.kind = Port::Kind::pixels, .pixels = photon_types()},
                                        .makes = {{.kind = Port::Kind::list, .capacity = "capacity"}},
                                        .units = {"cpu", "cuda", "opencl"},
-                                       .rides = {Tap::mark}};
+                                       .rides = {Tap::mark},
+                                       .device = {{.bytes = 0.125, .of = DeviceCost::Of::image, .unit = "opencl"}}};
   return declaration;
 }
 

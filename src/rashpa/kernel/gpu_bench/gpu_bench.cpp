@@ -68,15 +68,16 @@ Arguments parse(int count, char** values) {
       arguments.only = value;
     } else {
       throw ConfigError("gpu_bench: no option " + name +
-                        "; there are --repeats --triggers --only copies|triggers|kernels --json");
+                        "; there are --repeats --triggers --only copies|triggers|kernels|passes|azimuthal --json");
     }
   }
   if (arguments.repeats < 1 || arguments.triggers < 1) {
     throw ConfigError("gpu_bench: --repeats and --triggers must be at least 1");
   }
   if (!arguments.only.empty() && arguments.only != "copies" && arguments.only != "triggers" &&
-      arguments.only != "kernels") {
-    throw ConfigError("gpu_bench: --only is " + arguments.only + ", must be copies, triggers or kernels");
+      arguments.only != "kernels" && arguments.only != "passes" && arguments.only != "azimuthal") {
+    throw ConfigError("gpu_bench: --only is " + arguments.only +
+                      ", must be copies, triggers, kernels, passes or azimuthal");
   }
   return arguments;
 }
@@ -105,6 +106,8 @@ void run(const Arguments& arguments) {
   if (wanted("copies")) show(copy_floors());
   if (wanted("triggers")) show(trigger_floors(arguments.triggers));
   if (wanted("kernels")) show(kernel_rows(arguments.repeats));
+  if (wanted("passes")) show(pass_rows(arguments.repeats));
+  if (wanted("azimuthal")) show(azimuthal_rows(arguments.repeats));
 }
 
 }  // namespace

@@ -35,4 +35,10 @@ Rows trigger_floors(int repeats);
 /// The kernels on stacks of 1, 10 and 40 images of 4M pixels.
 Rows kernel_rows(int repeats);
 
+/// Steps that stream, on stacks of 1, 10 and 40 images of 4M pixels, beside the time of their bytes.
+Rows pass_rows(int repeats);
+
+/// Azimuthal integration of such stacks, with few and with many photons.
+Rows azimuthal_rows(int repeats);
+
 }  // namespace rashpa::kernel::gpu_bench

@@ -10,13 +10,25 @@
 
 namespace rashpa::kernel::jungfrau::cuda {
 
+using memory::cuda::check;
+
 namespace {
 
 constexpr std::uint32_t kLargestTile = 1U << 16U;  // kernels round the pixels up to their tiles without overflow
 
+/// As many as the tables have entries for: whole groups.
+std::size_t padded_pixels(const Prepared& prepared) {
+  if (prepared.pixels() > std::numeric_limits<std::uint32_t>::max() - kLargestTile) {
+    throw ConfigError(fmt::format("jungfrau: {} pixels are more than a CUDA device counts", prepared.pixels()));
+  }
+  return (prepared.pixels() + kGroup - 1) / kGroup * kGroup;
+}
+
+std::size_t table_bytes(std::size_t padded) { return 6 * padded * sizeof(float); }
+
 /// The tables in one piece: pedestals and factors of G0, then pairs of G1 and of G2.
 std::vector<float> tables_of(const Prepared& prepared, std::size_t padded) {
-  std::vector<float> tables(6 * padded);
+  std::vector<float> tables(table_bytes(padded) / sizeof(float));
   for (std::size_t i = 0; i < padded; ++i) {
     for (unsigned gain = 0; gain < 3; ++gain) {
       // Prepared keeps even and odd pixels of a group apart.
@@ -31,33 +43,19 @@ std::vector<float> tables_of(const Prepared& prepared, std::size_t padded) {
 
 }  // namespace
 
-Calibration::Calibration(const Config& config) : output_(config.output) {
-  const Prepared prepared(config);
-  if (prepared.pixels() > std::numeric_limits<std::uint32_t>::max() - kLargestTile) {
-    throw ConfigError(fmt::format("jungfrau: {} pixels are more than a CUDA device counts", prepared.pixels()));
-  }
-  const std::size_t padded = (prepared.pixels() + kGroup - 1) / kGroup * kGroup;
+Calibration::Calibration(const Prepared& prepared)
+    : output_(prepared.output()), memory_(table_bytes(padded_pixels(prepared))) {
+  const std::size_t padded = padded_pixels(prepared);
   const std::vector<float> tables = tables_of(prepared, padded);
-  const std::size_t bytes = tables.size() * sizeof(float);
-  cudaError_t status = cudaMalloc(&memory_, bytes);
+  check(cudaMemcpy(memory_.as<float>(), tables.data(), table_bytes(padded), cudaMemcpyHostToDevice),
+        "copy the calibration to the device");
   int device = 0;
   int processors = 0;
-  if (status == cudaSuccess) status = cudaGetDevice(&device);
-  if (status == cudaSuccess) {
-    status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  }
-  if (status == cudaSuccess) status = cudaMemcpy(memory_, tables.data(), bytes, cudaMemcpyHostToDevice);
-  if (status != cudaSuccess) {
-    cudaFree(memory_);
-    cudaGetLastError();  // told here; no later launch shall be blamed for it
-    throw ResourceError(fmt::format("jungfrau: no room for the calibration ({} MB) on the CUDA device: {}",
-                                    bytes / 1'000'000, cudaGetErrorString(status)));
-  }
-  const auto* first = static_cast<const float*>(memory_);
+  check(cudaGetDevice(&device), "which device is current");
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "multiprocessors of the device");
+  const auto* first = memory_.as<const float>();
   tables_ = {first, first + padded, reinterpret_cast<const float2*>(first + 2 * padded),
              static_cast<std::uint32_t>(prepared.pixels()), static_cast<std::uint32_t>(processors)};
 }
-
-Calibration::~Calibration() { cudaFree(memory_); }
 
 }  // namespace rashpa::kernel::jungfrau::cuda

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/memory/cuda/resources.hpp"
 
 namespace rashpa::kernel::jungfrau::cuda {
 
@@ -25,18 +26,17 @@ struct Tables {
 class Calibration {
  public:
   /// Throws ConfigError as Prepared does, ResourceError when the device has no memory for the tables.
-  explicit Calibration(const Config& config);
-  ~Calibration();
-  Calibration(const Calibration&) = delete;
-  Calibration& operator=(const Calibration&) = delete;
+  explicit Calibration(const Config& config) : Calibration(Prepared(config)) {}
 
   [[nodiscard]] const Tables& tables() const noexcept { return tables_; }
   [[nodiscard]] Output output() const noexcept { return output_; }
 
  private:
-  Tables tables_;
+  explicit Calibration(const Prepared& prepared);
+
   Output output_;
-  void* memory_ = nullptr;
+  memory::cuda::DeviceMemory memory_;
+  Tables tables_;
 };
 
 /// Images at regular distances in device memory. Image i is converted when `work` is null or work[i] is not 0.

@@ -85,7 +85,8 @@ const Declaration& declared() {
       .units = {"cpu", "cuda", "opencl"},
       .offers = {Tap::count, Tap::mark},
       .stack_bytes = 8,
-      .scratch_bytes = 24};
+      .scratch_bytes = 24,
+      .device = {{.bytes = 24}, {.bytes = 12, .unit = "opencl", .when = "track"}}};
   return declaration;
 }
 
@@ -266,6 +267,9 @@ class JungfrauStep final : public Step {
   }
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
+    if (config_.borders != Borders::raw) {
+      throw ConfigError("unit: unit cuda has no version of the kernel jungfrau that changes borders; use unit cpu");
+    }
     return cuda::make_pass(config_, taps_of(setup), setup);
   }
 #endif

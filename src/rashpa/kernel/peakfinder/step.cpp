@@ -51,7 +51,8 @@ const Declaration& declared() {
                                             .background = "In the middle"})}},
       .inputs = {radius_input(), panels_input()},
       .units = {"cpu", "opencl"},
-      .scratch_bytes = 15};
+      .scratch_bytes = 15,
+      .device = {{.bytes = 6}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
   return declaration;
 }
 

@@ -68,7 +68,8 @@ const Declaration& declared() {
                                             .background = "Local mean"})}},
       .inputs = {radius_input(), panels_input()},
       .units = {"cpu", "opencl"},
-      .scratch_bytes = 16};
+      .scratch_bytes = 16,
+      .device = {{.bytes = 6}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
   return declaration;
 }
 

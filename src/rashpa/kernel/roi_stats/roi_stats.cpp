@@ -73,26 +73,6 @@ std::vector<NamedRegion> parse(const std::string& text) {
   return regions;
 }
 
-void Stats::add(const Stats& more) noexcept {
-  sum += more.sum;
-  counted += more.counted;
-  least = std::min(least, more.least);
-  most = std::max(most, more.most);
-}
-
-void write(const Stats& stats, std::size_t region, Finding& finding) noexcept {
-  constexpr std::size_t kColumns = 5;
-  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
-  const bool none = stats.counted == 0;
-  Scalar* const column = finding.scalars + region * kColumns;
-  column[0] = Scalar::of_integer(stats.sum);
-  column[1] = Scalar::of_real(none ? std::numeric_limits<double>::quiet_NaN()
-                                   : static_cast<double>(stats.sum) / static_cast<double>(stats.counted));
-  column[2] = Scalar::of_integer(none ? kNone : stats.least);
-  column[3] = Scalar::of_integer(none ? kNone : stats.most);
-  column[4] = Scalar::of_count(stats.counted);
-}
-
 Stats stats_reference(const void* pixels, PixelFormat format, std::size_t count) noexcept {
   const PhotonRange range = photon_range(format);
   return with_type(format.type, [&]<typename T>(T) {

@@ -42,12 +42,33 @@ struct Stats {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
   std::uint64_t counted = 0;  ///< pixels that are not masked
-  void add(const Stats& more) noexcept;
+  constexpr void add(const Stats& more) noexcept {
+    sum += more.sum;
+    counted += more.counted;
+    least = more.least < least ? more.least : least;
+    most = more.most > most ? more.most : most;
+  }
   friend bool operator==(const Stats&, const Stats&) = default;
 };
 
-/// As the columns of the `region`-th region.
-void write(const Stats& stats, std::size_t region, Finding& finding) noexcept;
+/// Of a region.
+inline constexpr std::size_t kColumns = 5;
+
+/// As the columns of a region, on hosts and devices.
+constexpr void write(const Stats& stats, Scalar* column) noexcept {
+  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
+  const bool none = stats.counted == 0;
+  column[0] = Scalar::of_integer(stats.sum);
+  column[1] = Scalar::of_real(none ? std::numeric_limits<double>::quiet_NaN()
+                                   : static_cast<double>(stats.sum) / static_cast<double>(stats.counted));
+  column[2] = Scalar::of_integer(none ? kNone : stats.least);
+  column[3] = Scalar::of_integer(none ? kNone : stats.most);
+  column[4] = Scalar::of_count(stats.counted);
+}
+/// Those of the `region`-th one.
+inline void write(const Stats& stats, std::size_t region, Finding& finding) noexcept {
+  write(stats, finding.scalars + region * kColumns);
+}
 
 /// Of `pixels` consecutive pixels of any integer format. The plain reference.
 Stats stats_reference(const void* pixels, PixelFormat format, std::size_t count) noexcept;

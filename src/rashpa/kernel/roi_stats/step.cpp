@@ -9,6 +9,9 @@
 #include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats_opencl.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "rashpa/kernel/roi_stats/roi_stats_cuda.hpp"
+#endif
 
 namespace rashpa::kernel::roi_stats {
 
@@ -44,7 +47,7 @@ Declaration declaration_with(std::vector<Column> columns, std::string per) {
           .parameters = parameters().declared(),
           .takes = {.kind = Port::Kind::pixels, .pixels = photon_types()},
           .makes = {{.kind = Port::Kind::scalars, .per = std::move(per), .columns = std::move(columns)}},
-          .units = {"cpu", "opencl"}};
+          .units = {"cpu", "cuda", "opencl"}};
 }
 
 /// One set of columns for each region that `regions` names.
@@ -126,6 +129,11 @@ class RoiStats final : public Step {
       const Setup& setup, const memory::opencl::Device& device) const override {
     return opencl::make_pass(regions_, setup, device);
   }
+#ifdef RASHPA_HAVE_CUDA
+  [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
+    return cuda::make_pass(regions_, setup);
+  }
+#endif
 
  private:
   std::vector<NamedRegion> regions_;

@@ -52,7 +52,8 @@ const Declaration& declared() {
                         {.name = "deviation", .type = Column::Type::f64, .doc = "Of a pixel of the bin"}}}},
       .inputs = {radius_input()},
       .units = {"cpu", "opencl"},
-      .scratch_bytes = 11};
+      .scratch_bytes = 11,
+      .device = {{.bytes = 6}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
   return declaration;
 }
 

@@ -18,11 +18,15 @@ constexpr unsigned kLoads = 4;  // of eight pixels, on their way at once
 constexpr unsigned kTile = kThreads * kLoads * 8;
 using Word = unsigned long long;  // what atomicAdd takes
 
+/// 32 bits hold what a thread adds of narrow pixels.
 template <typename T>
-__device__ __forceinline__ void add(T value, T limit, std::int64_t& counts, std::uint32_t& masked) {
+using Sum = std::conditional_t<sizeof(T) < 4, std::int32_t, std::int64_t>;
+
+template <typename T>
+__device__ __forceinline__ void add(T value, T limit, Sum<T>& counts, std::uint32_t& masked) {
   const bool is_masked = std::is_signed_v<T> ? value < limit : value > limit;
   masked += is_masked ? 1 : 0;
-  counts += is_masked ? 0 : static_cast<std::int64_t>(value);
+  counts += is_masked ? Sum<T>{0} : static_cast<Sum<T>>(value);
 }
 
 /// A block adds up one tile of one image. `limit`: the least count of signed pixels, the largest of unsigned ones.
@@ -32,7 +36,7 @@ __global__ void __launch_bounds__(kThreads) total_tiles(const T* images, std::si
   if (work[blockIdx.y] == 0) return;
   const T* image = images + blockIdx.y * stride;
   const std::uint32_t first = blockIdx.x * kTile + threadIdx.x * 8;
-  std::int64_t counts = 0;
+  Sum<T> of_thread = 0;
   std::uint32_t masked = 0;
 #pragma unroll
   for (unsigned l = 0; l < kLoads; ++l) {
@@ -40,15 +44,29 @@ __global__ void __launch_bounds__(kThreads) total_tiles(const T* images, std::si
     if (at + 8 <= pixels) {
       const Eight<T> eight(image + at);
 #pragma unroll
-      for (unsigned k = 0; k < 8; ++k) add(eight[k], limit, counts, masked);
+      for (unsigned k = 0; k < 8; ++k) add(eight[k], limit, of_thread, masked);
     } else {
-      for (std::uint32_t p = at; p < pixels; ++p) add(image[p], limit, counts, masked);
+      for (std::uint32_t p = at; p < pixels; ++p) add(image[p], limit, of_thread, masked);
     }
   }
+  std::int64_t counts = of_thread;
 #pragma unroll
   for (unsigned distance = 16; distance > 0; distance /= 2) counts += __shfl_down_sync(~0U, counts, distance);
   masked = __reduce_add_sync(~0U, masked);
-  if (threadIdx.x % 32 != 0) return;
+  // One sum a block: those of all blocks go to the same word.
+  __shared__ std::int64_t counts_of_warp[kThreads / 32];
+  __shared__ std::uint32_t masked_of_warp[kThreads / 32];
+  if (threadIdx.x % 32 == 0) {
+    counts_of_warp[threadIdx.x / 32] = counts;
+    masked_of_warp[threadIdx.x / 32] = masked;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+#pragma unroll
+  for (unsigned warp = 1; warp < kThreads / 32; ++warp) {
+    counts += counts_of_warp[warp];
+    masked += masked_of_warp[warp];
+  }
   Totals& total = totals[blockIdx.y];
   if (counts != 0) atomicAdd(reinterpret_cast<Word*>(&total.counts), static_cast<Word>(counts));
   if (masked != 0) atomicAdd(&total.masked, masked);

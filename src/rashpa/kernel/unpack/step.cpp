@@ -8,6 +8,9 @@
 #include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/unpack/unpack.hpp"
 #include "rashpa/kernel/unpack/unpack_opencl.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "rashpa/kernel/unpack/unpack_cuda.hpp"
+#endif
 
 namespace rashpa::kernel::unpack {
 
@@ -41,7 +44,7 @@ const Declaration& declared() {
                  .pixels = {PixelType::u8, PixelType::u8, PixelType::u16, PixelType::u32},
                  .by = "bits"}},
       .delivered = true,
-      .units = {"cpu", "opencl"}};
+      .units = {"cpu", "cuda", "opencl"}};
   return declaration;
 }
 
@@ -128,6 +131,11 @@ class Unpack final : public Step {
       const Setup& setup, const memory::opencl::Device& device) const override {
     return opencl::make_pass(config_, setup, device);
   }
+#ifdef RASHPA_HAVE_CUDA
+  [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
+    return cuda::make_pass(config_, setup);
+  }
+#endif
 
  private:
   Config config_;

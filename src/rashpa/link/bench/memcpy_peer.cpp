@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "rashpa/link/bench/peers.hpp"
-#include "rashpa/link/stream_copy.hpp"
 #include "rashpa/link/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/cpu_set.hpp"
+#include "rashpa/memory/stream_copy.hpp"
 
 namespace rashpa::link::bench {
 
@@ -68,9 +68,9 @@ Result run_stream_copy(const Load& load) {
   return run_copies(
       load,
       [](std::byte* to, const std::byte* from, std::size_t bytes) {
-        stream_copy(to, {from, bytes});
+        memory::stream_copy(to, {from, bytes});
       },
-      [] { stream_fence(); });
+      [] { memory::stream_fence(); });
 }
 
 }  // namespace rashpa::link::bench

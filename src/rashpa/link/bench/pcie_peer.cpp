@@ -9,9 +9,9 @@
 #include "rashpa/link/bench/peers.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender.hpp"
-#include "rashpa/link/stream_copy.hpp"
 #include "rashpa/link/testing.hpp"
 #include "rashpa/memory/cpu_set.hpp"
+#include "rashpa/memory/stream_copy.hpp"
 
 namespace rashpa::link::bench {
 
@@ -135,8 +135,8 @@ Result run_shared_memcpy(const Load& load) {
 
 Result run_shared_stream_copy(const Load& load) {
   return run_shared_copies(load, [](std::byte* to, const std::byte* from, std::size_t bytes) {
-    stream_copy(to, {from, bytes});
-    stream_fence();
+    memory::stream_copy(to, {from, bytes});
+    memory::stream_fence();
   });
 }
 

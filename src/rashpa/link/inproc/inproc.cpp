@@ -152,7 +152,7 @@ class InprocReceiver::Impl {
     if (target.kind == Target::Kind::refused || lines == item.event) {
       counters_.refused_key.add(1);
     } else if (target.kind == Target::Kind::skip) {
-      channel.assembly.put_skip(item.record, item.immediate, now);
+      channel.assembly.put_skip(decode_frame_record(item.record), item.immediate, now);
       decide(channel, now);
     } else if (item.event) {
       channel.assembly.put_event(offset, item.record, item.immediate, now);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "rashpa/link/pcie/engine.hpp"
-#include "rashpa/link/stream_copy.hpp"
+#include "rashpa/memory/stream_copy.hpp"
 
 namespace rashpa::link::pcie {
 
@@ -30,7 +30,7 @@ class CpuEngine final : public Engine {
 
 inline std::size_t CpuEngine::copy(std::span<const BufferDescriptor> writes) noexcept {
   for (const BufferDescriptor& write : writes) {
-    crc_ = stream_copy_crc32c(memory_.data() + write.destination, {write.source, write.bytes}, crc_);
+    crc_ = memory::stream_copy_crc32c(memory_.data() + write.destination, {write.source, write.bytes}, crc_);
   }
   done_ += writes.size();
   return writes.size();
@@ -38,7 +38,7 @@ inline std::size_t CpuEngine::copy(std::span<const BufferDescriptor> writes) noe
 
 inline bool CpuEngine::announce(const Event& event, std::atomic<std::uint32_t>& lock) noexcept {
   std::memcpy(memory_.data() + event.destination, event.record, FrameRecord::kBytes);
-  stream_fence();
+  memory::stream_fence();
   // An exchange, since the receiver's flag must not be read before the word is out; it also releases the record.
   lock.exchange(event.immediate, std::memory_order_seq_cst);
   crc_ = 0;

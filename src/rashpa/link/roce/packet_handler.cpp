@@ -93,6 +93,7 @@ void PacketHandler::packet(std::span<std::byte> bytes, wire::Identification id, 
   // harm.
   port.received_bytes += accepted ? write.payload.size() : bytes.size() - wire::kBth - wire::kIcrc;
   if (accepted) {
+    port.assembly.number(bth.psn);
     deliver(port, write, check_icrc ? std::optional(payload_crc) : std::nullopt, datagram.now, out);
   }
 }
@@ -170,7 +171,7 @@ void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::op
       break;
     case Target::Kind::skip:
       if (!write.has_immediate) return counters_->bad_records.add(1);
-      port.assembly.put_skip(write.payload, write.immediate, now);
+      port.assembly.put_skip(decode_frame_record(write.payload), write.immediate, now);
       decide(port, now, out);
       break;
     case Target::Kind::refused:

@@ -54,7 +54,7 @@ class Handler : public ::testing::Test, public ArrivalOutput {
   void line(std::uint64_t index, std::uint32_t number) {
     source->prepare(index);
     const Placement& p = dtp.placement;
-    give(packet(0x2A, p.image_offset(index) + number * p.pitch, source->payload().subspan(number * 256, 256)));
+    give(packet(0x2A, p.image_offset(index) + number * p.pitch, source->payload().subspan(number * 256UL, 256)));
   }
   wire::Packet event_packet(const FrameRecord& record) {
     std::array<std::byte, FrameRecord::kBytes> bytes{};
@@ -110,7 +110,7 @@ TEST_F(Handler, a_whole_image_is_complete_and_lies_where_it_belongs) {
   EXPECT_EQ(arrivals[0].lines_missing, 0U);
   const Placement& p = dtp.placement;
   for (std::uint32_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(std::memcmp(&region[p.image_offset(0) + i * p.pitch], &source->payload()[i * 256], 256), 0);
+    EXPECT_EQ(std::memcmp(&region[p.image_offset(0) + i * p.pitch], &source->payload()[i * 256UL], 256), 0);
     EXPECT_EQ(region[p.image_offset(0) + i * p.pitch + 256], std::byte{0xEE}) << "the gap is not touched";
   }
   EXPECT_EQ(arrivals[0].record, *decode_frame_record(std::span(region).subspan(p.record_offset(0), 128)));
@@ -120,8 +120,10 @@ TEST_F(Handler, reordered_lines_behind_the_event_still_complete_the_image) {
   make();
   line(0, 2);
   line(0, 0);
+  psn = 4;
   event(0);
   EXPECT_TRUE(arrivals.empty());
+  psn = 2;
   line(0, 3);
   line(0, 1);
   ASSERT_EQ(arrivals.size(), 1U);
@@ -144,6 +146,56 @@ TEST_F(Handler, a_lost_line_is_partial_when_the_next_event_has_come) {
   EXPECT_FALSE(arrivals[0].map->line_arrived(2));
   EXPECT_TRUE(arrivals[0].map->line_arrived(3));
   EXPECT_EQ(arrivals[1].completeness, Completeness::complete);
+}
+
+TEST_F(Handler, a_line_of_an_image_a_ring_later_does_not_fill_the_gap_of_one_whose_event_has_come) {
+  make(NotFree::overrun);
+  for (std::uint32_t i : {0U, 1U, 3U}) line(0, i);
+  event(0);
+  psn += 10;  // images 1 and 2 are lost
+  line(3, 2);
+  const Placement& p = dtp.placement;
+  EXPECT_EQ(region[p.image_offset(0) + 2 * p.pitch], std::byte{0xEE});
+  EXPECT_EQ(stats()["overrun_packets"], 1U);
+  event(3);
+  ASSERT_GE(arrivals.size(), 1U);
+  EXPECT_EQ(arrivals[0].completeness, Completeness::partial);
+  EXPECT_FALSE(arrivals[0].map->line_arrived(2));
+  EXPECT_TRUE(arrivals[0].map->line_arrived(3));
+}
+
+TEST_F(Handler,
+       lines_of_an_image_a_ring_later_that_came_before_an_event_spoil_its_image_and_are_not_taken_for_its_own) {
+  make(NotFree::overrun);
+  for (std::uint32_t i : {0U, 1U, 3U}) line(0, i);
+  psn = 15;  // image 0's event is late, 1 and 2 are lost
+  line(3, 2);
+  psn = 4;
+  event(0);
+  psn = 16;
+  event(3);
+  ASSERT_GE(arrivals.size(), 1U);
+  EXPECT_EQ(arrivals[0].completeness, Completeness::partial);
+  EXPECT_EQ(arrivals[0].lines_missing, 4U);
+}
+
+TEST_F(Handler, a_line_of_an_image_a_ring_before_does_not_begin_a_later_one) {
+  make(NotFree::overrun);
+  image(0);
+  port->released = 1;
+  handler->decide_all(++now, *this);
+  psn = 1;
+  source->prepare(0);
+  give(packet(0x2A, dtp.placement.image_offset(3), source->payload().subspan(0, 256)));
+  EXPECT_EQ(stats()["late_packets"], 1U);
+  psn = 15;
+  for (std::uint32_t i = 1; i < 4; ++i) line(3, i);
+  event(3);
+  port->closed = 4;
+  handler->decide_all(++now, *this);
+  ASSERT_EQ(arrivals.size(), 4U);
+  EXPECT_EQ(arrivals[3].lines_missing, 1U);
+  EXPECT_FALSE(arrivals[3].map->line_arrived(0));
 }
 
 TEST_F(Handler, a_lost_event_is_missing_eight_packets_behind_the_next_one) {
@@ -357,7 +409,7 @@ TEST_F(Handler, reserved_and_migration_bits_are_ignored) {
   for (std::uint32_t i = 0; i < 4; ++i) {
     source->prepare(0);
     const Placement& p = dtp.placement;
-    wire::Packet made = packet(0x2A, p.image_offset(0) + i * p.pitch, source->payload().subspan(i * 256, 256));
+    wire::Packet made = packet(0x2A, p.image_offset(0) + i * p.pitch, source->payload().subspan(i * 256UL, 256));
     made.bth.migration = 1;
     made.bth.becn = 1;
     made.bth.reserved6 = 0x3F;

@@ -26,6 +26,7 @@ DeviceScope::~DeviceScope() { cudaSetDevice(before_); }
 
 namespace {
 double mebibytes(std::size_t bytes) { return static_cast<double>(bytes) / 1048576.0; }
+thread_local std::size_t taken_here = 0;
 }  // namespace
 
 DeviceMemory::DeviceMemory(std::size_t bytes) {
@@ -35,7 +36,9 @@ DeviceMemory::DeviceMemory(std::size_t bytes) {
     cudaFree(data_);
     check(code, "clear device memory");
   }
+  taken_here += bytes;
 }
+std::size_t DeviceMemory::taken() noexcept { return taken_here; }
 DeviceMemory::~DeviceMemory() { cudaFree(data_); }
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
 

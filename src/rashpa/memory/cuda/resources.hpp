@@ -36,6 +36,8 @@ class DeviceMemory {
   [[nodiscard]] T* as() const noexcept {
     return static_cast<T*>(data_);
   }
+  /// Bytes that the calling thread has taken so far, given back or not.
+  [[nodiscard]] static std::size_t taken() noexcept;
 
  private:
   void* data_ = nullptr;

@@ -61,6 +61,7 @@ DeviceInfo info_of(cl_device_id id, const std::string& platform) {
   info.doubles = value_of<cl_device_fp_config>(id, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
   info.work_group = std::max<std::size_t>(1, value_of<std::size_t>(id, CL_DEVICE_MAX_WORK_GROUP_SIZE));
   info.local_bytes = value_of<cl_ulong>(id, CL_DEVICE_LOCAL_MEM_SIZE);
+  info.global_bytes = value_of<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE);
   info.largest_buffer = value_of<cl_ulong>(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   info.base_alignment = std::max<std::size_t>(1, value_of<cl_uint>(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   return info;
@@ -171,6 +172,7 @@ Memory Device::make(cl_mem_flags flags, std::size_t bytes, void* data, std::stri
   cl_int code = CL_SUCCESS;
   Memory memory(api().create_buffer(context_.get(), flags, bytes, data, &code));
   check(code, fmt::format("{}, {} bytes on {}", what, bytes, info_.name));
+  if ((flags & (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR)) == 0) taken_ += bytes;
   return memory;
 }
 

@@ -25,6 +25,7 @@ struct DeviceInfo {
   bool doubles = false;              ///< it computes with double precision
   std::size_t work_group = 1;        ///< most work items of a group
   std::size_t local_bytes = 0;       ///< memory of a work group
+  std::size_t global_bytes = 0;      ///< memory of the device
   std::size_t largest_buffer = 0;    ///< bytes
   std::size_t base_alignment = 128;  ///< bytes, of host memory that it uses in place
 };
@@ -96,6 +97,8 @@ class Device {
   [[nodiscard]] Memory memory_at(void* data, std::size_t bytes, std::string_view what) const;
   /// That the driver has placed so that host and device can both get at it; for maps.
   [[nodiscard]] Memory shared_memory(std::size_t bytes, std::string_view what) const;
+  /// Bytes of its memory that have been asked for by memory(), memory_with() and memory_of(). By who makes those.
+  [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
 
  private:
   [[nodiscard]] Memory make(cl_mem_flags flags, std::size_t bytes, void* data, std::string_view what) const;
@@ -103,6 +106,7 @@ class Device {
   std::uint32_t group_;
   Owned<cl_context, &Api::release_context> context_;
   Queue own_queue_;
+  mutable std::size_t taken_ = 0;
 };
 
 /// Host memory that copies to and from the device are fastest with (pinned, where the driver pins), cleared to 0. 0

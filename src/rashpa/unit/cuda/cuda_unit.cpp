@@ -12,6 +12,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/pause.hpp"
 #include "rashpa/memory/cpu_set.hpp"
+#include "rashpa/memory/cuda/free_memory.hpp"
 
 namespace rashpa::unit::cuda {
 
@@ -78,11 +79,13 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
   const Chosen chosen = choose(choice.trigger, steps_, layout);
   how_ = fmt::format("trigger {} on {}: {}; {}", name_of(chosen.trigger), name_of_device(device_), chosen.why,
                      steps_.words());
+  const std::size_t taken = DeviceMemory::taken();
   const bool resident = chosen.trigger == Trigger::persistent;
   const std::uint32_t benches = resident ? 1 : std::min(kBenches, layout.stacks);
   work_ = std::make_unique<StackWork>(steps_, layout, benches, resident ? Input::in_place : Input::copied);
   check(cudaStreamSynchronize(nullptr), "prepare the device");
   dispatch_ = make_dispatch(chosen.trigger, *work_, layout.stacks, device_);
+  device_bytes_ = DeviceMemory::taken() - taken;
   thread_ = std::jthread(
       [this, processor = choice.cores.first_processor](const std::stop_token& ending) { run(ending, processor); });
 }
@@ -114,6 +117,7 @@ void CudaUnit::submit(Stack* stack) noexcept {
   const bool ended = stopping_.load(std::memory_order_acquire) || failed();
   for (std::uint32_t i = 0; i < stack->count; ++i) {
     order.work()[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
+    if (order.work()[i] != 0) work_->prepare(stack->slot, i, stack->images[i]);
   }
   std::copy_n(order.work(), stack->count, asked_.begin() + std::ptrdiff_t{stack->slot} * work_->stack());
   std::fill(order.work() + stack->count, order.work() + work_->stack(), std::uint8_t{0});
@@ -126,6 +130,8 @@ void CudaUnit::submit(Stack* stack) noexcept {
   }
   submitted_.ring();
 }
+
+Accumulated CudaUnit::conclude() noexcept { return failed() ? Accumulated{} : work_->conclude(); }
 
 Stack* CudaUnit::take() noexcept {
   Stack* stack = nullptr;
@@ -171,13 +177,18 @@ void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place
   image.measured = true;
   std::copy_n(work_->scalars(slot, place), steps_.output.results.columns.size(), image.scalars.begin());
   const DeviceFinding& finding = work_->finding(slot, place);
+  for (std::size_t step = 0; step < steps_.steps.size(); ++step) {
+    const auto which = steps_.steps[step].profile;
+    if (which && work_->got_past(step, finding)) image.profiles[*which] = work_->profile(step, slot, place);
+  }
   if (finding.verdict != 0) {
     image.decision = Decision::vetoed;
     image.reason = steps_.steps[finding.step].reasons[finding.verdict - 1U];
     return;
   }
-  if (finding.entries == kernel::cuda::kListOverflow) {
+  if (finding.failed != 0 || finding.entries == kernel::cuda::kListOverflow) {
     image.decision = Decision::errored;
+    image.failed_in = finding.failed;
     return;
   }
   image.decision = Decision::accepted;
@@ -195,6 +206,7 @@ void CudaUnit::hand_back(const InFlight& flight, bool finished) noexcept {
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     if (work[i] != 0) settle(stack.images[i], stack.slot, i, finished);
   }
+  work_->account(stack, finished);
   stack.decided_ns = now_ns();
   out_.try_push(&stack);
   done_bell_.ring();
@@ -231,6 +243,23 @@ Available available() {
     what += fmt::format("{}{}: {}", device == 0 ? "" : ", ", device, name_of_device(device));
   }
   return {.name = "cuda", .usable = count > 0, .what = what};
+}
+
+std::vector<UnitDevice> devices() {
+  std::string why;
+  const int count = device_count(why);
+  std::vector<UnitDevice> found;
+  for (int device = 0; device < count; ++device) {
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) continue;
+    found.push_back({.unit = "cuda",
+                     .number = static_cast<std::uint32_t>(device),
+                     .name = static_cast<const char*>(properties.name),
+                     .memory_bytes = properties.totalGlobalMem,
+                     .free_bytes = memory::cuda::free_bytes(device),
+                     .unified = properties.integrated != 0});
+  }
+  return found;
 }
 
 }  // namespace rashpa::unit::cuda

@@ -28,9 +28,12 @@ class CudaUnit final : public Unit {
   void submit(Stack* stack) noexcept override;
   Stack* take() noexcept override;
   void stop() noexcept override;
+  Accumulated conclude() noexcept override;
   [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
   [[nodiscard]] std::string how() const override { return how_; }
+  [[nodiscard]] std::size_t device_bytes() const noexcept override { return device_bytes_; }
   [[nodiscard]] std::string error() const override;
+  [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return work_->failure(failed_in); }
 
  private:
   struct InFlight {
@@ -48,6 +51,7 @@ class CudaUnit final : public Unit {
   const Steps steps_;
   Doorbell& done_bell_;
   std::string how_;
+  std::size_t device_bytes_ = 0;
   std::unique_ptr<StackWork> work_;
   std::unique_ptr<Dispatch> dispatch_;
   std::uint32_t ticket_ = 0;
@@ -67,5 +71,7 @@ class CudaUnit final : public Unit {
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell);
 Available available();
+/// The devices of this machine, with their memory.
+std::vector<UnitDevice> devices();
 
 }  // namespace rashpa::unit::cuda

@@ -30,7 +30,6 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
       throw ConfigError(fmt::format("unit: unit cuda has no version of the kernel {}; use unit cpu", declaration.name));
     }
   }
-  steps.check_keeps_shape("cuda");
   steps.check_learns_nothing("cuda");
   if (layout.images == nullptr || layout.image_stride % kAlignment != 0 ||
       layout.image_stride < std::size_t{layout.width} * layout.height * pixel_bytes(layout.input) ||
@@ -39,6 +38,18 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
                                   kAlignment, layout.image_stride));
   }
   return layout;
+}
+
+/// Pixels from one image of that shape that a step has made to the next.
+std::size_t padded(const kernel::Shape& shape) noexcept { return round_up(shape.pixels(), kMarks); }
+
+/// Words from one image's marks to the next's.
+std::size_t mark_words(const Steps& steps) noexcept {
+  std::size_t words = 0;
+  for (const PlannedStep& step : steps.steps) {
+    if (step.mark_at) words = std::max(words, padded(step.out_shape) / kMarks);
+  }
+  return words;
 }
 
 }  // namespace
@@ -59,10 +70,8 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
     : steps_(steps),
       layout_(checked(steps, layout)),
       benches_(benches),
-      pixels_(layout.width * layout.height),
-      padded_(round_up(pixels_, kMarks)),
-      mark_words_(steps.marks ? padded_ / kMarks : 0),
-      out_bytes_(padded_ * pixel_bytes(steps.output.pixel)),
+      mark_words_(mark_words(steps)),
+      out_bytes_(padded({steps.output.width, steps.output.height}) * pixel_bytes(steps.output.pixel)),
       columns_(static_cast<std::uint32_t>(steps.output.results.columns.size())),
       passed_on_(steps.last_maker == steps.steps.size()),
       pinning_(layout.images, std::size_t{layout.stacks} * layout.stack * layout.image_stride),
@@ -79,6 +88,7 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
 }
 
 void StackWork::make_passes() {
+  lister_ = steps_.steps.size();
   for (std::size_t number = 0; number < steps_.steps.size(); ++number) {
     const PlannedStep& step = steps_.steps[number];
     passes_.push_back(step.rides ? nullptr : step.step->on_cuda(steps_.setup(number, layout_, 1, benches_)));
@@ -86,13 +96,16 @@ void StackWork::make_passes() {
       throw ConfigError(fmt::format("unit: the kernel {} says that it runs on cuda, and makes nothing for it",
                                     step.step->declaration().name));
     }
-    if (step.makes_list) lister_ = passes_.back().get();
+    if (step.makes_list) lister_ = number;
+    if (!step.accumulation) continue;
+    adders_.push_back(number);
+    windows_.emplace_back(steps_.output.results.accumulations[*step.accumulation], layout_.stack, layout_.stacks);
   }
 }
 
 std::size_t StackWork::made_stride(std::size_t step) const noexcept {
   const PlannedStep& planned = steps_.steps[step];
-  return planned.makes_pixels ? padded_ * pixel_bytes(planned.out.type) : 0;
+  return planned.makes_pixels ? padded(planned.out_shape) * pixel_bytes(planned.out.type) : 0;
 }
 
 Order& StackWork::order(std::uint32_t slot) const noexcept {
@@ -112,7 +125,52 @@ const std::byte* StackWork::pixels(std::uint32_t slot, std::uint32_t image) cons
   return images_.as<std::byte>() + place(slot, image) * out_bytes_;
 }
 kernel::cuda::HostList StackWork::list(std::uint32_t slot, std::uint32_t image) const noexcept {
-  return lister_->list(static_cast<std::uint32_t>(place(slot, image)));
+  return passes_[lister_]->list(static_cast<std::uint32_t>(place(slot, image)));
+}
+ProfileView StackWork::profile(std::size_t step, std::uint32_t slot, std::uint32_t image) const noexcept {
+  return passes_[step]->profile(static_cast<std::uint32_t>(place(slot, image)));
+}
+
+bool StackWork::got_past(std::size_t step, const DeviceFinding& finding) const noexcept {
+  return (finding.verdict == 0 || finding.step > step) && (finding.failed == 0 || finding.failed > step + 1) &&
+         (finding.entries != kernel::cuda::kListOverflow || lister_ > step);
+}
+
+void StackWork::account(Stack& stack, bool finished) noexcept {
+  stack.accumulated = {};
+  for (std::size_t a = 0; a < windows_.size(); ++a) {
+    Windows& windows = windows_[a];
+    kernel::cuda::DevicePass& pass = *passes_[adders_[a]];
+    windows.open(stack);
+    for (std::uint32_t i = 0; i < stack.count && finished; ++i) {
+      if (!stack.images[i].measured || !got_past(adders_[a], finding(stack.slot, i))) continue;
+      pass.add(static_cast<std::uint32_t>(place(stack.slot, i)));
+      windows.add(1);
+    }
+    if (!windows.ends_with(stack.number)) continue;
+    pass.write(windows.arrays());
+    stack.accumulated[a] = windows.close();
+  }
+}
+
+Accumulated StackWork::conclude() noexcept {
+  Accumulated all{};
+  for (std::size_t a = 0; a < windows_.size(); ++a) {
+    if (!windows_[a].is_open()) continue;
+    passes_[adders_[a]]->write(windows_[a].arrays());
+    all[a] = windows_[a].close();
+  }
+  return all;
+}
+
+void StackWork::prepare(std::uint32_t slot, std::uint32_t number, const StackImage& image) const noexcept {
+  for (const auto& pass : passes_) {
+    if (pass != nullptr) pass->prepare(static_cast<std::uint32_t>(place(slot, number)), image);
+  }
+}
+std::string StackWork::failure(std::uint8_t failed_in) const {
+  if (failed_in == 0 || failed_in > passes_.size() || passes_[failed_in - 1U] == nullptr) return {};
+  return passes_[failed_in - 1U]->failure();
 }
 
 cudaError_t StackWork::enqueue(std::uint32_t slot, cudaStream_t stream, const Stages* stages) const noexcept {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "rashpa/kernel/device_pass.hpp"
@@ -12,6 +13,7 @@
 #include "rashpa/unit/cuda/control.hpp"
 #include "rashpa/unit/cuda/stage_kernels.hpp"
 #include "rashpa/unit/steps.hpp"
+#include "rashpa/unit/windows.hpp"
 
 namespace rashpa::unit::cuda {
 
@@ -52,6 +54,19 @@ class StackWork {
   [[nodiscard]] const Scalar* scalars(std::uint32_t slot, std::uint32_t image) const noexcept;
   [[nodiscard]] const std::byte* pixels(std::uint32_t slot, std::uint32_t image) const noexcept;
   [[nodiscard]] kernel::cuda::HostList list(std::uint32_t slot, std::uint32_t image) const noexcept;
+  /// Before the stack in `slot` is submitted, for each image that will be processed.
+  void prepare(std::uint32_t slot, std::uint32_t number, const StackImage& image) const noexcept;
+  /// As Unit::failure().
+  [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
+  /// Whether step `step` and those before it have kept the image.
+  [[nodiscard]] bool got_past(std::size_t step, const DeviceFinding& finding) const noexcept;
+  /// Of an image that step `step` has worked on.
+  [[nodiscard]] ProfileView profile(std::size_t step, std::uint32_t slot, std::uint32_t image) const noexcept;
+  /// What the steps that accumulate add up of a stack that has come back, stacks in order; `finished`: the device has
+  /// done its work. Fills Stack::accumulated.
+  void account(Stack& stack, bool finished) noexcept;
+  /// The windows that are open when all stacks have come back.
+  Accumulated conclude() noexcept;
   [[nodiscard]] Control& control() const noexcept { return *control_.as<Control>(); }
 
  private:
@@ -76,8 +91,6 @@ class StackWork {
   Steps steps_;
   Layout layout_;
   std::uint32_t benches_;
-  std::uint32_t pixels_;
-  std::size_t padded_ = 0;      // pixels from one image that a step has made to the next
   std::size_t mark_words_ = 0;  // from one image's marks to the next's
   std::size_t out_bytes_ = 0;   // from one image in host memory to the next
   std::uint32_t columns_;
@@ -85,7 +98,9 @@ class StackWork {
   Pinning pinning_;
   PinnedMemory control_, triggers_, orders_, done_, findings_, scalars_, images_;
   std::vector<std::unique_ptr<kernel::cuda::DevicePass>> passes_;  // by step; null: it rides
-  const kernel::cuda::DevicePass* lister_ = nullptr;
+  std::size_t lister_ = 0;                                         // steps_.steps.size(): none makes lists
+  std::vector<std::size_t> adders_;                                // by accumulation: the step
+  std::vector<Windows> windows_;                                   // by accumulation
   std::vector<Bench> bench_;
 };
 

@@ -289,4 +289,20 @@ Available available() {
   }
 }
 
+std::vector<UnitDevice> devices() {
+  std::vector<UnitDevice> found;
+  try {
+    for (const memory::opencl::DeviceInfo& info : memory::opencl::devices()) {
+      found.push_back({.unit = "opencl",
+                       .number = static_cast<std::uint32_t>(found.size()),
+                       .name = fmt::format("{} ({})", info.name, info.platform),
+                       .memory_bytes = info.global_bytes,
+                       .unified = info.unified});
+    }
+  } catch (const ResourceError&) {  // available() says why
+    return {};
+  }
+  return found;
+}
+
 }  // namespace rashpa::unit::opencl

@@ -33,6 +33,7 @@ class OpenclUnit final : public Unit {
   void stop() noexcept override;
   [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
   [[nodiscard]] std::string how() const override { return how_; }
+  [[nodiscard]] std::size_t device_bytes() const noexcept override { return device_.taken(); }
   [[nodiscard]] std::string error() const override;
   [[nodiscard]] Accumulated conclude() noexcept override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return work_.failure(failed_in); }
@@ -95,5 +96,7 @@ std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, 
 
 /// Which devices this machine has, or why there are none.
 Available available();
+/// Those devices, with their memory; none without a library.
+std::vector<UnitDevice> devices();
 
 }  // namespace rashpa::unit::opencl

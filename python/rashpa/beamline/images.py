@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the images of a buffer are, as far as a plan says it: for control systems that announce them before the first has come."""
+
+from dataclasses import dataclass
+
+from rashpa.control.kernels import declaration_of, parameters_of
+from rashpa.control.pipeline import plan_pipeline
+from rashpa.control.run_file_reader import RunFileError
+from rashpa.control.run_plan import Plan
+
+
+@dataclass(frozen=True)
+class Images:
+    """`pixel`: the type's name."""
+
+    buffer: str
+    width: int
+    height: int
+    pixel: str
+
+
+def images_of(plan: Plan, buffer: str = "") -> Images:
+    """Of a buffer, the first when none is named. RunFileError when there is none, or it has no image of every frame that is known before."""
+    if plan.file.run.series_frames is not None:
+        raise RunFileError(
+            f"{plan.source.where(('run', 'series_frames'))}: a series is a file of its own; leave the key away"
+        )
+    names = [known.section.name for known in plan.buffers]
+    if buffer and buffer not in names:
+        raise RunFileError(f"{plan.source.path}: there is no buffer {buffer}; one of {', '.join(names)}")
+    position = names.index(buffer) if buffer else 0
+    chosen = plan.buffers[position]
+    section = chosen.section
+    where = plan.source.where(("buffer", position))
+    if section.every != 1 or section.phase:
+        raise RunFileError(f"{where}: takes a part of the frames; choose a buffer of all frames")
+    if not any(sink.kind == "hdf5" for sink in section.sink):
+        raise RunFileError(f'{where}: stores nothing; give it a [[buffer.sink]] of kind = "hdf5"')
+    if chosen.receiver and plan.group_of(chosen.receiver) is not None:
+        raise RunFileError(f"{where}: its images are dealt to a group of receivers; choose a buffer of one receiver")
+    pipeline = plan_pipeline(section.kernel, plan.file.detector.pixel)
+    if pipeline.makes_list:
+        raise RunFileError(f"{where}: stores lists of pixels; choose a buffer of images")
+    for kernel in section.kernel:
+        values = parameters_of(kernel)
+        if declaration_of(kernel).name == "unpack" or values.get("borders", "raw") != "raw":
+            raise RunFileError(
+                f"{where}: kernel {declaration_of(kernel).name} changes the shape of images, which is known only when they are made; leave it to "
+                "`rashpa process`, or choose another buffer"
+            )
+    return Images(section.name, chosen.width, chosen.height, pipeline.pixel)

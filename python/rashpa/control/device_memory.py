@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pipelines take of the memory of an accelerator: the sums that src/rashpa/unit makes there, and what kernels declare. A test holds them against
+what units have taken."""
+
+from collections.abc import Iterator
+
+from rashpa.control.kernels import Kernel, declaration_of, parameters_of
+from rashpa.control.pipeline import PIXEL_BYTES, Pipeline, plan_pipeline
+from rashpa.control.run_file import Buffer
+from rashpa.control.run_plan import Plan, PlannedBuffer
+from rashpa.control.telegram import Capabilities, UnitDevice
+
+_BENCHES = 3  # stacks that a device has at a time: one comes in, one is computed, one goes out
+_WORD = 64  # pixels of a word of marks; made images are whole words
+_RESIDENT_IMAGES, _RESIDENT_BYTES = 32, 1 << 20  # of a stack that a resident kernel may read where it lies
+
+
+def device_memory(section: Buffer, width: int, height: int, pixel: str, device: UnitDevice) -> dict[str, int]:
+    """Bytes of a buffer's pipeline on the device, by what they are for; nothing for memory that is the machine's own. What does not grow with images, some
+    megabytes at most, is left out, and what the driver takes for itself; of modules with gaps, the gaps."""
+    steps = plan_pipeline(section.kernel, pixel)
+    if device.unified or not steps.steps or section.unit == "cpu":
+        return {}
+    pixels = width * height
+    whole = -(-pixels // _WORD) * _WORD
+    resident = _may_be_resident(section, steps, pixels * PIXEL_BYTES[pixel])
+    in_flight = section.stack * (1 if resident else min(_BENCHES, section.slots // section.stack))
+    made = sum(PIXEL_BYTES[step.leaves] for step in steps.steps if step.kernel.made("pixels"))
+    memory = {
+        "raw images": 0 if resident else in_flight * pixels * PIXEL_BYTES[pixel],
+        "made images": in_flight * whole * made,
+        "marks": in_flight * whole // 8 if any(step.marks_for for step in steps.steps) else 0,
+        "calibration and tables": int(pixels * sum(_declared(section, steps, "run"))),
+        "work on images": int(in_flight * pixels * sum(_declared(section, steps, "image"))),
+    }
+    if section.unit == "opencl":  # others have them in memory of the host
+        # what makes tables, too, is found on the host, and its lists with them
+        listers = [step for step in steps.steps if step.kernel.made("table") is None]
+        entries = sum(step.list_part * (4 + PIXEL_BYTES[step.leaves]) for step in listers)
+        memory["lists"] = int(in_flight * pixels * entries)
+    return {what: size for what, size in memory.items() if size}
+
+
+def device_of(section: Buffer, devices: tuple[UnitDevice, ...]) -> UnitDevice | None:
+    """Which of a node's devices the buffer's unit takes; None: it is not known here, or there are several."""
+    fitting = [one for one in devices if one.unit == section.unit]
+    if isinstance(section.device, int) or section.device.isdecimal():
+        return next((one for one in fitting if one.number == int(section.device)), None)
+    named = [one for one in fitting if section.device.lower() in one.name.lower()]
+    return named[0] if len(named) == 1 else None
+
+
+def planned_device(buffer: PlannedBuffer, can: Capabilities | None) -> UnitDevice | None:
+    """The device that the buffer's unit takes; one of which nothing is known where its node was not asked. None: it takes none, or the node has no such."""
+    section = buffer.section
+    if section.unit == "cpu" or not section.kernel:
+        return None
+    if can is None:
+        number = int(section.device) if str(section.device).isdecimal() else 0
+        return UnitDevice(section.unit, number, "", 0, 0, unified=False)
+    return device_of(section, can.devices)
+
+
+def memory_on_device(plan: Plan, buffer: PlannedBuffer, can: Capabilities | None) -> dict[str, int]:
+    """What the buffer takes there, by what it is for."""
+    device = planned_device(buffer, can)
+    if device is None:
+        return {}
+    return device_memory(buffer.section, buffer.width, buffer.height, plan.file.detector.pixel, device)
+
+
+def _may_be_resident(section: Buffer, steps: Pipeline, image_bytes: int) -> bool:
+    """Whether unit cuda takes a resident kernel, which reads images where they lie, or may take one."""
+    if section.unit != "cuda" or section.trigger not in ("auto", "persistent"):
+        return False
+    first, *others = steps.steps
+    simple = first.kernel.name == "jungfrau" and len(others) <= 1 and all(step.rides_on for step in others)
+    small = section.trigger == "persistent" or section.stack * image_bytes <= _RESIDENT_BYTES
+    return simple and small and section.stack <= _RESIDENT_IMAGES
+
+
+def _declared(section: Buffer, steps: Pipeline, of: str) -> Iterator[float]:
+    """Bytes a pixel that the kernels declare for the unit. Where another step has looked at the pixels for one, it has no work on images."""
+    for kernel, step in zip(section.kernel, steps.steps, strict=True):
+        spared = of == "image" and (step.rides_on or step.marked_by)
+        for cost in () if spared else step.kernel.device:
+            if cost.of == of and cost.unit in ("", section.unit) and _chosen(kernel, cost.when):
+                yield cost.bytes
+
+
+def _chosen(kernel: Kernel, name: str) -> bool:
+    """Whether the parameter is not what it is by default."""
+    if not name:
+        return True
+    parameter = next(one for one in declaration_of(kernel).parameters if one.name == name)
+    return bool(parameters_of(kernel)[name] != parameter.default)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plots of numbers: books as bars, rates, hits, latencies."""
+
+from typing import Any
+
+from bokeh.core.validation import silence
+from bokeh.core.validation.warnings import MISSING_RENDERERS
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, NumeralTickFormatter, Range1d
+from bokeh.plotting import figure
+
+from rashpa.control.latency import BOUNDS_S
+from rashpa.dashboard.course import Course
+from rashpa.dashboard.scene import Scene
+from rashpa.dashboard.style import COLOURS, DASHES, HATCHES, LINES
+from rashpa.dashboard.tables import latency_bins
+
+silence(MISSING_RENDERERS)  # curves come with the buffers
+_ROWS = {"arrived": ("complete", "partial", "missing"), "decided": ("accepted", "vetoed", "errored")}
+_MOST_LINES = len(LINES)
+
+
+def _figure(height: int, **said: Any) -> Any:
+    plot = figure(height=height, sizing_mode="stretch_width", toolbar_location="right", **said)
+    plot.toolbar.logo = None
+    plot.min_border_left = 44
+    plot.grid.grid_line_color = "#e5e8eb"
+    plot.outline_line_color = None
+    return plot
+
+
+class BookBars:
+    """What has arrived and what was decided of all buffers, as shares of the images of which it is known what became of them."""
+
+    def __init__(self) -> None:
+        self.plot = _figure(140, y_range=["decided", "arrived"], x_range=Range1d(0, 100), tools="hover,save")
+        self.plot.toolbar_location = None
+        self.plot.hover.tooltips = [("", "$name: @$name{0.00} %")]
+        self.plot.xaxis.axis_label = "% of the images until now"
+        states = [state for row in _ROWS.values() for state in row]
+        self._source = ColumnDataSource({"row": list(_ROWS), **{state: [0.0, 0.0] for state in states}}, name="bars")
+        self.plot.hbar_stack(
+            states,
+            y="row",
+            height=0.7,
+            source=self._source,
+            color=[COLOURS[state] for state in states],
+            hatch_pattern=[HATCHES.get(state, "blank") for state in states],
+            hatch_alpha=0.5,
+            line_color="white",
+            legend_label=states,
+        )
+        self.plot.add_layout(self.plot.legend[0], "above")
+        legend = self.plot.legend[0]
+        legend.orientation, legend.label_text_font_size, legend.padding, legend.border_line_color = (
+            "horizontal",
+            "11px",
+            0,
+            None,
+        )
+        legend.ncols = 3  # as many as a telephone has room for
+        legend.spacing, legend.glyph_width, legend.label_standoff = 10, 14, 3
+
+    def update(self, scene: Scene) -> None:
+        """Of all buffers together."""
+        books = [buffer.status.books for buffer in scene.buffers]
+        if scene.ending is not None and scene.ending.books:
+            books = list(scene.ending.books.values())
+        known = max(1, sum(one.complete + one.partial + one.missing for one in books))
+        data: dict[str, list[Any]] = {"row": list(_ROWS)}
+        for row, states in _ROWS.items():
+            for state in states:
+                share = 100.0 * sum(getattr(one, state) for one in books) / known
+                data[state] = [share if row == own else 0.0 for own in _ROWS]
+        if data != dict(self._source.data):
+            self._source.data = data
+
+
+class Lines:
+    """Several curves over one axis, one a buffer or stage, told apart by colour and dash."""
+
+    def __init__(self, name: str, height: int, x: str, y: str, **said: Any) -> None:
+        self.plot = _figure(
+            height, x_axis_label=x, y_axis_label=y, tools="xpan,xwheel_zoom,reset,hover,save", visible=False, **said
+        )
+        self.plot.toolbar.active_scroll = None
+        self.plot.hover.tooltips = [("", "$name"), (x, "@x"), (y, "@y{0,0.0}")]
+        self.plot.xaxis.formatter = self.plot.yaxis.formatter = NumeralTickFormatter(format="0,0[.]0")
+        self._name = name
+        self._known: dict[str, ColumnDataSource] = {}
+
+    def update(self, curves: dict[str, tuple[list[float], list[float]]]) -> None:
+        """By what the legend calls them; those that are gone vanish."""
+        self.plot.visible = any(x for x, _ in curves.values())
+        for label in list(self._known):
+            if label not in curves:
+                self._known[label].data = {"x": [], "y": []}
+        for label, (x, y) in list(curves.items())[:_MOST_LINES]:
+            source = self._known.get(label)
+            if source is None:
+                if len(self._known) >= _MOST_LINES:
+                    continue
+                source = self._known[label] = ColumnDataSource({"x": [], "y": []}, name=f"{self._name}:{label}")
+                n = len(self._known) - 1
+                self.plot.line(
+                    "x",
+                    "y",
+                    source=source,
+                    line_width=2,
+                    color=LINES[n],
+                    line_dash=DASHES[n],
+                    legend_label=label,
+                    name=label,
+                )
+                self._tidy_legend()
+            if len(source.data["x"]) != len(x) or source.data["y"] != y:
+                source.data = {"x": x, "y": y}
+
+    def _tidy_legend(self) -> None:
+        legend = self.plot.legend[0]
+        if len(self._known) == 1:
+            self.plot.add_layout(legend, "above")
+        legend.orientation, legend.label_text_font_size, legend.padding, legend.border_line_color = (
+            "horizontal",
+            "11px",
+            0,
+            None,
+        )
+        legend.ncols = 3
+
+
+class Curves:
+    """All of them."""
+
+    def __init__(self) -> None:
+        self.bars = BookBars()
+        self.rates = Lines("rate", 190, "seconds", "images / s")
+        self.rates.plot.y_range.start = 0
+        self.hits = Lines("hits", 190, "images arrived", "accepted, %", y_range=Range1d(0, 100))
+        self.latency = Lines("latency", 190, "µs", "% of stacks", x_axis_type="log")
+        self.latency.plot.xaxis.ticker = FixedTicker(ticks=[10.0**power for power in range(9)])
+        self.latency.plot.xaxis.formatter = CustomJSTickFormatter(
+            code="return tick < 1e3 ? tick + ' µs' : tick < 1e6 ? tick / 1e3 + ' ms' : tick / 1e6 + ' s'"
+        )
+        self.latency.plot.xaxis.axis_label = "time since the stage before"
+        self._changes = -1
+
+    def update(self, scene: Scene, course: Course) -> None:
+        self.bars.update(scene)
+        if course.changes == self._changes:
+            return
+        self._changes = course.changes
+        several = len({node for node, _ in course.curves}) > 1
+        named = {f"{node}: {buffer}" if several else buffer: curve for (node, buffer), curve in course.curves.items()}
+        self.rates.update({name: (list(curve.time_s), list(curve.rate)) for name, curve in named.items()})
+        self.hits.update({name: curve.hits() for name, curve in named.items()})
+        bins = [bound * 1e6 / 2**0.5 for bound in BOUNDS_S]
+        self.latency.update(
+            {
+                f"{buffer.status.name}: {latency.stage}": (bins, latency_bins(latency))
+                for buffer in scene.buffers
+                for latency in buffer.status.latencies
+                if latency.count and latency.below
+            }
+        )

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What browsers fetch beside the page itself: views of images, reports of past runs, the page's own scripts."""
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+from tornado.iostream import StreamClosedError
+from tornado.web import HTTPError, RequestHandler
+
+from rashpa.control.node_client import NodeError
+from rashpa.dashboard.keys import Keys
+from rashpa.dashboard.past_runs import PastRuns
+from rashpa.dashboard.views import Views
+from rashpa.dashboard.watch import Watch
+from rashpa.data.view_bytes import MEDIA_TYPE
+
+_TYPES = {"report.html": "text/html", "report.json": "application/json", "nodes.log": "text/plain"}
+_SCRIPTS = ("page.js", "image.js", "image_values.js")
+_NOTHING = 204
+_PLACE = ("x", "y", "width", "height", "step")
+_MOST_DIGITS = 18
+
+
+class _File(RequestHandler):
+    """For who has the page: its addresses have a part that only pages know."""
+
+    def initialize(self, keys: Keys, **known: Any) -> None:
+        self._keys, self._known = keys, known
+
+    def set_default_headers(self) -> None:
+        self.set_header("X-Content-Type-Options", "nosniff")
+        self.set_header("Referrer-Policy", "no-referrer")
+
+    def _check(self, key: str) -> None:
+        if not self._keys.is_way(key):
+            raise HTTPError(404)
+
+
+class _Report(_File):
+    """A file of a past run's report."""
+
+    def get(self, key: str, number: str, name: str) -> None:
+        self._check(key)
+        past: PastRuns = self._known["past"]
+        folder = past.folder(int(number))
+        if folder is None or name not in _TYPES:
+            raise HTTPError(404)
+        try:
+            content = (folder / name).read_bytes()
+        except OSError:
+            raise HTTPError(404) from None
+        self.set_header("Content-Type", f"{_TYPES[name]}; charset=utf-8")
+        # what is in a report is never part of the page: scripts of it may draw, and nothing else
+        self.set_header(
+            "Content-Security-Policy",
+            "sandbox allow-scripts allow-downloads; default-src 'unsafe-inline' 'unsafe-eval' data: blob:",
+        )
+        self.finish(content)
+
+
+class _View(_File):
+    """A part of an image, as its node answers it; nothing where there is none now: the table of nodes says why."""
+
+    async def get(self, key: str) -> None:
+        self._check(key)
+        watch: Watch = self._known["watch"]
+        views: Views = self._known["views"]
+        client = watch.clients.get(self.get_query_argument("node", ""))
+        query = {name: str(self._number(name)) for name in _PLACE}
+        query |= {name: self.get_query_argument(name, "") for name in ("buffer", "of")}
+        after = self._number("after") if self.get_query_argument("after", None) is not None else None
+        content = None
+        if client is not None:
+            try:
+                content = await views.newer(client, query, after)
+            except NodeError:
+                content = None
+        self.set_header("Cache-Control", "no-store")
+        if content is None:
+            self.set_status(_NOTHING)
+            return
+        self.set_header("Content-Type", MEDIA_TYPE)
+        with contextlib.suppress(StreamClosedError):  # the page was closed meanwhile
+            await self.finish(content)
+
+    def _number(self, name: str) -> int:
+        text = self.get_query_argument(name, "0")
+        if not (text.isascii() and text.isdecimal()) or len(text) > _MOST_DIGITS:
+            raise HTTPError(400)
+        return int(text)
+
+
+class _Script(_File):
+    """One of the page's own."""
+
+    def get(self, name: str) -> None:
+        self.set_header("Content-Type", "text/javascript; charset=utf-8")
+        self.set_header("Cache-Control", "no-cache")
+        self.finish((Path(__file__).parent / name).read_bytes())
+
+
+def patterns(keys: Keys, past: PastRuns, watch: Watch, views: Views) -> list[tuple[str, type[RequestHandler], Any]]:
+    """As Tornado wants to know them."""
+    return [
+        (r"/reports/([\w-]+)/(\d{1,9})/([\w.]+)", _Report, {"keys": keys, "past": past}),
+        (r"/views/([\w-]+)", _View, {"keys": keys, "watch": watch, "views": views}),
+        (f"/({'|'.join(_SCRIPTS).replace('.', '[.]')})", _Script, {"keys": keys}),
+    ]

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which nodes are looked at: those of the run that goes on, as its journal names them; else those that the run file names by URL."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rashpa.control.journal import JournalError, Record, journal_lives, journal_path, read_record
+from rashpa.control.launcher import RunCertificate
+from rashpa.control.node_client import NodeClient
+from rashpa.control.run_file_reader import RunFileError
+from rashpa.control.run_plan import Plan
+
+USUAL = ("http://127.0.0.1:4780", "http://127.0.0.1:4781")
+
+
+@dataclass(frozen=True)
+class Going:
+    """A run that goes on. `managed`: its manager lives."""
+
+    record: Record
+    plan: Plan
+    managed: bool
+
+    @property
+    def identity(self) -> tuple[str, float]:
+        """Not the same for two runs."""
+        return self.record.owner, self.record.began
+
+
+class Nodes:
+    """Finds them. `plan` None: nobody has named a run; the nodes of `urls`. `token`, `authority`: for nodes that a run has not started itself."""
+
+    def __init__(self, plan: Plan | None, urls: Sequence[str], token: str, authority: str) -> None:
+        self.plan = plan
+        self._urls = urls
+        self._token = token
+        self._authority = authority
+        self._read: tuple[tuple[int, int, int], Going] | None = None
+
+    @property
+    def journal(self) -> Path | None:
+        """Of a run of the plan."""
+        return journal_path(self.plan) if self.plan is not None else None
+
+    def going(self) -> Going | None:
+        """The run that goes on now, as far as this user may know. Reads its journal when that has changed."""
+        path = self.journal
+        if path is None:
+            return None
+        try:
+            facts = path.stat()
+            key = (facts.st_ino, facts.st_mtime_ns, facts.st_size)
+            if self._read is None or self._read[0] != key:
+                record = read_record(path)
+                self._read = key, Going(record, record.plan(), managed=True)
+        except (OSError, JournalError, RunFileError):
+            self._read = None
+            return None
+        found = self._read[1]
+        return Going(found.record, found.plan, journal_lives(path))
+
+    def clients(self, going: Going | None) -> dict[str, NodeClient]:
+        """Ways to the nodes of a run, or to those that stay up between runs; by name. NodeError for a wrong certificate file."""
+        if going is not None:
+            return self._of_run(going)
+        if self.plan is not None:
+            of_file = self.plan.file.nodes
+            return {
+                node.name: NodeClient(
+                    node.label, node.node, of_file.token or self._token, of_file.authority or self._authority
+                )
+                for node in self.plan.nodes
+                if node.node != "local"
+            }
+        return {url: NodeClient(url, url, self._token, self._authority) for url in self._urls}
+
+    def _of_run(self, going: Going) -> dict[str, NodeClient]:
+        record, of_file = going.record, going.plan.file.nodes
+        trusted = RunCertificate(record.certificate).context() if record.certificate else None
+        planned = {node.name: node for node in going.plan.nodes}
+        found = {}
+        for known in record.nodes:
+            node = planned.get(known.name)
+            label = node.label if node is not None else known.name
+            if known.pid:
+                found[known.name] = NodeClient(label, known.url, record.local_token, trusted=trusted)
+            else:
+                token, authority = of_file.token or self._token, of_file.authority or self._authority
+                found[known.name] = NodeClient(label, known.url, token, authority)
+        return found

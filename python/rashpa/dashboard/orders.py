@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Orders from a page: to the manager of the run, by requests beside its journal as `rashpa stop` and `rashpa pause` leave them; what cannot be undone is asked
+for twice."""
+
+import asyncio
+import html
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bokeh.document import Document
+from bokeh.models import Button, Column, Div, Row
+
+from rashpa.control.journal import JournalError
+from rashpa.control.run_plan import Plan
+from rashpa.control.steering import SteerError, Way, steer
+from rashpa.control.stop_request import StopError, StopRequest
+from rashpa.control.token import VARIABLE
+from rashpa.dashboard.scene import Scene
+from rashpa.dashboard.style import TABLES
+
+_PATIENCE_S = 30.0
+_END_S = 600.0
+_LAST_LINES = 12
+_BY = "the dashboard"
+_STARTING = "the run is being started; it may take a while until it plays"
+_CONFIRM = {
+    "stop": "End the run in order at the next frame? All images until then are stored.",
+    "abort": "Abort the run at once? Its files are completed; what has not come is missing.",
+}
+_WHEN = {"start": ("no run", "ended"), "pause": ("running",), "resume": ("paused",)}
+
+
+class Starter:
+    """Starts runs of the plan, one at a time, which outlive the page's server. `token`: of its nodes."""
+
+    def __init__(self, plan: Plan | None, reports: Path, token: str) -> None:
+        self.plan = plan
+        self._reports = reports
+        self._token = token
+        self._running: asyncio.subprocess.Process | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether one that was started here has not ended."""
+        return self._running is not None and self._running.returncode is None
+
+    async def run(self) -> str:
+        """To its end: what it has said at last. OSError when it cannot be started."""
+        if self.plan is None or self.busy:
+            raise JournalError("a run that was started here has not ended")
+        name = f"{self.plan.file.run.name}_{datetime.now(UTC):%Y-%m-%d_%H-%M-%S}"
+        report = self._reports / "reports" / name
+        await asyncio.to_thread(report.mkdir, parents=True, exist_ok=True)
+        log = report / "run.log"
+        command = (sys.executable, "-m", "rashpa.cli.entry", "run", str(self.plan.source.path), "--quiet")
+        environment = {**os.environ, **({VARIABLE: self._token} if self._token else {})}
+        with log.open("wb") as out:
+            self._running = await asyncio.create_subprocess_exec(
+                *command,
+                "--report",
+                str(report),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env=environment,
+                start_new_session=True,
+            )
+        code = await self._running.wait()
+        lines = (await asyncio.to_thread(log.read_text, errors="replace")).splitlines()
+        said = [line for line in lines if line.startswith(("rashpa run:", "caution:"))][-_LAST_LINES:]
+        return "\n".join((f"the run has ended with code {code}", *said))
+
+
+class OrdersPanel:
+    """Buttons of one page. `allowed`: whether it has the token."""
+
+    def __init__(self, doc: Document, starter: Starter, journal: Path | None, allowed: Callable[[], bool]) -> None:
+        self._doc, self._starter, self._journal, self._allowed = doc, starter, journal, allowed
+        self._buttons = {
+            name: Button(label=label, name=name, width=84, disabled=True)
+            for name, label in (
+                ("start", "Start"),
+                ("pause", "Pause"),
+                ("resume", "Resume"),
+                ("stop", "Stop…"),
+                ("abort", "Abort…"),
+            )
+        }
+        for name, button in self._buttons.items():
+            button.on_click(lambda name=name: self._clicked(name))
+        self._question = Div(text="", stylesheets=[TABLES], name="question")
+        self._yes = Button(label="Yes", name="yes", button_type="danger", width=120)
+        self._no = Button(label="No, let it go on", name="no", width=120)
+        self._yes.on_click(self._confirmed)
+        self._no.on_click(lambda: self._ask(""))
+        self._confirm = Column(self._question, Row(self._yes, self._no), visible=False)
+        self._said = Div(text="<p>&nbsp;</p>", stylesheets=[TABLES], name="said", sizing_mode="stretch_width")
+        self._asked = ""
+        self._tasks: set[asyncio.Task[None]] = set()
+        row = Row(*self._buttons.values(), styles={"flex-wrap": "wrap"}, sizing_mode="stretch_width")
+        self.root = Column(row, self._confirm, self._said, name="orders", sizing_mode="stretch_width")
+
+    def update(self, scene: Scene) -> None:
+        """Which orders make sense now. With the document's lock."""
+        allowed, state = self._allowed(), scene.state
+        self.root.visible = allowed
+        for name, button in self._buttons.items():
+            fits = state in _WHEN[name] if name in _WHEN else scene.going and scene.managed
+            if name == "start":
+                fits = fits and self._starter.plan is not None and not self._starter.busy
+            button.disabled = not (allowed and fits)
+        if state == "running" and _STARTING in self._said.text:
+            self._say("the run has begun")
+        if self._asked and not (scene.going and scene.managed):
+            self._ask("")
+
+    def _clicked(self, name: str) -> None:
+        if not self._allowed():
+            return
+        if name in _CONFIRM:
+            self._ask(name)
+        elif name == "start":
+            self._do(_STARTING, self._starter.run)
+        else:
+            self._do(f"{name}: asked", lambda: self._steer("pause" if name == "pause" else "resume"))
+
+    def _ask(self, name: str) -> None:
+        """Once more; empty: no more."""
+        self._asked = name
+        self._confirm.visible = bool(name)
+        self._question.text = f"<p class='warn'>{_CONFIRM.get(name, '')}</p>"
+        self._yes.label = f"Yes, {name}"
+
+    def _confirmed(self) -> None:
+        name = self._asked
+        self._ask("")
+        if not self._allowed() or not name:
+            return
+        work = self._stop if name == "stop" else lambda: self._steer("abort")
+        self._do(f"{name}: asked", work)
+
+    async def _steer(self, way: Way) -> str:
+        if self._journal is None:
+            raise SteerError("no run file was given")
+        return await asyncio.to_thread(steer, self._journal, way, _BY, _PATIENCE_S)
+
+    async def _stop(self) -> str:
+        if self._journal is None:
+            raise StopError("no run file was given")
+        return await asyncio.to_thread(_stopped, self._journal)
+
+    def _do(self, said: str, work: Callable[[], Awaitable[str]]) -> None:
+        """In the background; the page says what became of it."""
+        self._say(said)
+
+        async def done() -> None:
+            try:
+                text, bad = await work(), False
+            except (SteerError, StopError, JournalError, OSError) as error:
+                text, bad = str(error), True
+            self._doc.add_next_tick_callback(lambda: self._say(text, bad=bad))
+
+        task = asyncio.get_running_loop().create_task(done())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _say(self, text: str, *, bad: bool = False) -> None:
+        lines = "<br>".join(html.escape(line) for line in text.splitlines())
+        self._said.text = f"<p class='{'bad' if bad else ''}' role='status'>{'✖ ' if bad else ''}{lines}</p>"
+
+
+def _stopped(journal: Path) -> str:
+    """Has the run ended in order; what became of it. StopError."""
+    request = StopRequest(journal, _BY)
+    try:
+        answer = request.wait(_END_S)
+    finally:
+        request.close()
+    if answer.refused:
+        raise StopError(answer.refused)
+    return f"ended after {answer.frames} frames; {answer.expected} images expected, {answer.complete} complete, {answer.written} written"

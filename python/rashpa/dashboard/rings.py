@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the beam meets an image, and which resolutions lie where."""
+
+import math
+from dataclasses import dataclass
+
+from rashpa.control.plan_telegrams import metadata_of
+from rashpa.control.run_plan import Plan
+
+_ANGSTROMS = (50.0, 30.0, 20.0, 15.0, 10.0, 7.0, 5.0, 4.0, 3.0, 2.5, 2.0, 1.7, 1.5, 1.2, 1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+_MOST = 5
+_APART = 0.12  # of the largest one
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Of one resolution. `radius`: pixels."""
+
+    angstrom: float
+    radius: float
+
+
+@dataclass(frozen=True)
+class Beam:
+    """Pixels of a buffer's image."""
+
+    x: float
+    y: float
+    rings: tuple[Ring, ...]
+
+
+def beam_of(plan: Plan, buffer: str, size: tuple[int, int]) -> Beam | None:
+    """None when the plan does not say it of images of this size: a kernel has changed their shape."""
+    planned = next((one for one in plan.buffers if one.section.name == buffer), None)
+    if planned is None or (planned.width, planned.height) != size:
+        return None
+    said = metadata_of(plan.file, planned)
+    x, y, distance, pixel, wavelength = (
+        float(str(said[name]))
+        for name in ("beam_center_x", "beam_center_y", "distance_m", "pixel_size_m", "wavelength_angstrom")
+    )
+    corners = [(across, down) for across in (0, size[0]) for down in (0, size[1])]
+    farthest = max(math.hypot(across - x, down - y) for across, down in corners)
+    return Beam(x, y, tuple(_rings(distance / pixel, wavelength, farthest)))
+
+
+def radius_of(angstrom: float, distance_pixels: float, wavelength: float) -> float | None:
+    """Of a resolution on a flat detector across the beam; None when it is scattered backwards."""
+    sine = wavelength / (2.0 * angstrom)
+    theta = math.asin(sine) if sine < 1.0 else math.pi
+    return distance_pixels * math.tan(2.0 * theta) if theta < math.pi / 4 else None
+
+
+def _rings(distance_pixels: float, wavelength: float, farthest: float) -> list[Ring]:
+    """The finest first; so that labels do not meet."""
+    found: list[Ring] = []
+    for angstrom in reversed(_ANGSTROMS):
+        radius = radius_of(angstrom, distance_pixels, wavelength)
+        apart = not found or (radius is not None and found[-1].radius - radius > _APART * farthest)
+        if radius is not None and radius < 0.95 * farthest and apart and len(found) < _MOST:
+            found.append(Ring(angstrom, radius))
+    return found

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serves the page: Bokeh's server, everything it needs from this machine, nothing from elsewhere."""
+
+import asyncio
+import signal
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bokeh.application import Application
+from bokeh.application.handlers.function import FunctionHandler
+from bokeh.document import Document
+from bokeh.resources import Resources
+from bokeh.server.server import BaseServer
+from bokeh.server.tornado import BokehTornado
+from bokeh.server.util import bind_sockets
+from tornado.httpserver import HTTPServer
+from tornado.ioloop import IOLoop
+
+from rashpa.dashboard.files import patterns
+from rashpa.dashboard.keys import Keys
+from rashpa.dashboard.nodes import Nodes
+from rashpa.dashboard.orders import Starter
+from rashpa.dashboard.page import Page
+from rashpa.dashboard.past_runs import PastRuns
+from rashpa.dashboard.style import PLAIN_TABLES
+from rashpa.dashboard.views import Views
+from rashpa.dashboard.watch import Watch
+from rashpa.node.access import is_loopback
+from rashpa.node.serve_error import ServeError
+
+_PAGE = "page.html"
+_MOST_PAGES = 32
+_MOST_BYTES = 1 << 20  # of what a browser sends
+_TIMES = {
+    "keep_alive_milliseconds": 10_000,
+    "check_unused_sessions_milliseconds": 1_000,
+    "unused_session_lifetime_milliseconds": 15_000,
+    "stats_log_frequency_milliseconds": 3_600_000,
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the page is. `aliases`: other names by which browsers may call it."""
+
+    host: str
+    port: int
+    secure: ssl.SSLContext | None
+    aliases: tuple[str, ...] = ()
+
+    def origins(self, port: int) -> list[str]:
+        """From where a page may talk to its server."""
+        names = {self.host, socket.gethostname(), *self.aliases}
+        if is_loopback(self.host):
+            names |= {"localhost", "127.0.0.1", "[::1]"}
+        return [f"{name}:{port}" for name in sorted(names)]
+
+
+class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
+    """Without the parts of Bokeh that the page does not use; they are most of what a browser would load."""
+
+    def resources(self, absolute_url: str | bool | None = None) -> Resources:
+        found = super().resources(absolute_url)
+        found.components = ["bokeh", "bokeh-widgets"]
+        return found
+
+
+async def serve(
+    place: Place, nodes: Nodes, keys: Keys, starter: Starter, reports: list[Path], ready: Callable[[str], None]
+) -> None:
+    """Until SIGTERM or SIGINT. `ready` is told the page's address. ServeError when it cannot be had."""
+    watch, past = Watch(nodes), PastRuns(reports)
+    template = (Path(__file__).parent / _PAGE).read_text(encoding="utf-8")
+    name = nodes.plan.file.run.name if nodes.plan is not None else ""
+    pages = 0
+
+    def open_page(doc: Document) -> None:
+        nonlocal pages
+        doc.template = template
+        buffers, of_nodes = (len(nodes.plan.buffers), len(nodes.plan.nodes)) if nodes.plan is not None else (1, 2)
+        doc.template_variables.update(run=name, tables=PLAIN_TABLES, buffers=buffers, nodes=of_nodes)
+        if pages >= _MOST_PAGES:
+            raise RuntimeError(f"{pages} pages are open already; close some")
+        Page(doc, watch, past, keys, starter)
+        pages += 1
+        doc.on_session_destroyed(left)
+
+    def left(_context: object) -> None:
+        nonlocal pages
+        pages -= 1
+
+    try:
+        sockets, port = bind_sockets(place.host, place.port)
+    except OSError as error:
+        reason = f"{place.host} port {place.port}: {error.strerror or error}"
+        raise ServeError(f"{reason}; take another --port, or 0 for any free one") from None
+    application = _Site(
+        {"/": Application(FunctionHandler(open_page))},
+        extra_websocket_origins=place.origins(port),
+        extra_patterns=patterns(keys, past, watch, Views()),
+        include_headers=[],
+        include_cookies=[],
+        **_TIMES,
+    )
+    listening = HTTPServer(application, ssl_options=place.secure, max_buffer_size=_MOST_BYTES)
+    listening.add_sockets(sockets)
+    server = BaseServer(IOLoop.current(), application, listening)
+    url = f"{'https' if place.secure else 'http'}://{place.host}:{port}/"
+    await _until_told(server, watch, url, ready)
+
+
+async def _until_told(server: BaseServer, watch: Watch, url: str, ready: Callable[[str], None]) -> None:
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    try:
+        server.start()
+        ready(url)
+        await ended.wait()
+    finally:
+        server.stop()
+        await watch.close()

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images, asked of nodes for the pages that show them: however many pages look, a view is asked for twelve times a second at most, and only by who
+is waiting for it. What a node answers goes to the browser as it came."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rashpa.control.node_client import NodeClient, NodeError
+from rashpa.data.view_bytes import view_of_bytes
+
+SHORTEST_S = 1 / 12  # so that ten a second are reached where some come late
+_MOST = 64
+
+
+@dataclass
+class _Slot:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    content: bytes = b""
+    index: int | None = None
+    when: float = 0.0  # the next may be asked for
+
+
+class Views:
+    """Of all pages."""
+
+    def __init__(self) -> None:
+        self._slots: OrderedDict[tuple[str, ...], _Slot] = OrderedDict()
+
+    async def newer(self, client: NodeClient, query: Mapping[str, str], after: int | None) -> bytes | None:
+        """The view of an image that is not `after`; None when there is none now. `query`: buffer, which image, which part. NodeError."""
+        key = (client.url, *(f"{name}={query[name]}" for name in sorted(query)))
+        slot = self._slots.setdefault(key, _Slot())
+        self._slots.move_to_end(key)
+        while len(self._slots) > _MOST:
+            self._slots.popitem(last=False)
+        async with slot.lock:
+            wait_s = slot.when - time.monotonic()
+            if slot.index is not None and slot.index != after and wait_s > 0:
+                return slot.content
+            if wait_s > 0:
+                await asyncio.sleep(wait_s)
+            # who comes late once is not late for ever: so many a second, not so many pauses a second
+            slot.when = max(slot.when, time.monotonic() - SHORTEST_S / 2) + SHORTEST_S
+            content = await client.view({**query, **({} if after is None else {"after": str(after)})})
+            if content is None:
+                return None
+            try:
+                slot.index = int(view_of_bytes(content)[0]["index"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise NodeError(client.name, f"{client.name} answers with what is no view: {error}") from None
+            slot.content = content
+            return content

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at the nodes while somebody has the page open; one for all pages. Nobody is asked while nobody looks."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from rashpa.control.at_once import some_at_once
+from rashpa.control.limits import limits_of
+from rashpa.control.node_client import NodeClient, NodeError
+from rashpa.control.telegram import Capabilities, Status
+from rashpa.dashboard.course import Course
+from rashpa.dashboard.nodes import Going, Nodes
+from rashpa.dashboard.past_runs import ending_of
+from rashpa.dashboard.scene import NodeScene, Scene
+
+LOOK_S = 0.5
+_PATIENCE_S = 1.2  # a node that has not answered for so long is shown as lost; the others are not kept waiting
+
+
+class Watch:
+    """`clock`: seconds since 1970."""
+
+    def __init__(self, nodes: Nodes, clock: Callable[[], float] = time.time) -> None:
+        self.nodes = nodes
+        self.scene = Scene(clock(), nodes.plan, going=False, managed=False)
+        self.course = Course()
+        self.clients: dict[str, NodeClient] = {}
+        self._clock = clock
+        self._run: tuple[str, float] | None = None
+        self._report = ""
+        self._began = 0.0
+        self._connected = False
+        self._lookers = 0
+        self._task: asyncio.Task[None] | None = None
+        self._asked: set[str] = set()
+        self._capabilities: dict[str, Capabilities] = {}
+
+    def join(self) -> None:
+        """One more page."""
+        self._lookers += 1
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._look_on())
+
+    def leave(self) -> None:
+        """One page less."""
+        self._lookers -= 1
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        await self._let_go()
+
+    async def _look_on(self) -> None:
+        while self._lookers > 0:
+            began = time.monotonic()
+            await self.look()
+            await asyncio.sleep(max(0.05, LOOK_S - (time.monotonic() - began)))
+
+    async def look(self) -> None:
+        """Once."""
+        going = self.nodes.going()
+        await self._follow(going)
+        known = {node.name: node for node in self.scene.nodes}
+        names = list(self.clients)
+        ended = going is None and self._run is not None
+        if ended:  # its nodes go with it: what they said last stays
+            nodes = tuple(known[name].ended() for name in names if name in known)
+        else:
+            nodes = tuple(await some_at_once(lambda name: self._ask(name, known.get(name)), names))
+            if not all(node.problem for node in nodes):
+                nodes = tuple(replace(node, alone=bool(node.problem)) for node in nodes)
+        plan = going.plan if going is not None else self.scene.plan if ended else self.nodes.plan
+        self.scene = Scene(
+            self._clock(),
+            plan,
+            going=going is not None,
+            managed=going is not None and going.managed,
+            holder=going.record.holder if going is not None else "",
+            nodes=nodes,
+            limits=self.scene.limits,
+            ending=ending_of(self._report, self._began) if ended else None,
+        )
+        if not ended:
+            self.course.add(self.scene)
+            await self._take_limits()
+
+    async def _follow(self, going: Going | None) -> None:
+        """New clients when another run goes on than before."""
+        identity = going.identity if going is not None else None
+        if going is None:
+            if not self._connected:  # nodes that stay up
+                self.clients = self.nodes.clients(None)
+                self._connected = True
+            return
+        known = {node.name for node in going.record.nodes}
+        if (
+            identity is not None
+            and self._run is not None
+            and identity[0] == self._run[0]
+            and known == set(self.clients)
+        ):
+            self._run, self._report = identity, going.record.report
+            return
+        if self._run is None or identity is None or identity[0] != self._run[0]:
+            self.course = Course()
+            self._capabilities = {}
+            self._asked = set()
+            self._began = self._clock()
+            self.scene = replace(self.scene, nodes=(), limits=(), ending=None)
+        await self._let_go()
+        self.clients = self.nodes.clients(going)
+        self._connected = True
+        self._run, self._report = identity, going.record.report
+
+    async def _let_go(self) -> None:
+        for client in self.clients.values():
+            with contextlib.suppress(TimeoutError, RuntimeError):
+                await client.close()
+        self.clients = {}
+
+    async def _ask(self, name: str, known: NodeScene | None) -> NodeScene:
+        client = self.clients[name]
+        before = known or NodeScene(client.name, client.url)
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                status, load = await asyncio.gather(client.status(), client.load())
+        except NodeError as error:
+            return replace(before, problem=str(error))
+        except TimeoutError:
+            return replace(before, problem=f"{client.name} has not answered for {_PATIENCE_S:g} s")
+        return NodeScene(name, client.url, _with_last_words(status, before.status), before.status, load, before.load)
+
+    async def _take_limits(self) -> None:
+        """What the plan needs beside what its machines have; asked once a run."""
+        plan = self.scene.plan
+        if plan is None or not self.scene.going:
+            return
+        for name, client in self.clients.items():
+            if name not in self._asked:
+                self._asked.add(name)
+                with contextlib.suppress(NodeError, TimeoutError):
+                    async with asyncio.timeout(_PATIENCE_S):
+                        self._capabilities[name] = await client.capabilities()
+        if not self.scene.limits and self._asked == set(self.clients):
+            self.scene = replace(self.scene, limits=limits_of(plan, self._capabilities))
+
+
+def _with_last_words(status: Status, before: Status | None) -> Status:
+    """A node that its run has given back has no counters any more: those that it had stay until the next run."""
+    if status.state != "idle" or before is None:
+        return status
+    return replace(status, source=before.source, destination=before.destination)

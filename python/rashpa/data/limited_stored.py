@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images of an HDF5 file, read in a process of its own, under limits: HDF5 that meets a stranger's bytes may crash, loop, or take all memory.
+
+The process gets a line of JSON, `[first, count]`, and answers with one and with the bytes that it announces. Everything that it says is checked.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.limited_process import Limits, start_limited, why_it_ended
+from rashpa.data.stored_piece import (
+    DAMAGED,
+    FACTS,
+    LARGEST_SIDE,
+    PIXELS,
+    Piece,
+    Stored,
+    StoredError,
+)
+
+_LONGEST_ANSWER = 65536
+_SECONDS = 60.0
+_BYTES_A_SECOND = 2e6
+_GRACE = 10.0
+_MOST_SECONDS = (
+    7 * 24 * 3600
+)  # of processor time: longer than any file takes; each answer has its own time by the clock
+
+
+class LimitedStored:
+    """A file as another process reads it."""
+
+    def __init__(self, path: Path, seconds: float = _SECONDS) -> None:
+        self._path = path
+        self._seconds = seconds
+        self._limits = Limits(seconds=_MOST_SECONDS)
+        asked, self._asks = os.pipe()
+        try:
+            self._process = start_limited(
+                "rashpa.data.stored_images",
+                [str(path), str(asked)],
+                self._limits,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[asked],
+            )
+        except BaseException:
+            os.close(self._asks)
+            raise
+        finally:
+            os.close(asked)
+        assert self._process.stdout is not None  # noqa: S101 (it is a pipe)
+        self._pipe = io.FileIO(self._process.stdout.fileno(), closefd=False)
+        try:
+            said = self._answer(time.monotonic() + seconds)
+            self.frames, self.shape, self.pixel = self._kind(said)
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self, first: int, count: int) -> Piece:
+        image_bytes = self.shape[0] * self.shape[1] * np.dtype(self.pixel).itemsize
+        end = time.monotonic() + self._seconds + count * image_bytes / _BYTES_A_SECOND
+        try:
+            os.write(self._asks, json.dumps([first, count]).encode() + b"\n")
+        except BrokenPipeError:
+            raise self._ended() from None
+        said = self._answer(end)
+        known = said.get("facts", [])
+        if not isinstance(known, list) or not set(known) <= set(FACTS):
+            raise self._nonsense()
+        images = np.empty((count, *self.shape), np.dtype(self.pixel))
+        self._fill(images, end)
+        facts = {name: np.empty(count, FACTS[name]) for name in FACTS if name in known}
+        for values in facts.values():
+            self._fill(values, end)
+        return Piece(images, **cast("dict[str, Any]", facts))
+
+    def close(self) -> None:
+        """Ends the process."""
+        os.close(self._asks)
+        self._process.kill()
+        with self._process:
+            pass
+
+    def _kind(self, said: dict[str, Any]) -> tuple[int, tuple[int, int], str]:
+        try:
+            height, width = (int(side) for side in said["shape"])
+            frames, pixel = int(said["frames"]), str(said["pixel"])
+        except (ValueError, KeyError, TypeError):
+            raise self._nonsense() from None
+        possible = all(1 <= side <= LARGEST_SIDE for side in (height, width)) and 0 <= frames < 1 << 40
+        if not possible or pixel not in PIXELS:
+            raise StoredError(f"{self._path}: {frames} images of {width} × {height} {pixel} cannot be; copy it again")
+        return frames, (height, width), pixel
+
+    def _answer(self, end: float) -> dict[str, Any]:
+        line = bytearray()
+        while not line.endswith(b"\n") and len(line) < _LONGEST_ANSWER:
+            self._wait(end)
+            one = self._pipe.read(1)  # what follows the line is for others
+            if not one:
+                raise self._ended()
+            line += one
+        try:
+            said = json.loads(line)
+        except ValueError:
+            raise self._nonsense() from None
+        if not isinstance(said, dict):
+            raise self._nonsense()
+        if "error" in said:
+            raise StoredError(str(said["error"]))
+        return said
+
+    def _fill(self, array: NDArray[Any], end: float) -> None:
+        left = array.reshape(-1).view(np.uint8).data
+        while left:
+            self._wait(end)
+            got = self._pipe.readinto(left)
+            if not got:
+                raise self._ended()
+            left = left[got:]
+
+    def _wait(self, end: float) -> None:
+        if not select.select([self._pipe], [], [], max(0.0, end - time.monotonic()))[0]:
+            raise StoredError(
+                f"{self._path}: it could not be read in time; it is damaged, or its storage is slow: copy it again, to a faster disk"
+            )
+
+    def _ended(self) -> StoredError:
+        try:
+            why = why_it_ended(self._process.wait(_GRACE), self._limits)
+        except subprocess.TimeoutExpired:
+            why = "the process that reads it says no more"
+        return StoredError(f"{self._path}: {why}; it is damaged: copy it again")
+
+    def _nonsense(self) -> StoredError:
+        return StoredError(f"{self._path}: the process that reads it said what cannot be; it is damaged: copy it again")
+
+
+def serve(path: Path, asked: IO[str], opened: Callable[[Path], Stored]) -> None:
+    """The other process: says what the file holds, and gives images until nobody asks."""
+    out = sys.stdout.buffer
+
+    def say(**values: Any) -> None:
+        out.write(json.dumps(values).encode() + b"\n")
+
+    try:
+        stored = opened(path)
+        say(frames=stored.frames, shape=stored.shape, pixel=stored.pixel)
+        out.flush()
+        for line in asked:
+            first, count = json.loads(line)
+            piece = stored.read(first, count)
+            facts = {name: getattr(piece, name) for name in FACTS}
+            known = {name: values for name, values in facts.items() if values is not None}
+            images = np.ascontiguousarray(piece.images, np.dtype(stored.pixel))
+            if images.shape != (count, *stored.shape):
+                raise StoredError(f"{path}: images {first} … are of another shape than it says; copy it again")
+            say(facts=list(known))
+            out.write(images.data)
+            for name, values in known.items():
+                out.write(np.ascontiguousarray(values, FACTS[name]).data)
+            out.flush()
+    except StoredError as error:
+        say(error=str(error)[:2000])
+    except DAMAGED as error:
+        say(error=f"{path}: it is damaged: {str(error)[:500] or type(error).__name__}; copy it again")
+    out.flush()

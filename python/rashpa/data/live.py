@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accepted images of a run that goes on, from the files that its receiver writes: every one of them, and as slowly as the reader likes. Nothing is asked
+of the receiver, and nothing reaches it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import h5py
+import hdf5plugin  # noqa: F401  registers the bitshuffle filter that the images need
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.chunks import decoded_chunk
+from rashpa.data.run_facts import COMPLETENESS, DECISIONS, LostRun
+from rashpa.data.run_parts import MASTER, data_file, is_complete, prefix_of
+
+_LOOK_S = 0.01  # a wait in pieces, so that Ctrl-C is heard
+_FOLLOW_S = 10.0  # until a data file shows an image that its journal calls written
+
+
+class LiveError(RuntimeError):
+    """The run cannot be followed, or not to its end; the text says why and what to try."""
+
+
+@dataclass(frozen=True)
+class LiveImage:
+    """One accepted image. `index`: in the buffer's time slice; `timestamp_ns`: TAI, of the detector; `numbers`: what the pipeline found, by the names of the run's
+    columns; `lost`: lines that did not arrive, whose pixels are fill values."""
+
+    index: int
+    frame_number: int
+    timestamp_ns: int
+    flags: int
+    complete: bool
+    numbers: dict[str, int | float]
+    lost: tuple[LostRun, ...]
+    shape: tuple[int, int]
+    stored: NDArray[Any] | tuple[NDArray[np.uint32], NDArray[Any]]
+
+    @property
+    def list(self) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+        """Pixel indices (row · width + column) and values, of a run that stores lists. TypeError of another."""
+        if not isinstance(self.stored, tuple):
+            raise TypeError("this run stores dense images; take .pixels")
+        return self.stored
+
+    @cached_property
+    def pixels(self) -> NDArray[Any]:
+        """[row][column]; of a list, unlisted pixels are 0."""
+        if not isinstance(self.stored, tuple):
+            return self.stored
+        index, values = self.stored
+        image = np.zeros(self.shape, values.dtype)
+        image.ravel()[index] = values
+        return image
+
+    def _repr_html_(self) -> str:
+        from rashpa.data.notebook import image_html
+
+        where = "complete" if self.complete else f"{sum(run.lines for run in self.lost)} lines lost"
+        return image_html(self.pixels, f"frame {self.frame_number}, {where}")
+
+
+class Live(Iterator[LiveImage]):
+    """Accepted images in the order of the files, until the run is over: all of them, whoever is slow. `counts`: images that are decided so far, by decision.
+
+    A wait of `timeout_s` without an image is a TimeoutError; without it, one waits as long as it takes. LiveError: the receiver has died, or its files
+    cannot be read.
+    """
+
+    def __init__(self, master: Path, timeout_s: float | None) -> None:
+        self.path = master
+        self._prefix = prefix_of(master)
+        self._timeout_s = timeout_s
+        self._journal: Any = None
+        self._part: tuple[int, h5py.File] | None = None
+        self._ends: dict[int, int] = {}  # of sparse files: where the image before ends
+        self._closed = False
+        self.counts = dict.fromkeys(DECISIONS[1:], 0)
+
+    @property
+    def images(self) -> int | None:
+        """That are due; None: nobody knows. LiveError before the first look at the run."""
+        return self._begun().images  # type: ignore[no-any-return]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns. LiveError before the first look at the run."""
+        journal = self._begun()
+        return journal.height, journal.width
+
+    def __next__(self) -> LiveImage:
+        image = self.take(self._timeout_s)
+        if image is None:
+            raise StopIteration
+        return image
+
+    def take(self, timeout_s: float | None = None) -> LiveImage | None:
+        """The next image; None when the run is over. TimeoutError as above."""
+        if self._closed:
+            raise LiveError("this run is closed")
+        until = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            if self._look():
+                living = self._journal.being_written  # asked first: rows that come before the end are read below
+                while (row := self._journal.next()) is not None:
+                    self.counts[DECISIONS[row["decision"]]] = self.counts.get(DECISIONS[row["decision"]], 0) + 1
+                    if row["file"]:
+                        return self._image(row)
+                if not living:
+                    self._expect_complete()
+                    return None
+            if until is not None and time.monotonic() >= until:
+                raise TimeoutError(self._nothing(timeout_s or 0.0))
+            time.sleep(_LOOK_S)
+
+    def close(self) -> None:
+        """Closes the files; no image can be taken any more."""
+        self._closed = True
+        self._journal = None
+        part, self._part = self._part, None
+        if part is not None:
+            part[1].close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _begun(self) -> Any:
+        if not self._look():
+            raise LiveError(self._nothing(0.0))
+        return self._journal
+
+    def _look(self) -> bool:
+        """Whether the run has begun."""
+        if self._journal is None:
+            self._journal = self._living_journal()
+        return self._journal is not None
+
+    def _living_journal(self) -> Any:
+        """None while nobody writes a run there; one that a dead receiver has left is not taken."""
+        from rashpa import _native
+
+        path = self._prefix.with_name(f"{self._prefix.name}_master.journal")
+        try:
+            journal = _native.Journal(str(path))
+        except _native.FileError:
+            return None  # there is none, or its head is still being written
+        return journal if journal.being_written else None
+
+    def _nothing(self, seconds: float) -> str:
+        if self._journal is not None:
+            return f"{self.path}: no image was accepted within {seconds:g} s"
+        hint = "; it is a finished run: rashpa.open reads it" if self.path.exists() else ""
+        return f"{self.path}: no run is being written there{hint}"
+
+    def _expect_complete(self) -> None:
+        """The last rows are read, and nobody writes any more: a receiver that comes to its end completes the master first."""
+        try:
+            with h5py.File(self.path, "r", locking=False) as master:
+                complete = is_complete(master)
+        except OSError:
+            complete = False
+        if not complete and sum(self.counts.values()) != self._journal.images:
+            raise LiveError(f"{self.path}: its receiver ended early; `rashpa repair {self._prefix}` completes the file")
+
+    def _image(self, row: dict[str, Any]) -> LiveImage:
+        lost = tuple(LostRun(*run) for run in row["lost"])
+        return LiveImage(
+            index=row["index"],
+            frame_number=row["frame"],
+            timestamp_ns=row["timestamp_ns"],
+            flags=row["flags"],
+            complete=COMPLETENESS[row["completeness"]] == "complete",
+            numbers=dict(zip(self._journal.columns, row["numbers"], strict=True)),
+            lost=lost,
+            shape=self.shape,
+            stored=self._pixels(row),
+        )
+
+    def _pixels(self, row: dict[str, Any]) -> NDArray[Any] | tuple[NDArray[np.uint32], NDArray[Any]]:
+        if self._journal.form == "raw":
+            return self._raw(row)
+        group = self._file(row["file"])["entry/data"]
+        if self._journal.form == "sparse":
+            first, end = self._ends.get(row["file"], 0), row["end"]
+            self._ends[row["file"]] = end
+            return self._followed(group["index"], end)[first:end], self._followed(group["intensity"], end)[first:end]
+        data = self._followed(group["data"], row["place"] + 1)
+        image = decoded_chunk(data, row["place"])
+        return data[row["place"]] if image is None else image
+
+    def _followed(self, data: h5py.Dataset, length: int) -> h5py.Dataset:
+        """Once it is so long: the journal knows of an image as soon as it is written, this library when it looks again."""
+        until = time.monotonic() + _FOLLOW_S
+        while len(data) < length:
+            if time.monotonic() > until:
+                raise LiveError(f"{data.file.filename}: {data.name} holds fewer images than the journal says")
+            data.refresh()
+        return data
+
+    def _file(self, number: int) -> h5py.File:
+        if self._part is None or self._part[0] != number:
+            path = data_file(self.path, number, "h5")
+            opened = self._opened(path)
+            if self._part is not None:
+                self._part[1].close()
+            self._part = (number, opened)
+        return self._part[1]
+
+    def _opened(self, path: Path) -> h5py.File:
+        until = time.monotonic() + _FOLLOW_S
+        while True:
+            try:
+                return h5py.File(path, "r", swmr=True, locking=False)
+            except OSError as error:  # it gets its name after the journal
+                if time.monotonic() > until:
+                    raise LiveError(f"{path}: cannot be followed: {error}") from error
+                time.sleep(_LOOK_S)
+
+    def _raw(self, row: dict[str, Any]) -> NDArray[Any]:
+        """Pixels may be written behind their row: the checksum tells."""
+        from rashpa import _native
+
+        path = data_file(self.path, row["file"], "raw")
+        until = time.monotonic() + _FOLLOW_S
+        while True:
+            try:
+                with path.open("rb") as file:
+                    file.seek(row["offset"])
+                    data = file.read(row["length"])
+            except OSError as error:
+                raise LiveError(f"{path}: cannot be read: {error.strerror}") from error
+            if _native.crc32c(data) == row["crc32c"]:
+                return np.frombuffer(data, self._journal.pixel).reshape(self.shape)
+            if time.monotonic() > until:
+                raise LiveError(
+                    f"{path}: frame {row['frame']} is not there as it was written; its disk may have failed"
+                )
+            time.sleep(_LOOK_S)
+
+
+def open_live(file: Path | str, timeout_s: float | None = None) -> Live:
+    """`file`: what the `_master.h5` of the buffer is called, or will be; a run that has not begun is waited for like an image. ValueError: it is no such name."""
+    path = Path(file)
+    if not path.name.endswith(MASTER):
+        raise ValueError(
+            f"{file}: give the name of a buffer's master, RUN_BUFFER_master.h5; RUN and BUFFER are those of the run file"
+        )
+    return Live(path, timeout_s)

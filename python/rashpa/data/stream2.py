@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of DECTRIS Stream V2 (docs/reference/stream2.md), of whatever sender. They are not trusted: what they say of sizes is checked before anything
+is made of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.bounded_cbor import CborError, loads_cbor
+
+MOST_PIXELS = 1 << 27
+MOST_MESSAGE_BYTES = 1 << 30
+MOST_CHANNELS = 16
+_ARRAY, _COMPRESSED = 40, 56500
+_DTYPES = {
+    64: "u1", 65: ">u2", 66: ">u4", 67: ">u8", 68: "u1", 69: "<u2", 70: "<u4", 71: "<u8", 72: "i1", 73: ">i2", 74: ">i4", 75: ">i8",
+    77: "<i2", 78: "<i4", 79: "<i8", 81: ">f4", 82: ">f8", 85: "<f4", 86: "<f8",
+}  # fmt: skip
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TAI_MINUS_UTC_NS = 37_000_000_000
+_HEADER = 12  # of compressed bytes: 8 of their size when they are not, 4 of that of a block
+
+
+class StreamError(ValueError):
+    """A message cannot be read; the text says what of it, and why."""
+
+
+@dataclass(frozen=True)
+class PackedArray:
+    """Rows and columns of numbers as a message holds them. `algorithm`: bslz4, lz4, or empty."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    algorithm: str
+    element_bytes: int
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes when it is unpacked."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def unpack(self) -> NDArray[Any]:
+        """[row][column], in this machine's order of bytes. StreamError when the bytes are damaged."""
+        if not self.algorithm:
+            plain: NDArray[Any] = np.frombuffer(self.data, self.dtype)
+        elif self.algorithm == "bslz4":
+            plain = self._bslz4().view(self.dtype)
+        else:
+            plain = np.frombuffer(self._lz4(), self.dtype)
+        return plain.reshape(self.shape).astype(self.dtype.newbyteorder("="), copy=False)
+
+    def _bslz4(self) -> NDArray[np.uint8]:
+        from rashpa import _native
+
+        room = np.empty(self.size, np.uint8)
+        if not _native.BitshuffleLz4(self.element_bytes).decompress(np.frombuffer(self.data, np.uint8), room):
+            raise StreamError("the bslz4 bytes are damaged")
+        return room
+
+    def _lz4(self) -> bytes:
+        try:
+            from dectris.compression import decompress
+        except ImportError:
+            raise StreamError("images packed with lz4 need dectris-compression: pip install 'rashpa[stream]'") from None
+        try:
+            plain: bytes = decompress(self.data, "lz4")
+        except (ValueError, RuntimeError, MemoryError) as error:
+            raise StreamError(f"the lz4 bytes are damaged: {error}") from None
+        if len(plain) != self.size:
+            raise StreamError(f"the lz4 bytes make {len(plain)} bytes, {self.size} are due")
+        return plain
+
+
+@dataclass(frozen=True)
+class Message:
+    """What all have. `unique_id`: empty when it is not said."""
+
+    series_id: int
+    unique_id: str
+    user_data: Mapping[str, Any]
+
+    @property
+    def series(self) -> tuple[int, str]:
+        """Tells one series from another."""
+        return self.series_id, self.unique_id
+
+
+@dataclass(frozen=True)
+class Start(Message):
+    """`fields`: all of the message. `images`: that are due, or at most so many; None: it is not said."""
+
+    images: int | None
+    channels: tuple[str, ...]
+    fields: Mapping[str, Any] = field(repr=False)
+
+    def number(self, name: str) -> float:
+        """A finite one; 0 when it is none, or not there."""
+        value = self.fields.get(name)
+        good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return float(value) if good and value is not None else 0.0
+
+    def text(self, name: str) -> str:
+        """A printable one of at most 1024 letters; empty when it is none."""
+        return text_of(self.fields.get(name))
+
+    def mask(self, channel: str) -> NDArray[np.uint32] | None:
+        """Of a channel, or the only one that there is. StreamError."""
+        masks = self.fields.get("pixel_mask")
+        if not isinstance(masks, Mapping) or not masks:
+            return None
+        packed = masks.get(channel, next(iter(masks.values())) if len(masks) == 1 else None)
+        return None if packed is None else packed_array("pixel_mask", packed).unpack().astype(np.uint32, copy=False)
+
+
+@dataclass(frozen=True)
+class Image(Message):
+    """`image_id` counts from 0; `data` by channel; `began_ns`: when it began, since 1970 TAI; 0: that is not said."""
+
+    image_id: int
+    data: Mapping[str, PackedArray] = field(repr=False)
+    began_ns: int = 0
+
+
+@dataclass(frozen=True)
+class End(Message):
+    """Nothing more comes of the series."""
+
+
+@dataclass(frozen=True)
+class Other(Message):
+    """A message of a type that the interface does not have: some senders have more."""
+
+    type: str
+
+
+def text_of(value: object, most: int = 1024) -> str:
+    """What is printable of it."""
+    return "".join(letter for letter in value[:most] if letter.isprintable()) if isinstance(value, str) else ""
+
+
+def read_message(data: bytes | memoryview) -> Start | Image | End | Other:
+    """StreamError when it is no message of this interface, or more than is read here."""
+    try:
+        found = loads_cbor(data)
+    except CborError as error:
+        raise StreamError(f"no CBOR: {error}") from None
+    if not isinstance(found, Mapping) or not isinstance(found.get("type"), str):
+        raise StreamError("no map with a type: this is no Stream V2")
+    user = found.get("user_data")
+    common: tuple[int, str, Mapping[str, Any]] = (
+        _count(found, "series_id"),
+        text_of(found.get("series_unique_id")),
+        user if isinstance(user, Mapping) else {},
+    )
+    if found["type"] == "start":
+        due = found.get("number_of_images")
+        images = due if isinstance(due, int) and not isinstance(due, bool) and 0 <= due < 1 << 64 else None
+        return Start(*common, images, _channels(found.get("channels")), found)
+    if found["type"] == "image":
+        return Image(*common, _count(found, "image_id"), _data(found.get("data")), _began_ns(found))
+    if found["type"] == "end":
+        return End(*common)
+    return Other(*common, text_of(found["type"], 32))
+
+
+def _count(found: Mapping[str, Any], name: str) -> int:
+    value = found.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 64:
+        raise StreamError(f"{found['type'][:32]!r} message: {name} is {str(value)[:40]!r}, and should be a count")
+    return value
+
+
+def _began_ns(found: Mapping[str, Any]) -> int:
+    """The date of the series' first image, and the time from there on."""
+    since = found.get("start_time")
+    date = date_of(found.get("series_date"))
+    if date is None or not isinstance(since, list | tuple) or len(since) != 2:
+        return 0
+    if not all(isinstance(part, int) and 0 <= part < 1 << 64 for part in since):
+        return 0
+    began = round((date - _EPOCH) / timedelta(microseconds=1)) * 1000 + _TAI_MINUS_UTC_NS
+    ns = began + since[0] * 1_000_000_000 // max(1, since[1])
+    return ns if 0 <= ns < 1 << 64 else 0
+
+
+def date_of(value: object) -> datetime | None:
+    """In UTC; one without a time zone is taken for that."""
+    try:
+        date = value if isinstance(value, datetime) else datetime.fromisoformat(text_of(value))
+        return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _channels(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or len(value) > MOST_CHANNELS:
+        return ()
+    return tuple(text_of(one, 64) for one in value)
+
+
+def _data(value: object) -> dict[str, PackedArray]:
+    if not isinstance(value, Mapping) or not 0 < len(value) <= MOST_CHANNELS:
+        raise StreamError(f"'image' message: data is no map of 1 … {MOST_CHANNELS} channels")
+    return {text_of(name, 64): packed_array(f"channel {text_of(name, 64)}", one) for name, one in value.items()}
+
+
+def packed_array(what: str, value: object) -> PackedArray:
+    """A two-dimensional array of tag 40, with its bytes as they are. StreamError."""
+    import cbor2
+
+    def refuse(why: str) -> StreamError:
+        return StreamError(f"{what}: {why}")
+
+    if not isinstance(value, cbor2.CBORTag) or value.tag != _ARRAY or not _is_list(value.value, 2):
+        raise refuse("no array of two dimensions (tag 40)")
+    sides, typed = value.value
+    if not _is_list(sides, 2) or not all(isinstance(side, int) and side > 0 for side in sides):
+        raise refuse("its sides are no two counts")
+    if sides[0] * sides[1] > MOST_PIXELS:
+        raise refuse(f"{sides[0]} × {sides[1]} pixels, {MOST_PIXELS} at most")
+    if not isinstance(typed, cbor2.CBORTag) or typed.tag not in _DTYPES:
+        raise refuse(f"its numbers are of tag {getattr(typed, 'tag', 'none')}, which is not read")
+    dtype = np.dtype(_DTYPES[typed.tag])
+    algorithm, element, data = "", dtype.itemsize, typed.value
+    if isinstance(data, cbor2.CBORTag) and data.tag == _COMPRESSED and _is_list(data.value, 3):
+        algorithm, element, data = data.value
+        if algorithm not in ("bslz4", "lz4"):
+            raise refuse(f"packed with {text_of(str(algorithm), 32)!r}; bslz4, lz4 and plain bytes are read")
+        if algorithm == "bslz4" and element not in (1, 2, 4, 8):
+            raise refuse(f"bslz4 with elements of {str(element)[:32]} bytes")
+    if not isinstance(data, bytes):
+        raise refuse("no bytes in it")
+    array = PackedArray((sides[0], sides[1]), dtype, algorithm, element, data)
+    said = int.from_bytes(data[:8], "big") if algorithm else len(data)
+    if said != array.size or (algorithm and len(data) < _HEADER):
+        raise refuse(f"{said} bytes for {sides[0]} × {sides[1]} pixels of {dtype.name}, {array.size} are due")
+    return array
+
+
+def _is_list(value: object, length: int) -> bool:
+    return isinstance(value, list | tuple) and len(value) == length

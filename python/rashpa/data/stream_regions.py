@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lost lines in messages of Stream V2, as our senders say them in user_data (docs/reference/stream2.md): where the regions lie that lines are of, and which of
+their lines an image lacks. What is not as it should be is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+MOST_REGIONS = 4096
+MOST_LINES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Region:
+    """Of one DTP in the image, pixels. `line_rows`: where its lines have become other rows, the row of each, and of the one behind the last."""
+
+    id: int
+    module: int
+    x: int
+    y: int
+    width: int
+    height: int
+    turn: int
+    flip: bool
+    line_rows: tuple[int, ...]
+
+    @property
+    def lines(self) -> int:
+        return len(self.line_rows) - 1 if self.line_rows else self.height
+
+
+def regions_of(user_data: Mapping[str, Any], height: int, width: int) -> dict[int, Region]:
+    """By DTP; none when they do not fit into the image."""
+    said = user_data.get("dtps")
+    if not isinstance(said, Sequence) or len(said) > MOST_REGIONS:
+        return {}
+    found: dict[int, Region] = {}
+    for one in said:
+        region = _region(one, height, width) if isinstance(one, Mapping) else None
+        if region is None or region.id in found:
+            return {}
+        found[region.id] = region
+    return found
+
+
+def _region(said: Mapping[str, Any], height: int, width: int) -> Region | None:
+    counts = _counts([said.get(name) for name in ("id", "module", "x", "y", "width", "height", "turn")])
+    rows = _counts(said.get("line_rows", ()))
+    if counts is None or rows is None or len(rows) > MOST_LINES or len(rows) == 1:
+        return None
+    number, module, x, y, wide, high, turn = counts
+    good = all(row <= height for row in rows) and all(a <= b for a, b in pairwise(rows))
+    if not good or x + wide > width or y + high > height or turn not in (0, 90, 180, 270):
+        return None
+    return Region(number, module, x, y, wide, high, turn, said.get("flip") is True, tuple(rows))
+
+
+def lost_of(user_data: Mapping[str, Any], regions: Mapping[int, Region]) -> list[tuple[int, int, int]]:
+    """DTP, first line, lines."""
+    said = user_data.get("lost")
+    found: list[tuple[int, int, int]] = []
+    for run in said if isinstance(said, list | tuple) and regions else ():
+        counts = _counts(run)
+        if counts is None or len(counts) != 3:
+            continue
+        dtp, first, lines = counts
+        if dtp in regions and first + lines <= regions[dtp].lines:
+            found.append((dtp, first, lines))
+    return found
+
+
+def _counts(values: object) -> list[int] | None:
+    """A list of numbers of 32 bits; None when it is none."""
+    if not isinstance(values, list | tuple):
+        return None
+    counts = [
+        value for value in values if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 32
+    ]
+    return counts if len(counts) == len(values) else None

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ports for servers that come after their clients."""
+
+import secrets
+import socket
+from pathlib import Path
+
+
+def free_ports(count: int) -> int:
+    """The first of `count` that follow each other and are free. Not of those that the system gives to whoever connects: a client that tries again and
+    again could be given the port that it asks for, and find itself there."""
+    given_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for _ in range(1000):
+        first = 10_000 + secrets.randbelow(given_from - count - 10_000)
+        if all(_is_free(first + n) for n in range(count)):
+            return first
+    raise OSError(f"no {count} free ports between 10000 and {given_from}")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as one:
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from rashpa.cli.pace import Pace, clock_of
+
+
+def test_a_pace_is_that_of_the_last_seconds() -> None:
+    pace = Pace()
+    assert pace.left_s(100) is None
+    for second in range(20):
+        pace.look(float(second), 10 * second, 1000 * second)
+    assert pace.images_per_s == pytest.approx(10)
+    assert pace.bytes_per_s == pytest.approx(1000)
+    assert pace.left_s(290) == pytest.approx(10)
+    for second in range(20, 40):
+        pace.look(float(second), 190, 19000)
+    assert pace.images_per_s == 0
+    assert pace.left_s(290) is None
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.0, "0:00"), (59.6, "1:00"), (3599, "59:59"), (3725, "1:02:05")])
+def test_time_is_as_a_clock_shows_it(seconds: float, text: str) -> None:
+    assert clock_of(seconds) == text

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of accelerators in plans; python/tests/node/test_device_memory.py holds the sums against what units take."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.capacity import CapacityError, check_capacity
+from rashpa.control.device_memory import device_memory, device_of, memory_on_device
+from rashpa.control.limits import Limit, limits_of
+from rashpa.control.plan_summary import json_of, summary_of
+from rashpa.control.proposals import proposals_for
+from rashpa.control.run_plan import Plan, load_plan, plan_run
+from rashpa.control.telegram import Capabilities, Unit, UnitDevice
+from rashpa.testing.fake_engine import FakeFactory
+
+GPU = UnitDevice("cuda", 0, "NVIDIA H200", 150 << 30, 140 << 30, unified=False)
+PIXELS = 1024 * 512
+JUNGFRAU = '[[buffer.kernel]]\nname = "jungfrau"\n'
+CSR = '[[buffer.kernel]]\nname = "csr"\nthreshold = 2\ncapacity = 0.5\n'
+
+
+def plan_of(tmp_path: Path, kernels: str = JUNGFRAU, unit: str = "cuda", stack: int = 16, more: str = "") -> Plan:
+    path = tmp_path / "run.toml"
+    path.write_text(
+        '[run]\nname = "r"\nframes = 1000\n[detector]\nwidth = 1024\nheight = 512\nenergy_kev = 12.4\nrate_hz = 100.0\n'
+        '[dataset]\nkind = "jungfrau"\nmodules = 1\nframes = 4\n[link]\nport = 0\n'
+        f'[[buffer]]\nname = "full"\nunit = "{unit}"\nstack = {stack}\nslots = {4 * stack}\n{kernels}[[buffer.sink]]\nkind = "null"\n{more}'
+    )
+    return load_plan(path)
+
+
+def nodes_of(plan: Plan, *devices: UnitDevice) -> dict[str, Capabilities]:
+    units = (Unit("cpu", True, ""), Unit("cuda", True, ""), Unit("opencl", True, ""))
+    nodes = {node.name: FakeFactory(node.role).capabilities(node.name) for node in plan.nodes}
+    return {name: replace(can, units=units, devices=devices) for name, can in nodes.items()}
+
+
+def on_device(plan: Plan, device: UnitDevice = GPU) -> Limit:
+    (limit,) = [one for one in limits_of(plan, nodes_of(plan, device)) if one.kind == "device memory"]
+    return limit
+
+
+def test_three_stacks_are_on_the_device_at_a_time_raw_and_as_steps_make_them_beside_the_calibration(
+    tmp_path: Path,
+) -> None:
+    plan = plan_of(tmp_path, JUNGFRAU + CSR)
+    assert memory_on_device(plan, plan.buffers[0], nodes_of(plan, GPU)["receiver"]) == {
+        "raw images": 3 * 16 * PIXELS * 2,
+        "made images": 3 * 16 * PIXELS * 2,
+        "marks": 3 * 16 * PIXELS // 8,
+        "calibration and tables": 24 * PIXELS,
+    }
+    opencl = plan_of(tmp_path, JUNGFRAU + CSR, unit="opencl")
+    device = UnitDevice("opencl", 0, "a card", 8 << 30, 0, unified=False)
+    found = device_memory(opencl.buffers[0].section, 1024, 512, "uint16", device)
+    assert found["lists"] == 3 * 16 * PIXELS * 6 // 2
+    assert "work on images" not in found, "marks are made on the way"
+    section = opencl.buffers[0].section
+    alone = section.model_copy(update={"kernel": section.kernel[1:]})
+    assert device_memory(alone, 1024, 512, "uint16", device)["work on images"] == 3 * 16 * PIXELS // 8
+    assert on_device(opencl, device).has == 8 << 30, "where nobody knows what is free, all that there is"
+
+
+def test_a_small_stack_for_a_resident_kernel_stays_where_it_is(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, stack=1)
+    assert memory_on_device(plan, plan.buffers[0], None) == {
+        "made images": PIXELS * 2,
+        "calibration and tables": 24 * PIXELS,
+    }
+
+
+@pytest.mark.parametrize("case", ["unified", "cpu", "elsewhere"])
+def test_memory_of_the_machine_and_devices_that_are_not_there_have_no_limit(tmp_path: Path, case: str) -> None:
+    plan = plan_of(tmp_path, unit="cpu" if case == "cpu" else "cuda")
+    device = replace(GPU, unified=case == "unified", number=int(case == "elsewhere"))
+    assert not [one for one in limits_of(plan, nodes_of(plan, device)) if one.kind == "device memory"]
+
+
+def test_what_does_not_fit_is_refused_with_a_smaller_stack_that_does(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    nodes = nodes_of(plan, replace(GPU, free_bytes=64 << 20))
+    with pytest.raises(CapacityError) as caught:
+        check_capacity(plan, nodes)
+    text = str(caught.value)
+    assert (
+        "buffer[0].stack: buffer full takes 0.11 GiB of device 0 (cuda, NVIDIA H200) of this machine, which has 0.06 GiB free; full: raw images 0.05"
+        in text
+    )
+    assert "what fits: buffer[0].stack = 8 (full)" in text
+    (fitting,) = proposals_for(plan, nodes)
+    check_capacity(plan_run(fitting.applied(plan.file), plan.source), nodes)
+
+
+def test_a_smaller_stack_takes_a_ring_of_whole_stacks_with_it(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    nodes = nodes_of(plan, replace(GPU, free_bytes=53 << 20))
+    (fitting,) = proposals_for(plan, nodes)
+    assert fitting.text == "buffer[0].stack = 6 (full) and buffer[0].slots = 60 (full)"
+    check_capacity(plan_run(fitting.applied(plan.file), plan.source), nodes)
+
+
+def test_where_the_calibration_alone_is_too_large_only_fewer_rows_fit(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    nodes = nodes_of(plan, replace(GPU, free_bytes=10 << 20))
+    found = proposals_for(plan, nodes)
+    assert all("region" in proposal.text for proposal in found)
+    for proposal in found:
+        check_capacity(plan_run(proposal.applied(plan.file), plan.source), nodes)
+
+
+def test_buffers_on_one_device_share_its_memory(tmp_path: Path) -> None:
+    more = (
+        f'[[buffer]]\nname = "again"\nunit = "cuda"\nstack = 8\nslots = 32\n{JUNGFRAU}[[buffer.sink]]\nkind = "null"\n'
+    )
+    alone, both = on_device(plan_of(tmp_path)), on_device(plan_of(tmp_path, more=more))
+    assert (alone.needed or 0) < (both.needed or 0) < 2 * (alone.needed or 0)
+    assert both.buffers == (0, 1)
+    assert both.where == ("buffer", 0, "stack")
+    assert "buffers full and again take 0.16 GiB" in both.text
+
+
+def test_without_nodes_a_plan_says_what_is_needed_and_not_what_is_there(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    (limit,) = [one for one in limits_of(plan, {}) if one.kind == "device memory"]
+    assert limit.needed == 3 * 16 * PIXELS * 4 + 24 * PIXELS
+    assert limit.has is None
+    (buffer,) = json_of(summary_of(plan))["buffers"]
+    assert sum(buffer["device_memory"].values()) == limit.needed
+
+
+def test_a_device_goes_by_its_number_or_a_part_of_its_name(tmp_path: Path) -> None:
+    cards = tuple(
+        UnitDevice("opencl", number, name, 1 << 30, 0, unified=False)
+        for number, name in enumerate(("Card A (Vendor)", "Card B (Vendor)"))
+    )
+    section = plan_of(tmp_path, unit="opencl").buffers[0].section
+    by = {wanted: device_of(section.model_copy(update={"device": wanted}), cards) for wanted in (1, "card a", "vendor")}
+    assert by == {1: cards[1], "card a": cards[0], "vendor": None}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that somebody else pauses, lets go on, and aborts."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.journal import journal_of
+from rashpa.control.manager import Manager
+from rashpa.control.outcome import Outcome, Progress
+from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.steering import SteerError, stacks_end_every, steer
+from rashpa.control.stop_request import StopRequest
+from rashpa.node.node import Node
+from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.in_process import transports_of
+
+RUN = """\
+[run]
+name = "steered"
+frames = 1000000
+output = "{output}"
+[detector]
+width = 64
+height = 32
+rate_hz = 200.0
+module = [{{ x = 0, y = 0 }}, {{ x = 0, y = 40 }}]
+[dataset]
+kind = "pattern"
+modules = 2
+width = 64
+height = 32
+[link]
+port = 0
+[[emulator]]
+name = "upper"
+[[emulator]]
+name = "lower"
+[[buffer]]
+name = "full"
+stack = 4
+slots = 40
+sink = [{{ kind = "null" }}]
+[[buffer]]
+name = "sixth"
+stack = 2
+slots = 40
+sink = [{{ kind = "null" }}]
+every = 6
+"""
+
+
+def _plan(folder: Path) -> Plan:
+    file = folder / "run.toml"
+    file.write_text(RUN.format(output=folder / "out"))
+    return load_plan(file)
+
+
+class _Seen:
+    """What a run looks like from outside."""
+
+    def __init__(self) -> None:
+        self.progress: Progress | None = None
+        self.began = threading.Event()
+
+    def look(self, progress: Progress) -> None:
+        self.progress = progress
+        if progress.phase == "running" and any(
+            status.destination and status.destination.buffers[0].books.decided for status in progress.receivers.values()
+        ):
+            self.began.set()
+
+
+def _with_a_hand(plan: Plan, hand: Callable[[Path, _Seen], None]) -> tuple[Outcome, list[BaseException]]:
+    """A run, and what somebody does to it as soon as images come."""
+    journal, seen, raised = journal_of(plan), _Seen(), list[BaseException]()
+
+    def act() -> None:
+        try:
+            assert seen.began.wait(60.0)
+            hand(journal.path, seen)
+        except BaseException as error:  # noqa: BLE001  of a thread: told to the test
+            raised.append(error)
+            steer(journal.path, "abort", "the test", 30.0)
+
+    async def run() -> Outcome:
+        nodes = {name: Node(name, "emulator", FakeFactory("emulator")) for name in ("upper", "lower")}
+        nodes["receiver"] = Node("receiver", "receiver", FakeFactory("receiver"))
+        return await Manager(plan, seen.look, transports=transports_of(nodes), journal=journal).run()
+
+    thread = threading.Thread(target=act)
+    thread.start()
+    outcome = asyncio.run(run())
+    thread.join()
+    return outcome, raised
+
+
+def test_a_run_pauses_where_whole_stacks_end_and_goes_on_without_a_loss(tmp_path: Path) -> None:
+    plan = _plan(tmp_path)
+    assert stacks_end_every(plan) == 12
+    frames: list[int] = []
+
+    def hand(journal: Path, seen: _Seen) -> None:
+        said = steer(journal, "pause", "somebody", 30.0)
+        frame = int(said.removeprefix("paused before frame "))
+        with pytest.raises(SteerError, match="paused already"):
+            steer(journal, "pause", "somebody", 30.0)
+        progress = seen.progress
+        assert progress is not None
+        assert {status.state for status in progress.emulators.values()} == {"paused"}
+        frames.append(frame)
+        assert steer(journal, "resume", "somebody", 30.0) == "the run goes on"
+        with pytest.raises(SteerError, match="not paused"):
+            steer(journal, "resume", "somebody", 30.0)
+        stop = StopRequest(journal, "somebody")
+        assert stop.wait(60.0).good
+        stop.close()
+
+    outcome, raised = _with_a_hand(plan, hand)
+    assert not raised, raised
+    assert outcome.good, (outcome.problem, outcome.reasons)
+    assert frames
+    assert frames[0] % 12 == 0
+    assert outcome.frames >= frames[0]
+    assert outcome.books.complete == outcome.books.expected
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_a_run_is_aborted_by_who_is_not_its_manager(tmp_path: Path) -> None:
+    def hand(journal: Path, seen: _Seen) -> None:
+        assert "at once" in steer(journal, "abort", "somebody", 30.0)
+
+    outcome, raised = _with_a_hand(_plan(tmp_path), hand)
+    assert not raised, raised
+    assert outcome.interrupted
+    assert not outcome.good
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_a_run_that_is_not_there_cannot_be_asked(tmp_path: Path) -> None:
+    with pytest.raises(SteerError, match="no manager any more"):
+        steer(tmp_path / "run_attach.json", "pause", "somebody", 1.0)
+    with pytest.raises(SteerError, match="cannot be asked"):
+        steer(tmp_path / "absent" / "run_attach.json", "pause", "somebody", 1.0)

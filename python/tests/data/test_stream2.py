@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of Stream V2 from anywhere: what is right is read, and nothing is made of what is not."""
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import h5py
+import hdf5plugin
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+
+import rashpa
+from rashpa.data.bounded_cbor import CborError, check_cbor
+from rashpa.data.stream2 import Image, Other, Start, StreamError, read_message
+from rashpa.node.engine import EngineError
+from rashpa.node.receive_stream import Received, StreamFiles
+
+cbor2 = pytest.importorskip("cbor2")
+
+TAGS = {"uint8": 64, "uint16": 69, "uint32": 70, "int16": 77, "int32": 78, "float32": 85}
+
+
+def pixels(n: int, dtype: str = "uint16", shape: tuple[int, int] = (48, 64)) -> NDArray[Any]:
+    return (np.arange(shape[0] * shape[1]) * (n + 3) % 251).reshape(shape).astype(dtype)
+
+
+def array(values: NDArray[Any], packed: str = "bslz4", tag: int | None = None) -> Any:
+    data: Any = values.tobytes()
+    if packed:
+        data = cbor2.CBORTag(56500, [packed, values.itemsize if packed == "bslz4" else 0, chunk_of(values, packed)])
+    return cbor2.CBORTag(40, [list(values.shape), cbor2.CBORTag(tag or TAGS[values.dtype.name], data)])
+
+
+def chunk_of(values: NDArray[Any], packed: str) -> bytes:
+    """As the filters of HDF5 make it."""
+    kind = hdf5plugin.Bitshuffle(cname="lz4") if packed == "bslz4" else hdf5plugin.LZ4()
+    with h5py.File("chunk", "w", driver="core", backing_store=False) as file:
+        made = file.create_dataset("a", data=values, chunks=values.shape, compression=kind)
+        chunk: bytes = made.id.read_direct_chunk((0,) * values.ndim)[1]
+        return chunk
+
+
+def start(number: int = 1, images: int = 5, **more: Any) -> bytes:
+    said = {"type": "start", "series_id": number, "series_unique_id": f"ABC{number}", "number_of_images": images}
+    packed: bytes = cbor2.dumps(said | {"channels": ["threshold_1"]} | more)
+    return packed
+
+
+def image(image_id: int, number: int = 1, data: dict[str, Any] | None = None, **more: Any) -> bytes:
+    said = {"type": "image", "series_id": number, "series_unique_id": f"ABC{number}", "image_id": image_id}
+    packed: bytes = cbor2.dumps(said | {"data": data or {"threshold_1": array(pixels(image_id))}} | more)
+    return packed
+
+
+def end(number: int = 1, **more: Any) -> bytes:
+    packed: bytes = cbor2.dumps({"type": "end", "series_id": number, "series_unique_id": f"ABC{number}"} | more)
+    return packed
+
+
+def received(tmp_path: Path, messages: list[bytes], *, numbered: bool = False) -> list[Received]:
+    files = StreamFiles(tmp_path / "got", numbered=numbered)
+    for message in messages:
+        files.take(message)
+    files.close()
+    return files.done
+
+
+@pytest.mark.parametrize("packed", ["", "lz4", "bslz4"])
+@pytest.mark.parametrize("dtype", list(TAGS))
+def test_arrays_of_every_type_and_packing_are_read(packed: str, dtype: str) -> None:
+    values = pixels(3, dtype)
+    message = read_message(image(3, data={"a": array(values, packed)}))
+    assert isinstance(message, Image)
+    got = message.data["a"].unpack()
+    assert got.dtype == values.dtype
+    np.testing.assert_array_equal(got, values)
+
+
+def test_numbers_with_their_large_end_first_are_read() -> None:
+    values = pixels(3, "uint16")
+    packed = cbor2.CBORTag(40, [list(values.shape), cbor2.CBORTag(65, values.astype(">u2").tobytes())])
+    message = read_message(image(3, data={"a": packed}))
+    assert isinstance(message, Image)
+    np.testing.assert_array_equal(message.data["a"].unpack(), values)
+
+
+def test_a_series_becomes_a_file_with_what_its_start_says(tmp_path: Path) -> None:
+    mask = np.zeros((48, 64), np.uint32)
+    mask[3, 5] = 1
+    said = {
+        "beam_center_x": 12.5, "beam_center_y": 7.25, "incident_energy": 12_000.0, "incident_wavelength": 1.0332,
+        "detector_translation": [0.0, 0.0, 0.125], "sensor_material": "Si", "sensor_thickness": 0.00032, "pixel_size_x": 7.5e-5,
+        "count_time": 0.001, "frame_time": 0.002, "detector_description": "a detector", "saturation_value": 1000,
+        "arm_date": cbor2.CBORTag(0, "2026-01-31T12:00:00+01:00"), "pixel_mask": {"threshold_1": array(mask)},
+    }  # fmt: skip
+    (one,) = received(tmp_path, [start(**said), *(image(n) for n in range(5)), end()])
+    assert one.whole, one
+    assert one.files == [str(tmp_path / "got_master.h5")]
+    got = rashpa.open(one.files[0])
+    assert [got.image(n).tolist() for n in range(5)] == [pixels(n).tolist() for n in range(5)]
+    with h5py.File(one.files[0]) as file:
+        detector = file["entry/instrument/detector"]
+        assert detector["distance"][()] == 0.125
+        assert detector["beam_center_x"][()] == 12.5
+        assert detector["saturation_value"][()] == 1000
+        assert detector["pixel_mask"][3, 5] == 1
+        assert file["entry/start_time"][()].decode() == "2026-01-31T11:00:00Z"
+        assert file["entry/instrument/beam/incident_wavelength"][()] == 1.0332
+
+
+def test_what_is_missed_is_counted_and_stands_in_the_tables(tmp_path: Path) -> None:
+    (one,) = received(tmp_path, [start(), image(1), image(3), image(2), end()])
+    assert (one.images, one.missed, one.late) == (2, 3, 1)  # 0, 2 and 4
+    assert not one.whole
+    tables = rashpa.open(one.files[0]).tables
+    assert tables.frame_number.tolist() == [0, 1, 2, 3]
+    assert tables.completeness.tolist() == [3, 1, 3, 1]
+
+
+def test_our_senders_say_at_the_end_how_many_there_were(tmp_path: Path) -> None:
+    (one,) = received(tmp_path, [start(images=100), image(0), image(1), end(user_data={"images": 2})])
+    assert one.whole
+    (two,) = received(tmp_path / "b", [start(images=100), image(0), end(user_data={"images": 2})])
+    assert two.missed == 1
+
+
+def test_without_a_start_images_are_stored_and_it_is_said(tmp_path: Path) -> None:
+    (one,) = received(tmp_path, [image(0), image(1), end()])
+    assert (one.images, one.started, one.ended) == (2, False, True)
+    assert "its start did not come" in one.troubles[0]
+    assert len(rashpa.open(one.files[0])) == 2
+
+
+def test_a_start_that_comes_again_changes_nothing(tmp_path: Path) -> None:
+    (one,) = received(tmp_path, [start(images=2), image(0), start(images=2), image(1), end(), end()])
+    assert one.whole, one
+
+
+def test_each_series_has_files_of_its_own_and_one_without_an_end_says_so(tmp_path: Path) -> None:
+    messages = [start(1, 2), image(0, 1), start(2, 1), image(0, 2), end(2)]
+    first, second = received(tmp_path, messages, numbered=True)
+    assert "its end did not come" in first.troubles
+    assert not first.ended
+    assert second.whole
+    assert first.files + second.files == [str(tmp_path / f"got_000{n}_master.h5") for n in (1, 2)]
+
+
+def test_each_channel_has_files_of_its_own(tmp_path: Path) -> None:
+    def both(n: int) -> dict[str, Any]:
+        return {"threshold_1": array(pixels(n)), "threshold_2": array(pixels(n + 7, "uint32"), "lz4")}
+
+    (one,) = received(tmp_path, [start(images=2), image(0, data=both(0)), image(1, data=both(1)), end()])
+    assert one.whole
+    for name, place, dtype in (("threshold_1", 0, "uint16"), ("threshold_2", 7, "uint32")):
+        got = rashpa.open(tmp_path / f"got_{name}_master.h5")
+        np.testing.assert_array_equal(got.image(1), pixels(1 + place, dtype))
+
+
+def test_an_image_of_another_shape_is_refused_and_the_rest_is_stored(tmp_path: Path) -> None:
+    other = {"threshold_1": array(pixels(1, shape=(8, 8)))}
+    (one,) = received(tmp_path, [start(images=3), image(0), image(1, data=other), image(2), end()])
+    assert (one.images, one.refused, one.missed) == (2, 1, 1)
+    assert "image 1: 8 × 8 pixels" in one.troubles[0]
+
+
+def test_files_that_are_there_are_not_written_over(tmp_path: Path) -> None:
+    received(tmp_path, [start(images=1), image(0), end()])
+    with pytest.raises(EngineError, match="exists"):
+        received(tmp_path, [start(images=1), image(0), end()])
+
+
+def test_messages_of_other_types_are_passed_over() -> None:
+    message = read_message(cbor2.dumps({"type": "calibration", "series_id": 1, "gain": 3}))
+    assert isinstance(message, Other)
+    assert message.type == "calibration"
+
+
+def bomb(size: int, packed: str = "bslz4") -> bytes:
+    data = struct.pack(">QI", size, 8192) + struct.pack(">I", 4) + b"\0\0\0\0"
+    return image(
+        0,
+        data={"a": cbor2.CBORTag(40, [[1 << 20, 1 << 20], cbor2.CBORTag(69, cbor2.CBORTag(56500, [packed, 2, data]))])},
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        (b"", "it ends at byte 0"),
+        (b"\xff", "no item|begins no item"),
+        (b"\x81" * 100 + b"\x00", "inside each other"),
+        (b"\x9b" + b"\xff" * 8, "are there"),
+        (b"\x5b" + b"\x7f" * 8, "a string of"),
+        (cbor2.dumps([1]) + b"\x00", "behind the end"),
+        (b"\xc4\x82\x1a\x7f\xff\xff\xff\x01", "tag 4 .* is not read"),
+        (b"\x9f" + b"\x00" * 200_000 + b"\xff", "items"),
+        (cbor2.dumps([1]), "no map with a type"),
+        (cbor2.dumps({"type": "image", "series_id": -1}), "series_id is '-1'"),
+        (image(1 << 40).replace(b"image_id", b"image_ix"), "image_id is 'None'"),
+        (bomb(1 << 41), "pixels, 134217728 at most"),
+        (image(0, data={"a": array(pixels(0), "", 70)}), "are due"),
+        (image(0, data={"a": array(pixels(0), "", 99)}), "tag 99, which is not read"),
+        (image(0, data={"a": 3}), "no array of two dimensions"),
+    ],
+)
+def test_what_is_no_message_is_refused_with_a_reason(message: bytes, says: str) -> None:
+    with pytest.raises(StreamError, match=says):
+        read_message(message)
+
+
+@pytest.mark.parametrize("packed", ["bslz4", "lz4"])
+def test_damaged_pixels_are_refused(packed: str) -> None:
+    whole = image(0, data={"a": array(pixels(0), packed)})
+    damaged = whole[:-200] + bytes(200)
+    message = read_message(damaged)
+    assert isinstance(message, Image)
+    with pytest.raises(StreamError, match=r"damaged|make"):
+        message.data["a"].unpack()
+
+
+def test_an_item_of_any_depth_within_the_limit_is_right() -> None:
+    check_cbor(cbor2.dumps({"a": [1, 2.5, None, True, {"b": b"x" * 300}], "c": "d" * 70_000, "e": -5}))
+    check_cbor(b"\xbf\x61a\x9f\x01\x02\xff\xff")
+    with pytest.raises(CborError):
+        check_cbor(b"\xbf\x61a\x9f\x01\x02\xff")
+
+
+def test_a_start_with_strange_values_is_still_a_start() -> None:
+    message = read_message(start(beam_center_x="far", incident_energy=float("nan"), channels=3, arm_date=7))
+    assert isinstance(message, Start)
+    assert message.number("beam_center_x") == 0.0
+    assert message.number("incident_energy") == 0.0
+    assert message.channels == ()

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run whose manager is dead; its nodes go on."""
+
+import given_nodes
+import given_run
+
+values = given_run.endless()
+values["run"] |= {"frames": 3000, "orphaned": "finish"}
+manager = given_nodes.start_run(given_run.written(values), "out")
+manager.kill()
+manager.wait()

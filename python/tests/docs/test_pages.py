@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages are typed from top to bottom: commands and Python are run, run files and fragments of them are planned."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+
+from python.tests.docs import as_typed
+from python.tests.docs.as_typed import run_blocks, try_page
+from python.tests.docs.pages import BEAMLINE, ROOT, pages
+
+# Adds addresses.
+OWN_NETWORK = {"two_computers"}
+TYPED = [path for path in pages() if path.stem not in BEAMLINE and run_blocks(path)]
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("page", TYPED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_page_can_be_typed(page: Path, tmp_path: Path, runs: Path) -> None:
+    if page.stem in OWN_NETWORK and not as_typed.has_own_network():
+        pytest.skip("needs addresses of its own: unshare --net, ip")
+    try_page(page, tmp_path, runs)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("```sh\nrashpa plan nowhere.toml\n```\n", "nowhere.toml"),
+        ("```sh\nexport A=1\n```\n\n```sh\ntest $A = 2\n```\n", "page.md:5: "),
+        ("```python\na = 1\n```\n```python\nassert a == 2\n```\n", "assert a == 2"),
+        ("```toml\n[run]\nframes_ = 3\n```\n", "frames_"),
+        ("<!-- stays: ready -->\n```sh\necho steady\n```\n", "does not say 'ready'"),
+        ("<!-- stays: ready -->\n```sh\necho ready; exit 7\n```\n", "ends with 7"),
+    ],
+)
+def test_what_is_wrong_with_a_page_is_found(
+    text: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(as_typed, "ROOT", tmp_path)
+    (tmp_path / "examples").mkdir()
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with pytest.raises(AssertionError, match=says):
+        try_page(page, folder, tmp_path)
+
+
+def test_every_given_file_belongs_to_a_page() -> None:
+    stems = {path.stem for path in pages()} | {path.parent.name for path in pages()}
+    assert [path.name for path in (Path(__file__).parent / "given").glob("*.py") if path.stem not in stems] == []

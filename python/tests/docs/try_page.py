@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types a page from top to bottom, in the folder where it is started; a program of its own, so that a page has its own names, ports and processes.
+
+Takes from standard input {"given": FILE or null, "steps": [{"where", "language", "text", "marks"}, …]}; says what went wrong, and ends with 1 then.
+`given` is Python that makes what the page takes for there; its RUN are tables of the run file that the page's fragments belong to.
+"""
+
+import contextlib
+import io
+import json
+import linecache
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+import traceback
+from pathlib import Path
+from typing import Any
+
+# What a fragment of a run file is put into.
+BASE: dict[str, Any] = {
+    "run": {"name": "page", "frames": 40, "output": "out/page", "existing": "replace"},
+    "detector": {"width": 1024, "height": 512, "rate_hz": 100, "distance_m": 0.12, "energy_kev": 12.4},
+    "dataset": {"kind": "pattern", "frames": 8},
+    "link": {"port": 0},
+    "buffer": [{"name": "full", "sink": [{"kind": "null"}]}],
+}
+_SECONDS = 250
+_INTERRUPTED = 130
+_KEPT = Path(".exported")
+
+
+def with_fragment(base: dict[str, Any], fragment: dict[str, Any]) -> dict[str, Any]:
+    """Tables of a run file with those of the fragment in place of theirs; kernels and sinks without a buffer are those of the first."""
+    whole = {**base}
+    for name, value in fragment.items():
+        old = whole.get(name)
+        if name == "buffer" and isinstance(value, dict):
+            whole[name] = [{**base["buffer"][0], **value}, *base["buffer"][1:]]
+        elif name == "buffer":
+            whole[name] = [{**base["buffer"][0], **one} for one in value]
+        elif (
+            isinstance(value, dict) and isinstance(old, dict) and value.get("kind", old.get("kind")) == old.get("kind")
+        ):
+            whole[name] = {**old, **value}
+        else:
+            whole[name] = value
+    return whole
+
+
+def fitted(whole: dict[str, Any]) -> dict[str, Any]:
+    """The same, with frames of the detector's modules, or modules for the frames that are named, and a buffer at each receiver."""
+    used = {buffer.get("receiver") for buffer in whole["buffer"]} | {
+        name for group in whole.get("group", []) for name in group["receivers"]
+    }
+    idle = [one["name"] for one in whole.get("receiver", [])[1:] if one["name"] not in used]
+    first = {key: value for key, value in whole["buffer"][0].items() if key != "group"}
+    whole = {
+        **whole,
+        "buffer": [*whole["buffer"], *({**first, "name": f"at_{name}", "receiver": name} for name in idle)],
+    }
+    detector, dataset = whole["detector"], whole["dataset"]
+    if dataset["kind"] == "pattern":
+        shape = {name: detector[name] for name in ("width", "height", "pixel") if name in detector}
+        return {**whole, "dataset": {**dataset, **shape, "modules": len(detector.get("module", [1]))}}
+    if dataset["kind"] == "files" and "width" in dataset:
+        height = dataset["height"]
+        places = [{"x": 0, "y": height * number} for number in range(len(dataset["files"]))]
+        return {**whole, "detector": {**detector, "width": dataset["width"], "height": height, "module": places}}
+    return whole
+
+
+class Page:
+    """What has been typed so far."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, Any] = {"__name__": "__main__"}
+        self._stay: list[tuple[str, subprocess.Popen[bytes], Path]] = []
+
+    def take_given(self, given: str | None) -> None:
+        """What the page takes for there."""
+        if given is not None:
+            self._python(Path(given).read_text(encoding="utf-8"), given)
+
+    def take(self, step: dict[str, Any]) -> None:
+        """Raises what goes wrong."""
+        language, marks, text = step["language"], step["marks"], step["text"]
+        for mark, mode in (("file", "w"), ("appended", "a")):
+            if mark in marks:
+                path = Path(marks[mark])
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open(mode, encoding="utf-8") as file:
+                    file.write(text)
+                return
+        if language == "toml":
+            self._fragment(text)
+        elif language == "json":
+            for line in text.split("\n{"):
+                json.loads(line if line.startswith("{") else "{" + line)
+        elif language == "python":
+            self._python(text, step["where"])
+        elif "stays" in marks:
+            self._start(step["where"], text, marks["stays"])
+        elif language in {"sh", "bash", "console"}:
+            self._shell(text, int(marks.get("exit", "0")))
+
+    def end(self) -> None:
+        """What stays is interrupted, as one would."""
+        for where, process, output in self._stay:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGINT)
+            code = process.wait(_SECONDS)
+            if code not in {0, _INTERRUPTED, -signal.SIGINT}:
+                raise AssertionError(f"{where}: ends with {code}\n{output.read_text(encoding='utf-8')}")
+
+    def kill(self) -> None:
+        """Whatever still stays."""
+        for _, process, _ in self._stay:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+    def _fragment(self, text: str) -> None:
+        from rashpa.control.run_file_reader import run_file_of
+        from rashpa.control.run_plan import plan_run
+
+        base = with_fragment(BASE, self._names.get("RUN", {}))
+        fragment = tomllib.loads(text.replace('"…"', '"0123456789abcdef"'))
+        plan_run(*run_file_of(fitted(with_fragment(base, fragment))))
+
+    def _python(self, text: str, where: str) -> None:
+        printed = io.StringIO()
+        linecache.cache[where] = (len(text), None, text.splitlines(keepends=True), where)
+        with contextlib.redirect_stdout(printed):
+            exec(compile(text, where, "exec"), self._names)
+
+    def _shell(self, text: str, code: int) -> None:
+        script = f"set -eu -o pipefail\n[ -f {_KEPT} ] && . ./{_KEPT}\n{text}\nexport -p > {_KEPT}\n"
+        done = subprocess.run(
+            ["bash", "-c", script], stdin=subprocess.DEVNULL, stdout=-1, stderr=-2, timeout=_SECONDS, check=False
+        )
+        if done.returncode != code:
+            raise AssertionError(f"ends with {done.returncode}:\n{done.stdout.decode(errors='replace')}")
+
+    def _start(self, where: str, text: str, awaited: str) -> None:
+        output = Path(f".stays_{len(self._stay)}").absolute()
+        script = f"[ -f {_KEPT} ] && . ./{_KEPT}\n{text}"
+        with output.open("wb") as file:
+            process = subprocess.Popen(
+                ["bash", "-c", script], stdin=subprocess.DEVNULL, stdout=file, stderr=-2, start_new_session=True
+            )
+        self._stay.append((where, process, output))
+        latest = time.monotonic() + _SECONDS
+        while awaited not in output.read_text(encoding="utf-8", errors="replace"):
+            if process.poll() is not None or time.monotonic() > latest:
+                raise AssertionError(f"does not say {awaited!r}:\n{output.read_text(encoding='utf-8')}")
+            time.sleep(0.05)
+
+
+def main() -> int:
+    """Exit status."""
+    work = json.load(sys.stdin)
+    where = work["given"] or ""
+    page = Page()
+    try:
+        page.take_given(work["given"])
+        for step in work["steps"]:
+            where = step["where"]
+            page.take(step)
+        where = "end"
+        page.end()
+    except BaseException as error:  # noqa: BLE001 (whatever a page does is what it is tried for)
+        text = "".join(traceback.format_exception(error)[-3:])
+        print(f"{where}: {text}")
+        return 1
+    finally:
+        page.kill()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the plan says that pipelines take of the memory of a device, beside what units have taken there."""
+
+import json
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+
+from rashpa import _native
+from rashpa.control import telegram
+from rashpa.control.device_memory import device_memory
+from rashpa.control.plan_telegrams import destination_telegram
+from rashpa.control.run_plan import load_plan
+from rashpa.node.folders import Folders
+from rashpa.node.native_engine import NativeFactory
+from rashpa.node.native_receiver import buffer_configs
+
+SMALL = 1 << 20  # bytes: what does not grow with images: counts of tiles, books of images, bins, rings
+RUN = """\
+[run]
+name = "device"
+frames = 100
+[detector]
+width = 1024
+height = 512
+beam_center_x = 500.0
+beam_center_y = 250.0
+energy_kev = 12.4
+[dataset]
+{dataset}
+[link]
+port = 0
+[[buffer]]
+name = "b"
+stack = 8
+slots = {slots}
+unit = "{unit}"
+{kernels}
+[[buffer.sink]]
+kind = "null"
+"""
+PATTERN = 'kind = "pattern"\nwidth = 1024\nheight = 512'
+JUNGFRAU = 'kind = "jungfrau"\nmodules = 1\nframes = 4'
+
+
+def kernel(name: str, **values: object) -> str:
+    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    return "\n".join(["[[buffer.kernel]]", f'name = "{name}"', *lines])
+
+
+CONVERTED = kernel("jungfrau")
+PIPELINES = {
+    "counts": (PATTERN, kernel("total_counts")),
+    "lists": (PATTERN, kernel("csr", threshold=3, capacity=0.5)),
+    "photons": (JUNGFRAU, CONVERTED),
+    "energies": (JUNGFRAU, kernel("jungfrau", output="kev")),
+    "followed": (JUNGFRAU, kernel("jungfrau", track="darks")),
+    "marked": (
+        JUNGFRAU,
+        f"{CONVERTED}\n{kernel('bragg_count', threshold=2, min_pixels=3)}\n{kernel('csr', threshold=2, capacity=0.1)}",
+    ),
+    "added": (JUNGFRAU, f"{CONVERTED}\n{kernel('accumulate')}"),
+    "variance": (JUNGFRAU, f"{CONVERTED}\n{kernel('accumulate', variance=True)}"),
+    "peaks": (PATTERN, kernel("peakfinder8", threshold=10.0, min_snr=5.0)),
+    "sparse": (PATTERN, kernel("sparsify", capacity=0.2)),
+}
+UNITS = [name for name, usable, _ in _native.available_units() if usable and name != "cpu"]
+
+
+@pytest.mark.parametrize("slots", [16, 40])
+@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("unit", UNITS or [pytest.param("", marks=pytest.mark.skip(reason="no accelerator here"))])
+def test_the_plan_knows_what_a_unit_takes_of_its_device(tmp_path: Path, unit: str, name: str, slots: int) -> None:
+    dataset, kernels = PIPELINES[name]
+    path = tmp_path / "run.toml"
+    path.write_text(RUN.format(dataset=dataset, kernels=kernels, unit=unit, slots=slots))
+    try:
+        plan = load_plan(path)
+    except ValueError as error:
+        if "has no version" not in str(error):
+            raise
+        pytest.skip(f"unit {unit} has no version of a kernel")
+    (buffer,) = plan.buffers
+    order = cast("telegram.Destination", destination_telegram(plan, plan.receivers[0]).destination)
+    (config,) = buffer_configs(order, Folders((Path("/"),), (Path("/"),), tmp_path), "measured")
+    config.images_copied = True  # also by PoCL, which could do without
+    taken = _native.Recorder(config, plan.file.run.number).device_bytes
+    device = telegram.UnitDevice(unit, 0, "", 0, 0, unified=False)
+    planned = device_memory(buffer.section, buffer.width, buffer.height, plan.file.detector.pixel, device)
+    assert abs(sum(planned.values()) - taken) < SMALL, (planned, taken)
+    assert taken > 8 * SMALL, "so that what is left out cannot hide what is not"
+
+
+def test_a_receiver_says_which_devices_it_has_and_how_much_memory() -> None:
+    can = NativeFactory("receiver").capabilities("r")
+    for device in can.devices:
+        assert device.unit in UNITS
+        assert device.memory_bytes > 0
+        assert device.free_bytes <= device.memory_bytes
+    numbers = [(device.unit, device.number) for device in can.devices]
+    assert len(set(numbers)) == len(numbers)
+    assert {unit for unit, _ in numbers} == set(UNITS)
+    assert not NativeFactory("emulator").capabilities("e").devices

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <optional>
+
+#include "rashpa/receiver/preview.hpp"
+
+namespace rashpa::bindings {
+
+/// What is known of the image, by name, with its pixels as they lie; None when there is none.
+std::optional<nanobind::dict> preview_of(const std::shared_ptr<const receiver::Preview>& preview,
+                                         const sink::Output& output);
+
+}  // namespace rashpa::bindings

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace rashpa {
+
+/// A message as libzmq keeps it: zmq_msg_t of its binary interface.
+struct alignas(void*) ZeromqMessage {
+  std::array<std::byte, 64> bytes{};
+};
+
+/// The functions of libzmq 4.3 that are used, found at run time: who sends nothing by it needs no ZeroMQ.
+struct ZeromqLibrary {
+  void* (*ctx_new)() = nullptr;
+  int (*ctx_term)(void* context) = nullptr;
+  void* (*socket)(void* context, int type) = nullptr;
+  int (*close)(void* socket) = nullptr;
+  int (*setsockopt)(void* socket, int option, const void* value, std::size_t bytes) = nullptr;
+  int (*getsockopt)(void* socket, int option, void* value, std::size_t* bytes) = nullptr;
+  int (*bind)(void* socket, const char* endpoint) = nullptr;
+  int (*connect)(void* socket, const char* endpoint) = nullptr;
+  int (*send)(void* socket, const void* data, std::size_t bytes, int flags) = nullptr;
+  int (*recv)(void* socket, void* data, std::size_t bytes, int flags) = nullptr;
+  int (*monitor)(void* socket, const char* endpoint, int events) = nullptr;
+  int (*msg_init)(ZeromqMessage* message) = nullptr;
+  int (*msg_init_data)(ZeromqMessage* message, void* data, std::size_t bytes, void (*free)(void* data, void* hint),
+                       void* hint) = nullptr;
+  int (*msg_copy)(ZeromqMessage* to, ZeromqMessage* from) = nullptr;
+  int (*msg_send)(ZeromqMessage* message, void* socket, int flags) = nullptr;
+  int (*msg_close)(ZeromqMessage* message) = nullptr;
+  int (*error)() = nullptr;
+  const char* (*error_text)(int code) = nullptr;
+};
+
+/// Throws ResourceError that says what to install. `file`: of the library, loaded once.
+[[nodiscard]] ZeromqLibrary load_zeromq(const char* file = "libzmq.so.5");
+
+/// Numbers of libzmq's binary interface, which have not changed since 4.2.
+namespace zeromq {
+inline constexpr int kPair = 0;  // sockets
+inline constexpr int kPub = 1;
+inline constexpr int kRep = 4;
+inline constexpr int kPush = 8;
+inline constexpr int kXpub = 9;
+inline constexpr int kSubscribe = 6;  // options
+inline constexpr int kUnsubscribe = 7;
+inline constexpr int kSendBytes = 11;
+inline constexpr int kReceiveMore = 13;
+inline constexpr int kEvents = 15;
+inline constexpr int kLinger = 17;
+inline constexpr int kSendRoom = 23;
+inline constexpr int kLastEndpoint = 32;
+inline constexpr int kXpubVerbose = 40;
+inline constexpr int kIpv6 = 42;
+inline constexpr int kDomain = 55;
+inline constexpr int kNoDrop = 69;
+inline constexpr int kXpubManual = 71;
+inline constexpr int kDontWait = 1;  // flags
+inline constexpr int kMore = 2;
+inline constexpr int kPollOut = 2;            // of kEvents
+inline constexpr int kDisconnected = 0x0200;  // of monitors
+inline constexpr int kHandshakeSucceeded = 0x1000;
+inline constexpr int kHandshakeFailed = 0x6800;  // three of them: no detail, protocol, authentication
+}  // namespace zeromq
+
+}  // namespace rashpa

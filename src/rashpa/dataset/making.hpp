@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace rashpa::dataset {
+
+/// How far a dataset is that is made or read now. Who makes it counts, whoever waits for it looks; any thread.
+class Making {
+ public:
+  void begin(std::uint64_t frames) noexcept {
+    done_.store(0, std::memory_order_relaxed);
+    total_.store(frames, std::memory_order_relaxed);
+  }
+  /// One more frame of one module.
+  void count() noexcept { done_.fetch_add(1, std::memory_order_relaxed); }
+
+  /// 0 … 1; 0 before it begins.
+  [[nodiscard]] double share() const noexcept {
+    const std::uint64_t total = total_.load(std::memory_order_relaxed);
+    const auto done = static_cast<double>(done_.load(std::memory_order_relaxed));
+    return total == 0 ? 0.0 : done / static_cast<double>(total);
+  }
+
+ private:
+  std::atomic<std::uint64_t> done_{0}, total_{0};
+};
+
+}  // namespace rashpa::dataset

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What a card can do of what an emulator is told.
+#include "rashpa/emulator/config.hpp"
+#include "rashpa/link/fpga/dtp_table.hpp"
+#include "rashpa/link/roce/options.hpp"
+
+namespace rashpa::emulator {
+
+/// Of the link that a card sends by, in `config`. Throws ConfigError for all that a card cannot do.
+const link::roce::Options& card_options(const Config& config);
+
+/// How it sends by that link.
+link::fpga::CardPackets card_packets(const link::roce::Options& options);
+
+}  // namespace rashpa::emulator

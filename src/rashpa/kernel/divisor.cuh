@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Division by a number that is known before: devices have no instruction for it.
+#include <cstdint>
+
+namespace rashpa::kernel {
+
+class Divisor {
+ public:
+  Divisor() = default;
+  explicit Divisor(std::uint32_t by) noexcept
+      : by_(by), inverse_(by <= 1 ? ~0U : static_cast<std::uint32_t>((std::uint64_t{1} << 32U) / by)) {}
+  /// The whole part; `rest` becomes what is left over.
+  __device__ __forceinline__ std::uint32_t operator()(std::uint32_t value, std::uint32_t& rest) const {
+    std::uint32_t found = __umulhi(value, inverse_);  // at most one too small
+    rest = value - found * by_;
+    if (rest >= by_) {
+      rest -= by_;
+      found += 1;
+    }
+    return found;
+  }
+
+ private:
+  std::uint32_t by_ = 1;
+  std::uint32_t inverse_ = ~0U;
+};
+
+}  // namespace rashpa::kernel

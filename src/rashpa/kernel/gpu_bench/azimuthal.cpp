@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/kernel/azimuthal/azimuthal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "rashpa/kernel/device_array.hpp"
+#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/gpu_bench/rows.hpp"
+
+namespace rashpa::kernel::gpu_bench {
+
+namespace {
+
+// 336 MB of pixels, seven times the second-level cache.
+constexpr std::uint32_t kImages = 40;
+constexpr std::uint32_t kWidth = 2048;
+constexpr std::size_t kPixels = std::size_t{kWidth} * kWidth;
+constexpr std::size_t kBins = 1000;
+
+azimuthal::Config rings() {
+  azimuthal::Config config{.errors = azimuthal::Errors::poisson};
+  config.width = kWidth;
+  for (std::size_t bin = 0; bin < kBins; ++bin) config.radial_axis.push_back(static_cast<double>(bin));
+  for (std::size_t pixel = 0; pixel < kPixels; ++pixel) {
+    const double x = static_cast<double>(pixel % kWidth) - 1024, y = static_cast<double>(pixel / kWidth) - 1024;
+    config.bins.push_back(static_cast<std::uint32_t>(std::hypot(x, y) / 1449 * kBins));
+  }
+  config.norm.assign(kPixels, 1);
+  return config;
+}
+
+/// Photons in `percent` of the pixels.
+std::vector<std::uint16_t> photons(double percent, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto limit = static_cast<std::uint32_t>(percent / 100 * 4294967295.0);
+  std::vector<std::uint16_t> image(kPixels);
+  for (auto& pixel : image) pixel = random() <= limit ? static_cast<std::uint16_t>(1 + random() % 5) : std::uint16_t{0};
+  return image;
+}
+
+/// `step` on all images, `stack` of them at a time.
+class Bench {
+ public:
+  Bench(const Step& step, std::uint32_t stack, const DeviceArray<std::uint16_t>& images)
+      : stack_(stack),
+        images_(images),
+        pass_(step.on_cuda({.shape = {kWidth, kWidth},
+                            .made = {kWidth, kWidth},
+                            .in = delivered(PixelType::u16),
+                            .stack = stack,
+                            .places = kImages})),
+        work_(std::vector<std::uint8_t>(kImages, 1)),
+        scalars_(kImages),
+        findings_(kImages) {}
+  void enqueue(cudaStream_t stream) const {
+    for (std::uint32_t first = 0; first < kImages; first += stack_) {
+      kernel::cuda::DeviceStack stack{};
+      stack.in = reinterpret_cast<const std::byte*>(images_.data() + first * kPixels);
+      stack.in_stride = kPixels * sizeof(std::uint16_t);
+      stack.work = work_.data() + first;
+      stack.scalars = scalars_.data() + first;
+      stack.scalars_stride = 1;
+      stack.findings = findings_.data() + first;
+      stack.count = stack_;
+      stack.place = first;
+      memory::cuda::check(static_cast<cudaError_t>(pass_->enqueue(stack, 0, stream)), "azimuthal");
+    }
+  }
+
+ private:
+  std::uint32_t stack_;
+  const DeviceArray<std::uint16_t>& images_;
+  std::unique_ptr<kernel::cuda::DevicePass> pass_;
+  DeviceArray<std::uint8_t> work_;
+  DeviceArray<Scalar> scalars_;
+  DeviceArray<kernel::cuda::DeviceFinding> findings_;
+};
+
+}  // namespace
+
+Rows azimuthal_rows(int repeats) {
+  const auto step = step_of(rings());
+  DeviceArray<std::uint16_t> images(kImages * kPixels);
+  const DeviceArray<std::uint16_t> copy(kImages * kPixels);
+  const memory::cuda::Stream stream;
+  const Work copied = [&](cudaStream_t to) {
+    memory::cuda::check(cudaMemcpyAsync(copy.data(), images.data(), images.bytes(), cudaMemcpyDeviceToDevice, to),
+                        "copy");
+  };
+  Rows rows;
+  for (const double percent : {2.0, 10.0, 50.0, 100.0}) {
+    const auto image = photons(percent, 7);
+    for (std::uint32_t i = 0; i < kImages; ++i) images.upload(image, i * kPixels);
+    for (const std::uint32_t stack : {1U, 10U, 40U}) {
+      const Bench bench(*step, stack, images);
+      const auto us = medians_us({copied, [&](cudaStream_t to) { bench.enqueue(to); }}, repeats, stream.get());
+      // The copy moves a byte twice; pixels are read once, and the map of bins once a stack.
+      const double bytes = 2.0 * kPixels * (1 + 1.0 / stack);
+      const double floor = us[0] / kImages * bytes / (4.0 * kPixels);
+      const std::string of =
+          fmt::format(", {} bins, 4M image, {:.0f} % with photons, stack of {}", kBins, percent, stack);
+      rows.push_back({"azimuthal" + of, us[1] / kImages, "us/image", "its bytes at the rate of the copy", floor});
+    }
+  }
+  return rows;
+}
+
+}  // namespace rashpa::kernel::gpu_bench

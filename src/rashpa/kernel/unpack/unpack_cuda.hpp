@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/unpack/unpack.hpp"
+
+namespace rashpa::kernel::unpack::cuda {
+
+/// The step on the current device.
+std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Setup& setup);
+
+}  // namespace rashpa::kernel::unpack::cuda

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// CBOR (RFC 8949), as far as messages of this sink need it: written at the end of memory that is kept.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace rashpa::sink::stream2 {
+
+class Cbor {
+ public:
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return out_; }
+  void clear() noexcept { out_.clear(); }
+
+  void count(std::uint64_t value) { head(0, value); }
+  void integer(std::int64_t value);
+  void real(double value);
+  void flag(bool value) { out_.push_back(value ? std::byte{0xF5} : std::byte{0xF4}); }
+  void text(std::string_view value);
+  void tag(std::uint64_t number) { head(6, number); }
+  /// So many items follow.
+  void array(std::uint64_t items) { head(4, items); }
+  /// So many bytes follow; who calls writes them, here or elsewhere.
+  void bytes_head(std::uint64_t size) { head(2, size); }
+  void append(std::span<const std::byte> data) { out_.insert(out_.end(), data.begin(), data.end()); }
+
+  /// A map: its entries are written while it lives, each begun by key(). They are at most 65535.
+  class Map {
+   public:
+    explicit Map(Cbor& cbor);
+    ~Map();
+    Map(const Map&) = delete;
+    Map& operator=(const Map&) = delete;
+    /// Its value is written next.
+    Cbor& key(std::string_view name);
+
+   private:
+    Cbor& cbor_;
+    std::size_t at_;
+    std::uint16_t entries_ = 0;
+  };
+
+ private:
+  void head(unsigned major, std::uint64_t value);
+  void big_endian(std::uint64_t value, unsigned size);
+
+  std::vector<std::byte> out_;
+};
+
+}  // namespace rashpa::sink::stream2

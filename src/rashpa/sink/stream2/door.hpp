@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <span>
+
+#include "rashpa/core/zeromq.hpp"
+#include "rashpa/sink/stream2/outlet.hpp"
+
+namespace rashpa::sink::stream2 {
+
+/// Lets consumers in one by one (ZeroMQ's authentication, RFC 27): who is let in can be sent messages, and before there
+/// is nothing of his that could take one. Made before the outlets of the same context, whose domains are their
+/// numbers; one thread.
+class Door {
+ public:
+  /// Throws ResourceError.
+  Door(const ZeromqLibrary& zeromq, void* context);
+  ~Door();
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  /// Lets in who has come.
+  void look(std::span<const std::unique_ptr<Outlet>> outlets) noexcept;
+
+ private:
+  const ZeromqLibrary& zeromq_;
+  void* socket_ = nullptr;
+};
+
+}  // namespace rashpa::sink::stream2

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/zeromq.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+#include "rashpa/sink/chunk_board.hpp"
+#include "rashpa/sink/nxmx_metadata.hpp"
+#include "rashpa/sink/output.hpp"
+#include "rashpa/sink/sink.hpp"
+#include "rashpa/sink/stream2/cbor.hpp"
+#include "rashpa/sink/stream2/door.hpp"
+#include "rashpa/sink/stream2/messages.hpp"
+#include "rashpa/sink/stream2/outlet.hpp"
+
+namespace rashpa::sink {
+
+struct Stream2Config {
+  std::string endpoint;       ///< of the first outlet, tcp://ADDRESS:PORT
+  std::uint32_t outlets = 1;  ///< on ports that follow each other; port 0: any free ones
+  stream2::Pattern pattern = stream2::Pattern::push;
+  std::uint32_t waiting = 256;  ///< messages that wait for a consumer before it misses some
+  double wait_s = 0;            ///< at begin(), until each outlet has a consumer
+  NxmxMetadata metadata{};
+};
+
+/// Sends accepted images to programs that read DECTRIS Stream V2: CBOR by ZeroMQ (docs/reference/stream2.md). Each
+/// outlet has a queue of its own, and none is waited for: an image for which an outlet has no room, or nobody who
+/// listens, is counted as missed there.
+///
+/// An image is written when the queue of at least one outlet has taken it, and dropped when none has. `start` goes to
+/// whoever comes, `end` also when the run is left early. At the end consumers have five seconds to fetch what waits for
+/// them.
+class Stream2Sink final : public Sink {
+ public:
+  /// Binds the sockets. Throws ConfigError when that cannot be or images are lists, ResourceError without libzmq.
+  Stream2Sink(const Stream2Config& config, const Output& output);
+  ~Stream2Sink() override;
+  void begin() override;
+  Put put(const Stack& stack, std::span<ErrorReason> results) override;
+  void skip(std::span<const SkippedImage> images) override;
+  void close(const Books& books) override;
+  [[nodiscard]] SinkStats stats() const noexcept override;
+  [[nodiscard]] std::string error() const override { return {}; }
+  [[nodiscard]] std::vector<ConsumerStatus> consumers() const override;
+
+ private:
+  void look();
+  void make_outlets(const Stream2Config& config);
+  void wait_for_consumers();
+  void send_starts();
+  [[nodiscard]] ErrorReason send(const Stack& stack, const StackImage& image);
+  [[nodiscard]] ChunkRef chunk_of(const Stack& stack, const StackImage& image, bool wanted);
+  void send_ends(const Books* books);
+  void hang_up() noexcept;
+
+  Output output_;
+  NxmxMetadata metadata_;
+  ZeromqLibrary zeromq_;
+  void* context_ = nullptr;
+  std::unique_ptr<stream2::Door> door_;
+  std::vector<std::unique_ptr<stream2::Outlet>> outlets_;
+  std::vector<ConsumerStatus> last_;  // when the outlets are gone; guarded by lock_
+  kernel::bitshuffle_lz4::Compressor compressor_;
+  std::vector<std::byte> scratch_;  // of the compressor
+  stream2::Cbor cbor_;
+  stream2::Series series_;
+  stream2::Tally tally_;
+  std::chrono::duration<double> wait_;
+  bool begun_ = false;
+  bool ended_ = false;
+  mutable std::mutex lock_;
+  SinkStats stats_;  // guarded by lock_
+};
+
+}  // namespace rashpa::sink

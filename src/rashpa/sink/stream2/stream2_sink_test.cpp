@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/sink/stream2/stream2_sink.hpp"
+
+#include <gtest/gtest.h>
+#include <zmq.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+
+namespace rashpa::sink {
+namespace {
+
+constexpr std::uint32_t kWidth = 64, kHeight = 40;
+constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
+
+Output output_of(std::uint64_t images) {
+  return {.buffer = "full",
+          .run = 7,
+          .width = kWidth,
+          .height = kHeight,
+          .pixel = PixelType::u16,
+          .stack = 1,
+          .images = images};
+}
+
+Stream2Config config_of(std::uint32_t outlets, std::uint32_t waiting = 256,
+                        stream2::Pattern pattern = stream2::Pattern::push) {
+  return {.endpoint = "tcp://127.0.0.1:0", .outlets = outlets, .pattern = pattern, .waiting = waiting};
+}
+
+/// Stack n of one image, whose pixels follow from its number; every fifth one is vetoed.
+class Images {
+ public:
+  const Stack& stack(std::uint64_t n) {
+    for (std::size_t i = 0; i < kPixels; ++i) pixels_[i] = static_cast<std::uint16_t>(n * i % 251);
+    stack_.number = n;
+    stack_.count = 1;
+    stack_.images.resize(1);
+    StackImage& image = stack_.images[0];
+    image.index = n;
+    image.frame_number = 100 + n;
+    image.completeness = Completeness::complete;
+    image.decision = n % 5 == 4 ? Decision::vetoed : Decision::accepted;
+    image.pixels = reinterpret_cast<const std::byte*>(pixels_.data());
+    return stack_;
+  }
+
+ private:
+  std::vector<std::uint16_t> pixels_ = std::vector<std::uint16_t>(kPixels);
+  Stack stack_;
+};
+
+class Client {
+ public:
+  explicit Client(const std::string& endpoint, int type = ZMQ_PULL, int room = 0)
+      : socket_(zmq_socket(context_, type)) {
+    const int timeout_ms = 10'000, none = 0;
+    zmq_setsockopt(socket_, ZMQ_RCVTIMEO, &timeout_ms, sizeof timeout_ms);
+    zmq_setsockopt(socket_, ZMQ_LINGER, &none, sizeof none);
+    zmq_setsockopt(socket_, ZMQ_RCVHWM, &room, sizeof room);
+    if (type == ZMQ_SUB) zmq_setsockopt(socket_, ZMQ_SUBSCRIBE, "", 0);
+    EXPECT_EQ(zmq_connect(socket_, endpoint.c_str()), 0);
+  }
+  ~Client() {
+    zmq_close(socket_);
+    zmq_ctx_term(context_);
+  }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  std::string next() {
+    zmq_msg_t message;
+    zmq_msg_init(&message);
+    std::string text;
+    if (zmq_msg_recv(&message, socket_, 0) >= 0)
+      text.assign(static_cast<const char*>(zmq_msg_data(&message)), zmq_msg_size(&message));
+    zmq_msg_close(&message);
+    return text;
+  }
+  /// The messages up to the end: what each begins with.
+  std::vector<std::string> all() {
+    std::vector<std::string> types;
+    for (std::string message = next(); !message.empty(); message = next()) {
+      types.push_back(type_of(message));
+      if (types.back() == "end") break;
+    }
+    return types;
+  }
+  static std::string type_of(const std::string& message) {
+    for (const char* type : {"start", "image", "end"}) {
+      if (message.substr(0, 16).find(type) != std::string::npos) return type;
+    }
+    return "nothing";
+  }
+
+ private:
+  void* context_ = zmq_ctx_new();
+  void* socket_;
+};
+
+bool comes_true(const std::function<bool()>& condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!condition() && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  return condition();
+}
+
+/// Puts images until each outlet has sent one: then all of them are connected. Returns the number of the next image.
+std::uint64_t put_until_connected(Stream2Sink& sink, Images& images) {
+  std::uint64_t n = 0;
+  ErrorReason result{};
+  EXPECT_TRUE(comes_true([&] {
+    sink.put(images.stack(n++), {&result, 1});
+    const auto all = sink.consumers();
+    return std::all_of(all.begin(), all.end(), [](const ConsumerStatus& one) { return one.sent > 0; });
+  }));
+  return n;
+}
+
+TEST(Stream2Sink, a_consumer_gets_start_every_accepted_image_from_then_on_and_end) {
+  Stream2Sink sink(config_of(1), output_of(100));
+  Client client(sink.consumers().front().endpoint);
+  sink.begin();
+  Images images;
+  const std::uint64_t first = put_until_connected(sink, images);
+  for (std::uint64_t n = first; n < first + 20; ++n) {
+    ErrorReason result = ErrorReason::none;
+    EXPECT_EQ(sink.put(images.stack(n), {&result, 1}), Put::done);
+    EXPECT_EQ(result, ErrorReason::none) << n;
+  }
+  const std::uint64_t written = sink.stats().images_written;
+  std::thread closing([&] { sink.close({}); });
+  const std::vector<std::string> types = client.all();
+  closing.join();
+  ASSERT_EQ(types.size(), written + 2);
+  EXPECT_EQ(types.front(), "start");
+  EXPECT_EQ(types.back(), "end");
+  EXPECT_EQ(std::count(types.begin(), types.end(), "image"), static_cast<std::ptrdiff_t>(written));
+  EXPECT_EQ(sink.consumers().front().sent, written);
+}
+
+TEST(Stream2Sink, who_is_waited_for_gets_the_first_image_too) {
+  Stream2Config config = config_of(2);
+  config.wait_s = 10;
+  Stream2Sink sink(config, output_of(100));
+  const auto outlets = sink.consumers();
+  Client one(outlets[0].endpoint), other(outlets[1].endpoint);
+  sink.begin();
+  Images images;
+  ErrorReason result{};
+  sink.put(images.stack(0), {&result, 1});
+  EXPECT_EQ(result, ErrorReason::none);
+  for (const ConsumerStatus& consumer : sink.consumers()) EXPECT_EQ(consumer.sent, 1U);
+  std::thread closing([&] { sink.close({}); });
+  for (Client* client : {&one, &other}) EXPECT_EQ(client->all(), (std::vector<std::string>{"start", "image", "end"}));
+  closing.join();
+}
+
+TEST(Stream2Sink, the_chunk_of_the_file_is_sent_as_it_is) {
+  Output output = output_of(100);
+  output.chunks = std::make_shared<ChunkBoard>(100, 1);
+  Stream2Sink sink(config_of(1), output);
+  Client client(sink.consumers().front().endpoint);
+  sink.begin();
+  Images images;
+  const std::string chunk = "bytes that no compressor makes";
+  for (std::uint64_t n = 0; n < 100; ++n) output.chunks->offer(n, std::as_bytes(std::span(chunk)));
+  put_until_connected(sink, images);
+  EXPECT_EQ(Client::type_of(client.next()), "start");
+  EXPECT_TRUE(client.next().ends_with(chunk));
+  std::thread closing([&] { sink.close({}); });
+  client.all();
+  closing.join();
+}
+
+TEST(Stream2Sink, what_nobody_takes_is_dropped_and_the_run_goes_on) {
+  Stream2Sink sink(config_of(2), output_of(10));
+  Images images;
+  for (std::uint64_t n = 0; n < 4; ++n) {
+    ErrorReason result = ErrorReason::none;
+    sink.put(images.stack(n), {&result, 1});
+    EXPECT_EQ(result, ErrorReason::dropped);
+  }
+  sink.close({});
+  EXPECT_EQ(sink.stats().images_written, 0U);
+  for (const ConsumerStatus& one : sink.consumers()) EXPECT_EQ(one.missed, 4U);
+}
+
+TEST(Stream2Sink, a_consumer_that_reads_nothing_costs_the_others_nothing) {
+  Stream2Sink sink(config_of(2, 4), output_of(2000));
+  const auto outlets = sink.consumers();
+  Client reading(outlets[0].endpoint);
+  Client standing(outlets[1].endpoint, ZMQ_PULL, 1);
+  sink.begin();
+  Images images;
+  std::uint64_t n = put_until_connected(sink, images);
+  const std::uint64_t missed_before = sink.consumers()[0].missed;
+  std::uint64_t read = 0;
+  ErrorReason result{};
+  // The one that stands still has room in its sockets: it is full after some megabytes.
+  EXPECT_TRUE(comes_true([&] {
+    for (int i = 0; i < 100; ++i, ++n) {
+      sink.put(images.stack(n), {&result, 1});
+      while (read < sink.consumers()[0].sent) {
+        const std::string message = reading.next();
+        if (message.empty()) return true;
+        read += Client::type_of(message) == "image" ? 1U : 0U;
+      }
+    }
+    return sink.consumers()[1].missed > 100;
+  }));
+  const auto after = sink.consumers();
+  EXPECT_EQ(after[0].missed, missed_before);
+  EXPECT_GT(after[1].missed, 100U);
+  EXPECT_EQ(sink.stats().images_written, after[0].sent);
+  EXPECT_EQ(after[0].sent, read);
+}
+
+TEST(Stream2Sink, who_comes_later_gets_the_start_first) {
+  Stream2Sink sink(config_of(1), output_of(1000));
+  sink.begin();
+  Images images;
+  std::uint64_t n = 0;
+  {
+    Client first(sink.consumers().front().endpoint);
+    n = put_until_connected(sink, images);
+    EXPECT_EQ(Client::type_of(first.next()), "start");
+    EXPECT_EQ(Client::type_of(first.next()), "image");
+  }
+  ErrorReason result{};
+  EXPECT_TRUE(comes_true([&] {
+    sink.put(images.stack(n++), {&result, 1});
+    return sink.consumers().front().connected == 0;
+  }));
+  const std::uint64_t sent = sink.consumers().front().sent;
+  Client second(sink.consumers().front().endpoint);
+  EXPECT_TRUE(comes_true([&] {
+    sink.put(images.stack(n++), {&result, 1});
+    return sink.consumers().front().connected == 1 && sink.consumers().front().sent > sent;
+  }));
+  EXPECT_EQ(Client::type_of(second.next()), "start");
+  EXPECT_EQ(Client::type_of(second.next()), "image");
+}
+
+/// Sends without a pause while the test does something else.
+class Sending {
+ public:
+  explicit Sending(Stream2Sink& sink)
+      : thread_([this, &sink](const std::stop_token& stop) {
+          ErrorReason result{};
+          for (std::uint64_t n = 0; !stop.stop_requested(); ++n) sink.put(images_.stack(n), {&result, 1});
+        }) {}
+
+ private:
+  Images images_;
+  std::jthread thread_;
+};
+
+class EachPattern : public testing::TestWithParam<stream2::Pattern> {};
+
+TEST_P(EachPattern, whoever_comes_gets_the_start_first_while_others_come_and_go) {
+  const int type = GetParam() == stream2::Pattern::push ? ZMQ_PULL : ZMQ_SUB;
+  Stream2Sink sink(config_of(1, 256, GetParam()), output_of(1 << 30));
+  const std::string endpoint = sink.consumers().front().endpoint;
+  sink.begin();
+  const Sending sending(sink);
+  auto before = std::make_unique<Client>(endpoint, type);
+  for (int n = 0; n < 200; ++n) {
+    if (n % 2 == 0) before.reset();  // gone when the next one comes, or just going
+    auto next = std::make_unique<Client>(endpoint, type);
+    ASSERT_EQ(Client::type_of(next->next()), "start") << n;
+    before = std::move(next);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stream2Sink, EachPattern, testing::Values(stream2::Pattern::push, stream2::Pattern::pub));
+
+TEST(Stream2Sink, of_pub_every_consumer_of_one_port_gets_every_image) {
+  Stream2Sink sink(config_of(1, 256, stream2::Pattern::pub), output_of(1000));
+  const std::string endpoint = sink.consumers().front().endpoint;
+  Client one(endpoint, ZMQ_SUB), other(endpoint, ZMQ_SUB);
+  sink.begin();
+  Images images;
+  std::uint64_t n = 0;
+  ErrorReason result{};
+  EXPECT_TRUE(comes_true([&] {
+    sink.put(images.stack(n++), {&result, 1});
+    return sink.consumers().front().connected == 2;
+  }));
+  for (std::uint64_t end = n + 10; n < end; ++n) sink.put(images.stack(n), {&result, 1});
+  std::thread closing([&] { sink.close({}); });
+  for (Client* client : {&one, &other}) {
+    const std::vector<std::string> types = client->all();
+    EXPECT_EQ(types.front(), "start");
+    EXPECT_EQ(types.back(), "end");
+    EXPECT_GE(std::count(types.begin(), types.end(), "image"), 8);
+  }
+  closing.join();
+}
+
+TEST(Stream2Sink, the_end_is_sent_when_the_run_is_left_early) {
+  std::optional<Stream2Sink> sink;
+  sink.emplace(config_of(1), output_of(100));
+  Client client(sink->consumers().front().endpoint);
+  sink->begin();
+  Images images;
+  put_until_connected(*sink, images);
+  std::thread leaving([&] { sink.reset(); });
+  EXPECT_EQ(client.all().back(), "end");
+  leaving.join();
+}
+
+TEST(Stream2Sink, what_cannot_be_is_refused_before_the_run) {
+  Output lists = output_of(10);
+  lists.sparse = true;
+  EXPECT_THROW(Stream2Sink(config_of(1), lists), ConfigError);
+  for (const char* endpoint : {"nothing", "tcp://127.0.0.1", "tcp://127.0.0.1:65536", "tcp://203.0.113.1:31001"}) {
+    Stream2Config config = config_of(1);
+    config.endpoint = endpoint;
+    EXPECT_THROW(Stream2Sink(config, output_of(10)), ConfigError) << endpoint;
+  }
+  Stream2Config many = config_of(10);
+  many.endpoint = "tcp://127.0.0.1:65530";
+  EXPECT_THROW(Stream2Sink(many, output_of(10)), ConfigError);
+}
+
+}  // namespace
+}  // namespace rashpa::sink

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html as a browser shows it: from a file, without a network."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rashpa.cli.report import write_report
+from rashpa.control.run_plan import load_plan
+from rashpa.node.node import Node
+from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.in_process import run_in_process
+
+PICTURES = Path("out/browser")
+RUN = """\
+[run]
+name = "report"
+frames = 900
+[detector]
+width = 64
+height = 32
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+[link]
+port = 0
+[[buffer]]
+name = "full"
+sink = [{ kind = "null" }]
+[faults]
+drop = 0.1
+"""
+CANVASES = """() => {
+  const found = [];
+  const look = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.tagName === "CANVAS" && element.width > 0) found.push(element);
+      if (element.shadowRoot) look(element.shadowRoot);
+    }
+  };
+  look(document);
+  return found.length;
+}"""
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a session, so that it is made before Playwright has a loop in this thread."""
+    folder = tmp_path_factory.mktemp("report")
+    file = folder / "run.toml"
+    file.write_text(RUN)
+    nodes = {name: Node(name, name, FakeFactory(name)) for name in ("emulator", "receiver")}
+    return write_report(run_in_process(load_plan(file), nodes), folder, file)[1]
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_curves_of_a_report_are_drawn_without_a_network(
+    report: Path, browser: Any, patience_s: float, width: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900}, offline=True)
+    page = context.new_page()
+    said: list[str] = []
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("console", lambda line: said.append(line.text) if line.type == "error" else None)
+    page.goto(report.as_uri())
+    # completeness, decisions, latencies
+    page.wait_for_function(f"({CANVASES})() >= 3", timeout=patience_s * 1000)
+    page.screenshot(path=PICTURES / f"report_{width}.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert said == []
+    context.close()
