@@ -16,7 +16,8 @@ inline Config test_rings(const Shape& shape, std::size_t bins, Errors errors, bo
   config.width = shape.width;
   for (std::size_t bin = 0; bin < bins; ++bin) config.radial_axis.push_back(0.5 + static_cast<double>(bin));
   for (std::size_t pixel = 0; pixel < shape.pixels(); ++pixel) {
-    const double x = static_cast<double>(pixel % shape.width) - 40, y = static_cast<double>(pixel / shape.width) - 30;
+    const std::size_t column = pixel % shape.width, row = pixel / shape.width;
+    const double x = static_cast<double>(column) - 40, y = static_cast<double>(row) - 30;
     const auto bin = static_cast<std::uint32_t>(std::hypot(x, y) / 70 * static_cast<double>(bins));
     const bool gap = pixel % 41 == 0 || bin >= bins;
     config.norm.push_back(gap ? 0.0F : 0.5F + static_cast<float>(random() % 100) * 0.01F);

@@ -26,7 +26,8 @@ azimuthal::Config rings() {
   config.width = kWidth;
   for (std::size_t bin = 0; bin < kBins; ++bin) config.radial_axis.push_back(static_cast<double>(bin));
   for (std::size_t pixel = 0; pixel < kPixels; ++pixel) {
-    const double x = static_cast<double>(pixel % kWidth) - 1024, y = static_cast<double>(pixel / kWidth) - 1024;
+    const std::size_t column = pixel % kWidth, row = pixel / kWidth;
+    const double x = static_cast<double>(column) - 1024, y = static_cast<double>(row) - 1024;
     config.bins.push_back(static_cast<std::uint32_t>(std::hypot(x, y) / 1449 * kBins));
   }
   config.norm.assign(kPixels, 1);
