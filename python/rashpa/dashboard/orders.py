@@ -161,7 +161,9 @@ class OrdersPanel:
                 text, bad = await work(), False
             except (SteerError, StopError, JournalError, OSError) as error:
                 text, bad = str(error), True
-            self._doc.add_next_tick_callback(lambda: self._say(text, bad=bad))
+            # whoever asked may have closed the page meanwhile: its document has no session any more
+            if self._doc.session_context is not None and not self._doc.session_context.destroyed:
+                self._doc.add_next_tick_callback(lambda: self._say(text, bad=bad))
 
         task = asyncio.get_running_loop().create_task(done())
         self._tasks.add(task)

@@ -73,7 +73,7 @@ TEST(ChecksumCuda, every_bit_counts) {
 }
 
 TEST(ChecksumCuda, more_parts_than_there_is_room_for_are_looked_at_by_the_host) {
-  const Image image(256 * 40, std::byte{7});
+  const Image image(std::size_t{256} * 40, std::byte{7});
   opencl::Case given{{256, 40}, delivered(PixelType::u8), {image}};
   given.sums.resize(1);
   for (std::uint32_t part = 0; part < 400; ++part) {
@@ -85,7 +85,7 @@ TEST(ChecksumCuda, more_parts_than_there_is_room_for_are_looked_at_by_the_host) 
 }
 
 TEST(ChecksumCuda, the_first_part_that_is_wrong_is_named) {
-  const Image image(256 * 40, std::byte{7});
+  const Image image(std::size_t{256} * 40, std::byte{7});
   opencl::Case given{{256, 40}, delivered(PixelType::u8), {image}};
   given.sums.push_back({sum_of(image, 256, 0, 0, 256, 20), sum_of(image, 256, 0, 20, 256, 20)});
   given.sums[0][1].crc32c ^= 4U;

@@ -65,7 +65,7 @@ TEST_F(ChecksumOpencl, parts_are_verified_wherever_they_lie) {
 }
 
 TEST_F(ChecksumOpencl, more_parts_than_there_is_room_for_are_looked_at_by_the_host) {
-  Image image(256 * 40, std::byte{7});
+  Image image(std::size_t{256} * 40, std::byte{7});
   opencl::Case given{{256, 40}, delivered(PixelType::u8), {image}};
   given.sums.resize(1);
   for (std::uint32_t part = 0; part < 400; ++part) {

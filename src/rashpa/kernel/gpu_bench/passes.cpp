@@ -37,7 +37,7 @@ std::vector<PayloadSum> parts(std::uint32_t across, std::uint32_t down) {
   std::vector<PayloadSum> sums;
   for (std::uint32_t part = 0; part < across * down; ++part) {
     const std::uint64_t first =
-        std::uint64_t{part / across} * (kHeight / down) * kRow + part % across * (kRow / across);
+        std::uint64_t{part / across} * (kHeight / down) * kRow + std::uint64_t{part % across} * (kRow / across);
     sums.push_back({first, kRow, kRow / across, kHeight / down, 0, true});
   }
   return sums;
@@ -81,7 +81,7 @@ struct Room {
       : in(kImages * kMostBytes),
         out(kImages * (kMostBytes + kMostBytes / 16)),
         work(kImages),
-        scalars(kImages * 8),
+        scalars(std::size_t{kImages} * 8),
         findings(kImages) {
     std::mt19937_64 random(1);
     std::vector<std::uint64_t> noise(in.size() / sizeof(std::uint64_t));

@@ -67,9 +67,10 @@ class Places final : public Reshape {
         const std::uint32_t module = x / config_.module_width, within = x % config_.module_width;
         std::uint32_t found = 0;  // of all bytes that hold bits of it
         for (std::uint32_t byte = within * bits / 8; byte <= (within * bits + bits - 1) / 8; ++byte) {
-          if (!seen.empty()) found |= seen[std::size_t{y} * packed.width + module * config_.line_bytes() + byte];
+          if (!seen.empty())
+            found |= seen[std::size_t{y} * packed.width + std::size_t{module} * config_.line_bytes() + byte];
         }
-        out[std::size_t{row(y)} * made.width + x + module * config_.gap_x] = found;
+        out[std::size_t{row(y)} * made.width + x + std::size_t{module} * config_.gap_x] = found;
       }
     }
     return out;

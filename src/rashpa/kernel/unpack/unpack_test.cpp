@@ -95,7 +95,7 @@ TEST(Unpack, modules_go_to_their_places_and_gaps_are_masked) {
         const bool gap = (x >= 40 && x < 43) || (y >= 30 && y < 35);
         gaps += gap ? 1U : 0U;
         const std::uint32_t module = x < 40 ? 0 : 1;
-        const std::byte* from = in[i] + (y < 30 ? y : y - 5) * std::size_t{packed.width} + module * 60;
+        const std::byte* from = in[i] + (y < 30 ? y : y - 5) * std::size_t{packed.width} + std::size_t{module} * 60;
         if (!gap) unpack_reference(Bits::twelve, from, reinterpret_cast<std::byte*>(line.data()), 40);
         ASSERT_EQ(found, gap ? 65535 : line[x - module * 43]) << x << ", " << y;
       }

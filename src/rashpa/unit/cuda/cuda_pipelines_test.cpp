@@ -82,7 +82,7 @@ class CudaPipelines : public testing::TestWithParam<Trigger> {
   static Outcome expect_as_cpu(const Pipeline& pipeline, const kernel::Shape& shape, Fill fill) {
     SCOPED_TRACE(testing::Message() << "RASHPA_SEED=" << kernel::test_seed());
     const Outcome found = run({.kind = Kind::cuda, .trigger = GetParam()}, pipeline, shape, fill);
-    const Outcome truth = run({}, pipeline, shape, fill);
+    Outcome truth = run({}, pipeline, shape, fill);
     EXPECT_EQ(found.failure, truth.failure);
     EXPECT_EQ(found.images.size(), truth.images.size());
     for (std::size_t i = 0; i < truth.images.size(); ++i) {
