@@ -31,7 +31,7 @@ step() {  # name, command …: its output goes to the log, its end to the termin
 
 for test in ./*_test; do step "$(basename "$test")" timeout 120 "$test"; done
 # The sanitizer runs one kernel at a time and waits for it: what waits for the host while others run would wait for ever.
-declare -A small=([memcheck]='-*Large*:*thousand*:*/stream:*two_units*:*any_state*')
+declare -A small=([memcheck]='-*Fault*:*Large*:*thousand*:*/stream:*two_units*:*any_state*')
 small[racecheck]="${small[memcheck]}:*/persistent"
 if [ "$mode" != quick ]; then
   for tool in memcheck racecheck; do

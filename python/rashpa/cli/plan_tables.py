@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from rashpa.control.device_memory import memory_on_device
+from rashpa.control.device_memory import memory_on_devices
 from rashpa.control.limits import Limit
 from rashpa.control.loads import file_bytes, memory_of
 from rashpa.control.plan_summary import Summary, json_of
@@ -78,7 +78,7 @@ def _memory(summary: Summary) -> Table:
     for buffer in plan.buffers:
         section = buffer.section
         files = file_bytes(plan, buffer)
-        on_device = sum(memory_on_device(plan, buffer, summary.capabilities.get(buffer.receiver)).values())
+        on_device = sum(memory_on_devices(plan, buffer, summary.capabilities.get(buffer.receiver)).values())
         table.add_row(
             buffer.receiver,
             section.name,

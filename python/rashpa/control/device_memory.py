@@ -2,6 +2,7 @@
 """What pipelines take of the memory of an accelerator: the sums that src/rashpa/unit makes there, and what kernels declare. A test holds them against
 what units have taken."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from rashpa.control.kernels import Kernel, declaration_of, parameters_of
@@ -41,37 +42,43 @@ def device_memory(section: Buffer, width: int, height: int, pixel: str, device: 
     return {what: size for what, size in memory.items() if size}
 
 
-def device_of(section: Buffer, devices: tuple[UnitDevice, ...]) -> UnitDevice | None:
-    """Which of a node's devices the buffer's unit takes; None: it is not known here, or there are several."""
-    fitting = [one for one in devices if one.unit == section.unit]
-    if isinstance(section.device, int) or section.device.isdecimal():
-        return next((one for one in fitting if one.number == int(section.device)), None)
-    named = [one for one in fitting if section.device.lower() in one.name.lower()]
+def device_of(unit: str, wanted: str, devices: tuple[UnitDevice, ...]) -> UnitDevice | None:
+    """The device that is wanted, by its number or by a part of its name; None: it is not known here, or several have that part."""
+    fitting = [one for one in devices if one.unit == unit]
+    if wanted.isdecimal():
+        return next((one for one in fitting if one.number == int(wanted)), None)
+    named = [one for one in fitting if wanted.lower() in one.name.lower()]
     return named[0] if len(named) == 1 else None
 
 
-def planned_device(buffer: PlannedBuffer, can: Capabilities | None) -> UnitDevice | None:
-    """The device that the buffer's unit takes; one of which nothing is known where its node was not asked. None: it takes none, or the node has no such."""
+def planned_devices(buffer: PlannedBuffer, can: Capabilities | None) -> tuple[UnitDevice, ...]:
+    """The devices that the buffer's unit takes, those which the node has; of which nothing is known where it was not asked."""
     section = buffer.section
     if section.unit == "cpu" or not section.kernel:
-        return None
+        return ()
     if can is None:
-        number = int(section.device) if str(section.device).isdecimal() else 0
-        return UnitDevice(section.unit, number, "", 0, 0, unified=False)
-    return device_of(section, can.devices)
+        numbers = [int(name) if name.isdecimal() else 0 for name in section.device_names]
+        return tuple(UnitDevice(section.unit, number, "", 0, 0, unified=False) for number in numbers)
+    found = [device_of(section.unit, name, can.devices) for name in section.device_names]
+    return tuple(one for one in found if one is not None)
 
 
-def memory_on_device(plan: Plan, buffer: PlannedBuffer, can: Capabilities | None) -> dict[str, int]:
+def memory_on_device(plan: Plan, buffer: PlannedBuffer, device: UnitDevice) -> dict[str, int]:
     """What the buffer takes there, by what it is for."""
-    device = planned_device(buffer, can)
-    if device is None:
-        return {}
     return device_memory(buffer.section, buffer.width, buffer.height, plan.file.detector.pixel, device)
+
+
+def memory_on_devices(plan: Plan, buffer: PlannedBuffer, can: Capabilities | None) -> dict[str, int]:
+    """What the buffer takes of all its devices, by what it is for."""
+    memory: Counter[str] = Counter()
+    for device in planned_devices(buffer, can):
+        memory.update(memory_on_device(plan, buffer, device))
+    return dict(memory)
 
 
 def _may_be_resident(section: Buffer, steps: Pipeline, image_bytes: int) -> bool:
     """Whether unit cuda takes a resident kernel, which reads images where they lie, or may take one."""
-    if section.unit != "cuda" or section.trigger not in ("auto", "persistent"):
+    if section.unit != "cuda" or section.trigger not in ("auto", "persistent") or len(section.device_names) > 1:
         return False
     first, *others = steps.steps
     simple = first.kernel.name == "jungfrau" and len(others) <= 1 and all(step.rides_on for step in others)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rashpa.control import throughput
-from rashpa.control.device_memory import memory_on_device, planned_device
+from rashpa.control.device_memory import memory_on_device, planned_devices
 from rashpa.control.loads import DtpLoad, dtp_loads, memory_of
 from rashpa.control.planned_node import PlannedNode
 from rashpa.control.run_file_reader import KeyPath
@@ -228,12 +228,18 @@ def _device_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
     for side in sides:
         for buffer in plan.buffers_of(side.node.name):
             if buffer.section.unit != "cpu" and buffer.section.kernel:
-                place = (machine_of(side.node), buffer.section.unit, str(buffer.section.device))
-                groups.setdefault(place, []).append((side, buffer))
+                for device in buffer.section.device_names:
+                    place = (machine_of(side.node), buffer.section.unit, device)
+                    groups.setdefault(place, []).append((side, buffer))
     for (machine, unit, device), tasks in groups.items():
         if len(tasks) < 2:
             continue
-        busy = [part for side, buffer in tasks if (part := _busy(plan, side, buffer)) is not None]
+        # what has several devices gives each its part
+        busy = [
+            part / len(buffer.section.device_names)
+            for side, buffer in tasks
+            if (part := _busy(plan, side, buffer)) is not None
+        ]
         needed = sum(busy) if busy else None
         names = ", ".join(buffer.section.name for _, buffer in tasks)
         text = f"buffers {names} keep device {device} ({unit}) of {machine} busy for {100 * (needed or 0):.0f} % of the time"
@@ -248,13 +254,12 @@ def _device_memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]
     groups: dict[tuple[str, str, int], list[tuple[_Side, PlannedBuffer, UnitDevice]]] = {}
     for side in sides:
         for buffer in plan.buffers_of(side.node.name):
-            device = planned_device(buffer, side.can)
-            if device is not None and not device.unified:
-                groups.setdefault((machine_of(side.node), device.unit, device.number), []).append(
-                    (side, buffer, device)
-                )
+            for device in planned_devices(buffer, side.can):
+                if not device.unified:
+                    place = (machine_of(side.node), device.unit, device.number)
+                    groups.setdefault(place, []).append((side, buffer, device))
     for (machine, unit, number), tasks in groups.items():
-        taken = [memory_on_device(plan, buffer, side.can) for side, buffer, _ in tasks]
+        taken = [memory_on_device(plan, buffer, device) for _, buffer, device in tasks]
         largest = max(range(len(tasks)), key=lambda one: sum(taken[one].values()))
         needed = sum(sum(memory.values()) for memory in taken)
         has = min((room for _, _, device in tasks if (room := device.free_bytes or device.memory_bytes)), default=None)

@@ -104,10 +104,12 @@ def _of_pipeline(steps: Pipeline, buffer: PlannedBuffer) -> dict[str, int]:
     pixels = buffer.width * buffer.height
     memory: dict[str, int] = {}
     makers = [step for step in steps.steps if step.kernel.made("pixels")]
+    # each of several devices has output for all slots
+    slots = section.slots * (1 if section.unit == "cpu" else len(section.device_names))
     if makers:
-        memory["output"] = section.slots * pixels * PIXEL_BYTES[makers[-1].leaves]
+        memory["output"] = slots * pixels * PIXEL_BYTES[makers[-1].leaves]
     if lists := sum(step.list_part * pixels * (4 + PIXEL_BYTES[step.leaves]) for step in steps.steps):
-        memory["lists"] = int(section.slots * lists)
+        memory["lists"] = int(slots * lists)
     if section.unit != "cpu":  # the rest lies on the device
         return memory
     if between := sum(section.stack * pixels * PIXEL_BYTES[step.leaves] for step in makers[:-1]):

@@ -45,6 +45,7 @@ def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, s
         yield f'{source.where((*path, "unit"))}: {section.unit} runs no code from outside ({label_of(outside[0][1])}); set unit = "cpu"'
     elif section.kernel and section.unit not in (usable := usable_units(section.kernel)):
         yield f"{source.where((*path, 'unit'))}: {section.unit} has no version of every kernel; {' or '.join(usable) or 'none'} has"
+    yield from _device_problems(section, path, source)
     for number, kernel in enumerate(section.kernel):
         yield from _only_some_units(kernel, section, f"{source.where((*path, 'kernel', number))}")
     for number, kernel in outside if _local(file, section) else ():
@@ -67,6 +68,29 @@ def kernel_file_problems(
         for parameter, name in files_of(kernel).items():
             if trouble := trouble_with(folder / name):
                 yield f"{source.where((*path, 'kernel', number, parameter))}: {trouble}"
+
+
+def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
+    """What several devices cannot do together."""
+    if not section.devices:
+        return
+    where = source.where((*path, "devices"))
+    if section.unit == "cpu":
+        yield f'{where}: unit cpu has none; set unit = "cuda" or "opencl", or leave devices out'
+    if "device" in section.model_fields_set:
+        yield f"{where}: and device; leave one out"
+    if len(set(section.devices)) < len(section.devices):
+        yield f"{where}: a device is named twice; name each once"
+    if len(section.devices) < 2:
+        return
+    if section.trigger in ("stream", "persistent"):
+        yield f'{where}: trigger {section.trigger} takes stacks in turn, and several devices take what they can; set trigger = "graph", or one device'
+    for kernel in section.kernel:
+        values = parameters_of(kernel)
+        if declaration(kernel.name).made("accumulation") and values.get("added") != "none":
+            yield f"{where}: {kernel.name} adds up over images, which several devices cannot do together; name one device"
+        elif values.get("track", "off") != "off":
+            yield f"{where}: {kernel.name} with track learns from images, which several devices cannot do together; name one device"
 
 
 def _only_some_units(kernel: Kernel, section: toml.Buffer, where: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rashpa.control.device_memory import memory_on_device
+from rashpa.control.device_memory import memory_on_devices
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.limits import Limit, limits_of, machine_of
 from rashpa.control.loads import DtpLoad, dtp_loads, file_bytes, memory_of
@@ -140,7 +140,7 @@ def _buffer(summary: Summary, buffer: PlannedBuffer) -> dict[str, Any]:
         "steps": [step.words for step in plan_pipeline(section.kernel, plan.file.detector.pixel).steps],
         "sinks": [sink.kind for sink in section.sink],
         "memory": memory_of(plan, buffer),
-        "device_memory": memory_on_device(plan, buffer, summary.capabilities.get(buffer.receiver)),
+        "device_memory": memory_on_devices(plan, buffer, summary.capabilities.get(buffer.receiver)),
         "file_bytes": file_bytes(plan, buffer),
     }
 

@@ -153,7 +153,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             threads=buffer.section.threads,
             unit=buffer.section.unit,
             trigger=buffer.section.trigger,
-            device=str(buffer.section.device),
+            device=",".join(buffer.section.device_names),
             dtps=tuple(
                 telegram.DestinationDtp(
                     dtp.id,

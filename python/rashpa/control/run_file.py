@@ -391,6 +391,11 @@ class Buffer(Section):
     device: Annotated[int, Field(ge=0, le=255)] | Annotated[str, Field(pattern=r"^[ -~]{1,64}$")] = Field(
         default=0, description="cuda, opencl: number of the device; opencl: or a part of its name, whatever the case"
     )
+    devices: list[Annotated[int, Field(ge=0, le=255)]] = Field(
+        default=[],
+        max_length=16,
+        description="in place of device: numbers of several; each stack goes to the one with the least to do",
+    )
     kernel: list[Kernel] = Field(default=[], max_length=64)
     feedback: Feedback | None = Field(default=None, description="none: nothing is published")
     sink: list[Sink] = Field(
@@ -398,6 +403,11 @@ class Buffer(Section):
         max_length=6,
         description='where accepted images go, at least one; [[buffer.sink]] with kind = "null" counts them and stores nothing',
     )
+
+    @property
+    def device_names(self) -> tuple[str, ...]:
+        """Of the unit's devices, one or several."""
+        return tuple(map(str, self.devices)) or (str(self.device),)
 
 
 class DeadModule(Section):

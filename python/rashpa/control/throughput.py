@@ -21,7 +21,7 @@ def fingerprint_of(section: Buffer, pixel: str) -> str:
         values = {name: True if name in files else value for name, value in parameters_of(kernel).items()}
         kernels.append([label_of(kernel), values])
     unit: list[object] = [section.unit, section.stack]
-    unit += [section.threads] if section.unit == "cpu" else [section.device, section.trigger]
+    unit += [section.threads] if section.unit == "cpu" else [*section.device_names, section.trigger]
     asked = json.dumps([kernels, pixel, unit], sort_keys=True)
     return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
@@ -42,7 +42,11 @@ def words_of(section: Buffer) -> str:
     """The same for people."""
     kernels = ", ".join(label_of(kernel) for kernel in section.kernel) or "no kernels"
     threads = section.threads
-    how = f"{threads} thread{'s' if threads > 1 else ''}" if section.unit == "cpu" else f"device {section.device}"
+    how = (
+        f"{threads} thread{'s' if threads > 1 else ''}"
+        if section.unit == "cpu"
+        else f"device {', '.join(section.device_names)}"
+    )
     return f"{kernels} on {section.unit}, {how}, stacks of {section.stack}"[:1000]
 
 

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from rashpa.control.capacity import CapacityError, check_capacity
-from rashpa.control.device_memory import device_memory, device_of, memory_on_device
+from rashpa.control.device_memory import device_memory, device_of, memory_on_devices
 from rashpa.control.limits import Limit, limits_of
+from rashpa.control.loads import memory_of
 from rashpa.control.plan_summary import json_of, summary_of
+from rashpa.control.plan_telegrams import destination_telegram
 from rashpa.control.proposals import proposals_for
+from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, load_plan, plan_run
 from rashpa.control.telegram import Capabilities, Unit, UnitDevice
 from rashpa.testing.fake_engine import FakeFactory
@@ -46,7 +49,7 @@ def test_three_stacks_are_on_the_device_at_a_time_raw_and_as_steps_make_them_bes
     tmp_path: Path,
 ) -> None:
     plan = plan_of(tmp_path, JUNGFRAU + CSR)
-    assert memory_on_device(plan, plan.buffers[0], nodes_of(plan, GPU)["receiver"]) == {
+    assert memory_on_devices(plan, plan.buffers[0], nodes_of(plan, GPU)["receiver"]) == {
         "raw images": 3 * 16 * PIXELS * 2,
         "made images": 3 * 16 * PIXELS * 2,
         "marks": 3 * 16 * PIXELS // 8,
@@ -65,7 +68,7 @@ def test_three_stacks_are_on_the_device_at_a_time_raw_and_as_steps_make_them_bes
 
 def test_a_small_stack_for_a_resident_kernel_stays_where_it_is(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, stack=1)
-    assert memory_on_device(plan, plan.buffers[0], None) == {
+    assert memory_on_devices(plan, plan.buffers[0], None) == {
         "made images": PIXELS * 2,
         "calibration and tables": 24 * PIXELS,
     }
@@ -130,11 +133,62 @@ def test_without_nodes_a_plan_says_what_is_needed_and_not_what_is_there(tmp_path
     assert sum(buffer["device_memory"].values()) == limit.needed
 
 
-def test_a_device_goes_by_its_number_or_a_part_of_its_name(tmp_path: Path) -> None:
+def test_a_device_goes_by_its_number_or_a_part_of_its_name() -> None:
     cards = tuple(
         UnitDevice("opencl", number, name, 1 << 30, 0, unified=False)
         for number, name in enumerate(("Card A (Vendor)", "Card B (Vendor)"))
     )
-    section = plan_of(tmp_path, unit="opencl").buffers[0].section
-    by = {wanted: device_of(section.model_copy(update={"device": wanted}), cards) for wanted in (1, "card a", "vendor")}
+    by = {wanted: device_of("opencl", str(wanted), cards) for wanted in (1, "card a", "vendor")}
     assert by == {1: cards[1], "card a": cards[0], "vendor": None}
+
+
+SECOND = replace(GPU, number=1)
+SEVERAL = "devices = [0, 1]\n"
+SUMS = '[[buffer.kernel]]\nname = "accumulate"\nsum = true\n'
+
+
+def test_each_of_several_devices_takes_what_one_would_and_the_machine_output_for_each(tmp_path: Path) -> None:
+    one, two = plan_of(tmp_path, JUNGFRAU), plan_of(tmp_path, SEVERAL + JUNGFRAU)
+    alone = {
+        limit.who: limit.needed for limit in limits_of(one, nodes_of(one, GPU, SECOND)) if limit.kind == "device memory"
+    }
+    each = {
+        limit.who: limit.needed for limit in limits_of(two, nodes_of(two, GPU, SECOND)) if limit.kind == "device memory"
+    }
+    assert list(alone.values()) == [sum(memory_on_devices(one, one.buffers[0], None).values())]
+    assert list(each.values()) == 2 * list(alone.values())
+    assert sum(memory_on_devices(two, two.buffers[0], None).values()) == 2 * next(iter(alone.values()))
+    assert len(each) == 2, "each has a name of its own"
+    output = 64 * PIXELS * 2
+    assert memory_of(two, two.buffers[0])["output"] == 2 * memory_of(one, one.buffers[0])["output"] == 2 * output
+
+
+def test_several_devices_never_keep_a_resident_kernel(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, SEVERAL + JUNGFRAU, stack=1)
+    assert "raw images" in memory_on_devices(plan, plan.buffers[0], None)
+
+
+def test_a_telegram_names_all_devices(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, SEVERAL + JUNGFRAU)
+    told = destination_telegram(plan, plan.receivers[0]).destination
+    assert told is not None
+    assert [buffer.device for buffer in told.buffers] == ["0,1"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "kernels", "said"),
+    [
+        (SEVERAL + "device = 1\n", JUNGFRAU, "devices: and device; leave one out"),
+        ("devices = [1, 1]\n", JUNGFRAU, "a device is named twice"),
+        (SEVERAL + 'trigger = "persistent"\n', JUNGFRAU, "trigger persistent takes stacks in turn"),
+        (SEVERAL, JUNGFRAU + SUMS, "accumulate adds up over images, which several devices cannot do together"),
+    ],
+)
+def test_what_several_devices_cannot_do_is_refused(tmp_path: Path, keys: str, kernels: str, said: str) -> None:
+    with pytest.raises(RunFileError, match=said):
+        plan_of(tmp_path, keys + kernels)
+
+
+def test_the_unit_cpu_has_no_devices(tmp_path: Path) -> None:
+    with pytest.raises(RunFileError, match="unit cpu has none"):
+        plan_of(tmp_path, SEVERAL + JUNGFRAU, unit="cpu")

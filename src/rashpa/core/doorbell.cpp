@@ -15,6 +15,7 @@ void Doorbell::ring() noexcept {
   if (sleepers_.load(std::memory_order_seq_cst) > 0) {
     syscall(SYS_futex, &count_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
   }
+  if (behind_ != nullptr) behind_->ring();
 }
 
 void Doorbell::wait(std::uint32_t seen, std::chrono::nanoseconds timeout) noexcept {

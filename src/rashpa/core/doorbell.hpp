@@ -10,6 +10,9 @@ namespace rashpa {
 /// Use: `auto seen = bell.count(); if (nothing_to_do()) bell.wait(seen, timeout);`
 class Doorbell {
  public:
+  Doorbell() = default;
+  /// Each ring rings `behind`, too, which outlives this one.
+  explicit Doorbell(Doorbell& behind) noexcept : behind_(&behind) {}
   /// Tells the sleeper that there is something to look at.
   void ring() noexcept;
   [[nodiscard]] std::uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
@@ -19,6 +22,7 @@ class Doorbell {
  private:
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::uint32_t> sleepers_{0};
+  Doorbell* behind_ = nullptr;
 };
 
 }  // namespace rashpa

@@ -42,5 +42,16 @@ TEST(Doorbell, wait_ends_at_its_timeout) {
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(19));
 }
 
+TEST(Doorbell, rings_the_one_behind_it) {
+  Doorbell behind;
+  Doorbell front(behind);
+  front.ring();
+  front.ring();
+  EXPECT_EQ(front.count(), 2U);
+  EXPECT_EQ(behind.count(), 2U);
+  behind.ring();
+  EXPECT_EQ(front.count(), 2U);
+}
+
 }  // namespace
 }  // namespace rashpa

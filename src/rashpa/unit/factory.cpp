@@ -10,6 +10,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/unit/cpu/cpu_unit.hpp"
+#include "rashpa/unit/dealt/dealt_unit.hpp"
 #include "rashpa/unit/opencl/opencl_unit.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/unit/cuda/cuda_unit.hpp"
@@ -43,6 +44,30 @@ std::string_view text_of(const Table& table, Value value) noexcept {
   return "unknown";
 }
 
+/// Each device gets a thread of its own, on a processor of its own.
+std::unique_ptr<Unit> make_dealt(const Choice& choice, const std::vector<std::string>& devices,
+                                 const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell) {
+  if (choice.trigger == Trigger::stream || choice.trigger == Trigger::persistent) {
+    throw ConfigError(fmt::format(
+        "unit: trigger {} takes stacks in turn, and {} devices take what they can; use graph, or one device",
+        name_of(choice.trigger), devices.size()));
+  }
+  for (const kernel::StepOf& step : pipeline.kernels) {
+    if (!step->learns_from_darks()) continue;
+    throw ConfigError(
+        fmt::format("unit: the kernel {} learns from images, which several devices cannot do together; name one",
+                    step->declaration().name));
+  }
+  const auto make = [&](std::uint32_t number, Doorbell& bell) {
+    Choice one = choice;
+    one.device = devices[number];
+    if (choice.kind == Kind::cuda && one.trigger == Trigger::automatic) one.trigger = Trigger::graph;
+    if (one.cores.first_processor >= 0) one.cores.first_processor += static_cast<int>(number);
+    return make_unit(one, pipeline, layout, bell);
+  };
+  return std::make_unique<DealtUnit>(static_cast<std::uint32_t>(devices.size()), layout.stacks, done_bell, make);
+}
+
 }  // namespace
 
 Kind kind_of(std::string_view name) { return value_of(kKinds, name, "kind"); }
@@ -58,6 +83,9 @@ std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, 
           fmt::format("unit: trigger {} is for accelerators; leave it out with unit cpu", name_of(choice.trigger)));
     }
     return std::make_unique<CpuUnit>(pipeline, layout, choice.cores, done_bell);
+  }
+  if (const std::vector<std::string> devices = devices_in(choice.device); devices.size() > 1) {
+    return make_dealt(choice, devices, pipeline, layout, done_bell);
   }
   if (choice.kind == Kind::opencl) return opencl::make_unit(choice, pipeline, layout, done_bell);
 #ifdef RASHPA_HAVE_CUDA

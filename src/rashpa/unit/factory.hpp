@@ -41,7 +41,7 @@ enum class Transfer : std::uint8_t {
 struct Choice {
   Kind kind = Kind::cpu;
   Cores cores{};                            ///< cpu: its threads; else the processor of the thread that takes results
-  std::string device = "0";                 ///< its number; opencl: or a part of its name
+  std::string device = "0";                 ///< its number, or several: "0,1"; opencl: or a part of its name
   Trigger trigger = Trigger::automatic;     ///< cuda
   Transfer transfer = Transfer::automatic;  ///< opencl
 };

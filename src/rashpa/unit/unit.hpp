@@ -77,7 +77,8 @@ class Unit {
   virtual ~Unit() = default;
   /// Hands a stack over; never full for up to Layout::stacks stacks in flight.
   virtual void submit(Stack* stack) noexcept = 0;
-  /// The next finished stack, or nullptr. `done_bell` (constructor) rings after each.
+  /// The next finished stack, or nullptr. `done_bell` (constructor) rings once after
+  /// each.
   virtual Stack* take() noexcept = 0;
   /// Ends the threads; stacks not finished are given back undecided as `errored`. Bounded by one stack's processing
   /// time.

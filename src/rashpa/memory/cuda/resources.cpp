@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
@@ -50,13 +52,44 @@ PinnedMemory::PinnedMemory(std::size_t bytes) {
 }
 PinnedMemory::~PinnedMemory() { cudaFreeHost(data_); }
 
+namespace {
+
+struct Pinned {
+  std::size_t bytes = 0;
+  unsigned users = 0;
+};
+
+/// What is pinned in this process, by where it begins: several devices read one buffer, which is pinned once.
+struct AllPinned {
+  std::mutex lock;
+  std::map<void*, Pinned> places;
+};
+AllPinned& all_pinned() {
+  static AllPinned all;
+  return all;
+}
+
+}  // namespace
+
 Pinning::Pinning(void* data, std::size_t bytes) {
-  check(cudaHostRegister(data, bytes, cudaHostRegisterMapped | cudaHostRegisterPortable),
-        fmt::format("pin {:.1f} MiB of the RASHPA buffer", mebibytes(bytes)));
+  AllPinned& all = all_pinned();
+  const std::lock_guard lock(all.lock);
+  const auto known = all.places.find(data);
+  if (known == all.places.end() || known->second.bytes < bytes) {
+    check(cudaHostRegister(data, bytes, cudaHostRegisterMapped | cudaHostRegisterPortable),
+          fmt::format("pin {:.1f} MiB of the RASHPA buffer", mebibytes(bytes)));
+    all.places.insert_or_assign(data, Pinned{bytes, 0});
+  }
+  ++all.places[data].users;
   data_ = data;
 }
 Pinning::~Pinning() {
-  if (data_ != nullptr) cudaHostUnregister(data_);
+  AllPinned& all = all_pinned();
+  const std::lock_guard lock(all.lock);
+  const auto known = all.places.find(data_);
+  if (known == all.places.end() || --known->second.users > 0) return;
+  all.places.erase(known);
+  cudaHostUnregister(data_);
 }
 
 Stream::Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream"); }

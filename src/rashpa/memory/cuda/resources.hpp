@@ -59,7 +59,8 @@ class PinnedMemory {
   void* data_ = nullptr;
 };
 
-/// Host memory that somebody else owns, pinned while this object lives: a copy engine reads it without a detour.
+/// Host memory that somebody else owns, pinned while this object lives, or another one of the same memory: a copy
+/// engine of any device reads it without a detour.
 class Pinning {
  public:
   Pinning(void* data, std::size_t bytes);

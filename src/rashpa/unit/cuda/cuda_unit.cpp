@@ -63,7 +63,7 @@ std::unique_ptr<Dispatch> make_dispatch(Trigger trigger, const StackWork& work, 
     case Trigger::automatic:
       break;
   }
-  return make_graph(work, stacks);
+  return make_graph(work, stacks, device);
 }
 
 }  // namespace
@@ -214,6 +214,7 @@ void CudaUnit::hand_back(const InFlight& flight, bool finished) noexcept {
 
 void CudaUnit::run(const std::stop_token& ending, int processor) noexcept {
   memory::place_this_thread("cuda-unit", processor);
+  cudaSetDevice(device_);
   std::int64_t busy = 0;
   for (;;) {
     const std::uint32_t seen = submitted_.count();

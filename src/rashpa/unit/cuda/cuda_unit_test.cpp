@@ -142,6 +142,20 @@ INSTANTIATE_TEST_SUITE_P(Cuda, UnitContract,
                                          contestant(Trigger::stream), contestant(Trigger::persistent)),
                          [](const auto& one) { return one.param.name; });
 
+/// All devices of the machine; where there is one, it twice: two units, each with its streams and memory.
+std::string several_devices() {
+  std::string all = "0";
+  const std::size_t count = cuda::devices().size();
+  for (std::size_t device = 1; device < count; ++device) all.append(",").append(std::to_string(device));
+  return count < 2 ? "0,0" : all;
+}
+INSTANTIATE_TEST_SUITE_P(
+    SeveralDevices, UnitContract,
+    testing::Values(Contestant{.name = "dealt_launch",
+                               .choice = {.kind = Kind::cuda, .device = several_devices(), .trigger = Trigger::launch}},
+                    Contestant{.name = "dealt", .choice = {.kind = Kind::cuda, .device = several_devices()}}),
+    [](const auto& one) { return one.param.name; });
+
 class CudaUnits : public testing::TestWithParam<Trigger> {
  protected:
   [[nodiscard]] static Choice choice() { return {.kind = Kind::cuda, .trigger = GetParam()}; }

@@ -41,7 +41,7 @@ inline constexpr std::uint32_t kBenches = 3;
 
 /// `work` outlives the dispatch. Made while the device is the current one. Throws ResourceError.
 std::unique_ptr<Dispatch> make_launch(const StackWork& work, int device);
-std::unique_ptr<Dispatch> make_graph(const StackWork& work, std::uint32_t stacks);
+std::unique_ptr<Dispatch> make_graph(const StackWork& work, std::uint32_t stacks, int device);
 std::unique_ptr<Dispatch> make_stream(const StackWork& work, std::uint32_t stacks);
 std::unique_ptr<Dispatch> make_resident(const StackWork& work, std::uint32_t watchers = 4);
 

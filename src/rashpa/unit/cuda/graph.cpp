@@ -19,22 +19,26 @@ namespace {
 /// The host launches one graph a stack.
 class GraphLaunch final : public Dispatch {
  public:
-  GraphLaunch(const StackWork& work, std::uint32_t stacks) : streams_(work), graphs_(work, streams_, stacks) {}
+  GraphLaunch(const StackWork& work, std::uint32_t stacks, int device)
+      : device_(device), streams_(work), graphs_(work, streams_, stacks) {}
   cudaError_t submit(std::uint32_t slot, std::uint32_t /*ticket*/) noexcept override {
-    return graphs_.launch(slot, streams_.of(slot));
+    // One thread submits to several devices.
+    const cudaError_t code = cudaSetDevice(device_);
+    return code == cudaSuccess ? graphs_.launch(slot, streams_.of(slot)) : code;
   }
   [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept override { return streams_.look(slot); }
   void stop() noexcept override { streams_.wait_idle(kStopNs); }
 
  private:
+  int device_;
   WorkStreams streams_;
   SlotGraphs graphs_;
 };
 
 }  // namespace
 
-std::unique_ptr<Dispatch> make_graph(const StackWork& work, std::uint32_t stacks) {
-  return std::make_unique<GraphLaunch>(work, stacks);
+std::unique_ptr<Dispatch> make_graph(const StackWork& work, std::uint32_t stacks, int device) {
+  return std::make_unique<GraphLaunch>(work, stacks, device);
 }
 
 }  // namespace rashpa::unit::cuda

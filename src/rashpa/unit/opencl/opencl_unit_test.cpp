@@ -41,6 +41,7 @@ std::vector<Contestant> contestants() {
     all.push_back({.name = transfer == Transfer::copied ? "copied" : "in_place",
                    .choice = {.kind = Kind::opencl, .transfer = transfer}});
   }
+  if (!all.empty()) all.push_back({.name = "dealt", .choice = {.kind = Kind::opencl, .device = "0,0"}});
   return all;
 }
 

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A device whose kernel faults is lost for the process: each test runs in a process of its own. Run by `make
+/// test-device`.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+
+#include "rashpa/core/doorbell.hpp"
+#include "rashpa/unit/cuda/cuda_unit.hpp"
+#include "rashpa/unit/cuda/faulty_kernel.hpp"
+#include "rashpa/unit/factory.hpp"
+#include "rashpa/unit/stack_ring.hpp"
+
+namespace rashpa::unit {
+namespace {
+
+constexpr std::uint16_t kPoison = 0xDEAD;
+
+class Faulty final : public kernel::Step {
+ public:
+  Faulty() {
+    declaration_.takes.pixels = {PixelType::u16};
+    declaration_.makes = {{.kind = kernel::Port::Kind::scalars, .columns = {{.name = "nothing"}}}};
+    declaration_.units = {"cuda"};
+  }
+  [[nodiscard]] const kernel::Declaration& declaration() const noexcept override { return declaration_; }
+  [[nodiscard]] kernel::PixelFormat fit(const kernel::Shape& /*shape*/, kernel::PixelFormat in) const override {
+    return in;
+  }
+  [[nodiscard]] std::unique_ptr<kernel::CpuPass> on_cpu(const kernel::Setup& /*setup*/) const override {
+    return nullptr;
+  }
+  [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const kernel::Setup& /*setup*/) const override {
+    return std::make_unique<Pass>();
+  }
+
+ private:
+  struct Pass final : kernel::cuda::DevicePass {
+    int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t /*bench*/,
+                CUstream_st* stream) const noexcept override {
+      return cuda::enqueue_fault(stack, kPoison, stream);
+    }
+  };
+  kernel::Declaration declaration_{.name = "faulty", .purpose = "to fault"};
+};
+
+Pipeline faulty() {
+  Pipeline pipeline;
+  pipeline.kernels.emplace_back(std::shared_ptr<const kernel::Step>(std::make_shared<Faulty>()));
+  return pipeline;
+}
+
+struct Bench {
+  explicit Bench(const char* device, Trigger trigger)
+      : ring(64, 32, 2, 4, memory::MemoryKind::pageable),
+        unit(make_unit({.kind = Kind::cuda, .device = device, .trigger = trigger}, faulty(), ring.layout, bell)) {}
+  void poison(std::size_t stack) { std::memcpy(ring.all[stack].images[1].raw, &kPoison, sizeof(kPoison)); }
+  void heal(std::size_t stack) { std::memset(ring.all[stack].images[1].raw, 0, sizeof(kPoison)); }
+  /// The next stack to come back; null after ten seconds.
+  Stack* wait() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (std::chrono::steady_clock::now() < end) {
+      const std::uint32_t seen = bell.count();
+      if (Stack* const stack = unit->take()) return stack;
+      bell.wait(seen, std::chrono::milliseconds(50));
+    }
+    return nullptr;
+  }
+  /// Submits all stacks and takes them; how many of each decision came back, in the order of submission.
+  void round(std::size_t& accepted, std::size_t& errored) {
+    for (Stack& stack : ring.all) unit->submit(&stack);
+    for (Stack& stack : ring.all) {
+      ASSERT_EQ(wait(), &stack);
+      for (const StackImage& image : stack.images) {
+        accepted += image.decision == Decision::accepted ? 1 : 0;
+        errored += image.decision == Decision::errored ? 1 : 0;
+      }
+    }
+  }
+  StackRing ring;
+  Doorbell bell;
+  std::unique_ptr<Unit> unit;
+};
+
+/// In a process of its own: 0 when nothing was found wrong.
+template <typename Body>
+void alone(const Body& body) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        body();
+        std::exit(testing::Test::HasFailure() ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+void one_device(const char* device, Trigger trigger) {
+  Bench bench(device, trigger);
+  std::size_t accepted = 0;
+  std::size_t errored = 0;
+  bench.round(accepted, errored);
+  ASSERT_EQ(accepted, 8U);
+  bench.poison(1);
+  accepted = 0;
+  bench.round(accepted, errored);
+  EXPECT_EQ(accepted + errored, 8U) << "every image comes back";
+  EXPECT_GE(errored, 2U) << "the stack that met the fault";
+  EXPECT_NE(bench.unit->error().find("device 0: "), std::string::npos) << bench.unit->error();
+  bench.heal(1);
+  accepted = errored = 0;
+  bench.round(accepted, errored);
+  EXPECT_EQ(errored, 8U) << "a device that has faulted is lost";
+  const auto start = std::chrono::steady_clock::now();
+  bench.unit->stop();
+  bench.unit.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(6));
+}
+
+TEST(CudaFault, its_images_are_errored_and_all_come_back) {
+  for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::stream}) {
+    SCOPED_TRACE(name_of(trigger));
+    alone([trigger] { one_device("0", trigger); });
+  }
+}
+
+TEST(CudaFault, the_same_device_twice_fails_twice) {
+  alone([] { one_device("0,0", Trigger::graph); });
+}
+
+TEST(CudaFault, the_other_device_goes_on) {
+  if (cuda::devices().size() < 2) GTEST_SKIP() << "needs two devices";
+  alone([] {
+    Bench bench("0,1", Trigger::graph);
+    std::size_t accepted = 0;
+    std::size_t errored = 0;
+    bench.poison(1);
+    bench.round(accepted, errored);
+    EXPECT_EQ(accepted + errored, 8U);
+    EXPECT_GE(errored, 2U);
+    EXPECT_EQ(bench.unit->error(), "");
+    EXPECT_NE(bench.unit->notice().find("the others go on"), std::string::npos) << bench.unit->notice();
+    bench.heal(1);
+    accepted = errored = 0;
+    bench.round(accepted, errored);
+    EXPECT_EQ(accepted, 8U) << "all of it by the other one";
+  });
+}
+
+}  // namespace
+}  // namespace rashpa::unit

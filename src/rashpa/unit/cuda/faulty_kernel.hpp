@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// For tests: a kernel that faults when it meets an image whose first pixel is `poison`.
+#include <cstdint>
+
+#include "rashpa/kernel/device_pass.hpp"
+
+namespace rashpa::unit::cuda {
+
+int enqueue_fault(const kernel::cuda::DeviceStack& stack, std::uint16_t poison, CUstream_st* stream) noexcept;
+
+}  // namespace rashpa::unit::cuda
