@@ -370,7 +370,7 @@ def plugin_kernel(file: str, parameters: dict[str, bool | int | float | str]) ->
     """Loads a shared object, which runs its code. ConfigError when it is no plugin of this version, or declares what makes no sense."""
 
 def python_kernel(
-    function: Callable[[NDArray[Any]], tuple[NDArray[np.uint64], int, NDArray[np.uint64], NDArray[np.float64]]],
+    function: Callable[..., Any],
     name: str,
     origin: str,
     takes: Sequence[str],
@@ -380,8 +380,9 @@ def python_kernel(
     table_rows: int,
     profile: Sequence[tuple[str, str, str, str]],
     axes: Sequence[tuple[str, str, str, Sequence[float]]],  # name, unit, doc, centres of the bins
+    on_device: bool,
 ) -> Kernel:
-    """`function`: of the pixels of an image, a read-only view that is of no use after the call; gives the 64 bits of each column, the verdict
+    """`on_device`: it is for unit cuda, and `function` a DeviceFunction of rashpa.node.device_kernel. Otherwise `function`: of the pixels of an image, a read-only view that is of no use after the call; gives the 64 bits of each column, the verdict
     (0: kept, n: the n-th reason), rows of the table [row][column], the profile's arrays one after the other. One thread calls it, whatever the unit has."""
 
 class NxmxModule:

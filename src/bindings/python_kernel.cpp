@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -21,6 +22,7 @@
 #include "names.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/outside/image_step.hpp"
+#include "rashpa/kernel/outside/stack_step.hpp"
 #include "rashpa/kernel/registry.hpp"
 
 namespace rashpa::bindings {
@@ -29,8 +31,11 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using kernel::Declaration;
 using kernel::Port;
+using kernel::outside::DeviceNumbers;
 using kernel::outside::ImageFindings;
 using kernel::outside::ImageFunction;
+using kernel::outside::StackFindings;
+using kernel::outside::StackFunction;
 
 namespace {
 
@@ -89,6 +94,24 @@ class Callable {
  private:
   nb::object object_;
 };
+
+/// An exception of others may raise when it is asked what it says.
+std::string words_of(const nb::python_error& error) try {
+  std::string text = nb::cast<std::string>(nb::str(error.type().attr("__name__")));
+  const std::string said = nb::cast<std::string>(nb::str(error.value()));
+  if (!said.empty()) text += ": " + said.substr(0, std::min<std::size_t>(said.find('\n'), 300));
+  return text;
+} catch (const std::exception&) {
+  return "raised what cannot be put into words";
+}
+
+nb::dlpack::dtype type_of(PixelType pixel) {
+  const auto bits = static_cast<std::uint8_t>(pixel_bytes(pixel) * 8);
+  const auto code = pixel == PixelType::f32                              ? nb::dlpack::dtype_code::Float
+                    : pixel == PixelType::i16 || pixel == PixelType::i32 ? nb::dlpack::dtype_code::Int
+                                                                         : nb::dlpack::dtype_code::UInt;
+  return {static_cast<std::uint8_t>(code), bits, 1};
+}
 
 /// The thread that calls one function. Threads of the unit give it an image each and wait for the answer; they hold no
 /// lock of the interpreter.
@@ -167,13 +190,8 @@ class Caller {
 
   /// Read only, and of no use after the call.
   [[nodiscard]] nb::object view(const std::byte* pixels) const {
-    const auto bits = static_cast<std::uint8_t>(pixel_bytes(pixel_) * 8);
-    const auto code = pixel_ == PixelType::f32                               ? nb::dlpack::dtype_code::Float
-                      : pixel_ == PixelType::i16 || pixel_ == PixelType::i32 ? nb::dlpack::dtype_code::Int
-                                                                             : nb::dlpack::dtype_code::UInt;
-    const nb::dlpack::dtype type{static_cast<std::uint8_t>(code), bits, 1};
     const nb::capsule nobody(pixels, [](void*) noexcept {});
-    return nb::cast(nb::ndarray<nb::numpy, nb::ro>(pixels, {shape_.height, shape_.width}, nobody, {}, type));
+    return nb::cast(nb::ndarray<nb::numpy, nb::ro>(pixels, {shape_.height, shape_.width}, nobody, {}, type_of(pixel_)));
   }
 
   void take(const nb::object& answer, const Task& task) const {
@@ -191,16 +209,6 @@ class Caller {
     std::transform(rows.data(), rows.data() + count * row_, task.found->rows, Scalar::of_count);
   }
 
-  /// An exception of others may raise when it is asked what it says.
-  static std::string words_of(const nb::python_error& error) try {
-    std::string text = nb::cast<std::string>(nb::str(error.type().attr("__name__")));
-    const std::string said = nb::cast<std::string>(nb::str(error.value()));
-    if (!said.empty()) text += ": " + said.substr(0, std::min<std::size_t>(said.find('\n'), 300));
-    return text;
-  } catch (const std::exception&) {
-    return "raised what cannot be put into words";
-  }
-
   std::shared_ptr<const Callable> function_;
   kernel::Shape shape_;
   PixelType pixel_;
@@ -214,6 +222,86 @@ class Caller {
   bool good_ = false;
   bool ending_ = false;
   std::thread thread_;  // last: it uses all of the above
+};
+
+/// Where an array of the device lies: address, distance of its numbers in bytes, type as NumPy has it; 0: none.
+using NumbersFacts = std::tuple<std::uint64_t, std::int64_t, std::string>;
+
+DeviceNumbers::Type type_of(const std::string& name) {
+  using Type = DeviceNumbers::Type;
+  constexpr std::array kTypes{std::pair{"|i1", Type::i8},  std::pair{"|u1", Type::u8},  std::pair{"<i2", Type::i16},
+                              std::pair{"<u2", Type::u16}, std::pair{"<i4", Type::i32}, std::pair{"<u4", Type::u32},
+                              std::pair{"<i8", Type::i64}, std::pair{"<u8", Type::u64}, std::pair{"<f4", Type::f32},
+                              std::pair{"<f8", Type::f64}, std::pair{"|b1", Type::u8}};
+  for (const auto& [known, type] : kTypes) {
+    if (name == known) return type;
+  }
+  throw ConfigError("no numbers are of type " + name);
+}
+
+DeviceNumbers numbers_of(const NumbersFacts& facts) {
+  const auto& [address, stride, type] = facts;
+  if (address == 0) return {};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): how arrays of others say where they are
+  return {reinterpret_cast<const std::byte*>(address), stride, type_of(type)};
+}
+
+/// A function that works on stacks on the device: called by the thread that submits them, with the interpreter's lock.
+class OnDevice final : public StackFunction {
+ public:
+  OnDevice(std::shared_ptr<const Callable> function, const kernel::Setup& setup, std::size_t columns)
+      : function_(std::move(function)),
+        shape_(setup.shape),
+        pixel_(setup.in.type),
+        columns_(columns),
+        kept_(setup.benches) {}
+
+  bool look(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, CUstream_st* stream, StackFindings& found,
+            std::string& why) noexcept override {
+    const Call call;
+    if (interpreter_ends()) {
+      why = "the program ends";
+      return false;
+    }
+    const nb::gil_scoped_acquire gil;
+    try {
+      const nb::object answer = function_->get()(
+          images(stack), reinterpret_cast<std::uint64_t>(stack.in), stack.count, shape_.height, shape_.width,
+          stack.in_stride, std::string(kPixels.name(pixel_)), reinterpret_cast<std::uint64_t>(stream));
+      const auto [columns, verdicts, kept] =
+          nb::cast<std::tuple<std::vector<NumbersFacts>, NumbersFacts, nb::object>>(answer);
+      if (columns.size() != columns_) throw ConfigError("it gives another number of columns than it declares");
+      std::transform(columns.begin(), columns.end(), found.columns.begin(), numbers_of);
+      found.verdicts = numbers_of(verdicts);
+      // what the function returned stays until the stream is through with it
+      kept_[bench] = std::make_unique<Callable>(kept);
+      return true;
+    } catch (nb::python_error& error) {
+      why = words_of(error);
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    return false;
+  }
+
+ private:
+  /// For DLPack.
+  [[nodiscard]] nb::object images(const kernel::cuda::DeviceStack& stack) const {
+    const auto bytes = static_cast<std::int64_t>(pixel_bytes(pixel_));
+    const auto row = static_cast<std::int64_t>(shape_.width);
+    const nb::capsule nobody(stack.in, [](void*) noexcept {});
+    return nb::cast(
+        nb::ndarray<nb::array_api>(const_cast<std::byte*>(stack.in),  // NOLINT: consumers refuse what is read only
+                                   {stack.count, shape_.height, shape_.width}, nobody,
+                                   {static_cast<std::int64_t>(stack.in_stride) / bytes, row, 1}, type_of(pixel_),
+                                   nb::device::cuda::value, stack.device));
+  }
+
+  std::shared_ptr<const Callable> function_;
+  kernel::Shape shape_;
+  PixelType pixel_;
+  std::size_t columns_;
+  std::vector<std::unique_ptr<Callable>> kept_;  // by bench
 };
 
 class Function final : public ImageFunction {
@@ -243,7 +331,7 @@ ConfiguredKernel python_kernel(const nb::object& function, const std::string& na
                                const std::vector<std::string>& takes, const std::vector<ColumnFacts>& columns,
                                const std::vector<std::string>& reasons, const std::vector<ColumnFacts>& table,
                                std::uint32_t table_rows, const std::vector<ColumnFacts>& profile,
-                               const std::vector<AxisFacts>& axes) {
+                               const std::vector<AxisFacts>& axes, bool on_device) {
   Declaration declaration{.name = name, .purpose = "a Python function"};
   declaration.origin = origin;
   for (const std::string& type : takes) declaration.takes.pixels.push_back(kPixels.value(type));
@@ -257,6 +345,7 @@ ConfiguredKernel python_kernel(const nb::object& function, const std::string& na
     declaration.makes.push_back({.kind = Port::Kind::table, .capacity = "table_rows", .columns = columns_of(table)});
   }
   std::vector<Axis> bins;
+  bins.reserve(axes.size());
   for (const auto& [axis, unit, doc, values] : axes) bins.push_back({axis, unit, doc, values});
   std::size_t values = profile.size();
   for (const Axis& axis : bins) values *= axis.values.size();
@@ -266,8 +355,14 @@ ConfiguredKernel python_kernel(const nb::object& function, const std::string& na
   if (!reasons.empty()) declaration.makes.push_back({.kind = Port::Kind::verdict, .reasons = reasons});
   kernel::outside::check_outside(declaration);
   kernel::check_new_name(declaration);
-  declaration.origin += ", slow: one thread";
   const auto callable = std::make_shared<const Callable>(function);
+  if (on_device) {
+    return {kernel::outside::stack_step(std::move(declaration),
+                                        [callable, scalars = columns.size()](const kernel::Setup& setup) {
+                                          return std::make_unique<OnDevice>(callable, setup, scalars);
+                                        })};
+  }
+  declaration.origin += ", slow: one thread";
   // All threads of one unit share one caller, which is made with the first of them.
   auto latest = std::make_shared<std::weak_ptr<Caller>>();
   const auto make = [callable, latest, scalars = columns.size(), row = table.size(),
@@ -283,7 +378,7 @@ ConfiguredKernel python_kernel(const nb::object& function, const std::string& na
 
 void bind_python_kernel(nb::module_& m) {
   m.def("python_kernel", &python_kernel, "function"_a, "name"_a, "origin"_a, "takes"_a, "columns"_a, "reasons"_a,
-        "table"_a, "table_rows"_a, "profile"_a, "axes"_a);
+        "table"_a, "table_rows"_a, "profile"_a, "axes"_a, "on_device"_a);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end_calls));
 }
 

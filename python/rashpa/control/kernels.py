@@ -20,9 +20,10 @@ from rashpa.control.section import Section
 PIXEL_TYPES = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 OUTSIDE = {
     "plugin": "a shared object that the receiver loads",
-    "python": "a Python function that the receiver calls for each image: slow, one thread",
+    "python": "a Python function that the receiver calls: for each image, slow, one thread; or for each stack on unit cuda",
 }
 """Kernels that are not part of the program, and what they are."""
+_OUTSIDE_UNITS = {"plugin": ("cpu",), "python": ("cpu", "cuda")}
 LARGEST = {"uint8": 2**8 - 2, "uint16": 2**16 - 2, "uint32": 2**32 - 2, "int16": 2**15 - 1, "int32": 2**31 - 1}
 """What a pixel can count to; the maximum of an unsigned type means masked."""
 
@@ -175,7 +176,9 @@ def _port_with(port: Port, values: dict[str, Any]) -> Port:
 def _outside(name: str) -> Declaration:
     """Of code that only the receiver loads: what it makes is not known here."""
     pixels = Port("pixels", tuple(PIXEL_TYPES))
-    return Declaration(name, OUTSIDE[name], (), pixels, (), False, False, False, (), ("cpu",), (), (), 0.0, 0.0)
+    return Declaration(
+        name, OUTSIDE[name], (), pixels, (), False, False, False, (), _OUTSIDE_UNITS[name], (), (), 0.0, 0.0
+    )
 
 
 def _declaration(values: dict[str, Any]) -> Declaration:

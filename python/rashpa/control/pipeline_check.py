@@ -41,8 +41,9 @@ def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, s
             "begin with jungfrau"
         )
     outside = [(number, kernel) for number, kernel in enumerate(section.kernel) if code_of(kernel)]
-    if outside and section.unit != "cpu":
-        yield f'{source.where((*path, "unit"))}: {section.unit} runs no code from outside ({label_of(outside[0][1])}); set unit = "cpu"'
+    elsewhere = [kernel for _, kernel in outside if section.unit not in declaration(kernel.name).units]
+    if elsewhere:
+        yield f'{source.where((*path, "unit"))}: {section.unit} does not run {label_of(elsewhere[0])}; set unit = "cpu"'
     elif section.kernel and section.unit not in (usable := usable_units(section.kernel)):
         yield f"{source.where((*path, 'unit'))}: {section.unit} has no version of every kernel; {' or '.join(usable) or 'none'} has"
     yield from _device_problems(section, path, source)

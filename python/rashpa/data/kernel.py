@@ -53,6 +53,7 @@ class PythonKernel:
     purpose: str = ""
     profile: tuple[Column, ...] = ()
     axes: tuple[Axis, ...] = ()
+    on_device: bool = False
 
 
 def kernel(
@@ -64,6 +65,7 @@ def kernel(
     table_rows: int = 0,
     profile: Sequence[Column] = (),
     axes: Sequence[Axis] = (),
+    on_device: bool = False,
 ) -> Callable[[_Function], _Function]:
     """Declares a function as a kernel.
 
@@ -73,6 +75,11 @@ def kernel(
     each column, all of one length, `table_rows` at most; then, where it declares a `profile` along `axes`, a dict with an array for each of its
     columns, of the shape of the axes. One thing alone is returned as it is, several as a tuple. What it raises makes the image
     errored.
+
+    `on_device`: it runs on unit cuda, once a stack, and is called with DeviceImages [image][row][column] in the memory of the device. Its dict has for each
+    of `columns` an array on the device with a number for each image (CuPy, PyTorch, Numba, whatever has __cuda_array_interface__), and in place of
+    a reason it gives an array of whole numbers: 0 keeps an image, n is its n-th reason. No table, no profile. It puts its work into the current
+    stream of CuPy and PyTorch, which is that of the stack, and does not wait for it. What it raises makes all images of the stack errored.
     """
 
     def declare(function: _Function) -> _Function:
@@ -86,6 +93,7 @@ def kernel(
             purpose,
             tuple(profile),
             tuple(axes),
+            on_device,
         )
         setattr(function, ATTRIBUTE, declared)
         return function

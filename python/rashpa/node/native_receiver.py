@@ -231,12 +231,13 @@ def _python_kernel(kernel: PythonKernel, folders: Folders) -> _native.Kernel:
     name = kernel.function.partition(":")[2]
     loaded = load_python_kernel(folders.kernel_file(kernel.code), name, kernel.parameters)
     declared = loaded.declared
+    function = loaded.on_device() if declared.on_device else loaded
 
     def facts(columns: Sequence[Column]) -> list[tuple[str, str, str, str]]:
         return [(one.name, one.type, one.unit, one.doc) for one in columns]
 
     return _native.python_kernel(
-        loaded,
+        function,
         name,
         loaded.origin,
         list(declared.takes),
@@ -246,6 +247,7 @@ def _python_kernel(kernel: PythonKernel, folders: Folders) -> _native.Kernel:
         declared.table_rows,
         facts(declared.profile),
         [(one.name, one.unit, one.doc, [float(value) for value in one.values]) for one in declared.axes],
+        declared.on_device,
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.kernel import ATTRIBUTE, PIXELS, Axis, Column, PythonKernel, parameters_of_function
+from rashpa.node.device_kernel import DeviceFunction
 from rashpa.node.engine import EngineError
 
 _BOUNDS = {"uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1), "int64": (-(2**63), 2**63 - 1)}
@@ -71,6 +72,10 @@ class LoadedKernel:
             )
             if there
         ]
+
+    def on_device(self) -> DeviceFunction:
+        """The same for whole stacks on a device."""
+        return DeviceFunction(self.declared, self._function, self._parameters)
 
     def __call__(self, pixels: NDArray[Any]) -> Answer:
         """Of one image. What is raised makes it errored."""

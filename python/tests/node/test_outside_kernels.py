@@ -339,7 +339,7 @@ def test_a_check_without_a_node_says_what_is_missing_and_that_cuda_runs_no_code_
     ):
         run(tmp_path, 'name = "plugin"\nfile = "peaks.so"')
     (tmp_path / "peaks.so").write_text("")
-    with pytest.raises(RunFileError, match=r"cuda runs no code from outside \(plugin peaks.so\); set unit = \"cpu\""):
+    with pytest.raises(RunFileError, match=r"cuda does not run plugin peaks.so; set unit = \"cpu\""):
         run(tmp_path, 'name = "plugin"\nfile = "peaks.so"', settings='unit = "cuda"')
     with pytest.raises(RunFileError, match=r"it must be the name of a file without its folder"):
         run(tmp_path, 'name = "plugin"\nfile = "../peaks.so"')
@@ -416,3 +416,25 @@ def test_the_control_plane_of_a_node_goes_on(slow_engine: Any) -> None:
 
     assert asyncio.run(beats()) < 0.15
     slow_engine.abort()
+
+
+def test_a_function_for_devices_is_refused_by_the_processor_and_one_for_the_processor_by_devices(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "both.py").write_text(
+        python_kernel(
+            """
+@kernel(takes=["uint16"], columns=[Column("a")], on_device=True)
+def device(images):
+    raise AssertionError("never called")
+
+@kernel(takes=["uint16"], columns=[Column("a")], table=[Column("b")], table_rows=3, on_device=True)
+def tables(images):
+    raise AssertionError("never called")
+"""
+        )
+    )
+    refused = run(tmp_path, 'name = "python"\nfunction = "both:device"')
+    assert "unit cpu has no version of the kernel device; choose another unit" in str(refused.problem)
+    refused = run(tmp_path, 'name = "python"\nfunction = "both:tables"')
+    assert "what works on a device makes columns and a verdict, neither tables nor profiles" in str(refused.problem)

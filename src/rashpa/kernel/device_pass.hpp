@@ -43,6 +43,7 @@ struct DeviceStack {
   std::uint32_t count = 0;
   std::uint32_t place = 0;  ///< of image 0 among Setup::places; the others follow
   std::uint8_t step = 0;    ///< number of this step in the pipeline
+  std::int32_t device = 0;  ///< number of the device
 };
 
 /// Where the list of a place is, in host memory.
@@ -71,6 +72,8 @@ class DevicePass {
   }
   /// Why images have failed, as CpuPass::failure().
   [[nodiscard]] virtual std::string failure() const { return {}; }
+  /// What a person should know of how it works, when it is made; empty: nothing.
+  [[nodiscard]] virtual std::string words() const { return {}; }
   /// For steps that make profiles: of an image that enqueue() has worked on, in host memory.
   [[nodiscard]] virtual ProfileView profile(std::uint32_t place) const noexcept {
     static_cast<void>(place);

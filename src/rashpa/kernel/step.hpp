@@ -227,6 +227,9 @@ class Step {
   }
   /// Throws ResourceError when there is no memory.
   [[nodiscard]] virtual std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const = 0;
+  /// Whether its pass for CUDA has to be asked for each stack what it puts into the stream, so that nothing of it can
+  /// be captured.
+  [[nodiscard]] virtual bool enqueued_each_time() const noexcept { return false; }
   /// For the current device; null when there is none or the program was built without CUDA. Throws as on_cpu().
   [[nodiscard]] virtual std::unique_ptr<cuda::DevicePass> on_cuda(const Setup& setup) const;
   /// For the device, which outlives it; null when there is none. Throws ResourceError with what the compiler of the

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <thread>
@@ -58,10 +59,13 @@ std::unique_ptr<Unit> make_dealt(const Choice& choice, const std::vector<std::st
         fmt::format("unit: the kernel {} learns from images, which several devices cannot do together; name one",
                     step->declaration().name));
   }
+  const bool captured = std::none_of(pipeline.kernels.begin(), pipeline.kernels.end(),
+                                     [](const kernel::StepOf& step) { return step->enqueued_each_time(); });
+  const Trigger trigger = captured ? Trigger::graph : Trigger::launch;
   const auto make = [&](std::uint32_t number, Doorbell& bell) {
     Choice one = choice;
     one.device = devices[number];
-    if (choice.kind == Kind::cuda && one.trigger == Trigger::automatic) one.trigger = Trigger::graph;
+    if (choice.kind == Kind::cuda && one.trigger == Trigger::automatic) one.trigger = trigger;
     if (one.cores.first_processor >= 0) one.cores.first_processor += static_cast<int>(number);
     return make_unit(one, pipeline, layout, bell);
   };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "rashpa/core/error.hpp"
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/resident.hpp"
@@ -8,6 +10,16 @@
 namespace rashpa::unit::cuda {
 
 Chosen choose(Trigger wanted, const Steps& steps, const Layout& layout) {
+  const auto each_time = std::find_if(steps.steps.begin(), steps.steps.end(),
+                                      [](const PlannedStep& planned) { return planned.step->enqueued_each_time(); });
+  if (each_time != steps.steps.end()) {
+    const std::string& name = each_time->step->declaration().name;
+    if (wanted != Trigger::automatic && wanted != Trigger::launch) {
+      throw ConfigError(
+          fmt::format("unit: trigger {} does not fit: {} is called for each stack; use launch", name_of(wanted), name));
+    }
+    return {Trigger::launch, fmt::format("{} is called for each stack", name)};
+  }
   const std::string refusal = resident_refusal(steps, layout);
   if (wanted == Trigger::persistent && !refusal.empty()) {
     throw ConfigError(fmt::format("unit: trigger persistent does not fit: {}; use graph", refusal));

@@ -83,6 +83,7 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
   const bool resident = chosen.trigger == Trigger::persistent;
   const std::uint32_t benches = resident ? 1 : std::min(kBenches, layout.stacks);
   work_ = std::make_unique<StackWork>(steps_, layout, benches, resident ? Input::in_place : Input::copied);
+  for (const std::string& words : work_->words()) how_ += "; " + words;
   check(cudaStreamSynchronize(nullptr), "prepare the device");
   dispatch_ = make_dispatch(chosen.trigger, *work_, layout.stacks, device_);
   device_bytes_ = DeviceMemory::taken() - taken;

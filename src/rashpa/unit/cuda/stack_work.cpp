@@ -82,6 +82,7 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
       findings_(place(layout.stacks) * sizeof(DeviceFinding)),
       scalars_(place(layout.stacks) * std::max(1U, columns_) * sizeof(Scalar)),
       images_(steps.output.pixels && !passed_on_ ? place(layout.stacks) * out_bytes_ : 0) {
+  check(cudaGetDevice(&device_), "which device is current");
   make_passes();
   bench_.reserve(benches);
   for (std::uint32_t bench = 0; bench < benches; ++bench) bench_.emplace_back(*this, input);
@@ -101,6 +102,15 @@ void StackWork::make_passes() {
     adders_.push_back(number);
     windows_.emplace_back(steps_.output.results.accumulations[*step.accumulation], layout_.stack, layout_.stacks);
   }
+}
+
+std::vector<std::string> StackWork::words() const {
+  std::vector<std::string> all;
+  for (const auto& pass : passes_) {
+    if (pass == nullptr) continue;
+    if (std::string one = pass->words(); !one.empty()) all.push_back(std::move(one));
+  }
+  return all;
 }
 
 std::size_t StackWork::made_stride(std::size_t step) const noexcept {
@@ -215,6 +225,7 @@ cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const no
     stack.out_stride = made_stride(i);
     stack.scalars = bench.scalars.as<Scalar>() + step.first_column;
     stack.step = static_cast<std::uint8_t>(i);
+    stack.device = device_;
     if (settled_on_delivery(i)) break;
     const auto code =
         static_cast<cudaError_t>(step.rides ? kernel::cuda::settle_counts(stack, nullptr, *step.rides, stream)

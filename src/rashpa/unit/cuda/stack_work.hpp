@@ -56,6 +56,8 @@ class StackWork {
   [[nodiscard]] kernel::cuda::HostList list(std::uint32_t slot, std::uint32_t image) const noexcept;
   /// Before the stack in `slot` is submitted, for each image that will be processed.
   void prepare(std::uint32_t slot, std::uint32_t number, const StackImage& image) const noexcept;
+  /// What steps say of how they work.
+  [[nodiscard]] std::vector<std::string> words() const;
   /// As Unit::failure().
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
   /// Whether step `step` and those before it have kept the image.
@@ -91,6 +93,7 @@ class StackWork {
   Steps steps_;
   Layout layout_;
   std::uint32_t benches_;
+  int device_ = 0;
   std::size_t mark_words_ = 0;  // from one image's marks to the next's
   std::size_t out_bytes_ = 0;   // from one image in host memory to the next
   std::uint32_t columns_;
