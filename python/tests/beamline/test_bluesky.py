@@ -219,6 +219,8 @@ def test_what_the_detector_cannot_do_is_said(engine: RunEngine, make: Make, tmp_
         RashpaDetector(lists, StaticPathProvider(StaticFilenameProvider("x"), tmp_path))
 
 
+# A question to the node that is cancelled as it dies may leave its connection open until it is collected: httpcore issue 1093.
+@pytest.mark.filterwarnings("ignore:.*(_SelectorTransport|socket.socket).*:pytest.PytestUnraisableExceptionWarning")
 def test_a_node_that_dies_is_named_at_the_next_point_and_at_the_end(engine: RunEngine, make: Make) -> None:
     det = make()
 
