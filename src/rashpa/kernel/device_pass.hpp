@@ -44,6 +44,10 @@ struct DeviceStack {
   std::uint32_t place = 0;  ///< of image 0 among Setup::places; the others follow
   std::uint8_t step = 0;    ///< number of this step in the pipeline
   std::int32_t device = 0;  ///< number of the device
+  /// DevicePass::adds_on_device(): where the quantities go if a window ends with this stack; the first is null when none
+  /// does. In device memory, and the host's addresses that it holds are the device's, too. Null: windows never end with
+  /// a stack.
+  std::byte* const* ended = nullptr;
 };
 
 /// Where the list of a place is, in host memory.
@@ -84,6 +88,16 @@ class DevicePass {
   virtual void add(std::uint32_t place) noexcept { static_cast<void>(place); }
   /// The same thread, when a window has ended: writes the quantities, each from element 0, and starts them anew.
   virtual void write(const AccumulatedArrays& to) noexcept { static_cast<void>(to); }
+  /// Of a step that accumulates: whether it does so on the device, from `work` as it finds it. What enqueue() puts into
+  /// streams is then done for one stack at a time, in the order of stacks; it also writes the quantities, where
+  /// DeviceStack::ended asks for them, and starts them anew. add() and write() are not called.
+  [[nodiscard]] virtual bool adds_on_device() const noexcept { return false; }
+  /// Where that is so, and all stacks are done: puts the writing of what has been added up since the last window ended
+  /// into the stream; behind it quantities start anew. `to`: addresses of the host that are the device's, too.
+  virtual int conclude(const AccumulatedArrays& to, CUstream_st* stream) const noexcept {
+    static_cast<void>(to), static_cast<void>(stream);
+    return 0;
+  }
 };
 
 }  // namespace rashpa::kernel::cuda

@@ -28,15 +28,15 @@ Windows::Windows(const Accumulation& facts, std::uint32_t stack, std::uint32_t s
 void Windows::open(const Stack& stack) noexcept {
   const std::uint64_t first = stack.number * stack_;
   if (!is_open()) {
-    open_.window = facts_.window == 0 ? 0 : first / facts_.window;
+    open_.window = window_of(stack.number);
     open_.first = open_.window * facts_.window;
   }
   open_.end = first + stack.count;
 }
 
-kernel::AccumulatedArrays Windows::arrays() const noexcept {
+kernel::AccumulatedArrays Windows::arrays_of(std::uint64_t window) const noexcept {
   kernel::AccumulatedArrays to{};
-  std::byte* at = results_.data() + open_.window % windows_ * window_bytes_;
+  std::byte* at = results_.data() + window % windows_ * window_bytes_;
   for (std::size_t q = 0; q < facts_.quantities.size(); ++q) {
     to[q] = at;
     at += bytes_of_quantity(facts_, facts_.quantities[q]);

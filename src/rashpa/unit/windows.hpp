@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "rashpa/core/results.hpp"
 #include "rashpa/core/stack.hpp"
@@ -23,10 +24,18 @@ class Windows {
   [[nodiscard]] bool ends_with(std::uint64_t number) const noexcept {
     return facts_.window != 0 && (number + 1) * stack_ % facts_.window == 0;
   }
+  /// Which window a stack belongs to.
+  [[nodiscard]] std::uint64_t window_of(std::uint64_t number) const noexcept {
+    return facts_.window == 0 ? 0 : number * stack_ / facts_.window;
+  }
   /// So many images of the open window have been added up.
   void add(std::uint64_t images) noexcept { open_.images += images; }
   /// Where the quantities of the open window go.
-  [[nodiscard]] kernel::AccumulatedArrays arrays() const noexcept;
+  [[nodiscard]] kernel::AccumulatedArrays arrays() const noexcept { return arrays_of(open_.window); }
+  /// And of any window; any thread.
+  [[nodiscard]] kernel::AccumulatedArrays arrays_of(std::uint64_t window) const noexcept;
+  /// All memory for results.
+  [[nodiscard]] std::span<std::byte> memory() const noexcept { return results_.bytes(); }
   /// Ends the open window, the quantities of which are written.
   AccumulatedView close() noexcept;
 

@@ -3,6 +3,9 @@
 #include <vector>
 
 #include "rashpa/kernel/accumulate/accumulate.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "rashpa/kernel/accumulate/accumulate_cuda.hpp"
+#endif
 #include "rashpa/kernel/accumulate/accumulate_opencl.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
 
@@ -45,7 +48,7 @@ const Declaration& declared() {
       .parameters = parameters().declared(),
       .takes = {.kind = Port::Kind::pixels, .pixels = image_types()},
       .makes = {{.kind = Port::Kind::accumulation, .columns = possible()}},
-      .units = {"cpu", "opencl"},
+      .units = {"cpu", "cuda", "opencl"},
       .scratch_bytes = 72,
       .device = {{.bytes = 16}, {.bytes = 8, .when = "variance"}}};
   return declaration;
@@ -111,6 +114,11 @@ class Accumulate final : public Step {
       const Setup& setup, const memory::opencl::Device& device) const override {
     return opencl::make_pass(config_, setup, device);
   }
+#ifdef RASHPA_HAVE_CUDA
+  [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
+    return cuda::make_pass(config_, setup);
+  }
+#endif
 
  private:
   Config config_;

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/checksum/checksum.hpp"
 #include "rashpa/kernel/device_array.hpp"
 #include "rashpa/kernel/device_pass.hpp"
@@ -29,6 +30,7 @@ struct Case {
   PixelType type{};
   std::vector<PayloadSum> sums{};  ///< their CRC32Cs do not matter: they are compared, that is all
   std::size_t bytes = 0;           ///< of an image, read and written
+  std::size_t stack_bytes = 0;     ///< of a stack besides, read and written
 };
 
 /// `across` × `down` modules, with whatever they sum up to.
@@ -72,6 +74,18 @@ std::vector<Case> cases() {
   all.push_back({"checksum of 8 modules below each other", veto, shape, PixelType::u16, parts(1, 8), kPixels * 2});
   all.push_back({"checksum of 8 modules beside each other, image read twice", veto, shape, PixelType::u16, parts(8, 1),
                  kPixels * 4});
+  // Of each pixel, once a stack: how often it was counted, its sum, its maximum; 8 bytes more for its squares.
+  constexpr std::size_t kSums = kPixels * 2 * 16;
+  constexpr std::size_t kSquares = kPixels * 2 * 8;
+  const accumulate::Config with_variance{.variance = true};
+  all.push_back({"accumulate sum, mean, max of uint16", accumulate::Config{}, shape, PixelType::u16, {}, kPixels * 2,
+                 kSums});
+  all.push_back({"accumulate variance, too, of uint16", with_variance, shape, PixelType::u16, {}, kPixels * 2,
+                 kSums + kSquares});
+  all.push_back({"accumulate variance, too, of uint32", with_variance, shape, PixelType::u32, {}, kPixels * 4,
+                 kSums + 3 * kSquares});
+  all.push_back({"accumulate sum, mean, max of float32", accumulate::Config{}, shape, PixelType::f32, {}, kPixels * 4,
+                 kSums});
   return all;
 }
 
@@ -142,7 +156,8 @@ Rows pass_rows(int repeats) {
                                              .places = kImages});
       const std::vector<double> us = medians_us({copy, work_of(room, given, *pass, stack)}, repeats, stream.get());
       const double of_image = us[1] / kImages;
-      const double floor = us[0] * static_cast<double>(given.bytes) / (2.0 * static_cast<double>(room.in.size()));
+      const double bytes = static_cast<double>(given.bytes) + static_cast<double>(given.stack_bytes) / stack;
+      const double floor = us[0] * bytes / (2.0 * static_cast<double>(room.in.size()));
       const std::string what = fmt::format("{}, 4M image, stack of {}", given.name, stack);
       rows.push_back({what, of_image, "us/image", "its bytes at the speed of a device copy", floor});
       rows.push_back({what + ", share of that floor", 100 * floor / of_image, "%"});

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The words that host and device exchange. Host: pinned memory that both see at one address.
+#include <array>
 #include <cstddef>
 #include <cstdint>
+
+#include "rashpa/core/results.hpp"
+#include "rashpa/kernel/step.hpp"
 
 namespace rashpa::unit::cuda {
 
@@ -10,6 +14,8 @@ namespace rashpa::unit::cuda {
 struct Order {
   std::uint32_t ticket = 0;  ///< goes into Control::done when all is out; never 0
   std::uint32_t images = 0;
+  /// By accumulation: where the quantities of the window that ends with this stack go; null: none ends.
+  std::array<kernel::AccumulatedArrays, kMostAccumulations> ended{};
   // Then a byte for each image of a full stack: 1, it is to be processed. The device's copy becomes 0 for images that
   // a step does not keep.
   [[nodiscard]] std::uint8_t* work() noexcept { return reinterpret_cast<std::uint8_t*>(this + 1); }

@@ -123,6 +123,7 @@ void CudaUnit::submit(Stack* stack) noexcept {
   std::copy_n(order.work(), stack->count, asked_.begin() + std::ptrdiff_t{stack->slot} * work_->stack());
   std::fill(order.work() + stack->count, order.work() + work_->stack(), std::uint8_t{0});
   order.images = stack->count;
+  work_->order_windows(*stack);
   ticket_ = next_ticket(ticket_);
   order.ticket = ticket_;
   in_.try_push({stack, ticket_});
@@ -132,7 +133,14 @@ void CudaUnit::submit(Stack* stack) noexcept {
   submitted_.ring();
 }
 
-Accumulated CudaUnit::conclude() noexcept { return failed() ? Accumulated{} : work_->conclude(); }
+Accumulated CudaUnit::conclude() noexcept {
+  Accumulated all{};
+  if (failed()) return all;
+  cudaError_t code = cudaSetDevice(device_);
+  if (code == cudaSuccess) code = work_->conclude(all);
+  if (code != cudaSuccess) fail(code, "end windows");
+  return all;
+}
 
 Stack* CudaUnit::take() noexcept {
   Stack* stack = nullptr;

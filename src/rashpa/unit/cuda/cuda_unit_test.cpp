@@ -12,6 +12,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
+#include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/azimuthal/testing.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
@@ -50,6 +51,21 @@ Pipeline integrating() {
   rings.added = kernel::azimuthal::Added::reached;
   rings.window = 10;
   return {{calibration(Output::photons), rings, bragg_count::Config{10, 100, 100'000}}, PartialPolicy::keep, false};
+}
+
+/// Images that a veto has kept, added up on the device; `window` images, or the run.
+Pipeline accumulating(std::int64_t window) {
+  return {{calibration(Output::photons), bragg_count::Config{10, 100, 100'000},
+           kernel::accumulate::Config{.variance = true, .window = window}},
+          PartialPolicy::keep,
+          false};
+}
+/// All images, before they are refused: on the device, and profiles of them on the host.
+Pipeline accumulating_twice() {
+  Pipeline pipeline = integrating();
+  const kernel::accumulate::Config all{.window = 20, .images = kernel::accumulate::Images::reached};
+  pipeline.kernels.insert(pipeline.kernels.begin() + 1, all);
+  return pipeline;
 }
 
 /// A ring of stacks with frames of a seed.
@@ -123,8 +139,16 @@ void expect_same_sums(const Results& results, const Stack& found, const Stack& t
   for (std::size_t a = 0; a < results.accumulations.size(); ++a) {
     ASSERT_EQ(found.accumulated[a].ended(), truth.accumulated[a].ended());
     EXPECT_EQ(found.accumulated[a].images, truth.accumulated[a].images);
+    EXPECT_EQ(found.accumulated[a].window, truth.accumulated[a].window);
+    EXPECT_EQ(found.accumulated[a].end, truth.accumulated[a].end);
     for (std::size_t q = 0; q < results.accumulations[a].quantities.size() && truth.accumulated[a].ended(); ++q) {
-      if (results.accumulations[a].quantities[q].type != Quantity::Type::f64) continue;
+      if (const Quantity::Type type = results.accumulations[a].quantities[q].type; type != Quantity::Type::f64) {
+        EXPECT_EQ(std::memcmp(found.accumulated[a].values[q], truth.accumulated[a].values[q],
+                              results.accumulations[a].elements() * bytes_of(type)),
+                  0)
+            << results.accumulations[a].quantities[q].name;
+        continue;
+      }
       expect_near(reinterpret_cast<const double*>(found.accumulated[a].values[q]),
                   reinterpret_cast<const double*>(truth.accumulated[a].values[q]), results.accumulations[a].elements());
     }
@@ -227,11 +251,28 @@ TEST_P(CudaUnits, profiles_and_their_sums_are_those_of_the_processor) {
   }
 }
 
+TEST_P(CudaUnits, accumulated_images_are_those_of_the_processor) {
+  if (GetParam() == Trigger::persistent) {
+    Ring ring(5, 2);
+    Doorbell bell;
+    EXPECT_THROW(make_unit(choice(), accumulating(0), ring.layout, bell), ConfigError);
+    return;
+  }
+  compare(accumulating(0), 5, 4, 3);
+  compare(accumulating(5), 5, 4, 4);
+  compare(accumulating(15), 5, 7, 6);
+  compare(accumulating(6), 1, 8, 25);
+  compare(accumulating_twice(), 5, 3, 7);
+  compare({{kernel::accumulate::Config{.window = 8}}, PartialPolicy::keep, true}, 2, 5, 9);
+}
+
 TEST_P(CudaUnits, stopped_in_any_state_it_ends_and_gives_everything_back) {
   Ring ring(3, 4);
   for (int round = 0; round < 60; ++round) {
     Doorbell bell;
-    const auto unit = make_unit(choice(), vetoing(), ring.layout, bell);
+    // What is added up waits for the stack before.
+    const bool in_turn = round % 2 == 1 && GetParam() != Trigger::persistent;
+    const auto unit = make_unit(choice(), in_turn ? accumulating(3) : vetoing(), ring.layout, bell);
     const auto submitted = static_cast<std::size_t>(round % 5);
     for (std::size_t s = 0; s < submitted; ++s) unit->submit(&ring.all[s]);
     if (round % 3 == 0 && submitted != 0) {

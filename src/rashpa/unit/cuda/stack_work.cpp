@@ -101,6 +101,11 @@ void StackWork::make_passes() {
     if (!step.accumulation) continue;
     adders_.push_back(number);
     windows_.emplace_back(steps_.output.results.accumulations[*step.accumulation], layout_.stack, layout_.stacks);
+    if (!passes_.back()->adds_on_device()) continue;
+    const std::span<std::byte> results = windows_.back().memory();
+    window_pinnings_.emplace_back(results.data(), results.size());
+    if (!first_in_turn_) first_in_turn_ = number;
+    last_in_turn_ = number;
   }
 }
 
@@ -151,26 +156,45 @@ void StackWork::account(Stack& stack, bool finished) noexcept {
   for (std::size_t a = 0; a < windows_.size(); ++a) {
     Windows& windows = windows_[a];
     kernel::cuda::DevicePass& pass = *passes_[adders_[a]];
+    const bool on_device = pass.adds_on_device();
     windows.open(stack);
     for (std::uint32_t i = 0; i < stack.count && finished; ++i) {
       if (!stack.images[i].measured || !got_past(adders_[a], finding(stack.slot, i))) continue;
-      pass.add(static_cast<std::uint32_t>(place(stack.slot, i)));
+      if (!on_device) pass.add(static_cast<std::uint32_t>(place(stack.slot, i)));
       windows.add(1);
     }
     if (!windows.ends_with(stack.number)) continue;
-    pass.write(windows.arrays());
-    stack.accumulated[a] = windows.close();
+    if (!on_device) pass.write(windows.arrays());
+    const AccumulatedView window = windows.close();
+    // What a device that has failed owes is nowhere.
+    if (!on_device || finished) stack.accumulated[a] = window;
   }
 }
 
-Accumulated StackWork::conclude() noexcept {
-  Accumulated all{};
+cudaError_t StackWork::conclude(Accumulated& all) noexcept {
+  all = {};
   for (std::size_t a = 0; a < windows_.size(); ++a) {
     if (!windows_[a].is_open()) continue;
-    passes_[adders_[a]]->write(windows_[a].arrays());
+    kernel::cuda::DevicePass& pass = *passes_[adders_[a]];
+    if (pass.adds_on_device()) {
+      auto code = static_cast<cudaError_t>(pass.conclude(windows_[a].arrays(), nullptr));
+      if (code == cudaSuccess) code = cudaStreamSynchronize(nullptr);
+      if (code != cudaSuccess) return code;
+    } else {
+      pass.write(windows_[a].arrays());
+    }
     all[a] = windows_[a].close();
   }
-  return all;
+  return cudaSuccess;
+}
+
+void StackWork::order_windows(const Stack& stack) const noexcept {
+  if (!first_in_turn_) return;
+  for (std::size_t a = 0; a < windows_.size(); ++a) {
+    order(stack.slot).ended[a] = windows_[a].ends_with(stack.number)
+                                     ? windows_[a].arrays_of(windows_[a].window_of(stack.number))
+                                     : kernel::AccumulatedArrays{};
+  }
 }
 
 void StackWork::prepare(std::uint32_t slot, std::uint32_t number, const StackImage& image) const noexcept {
@@ -206,6 +230,12 @@ cudaError_t StackWork::copy_in(std::uint32_t slot, cudaStream_t stream) const no
                          layout_.stack * layout_.image_stride, cudaMemcpyHostToDevice, stream);
 }
 
+std::byte* const* StackWork::ended(std::size_t step, const Bench& bench) const noexcept {
+  const auto& made = steps_.steps[step].accumulation;
+  if (!made || steps_.output.results.accumulations[*made].window == 0) return nullptr;
+  return bench.order.as<Order>()->ended[*made].data();
+}
+
 cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const noexcept {
   const std::uint32_t number = bench_of(slot);
   const Bench& bench = bench_[number];
@@ -227,9 +257,16 @@ cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const no
     stack.step = static_cast<std::uint8_t>(i);
     stack.device = device_;
     if (settled_on_delivery(i)) break;
-    const auto code =
-        static_cast<cudaError_t>(step.rides ? kernel::cuda::settle_counts(stack, nullptr, *step.rides, stream)
-                                            : passes_[i]->enqueue(stack, number, stream));
+    stack.ended = ended(i, bench);
+    auto code = cudaSuccess;
+    if (first_in_turn_ == i) code = take_turn(bench.order.as<Order>(), turn_.as<std::uint32_t>(), stream);
+    if (code == cudaSuccess) {
+      code = static_cast<cudaError_t>(step.rides ? kernel::cuda::settle_counts(stack, nullptr, *step.rides, stream)
+                                                 : passes_[i]->enqueue(stack, number, stream));
+    }
+    if (code == cudaSuccess && first_in_turn_ && last_in_turn_ == i) {
+      code = give_turn(bench.order.as<Order>(), turn_.as<std::uint32_t>(), stream);
+    }
     if (code != cudaSuccess) return code;
     if (!step.makes_pixels) continue;
     stack.in = stack.out;

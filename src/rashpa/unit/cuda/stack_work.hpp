@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +60,8 @@ class StackWork {
   void prepare(std::uint32_t slot, std::uint32_t number, const StackImage& image) const noexcept;
   /// What steps say of how they work.
   [[nodiscard]] std::vector<std::string> words() const;
+  /// Before the stack is submitted: which windows end with it, into its order.
+  void order_windows(const Stack& stack) const noexcept;
   /// As Unit::failure().
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
   /// Whether step `step` and those before it have kept the image.
@@ -67,8 +71,8 @@ class StackWork {
   /// What the steps that accumulate add up of a stack that has come back, stacks in order; `finished`: the device has
   /// done its work. Fills Stack::accumulated.
   void account(Stack& stack, bool finished) noexcept;
-  /// The windows that are open when all stacks have come back.
-  Accumulated conclude() noexcept;
+  /// The windows that are open when all stacks have come back, into `all`. Waits for the device. Returns the first error.
+  cudaError_t conclude(Accumulated& all) noexcept;
   [[nodiscard]] Control& control() const noexcept { return *control_.as<Control>(); }
 
  private:
@@ -85,6 +89,8 @@ class StackWork {
   [[nodiscard]] std::size_t place(std::uint32_t slot, std::uint32_t image = 0) const noexcept {
     return std::size_t{slot} * layout_.stack + image;
   }
+  /// As DeviceStack::ended.
+  [[nodiscard]] std::byte* const* ended(std::size_t step, const Bench& bench) const noexcept;
   [[nodiscard]] std::size_t made_stride(std::size_t step) const noexcept;
   [[nodiscard]] bool settled_on_delivery(std::size_t step) const noexcept {
     return step + 1 == steps_.steps.size() && steps_.steps[step].rides.has_value();
@@ -104,6 +110,10 @@ class StackWork {
   std::size_t lister_ = 0;                                         // steps_.steps.size(): none makes lists
   std::vector<std::size_t> adders_;                                // by accumulation: the step
   std::vector<Windows> windows_;                                   // by accumulation
+  std::deque<Pinning> window_pinnings_;                            // of those that the device writes
+  std::optional<std::size_t> first_in_turn_;                       // the first step that adds up on the device
+  std::size_t last_in_turn_ = 0;                                   // and the last one
+  DeviceMemory turn_{sizeof(std::uint32_t)};
   std::vector<Bench> bench_;
 };
 

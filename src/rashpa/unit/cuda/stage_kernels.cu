@@ -58,7 +58,39 @@ __global__ void deliver_kernel(const Deliver step) {
   *static_cast<volatile std::uint32_t*>(step.host_done) = step.order->ticket;
 }
 
+__device__ bool is_behind(std::uint32_t ticket, std::uint32_t turn) {
+  return static_cast<std::int32_t>(ticket - turn) > 0;
+}
+
+/// One thread, so that any number of them leaves room for the stack that they wait for.
+__global__ void take_turn_kernel(const Order* order, const std::uint32_t* turn) {
+  constexpr unsigned kNapNs = 200;
+  const std::uint32_t ticket = order->ticket;
+  for (;;) {
+    const std::uint32_t through = *static_cast<const volatile std::uint32_t*>(turn);
+    if (!is_behind(ticket, through) || next_ticket(through) == ticket) break;
+    __nanosleep(kNapNs);
+  }
+  __threadfence();
+}
+
+__global__ void give_turn_kernel(const Order* order, std::uint32_t* turn) {
+  if (!is_behind(order->ticket, *turn)) return;
+  __threadfence();
+  *static_cast<volatile std::uint32_t*>(turn) = order->ticket;
+}
+
 }  // namespace
+
+cudaError_t take_turn(const Order* order, const std::uint32_t* turn, cudaStream_t stream) noexcept {
+  take_turn_kernel<<<1, 1, 0, stream>>>(order, turn);
+  return cudaPeekAtLastError();
+}
+
+cudaError_t give_turn(const Order* order, std::uint32_t* turn, cudaStream_t stream) noexcept {
+  give_turn_kernel<<<1, 1, 0, stream>>>(order, turn);
+  return cudaPeekAtLastError();
+}
 
 cudaError_t deliver(const Deliver& step, cudaStream_t stream) noexcept {
   deliver_kernel<<<step.images != nullptr ? kDeliverBlocks : 1, kDeliverThreads, 0, stream>>>(step);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The last step of a stack: what leaves the device.
+/// Steps of a stack that belong to no kernel: turns of what is done stack by stack; what leaves the device.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -37,5 +37,11 @@ struct Deliver {
   std::uint32_t* blocks_done = nullptr;  ///< one word of device memory, 0 between launches
 };
 cudaError_t deliver(const Deliver& step, cudaStream_t stream) noexcept;
+
+/// What stands between the two in a stream is done for one stack at a time, in the order of their tickets, whichever
+/// streams they are in. Stacks are enqueued in that order. `turn`: the ticket of the last one that is through, 0 at
+/// first; in device memory. Orders of earlier tickets wait for nothing.
+cudaError_t take_turn(const Order* order, const std::uint32_t* turn, cudaStream_t stream) noexcept;
+cudaError_t give_turn(const Order* order, std::uint32_t* turn, cudaStream_t stream) noexcept;
 
 }  // namespace rashpa::unit::cuda

@@ -44,6 +44,7 @@ class StreamWait final : public Dispatch {
         std::this_thread::sleep_for(std::chrono::microseconds(50));
       }
       work_.order(slot).images = 0;
+      work_.order(slot).ended = {};
       std::fill_n(work_.order(slot).work(), work_.stack(), std::uint8_t{0});
     }
     trigger().store(last_ticket_, std::memory_order_release);
