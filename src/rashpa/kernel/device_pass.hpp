@@ -44,9 +44,9 @@ struct DeviceStack {
   std::uint32_t place = 0;  ///< of image 0 among Setup::places; the others follow
   std::uint8_t step = 0;    ///< number of this step in the pipeline
   std::int32_t device = 0;  ///< number of the device
-  /// DevicePass::adds_on_device(): where the quantities go if a window ends with this stack; the first is null when none
-  /// does. In device memory, and the host's addresses that it holds are the device's, too. Null: windows never end with
-  /// a stack.
+  /// DevicePass::adds_on_device(): where the quantities go if a window ends with this stack; the first is null when
+  /// none does. In device memory, and the host's addresses that it holds are the device's, too. Null: windows never end
+  /// with a stack.
   std::byte* const* ended = nullptr;
 };
 

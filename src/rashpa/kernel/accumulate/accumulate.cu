@@ -194,7 +194,7 @@ using Found = std::conditional_t<std::is_same_v<T, float>, Reals<kMaximum, kSqua
 /// which belongs to the image; arrays of sums have room for as many pixels.
 template <typename T, bool kMaximum, bool kSquares>
 __global__ void __launch_bounds__(kThreads) add_up(const T* images, std::size_t stride, std::uint32_t pixels, T limit,
-                                                const std::uint8_t* work, std::uint32_t count, Parts parts) {
+                                                   const std::uint8_t* work, std::uint32_t count, Parts parts) {
   using Load = typename Words<T>::Type;
   const std::uint32_t first = (blockIdx.x * kThreads + threadIdx.x) * kEach;
   const std::uint32_t lane = threadIdx.x % 32;
@@ -361,8 +361,8 @@ class Pass final : public kernel::cuda::DevicePass {
       constexpr std::uint32_t kTile = kThreads * kEach;
       add_up<T, decltype(maximum)::value, decltype(squares)::value>
           <<<(pixels_ + kTile - 1) / kTile, kThreads, 0, stream>>>(reinterpret_cast<const T*>(stack.in),
-                                                                  stack.in_stride / sizeof(T), pixels_, limit,
-                                                                  stack.work, stack.count, parts_);
+                                                                   stack.in_stride / sizeof(T), pixels_, limit,
+                                                                   stack.work, stack.count, parts_);
       return cudaGetLastError();
     };
     if (config_.max) {

@@ -9,6 +9,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/runs_testing.hpp"
 #include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::bitshuffle_lz4 {
@@ -134,6 +135,30 @@ TEST(BitshuffleLz4, planes_that_only_look_like_noise_are_still_compressed) {
   Bytes twice = random_bytes(100'000, 12);  // the high byte's planes are the low byte's
   for (std::size_t i = 0; i < twice.size(); i += 2) twice[i + 1] = twice[i];
   EXPECT_LT(compressed(twice, 2).size(), twice.size() * 6 / 10);
+}
+
+TEST(BitshuffleLz4, blocks_of_runs_come_back_unchanged) {
+  std::mt19937 random(13);
+  for (const std::size_t element_bytes : {1U, 2U, 4U}) {
+    for (std::size_t elements = 0; elements < 20'000; elements = elements < 200 ? elements + 1 : elements * 2 + 3) {
+      const std::size_t bytes = elements * element_bytes;
+      Bytes rows(bytes);  // runs of any length
+      for (std::size_t at = 0, run = 0; at < bytes; ++at, --run) {
+        const bool next = run == 0;
+        if (next) run = 1 + random() % (random() % 8 == 0 ? 600 : 7);
+        rows[at] = next ? static_cast<std::byte>(random()) : rows[at - 1];
+      }
+      for (const Bytes& in : {random_bytes(bytes, 1), sparse_bytes(bytes, 2), Bytes(bytes), rows}) {
+        const Bytes chunk = chunk_of_runs(in, element_bytes);
+        Bytes back(bytes);
+        ASSERT_LE(chunk.size(), compressed_bound(bytes, element_bytes));
+        ASSERT_TRUE(decompress(chunk, element_bytes, back)) << element_bytes << " bytes, " << elements << " elements";
+        ASSERT_EQ(back, in);
+      }
+    }
+  }
+  const Bytes zeros(std::size_t{1} << 20U);
+  EXPECT_LT(chunk_of_runs(zeros, 2).size(), zeros.size() / 150);
 }
 
 TEST(BitshuffleLz4, threads_make_the_same_bytes_and_read_them) {

@@ -48,6 +48,7 @@ struct Arguments {
   int triggers = 100'000;
   bool json = false;
   std::string only;
+  std::string images;
 };
 
 Arguments parse(int count, char** values) {
@@ -66,18 +67,22 @@ Arguments parse(int count, char** values) {
       arguments.triggers = std::stoi(value);
     } else if (name == "--only") {
       arguments.only = value;
+    } else if (name == "--images") {
+      arguments.images = value;
     } else {
       throw ConfigError("gpu_bench: no option " + name +
-                        "; there are --repeats --triggers --only copies|triggers|kernels|passes|azimuthal --json");
+                        "; there are --repeats --triggers --only copies|triggers|kernels|passes|azimuthal|compress "
+                        "--images (of compress) --json");
     }
   }
   if (arguments.repeats < 1 || arguments.triggers < 1) {
     throw ConfigError("gpu_bench: --repeats and --triggers must be at least 1");
   }
   if (!arguments.only.empty() && arguments.only != "copies" && arguments.only != "triggers" &&
-      arguments.only != "kernels" && arguments.only != "passes" && arguments.only != "azimuthal") {
+      arguments.only != "kernels" && arguments.only != "passes" && arguments.only != "azimuthal" &&
+      arguments.only != "compress") {
     throw ConfigError("gpu_bench: --only is " + arguments.only +
-                      ", must be copies, triggers, kernels, passes or azimuthal");
+                      ", must be copies, triggers, kernels, passes, azimuthal or compress");
   }
   return arguments;
 }
@@ -108,6 +113,7 @@ void run(const Arguments& arguments) {
   if (wanted("kernels")) show(kernel_rows(arguments.repeats));
   if (wanted("passes")) show(pass_rows(arguments.repeats));
   if (wanted("azimuthal")) show(azimuthal_rows(arguments.repeats));
+  if (wanted("compress")) show(compress_rows(arguments.repeats, arguments.images));
 }
 
 }  // namespace

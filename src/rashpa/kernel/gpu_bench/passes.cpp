@@ -78,14 +78,19 @@ std::vector<Case> cases() {
   constexpr std::size_t kSums = kPixels * 2 * 16;
   constexpr std::size_t kSquares = kPixels * 2 * 8;
   const accumulate::Config with_variance{.variance = true};
-  all.push_back({"accumulate sum, mean, max of uint16", accumulate::Config{}, shape, PixelType::u16, {}, kPixels * 2,
-                 kSums});
-  all.push_back({"accumulate variance, too, of uint16", with_variance, shape, PixelType::u16, {}, kPixels * 2,
-                 kSums + kSquares});
-  all.push_back({"accumulate variance, too, of uint32", with_variance, shape, PixelType::u32, {}, kPixels * 4,
+  all.push_back(
+      {"accumulate sum, mean, max of uint16", accumulate::Config{}, shape, PixelType::u16, {}, kPixels * 2, kSums});
+  all.push_back(
+      {"accumulate variance, too, of uint16", with_variance, shape, PixelType::u16, {}, kPixels * 2, kSums + kSquares});
+  all.push_back({"accumulate variance, too, of uint32",
+                 with_variance,
+                 shape,
+                 PixelType::u32,
+                 {},
+                 kPixels * 4,
                  kSums + 3 * kSquares});
-  all.push_back({"accumulate sum, mean, max of float32", accumulate::Config{}, shape, PixelType::f32, {}, kPixels * 4,
-                 kSums});
+  all.push_back(
+      {"accumulate sum, mean, max of float32", accumulate::Config{}, shape, PixelType::f32, {}, kPixels * 4, kSums});
   return all;
 }
 

@@ -71,7 +71,8 @@ class StackWork {
   /// What the steps that accumulate add up of a stack that has come back, stacks in order; `finished`: the device has
   /// done its work. Fills Stack::accumulated.
   void account(Stack& stack, bool finished) noexcept;
-  /// The windows that are open when all stacks have come back, into `all`. Waits for the device. Returns the first error.
+  /// The windows that are open when all stacks have come back, into `all`. Waits for the device. Returns the first
+  /// error.
   cudaError_t conclude(Accumulated& all) noexcept;
   [[nodiscard]] Control& control() const noexcept { return *control_.as<Control>(); }
 

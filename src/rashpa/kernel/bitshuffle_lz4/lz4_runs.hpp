@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// LZ4 blocks of literals and runs of one byte, and nothing else: what a GPU finds without a table of places, plain.
+#include <cstddef>
+
+namespace rashpa::kernel::bitshuffle_lz4 {
+
+/// What ends an LZ4 block: so many literals, and no match that begins nearer to the end.
+inline constexpr std::size_t kLastLiterals = 5;
+inline constexpr std::size_t kLastMatch = 12;
+inline constexpr std::size_t kLeastMatch = 4;
+
+/// One LZ4 block, in which each match repeats the byte before it. `out` has room for LZ4_compressBound(bytes). Returns
+/// its bytes. The reference of the kernel on CUDA, which makes the same bytes.
+std::size_t pack_runs(const std::byte* in, std::size_t bytes, std::byte* out) noexcept;
+
+}  // namespace rashpa::kernel::bitshuffle_lz4
