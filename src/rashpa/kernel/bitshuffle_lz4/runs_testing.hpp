@@ -20,7 +20,8 @@ inline std::vector<std::byte> chunk_of_runs(std::span<const std::byte> in, std::
   };
   put(in.size(), 8);
   put(kTargetBlockBytes, 4);
-  const std::size_t shuffled = in.size() / (8 * element_bytes) * (8 * element_bytes);
+  const std::size_t group = 8 * std::max<std::size_t>(element_bytes, 1);
+  const std::size_t shuffled = in.size() / group * group;
   std::vector<std::byte> planes(kTargetBlockBytes);
   std::vector<std::byte> packed(2 * kTargetBlockBytes);
   for (std::size_t at = 0; at < shuffled; at += kTargetBlockBytes) {
