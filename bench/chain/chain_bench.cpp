@@ -14,11 +14,18 @@
 #include "rashpa/receiver/receiver.hpp"
 #include "rashpa/sink/null_sink.hpp"
 #include "source_process.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "memory_floor.hpp"
+#endif
 
 namespace rashpa::bench {
 namespace {
 
 namespace jungfrau = kernel::jungfrau;
+
+#ifdef RASHPA_HAVE_CUDA
+constexpr double kFloorSeconds = 2;
+#endif
 
 struct Arguments {
   Detector detector{.modules = 8, .frames = 2000, .rate_hz = 0};
@@ -30,6 +37,7 @@ struct Arguments {
   std::string verify_name = "all";
   scheduler::Poll poll = scheduler::Poll::event;
   bool json = false;
+  std::uint32_t floor_threads = 0;  ///< 0: the floor of memory is not measured
 };
 
 void row(bool json, const std::string& what, double value, const char* unit) {
@@ -103,6 +111,27 @@ void latency_rows(bool json, const std::string& what, const Histogram& histogram
   row(json, what + ", max", static_cast<double>(histogram.max_ns()) * 1e-3, "us");
 }
 
+/// What the machine's memory and bus allow, in the same run.
+double floor_row(const Arguments& arguments) {
+  if (arguments.floor_threads == 0) return 0;
+#ifdef RASHPA_HAVE_CUDA
+  const std::size_t module_bytes = std::size_t{Detector::kWidth} * Detector::kHeight * sizeof(std::uint16_t);
+  const double floor = memory_floor({.image_bytes = arguments.detector.modules * module_bytes,
+                                     .parts = arguments.detector.modules,
+                                     .stack = arguments.stack,
+                                     .slots = arguments.slots,
+                                     .threads = arguments.floor_threads},
+                                    kFloorSeconds);
+  row(arguments.json,
+      fmt::format("{} threads copy past the caches into the ring, and the device reads it: pixels",
+                  arguments.floor_threads),
+      floor * 1e-9, "GB/s");
+  return floor;
+#else
+  throw ConfigError("chain_bench: --floor needs a program with CUDA");
+#endif
+}
+
 int run(const Arguments& arguments) {
   SourceProcess source(arguments.detector);  // before any thread
   receiver::Receiver receiver(config_of(arguments));
@@ -116,11 +145,13 @@ int run(const Arguments& arguments) {
   const receiver::BufferStatus& buffer = status.buffers.front();
   const double bytes = static_cast<double>(buffer.books.expected) * Detector::kWidth * Detector::kHeight *
                        arguments.detector.modules * sizeof(std::uint16_t);
+  const double floor = floor_row(arguments);
   const std::string name = fmt::format("{} modules, stack {}, verify {}, {}", arguments.detector.modules,
                                        arguments.stack, arguments.verify_name, name_of(arguments.unit.kind));
   fmt::print(stderr, "unit: {}; memory: {}; {}\n", buffer.unit, status.memory, status.first_incomplete);
   row(arguments.json, name + ": source's rate", bytes / sent_s * 1e-9, "GB/s");
   row(arguments.json, name + ": first packet to last decision", bytes / status.elapsed_s * 1e-9, "GB/s");
+  if (floor > 0) row(arguments.json, name + ": of that floor", 100 * bytes / status.elapsed_s / floor, "%");
   row(arguments.json, name + ": images a second", static_cast<double>(buffer.books.expected) / status.elapsed_s, "1/s");
   row(arguments.json, name + ": images expected", static_cast<double>(buffer.books.expected), "images");
   row(arguments.json, name + ": images complete", static_cast<double>(buffer.books.complete), "images");
@@ -165,6 +196,8 @@ Arguments parse(int count, char** values) {
       arguments.unit.cores.threads = static_cast<unsigned>(std::stoul(value));
     } else if (name == "--trigger") {
       arguments.unit.trigger = unit::trigger_of(value);
+    } else if (name == "--floor") {
+      arguments.floor_threads = static_cast<std::uint32_t>(std::stoul(value));
     } else if (name == "--poll") {
       arguments.poll = value == "spin"    ? scheduler::Poll::spin
                        : value == "event" ? scheduler::Poll::event
@@ -179,7 +212,7 @@ Arguments parse(int count, char** values) {
       throw ConfigError(
           "chain_bench: no option " + name +
           "; there are --modules --frames --rate --stack --slots --link-threads --unit --threads --trigger "
-          "--poll --verify --json");
+          "--poll --verify --floor --json");
     }
   }
   return arguments;
