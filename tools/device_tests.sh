@@ -52,7 +52,10 @@ measure() {  # name of the result, command …
     failed=1
   fi
 }
-measure gpu ./rashpa_gpu_bench --json
+# In parts, each with a limit of its own and a result of its own.
+measure gpu ./rashpa_gpu_bench --json --only copies,triggers,kernels
+measure gpu_passes ./rashpa_gpu_bench --json --only passes
+measure gpu_azimuthal ./rashpa_gpu_bench --json --only azimuthal
 measure gpu_unit ./rashpa_cuda_unit_bench --json
 # JUNGFRAU 4M at 2 kHz for a minute, then at full rate; a tenth kept, a tenth dark.
 chain=(./rashpa_chain_bench --unit cuda --modules 8 --slots 240 --link-threads 4 --poll spin --json)

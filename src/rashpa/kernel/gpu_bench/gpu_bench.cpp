@@ -5,8 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/device_array.hpp"
@@ -43,13 +48,44 @@ std::vector<double> medians_us(const std::vector<Work>& works, int repeats, cuda
 
 namespace {
 
+using Part = std::pair<std::string_view, Rows (*)(const struct Arguments&)>;
+
 struct Arguments {
   int repeats = 15;
   int triggers = 100'000;
   bool json = false;
-  std::string only;
   std::string images;
+  std::vector<std::string> only;  // empty: all parts
 };
+
+constexpr std::array kParts{
+    Part{"copies", [](const Arguments&) { return copy_floors(); }},
+    Part{"triggers", [](const Arguments& arguments) { return trigger_floors(arguments.triggers); }},
+    Part{"kernels", [](const Arguments& arguments) { return kernel_rows(arguments.repeats); }},
+    Part{"passes", [](const Arguments& arguments) { return pass_rows(arguments.repeats); }},
+    Part{"azimuthal", [](const Arguments& arguments) { return azimuthal_rows(arguments.repeats); }},
+    Part{"compress", [](const Arguments& arguments) { return compress_rows(arguments.repeats, arguments.images); }},
+};
+
+std::string names_of_parts() {
+  std::string names;
+  for (const auto& [name, rows] : kParts) names += fmt::format("{}{}", names.empty() ? "" : "|", name);
+  return names;
+}
+
+/// "copies,kernels"
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream names(list);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (std::none_of(kParts.begin(), kParts.end(), [&](const Part& part) { return part.first == name; })) {
+      throw ConfigError("gpu_bench: --only is " + list + ", must be one of " + names_of_parts() + ", or several: a,b");
+    }
+    parts.push_back(name);
+  }
+  if (parts.empty()) throw ConfigError("gpu_bench: --only names no part; there are " + names_of_parts());
+  return parts;
+}
 
 Arguments parse(int count, char** values) {
   Arguments arguments;
@@ -66,23 +102,16 @@ Arguments parse(int count, char** values) {
     } else if (name == "--triggers") {
       arguments.triggers = std::stoi(value);
     } else if (name == "--only") {
-      arguments.only = value;
+      arguments.only = parts_of(value);
     } else if (name == "--images") {
       arguments.images = value;
     } else {
       throw ConfigError("gpu_bench: no option " + name +
-                        "; there are --repeats --triggers --only copies|triggers|kernels|passes|azimuthal|compress "
-                        "--images (of compress) --json");
+                        "; there are --repeats --triggers --images (of compress) --json --only " + names_of_parts());
     }
   }
   if (arguments.repeats < 1 || arguments.triggers < 1) {
     throw ConfigError("gpu_bench: --repeats and --triggers must be at least 1");
-  }
-  if (!arguments.only.empty() && arguments.only != "copies" && arguments.only != "triggers" &&
-      arguments.only != "kernels" && arguments.only != "passes" && arguments.only != "azimuthal" &&
-      arguments.only != "compress") {
-    throw ConfigError("gpu_bench: --only is " + arguments.only +
-                      ", must be copies, triggers, kernels, passes, azimuthal or compress");
   }
   return arguments;
 }
@@ -103,17 +132,12 @@ void print(const Row& row, bool json) {
 }
 
 void run(const Arguments& arguments) {
-  const auto wanted = [&](const char* part) { return arguments.only.empty() || arguments.only == part; };
-  const auto show = [&](const Rows& rows) {
-    for (const Row& row : rows) print(row, arguments.json);
+  const auto& only = arguments.only;
+  for (const auto& [name, rows] : kParts) {
+    if (!only.empty() && std::find(only.begin(), only.end(), name) == only.end()) continue;
+    for (const Row& row : rows(arguments)) print(row, arguments.json);
     std::fflush(stdout);
-  };
-  if (wanted("copies")) show(copy_floors());
-  if (wanted("triggers")) show(trigger_floors(arguments.triggers));
-  if (wanted("kernels")) show(kernel_rows(arguments.repeats));
-  if (wanted("passes")) show(pass_rows(arguments.repeats));
-  if (wanted("azimuthal")) show(azimuthal_rows(arguments.repeats));
-  if (wanted("compress")) show(compress_rows(arguments.repeats, arguments.images));
+  }
 }
 
 }  // namespace
