@@ -15,12 +15,13 @@ namespace rashpa::kernel::checksum::cuda {
 
 namespace {
 
-constexpr unsigned kThreads = 128;
+constexpr unsigned kThreads = 1024;  // one block a multiprocessor, which its tables fill
 constexpr unsigned kWarps = kThreads / 32;
-constexpr unsigned kBlocks = 3;                     // of a multiprocessor, that its registers hold
-constexpr std::uint32_t kSegment = 4 * kTileBytes;  // of the bytes of a job, one line behind the other
-constexpr std::uint32_t kMostJobs = 32;             // one for each lane that looks for its segment's
+constexpr unsigned kSettleThreads = 128;
+constexpr std::uint32_t kMostSegment = 32768;  // bytes of a job's lines, one behind the other
+constexpr std::uint32_t kMostJobs = 32;        // one for each lane that looks for its segment's
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << (kDigits * kDigitBits);
+constexpr unsigned kAhead = 4;       // rows on their way at once
 constexpr std::size_t kShifts = 64;  // lengths that are known
 
 /// Some lines of an image of which the CRC32C is wanted.
@@ -33,6 +34,7 @@ struct Job {
   bool whole = false;               // lines begin and end at multiples of 16
   bool one = false;                 // lines lie without gaps
   std::uint32_t first_segment = 0;  // among those of the image
+  std::uint32_t segment = 0;        // bytes; the last one may have fewer
   std::uint32_t inverted = 0;       // what is inverted at the beginning and the end comes to this
   std::uint32_t factor = 0;         // shifts by all its bytes
   std::uint32_t expected = 0;
@@ -61,31 +63,50 @@ __device__ std::uint32_t product(std::uint32_t left, std::uint32_t right) {
   return sum;
 }
 
-/// Sums of the bits that are set in both, 16 rows by 8 columns.
-struct Sums {
-  std::uint32_t low0 = 0, low1 = 0, high0 = 0, high1 = 0;
+/// The tables in shared memory, a copy for each lane, on a bank of its own: value v of bytes 2i and 2i + 1 of a CRC
+/// lies at 65536 · i + 256 · v and 128 behind that, and those of four bits lie behind all of these.
+constexpr unsigned kBytesAt = 65536;
+constexpr unsigned kWordAt = 2 * kBytesAt;
+constexpr unsigned kSharedBytes = kWordAt + 8 * 16 * 128;
 
-  __device__ __forceinline__ void add(std::uint32_t low_first, std::uint32_t high_first, std::uint32_t low_second,
-                                      std::uint32_t high_second, std::uint32_t first, std::uint32_t second) {
-    asm("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+r"(low0), "+r"(low1), "+r"(high0), "+r"(high1)
-        : "r"(low_first), "r"(high_first), "r"(low_second), "r"(high_second), "r"(first), "r"(second));
+extern __shared__ uint4 shared_tables[];
+
+__device__ __forceinline__ void fill(const CrcTables& tables) {
+  const std::uint32_t* const row = &tables.row[0][0][0];
+  for (unsigned at = threadIdx.x; at < kWordAt / 16; at += kThreads) {
+    const std::uint32_t value = row[at / 8];
+    shared_tables[at] = {value, value, value, value};
   }
-};
+  const std::uint32_t* const word = &tables.word[0][0];
+  for (unsigned at = threadIdx.x; at < (kSharedBytes - kWordAt) / 16; at += kThreads) {
+    const std::uint32_t value = word[at / 8];
+    shared_tables[kWordAt / 16 + at] = {value, value, value, value};
+  }
+}
+
+__device__ __forceinline__ std::uint32_t table_at(unsigned offset) {
+  return *reinterpret_cast<const std::uint32_t*>(reinterpret_cast<const std::byte*>(shared_tables) + offset);
+}
+
+/// A CRC, a row later, and the word that comes then. `bank`: four times the lane.
+__device__ __forceinline__ std::uint32_t next_row(std::uint32_t crc, std::uint32_t word, unsigned bank) {
+  const std::uint32_t first = table_at(__byte_perm(crc, bank, 0x5504));
+  const std::uint32_t second = table_at(__byte_perm(crc, bank, 0x5514) + 128);
+  const std::uint32_t third = table_at(__byte_perm(crc, bank, 0x5524) + kBytesAt);
+  const std::uint32_t fourth = table_at(__byte_perm(crc, bank, 0x5534) + kBytesAt + 128);
+  return (first ^ second ^ third) ^ fourth ^ word;
+}
+
+/// A CRC, four bytes later.
+__device__ __forceinline__ std::uint32_t next_word(std::uint32_t crc, unsigned bank) {
+  std::uint32_t sum = 0;
+#pragma unroll
+  for (unsigned i = 0; i < 8; ++i) sum ^= table_at(((crc >> (4 * i) & 15U) << 7U | bank) + kWordAt + i * 2048);
+  return sum;
+}
 
 /// Sixteen bytes of a job's lines from `at` on, one line behind the other; those before `begin` are 0.
-__device__ __forceinline__ uint4 load(const std::byte* image, const Job& job, std::int64_t at, std::int64_t begin) {
-  if (at + 16 <= begin) return {};
-  if (job.whole) {
-    std::uint64_t from = job.first + static_cast<std::uint64_t>(at);
-    if (!job.one) {
-      std::uint32_t within = 0;
-      const std::uint32_t line = job.vectors_of_line(static_cast<std::uint32_t>(at / 16), within);
-      from = job.first + line * job.pitch + within * 16;
-    }
-    return __ldcs(reinterpret_cast<const uint4*>(image + from));
-  }
+__device__ __noinline__ uint4 by_bytes(const std::byte* image, const Job& job, std::int64_t at, std::int64_t begin) {
   std::uint32_t words[4] = {};
   for (int byte = 0; byte < 16; ++byte) {
     if (at + byte < begin) continue;
@@ -97,76 +118,59 @@ __device__ __forceinline__ uint4 load(const std::byte* image, const Job& job, st
   return {words[0], words[1], words[2], words[3]};
 }
 
-/// The right side of all products, in registers.
-class Factors {
- public:
-  __device__ explicit Factors(const CrcTables& tables) {
-    const unsigned lane = threadIdx.x % 32;
-#pragma unroll
-    for (unsigned quarter = 0; quarter < kQuarters; ++quarter) {
-#pragma unroll
-      for (unsigned step = 0; step < kSteps; ++step) {
-        bytes_[step][quarter][0] = tables.bytes[step][quarter][0][lane];
-        bytes_[step][quarter][1] = tables.bytes[step][quarter][1][lane];
-      }
-      before_[quarter] = tables.before[quarter][lane];
-    }
+/// Zeros in front change nothing: rows end where the segment does. load(at) is for those that lie wholly in it; what is
+/// before `begin` of the first one is 0.
+template <unsigned Ahead, typename Load>
+__device__ __forceinline__ std::uint32_t crc_of_rows(std::int64_t begin, std::int64_t end, std::uint32_t factor,
+                                                     Load load) {
+  const unsigned lane = threadIdx.x % 32, bank = lane * 4;
+  auto rows = static_cast<std::uint32_t>((end - begin + kRowBytes - 1) / kRowBytes);
+  std::int64_t at = end - std::int64_t{rows} * kRowBytes + lane * 16;
+  uint4 sum{};
+  const auto add = [&](const uint4& bytes) {
+    sum.x = next_row(sum.x, bytes.x, bank);
+    sum.y = next_row(sum.y, bytes.y, bank);
+    sum.z = next_row(sum.z, bytes.z, bank);
+    sum.w = next_row(sum.w, bytes.w, bank);
+  };
+  if ((end - begin) % kRowBytes != 0) {
+    if (at + 16 > begin) add(load(at));
+    at += kRowBytes;
+    --rows;
   }
-  /// The CRCs of a tile's rows behind those of the tile before: `low` of row lane / 4, `high` of the row eight below.
-  __device__ __forceinline__ void add(const uint4 (&low_bytes)[4], const uint4 (&high_bytes)[4], std::uint32_t& low,
-                                      std::uint32_t& high) const {
-    const unsigned lane = threadIdx.x % 4;
-    std::uint32_t made_low = 0, made_high = 0;
+#pragma unroll 1
+  for (; rows >= Ahead; rows -= Ahead, at += Ahead * kRowBytes) {
+    uint4 ahead[Ahead];
 #pragma unroll
-    for (unsigned quarter = 0; quarter < kQuarters; ++quarter) {
-      Sums sums;
-      sums.add(lane == 0 ? low : 0, lane == 0 ? high : 0, 0, 0, before_[quarter], 0);
+    for (unsigned i = 0; i < Ahead; ++i) ahead[i] = load(at + i * kRowBytes);
+    asm volatile("" ::: "memory");  // all are on their way before the first is used
 #pragma unroll
-      for (unsigned pair = 0; pair < kSteps / 2; ++pair) {
-        const auto& even = bytes_[2 * pair][quarter];
-        const auto& odd = bytes_[2 * pair + 1][quarter];
-        sums.add(low_bytes[pair].x, high_bytes[pair].x, low_bytes[pair].y, high_bytes[pair].y, even[0], even[1]);
-        sums.add(low_bytes[pair].z, high_bytes[pair].z, low_bytes[pair].w, high_bytes[pair].w, odd[0], odd[1]);
-      }
-      const unsigned at = quarter * 8 + lane * 2;
-      made_low |= ((sums.low0 & 1U) | (sums.low1 & 1U) << 1U) << at;
-      made_high |= ((sums.high0 & 1U) | (sums.high1 & 1U) << 1U) << at;
-    }
-#pragma unroll
-    for (unsigned distance = 1; distance < 4; distance *= 2) {
-      made_low |= __shfl_xor_sync(~0U, made_low, distance);
-      made_high |= __shfl_xor_sync(~0U, made_high, distance);
-    }
-    low = made_low;
-    high = made_high;
+    for (unsigned i = 0; i < Ahead; ++i) add(ahead[i]);
   }
+#pragma unroll 1
+  for (; rows != 0; --rows, at += kRowBytes) add(load(at));
+  std::uint32_t crc = next_word(sum.x, bank) ^ sum.y;
+  crc = next_word(crc, bank) ^ sum.z;
+  crc = next_word(crc, bank) ^ sum.w;
+  return __reduce_xor_sync(~0U, product(factor, crc));
+}
 
- private:
-  std::uint32_t bytes_[kSteps][kQuarters][2];
-  std::uint32_t before_[kQuarters];
-};
-
-/// Zeros in front change nothing: tiles end where the segment does.
 __device__ __forceinline__ std::uint32_t crc_of_segment(const std::byte* image, const Job& job, std::int64_t begin,
-                                                        std::int64_t end, const Factors& factors,
-                                                        const CrcTables& tables) {
-  const unsigned lane = threadIdx.x % 32;
-  const auto tiles = static_cast<std::uint32_t>((end - begin + kTileBytes - 1) / kTileBytes);
-  std::int64_t at = end - std::int64_t{tiles} * kTileBytes + lane / 4 * kRowBytes + lane % 4 * 16;
-  std::uint32_t low = 0, high = 0;
-  for (std::uint32_t tile = 0; tile < tiles; ++tile, at += kTileBytes) {
-    uint4 low_bytes[4], high_bytes[4];
-#pragma unroll
-    for (unsigned pair = 0; pair < 4; ++pair) {
-      low_bytes[pair] = load(image, job, at + pair * 64, begin);
-      high_bytes[pair] = load(image, job, at + kRows / 2 * kRowBytes + pair * 64, begin);
-    }
-    factors.add(low_bytes, high_bytes, low, high);
+                                                        std::int64_t end, std::uint32_t factor) {
+  const std::byte* const from = image + job.first;
+  if (job.whole && job.one) {
+    return crc_of_rows<kAhead>(begin, end, factor,
+                               [from](std::int64_t at) { return __ldcs(reinterpret_cast<const uint4*>(from + at)); });
   }
-  // Of four lanes that have the same two rows, each takes one.
-  const unsigned row = lane / 4 + (lane % 2) * (kRows / 2);
-  const std::uint32_t mine = lane % 4 < 2 ? product(tables.row[row], lane % 2 == 0 ? low : high) : 0;
-  return __reduce_xor_sync(~0U, mine);
+  if (job.whole) {
+    return crc_of_rows<kAhead>(
+        begin, end, factor, [from, pitch = job.pitch, vectors_of_line = job.vectors_of_line](std::int64_t at) {
+          std::uint32_t within = 0;
+          const std::uint32_t line = vectors_of_line(static_cast<std::uint32_t>(at / 16), within);
+          return __ldcs(reinterpret_cast<const uint4*>(from + line * pitch + within * 16));
+        });
+  }
+  return crc_of_rows<1>(begin, end, factor, [&](std::int64_t at) { return by_bytes(image, job, at, begin); });
 }
 
 __device__ __forceinline__ std::uint32_t shifted(std::uint32_t crc, std::uint64_t bytes, const CrcTables& tables) {
@@ -178,31 +182,57 @@ __device__ __forceinline__ std::uint32_t shifted(std::uint32_t crc, std::uint64_
   return crc;
 }
 
+/// What a warp has found of a segment; a thread shifts it to its place.
+struct Piece {
+  std::uint32_t crc = 0;
+  std::uint32_t* to = nullptr;  // null: none
+  std::uint64_t bytes = 0;      // that follow
+  __device__ __forceinline__ void join(const CrcTables& tables) const {
+    if (to != nullptr) atomicXor(to, shifted(crc, bytes, tables));
+  }
+};
+
 /// All warps take the segments of all images in turn; found[image][job] becomes the sum of those of the job.
-__global__ void __launch_bounds__(kThreads, kBlocks)
+__global__ void __launch_bounds__(kThreads, 1)
     add_segments(const std::byte* images, std::size_t stride, const std::uint8_t* work, std::uint32_t count,
                  const Plan* plans, const CrcTables* tables, std::uint32_t* found) {
-  const unsigned lane = threadIdx.x % 32;
+  __shared__ Piece last[kWarps];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   std::uint32_t most = 0;
   for (std::uint32_t i = lane; i < count; i += 32) most = max(most, work[i] != 0 ? plans[i].segments : 0);
   most = __reduce_max_sync(~0U, most);
-  const Factors factors(*tables);
+  if (most == 0) return;
+  fill(*tables);
+  __syncthreads();
+  // A lane keeps what its warp has found in one turn of 32, so that they are shifted side by side.
+  Piece mine;
+  unsigned kept = 0;
   const std::uint64_t all = std::uint64_t{count} * most;
-  for (std::uint64_t turn = blockIdx.x * kWarps + threadIdx.x / 32; turn < all; turn += gridDim.x * kWarps) {
+  for (std::uint64_t turn = blockIdx.x * kWarps + warp; turn < all; turn += gridDim.x * kWarps) {
     const auto number = static_cast<std::uint32_t>(turn / most);
     const auto segment = static_cast<std::uint32_t>(turn - std::uint64_t{number} * most);
     const Plan& plan = plans[number];
     if (work[number] == 0 || segment >= plan.segments) continue;
     const bool before = lane < plan.jobs && plan.job[lane].first_segment <= segment;
     const unsigned at = __popc(__ballot_sync(~0U, before)) - 1;
-    const Job job = plan.job[at];
-    const std::uint64_t from = std::uint64_t{segment - job.first_segment} * kSegment;
-    const std::uint64_t to = min(from + kSegment, job.bytes);
+    const Job& job = plan.job[at];
+    const std::uint64_t from = std::uint64_t{segment - job.first_segment} * job.segment;
+    const std::uint64_t to = min(from + job.segment, job.bytes);
+    std::uint32_t factor = tables->lane[lane];
+    asm volatile("" : "+r"(factor));  // what follows from it is not kept in 32 registers
     const std::uint32_t crc = crc_of_segment(images + number * stride, job, static_cast<std::int64_t>(from),
-                                             static_cast<std::int64_t>(to), factors, *tables);
-    const std::uint32_t sum = shifted(crc, job.bytes - to, *tables);
-    if (lane == 0) atomicXor(&found[number * kMostJobs + at], sum);
+                                             static_cast<std::int64_t>(to), factor);
+    if (lane == kept) mine = {crc, &found[number * kMostJobs + at], job.bytes - to};
+    if (++kept < 32) continue;
+    mine.join(*tables);
+    mine.to = nullptr;
+    kept = 0;
   }
+  // Often there was one turn: the block's are shifted side by side then.
+  if (lane == 0) last[warp] = mine;
+  if (lane > 0) mine.join(*tables);
+  __syncthreads();
+  if (warp == 0) last[lane].join(*tables);
 }
 
 /// Leaves `found` cleared for the next stack.
@@ -253,6 +283,7 @@ class Pass final : public kernel::cuda::DevicePass {
       : config_(config),
         bytes_(setup.shape.pixels() * pixel_bytes(setup.in.type)),
         blocks_(blocks_of_device()),
+        stack_(setup.stack),
         plans_(setup.places * sizeof(Plan)),
         first_wrong_(sizeof(std::uint32_t)),
         tables_(sizeof(CrcTables)) {
@@ -285,7 +316,6 @@ class Pass final : public kernel::cuda::DevicePass {
       job.one = lines.contiguous();
       job.whole = job.first % 16 == 0 && job.bytes % 16 == 0 && (job.one || (job.pitch | job.line_bytes) % 16 == 0);
       job.vectors_of_line = Divisor(static_cast<std::uint32_t>(job.line_bytes / 16));
-      job.first_segment = plan.segments;
       job.inverted = shift.inverted;
       job.factor = shift.factor;
       job.joins = joins;
@@ -293,11 +323,9 @@ class Pass final : public kernel::cuda::DevicePass {
       job.expected = sum != nullptr ? sum->crc32c : 0;
       job.part = part;
       plan.job[plan.jobs++] = job;
-      plan.segments += static_cast<std::uint32_t>((job.bytes + kSegment - 1) / kSegment);
     });
-    if (plan.by_host == 0) return;
+    if (plan.by_host == 0) return cut(plan);
     plan.jobs = 0;
-    plan.segments = 0;
     plan.result = verify({image.raw, bytes_}, image.sums);
   }
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
@@ -307,11 +335,11 @@ class Pass final : public kernel::cuda::DevicePass {
     cudaError_t code = cudaMemcpyAsync(plans, plans_.as<Plan>() + stack.place, stack.count * sizeof(Plan),
                                        cudaMemcpyHostToDevice, stream);
     if (code != cudaSuccess) return code;
-    add_segments<<<blocks_, kThreads, 0, stream>>>(stack.in, stack.in_stride, stack.work, stack.count, plans,
-                                                   tables_.as<CrcTables>(), found);
+    add_segments<<<blocks_, kThreads, kSharedBytes, stream>>>(stack.in, stack.in_stride, stack.work, stack.count, plans,
+                                                              tables_.as<CrcTables>(), found);
     code = cudaGetLastError();
     if (code != cudaSuccess) return code;
-    settle<<<(stack.count + kThreads - 1) / kThreads, kThreads, 0, stream>>>(
+    settle<<<(stack.count + kSettleThreads - 1) / kSettleThreads, kSettleThreads, 0, stream>>>(
         stack, plans, found, config_.on_mismatch == OnMismatch::veto, first_wrong_.as<std::uint32_t>());
     return cudaGetLastError();
   }
@@ -337,18 +365,35 @@ class Pass final : public kernel::cuda::DevicePass {
     shifts_[shifts_known_] = {bytes, shift.factor(), ~shift(~0U)};
     return shifts_[shifts_known_++];
   }
-  /// Those that the device holds at once: each warp begins with loading its factors.
   static std::uint32_t blocks_of_device() {
     int device = 0, processors = 0;
     memory::cuda::check(cudaGetDevice(&device), "the device");
     memory::cuda::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
                         "multiprocessors of the device");
-    return kBlocks * static_cast<std::uint32_t>(processors);
+    memory::cuda::check(cudaFuncSetAttribute(add_segments, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
+                        "shared memory for checksum");
+    return static_cast<std::uint32_t>(processors);
+  }
+  /// Into segments, so that each warp has as many as the others when a stack is full.
+  void cut(Plan& plan) const noexcept {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t j = 0; j < plan.jobs; ++j) bytes += plan.job[j].bytes;
+    const std::uint64_t warps = std::uint64_t{blocks_} * kWarps;
+    const std::uint64_t turns = bytes * stack_ / (warps * kMostSegment) + 1;
+    const std::uint64_t segments = std::max<std::uint64_t>(1, warps * turns / stack_);
+    for (std::uint32_t j = 0; j < plan.jobs; ++j) {
+      Job& job = plan.job[j];
+      const std::uint64_t of_job = std::max<std::uint64_t>(1, segments * job.bytes / bytes);
+      job.segment = static_cast<std::uint32_t>(((job.bytes - 1) / of_job / kRowBytes + 1) * kRowBytes);
+      job.first_segment = plan.segments;
+      plan.segments += static_cast<std::uint32_t>((job.bytes - 1) / job.segment + 1);
+    }
   }
 
   Config config_;
   std::size_t bytes_;
   std::uint32_t blocks_;
+  std::uint64_t stack_;
   memory::cuda::PinnedMemory plans_;  // by place
   memory::cuda::PinnedMemory first_wrong_;
   memory::cuda::DeviceMemory tables_;

@@ -1,30 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the CUDA kernel multiplies bytes with. A CRC32C without what is inverted at its beginning and end is linear:
-/// its bits are sums modulo 2 of the message's bits, and so the matrix units' product of single bits makes it.
+/// What the CUDA kernel looks up and multiplies with. A CRC32C without what is inverted at its beginning and end is
+/// linear: what a word comes to does not depend on the others, and a shift is that of its bytes, summed modulo 2.
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
 namespace rashpa::kernel::checksum::cuda {
 
-inline constexpr std::uint32_t kRows = 16;       ///< of a tile
-inline constexpr std::uint32_t kRowBytes = 256;  ///< consecutive
-inline constexpr std::uint32_t kTileBytes = kRows * kRowBytes;
-inline constexpr std::uint32_t kSteps = kRowBytes / 32;  ///< products of 256 bits for a row
-inline constexpr std::uint32_t kQuarters = 4;            ///< of the 32 bits of a CRC: eight columns each
+inline constexpr std::uint32_t kRowBytes = 512;  ///< that a warp reads at once, 16 bytes a lane
 inline constexpr std::uint32_t kDigitBits = 11;
 inline constexpr std::uint32_t kDigit = 1U << kDigitBits;
 inline constexpr std::uint32_t kDigits = 3;  ///< a shift is one of less than 2^33 bytes
 
 struct CrcTables {
-  /// The right side of the products, as lanes hold it: word w of a lane is for words of the left side that lie 4 · w
-  /// bytes behind its first.
-  std::array<std::array<std::array<std::array<std::uint32_t, 32>, 2>, kQuarters>, kSteps> bytes{};
-  /// That for the CRC of what came before, a tile ago.
-  std::array<std::array<std::uint32_t, 32>, kQuarters> before{};
-  /// Shifts by the rows that follow in a tile.
-  std::array<std::uint32_t, kRows> row{};
+  /// What a byte of a CRC comes to a row later: byte 2 · i + j of it, by [i][value][j].
+  std::array<std::array<std::array<std::uint32_t, 2>, 256>, 2> row{};
+  /// What four bits of a CRC come to four bytes later: bits 4 · i and those above, by [i][value].
+  std::array<std::array<std::uint32_t, 16>, 8> word{};
+  /// Shifts from the last word of a lane's 16 bytes to behind the row's CRC.
+  std::array<std::uint32_t, 32> lane{};
   /// Shifts by i · 2048^digit bytes.
   std::array<std::array<std::uint32_t, kDigit>, kDigits> shift{};
 };
