@@ -49,13 +49,9 @@ class Pass final : public kernel::cuda::DevicePass {
     tables_.norm = arrays_.keep(std::span(prepared->norm(), prepared->pixels()));
     keep_dark(*prepared);
     if (!tables_.real && prepared->errors() != Errors::azimuthal && prepared->narrow() != nullptr) {
-      scatter_ = scatter_for(setup.in, tables_.bins, setup.stack);
+      keep_bins(*prepared, setup);
     }
-    if (scatter_.together != 0) {
-      keep_bins(*prepared);
-    } else {
-      keep_table(*prepared);
-    }
+    if (scatter_.together == 0) keep_table(*prepared);
     for (std::uint32_t bench = 0; bench < setup.benches; ++bench) benches_.emplace_back(setup.stack, bins_);
     if (added != Added::none) summed_.emplace(bins_);
   }
@@ -65,7 +61,8 @@ class Pass final : public kernel::cuda::DevicePass {
     const Found& found = benches_[bench].found;
     const int code = scatter_.together != 0 ? cuda::scatter(scatter_, tables_, format_, stack, found, stream)
                                             : cuda::gather(tables_, format_, stack, found, stream);
-    return code != cudaSuccess ? code : cuda::settle(tables_, ring_, stack, found, profile_at(stack.place), stream);
+    return code != cudaSuccess ? code
+                               : cuda::settle(scatter_, tables_, ring_, stack, found, profile_at(stack.place), stream);
   }
   [[nodiscard]] ProfileView profile(std::uint32_t place) const noexcept override { return {profile_at(place)}; }
   void add(std::uint32_t place) noexcept override {
@@ -82,9 +79,10 @@ class Pass final : public kernel::cuda::DevicePass {
           variance(stack * bins * sizeof(std::int64_t)),
           masked(stack * bins * sizeof(MaskedSum)),
           any_masked(stack * sizeof(std::uint32_t)),
+          pixels_done(stack * sizeof(std::uint32_t)),
           found{signal.as<std::int64_t>(), variance.as<std::int64_t>(), masked.as<MaskedSum>(),
-                any_masked.as<std::uint32_t>()} {}
-    DeviceMemory signal, variance, masked, any_masked;
+                any_masked.as<std::uint32_t>(), pixels_done.as<std::uint32_t>()} {}
+    DeviceMemory signal, variance, masked, any_masked, pixels_done;
     Found found;
   };
   void keep_dark(const Prepared& prepared) {
@@ -94,10 +92,11 @@ class Pass final : public kernel::cuda::DevicePass {
     }
     tables_.dark = arrays_.keep(std::span<const float>(dark));
   }
-  void keep_bins(const Prepared& prepared) {
+  void keep_bins(const Prepared& prepared, const Setup& setup) {
     std::vector<std::uint16_t> bin_of(prepared.narrow(), prepared.narrow() + prepared.pixels());
     bin_of.resize((bin_of.size() + 7) / 8 * 8, static_cast<std::uint16_t>(bins_));
-    tables_.bin_of = arrays_.keep(std::span<const std::uint16_t>(bin_of));
+    scatter_ = scatter_for(setup.in, bin_of, tables_.bins, setup.stack);
+    if (scatter_.together != 0) tables_.bin_of = arrays_.keep(std::span<const std::uint16_t>(bin_of));
   }
   void keep_table(const Prepared& prepared) {
     const ByBin table = azimuthal::by_bin(prepared);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
 #include "rashpa/kernel/device_pass.hpp"
@@ -43,16 +44,23 @@ struct Found {
   std::int64_t* signal = nullptr;
   std::int64_t* variance = nullptr;
   MaskedSum* masked = nullptr;
-  std::uint32_t* any_masked = nullptr;  ///< [image]
+  std::uint32_t* any_masked = nullptr;   ///< [image]
+  std::uint32_t* pixels_done = nullptr;  ///< [image], by scatter
 };
 
-/// How pixels are scattered to bins in the shared memory of blocks; none fits: together = 0.
+/// How pixels are scattered to bins in the shared memory of blocks; none fits: together = 0. Powers of 2: together,
+/// words, sets.
 struct Scatter {
   std::uint32_t together = 0;  ///< images of a block
+  std::uint32_t words = 0;     ///< of a bin: `words / together` for each image
+  std::uint32_t sets = 0;      ///< of these, for warps by turns
+  std::uint32_t run = 0;       ///< pixels of an image that no word overflows by
   std::uint32_t blocks = 0;    ///< as many as run at once
+  std::uint32_t waves = 1;     ///< of images, one behind the other
+  bool early = false;          ///< profiles are made while other images are still added up
 };
 /// For integers that are not split, and errors by pixels, on the current device. Throws ResourceError.
-Scatter scatter_for(PixelFormat format, std::uint32_t bins, std::uint32_t stack);
+Scatter scatter_for(PixelFormat format, std::span<const std::uint16_t> bin_of, std::uint32_t bins, std::uint32_t stack);
 
 /// Sums the images of `stack`; the first error, as a cudaError_t.
 int scatter(const Scatter& how, const Tables& tables, PixelFormat format, const kernel::cuda::DeviceStack& stack,
@@ -60,7 +68,7 @@ int scatter(const Scatter& how, const Tables& tables, PixelFormat format, const 
 int gather(const Tables& tables, PixelFormat format, const kernel::cuda::DeviceStack& stack, const Found& found,
            CUstream_st* stream) noexcept;
 /// Makes profiles of them, [image][array][bin] at `profiles`, in host memory, columns and verdicts, and clears them.
-int settle(const Tables& tables, const Ring& ring, const kernel::cuda::DeviceStack& stack, const Found& found,
-           double* profiles, CUstream_st* stream) noexcept;
+int settle(const Scatter& how, const Tables& tables, const Ring& ring, const kernel::cuda::DeviceStack& stack,
+           const Found& found, double* profiles, CUstream_st* stream) noexcept;
 
 }  // namespace rashpa::kernel::azimuthal::cuda

@@ -89,13 +89,13 @@ class AzimuthalCuda : public testing::Test {
   void expect_as_cpu(const Config& config, PixelFormat format, std::size_t count = 3) {
     expect_as_cpu(config, format, opencl::random_images(random, format, kShape.pixels(), count));
   }
-  static void expect_as_cpu(const Config& config, PixelFormat format,
-                            const std::vector<std::vector<std::byte>>& images) {
+  static void expect_as_cpu(const Config& config, PixelFormat format, const std::vector<std::vector<std::byte>>& images,
+                            Shape shape = kShape) {
     SCOPED_TRACE(testing::Message() << pixel_name(format.type) << ", " << config.radial_axis.size() << " bins, errors "
                                     << static_cast<int>(config.errors) << (config.bins.empty() ? ", split" : "")
                                     << ", RASHPA_SEED=" << test_seed());
     const auto step = step_of(config);
-    const Case given{kShape, format, images};
+    const Case given{shape, format, images};
     const Everything truth = opencl::on_cpu(*step, given);
     Everything found = on_cuda(*step, given);
     for (std::size_t i = 0; i < images.size(); ++i) {
@@ -162,11 +162,40 @@ TEST_F(AzimuthalCuda, a_block_takes_so_many_pixels_that_its_sums_do_not_overflow
   config.norm.assign(kLarge.pixels(), 1);
   const std::vector<std::uint16_t> image(kLarge.pixels(), 65533);
   const auto* const bytes = reinterpret_cast<const std::byte*>(image.data());
-  const Case given{kLarge, delivered(PixelType::u16), {std::vector(bytes, bytes + image.size() * 2)}};
-  const auto found = on_cuda(*step_of(config), given);
-  const auto pixels = static_cast<double>(kLarge.pixels());
-  EXPECT_EQ(found.images[0].profile[2], 65533.0 * pixels);
-  EXPECT_EQ(found.images[0].profile[1], std::sqrt(65533.0 * pixels) / pixels);
+  for (const std::size_t count : {1U, 4U}) {
+    const std::vector images(count, std::vector(bytes, bytes + image.size() * 2));
+    const auto found = on_cuda(*step_of(config), Case{kLarge, delivered(PixelType::u16), images});
+    const auto pixels = static_cast<double>(kLarge.pixels());
+    for (const Everything::Image& one : found.images) {
+      EXPECT_EQ(one.profile[2], 65533.0 * pixels);
+      EXPECT_EQ(one.profile[1], std::sqrt(65533.0 * pixels) / pixels);
+    }
+  }
+}
+
+/// Profiles of the first ones are made, and some vetoed, while the last ones are still added up.
+TEST_F(AzimuthalCuda, images_of_a_long_stack_do_not_disturb_each_other) {
+  constexpr Shape kLarge{1024, 516};
+  Config config{.errors = Errors::poisson};
+  config.width = kLarge.width;
+  for (std::uint32_t bin = 0; bin < 700; ++bin) config.radial_axis.push_back(0.5 + bin);
+  for (std::size_t pixel = 0; pixel < kLarge.pixels(); ++pixel) {
+    const double x = static_cast<double>(pixel % kLarge.width), y = static_cast<double>(pixel) / kLarge.width;
+    config.bins.push_back(static_cast<std::uint32_t>(std::hypot(x - 300, y - 200) / 1.3));
+    config.norm.push_back(1);
+    if (config.bins.back() >= 700) config.bins.back() = kNoBin;
+  }
+  config.ring_min = 100;
+  config.ring_max = 200;
+  config.min_intensity = 2;
+  std::vector<std::vector<std::byte>> images;
+  for (std::uint32_t i = 0; i < 39; ++i) {
+    std::vector<std::uint16_t> image(kLarge.pixels());
+    for (std::uint16_t& pixel : image) pixel = static_cast<std::uint16_t>(random() % (i % 3 == 1 ? 3 : 10));
+    const auto* const bytes = reinterpret_cast<const std::byte*>(image.data());
+    images.emplace_back(bytes, bytes + image.size() * 2);
+  }
+  expect_as_cpu(config, delivered(PixelType::u16), images, kLarge);
 }
 
 TEST_F(AzimuthalCuda, rings_are_judged_and_profiles_added_up) {
