@@ -16,7 +16,8 @@ struct Moved {
 
 /// Bytes a second of pixels that the machine moves from memory into a ring of pinned memory, by streaming copies of so
 /// many threads, and from there to the current CUDA device, while nothing else is done: no packet, no book, no kernel.
-/// The chain cannot be faster. Takes about `seconds`. Throws ResourceError.
+/// What is copied is larger than caches; a chain whose source lies in them may be faster. Takes about `seconds`. Throws
+/// ResourceError.
 double memory_floor(const Moved& moved, double seconds);
 
 }  // namespace rashpa::bench

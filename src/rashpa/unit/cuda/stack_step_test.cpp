@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Numbers and verdicts that a function leaves on the device become those of images. Run by `make test-device`.
+#include "rashpa/kernel/outside/stack_step.hpp"
+
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +13,6 @@
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/device_array.hpp"
-#include "rashpa/kernel/outside/stack_step.hpp"
 #include "rashpa/unit/factory.hpp"
 #include "rashpa/unit/stack_ring.hpp"
 
