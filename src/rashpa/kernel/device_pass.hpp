@@ -83,6 +83,11 @@ class DevicePass {
     static_cast<void>(place);
     return {};
   }
+  /// For steps that make tables: of an image that enqueue() has worked on and that has not failed, in host memory.
+  [[nodiscard]] virtual TableView table(std::uint32_t place) const noexcept {
+    static_cast<void>(place);
+    return {};
+  }
   /// Of a step that accumulates on the host: an image that it has kept, in the order of images, when all is done with
   /// its stack. One thread.
   virtual void add(std::uint32_t place) noexcept { static_cast<void>(place); }

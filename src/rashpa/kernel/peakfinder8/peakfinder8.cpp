@@ -162,6 +162,12 @@ void check(const Config& config) {
   }
 }
 
+std::vector<Panel> panels_of(const Config& config, const Shape& shape) {
+  std::vector<Panel> panels;
+  for_panels(config, shape, [&](const Panel& panel) { panels.push_back(panel); });
+  return panels;
+}
+
 Rings rings_of(const Config& config, const Shape& shape) {
   std::span<const float> given;
   if (config.geometry_read != nullptr) {

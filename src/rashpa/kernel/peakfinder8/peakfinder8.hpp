@@ -43,6 +43,9 @@ std::shared_ptr<const Step> step_of(const Config& config);
 /// Rounded distances from the beam, kNone outside of min_radius and max_radius.
 Rings rings_of(const Config& config, const Shape& shape);
 
+/// Of the geometry, or as panel_width and panel_height say.
+std::vector<Panel> panels_of(const Config& config, const Shape& shape);
+
 /// The limits of a ring.
 struct Limit {
   float above = 0;  ///< a pixel with more is bright

@@ -15,6 +15,9 @@
 #include "rashpa/kernel/peaks_pass.hpp"
 #include "rashpa/kernel/pixel_geometry.hpp"
 #include "rashpa/kernel/rings_opencl.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "rashpa/kernel/peakfinder8/peakfinder8_cuda.hpp"
+#endif
 
 namespace rashpa::kernel::peakfinder8 {
 
@@ -67,9 +70,9 @@ const Declaration& declared() {
                                             .largest = "Largest value of the peak",
                                             .background = "Local mean"})}},
       .inputs = {radius_input(), panels_input()},
-      .units = {"cpu", "opencl"},
+      .units = {"cpu", "cuda", "opencl"},
       .scratch_bytes = 16,
-      .device = {{.bytes = 6}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
+      .device = {{.bytes = 6}, {.bytes = 2, .unit = "cuda"}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
   return declaration;
 }
 
@@ -102,6 +105,11 @@ class PeakFinder final : public Step {
         declared(), config_, setup, rings_of(config_, setup.shape),
         opencl::SnrRounds{config_.min_snr, config_.threshold}, look, device);
   }
+#ifdef RASHPA_HAVE_CUDA
+  [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
+    return cuda::make_pass(config_, setup);
+  }
+#endif
 
  private:
   Config config_;

@@ -187,8 +187,10 @@ void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place
   std::copy_n(work_->scalars(slot, place), steps_.output.results.columns.size(), image.scalars.begin());
   const DeviceFinding& finding = work_->finding(slot, place);
   for (std::size_t step = 0; step < steps_.steps.size(); ++step) {
-    const auto which = steps_.steps[step].profile;
-    if (which && work_->got_past(step, finding)) image.profiles[*which] = work_->profile(step, slot, place);
+    if (!work_->got_past(step, finding)) continue;
+    const PlannedStep& planned = steps_.steps[step];
+    if (planned.profile) image.profiles[*planned.profile] = work_->profile(step, slot, place);
+    if (planned.table) image.tables[*planned.table] = work_->table(step, slot, place);
   }
   if (finding.verdict != 0) {
     image.decision = Decision::vetoed;

@@ -145,6 +145,9 @@ kernel::cuda::HostList StackWork::list(std::uint32_t slot, std::uint32_t image) 
 ProfileView StackWork::profile(std::size_t step, std::uint32_t slot, std::uint32_t image) const noexcept {
   return passes_[step]->profile(static_cast<std::uint32_t>(place(slot, image)));
 }
+TableView StackWork::table(std::size_t step, std::uint32_t slot, std::uint32_t image) const noexcept {
+  return passes_[step]->table(static_cast<std::uint32_t>(place(slot, image)));
+}
 
 bool StackWork::got_past(std::size_t step, const DeviceFinding& finding) const noexcept {
   return (finding.verdict == 0 || finding.step > step) && (finding.failed == 0 || finding.failed > step + 1) &&

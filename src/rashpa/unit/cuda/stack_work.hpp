@@ -68,6 +68,7 @@ class StackWork {
   [[nodiscard]] bool got_past(std::size_t step, const DeviceFinding& finding) const noexcept;
   /// Of an image that step `step` has worked on.
   [[nodiscard]] ProfileView profile(std::size_t step, std::uint32_t slot, std::uint32_t image) const noexcept;
+  [[nodiscard]] TableView table(std::size_t step, std::uint32_t slot, std::uint32_t image) const noexcept;
   /// What the steps that accumulate add up of a stack that has come back, stacks in order; `finished`: the device has
   /// done its work. Fills Stack::accumulated.
   void account(Stack& stack, bool finished) noexcept;
