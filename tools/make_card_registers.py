@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes of schema/card_registers.rdl what the card, its driver and its readers need.
+"""Makes of schema/card_registers.rdl and schema/unit_registers.rdl what cards, their drivers and their readers need.
 
-Usage: make_card_registers.py [--check]. Needs the package systemrdl-compiler (requirements-rtl.in). Writes rtl/package/card_registers_pkg.sv,
-src/rashpa/card/registers.hpp and docs/reference/card_registers.md; with --check compares them instead, exit 1 when one is not up to date.
+Usage: make_card_registers.py [--check]. Needs the package systemrdl-compiler (requirements-rtl.in). Writes packages into rtl/package, headers into
+src/rashpa/card and pages into docs/reference; with --check compares them instead, exit 1 when one is not up to date.
 """
 
+import itertools
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "schema" / "card_registers.rdl"
 TABLE = "dtp_table"
-MADE = "Made by tools/make_card_registers.py of schema/card_registers.rdl; do not edit"
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,21 @@ class Group:
 class Map:
     """All of it."""
 
+    name: str
+    title: str
     size: int
     groups: tuple[Group, ...]
     enums: tuple[tuple[str, tuple[tuple[str, int, str], ...]], ...]
+
+    @property
+    def made(self) -> str:
+        """What stands at the beginning of each file."""
+        return f"Made by tools/make_card_registers.py of schema/{self.name}.rdl; do not edit"
+
+    @property
+    def namespace(self) -> str:
+        """Of the header: the sender was the first."""
+        return "registers" if self.name == "card_registers" else self.name
 
 
 def read(path: Path) -> Map:
@@ -110,7 +121,7 @@ def read(path: Path) -> Map:
         return Group(node.inst_name, *place(node), tuple(register(r) for r in node.registers()))
 
     groups = tuple(group(g) for g in top.children() if isinstance(g, RegfileNode))
-    return Map(top.size, groups, tuple(enums.items()))
+    return Map(top.inst_name, top.get_property("name") or "", top.size, groups, tuple(enums.items()))
 
 
 def camel(name: str) -> str:
@@ -121,8 +132,8 @@ def camel(name: str) -> str:
 def systemverilog(registers: Map) -> str:
     """The package of the blocks."""
     bits = (registers.size - 1).bit_length()
-    lines = ["// SPDX-License-Identifier: Apache-2.0", f"// {MADE}."]
-    lines += ["/* verilator lint_off UNUSEDPARAM */", "package card_registers_pkg;"]
+    lines = ["// SPDX-License-Identifier: Apache-2.0", f"// {registers.made}."]
+    lines += ["/* verilator lint_off UNUSEDPARAM */", f"package {registers.name}_pkg;"]
     lines += ["", "  // Addresses are bytes in the page.", f"  localparam int unsigned AddressBits = {bits};"]
     for name, members in registers.enums:
         width = max(1, max(value for _, value, _ in members).bit_length())
@@ -155,32 +166,24 @@ def systemverilog(registers: Map) -> str:
 
 def cxx(registers: Map) -> str:
     """The header of the driver."""
+    first = registers.namespace == "registers"
     out = [
         "// SPDX-License-Identifier: Apache-2.0",
         "#pragma once",
-        f"/// {MADE}.",
-        "/// Where the card's registers lie: bytes in its page. Plain constants, any thread.",
-        "#include <array>",
+        f"/// {registers.made}.",
+        f"/// {registers.title}: bytes in the page. Plain constants, any thread.",
+        *(["#include <array>"] if first else []),
         "#include <cstddef>",
         "#include <cstdint>",
+        *([] if first else ["", '#include "rashpa/card/registers.hpp"']),
         "",
         "// clang-format off",
         "",
-        "namespace rashpa::card::registers {",
+        f"namespace rashpa::card::{registers.namespace} {{",
         "",
         f"inline constexpr std::size_t kPageBytes = 0x{registers.size:X};",
         "",
-        "/// Some bits of a word.",
-        "struct Field {",
-        "  std::uint32_t lsb;",
-        "  std::uint32_t width;",
-        "  [[nodiscard]] constexpr std::uint32_t mask() const noexcept {",
-        "    return width == 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << width) - 1;",
-        "  }",
-        "  [[nodiscard]] constexpr std::uint32_t get(std::uint32_t word) const noexcept { return (word >> lsb) & mask(); }",
-        "  [[nodiscard]] constexpr std::uint32_t put(std::uint32_t value) const noexcept { return (value & mask()) << lsb; }",
-        "};",
-        "",
+        *(_CXX_FIELD if first else ["using registers::Field;", ""]),
     ]
     for name, members in registers.enums:
         out += [f"enum class {camel(name)} : std::uint32_t {{"]
@@ -188,9 +191,24 @@ def cxx(registers: Map) -> str:
         out += ["};", ""]
     for group in registers.groups:
         out += _cxx_group(group)
-    table = next(g for g in registers.groups if g.name == TABLE)
-    out += _cxx_table(table)
-    return "\n".join([*out, "", "}  // namespace rashpa::card::registers", ""])
+    for table in (g for g in registers.groups if g.name == TABLE):
+        out += _cxx_table(table)
+    return "\n".join([*out, "", f"}}  // namespace rashpa::card::{registers.namespace}", ""])
+
+
+_CXX_FIELD = [
+    "/// Some bits of a word.",
+    "struct Field {",
+    "  std::uint32_t lsb;",
+    "  std::uint32_t width;",
+    "  [[nodiscard]] constexpr std::uint32_t mask() const noexcept {",
+    "    return width == 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << width) - 1;",
+    "  }",
+    "  [[nodiscard]] constexpr std::uint32_t get(std::uint32_t word) const noexcept { return (word >> lsb) & mask(); }",
+    "  [[nodiscard]] constexpr std::uint32_t put(std::uint32_t value) const noexcept { return (value & mask()) << lsb; }",
+    "};",
+    "",
+]
 
 
 def _cxx_group(group: Group) -> Iterator[str]:
@@ -258,8 +276,8 @@ def _cxx_table(table: Group) -> Iterator[str]:
 def markdown(registers: Map) -> str:
     """The page of the reference."""
     lines = [
-        f"<!-- {MADE}. -->",
-        "# Registers of the card",
+        f"<!-- {registers.made}. -->",
+        f"# {registers.title}",
         "",
         f"One page of {registers.size // 1024} KiB, words of 32 bits, little endian. Every word is written by one side; reading changes nothing; commands are",
         "monotone counters. 64-bit values are two words, the low one first: read high, low, high until both high words agree. MAC and IP",
@@ -301,16 +319,17 @@ def _enum(field: Field) -> str:
 def outputs(registers: Map) -> dict[Path, str]:
     """Every file and its text."""
     return {
-        ROOT / "rtl" / "package" / "card_registers_pkg.sv": systemverilog(registers),
-        ROOT / "src" / "rashpa" / "card" / "registers.hpp": cxx(registers),
-        ROOT / "docs" / "reference" / "card_registers.md": markdown(registers),
+        ROOT / "rtl" / "package" / f"{registers.name}_pkg.sv": systemverilog(registers),
+        ROOT / "src" / "rashpa" / "card" / f"{registers.namespace}.hpp": cxx(registers),
+        ROOT / "docs" / "reference" / f"{registers.name}.md": markdown(registers),
     }
 
 
 def main() -> int:
     """Exit status."""
     stale = 0
-    for path, text in outputs(read(SOURCE)).items():
+    made = [outputs(read(source)).items() for source in sorted((ROOT / "schema").glob("*_registers.rdl"))]
+    for path, text in itertools.chain.from_iterable(made):
         if "--check" not in sys.argv:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

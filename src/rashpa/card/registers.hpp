@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Made by tools/make_card_registers.py of schema/card_registers.rdl; do not edit.
-/// Where the card's registers lie: bytes in its page. Plain constants, any thread.
+/// Registers of the card: bytes in the page. Plain constants, any thread.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The unit with its memory, and a driver's view of it: registers by AXI-Lite, images and calibration in memory.
+#include <Vunit.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "rashpa/card/unit_registers.hpp"
+#include "unit/memory_ports.hpp"
+
+namespace rashpa::rtl {
+
+namespace registers = card::unit_registers;
+
+constexpr std::size_t kBlockPixels = 2048;
+constexpr std::size_t kBeatPixels = 32;
+constexpr std::size_t kMemoryBytes = std::size_t{64} << 20U;
+constexpr std::uint32_t kCalibrationPages = 6;  // of a block, of half of the lanes
+
+/// Pedestal and factor; a pedestal that is NaN: not valid.
+struct Entry {
+  float pedestal = 0, factor = 0;
+};
+
+/// What becomes of a word: README.md of src/rashpa/kernel/jungfrau.
+struct Converted {
+  std::int16_t photons = 0;
+  bool masked = false, saturated = false;
+};
+inline Converted converted(std::uint16_t word, const Entry& entry) {
+  if (word >> 14 == 2 || word == 0xFFFF || word == 0x4000 || std::isnan(entry.pedestal)) return {-32768, true, false};
+  if (word == 0xC000) return {32767, false, true};
+  const volatile float difference = static_cast<float>(word & 0x3FFF) - entry.pedestal;
+  const volatile float product = difference * entry.factor;
+  const float value = std::clamp(std::nearbyint(static_cast<float>(product)), -32767.0F, 32766.0F);
+  return {static_cast<std::int16_t>(value), false, false};
+}
+
+class Card {
+ public:
+  explicit Card(std::uint64_t seed) : random(seed), unit_(seed) {
+    unit_->s_axil_awvalid = unit_->s_axil_wvalid = unit_->s_axil_arvalid = 0;
+    unit_->s_axil_wstrb = 15;
+    unit_->s_axil_bready = unit_->s_axil_rready = 1;
+    unit_->m_axi_raw_rvalid = unit_->m_axi_low_rvalid = unit_->m_axi_high_rvalid = unit_->m_axi_bvalid = 0;
+    unit_->m_axi_raw_arready = unit_->m_axi_low_arready = unit_->m_axi_high_arready = 0;
+    unit_->m_axi_awready = unit_->m_axi_wready = 0;
+    unit_.reset(8);
+  }
+  void cycle() {
+    raw.serve(times, random, unit_.cycles());
+    low.serve(times, random, unit_.cycles());
+    high.serve(times, random, unit_.cycles());
+    out.serve(times, random, unit_.cycles());
+    unit_.cycle();
+    interrupts += unit_->interrupt_o;
+  }
+  bool write(std::uint32_t address, std::uint32_t value) {
+    unit_->s_axil_awaddr = static_cast<std::uint16_t>(address);
+    unit_->s_axil_wdata = value;
+    unit_->s_axil_awvalid = unit_->s_axil_wvalid = 1;
+    for (;;) {
+      const bool address_taken = unit_->s_axil_awvalid && unit_->s_axil_awready;
+      const bool data_taken = unit_->s_axil_wvalid && unit_->s_axil_wready;
+      const bool answered = unit_->s_axil_bvalid != 0;
+      const std::uint32_t answer = unit_->s_axil_bresp;
+      cycle();
+      if (address_taken) unit_->s_axil_awvalid = 0;
+      if (data_taken) unit_->s_axil_wvalid = 0;
+      if (answered) return answer == 0;
+    }
+  }
+  bool read(std::uint32_t address, std::uint32_t& value) {
+    unit_->s_axil_araddr = static_cast<std::uint16_t>(address);
+    unit_->s_axil_arvalid = 1;
+    for (;;) {
+      const bool taken = unit_->s_axil_arvalid && unit_->s_axil_arready;
+      const bool answered = unit_->s_axil_rvalid != 0;
+      const std::uint32_t answer = unit_->s_axil_rresp;
+      value = unit_->s_axil_rdata;
+      cycle();
+      if (taken) unit_->s_axil_arvalid = 0;
+      if (answered) return answer == 0;
+    }
+  }
+  std::uint32_t read(std::uint32_t address) {
+    std::uint32_t value = 0;
+    check(read(address, value), "the card refuses to read %x", address);
+    return value;
+  }
+  std::uint64_t read64(std::uint32_t address) { return read(address) | std::uint64_t{read(address + 4)} << 32U; }
+  [[nodiscard]] std::uint64_t cycles() const { return unit_.cycles(); }
+  [[nodiscard]] bool idle() const { return raw.idle() && low.idle() && high.idle() && out.idle(); }
+
+  std::vector<std::byte> memory = std::vector<std::byte>(kMemoryBytes);
+  Random random;
+  MemoryTimes times{};
+  std::uint64_t interrupts = 0;
+
+ private:
+  Clocked<Vunit> unit_;
+
+ public:
+  ReadPort raw{{unit_->m_axi_raw_arvalid, unit_->m_axi_raw_arready, unit_->m_axi_raw_araddr, unit_->m_axi_raw_arlen,
+                unit_->m_axi_raw_rvalid, unit_->m_axi_raw_rdata, unit_->m_axi_raw_rresp},
+               memory};
+  ReadPort low{{unit_->m_axi_low_arvalid, unit_->m_axi_low_arready, unit_->m_axi_low_araddr, unit_->m_axi_low_arlen,
+                unit_->m_axi_low_rvalid, unit_->m_axi_low_rdata, unit_->m_axi_low_rresp},
+               memory};
+  ReadPort high{{unit_->m_axi_high_arvalid, unit_->m_axi_high_arready, unit_->m_axi_high_araddr,
+                 unit_->m_axi_high_arlen, unit_->m_axi_high_rvalid, unit_->m_axi_high_rdata, unit_->m_axi_high_rresp},
+                memory};
+  WritePort out{{unit_->m_axi_awvalid, unit_->m_axi_awready, unit_->m_axi_awaddr, unit_->m_axi_awlen,
+                 unit_->m_axi_wvalid, unit_->m_axi_wready, unit_->m_axi_wdata, unit_->m_axi_wlast, unit_->m_axi_bvalid,
+                 unit_->m_axi_bresp},
+                memory};
+};
+
+/// Images of one shape with their calibration, and stacks of them at places in memory.
+class Job {
+ public:
+  struct Stack {
+    std::uint32_t raw_page, photons_page, results_page, images;
+  };
+
+  Job(Card& card, std::size_t pixels) : card_(card), pixels_(pixels) {
+    blocks_ = static_cast<std::uint32_t>((pixels + kBlockPixels - 1) / kBlockPixels);
+    // Images may be farther apart than they are long.
+    image_pages_ = blocks_ + (card.random.chance(30) ? card.random(1, 3) : 0);
+    low_page_ = take(kCalibrationPages * blocks_);
+    high_page_ = take(kCalibrationPages * blocks_);
+    calibrate();
+  }
+  void set_up() {
+    const std::size_t in_last = pixels_ - (blocks_ - 1) * kBlockPixels;
+    const auto beats = static_cast<std::uint32_t>((in_last + kBeatPixels - 1) / kBeatPixels);
+    const auto lanes = static_cast<std::uint32_t>(in_last - (beats - 1) * kBeatPixels);
+    namespace settings = registers::settings;
+    bool good = card_.write(settings::kBlocks, blocks_);
+    good &= card_.write(settings::kLast, beats - 1);
+    good &= card_.write(settings::kLastLanes, lanes == 32 ? ~0U : (1U << lanes) - 1);
+    good &= card_.write(settings::kImagePages, image_pages_);
+    good &= card_.write(settings::kCalibrationLow, low_page_);
+    good &= card_.write(settings::kCalibrationHigh, high_page_);
+    good &= card_.write(settings::kBright, static_cast<std::uint16_t>(bright_));
+    check(good, "settings are refused");
+    posted_ = card_.read(registers::doorbells::kStacksPosted);
+  }
+  /// A stack with images, and nothing where its results go.
+  Stack make(std::uint32_t images) {
+    Stack stack{take(images * image_pages_), take(images * image_pages_), take(1), images};
+    for (std::uint32_t i = 0; i < images; ++i) {
+      auto* const words = raw(stack, i);
+      for (std::size_t p = 0; p < pixels_; ++p) words[p] = word();
+    }
+    return stack;
+  }
+  void post(const Stack& stack) {
+    namespace words = registers::stacks;
+    const std::uint32_t at = words::at(posted_ % words::kCount);
+    card_.write(at + words::kRawPage, stack.raw_page);
+    card_.write(at + words::kPhotonsPage, stack.photons_page);
+    card_.write(at + words::kResultsPage, stack.results_page);
+    card_.write(at + words::kImages, stack.images);
+    card_.write(registers::doorbells::kStacksPosted, ++posted_);
+  }
+  [[nodiscard]] std::uint32_t posted() const { return posted_; }
+  std::uint32_t done() { return card_.read(registers::status::kStacksDone); }
+  /// False when it takes longer than anything may.
+  bool wait(std::uint32_t done_count) {
+    for (int i = 0; i < 200'000; ++i) {
+      if (done() == done_count) return true;
+      for (int j = 0; j < 20; ++j) card_.cycle();
+    }
+    return false;
+  }
+  void check_stack(const Stack& stack) {
+    for (std::uint32_t i = 0; i < stack.images; ++i) {
+      std::uint32_t counts[3] = {};
+      std::size_t wrong = 0, first = 0;
+      const auto* const words = raw(stack, i);
+      const auto* const photons =
+          reinterpret_cast<const std::int16_t*>(at(stack.photons_page + std::uint64_t{i} * image_pages_));
+      for (std::size_t p = 0; p < pixels_; ++p) {
+        const unsigned code = words[p] >> 14;
+        const Converted of = converted(words[p], entries_[p][code >= 2 ? 2 : code]);
+        counts[0] += of.masked;
+        counts[1] += of.saturated;
+        counts[2] += !of.masked && of.photons >= bright_;
+        if (photons[p] != of.photons && wrong++ == 0) first = p;
+      }
+      check(wrong == 0, "image %u of %u: %zu of %zu pixels are wrong, the first is %zu: %d", i, stack.images, wrong,
+            pixels_, first, photons[first]);
+      std::uint32_t record[16];
+      std::memcpy(record, at(stack.results_page) + i * sizeof record, sizeof record);
+      bool rest = true;
+      for (std::size_t w = 3; w < 16; ++w) rest &= record[w] == 0;
+      check(record[0] == counts[0] && record[1] == counts[1] && record[2] == counts[2] && rest,
+            "image %u of %u: masked %u saturated %u bright %u, not %u %u %u", i, stack.images, record[0], record[1],
+            record[2], counts[0], counts[1], counts[2]);
+    }
+  }
+  [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
+  [[nodiscard]] std::uint32_t low_page() const { return low_page_; }
+
+ private:
+  std::byte* at(std::uint64_t page) { return card_.memory.data() + page * kBorder; }
+  std::uint16_t* raw(const Stack& stack, std::uint32_t image) {
+    return reinterpret_cast<std::uint16_t*>(at(stack.raw_page + std::uint64_t{image} * image_pages_));
+  }
+  std::uint32_t take(std::uint32_t pages) {
+    const std::uint32_t page = next_page_;
+    next_page_ += pages;
+    if (next_page_ * kBorder > kMemoryBytes) std::abort();
+    return page;
+  }
+  std::uint16_t word() {
+    Random& random = card_.random;
+    const std::uint32_t kind = random(0, 99);
+    if (kind < 70) return static_cast<std::uint16_t>(random(0, 0x3FFF));
+    if (kind < 94) return static_cast<std::uint16_t>(random.word());
+    constexpr std::uint16_t kSpecial[] = {0xC000, 0xFFFF, 0x4000, 0x8000, 0x0000, 0x3FFF};
+    return kSpecial[random(0, 5)];
+  }
+  void calibrate() {
+    Random& random = card_.random;
+    const auto real = [&](float low, float high) {
+      return low + (high - low) * static_cast<float>(random.word()) * 0x1p-32F;
+    };
+    entries_.resize(pixels_);
+    bright_ = static_cast<std::int16_t>(random(0, 400) - 100);
+    for (std::size_t p = 0; p < std::size_t{blocks_} * kBlockPixels; ++p) {
+      for (std::size_t gain = 0; gain < 3; ++gain) {
+        Entry entry{real(0, 16383), gain == 0 ? real(0, 0.1F) : real(-2, 0)};
+        if (random.chance(3)) entry.pedestal = std::bit_cast<float>(0x7FC00000);
+        if (p < pixels_) entries_[p][gain] = entry;
+        const std::size_t lane = p % kBeatPixels;
+        std::byte* const block = at((lane < 16 ? low_page_ : high_page_) + kCalibrationPages * (p / kBlockPixels));
+        const std::size_t beat = p % kBlockPixels / kBeatPixels;
+        std::memcpy(block + ((gain * 64 + beat) * 16 + lane % 16) * sizeof entry, &entry, sizeof entry);
+      }
+    }
+  }
+
+  Card& card_;
+  std::size_t pixels_;
+  std::uint32_t blocks_ = 0, image_pages_ = 0, low_page_ = 0, high_page_ = 0, next_page_ = 1, posted_ = 0;
+  std::int16_t bright_ = 0;
+  std::vector<std::array<Entry, 3>> entries_;
+};
+
+}  // namespace rashpa::rtl

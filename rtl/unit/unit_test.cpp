@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The unit by its registers: random shapes, stacks and memories; rates; Abort at any time; every error.
+#include "unit/card.hpp"
+
+using namespace rashpa::rtl;
+using State = registers::State;
+using Error = registers::ErrorCode;
+
+namespace {
+
+std::uint64_t all_cycles = 0;
+
+MemoryTimes any_times(Random& random) {
+  return {random(1, 8), random(8, 200), random.chance(30) ? 0 : random(1, 60), random(1, 16)};
+}
+
+void random_stacks(std::uint64_t seed) {
+  Card card(seed);
+  card.times = any_times(card.random);
+  for (int job_number = 0; job_number < 2; ++job_number) {
+    Job job(card, card.random.chance(50) ? card.random(1, 5000) : card.random(1, 6) * kBlockPixels);
+    job.set_up();
+    std::vector<Job::Stack> stacks;
+    const std::uint32_t count = card.random(1, 7);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      stacks.push_back(job.make(card.random.chance(30) ? 1 : card.random(1, 12)));
+    }
+    const std::uint32_t before = job.posted();
+    const std::uint64_t interrupts = card.interrupts;
+    for (const Job::Stack& stack : stacks) {
+      while (job.posted() - job.done() >= registers::stacks::kCount) card.cycle();
+      for (std::uint32_t i = card.random.chance(50) ? 0 : card.random(0, 500); i > 0; --i) card.cycle();
+      job.post(stack);
+    }
+    check(job.wait(before + count), "seed %llu: not done", static_cast<unsigned long long>(seed));
+    check(card.read(registers::status::kState) == static_cast<std::uint32_t>(State::idle), "not idle when all is done");
+    check(card.interrupts - interrupts == count, "%llu interrupts of %u stacks",
+          static_cast<unsigned long long>(card.interrupts - interrupts), count);
+    for (const Job::Stack& stack : stacks) job.check_stack(stack);
+  }
+  all_cycles += card.cycles();
+}
+
+void abort_now(Card& card) {
+  const std::uint32_t count = card.read(registers::doorbells::kAbort) + 1;
+  card.write(registers::doorbells::kAbort, count);
+  const std::uint64_t begin = card.cycles();
+  while (card.read(registers::status::kAbortDone) != count && card.cycles() - begin < 100'000) card.cycle();
+  check(card.read(registers::status::kAbortDone) == count, "Abort takes longer than 100 000 cycles");
+  check(card.idle(), "Abort is done and memory is not");
+  check(card.read(registers::status::kState) == static_cast<std::uint32_t>(State::idle), "not idle behind Abort");
+  check(card.read(registers::status::kError) == 0, "an error behind Abort");
+}
+
+/// Whatever was before: two stacks come out right.
+void works(Card& card, Job& job) {
+  job.set_up();
+  const Job::Stack stacks[] = {job.make(3), job.make(1)};
+  const std::uint32_t before = job.posted();
+  for (const Job::Stack& stack : stacks) job.post(stack);
+  check(job.wait(before + 2), "does not work any more");
+  for (const Job::Stack& stack : stacks) job.check_stack(stack);
+}
+
+void aborted(std::uint64_t seed) {
+  Card card(seed);
+  card.times = any_times(card.random);
+  Job job(card, card.random(1, 7000));
+  job.set_up();
+  for (int i = 0; i < 6; ++i) {
+    for (std::uint32_t stacks = card.random(0, 4); stacks > 0; --stacks) job.post(job.make(card.random(1, 5)));
+    for (std::uint32_t cycles = card.random(0, 3000); cycles > 0; --cycles) card.cycle();
+    abort_now(card);
+    check(job.done() == job.posted(), "behind Abort %u stacks are done of %u", job.done(), job.posted());
+    works(card, job);
+  }
+  all_cycles += card.cycles();
+}
+
+/// Stacks were posted from `first` on, and `bad` is: it is named, or one before it that is not done either.
+void expect_error(Card& card, Error error, std::uint32_t first, std::uint32_t bad, const char* what) {
+  for (int i = 0; i < 20'000 && card.read(registers::status::kState) != static_cast<std::uint32_t>(State::failed); ++i) {
+    card.cycle();
+  }
+  check(card.read(registers::status::kState) == static_cast<std::uint32_t>(State::failed), "%s: not failed", what);
+  check(card.read(registers::status::kError) == static_cast<std::uint32_t>(error), "%s: error %u", what,
+        card.read(registers::status::kError));
+  const std::uint32_t named = card.read(registers::status::kErrorStack);
+  // A bad entry is seen when it is the next; memory's answers may be about a stack behind the one that is being worked on.
+  const bool entry = error == Error::images || error == Error::blocks;
+  check(entry ? named == bad : named - first <= bad - first, "%s: stack %u, not %u", what, named, bad);
+  for (int i = 0; i < 3000; ++i) card.cycle();
+  check(card.read(registers::status::kStacksDone) == named, "%s: stacks are done behind it", what);
+}
+
+void errors(std::uint64_t seed) {
+  Card card(seed);
+  card.times = any_times(card.random);
+  Job job(card, 5000);
+  works(card, job);
+
+  auto stack = job.make(3);
+  const auto wrong = [&](const char* what, Error error, auto prepare, auto restore) {
+    auto bad = stack;
+    prepare(bad);
+    const std::uint32_t first = job.posted();
+    job.post(stack);
+    job.post(bad);
+    job.post(stack);
+    expect_error(card, error, first, error == Error::calibration ? first : first + 1, what);
+    restore();
+    abort_now(card);
+    works(card, job);
+  };
+  const auto nothing = [] {};
+  wrong("no image", Error::images, [](auto& bad) { bad.images = 0; }, nothing);
+  wrong("too many images", Error::images, [](auto& bad) { bad.images = 65; }, nothing);
+  wrong("far too many images", Error::images, [](auto& bad) { bad.images = 0x8000'0001; }, nothing);
+  wrong("raw words outside", Error::read, [](auto& bad) { bad.raw_page = 0x100'0000; }, nothing);
+  wrong("photons outside", Error::write, [](auto& bad) { bad.photons_page = 0x100'0000; }, nothing);
+  wrong("results outside", Error::write, [](auto& bad) { bad.results_page = 0x100'0000; }, nothing);
+  wrong("calibration that cannot be read", Error::calibration,
+        [&](auto&) { card.high.bad_page = 0; card.low.bad_page = job.low_page() + 1; },
+        [&] { card.low.bad_page = card.high.bad_page = ~std::uint64_t{0}; });
+
+  card.write(registers::settings::kBlocks, 0);
+  const std::uint32_t first = job.posted();
+  job.post(stack);
+  expect_error(card, Error::blocks, first, first, "no blocks");
+  abort_now(card);
+  works(card, job);
+
+  // Settings while stacks are under way, addresses without a register.
+  job.post(stack);
+  check(!card.write(registers::settings::kBlocks, 1), "settings while a stack is under way");
+  check(job.wait(job.posted()), "not done");
+  job.check_stack(stack);
+  std::uint32_t value = 0;
+  for (const std::uint32_t address : {0x54U, 0x60U, 0xA8U, 0x101CU, 0x1020U, 0x2000U, 0x7F00U, 0x7FF0U, 0x4000U}) {
+    check(!card.read(address, value), "%x can be read", address);
+  }
+  for (const std::uint32_t address : {0x0U, 0x40U, 0x50U, 0x80U, 0x101CU, 0x2040U, 0x7FF0U}) {
+    check(!card.write(address, 1), "%x can be written", address);
+  }
+  check(card.read(registers::identity::kMagic) == 0x55505352, "magic");
+  check(card.read(registers::identity::kCapabilities) == (4U << 16U | 64U << 8U | 32U), "capabilities");
+  check(card.read(registers::identity::kBlockPixels) == kBlockPixels, "block");
+  all_cycles += card.cycles();
+}
+
+/// Beats a cycle while stacks are under way.
+void rate(std::uint32_t images, std::uint32_t stacks, double least) {
+  Card card(images);
+  card.times = {100, 200, 0, 16};
+  Job job(card, std::size_t{64} * kBlockPixels);
+  job.set_up();
+  const Job::Stack stack = job.make(images);
+  abort_now(card);  // counters from 0
+  job.set_up();
+  const std::uint32_t before = job.posted();
+  for (std::uint32_t i = 0; i < stacks; ++i) {
+    while (job.posted() - job.done() >= registers::stacks::kCount) card.cycle();
+    job.post(stack);
+  }
+  check(job.wait(before + stacks), "not done");
+  job.check_stack(stack);
+  namespace counters = registers::counters;
+  const auto cycles = static_cast<double>(card.read64(counters::kCycles));
+  const auto beats = static_cast<double>(card.read64(counters::kBeats));
+  check(card.read64(counters::kBeats) == std::uint64_t{stacks} * images * job.blocks() * 64, "beats");
+  std::printf("%u images of 128k pixels a stack: %.3f beats a cycle; waits: calibration %.3f, room %.3f, address %.3f\n",
+              images, beats / cycles, static_cast<double>(card.read64(counters::kWaitCalibration)) / cycles,
+              static_cast<double>(card.read64(counters::kWaitRoom)) / cycles,
+              static_cast<double>(card.read64(counters::kWaitAddress)) / cycles);
+  check(beats / cycles >= least, "%u images a stack: %.3f beats a cycle", images, beats / cycles);
+  all_cycles += card.cycles();
+}
+
+}  // namespace
+
+int main() {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) random_stacks(seed);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) aborted(seed);
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) errors(seed);
+  rate(1, 4, 0.15);
+  rate(10, 4, 0.98);
+  rate(40, 1, 0.98);
+  return result(all_cycles);
+}
