@@ -21,12 +21,13 @@ module fifo #(
   end
 
   logic [Width-1:0] memory[Depth];
-  logic [Bits:0] write_q, read_q, read_d;
+  logic [Bits:0] write_q, read_q, next, read_d;
   logic [Bits:0] level;
 
   assign level  = write_q - read_q;
   assign full_o = level >= (Bits + 1)'(Depth);
-  assign read_d = read_q + (Bits + 1)'(pop_i);
+  assign next   = read_q + (Bits + 1)'(1);
+  assign read_d = pop_i ? next : read_q;
 
   always_ff @(posedge clk_i) begin
     if (push_i) memory[write_q[Bits-1:0]] <= data_i;
@@ -42,7 +43,7 @@ module fifo #(
     end else begin
       write_q <= write_q + (Bits + 1)'(push_i);
       read_q  <= read_d;
-      valid_o <= read_d != write_q;
+      valid_o <= pop_i ? next != write_q : read_q != write_q;  // pop_i comes late
     end
   end
 endmodule

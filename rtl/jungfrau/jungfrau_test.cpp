@@ -102,9 +102,7 @@ class Cases {
   }
 
  private:
-  float real(float low, float high) {
-    return low + (high - low) * static_cast<float>(random_.word()) * 0x1p-32F;
-  }
+  float real(float low, float high) { return low + (high - low) * static_cast<float>(random_.word()) * 0x1p-32F; }
   /// Not what a table cannot have: beyond 2^24 and not NaN.
   static float pedestal(float any) { return std::abs(any) < 0x1p24F ? any : bits(0x7FC00000); }
   /// At most `ulps` away.

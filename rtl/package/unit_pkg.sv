@@ -31,10 +31,9 @@ package unit_pkg;
 
   // A block of an image: one burst in, one out.
   typedef struct packed {
-    logic       bank;        // of the calibration
-    logic       frees;       // the last that needs this calibration
-    logic       ends_image;  // its last beat may be short
-    logic [5:0] beats;       // less one
+    logic bank;        // of the calibration
+    logic frees;       // the last that needs this calibration
+    logic ends_image;  // its last beat may be short
   } raw_burst_t;
 
   typedef struct packed {
@@ -42,7 +41,6 @@ package unit_pkg;
     logic [5:0] image;
     logic       first;       // counts begin with it
     logic       ends_stack;
-    logic [5:0] beats;       // less one
   } count_burst_t;
 
   typedef struct packed {

@@ -104,7 +104,7 @@ class Card {
 
  public:
   ReadPort raw{{unit_->m_axi_raw_arvalid, unit_->m_axi_raw_arready, unit_->m_axi_raw_araddr, unit_->m_axi_raw_arlen,
-                unit_->m_axi_raw_rvalid, unit_->m_axi_raw_rdata, unit_->m_axi_raw_rresp},
+                unit_->m_axi_raw_rvalid, unit_->m_axi_raw_rdata, unit_->m_axi_raw_rresp, &unit_->m_axi_raw_rlast},
                memory};
   ReadPort low{{unit_->m_axi_low_arvalid, unit_->m_axi_low_arready, unit_->m_axi_low_araddr, unit_->m_axi_low_arlen,
                 unit_->m_axi_low_rvalid, unit_->m_axi_low_rdata, unit_->m_axi_low_rresp},
@@ -112,10 +112,10 @@ class Card {
   ReadPort high{{unit_->m_axi_high_arvalid, unit_->m_axi_high_arready, unit_->m_axi_high_araddr,
                  unit_->m_axi_high_arlen, unit_->m_axi_high_rvalid, unit_->m_axi_high_rdata, unit_->m_axi_high_rresp},
                 memory};
-  WritePort out{{unit_->m_axi_awvalid, unit_->m_axi_awready, unit_->m_axi_awaddr, unit_->m_axi_awlen,
-                 unit_->m_axi_wvalid, unit_->m_axi_wready, unit_->m_axi_wdata, unit_->m_axi_wlast, unit_->m_axi_bvalid,
-                 unit_->m_axi_bresp},
-                memory};
+  WritePort out{
+      {unit_->m_axi_awvalid, unit_->m_axi_awready, unit_->m_axi_awaddr, unit_->m_axi_awlen, unit_->m_axi_wvalid,
+       unit_->m_axi_wready, unit_->m_axi_wdata, unit_->m_axi_wlast, unit_->m_axi_bvalid, unit_->m_axi_bresp},
+      memory};
 };
 
 /// Images of one shape with their calibration, and stacks of them at places in memory.

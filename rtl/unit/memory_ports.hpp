@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Card memory as the unit's benches have it: AXI4 ports that answer late and pause, and that check what they are asked.
+/// Card memory as the unit's benches have it: AXI4 ports that answer late and pause, and that check what they are
+/// asked.
 #include <cstring>
 #include <deque>
 
@@ -26,6 +27,7 @@ struct ReadSignals {
   CData& rvalid;
   Beat& rdata;
   CData& rresp;
+  CData* rlast = nullptr;
 };
 
 /// Answers in order. An address beyond memory, or `bad_page`, is answered with an error.
@@ -49,6 +51,7 @@ class ReadPort {
     signals_.rresp = good ? 0 : 2;
     if (good) std::memcpy(signals_.rdata.data(), memory_.data() + burst.address, kBeatBytes);
     burst.address += kBeatBytes;
+    if (signals_.rlast != nullptr) *signals_.rlast = burst.beats == 1;
     if (--burst.beats == 0) bursts_.pop_front();
   }
   [[nodiscard]] bool idle() const { return bursts_.empty(); }
@@ -98,7 +101,8 @@ class WritePort {
       if (good) std::memcpy(memory_.data() + burst.address, signals_.wdata.data(), kBeatBytes);
       burst.address += kBeatBytes;
       burst.good &= good;
-      check((--burst.beats == 0) == (signals_.wlast != 0), "WLAST with %u beats to come", burst.beats);
+      --burst.beats;
+      check((burst.beats == 0) == (signals_.wlast != 0), "WLAST with %u beats to come", burst.beats);
       if (burst.beats == 0) {
         answers_.push_back({now + random(times.least, times.most), burst.good});
         bursts_.pop_front();

@@ -37,6 +37,7 @@ module unit
     output logic            m_axi_raw_rready,
     input  beat_t           m_axi_raw_rdata,
     input  logic     [ 1:0] m_axi_raw_rresp,
+    input  logic            m_axi_raw_rlast,
     // calibration of lanes 0 … 15, and of 16 … 31
     output logic            m_axi_low_arvalid,
     input  logic            m_axi_low_arready,
@@ -128,7 +129,7 @@ module unit
       .stop_i(stop),
       .clear_i(clear),
       .settings_i(settings),
-      .posted_i(posted),
+      .posted_i(posted[2:0]),
       .stack_there_i(stack_there),
       .stack_i(stack),
       .take_o(take),

@@ -7,8 +7,8 @@ module unit_calibration
     input  logic            clk_i,
     input  logic            rst_ni,
     input  logic            stop_i,         // no burst begins; banks are emptied
-    input  logic     [31:0] posted_i,       // stacks
-    input  logic     [31:0] dropped_i,      // of these, by the last Abort: taken over while stop_i
+    input  logic     [ 2:0] posted_i,       // stacks: no more than Slots ahead
+    input  logic     [ 2:0] dropped_i,      // of these, by the last Abort: taken over while stop_i
     input  logic     [15:0] blocks_i,
     input  page_t           page_i,
     output logic     [ 1:0] loaded_o,       // blocks, modulo 4
@@ -31,11 +31,11 @@ module unit_calibration
   localparam logic [2:0] Bursts = 3'd6;
 
   // asked for
-  logic [31:0] stack_q;
+  logic [2:0] stack_q;
   logic [15:0] block_q;
   page_t page_q;
   logic [2:0] burst_q;
-  logic bank_q, arvalid_q, wanted_q, last_block_q, begins, asked;
+  logic bank_q, arvalid_q, wanted_q, fresh_q, last_block_q, begins, asked;
   logic [1:0] claimed_q;  // banks that are filled, or full
   logic [1:0] pending_q;  // blocks that are asked for and have not come
   // come
@@ -45,7 +45,7 @@ module unit_calibration
 
   assign taken = arvalid_q && m_axi_arready;
   assign asked = taken && burst_q + 3'd1 == Bursts;
-  assign begins = !arvalid_q && !stop_i && wanted_q && stack_q != posted_i && !claimed_q[bank_q];
+  assign begins = !arvalid_q && !stop_i && wanted_q && fresh_q && !claimed_q[bank_q];
   assign ends = m_axi_rvalid && beat_q == 9'd383;
   assign m_axi_arvalid = arvalid_q;
   assign m_axi_araddr = {4'b0, page_q, 12'b0};
@@ -60,6 +60,7 @@ module unit_calibration
 
   always_ff @(posedge clk_i) begin
     wanted_q <= stack_q != posted_i;
+    fresh_q <= !taken && !stop_i;  // wanted_q knows of the block before
     last_block_q <= block_q + 16'd1 == blocks_i;
     if (!rst_ni) begin
       stack_q     <= '0;
@@ -90,7 +91,7 @@ module unit_calibration
         arvalid_q <= 1'b0;
         bank_q    <= !bank_q;
         block_q   <= last_block_q ? '0 : block_q + 16'd1;
-        if (last_block_q) stack_q <= stack_q + 32'd1;
+        if (last_block_q) stack_q <= stack_q + 3'd1;
       end
       if (m_axi_rvalid) beat_q <= ends ? '0 : beat_q + 9'd1;
       if (ends) begin

@@ -61,7 +61,7 @@ module unit_control
       interrupt_o   <= 1'b0;
     end else begin
       // What is known of the next stack is two cycles old.
-      some_q <= taken_q != posted_i && !take_i && !clear_o;
+      some_q <= taken_q[2:0] != posted_i[2:0] && !take_i && !clear_o;
       fresh_q <= some_q && !take_i && !clear_o;
       caught_up_q <= taken_q == done_o && !take_i;
       working_q <= done_o != posted_i;

@@ -5,71 +5,72 @@ module unit_core
 #(
     parameter int unsigned Room = 512  // beats of results that may wait for memory
 ) (
-    input  logic             clk_i,
-    input  logic             rst_ni,
-    input  logic             stop_i,               // nothing begins
-    input  logic             clear_i,              // behind it, when all is quiet
-    input  settings_t        settings_i,
-    input  logic      [31:0] posted_i,             // stacks
-    input  logic             stack_there_i,        // the next one
-    input  stack_t           stack_i,
-    output logic             take_o,
-    output logic             done_o,
-    output logic             quiet_o,              // nothing is on its way
-    output logic             read_error_o,
-    output logic             calibration_error_o,
-    output logic             write_error_o,
-    output logic      [ 3:0] counted_o,            // a beat; waits for calibration, for room, for an address
+    input  logic            clk_i,
+    input  logic            rst_ni,
+    input  logic            stop_i,               // nothing begins
+    input  logic            clear_i,              // behind it, when all is quiet
+    input  settings_t       settings_i,
+    input  logic      [2:0] posted_i,
+    input  logic            stack_there_i,        // the next one
+    input  stack_t          stack_i,
+    output logic            take_o,
+    output logic            done_o,
+    output logic            quiet_o,              // nothing is on its way
+    output logic            read_error_o,
+    output logic            calibration_error_o,
+    output logic            write_error_o,
+    output logic      [3:0] counted_o,            // a beat; waits for calibration, for room, for an address
     // raw words
-    output logic             m_axi_raw_arvalid,
-    input  logic             m_axi_raw_arready,
-    output address_t         m_axi_raw_araddr,
-    output logic      [ 7:0] m_axi_raw_arlen,
-    input  logic             m_axi_raw_rvalid,
-    output logic             m_axi_raw_rready,
-    input  beat_t            m_axi_raw_rdata,
-    input  logic      [ 1:0] m_axi_raw_rresp,
+    output logic            m_axi_raw_arvalid,
+    input  logic            m_axi_raw_arready,
+    output address_t        m_axi_raw_araddr,
+    output logic      [7:0] m_axi_raw_arlen,
+    input  logic            m_axi_raw_rvalid,
+    output logic            m_axi_raw_rready,
+    input  beat_t           m_axi_raw_rdata,
+    input  logic      [1:0] m_axi_raw_rresp,
+    input  logic            m_axi_raw_rlast,
     // calibration of lanes 0 … 15, and of 16 … 31
-    output logic             m_axi_low_arvalid,
-    input  logic             m_axi_low_arready,
-    output address_t         m_axi_low_araddr,
-    output logic      [ 7:0] m_axi_low_arlen,
-    input  logic             m_axi_low_rvalid,
-    output logic             m_axi_low_rready,
-    input  beat_t            m_axi_low_rdata,
-    input  logic      [ 1:0] m_axi_low_rresp,
-    output logic             m_axi_high_arvalid,
-    input  logic             m_axi_high_arready,
-    output address_t         m_axi_high_araddr,
-    output logic      [ 7:0] m_axi_high_arlen,
-    input  logic             m_axi_high_rvalid,
-    output logic             m_axi_high_rready,
-    input  beat_t            m_axi_high_rdata,
-    input  logic      [ 1:0] m_axi_high_rresp,
+    output logic            m_axi_low_arvalid,
+    input  logic            m_axi_low_arready,
+    output address_t        m_axi_low_araddr,
+    output logic      [7:0] m_axi_low_arlen,
+    input  logic            m_axi_low_rvalid,
+    output logic            m_axi_low_rready,
+    input  beat_t           m_axi_low_rdata,
+    input  logic      [1:0] m_axi_low_rresp,
+    output logic            m_axi_high_arvalid,
+    input  logic            m_axi_high_arready,
+    output address_t        m_axi_high_araddr,
+    output logic      [7:0] m_axi_high_arlen,
+    input  logic            m_axi_high_rvalid,
+    output logic            m_axi_high_rready,
+    input  beat_t           m_axi_high_rdata,
+    input  logic      [1:0] m_axi_high_rresp,
     // photons and records
-    output logic             m_axi_awvalid,
-    input  logic             m_axi_awready,
-    output address_t         m_axi_awaddr,
-    output logic      [ 7:0] m_axi_awlen,
-    output logic             m_axi_wvalid,
-    input  logic             m_axi_wready,
-    output beat_t            m_axi_wdata,
-    output logic             m_axi_wlast,
-    input  logic             m_axi_bvalid,
-    output logic             m_axi_bready,
-    input  logic      [ 1:0] m_axi_bresp
+    output logic            m_axi_awvalid,
+    input  logic            m_axi_awready,
+    output address_t        m_axi_awaddr,
+    output logic      [7:0] m_axi_awlen,
+    output logic            m_axi_wvalid,
+    input  logic            m_axi_wready,
+    output beat_t           m_axi_wdata,
+    output logic            m_axi_wlast,
+    input  logic            m_axi_bvalid,
+    output logic            m_axi_bready,
+    input  logic      [1:0] m_axi_bresp
 );
   logic [1:0] loaded_low, loaded_high, write_calibration, write_half;
   logic [8:0] write_place[2];
   raw_burst_t raw_pushed, raw_burst;
   count_burst_t count_pushed, count_burst;
   write_burst_t write_pushed;
-  logic raw_push, raw_full, raw_there, raw_pop, count_push, count_full, count_there, count_pop, write_push, write_full;
+  logic raw_push, raw_full, raw_there, count_push, count_full, count_there, count_pop, write_push, write_full;
   logic popped, wait_calibration, wait_room, free, free_bank;
   logic lanes_some, counter_some, low_idle, high_idle, sequencer_idle, writer_idle;
   logic low_error, high_error;
   logic photons_beat, counted, read_parity;
-  logic raw_beat;
+  logic raw_beat, raw_last, photons_last;
   beat_t raw, photons;
   logic [31:0] masked, saturated, valid;
   logic [5:0] read_image;
@@ -87,7 +88,7 @@ module unit_core
       .clk_i,
       .rst_ni,
       .stop_i,
-      .posted_i,
+      .posted_i(posted_i),
       .dropped_i(posted_i),
       .blocks_i(settings_i.blocks),
       .page_i(settings_i.calibration_low),
@@ -111,7 +112,7 @@ module unit_core
       .clk_i,
       .rst_ni,
       .stop_i,
-      .posted_i,
+      .posted_i(posted_i),
       .dropped_i(posted_i),
       .blocks_i(settings_i.blocks),
       .page_i(settings_i.calibration_high),
@@ -173,13 +174,14 @@ module unit_core
       .full_o(raw_full),
       .beat_i(m_axi_raw_rvalid),
       .data_i(m_axi_raw_rdata),
+      .last_i(m_axi_raw_rlast),
       .loaded_low_i(loaded_low),
       .loaded_high_i(loaded_high),
       .popped_i(popped),
       .beat_o(raw_beat),
       .data_o(raw),
+      .last_o(raw_last),
       .burst_o(raw_burst),
-      .burst_done_i(raw_pop),
       .some_o(raw_there),
       .wait_calibration_o(wait_calibration),
       .wait_room_o(wait_room)
@@ -208,14 +210,15 @@ module unit_core
       .write_place_i(write_place),
       .write_data_i('{m_axi_low_rdata, m_axi_high_rdata}),
       .burst_i(raw_burst),
-      .burst_done_o(raw_pop),
       .last_lanes_i(settings_i.last_lanes),
       .beat_i(raw_beat),
       .data_i(raw),
+      .last_i(raw_last),
       .free_o(free),
       .free_bank_o(free_bank),
       .beat_o(photons_beat),
       .data_o(photons),
+      .last_o(photons_last),
       .masked_o(masked),
       .saturated_o(saturated),
       .valid_o(valid),
@@ -226,6 +229,7 @@ module unit_core
       .rst_ni,
       .bright_i(settings_i.bright),
       .beat_i(photons_beat),
+      .last_i(photons_last),
       .photons_i(photons),
       .masked_i(masked),
       .saturated_i(saturated),
@@ -246,6 +250,7 @@ module unit_core
       .burst_i(write_pushed),
       .full_o(write_full),
       .beat_i(photons_beat),
+      .last_i(photons_last),
       .photons_i(photons),
       .popped_o(popped),
       .counted_i(counted),

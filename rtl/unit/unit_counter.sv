@@ -7,6 +7,7 @@ module unit_counter
     input  logic                rst_ni,
     input  logic         [15:0] bright_i,       // a number with a sign
     input  logic                beat_i,
+    input  logic                last_i,         // of its burst
     input  beat_t               photons_i,
     input  logic         [31:0] masked_i,
     input  logic         [31:0] saturated_i,
@@ -29,9 +30,8 @@ module unit_counter
   logic [4:0] sixteens_q[Kinds][2];
   logic [5:0] sum_q[Kinds];
   logic [11:0] burst_q[Kinds], ended_q[Kinds];
-  logic [Stages-1:0] beat_q;
-  logic [5:0] count_q;
-  logic ends, begins_q;
+  logic [Stages-1:0] beat_q, last_q;
+  logic begins_q;
   // the burst that has ended
   logic add_q, first_q, ends_stack_q;
   logic [6:0] place_q;
@@ -61,17 +61,16 @@ module unit_counter
       end
       ended_q[kind] <= (begins_q ? 12'd0 : burst_q[kind]) + 12'(sum_q[kind]);
     end
+    last_q <= {last_q[Stages-2:0], last_i};
     place_q <= {burst_i.parity, burst_i.image};
     first_q <= burst_i.first;
     ends_stack_q <= burst_i.ends_stack;
   end
 
-  assign ends = count_q == burst_i.beats;
-  assign burst_done_o = beat_q[Stages-1] && ends;
+  assign burst_done_o = beat_q[Stages-1] && last_q[Stages-1];
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       beat_q   <= '0;
-      count_q  <= '0;
       begins_q <= 1'b1;
       add_q    <= 1'b0;
       some_o   <= 1'b0;
@@ -79,10 +78,7 @@ module unit_counter
     end else begin
       beat_q <= {beat_q[Stages-2:0], beat_i};
       some_o <= beat_i || beat_q != '0 || add_q;
-      if (beat_q[Stages-1]) begin
-        count_q  <= ends ? '0 : count_q + 6'd1;
-        begins_q <= ends;
-      end
+      if (beat_q[Stages-1]) begins_q <= last_q[Stages-1];
       add_q <= burst_done_o;
       stack_done_o <= add_q && ends_stack_q;
     end

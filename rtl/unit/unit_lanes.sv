@@ -14,15 +14,16 @@ module unit_lanes
     input  beat_t             write_data_i [2],
     // bursts that are under way, and what comes
     input  raw_burst_t        burst_i,
-    output logic              burst_done_o,
     input  logic       [31:0] last_lanes_i,
     input  logic              beat_i,
     input  beat_t             data_i,
+    input  logic              last_i,            // of its burst
     output logic              free_o,            // of the calibration
     output logic              free_bank_o,
     // photons
     output logic              beat_o,
     output beat_t             data_o,
+    output logic              last_o,
     output logic       [31:0] masked_o,          // of pixels that count
     output logic       [31:0] saturated_o,
     output logic       [31:0] valid_o,           // there is a pixel, and it is not masked
@@ -31,13 +32,11 @@ module unit_lanes
   localparam int unsigned Stages = LaneStages + 3;
 
   logic [5:0] count_q, row_q;
-  logic bank_q, ends;
-  beat_t raw_q[3];
-  logic [Stages-1:0] beat_q, short_q;
+  logic  bank_q;
+  beat_t raw_q  [3];
+  logic [Stages-1:0] beat_q, last_q, short_q;
   logic [31:0] masked, saturated, lanes;
 
-  assign ends = count_q == burst_i.beats;
-  assign burst_done_o = beat_i && ends;
 
   always_ff @(posedge clk_i) begin
     raw_q[0] <= data_i;
@@ -45,7 +44,8 @@ module unit_lanes
     raw_q[2] <= raw_q[1];
     row_q    <= count_q;
     bank_q   <= burst_i.bank;
-    short_q  <= {short_q[Stages-2:0], ends && burst_i.ends_image};
+    last_q   <= {last_q[Stages-2:0], last_i};
+    short_q  <= {short_q[Stages-2:0], last_i && burst_i.ends_image};
     free_bank_o <= burst_i.bank;
     if (!rst_ni) begin
       count_q <= '0;
@@ -53,9 +53,9 @@ module unit_lanes
       free_o  <= 1'b0;
       some_o  <= 1'b0;
     end else begin
-      if (beat_i) count_q <= ends ? '0 : count_q + 6'd1;
+      if (beat_i) count_q <= last_i ? '0 : count_q + 6'd1;
       beat_q <= {beat_q[Stages-2:0], beat_i};
-      free_o <= beat_i && ends && burst_i.frees;
+      free_o <= beat_i && last_i && burst_i.frees;
       some_o <= beat_i || beat_q != '0;
     end
   end
@@ -89,6 +89,7 @@ module unit_lanes
 
   assign lanes = short_q[Stages-1] ? last_lanes_i : '1;
   assign beat_o = beat_q[Stages-1];
+  assign last_o = last_q[Stages-1];
   assign masked_o = masked & lanes;
   assign saturated_o = saturated & lanes;
   assign valid_o = ~masked & lanes;

@@ -45,11 +45,17 @@ module unit_registers
   localparam logic [31:0] Capabilities = {8'd0, 8'(Slots), 8'(MostImages), 8'(Lanes)};
 
   logic write, read, write_done_q, read_done_q, asked_q, refused_q, known_q;
-  logic [12:0] write_word, read_word, word_q;
+  logic [12:0] read_word;
+  logic [ 3:0] write_word;
+  logic [ 4:0] group_q;
   logic [31:0] data, read_q;
   page_t raw_q[Slots], photons_q[Slots], results_q[Slots];
-  logic [31:0] images_q[Slots];
+  logic [7:0] images_q[Slots];  // and whether they are a number that can be
   settings_t settings_q;
+
+  logic asked_write, settings_hit, stacks_hit, doorbell_hit;
+  logic [12:0] asked_word;
+  logic [31:0] asked_data;
 
   axi_lite_slave #(
       .AddressBits(15)
@@ -73,9 +79,9 @@ module unit_registers
       .s_axil_rready,
       .s_axil_rdata,
       .s_axil_rresp,
-      .write_o(write),
-      .write_word_o(write_word),
-      .write_data_o(data),
+      .write_o(asked_write),
+      .write_word_o(asked_word),
+      .write_data_o(asked_data),
       .write_done_i(write_done_q),
       .write_error_i(refused_q),
       .read_o(read),
@@ -85,25 +91,28 @@ module unit_registers
       .read_data_i(read_q)
   );
 
-  logic settings_hit, stacks_hit, doorbell_hit;
-  assign settings_hit = write_word[12:3] == SettingsBase[14:5];
-  assign stacks_hit   = write_word[12:4] == StacksBase[14:6];
-  assign doorbell_hit = write_word[12:1] == DoorbellsStacksPostedAddress[14:3];
+  // A write a cycle later, and where it goes.
+  always_ff @(posedge clk_i) begin
+    write        <= asked_write && rst_ni;
+    write_word   <= asked_word[3:0];
+    data         <= asked_data;
+    settings_hit <= asked_word[12:3] == SettingsBase[14:5] && asked_word[2:0] != 3'd7 && state_i == StateIdle;
+    stacks_hit   <= asked_word[12:4] == StacksBase[14:6];
+    doorbell_hit <= asked_word[12:1] == DoorbellsStacksPostedAddress[14:3];
+  end
 
   always_ff @(posedge clk_i) begin
     write_done_q <= write && rst_ni;
-    refused_q <= !(stacks_hit || doorbell_hit || (settings_hit && write_word[2:0] != 3'd7 && state_i == StateIdle));
-    if (write && settings_hit && state_i == StateIdle) begin
-      unique case ({
-        write_word, 2'b00
-      })
-        SettingsBlocksAddress: settings_q.blocks <= data[15:0];
-        SettingsLastAddress: settings_q.last_beats <= data[5:0];
-        SettingsLastLanesAddress: settings_q.last_lanes <= data;
-        SettingsImagePagesAddress: settings_q.image_pages <= data;
-        SettingsCalibrationLowAddress: settings_q.calibration_low <= data;
-        SettingsCalibrationHighAddress: settings_q.calibration_high <= data;
-        SettingsBrightAddress: settings_q.bright <= data[15:0];
+    refused_q <= !(stacks_hit || doorbell_hit || settings_hit);
+    if (write && settings_hit) begin
+      unique case (write_word[2:0])
+        SettingsBlocksAddress[4:2]: settings_q.blocks <= data[15:0];
+        SettingsLastAddress[4:2]: settings_q.last_beats <= data[5:0];
+        SettingsLastLanesAddress[4:2]: settings_q.last_lanes <= data;
+        SettingsImagePagesAddress[4:2]: settings_q.image_pages <= data;
+        SettingsCalibrationLowAddress[4:2]: settings_q.calibration_low <= data;
+        SettingsCalibrationHighAddress[4:2]: settings_q.calibration_high <= data;
+        SettingsBrightAddress[4:2]: settings_q.bright <= data[15:0];
         default: ;
       endcase
     end
@@ -112,7 +121,7 @@ module unit_registers
         StacksRawPageWord: raw_q[write_word[3:2]] <= data;
         StacksPhotonsPageWord: photons_q[write_word[3:2]] <= data;
         StacksResultsPageWord: results_q[write_word[3:2]] <= data;
-        StacksImagesWord: images_q[write_word[3:2]] <= data;
+        StacksImagesWord: images_q[write_word[3:2]] <= {data != '0 && data <= 32'(MostImages), data[6:0]};
       endcase
     end
     if (!rst_ni) begin
@@ -132,8 +141,7 @@ module unit_registers
         results: results_q[slot_i],
         images: images_q[slot_i][6:0]
     };
-    stack_images_o <= images_q[slot_i][31:7] == '0 && images_q[slot_i][6:0] <= 7'(MostImages) &&
-                      images_q[slot_i][6:0] != '0;
+    stack_images_o <= images_q[slot_i][7];
   end
 
   // In two steps: which group, which of its words.
@@ -141,7 +149,6 @@ module unit_registers
   always_ff @(posedge clk_i) begin
     asked_q     <= read && rst_ni;
     read_done_q <= asked_q && rst_ni;
-    word_q      <= read_word;
     unique case (read_word[2:0])
       3'd0: identity_q <= Magic;
       3'd1: identity_q <= Version;
@@ -170,29 +177,13 @@ module unit_registers
       default: setting_q <= 32'(settings_q.bright);
     endcase
     doorbell_q <= read_word[0] ? abort_o : posted_o;
-    known_q <= 1'b1;
-    unique case (word_q[12:3])
-      IdentityBase[14:5]: read_q <= identity_q;
-      StatusBase[14:5]: begin
-        read_q  <= status_q;
-        known_q <= word_q[2:0] <= 3'd4;
-      end
-      CountersBase[14:5], CountersBase[14:5] + 10'd1: begin
-        read_q  <= counter_q;
-        known_q <= word_q[3:0] < 4'd10;
-      end
-      SettingsBase[14:5]: begin
-        read_q  <= setting_q;
-        known_q <= word_q[2:0] != 3'd7;
-      end
-      DoorbellsStacksPostedAddress[14:5]: begin
-        read_q  <= doorbell_q;
-        known_q <= word_q[2:1] == 2'd3;
-      end
-      default: begin
-        read_q  <= '0;
-        known_q <= 1'b0;
-      end
-    endcase
+    group_q[0] <= read_word[12:3] == IdentityBase[14:5];
+    group_q[1] <= read_word[12:3] == StatusBase[14:5] && read_word[2:0] <= 3'd4;
+    group_q[2] <= read_word[12:4] == CountersBase[14:6] && read_word[3:0] < 4'd10;
+    group_q[3] <= read_word[12:3] == SettingsBase[14:5] && read_word[2:0] != 3'd7;
+    group_q[4] <= read_word[12:1] == DoorbellsStacksPostedAddress[14:3];
+    known_q <= group_q != '0;
+    read_q <= (group_q[0] ? identity_q : '0) | (group_q[1] ? status_q : '0) | (group_q[2] ? counter_q : '0) |
+              (group_q[3] ? setting_q : '0) | (group_q[4] ? doorbell_q : '0);
   end
 endmodule

@@ -64,12 +64,10 @@ module unit_sequencer
     raw_o.bank = bank_q;
     raw_o.frees = last_image_q;
     raw_o.ends_image = last_block_q;
-    raw_o.beats = beats_q;
     count_o.parity = parity_q;
     count_o.image = image_q[5:0];
     count_o.first = block_q == '0;
     count_o.ends_stack = last_block_q && last_image_q;
-    count_o.beats = beats_q;
     write_o.results = state_q == Results;
     write_o.page = state_q == Results ? results_q : photons_q;
     write_o.beats = state_q == Results ? 6'(images_q - 7'd1) : beats_q;

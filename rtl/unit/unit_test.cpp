@@ -79,14 +79,16 @@ void aborted(std::uint64_t seed) {
 
 /// Stacks were posted from `first` on, and `bad` is: it is named, or one before it that is not done either.
 void expect_error(Card& card, Error error, std::uint32_t first, std::uint32_t bad, const char* what) {
-  for (int i = 0; i < 20'000 && card.read(registers::status::kState) != static_cast<std::uint32_t>(State::failed); ++i) {
+  for (int i = 0; i < 20'000 && card.read(registers::status::kState) != static_cast<std::uint32_t>(State::failed);
+       ++i) {
     card.cycle();
   }
   check(card.read(registers::status::kState) == static_cast<std::uint32_t>(State::failed), "%s: not failed", what);
   check(card.read(registers::status::kError) == static_cast<std::uint32_t>(error), "%s: error %u", what,
         card.read(registers::status::kError));
   const std::uint32_t named = card.read(registers::status::kErrorStack);
-  // A bad entry is seen when it is the next; memory's answers may be about a stack behind the one that is being worked on.
+  // A bad entry is seen when it is the next; memory's answers may be about a stack behind the one that is being worked
+  // on.
   const bool entry = error == Error::images || error == Error::blocks;
   check(entry ? named == bad : named - first <= bad - first, "%s: stack %u, not %u", what, named, bad);
   for (int i = 0; i < 3000; ++i) card.cycle();
@@ -113,15 +115,25 @@ void errors(std::uint64_t seed) {
     works(card, job);
   };
   const auto nothing = [] {};
-  wrong("no image", Error::images, [](auto& bad) { bad.images = 0; }, nothing);
-  wrong("too many images", Error::images, [](auto& bad) { bad.images = 65; }, nothing);
-  wrong("far too many images", Error::images, [](auto& bad) { bad.images = 0x8000'0001; }, nothing);
-  wrong("raw words outside", Error::read, [](auto& bad) { bad.raw_page = 0x100'0000; }, nothing);
-  wrong("photons outside", Error::write, [](auto& bad) { bad.photons_page = 0x100'0000; }, nothing);
-  wrong("results outside", Error::write, [](auto& bad) { bad.results_page = 0x100'0000; }, nothing);
-  wrong("calibration that cannot be read", Error::calibration,
-        [&](auto&) { card.high.bad_page = 0; card.low.bad_page = job.low_page() + 1; },
-        [&] { card.low.bad_page = card.high.bad_page = ~std::uint64_t{0}; });
+  wrong(
+      "no image", Error::images, [](auto& bad) { bad.images = 0; }, nothing);
+  wrong(
+      "too many images", Error::images, [](auto& bad) { bad.images = 65; }, nothing);
+  wrong(
+      "far too many images", Error::images, [](auto& bad) { bad.images = 0x8000'0001; }, nothing);
+  wrong(
+      "raw words outside", Error::read, [](auto& bad) { bad.raw_page = 0x100'0000; }, nothing);
+  wrong(
+      "photons outside", Error::write, [](auto& bad) { bad.photons_page = 0x100'0000; }, nothing);
+  wrong(
+      "results outside", Error::write, [](auto& bad) { bad.results_page = 0x100'0000; }, nothing);
+  wrong(
+      "calibration that cannot be read", Error::calibration,
+      [&](auto&) {
+        card.high.bad_page = 0;
+        card.low.bad_page = job.low_page() + 1;
+      },
+      [&] { card.low.bad_page = card.high.bad_page = ~std::uint64_t{0}; });
 
   card.write(registers::settings::kBlocks, 0);
   const std::uint32_t first = job.posted();
@@ -168,10 +180,11 @@ void rate(std::uint32_t images, std::uint32_t stacks, double least) {
   const auto cycles = static_cast<double>(card.read64(counters::kCycles));
   const auto beats = static_cast<double>(card.read64(counters::kBeats));
   check(card.read64(counters::kBeats) == std::uint64_t{stacks} * images * job.blocks() * 64, "beats");
-  std::printf("%u images of 128k pixels a stack: %.3f beats a cycle; waits: calibration %.3f, room %.3f, address %.3f\n",
-              images, beats / cycles, static_cast<double>(card.read64(counters::kWaitCalibration)) / cycles,
-              static_cast<double>(card.read64(counters::kWaitRoom)) / cycles,
-              static_cast<double>(card.read64(counters::kWaitAddress)) / cycles);
+  std::printf(
+      "%u images of 128k pixels a stack: %.3f beats a cycle; waits: calibration %.3f, room %.3f, address %.3f\n",
+      images, beats / cycles, static_cast<double>(card.read64(counters::kWaitCalibration)) / cycles,
+      static_cast<double>(card.read64(counters::kWaitRoom)) / cycles,
+      static_cast<double>(card.read64(counters::kWaitAddress)) / cycles);
   check(beats / cycles >= least, "%u images a stack: %.3f beats a cycle", images, beats / cycles);
   all_cycles += card.cycles();
 }

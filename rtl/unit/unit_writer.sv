@@ -13,6 +13,7 @@ module unit_writer
     input  write_burst_t       burst_i,
     output logic               full_o,
     input  logic               beat_i,
+    input  logic               last_i,         // of its burst
     input  beat_t              photons_i,
     output logic               popped_o,       // a beat of photons
     input  logic               counted_i,      // the counts of a stack are whole
@@ -36,7 +37,10 @@ module unit_writer
 );
   logic photons_full, address_full, data_full, sent_full, address_there, data_there, sent_there, beat_there;
   write_burst_t address, burst;
-  logic burst_taken, sent_results, taken, last;
+  logic burst_taken, sent_results, taken, last, photons_last;
+  // a record of the results
+  logic record_there_q, record_last_q, counted_there_q;
+  counts_t record_q;
   beat_t photons;
   logic [5:0] count_q;
   logic parity_q;
@@ -46,17 +50,17 @@ module unit_writer
   assign full_o = address_full || data_full || open_q[5];
 
   fifo #(
-      .Width(512),
+      .Width(513),
       .Depth(Room)
   ) u_photons (
       .clk_i,
       .rst_ni,
       .clear_i(1'b0),
       .push_i (beat_i),
-      .data_i (photons_i),
+      .data_i ({last_i, photons_i}),
       .full_o (photons_full),
       .valid_o(beat_there),
-      .data_o (photons),
+      .data_o ({photons_last, photons}),
       .pop_i  (popped_o)
   );
   fifo #(
@@ -105,9 +109,9 @@ module unit_writer
   assign m_axi_awvalid = address_there;
   assign m_axi_awaddr = {4'b0, address.page, 12'b0};
   assign m_axi_awlen = {2'b0, address.beats};
-  assign m_axi_wvalid = data_there && (burst.results ? counted_q != '0 : beat_there);
-  assign m_axi_wdata = burst.results ? {416'b0, read_i} : photons;
-  assign last = count_q == burst.beats;
+  assign m_axi_wvalid = data_there && (burst.results ? record_there_q : beat_there);
+  assign m_axi_wdata = burst.results ? {416'b0, record_q} : photons;
+  assign last = burst.results ? record_last_q : photons_last;
   assign m_axi_wlast = last;
   assign taken = m_axi_wvalid && m_axi_wready;
   assign popped_o = taken && !burst.results;
@@ -117,16 +121,24 @@ module unit_writer
   assign read_image_o = count_q;
 
   always_ff @(posedge clk_i) begin
+    if (!record_there_q) begin
+      record_q      <= read_i;
+      record_last_q <= count_q == burst.beats;
+    end
     if (!rst_ni || clear_i) begin
       count_q   <= '0;
       parity_q  <= 1'b0;
       counted_q <= '0;
+      record_there_q <= 1'b0;
+      counted_there_q <= 1'b0;
       open_q    <= '0;
       done_o    <= 1'b0;
       idle_o    <= 1'b1;
       error_o   <= 1'b0;
     end else begin
-      if (taken) count_q <= last ? '0 : count_q + 6'd1;
+      if (taken && burst.results) count_q <= record_last_q ? '0 : count_q + 6'd1;
+      record_there_q  <= data_there && burst.results && counted_there_q && !record_there_q || record_there_q && !taken;
+      counted_there_q <= counted_q != '0 && !taken;
       if (burst_taken && burst.results) parity_q <= !parity_q;
       counted_q <= counted_q + 2'(counted_i) - 2'(burst_taken && burst.results);
       open_q    <= open_q + 6'(push_i) - 6'(m_axi_bvalid);

@@ -6,7 +6,7 @@ Usage: build/rtl/bin/python tools/rtl/synth.py [--store] [--jobs N] [BLOCK…]. 
 Exit 1 when a figure is more than 10 % above the stored one (LUT levels: above it at all), or when a bar is missed that is
 not among those that are known to be. A proxy: nothing is placed, no clock is met.
 
-The whole is `sender`: what it is made of is synthesised alone, in processes of their own, and put in its place, so that
+Wholes are `sender` and `unit`: what they are made of is synthesised alone, in processes of their own, and put in its place, so that
 paths from block to block are counted, but nothing is optimised across them. What has not changed is not done again.
 """
 
@@ -32,7 +32,6 @@ FIGURES = ("lut", "memory", "packed", "ff", "bram36", "dsp", "levels", "carry")
 SLACK = 1.1
 FOLDER = BUILD / "synth"
 LONGEST_S = 540  # of one block
-WHOLE = "sender"
 # Blocks whose parameters differ from place to place: they belong to those that use them.
 SMALL = ("fifo", "table_word")
 PASSES = "synth_xilinx -family xcup -flatten -noiopad -noclkbuf -nowidelut -top {top}"
@@ -40,19 +39,22 @@ PASSES = "synth_xilinx -family xcup -flatten -noiopad -noclkbuf -nowidelut -top 
 WIRE_PS = 1000
 # At most: of every block, and of the whole.
 BAR = {"levels": 4}
-WHOLE_BAR = BAR | {"packed": 18_000, "ff": 25_000, "bram36": 24}
+WHOLE_BARS: dict[str, dict[str, int]] = {
+    "sender": BAR | {"packed": 18_000, "ff": 25_000, "bram36": 24},
+    "unit": BAR | {"packed": 45_000},
+}
 
 
-def parts() -> list[str]:
-    """The blocks that the whole is made of."""
-    text = "\n".join(path.read_text(encoding="utf-8") for path in (RTL / WHOLE).glob("*.sv"))
-    used = set(re.findall(r"^  (\w+) (?:#\(|u_\w+ \()", text, re.MULTILINE))
-    return sorted(used & blocks().keys() - {WHOLE, *SMALL})
+def parts(whole: str) -> list[str]:
+    """The blocks that a whole is made of."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (RTL / whole).glob("*.sv"))
+    used = set(re.findall(r"^ +(\w+) (?:#\(|u_\w+ \()", text, re.MULTILINE))
+    return sorted(used & blocks().keys() - {whole, *SMALL})
 
 
 def without(top: str) -> list[str]:
     """Blocks that are left out of this one's netlist and put into it later."""
-    return parts() if top == WHOLE else []
+    return parts(top) if top in WHOLE_BARS else []
 
 
 def key(top: str) -> str:
@@ -135,7 +137,7 @@ def worse(row: dict[str, Any], stored: dict[str, Any] | None) -> list[str]:
 
 def misses(top: str, row: dict[str, Any]) -> dict[str, Any]:
     """What is above its bar."""
-    bar = WHOLE_BAR if top == WHOLE else BAR
+    bar = WHOLE_BARS.get(top, BAR)
     return {figure: row[figure] for figure, most in bar.items() if row[figure] > most}
 
 
@@ -194,11 +196,12 @@ def main() -> int:
         return 0
     stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
     table = Table(stored, options.store)
-    wanted = options.block or sorted({*blocks(), *parts()} - {*SMALL})
-    tops = list(dict.fromkeys([*wanted, *(parts() if WHOLE in wanted else ())]))
+    wanted = options.block or sorted(blocks().keys() - {*SMALL})
+    wholes = [top for top in wanted if top in WHOLE_BARS]
+    tops = list(dict.fromkeys([*wanted, *(part for whole in wholes for part in parts(whole))]))
     # The largest first; those that are not known may be it.
     sizes = stored.get("blocks", {})
-    tops.sort(key=lambda top: -sizes.get(top, {"lut": 1e9})["lut"] if top != WHOLE else -1)
+    tops.sort(key=lambda top: -sizes.get(top, {"lut": 1e9})["lut"] if top not in WHOLE_BARS else -1)
     made: dict[str, Made] = {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         running = {pool.submit(synthesise, top): top for top in tops}
@@ -207,15 +210,16 @@ def main() -> int:
             made[top] = done.result()
             if made[top].failed:
                 table.fail(top, made[top].failed)
-            elif top != WHOLE and top in wanted:
+            elif top not in WHOLE_BARS and top in wanted:
                 table.add(top, measure(made[top].netlist), made[top].seconds)
-    if WHOLE in wanted:
-        lacking = [top for top in (WHOLE, *parts()) if made[top].failed]
+    for whole in wholes:
+        of = parts(whole)
+        lacking = [top for top in (whole, *of) if made[top].failed]
         if lacking:
-            table.fail(WHOLE, f"without {', '.join(lacking)}")
+            table.fail(whole, f"without {', '.join(lacking)}")
         else:
-            whole = joined(made[WHOLE].netlist, {top: made[top].netlist for top in parts()})
-            table.add(WHOLE, measure(whole), sum(one.seconds for one in made.values()))
+            flat = joined(made[whole].netlist, {top: made[top].netlist for top in of})
+            table.add(whole, measure(flat), sum(made[top].seconds for top in (whole, *of)))
     if options.store and not table.failed:
         table.write()
     return int(table.failed)
