@@ -16,8 +16,8 @@ namespace registers = card::unit_registers;
 
 constexpr std::size_t kBlockPixels = 2048;
 constexpr std::size_t kBeatPixels = 32;
-constexpr std::size_t kMemoryBytes = std::size_t{64} << 20U;
-constexpr std::uint32_t kCalibrationPages = 6;  // of a block, of half of the lanes
+constexpr std::size_t kMemoryBytes = std::size_t{64} << 20U;  // for most
+constexpr std::uint32_t kCalibrationPages = 6;                // of a block, of half of the lanes
 
 /// Pedestal and factor; a pedestal that is NaN: not valid.
 struct Entry {
@@ -40,7 +40,8 @@ inline Converted converted(std::uint16_t word, const Entry& entry) {
 
 class Card {
  public:
-  explicit Card(std::uint64_t seed) : random(seed), unit_(seed) {
+  explicit Card(std::uint64_t seed, std::size_t memory_bytes = kMemoryBytes)
+      : memory(memory_bytes), random(seed), unit_(seed) {
     unit_->s_axil_awvalid = unit_->s_axil_wvalid = unit_->s_axil_arvalid = 0;
     unit_->s_axil_wstrb = 15;
     unit_->s_axil_bready = unit_->s_axil_rready = 1;
@@ -94,7 +95,7 @@ class Card {
   [[nodiscard]] std::uint64_t cycles() const { return unit_.cycles(); }
   [[nodiscard]] bool idle() const { return raw.idle() && low.idle() && high.idle() && out.idle(); }
 
-  std::vector<std::byte> memory = std::vector<std::byte>(kMemoryBytes);
+  std::vector<std::byte> memory;
   Random random;
   MemoryTimes times{};
   std::uint64_t interrupts = 0;
@@ -213,7 +214,7 @@ class Job {
   std::uint32_t take(std::uint32_t pages) {
     const std::uint32_t page = next_page_;
     next_page_ += pages;
-    if (next_page_ * kBorder > kMemoryBytes) std::abort();
+    if (next_page_ * kBorder > card_.memory.size()) std::abort();
     return page;
   }
   std::uint16_t word() {

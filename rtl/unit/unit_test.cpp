@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unit by its registers: random shapes, stacks and memories; rates; Abort at any time; every error.
+// The unit by its registers: random shapes, stacks and memories; Abort at any time; every error.
 #include "unit/card.hpp"
 
 using namespace rashpa::rtl;
@@ -160,43 +160,11 @@ void errors(std::uint64_t seed) {
   all_cycles += card.cycles();
 }
 
-/// Beats a cycle while stacks are under way.
-void rate(std::uint32_t images, std::uint32_t stacks, double least) {
-  Card card(images);
-  card.times = {100, 200, 0, 16};
-  Job job(card, std::size_t{64} * kBlockPixels);
-  job.set_up();
-  const Job::Stack stack = job.make(images);
-  abort_now(card);  // counters from 0
-  job.set_up();
-  const std::uint32_t before = job.posted();
-  for (std::uint32_t i = 0; i < stacks; ++i) {
-    while (job.posted() - job.done() >= registers::stacks::kCount) card.cycle();
-    job.post(stack);
-  }
-  check(job.wait(before + stacks), "not done");
-  job.check_stack(stack);
-  namespace counters = registers::counters;
-  const auto cycles = static_cast<double>(card.read64(counters::kCycles));
-  const auto beats = static_cast<double>(card.read64(counters::kBeats));
-  check(card.read64(counters::kBeats) == std::uint64_t{stacks} * images * job.blocks() * 64, "beats");
-  std::printf(
-      "%u images of 128k pixels a stack: %.3f beats a cycle; waits: calibration %.3f, room %.3f, address %.3f\n",
-      images, beats / cycles, static_cast<double>(card.read64(counters::kWaitCalibration)) / cycles,
-      static_cast<double>(card.read64(counters::kWaitRoom)) / cycles,
-      static_cast<double>(card.read64(counters::kWaitAddress)) / cycles);
-  check(beats / cycles >= least, "%u images a stack: %.3f beats a cycle", images, beats / cycles);
-  all_cycles += card.cycles();
-}
-
 }  // namespace
 
 int main() {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) random_stacks(seed);
   for (std::uint64_t seed = 1; seed <= 20; ++seed) aborted(seed);
   for (std::uint64_t seed = 1; seed <= 3; ++seed) errors(seed);
-  rate(1, 4, 0.15);
-  rate(10, 4, 0.98);
-  rate(40, 1, 0.98);
   return result(all_cycles);
 }
