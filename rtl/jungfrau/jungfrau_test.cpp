@@ -60,7 +60,8 @@ class Cases {
         made.pedestal = static_cast<float>(random_(0, 131064)) / 8;
         made.factor = std::ldexp(random_.chance(50) ? 1.0F : -1.0F, -static_cast<int>(random_(0, 6)));
         break;
-      case 3:  // cancellation
+      case 3:  // cancellation; of small words down to the last bit that there is
+        if (random_.chance(50)) made.word &= 0xC007;
         made.pedestal = near(static_cast<float>(made.word & 0x3FFF), 40);
         made.factor = std::ldexp(real(1, 2), static_cast<int>(random_(0, 60)) - 20);
         break;
