@@ -11,22 +11,18 @@
 #include <vector>
 
 #include "card_model.hpp"
+#include "node_files.hpp"
 #include "rashpa/card/registers.hpp"
 
 namespace rashpa::sim {
 
-/// Owns the directory's files and takes them away at its end. One thread.
+/// One thread.
 class CardDirectory {
  public:
-  /// Makes `directory`, if it is not there, and in it xdma0_user, xdma0_h2c_0, xdma0_c2h_0, xdma0_bypass (one sparse
-  /// file of `memory_bytes`) and xdma0_events_0. Throws FileError, and StateError when another simulated card is at
-  /// home there.
+  /// Throws what NodeFiles throws.
   CardDirectory(std::filesystem::path directory, std::uint64_t memory_bytes);
-  ~CardDirectory();
-  CardDirectory(const CardDirectory&) = delete;
-  CardDirectory& operator=(const CardDirectory&) = delete;
 
-  [[nodiscard]] std::span<const std::byte> memory() const noexcept { return memory_; }
+  [[nodiscard]] std::span<const std::byte> memory() const noexcept { return files_.memory(); }
 
   /// Called with all enabled DTPs before an Arm is carried to the model.
   using Armed = std::function<void(std::span<const card::registers::DtpTable>)>;
@@ -36,8 +32,8 @@ class CardDirectory {
   bool serve(CardModel& model, const Armed& armed = {});
 
  private:
-  [[nodiscard]] std::uint32_t load(std::uint32_t address) const noexcept;
-  void store(std::uint32_t address, std::uint32_t value) noexcept;
+  [[nodiscard]] std::uint32_t load(std::uint32_t address) const noexcept { return files_.load(address); }
+  void store(std::uint32_t address, std::uint32_t value) noexcept { files_.store(address, value); }
   [[nodiscard]] card::registers::DtpTable table(std::size_t dtp) const;
   [[nodiscard]] std::vector<card::registers::DtpTable> enabled() const;
   void carry(CardModel& model, std::uint32_t from, std::uint32_t bytes);
@@ -45,11 +41,7 @@ class CardDirectory {
   void publish_images(CardModel& model);
   void publish(CardModel& model, std::uint32_t from, std::uint32_t bytes);
 
-  std::filesystem::path directory_;
-  int lock_ = -1;
-  int events_ = -1;
-  volatile std::uint32_t* page_ = nullptr;
-  std::span<std::byte> memory_;
+  NodeFiles files_;
   std::array<std::uint32_t, card::registers::kPageBytes / 4> carried_{};  // what the model has of software's words
   std::uint64_t published_ = 0;                                           // cycle at which all counters were read
   bool first_ = true;                                                     // the model has nothing of the page yet
