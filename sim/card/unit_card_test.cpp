@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <limits>
@@ -22,7 +21,7 @@
 #include "rashpa/core/temporary_folder.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_fpga.hpp"
 #include "rashpa/kernel/jungfrau/recorded.hpp"
-#include "unit_directory.hpp"
+#include "unit_testing.hpp"
 
 namespace rashpa::sim {
 namespace {
@@ -32,36 +31,12 @@ using card::UnitCard;
 using card::UnitStack;
 using State = card::unit_registers::State;
 using ErrorCode = card::unit_registers::ErrorCode;
+using sim::testing::SimulatedUnit;
 using namespace std::chrono_literals;
 
 constexpr std::int16_t kBright = 10;
-constexpr std::uint64_t kMemory = std::uint64_t{64} << 20U;
+constexpr std::uint64_t kMemory = sim::testing::kUnitMemory;
 using Images = std::vector<std::vector<std::uint16_t>>;
-
-/// Runs in a thread of its own from the constructor to the destructor, but for while it is held.
-class SimulatedUnit {
- public:
-  /// `answers`: bytes of memory that do not answer with an error.
-  explicit SimulatedUnit(std::uint64_t answers = kMemory) {
-    std::atomic<bool> ready{false};
-    thread_ = std::jthread([this, answers, &ready](const std::stop_token& stop) {
-      UnitDirectory directory(path(), kMemory);
-      UnitModel model(directory.memory().first(answers));
-      directory.serve(model);
-      ready = true;
-      while (!stop.stop_requested()) {
-        if (held || !directory.serve(model)) std::this_thread::sleep_for(100us);
-      }
-    });
-    while (!ready) std::this_thread::yield();
-  }
-  [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
-  std::atomic<bool> held{false};
-
- private:
-  const TemporaryFolder folder_;
-  std::jthread thread_;
-};
 
 /// Calibration and places of stacks in card memory.
 class Job {
@@ -69,7 +44,7 @@ class Job {
   Job(UnitCard& card, const jungfrau::Config& config) : card_(card), prepared_(config) {
     pixels_ = prepared_.pixels();
     blocks_ = card::unit_blocks(pixels_);
-    const jungfrau::FpgaTables tables = jungfrau::fpga_tables(prepared_);
+    const kernel::FpgaTables tables = jungfrau::fpga_tables(prepared_);
     const std::uint32_t low = take(card::kUnitCalibrationPages * blocks_);
     const std::uint32_t high = take(card::kUnitCalibrationPages * blocks_);
     put(low, std::as_bytes(std::span(tables.low)));
@@ -110,7 +85,7 @@ class Job {
       EXPECT_TRUE(made == photons[i]) << "image " << i;
       EXPECT_EQ((jungfrau::Counts{records[i].masked, records[i].saturated, records[i].bright}), counts[i])
           << "image " << i;
-      EXPECT_THAT(records[i].reserved, testing::Each(0U));
+      EXPECT_THAT(records[i].reserved, ::testing::Each(0U));
     }
     EXPECT_GT(counts[0].bright, 0U);
   }
@@ -246,7 +221,7 @@ TEST(UnitCardTest, what_memory_refuses_is_an_error_until_abort) {
   EXPECT_FALSE(job.wait(card.post(good)));
   ASSERT_TRUE(card.error());
   EXPECT_EQ(card.error()->code, ErrorCode::calibration);
-  EXPECT_THAT(text_of(*card.error()), testing::HasSubstr("calibration"));
+  EXPECT_THAT(text_of(*card.error()), ::testing::HasSubstr("calibration"));
   card.abort();
 }
 
@@ -259,7 +234,7 @@ TEST(UnitCardTest, a_card_that_does_not_answer_is_an_error_in_bounded_time) {
     card.abort(50'000);
     FAIL() << "it has answered";
   } catch (const StateError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("does it run?"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("does it run?"));
   }
   unit.held = false;
   EXPECT_NO_THROW(card.abort());

@@ -18,6 +18,7 @@
 #include "rashpa/core/special_value.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/kernel/declaration.hpp"
+#include "rashpa/kernel/fpga_tables.hpp"
 #include "rashpa/kernel/given.hpp"
 
 namespace rashpa::memory::opencl {
@@ -232,6 +233,9 @@ class Step {
   [[nodiscard]] virtual bool enqueued_each_time() const noexcept { return false; }
   /// For the current device; null when there is none or the program was built without CUDA. Throws as on_cpu().
   [[nodiscard]] virtual std::unique_ptr<cuda::DevicePass> on_cuda(const Setup& setup) const;
+  /// For the processing unit in hardware, which converts and counts; nothing: it cannot do this step. Throws
+  /// ConfigError when it cannot do it with these parameters.
+  [[nodiscard]] virtual std::optional<FpgaTables> on_fpga() const { return std::nullopt; }
   /// For the device, which outlives it; null when there is none. Throws ResourceError with what the compiler of the
   /// device says, too.
   [[nodiscard]] virtual std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,

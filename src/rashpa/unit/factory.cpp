@@ -12,6 +12,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/unit/cpu/cpu_unit.hpp"
 #include "rashpa/unit/dealt/dealt_unit.hpp"
+#include "rashpa/unit/fpga/fpga_unit.hpp"
 #include "rashpa/unit/opencl/opencl_unit.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/unit/cuda/cuda_unit.hpp"
@@ -22,7 +23,7 @@ namespace rashpa::unit {
 namespace {
 
 constexpr std::array kKinds{std::pair{"cpu", Kind::cpu}, std::pair{"cuda", Kind::cuda},
-                            std::pair{"opencl", Kind::opencl}};
+                            std::pair{"opencl", Kind::opencl}, std::pair{"fpga", Kind::fpga}};
 constexpr std::array kTriggers{std::pair{"auto", Trigger::automatic}, std::pair{"launch", Trigger::launch},
                                std::pair{"graph", Trigger::graph}, std::pair{"stream", Trigger::stream},
                                std::pair{"persistent", Trigger::persistent}};
@@ -88,6 +89,7 @@ std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, 
     }
     return std::make_unique<CpuUnit>(pipeline, layout, choice.cores, done_bell);
   }
+  if (choice.kind == Kind::fpga) return fpga::make_unit(choice, pipeline, layout, done_bell);
   if (const std::vector<std::string> devices = devices_in(choice.device); devices.size() > 1) {
     return make_dealt(choice, devices, pipeline, layout, done_bell);
   }

@@ -12,7 +12,7 @@
 
 namespace rashpa::unit {
 
-enum class Kind : std::uint8_t { cpu, cuda, opencl };
+enum class Kind : std::uint8_t { cpu, cuda, opencl, fpga };
 
 /// Throws ConfigError that lists the kinds when `name` is none of them.
 Kind kind_of(std::string_view name);
@@ -40,8 +40,9 @@ enum class Transfer : std::uint8_t {
 
 struct Choice {
   Kind kind = Kind::cpu;
-  Cores cores{};                            ///< cpu: its threads; else the processor of the thread that takes results
-  std::string device = "0";                 ///< its number, or several: "0,1"; opencl: or a part of its name
+  Cores cores{};  ///< cpu: its threads; else the processor of the thread that takes results
+  std::string device =
+      "0";  ///< its number, or several: "0,1"; opencl: or a part of its name; fpga: the card's directory
   Trigger trigger = Trigger::automatic;     ///< cuda
   Transfer transfer = Transfer::automatic;  ///< opencl
 };

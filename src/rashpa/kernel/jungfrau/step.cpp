@@ -12,6 +12,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/jungfrau/assembly.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/kernel/jungfrau/jungfrau_fpga.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_opencl.hpp"
 #include "rashpa/kernel/jungfrau/tracking.hpp"
 #ifdef RASHPA_HAVE_CUDA
@@ -264,6 +265,15 @@ class JungfrauStep final : public Step {
       const Setup& setup, const memory::opencl::Device& device) const override {
     const auto assembled = assembly(setup.shape);
     return opencl::make_pass(with_borders(config_, assembled.get()), assembled.get(), taps_of(setup), setup, device);
+  }
+  [[nodiscard]] std::optional<FpgaTables> on_fpga() const override {
+    if (config_.borders != Borders::raw) {
+      throw ConfigError("unit: unit fpga has no version of the kernel jungfrau that changes borders; use unit cpu");
+    }
+    if (tracks()) {
+      throw ConfigError("unit: unit fpga has no version of the kernel jungfrau that follows pedestals; use unit cpu");
+    }
+    return fpga_tables(Prepared(config_));
   }
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/unit/fpga/fpga_unit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <span>
+
+#include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/memory/cpu_set.hpp"
+
+namespace rashpa::unit::fpga {
+
+namespace {
+
+constexpr std::size_t kAligned = 4096;
+constexpr std::uint32_t kLookUs = 200;
+constexpr std::size_t kWordBytes = 2;  // of raw words, and of photons
+constexpr auto kNap = std::chrono::milliseconds(100);
+
+Steps checked(const Choice& choice, const Pipeline& pipeline, const Layout& layout) {
+  if (choice.trigger != Trigger::automatic) {
+    throw ConfigError(fmt::format("unit: trigger {} is for unit cuda; leave it out", name_of(choice.trigger)));
+  }
+  Steps steps = steps_of(pipeline, layout);
+  const auto refuse = [](const std::string& why) -> ConfigError {
+    return ConfigError("unit: unit fpga runs jungfrau to photons and a count of its pixels, and " + why +
+                       "; use another unit");
+  };
+  if (steps.steps.empty()) throw refuse("the pipeline has no kernel");
+  for (std::size_t i = 1; i < steps.steps.size(); ++i) {
+    const std::string& name = steps.steps[i].step->declaration().name;
+    if (!steps.steps[i].rides) throw refuse(name + " needs a pass of its own");
+    if (i > 1) throw refuse(name + " is one step more");
+  }
+  return steps;
+}
+
+std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+}  // namespace
+
+FpgaUnit::FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell)
+    : steps_(checked(choice, pipeline, layout)),
+      stack_(layout.stack),
+      image_bytes_(std::size_t{layout.width} * layout.height * kWordBytes),
+      done_bell_(done_bell),
+      card_(choice.device),
+      benches_(std::min(kBenches, layout.stacks)),
+      photons_stride_(rounded_up(image_bytes_, kAligned)),
+      asked_(std::size_t{layout.stacks} * layout.stack),
+      counts_(layout.stack),
+      in_(layout.stacks),
+      flying_(layout.stacks),
+      out_(layout.stacks) {
+  card_.claim();
+  lay_out();
+  photons_ = memory::Buffer(photons_stride_ * layout.stack * layout.stacks, memory::MemoryKind::pageable);
+  how_ = fmt::format("card {}, {} stacks in flight; {}", choice.device, benches_.size(), steps_.words());
+  in_thread_ = std::jthread(
+      [this, processor = choice.cores.first_processor](const std::stop_token& ending) { bring_in(ending, processor); });
+  out_thread_ = std::jthread([this] { bring_out(); });
+}
+
+FpgaUnit::~FpgaUnit() { stop(); }
+
+/// What lies where in card memory, and the calibration there.
+void FpgaUnit::lay_out() {
+  const auto tables = steps_.steps.front().step->on_fpga();
+  if (!tables) {
+    throw ConfigError(fmt::format("unit: unit fpga has no version of the kernel {}; use another unit",
+                                  steps_.steps.front().step->declaration().name));
+  }
+  if (stack_ > card_.most_images() || benches_.size() > card_.slots()) {
+    throw ConfigError(fmt::format("unit: stacks of {} images; the card takes {}", stack_, card_.most_images()));
+  }
+  const std::size_t pixels = image_bytes_ / kWordBytes;
+  image_pages_ = card::unit_blocks(pixels);
+  std::uint64_t next = 0;
+  const auto take = [&next](std::uint64_t pages) {
+    const std::uint64_t page = next;
+    next += pages;
+    return static_cast<std::uint32_t>(page);
+  };
+  const std::uint64_t calibration = std::uint64_t{card::kUnitCalibrationPages} * image_pages_;
+  const std::uint32_t low = take(calibration);
+  const std::uint32_t high = take(calibration);
+  for (card::UnitStack& bench : benches_) {
+    bench.raw = take(std::uint64_t{stack_} * image_pages_);
+    bench.photons = take(std::uint64_t{stack_} * image_pages_);
+    bench.results = take(1);
+  }
+  device_bytes_ = next * card::kCardPage;
+  if (device_bytes_ > card_.memory_bytes()) {
+    throw ConfigError(fmt::format(
+        "unit: {} stacks of {} images and their calibration take {} bytes of card memory, which has {}; take smaller "
+        "stacks",
+        benches_.size(), stack_, device_bytes_, card_.memory_bytes()));
+  }
+  // Whatever another program has left.
+  card_.abort();
+  card_.to_card(low * card::kCardPage, std::as_bytes(std::span(tables->low)));
+  card_.to_card(high * card::kCardPage, std::as_bytes(std::span(tables->high)));
+  card_.set_up({.pixels = pixels,
+                .image_pages = image_pages_,
+                .calibration_low = low,
+                .calibration_high = high,
+                .bright = static_cast<std::int16_t>(steps_.steps.front().count_at.value_or(0))});
+}
+
+void FpgaUnit::fail(const std::string& what) noexcept {
+  const std::lock_guard lock(error_lock_);
+  if (failed()) return;
+  error_ = "unit fpga: " + what;
+  failed_.store(true, std::memory_order_release);
+}
+
+std::string FpgaUnit::error() const {
+  if (!failed()) return {};
+  const std::lock_guard lock(error_lock_);
+  return error_;
+}
+
+void FpgaUnit::submit(Stack* stack) noexcept {
+  const bool ended = gives_up();
+  std::uint8_t* const work = asked(*stack);
+  for (std::uint32_t i = 0; i < stack->count; ++i)
+    work[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
+  in_.try_push(stack);
+  submitted_.ring();
+}
+
+Stack* FpgaUnit::take() noexcept {
+  Stack* stack = nullptr;
+  return out_.try_pop(stack) ? stack : nullptr;
+}
+
+void FpgaUnit::stop() noexcept {
+  if (!in_thread_.joinable()) return;
+  stopping_.store(true, std::memory_order_release);
+  in_thread_.request_stop();
+  submitted_.ring();
+  in_thread_.join();
+  brought_in_.store(true, std::memory_order_release);
+  posted_.ring();
+  out_thread_.join();
+}
+
+void FpgaUnit::bring_in(const std::stop_token& ending, int processor) noexcept {
+  memory::place_this_thread("fpga-in", processor);
+  std::uint32_t begun = 0;
+  for (;;) {
+    const std::uint32_t seen = submitted_.count();
+    Stack* stack = nullptr;
+    if (!in_.try_pop(stack)) {
+      if (ending.stop_requested()) return;
+      submitted_.wait(seen, kNap);
+      continue;
+    }
+    for (;;) {
+      const std::uint32_t freed = freed_.count();
+      if (begun - handed_back_.load(std::memory_order_acquire) < benches_.size()) break;
+      freed_.wait(freed, kNap);
+    }
+    Flight flight{.stack = stack, .bench = begun % static_cast<std::uint32_t>(benches_.size())};
+    begun += 1;
+    start(flight);
+    flying_.try_push(flight);
+    posted_.ring();
+  }
+}
+
+/// Images that are to be processed lie one behind the other in card memory.
+void FpgaUnit::start(Flight& flight) noexcept {
+  const Stack& stack = *flight.stack;
+  const std::uint8_t* const work = asked(stack);
+  const auto images = static_cast<std::uint32_t>(std::count(work, work + stack.count, std::uint8_t{1}));
+  if (images == 0) return;
+  flight.lost = true;
+  if (gives_up()) return;
+  card::UnitStack place = benches_[flight.bench];
+  place.images = images;
+  try {
+    std::uint64_t page = place.raw;
+    for (std::uint32_t i = 0; i < stack.count; ++i) {
+      if (work[i] == 0) continue;
+      card_.to_card(page * card::kCardPage, {stack.images[i].raw, image_bytes_});
+      page += image_pages_;
+    }
+  } catch (const std::exception& error) {
+    fail(error.what());
+    return;
+  }
+  flight.ticket = card_.post(place);
+  flight.posted = true;
+  flight.lost = false;
+}
+
+void FpgaUnit::bring_out() noexcept {
+  memory::place_this_thread("fpga-out", -1);
+  for (;;) {
+    const std::uint32_t seen = posted_.count();
+    Flight flight;
+    if (!flying_.try_pop(flight)) {
+      if (brought_in_.load(std::memory_order_acquire)) return;
+      posted_.wait(seen, kNap);
+      continue;
+    }
+    if (flight.posted) finish(flight);
+    hand_back(flight);
+  }
+}
+
+/// False: it will not be done.
+bool FpgaUnit::wait_for(const Flight& flight) noexcept {
+  namespace counters = card::unit_registers::counters;
+  std::uint32_t beats = 0;
+  std::int64_t moved_at = now_ns();
+  for (;;) {
+    if (static_cast<std::int32_t>(card_.done() - flight.ticket) >= 0) return true;
+    if (failed()) return false;
+    if (const auto error = card_.error()) {
+      fail(text_of(*error));
+      return false;
+    }
+    if (const std::uint32_t now = card_.read32(counters::kBeats); now != beats) {
+      beats = now;
+      moved_at = now_ns();
+    }
+    if (now_ns() - moved_at > kPatienceNs) {
+      fail(fmt::format("the card has done nothing for {} s; does it run?", kPatienceNs / 1'000'000'000));
+      return false;
+    }
+    card_.wait(kLookUs);
+  }
+}
+
+/// Counts, what they decide, and the pixels of accepted images.
+void FpgaUnit::finish(Flight& flight) noexcept {
+  Stack& stack = *flight.stack;
+  const std::uint8_t* const work = asked(stack);
+  flight.lost = true;
+  if (!wait_for(flight)) return;
+  const card::UnitStack& place = benches_[flight.bench];
+  try {
+    const auto images = static_cast<std::size_t>(std::count(work, work + stack.count, std::uint8_t{1}));
+    card_.from_card(place.results * card::kCardPage, std::as_writable_bytes(std::span(counts_.data(), images)));
+    std::size_t at = 0;
+    for (std::uint32_t i = 0; i < stack.count; ++i) {
+      if (work[i] != 0) settle(stack.images[i], counts_[at++]);
+    }
+    stack.decided_ns = now_ns();
+    std::uint64_t page = place.photons;
+    for (std::uint32_t i = 0; i < stack.count; ++i) {
+      if (work[i] == 0) continue;
+      StackImage& image = stack.images[i];
+      if (image.decision == Decision::accepted && steps_.output.pixels) {
+        std::byte* const to = photons_.data() + (std::size_t{stack.slot} * stack_ + i) * photons_stride_;
+        card_.from_card(page * card::kCardPage, {to, image_bytes_});
+        image.pixels = to;
+      }
+      page += image_pages_;
+    }
+  } catch (const std::exception& error) {
+    fail(error.what());
+    return;
+  }
+  flight.lost = false;
+}
+
+void FpgaUnit::settle(StackImage& image, const card::UnitCounts& counts) noexcept {
+  image.measured = true;
+  const PlannedStep& conversion = steps_.steps.front();
+  image.scalars[conversion.first_column] = Scalar::of_count(counts.masked);
+  image.scalars[conversion.first_column + 1] = Scalar::of_count(counts.saturated);
+  image.decision = Decision::accepted;
+  if (steps_.steps.size() == 1) return;
+  const PlannedStep& count = steps_.steps.back();
+  image.scalars[count.first_column] = Scalar::of_count(counts.bright);
+  if (const std::uint8_t verdict = count.rides->verdict(counts.bright); verdict != 0) {
+    image.decision = Decision::vetoed;
+    image.reason = count.reasons[verdict - 1U];
+  }
+}
+
+void FpgaUnit::hand_back(Flight& flight) noexcept {
+  Stack& stack = *flight.stack;
+  if (flight.lost) {
+    const std::uint8_t* const work = asked(stack);
+    for (std::uint32_t i = 0; i < stack.count; ++i) {
+      if (work[i] == 0) continue;
+      StackImage& image = stack.images[i];
+      image.decision = Decision::errored;
+      image.reason = VetoReason::none;
+      image.pixels = nullptr;
+    }
+  }
+  if (flight.lost || !flight.posted) stack.decided_ns = now_ns();
+  out_.try_push(&stack);
+  handed_back_.fetch_add(1, std::memory_order_release);
+  freed_.ring();
+  done_bell_.ring();
+}
+
+std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
+                                Doorbell& done_bell) {
+  return std::make_unique<FpgaUnit>(choice, pipeline, layout, done_bell);
+}
+
+}  // namespace rashpa::unit::fpga

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rashpa/card/unit_card.hpp"
+#include "rashpa/core/doorbell.hpp"
+#include "rashpa/memory/buffer.hpp"
+#include "rashpa/memory/ring.hpp"
+#include "rashpa/unit/factory.hpp"
+#include "rashpa/unit/steps.hpp"
+
+namespace rashpa::unit::fpga {
+
+/// Stacks that have places in card memory: one comes in, one is computed, one goes out.
+inline constexpr std::uint32_t kBenches = 3;
+
+/// The processing unit on a card (rtl/unit): jungfrau to photons, and a count of its pixels. One thread brings images
+/// into card memory and posts stacks; another waits for them, reads counts, decides, and fetches accepted images.
+class FpgaUnit final : public Unit {
+ public:
+  FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
+  ~FpgaUnit() override;
+  FpgaUnit(const FpgaUnit&) = delete;
+  FpgaUnit& operator=(const FpgaUnit&) = delete;
+
+  void submit(Stack* stack) noexcept override;
+  Stack* take() noexcept override;
+  void stop() noexcept override;
+  [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
+  [[nodiscard]] std::string how() const override { return how_; }
+  [[nodiscard]] std::size_t device_bytes() const noexcept override { return device_bytes_; }
+  [[nodiscard]] std::string error() const override;
+
+  /// How long the card may do nothing while stacks are under way.
+  static constexpr std::int64_t kPatienceNs = 5'000'000'000;
+
+ private:
+  /// A stack on its way. It keeps its bench until it is handed back.
+  struct Flight {
+    Stack* stack = nullptr;
+    std::uint32_t bench = 0;
+    std::uint32_t ticket = 0;  ///< UnitCard::done() when it is done
+    bool posted = false;       ///< the card has it
+    bool lost = false;
+  };
+  void lay_out();
+  void bring_in(const std::stop_token& ending, int processor) noexcept;
+  void bring_out() noexcept;
+  void start(Flight& flight) noexcept;
+  void finish(Flight& flight) noexcept;
+  [[nodiscard]] bool wait_for(const Flight& flight) noexcept;
+  void settle(StackImage& image, const card::UnitCounts& counts) noexcept;
+  void hand_back(Flight& flight) noexcept;
+  void fail(const std::string& what) noexcept;
+  [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool gives_up() const noexcept { return failed() || stopping_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint8_t* asked(const Stack& stack) noexcept {
+    return asked_.data() + std::size_t{stack.slot} * stack_;
+  }
+
+  const Steps steps_;
+  const std::uint32_t stack_;
+  const std::size_t image_bytes_;
+  Doorbell& done_bell_;
+  card::UnitCard card_;
+  std::vector<card::UnitStack> benches_;
+  std::uint32_t image_pages_ = 0;
+  std::size_t device_bytes_ = 0;
+  std::string how_;
+  memory::Buffer photons_;  // [slot][image]
+  std::size_t photons_stride_;
+  std::vector<std::uint8_t> asked_;       // [slot][image]: 1, the card is to process it
+  std::vector<card::UnitCounts> counts_;  // of the stack that goes out
+
+  memory::Ring<Stack*> in_;
+  memory::Ring<Flight> flying_;
+  memory::Ring<Stack*> out_;
+  Doorbell submitted_;
+  Doorbell posted_;
+  Doorbell freed_;
+  std::atomic<std::uint32_t> handed_back_{0};
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> brought_in_{false};  // no more flights come
+
+  mutable std::mutex error_lock_;
+  std::string error_;
+  std::atomic<bool> failed_{false};
+  std::jthread in_thread_;
+  std::jthread out_thread_;
+};
+
+/// As unit::make_unit() does it; Choice::device is the card's directory. Throws ConfigError when the card cannot do the
+/// pipeline or has too little memory, and what UnitCard throws.
+std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
+                                Doorbell& done_bell);
+
+}  // namespace rashpa::unit::fpga
