@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rashpa.control.telegram import Books
+from rashpa.control.telegram import Books, Count
 from rashpa.dashboard.scene import Ending
 from rashpa.data.regular_file import read_regular
 
@@ -94,10 +94,17 @@ def ending_of(report: str, after_s: float) -> Ending | None:
         lines = (*str(run["problem"]).splitlines(), *map(str, run["reasons"]))
         books = {str(buffer["name"]): _books_of(buffer["books"]) for buffer in said["buffers"]}
         text = "the books balance" if said["books"]["balanced"] else "the books do NOT balance"
-        return Ending(report, bool(run["good"]), lines, books, text)
+        counts = {str(buffer["name"]): tuple(_counts_of(buffer)) for buffer in said["buffers"]}
+        return Ending(report, bool(run["good"]), lines, books, text, counts)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def _books_of(said: dict[str, Any]) -> Books:
     return Books(**{one.name: int(said[one.name]) for one in fields(Books)})
+
+
+def _counts_of(buffer: dict[str, Any]) -> Iterator[Count]:
+    for group, where in (("veto", "vetoes"), ("error", "errors")):
+        for reason, count in buffer[where].items():
+            yield Count(group, str(reason), int(count))

@@ -8,7 +8,7 @@ from rashpa.control.limits import Limit
 from rashpa.control.node_load import Load, busy
 from rashpa.control.node_progress import Receiving, Sending, progress_of
 from rashpa.control.run_plan import Plan
-from rashpa.control.telegram import Books, BufferStatus, Status
+from rashpa.control.telegram import Books, BufferStatus, Count, Status
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,15 @@ class BufferScene:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended, as its report says it: `folder` of the report. `good`: nothing is red; `lines`: what is. `books`: of each buffer."""
+    """How a run ended, as its report says it: `folder` of the report. `good`: nothing is red; `lines`: what is. `books`: of each buffer; `counts`: its vetoes and
+    errors."""
 
     folder: str
     good: bool
     lines: tuple[str, ...]
     books: Mapping[str, Books]
     text: str
+    counts: Mapping[str, tuple[Count, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

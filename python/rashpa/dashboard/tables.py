@@ -95,14 +95,22 @@ def _node_row(node: NodeScene) -> Sequence[tuple[str, str]]:
 
 
 def vetoes_table(scene: Scene) -> str:
-    """Images by the reason of their veto, and of their error."""
+    """Images by the reason of their veto, and of their error; where the run has ended with a report, the report's."""
     rows = []
-    for buffer in scene.buffers:
-        name = _name(scene, buffer.node, buffer.status.name)
+    known = [
+        (buffer.status.name, _name(scene, buffer.node, buffer.status.name), buffer.status.books, buffer.status.counts)
+        for buffer in scene.buffers
+    ]
+    if not known and scene.ending is not None:
+        known = [(buffer, buffer, books, ()) for buffer, books in scene.ending.books.items()]
+    for buffer, name, books, counts in known:
+        if scene.ending is not None:
+            books = scene.ending.books.get(buffer, books)
+            counts = scene.ending.counts.get(buffer, counts)
         for group, word in (("veto", "vetoed"), ("error", "errored")):
-            for reason, count in count_of(buffer.status.counts, group).items():
+            for reason, count in count_of(counts, group).items():
                 if count:
-                    share = count / max(1, buffer.status.books.decided)
+                    share = count / max(1, books.decided)
                     rows.append(
                         (
                             (name, ""),

@@ -3,7 +3,7 @@ import json
 import os
 from pathlib import Path
 
-from rashpa.control.telegram import Books
+from rashpa.control.telegram import Books, Count
 from rashpa.dashboard.past_runs import PastRuns, ending_of
 
 BOOKS = {
@@ -23,7 +23,9 @@ def _report(folder: Path, name: str, when: float, **run: object) -> None:
     said = {
         "run": {"name": name, "frames": 10, "good": True, "problem": "", "reasons": [], **run},
         "books": {**BOOKS, "balanced": True},
-        "buffers": [{"name": "full", "books": {**BOOKS, "balanced": True}}],
+        "buffers": [
+            {"name": "full", "books": {**BOOKS, "balanced": True}, "vetoes": {"too_few": 6}, "errors": {"no_room": 0}}
+        ],
     }
     (folder / "report.json").write_text(json.dumps(said))
     os.utime(folder / "report.json", (when, when))
@@ -49,6 +51,7 @@ def test_an_ending_is_that_of_the_run_and_not_of_one_before(tmp_path: Path) -> N
     found = ending_of(str(tmp_path / "a"), 150.0)
     assert found is not None
     assert found.books == {"full": Books(**BOOKS)}
+    assert found.counts == {"full": (Count("veto", "too_few", 6), Count("error", "no_room", 0))}
     assert found.lines == ("lost", "Frame 3")
     assert not found.good
     assert ending_of(str(tmp_path / "a"), 250.0) is None

@@ -38,6 +38,19 @@ def test_books_are_those_of_the_report_when_the_run_has_ended() -> None:
     assert ">100<" not in books_table(ended)
 
 
+def test_vetoes_are_those_of_the_report_when_the_run_has_ended() -> None:
+    # the node's last status may be of a moment before its last image
+    books = Books(expected=100, complete=100, accepted=23, vetoed=77)
+    counts = {"full": (Count("veto", "too_few", 77), Count("error", "no_room", 0))}
+    ended = replace(_scene(), going=False, ending=Ending("x", True, (), {"full": books}, "", counts))
+    for scene in (ended, replace(ended, nodes=())):  # with and without a node to look at
+        text = vetoes_table(scene)
+        assert ">77<" in text
+        assert ">77.0%<" in text
+        assert ">6<" not in text
+        assert "no room" not in text
+
+
 def test_hits_are_shares_of_what_was_decided_since_the_look_before() -> None:
     course = Course()
     for decided, accepted in ((10, 4), (20, 14), (20, 14), (40, 14)):
