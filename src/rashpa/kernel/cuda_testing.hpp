@@ -67,6 +67,12 @@ inline opencl::Everything on_device(const Step& step, const opencl::Case& given,
     const auto* const made = pixels.data() + i * stack.out_stride;
     if (sizes.makes_pixels) image.pixels.assign(made, made + sizes.bytes);
     if (wanted[i] == 0 || image.failed) continue;
+    if (step.declaration().made(Port::Kind::list) != nullptr) {
+      const HostList list = pass.list(static_cast<std::uint32_t>(i));
+      const auto* value = static_cast<const std::byte*>(list.value);
+      image.index.assign(list.index, list.index + found[i].entries);
+      image.value.assign(value, value + found[i].entries * pixel_bytes(sizes.out.type));
+    }
     const TableView table = pass.table(static_cast<std::uint32_t>(i));
     if (sizes.table_columns != 0) image.table.assign(table.values, table.values + table.rows * sizes.table_columns);
   }
@@ -92,6 +98,8 @@ inline void expect_as_cpu(const Step& step, const opencl::Case& given) {
       EXPECT_EQ(found.images[i].verdict, wanted.verdict);
       EXPECT_EQ(found.images[i].failed, wanted.failed);
       EXPECT_TRUE(found.images[i].pixels == wanted.pixels);
+      EXPECT_TRUE(found.images[i].index == wanted.index);
+      EXPECT_TRUE(found.images[i].value == wanted.value);
       if (const Port* port = step.declaration().made(Port::Kind::scalars)) {
         if (wanted.failed && sizes.table_columns != 0) {  // what is added up over rows is not known
           EXPECT_EQ(found.images[i].scalars.at(0), wanted.scalars.at(0));

@@ -21,8 +21,7 @@ template <typename Finder, typename Config, typename Lookup, typename Look>
 class OpenclPass final : public opencl::MarkedRings {
  public:
   OpenclPass(const Declaration& declaration, const Config& config, const Setup& setup, Lookup lookup,
-             const std::variant<opencl::SnrRounds, opencl::SigmaClip>& method, Look look,
-             const memory::opencl::Device& device)
+             const RingMethod& method, Look look, const memory::opencl::Device& device)
       : MarkedRings(declaration.name, rings(lookup), method, setup, device),
         format_(setup.in),
         lookup_(std::move(lookup)),

@@ -47,8 +47,8 @@ std::vector<cl_uint> order_of(const Rings& rings) {
 
 }  // namespace
 
-MarkedRings::MarkedRings(const std::string& kernel, const Rings& rings,
-                         const std::variant<SnrRounds, SigmaClip>& method, const Setup& setup, const Device& device)
+MarkedRings::MarkedRings(const std::string& kernel, const Rings& rings, const RingMethod& method, const Setup& setup,
+                         const Device& device)
     : method_(method),
       pixels_(static_cast<std::uint32_t>(setup.shape.pixels())),
       words_(tiles_of(pixels_, 64) + 1),

@@ -6,42 +6,21 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "rashpa/kernel/opencl_pass.hpp"
+#include "rashpa/kernel/ring_limits.hpp"
 #include "rashpa/kernel/rings.hpp"
 
 namespace rashpa::kernel::opencl {
-
-/// Rounds over the values within a signal-to-noise ratio, as peakfinder8 has them.
-struct SnrRounds {
-  double min_snr = 0;
-  double threshold = 0;
-};
-/// Sigma clipping; what is marked may be above mean + factor · √(deviation² + noise²).
-struct SigmaClip {
-  std::vector<double> reaches{};  ///< by how many values are left, up to all of a ring: deviations that are left out
-  std::uint32_t cycles = 0;
-  bool azimuthal = false;  ///< variances by scatter, at first
-  bool hybrid = false;     ///< by counts in the end
-  double factor = 0;
-  double noise = 0;
-};
-
-/// What is known of a ring: its limit and its mean (SnrRounds), or its mean and its deviation (SigmaClip).
-struct RingLimit {
-  float first = 0;
-  float second = 0;
-};
 
 /// The device's part of a pass; the host's is that of who derives from it. Its memory is taken when it is made. One
 /// thread.
 class MarkedRings : public DevicePass {
  public:
   /// Throws ConfigError when the device has no double precision.
-  MarkedRings(const std::string& kernel, const Rings& rings, const std::variant<SnrRounds, SigmaClip>& method,
-              const Setup& setup, const memory::opencl::Device& device);
+  MarkedRings(const std::string& kernel, const Rings& rings, const RingMethod& method, const Setup& setup,
+              const memory::opencl::Device& device);
   [[nodiscard]] Where where() const noexcept final { return Where::both; }
   cl_int enqueue(const DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept final;
   /// Marks, limits, and the image itself where the host does not have it.
@@ -56,7 +35,7 @@ class MarkedRings : public DevicePass {
   [[nodiscard]] Seen seen(const HostItem& item) const noexcept;
 
  private:
-  std::variant<SnrRounds, SigmaClip> method_;
+  RingMethod method_;
   std::uint32_t pixels_;
   std::uint32_t words_;  // from one image's marks to the next's: one more than it has
   std::uint32_t rings_;

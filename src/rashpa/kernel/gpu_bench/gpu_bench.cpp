@@ -64,6 +64,7 @@ constexpr std::array kParts{
     Part{"kernels", [](const Arguments& arguments) { return kernel_rows(arguments.repeats); }},
     Part{"passes", [](const Arguments& arguments) { return pass_rows(arguments.repeats); }},
     Part{"azimuthal", [](const Arguments& arguments) { return azimuthal_rows(arguments.repeats); }},
+    Part{"peaks", [](const Arguments& arguments) { return peak_rows(arguments.repeats); }},
     Part{"compress", [](const Arguments& arguments) { return compress_rows(arguments.repeats, arguments.images); }},
 };
 

@@ -41,6 +41,9 @@ Rows pass_rows(int repeats);
 /// Azimuthal integration of such stacks, with few and with many photons.
 Rows azimuthal_rows(int repeats);
 
+/// Steps that find peaks or what sticks out of a background by radius, on such stacks.
+Rows peak_rows(int repeats);
+
 /// Chunks of images: photons, and those of `file` when it is not empty: pixels of uint16, as often as there is room.
 Rows compress_rows(int repeats, const std::string& file);
 

@@ -14,8 +14,11 @@
 #include "rashpa/kernel/peaks_pass.hpp"
 #include "rashpa/kernel/pixel_geometry.hpp"
 #include "rashpa/kernel/rings_opencl.hpp"
+#include "rashpa/kernel/sigma_clip/device_method.hpp"
 #include "rashpa/kernel/sigma_clip/geometry_kernel.hpp"
-#include "rashpa/kernel/sigma_clip/sigma_clip_opencl.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "rashpa/kernel/peakfinder/peakfinder_cuda.hpp"
+#endif
 
 namespace rashpa::kernel::peakfinder {
 
@@ -50,9 +53,9 @@ const Declaration& declared() {
                                             .largest = "Value in the middle",
                                             .background = "In the middle"})}},
       .inputs = {radius_input(), panels_input()},
-      .units = {"cpu", "opencl"},
+      .units = {"cpu", "opencl", "cuda"},
       .scratch_bytes = 15,
-      .device = {{.bytes = 6}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
+      .device = {{.bytes = 6}, {.bytes = 4, .unit = "cuda"}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
   return declaration;
 }
 
@@ -82,10 +85,15 @@ class PeakFinder final : public Step {
       return finder.find_marked(seen.image, format, sigma_clip::bins_of(seen.limits), seen.marks, peaks);
     };
     sigma_clip::Radii radii(config_, setup.shape, kOwner);
-    const auto clip = sigma_clip::on_opencl(config_, radii);
+    const auto clip = sigma_clip::device_method(config_, radii);
     return std::make_unique<peaks::OpenclPass<Finder, Config, sigma_clip::Radii, decltype(look)>>(
         declared(), config_, setup, std::move(radii), clip, look, device);
   }
+#ifdef RASHPA_HAVE_CUDA
+  [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
+    return cuda::make_pass(config_, sigma_clip::Radii(config_, setup.shape, kOwner), setup);
+  }
+#endif
 
  private:
   Config config_;

@@ -70,9 +70,9 @@ const Declaration& declared() {
                                             .largest = "Largest value of the peak",
                                             .background = "Local mean"})}},
       .inputs = {radius_input(), panels_input()},
-      .units = {"cpu", "opencl"},
+      .units = {"cpu", "opencl", "cuda"},
       .scratch_bytes = 16,
-      .device = {{.bytes = 6}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
+      .device = {{.bytes = 6}, {.bytes = 2, .unit = "cuda"}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
   return declaration;
 }
 
@@ -97,16 +97,15 @@ class PeakFinder final : public Step {
                                                               const memory::opencl::Device& device) const override {
     const auto look = [](Finder& finder, const opencl::MarkedRings::Seen& seen, PixelFormat format,
                          std::span<Peak> peaks) noexcept {
-      static_assert(sizeof(Limit) == sizeof(opencl::RingLimit));
+      static_assert(sizeof(Limit) == sizeof(RingLimit));
       const std::span limits{reinterpret_cast<const Limit*>(seen.limits.data()), seen.limits.size()};
       return finder.find_bright(seen.image, format, limits, seen.marks, peaks);
     };
     return std::make_unique<peaks::OpenclPass<Finder, Config, Rings, decltype(look)>>(
-        declared(), config_, setup, rings_of(config_, setup.shape),
-        opencl::SnrRounds{config_.min_snr, config_.threshold}, look, device);
+        declared(), config_, setup, rings_of(config_, setup.shape), SnrRounds{config_.min_snr, config_.threshold}, look,
+        device);
   }
 #ifdef RASHPA_HAVE_CUDA
-  /// For its test on a device alone: it has not run there yet, and so is not among the declared units.
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
     return cuda::make_pass(config_, setup);
   }

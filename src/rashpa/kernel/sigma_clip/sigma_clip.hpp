@@ -61,6 +61,8 @@ class Radii {
   [[nodiscard]] bool same_panel(std::size_t pixel, std::size_t other) const noexcept {
     return panel_of_.empty() || panel_of_[pixel] == panel_of_[other];
   }
+  /// Of each pixel, from 1; 0: in none. Empty: there are no panels.
+  [[nodiscard]] std::span<const std::uint16_t> panel_of() const noexcept { return panel_of_; }
   /// The middle of a bin, pixels.
   [[nodiscard]] double middle(std::uint32_t bin) const noexcept { return first_ + step_ * bin; }
 
@@ -69,7 +71,7 @@ class Radii {
   Rings ring(const Config& config, const Shape& shape, const char* owner);
   std::uint32_t width_;
   std::shared_ptr<const PixelGeometry> geometry_;  // null: distances are those from the beam
-  std::vector<std::uint16_t> panel_of_;            // of each pixel, from 1; 0: none. Empty: there are no panels
+  std::vector<std::uint16_t> panel_of_;
   double beam_x_;
   double beam_y_;
   std::uint32_t bins_;
@@ -119,8 +121,10 @@ class Background {
   std::vector<std::uint64_t> marks_;
 };
 
+template <class Class, typename T>
+using MemberOf = T Class::*;
 template <class Settings, typename T>
-constexpr T Settings::*member(T Config::*of_base) noexcept {
+constexpr MemberOf<Settings, T> member(MemberOf<Config, T> of_base) noexcept {
   return of_base;
 }
 

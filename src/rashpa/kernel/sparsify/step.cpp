@@ -12,10 +12,13 @@
 #include "rashpa/kernel/opencl_pass.hpp"
 #include "rashpa/kernel/pixel_geometry.hpp"
 #include "rashpa/kernel/rings_opencl.hpp"
+#include "rashpa/kernel/sigma_clip/device_method.hpp"
 #include "rashpa/kernel/sigma_clip/geometry_kernel.hpp"
-#include "rashpa/kernel/sigma_clip/sigma_clip_opencl.hpp"
 #include "rashpa/kernel/sparsify/sparsify.hpp"
 #include "rashpa/memory/buffer.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "rashpa/kernel/sparsify/sparsify_cuda.hpp"
+#endif
 
 namespace rashpa::kernel::sparsify {
 
@@ -51,9 +54,9 @@ const Declaration& declared() {
                         {.name = "background", .type = Column::Type::f64, .doc = "Mean of the bin"},
                         {.name = "deviation", .type = Column::Type::f64, .doc = "Of a pixel of the bin"}}}},
       .inputs = {radius_input()},
-      .units = {"cpu", "opencl"},
+      .units = {"cpu", "opencl", "cuda"},
       .scratch_bytes = 11,
-      .device = {{.bytes = 6}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
+      .device = {{.bytes = 6}, {.bytes = 4, .unit = "cuda"}, {.bytes = 0.125, .of = DeviceCost::Of::image}}};
   return declaration;
 }
 
@@ -172,7 +175,7 @@ class DevicePass final : public opencl::MarkedRings {
 
  private:
   DevicePass(const Config& config, sigma_clip::Radii radii, const Setup& setup, const memory::opencl::Device& device)
-      : MarkedRings("sparsify", radii.rings(), sigma_clip::on_opencl(config, radii), setup, device),
+      : MarkedRings("sparsify", radii.rings(), sigma_clip::device_method(config, radii), setup, device),
         config_(config),
         radii_(std::move(radii)),
         format_(setup.in),
@@ -203,6 +206,11 @@ class Sparsify final : public Step {
                                                               const memory::opencl::Device& device) const override {
     return std::make_unique<DevicePass>(config_, setup, device);
   }
+#ifdef RASHPA_HAVE_CUDA
+  [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
+    return cuda::make_pass(config_, sigma_clip::Radii(config_, setup.shape, kOwner), setup);
+  }
+#endif
 
  private:
   Config config_;

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/peakfinder/peakfinder.hpp"
+
+namespace rashpa::kernel::peakfinder::cuda {
+
+/// The step on the current device.
+std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const sigma_clip::Radii& radii,
+                                                    const Setup& setup);
+
+}  // namespace rashpa::kernel::peakfinder::cuda

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Tables of peaks on CUDA devices: what kernels that find them have in common.
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/memory/cuda/resources.hpp"
+
+namespace rashpa::kernel::cuda {
+
+struct PeakRoom;
+
+/// The rows of all images, in host memory, with columns as peaks::columns() has them. An image with more peaks than
+/// there is room for has failed.
+class PeakTable {
+ public:
+  /// `kernel`: its name, for errors. Throws ResourceError.
+  PeakTable(std::string kernel, const Setup& setup, std::uint32_t most);
+
+  /// Put into the stream: before peaks are found, and behind it.
+  [[nodiscard]] cudaError_t begin(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
+  [[nodiscard]] cudaError_t settle(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
+  [[nodiscard]] PeakRoom room(std::uint32_t bench) const noexcept;
+
+  [[nodiscard]] TableView table(std::uint32_t place) const noexcept;
+  [[nodiscard]] std::string failure() const;
+
+ private:
+  std::string kernel_;
+  std::uint32_t places_, most_;
+  memory::cuda::PinnedMemory table_;                                        // Scalar [place][row][column]
+  memory::cuda::PinnedMemory found_;                                        // by place; then how many were too many
+  std::vector<memory::cuda::DeviceMemory> entries_, intensities_, counts_;  // by bench
+};
+
+}  // namespace rashpa::kernel::cuda

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The background of images ring by ring on CUDA devices, and the pixels above it: the first half of what peak finders
+/// do. Limits and marks are those of unit cpu, bit for bit, where pixels are whole numbers.
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/ring_limits.hpp"
+#include "rashpa/kernel/rings.hpp"
+#include "rashpa/memory/cuda/resources.hpp"
+
+namespace rashpa::kernel::cuda {
+
+template <typename T>
+memory::cuda::DeviceMemory copy_to_device(const std::vector<T>& values, const char* what) {
+  memory::cuda::DeviceMemory memory(values.size() * sizeof(T));
+  if (values.empty()) return memory;
+  memory::cuda::check(cudaMemcpy(memory.as<void>(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
+                      what);
+  return memory;
+}
+
+/// Memory of the current device, for all benches of a pass. What it enqueues is for one stack at a time on a bench.
+class MarkedRings {
+ public:
+  /// Throws ResourceError.
+  MarkedRings(const Rings& rings, const RingMethod& method, const Setup& setup);
+
+  /// Puts the work into the stream: limits, then marks, of the images that are worked on.
+  [[nodiscard]] cudaError_t enqueue(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
+
+  /// What kernels behind it read, in device memory; pixels in no ring are not marked.
+  struct Seen {
+    const std::uint16_t* ring_of = nullptr;  ///< [pixel]
+    const RingLimit* limits = nullptr;       ///< [image][ring]
+    std::uint32_t* marks = nullptr;          ///< [image][word], a bit a pixel; 0 behind the last pixel
+    std::uint32_t rings = 0;
+    std::uint32_t words = 0;  ///< from one image to the next: even
+  };
+  [[nodiscard]] Seen seen(std::uint32_t bench) const noexcept;
+
+ private:
+  RingMethod method_;
+  PixelFormat format_;
+  std::uint32_t rings_, pixels_, words_;
+  std::uint32_t room_ = 0;  // values of a ring in shared memory
+  memory::cuda::DeviceMemory order_, firsts_, ring_of_, reaches_;
+  std::vector<memory::cuda::DeviceMemory> limits_, above_, marks_;  // by bench
+};
+
+}  // namespace rashpa::kernel::cuda
