@@ -71,7 +71,7 @@ inline opencl::Everything on_device(const Step& step, const opencl::Case& given,
       const HostList list = pass.list(static_cast<std::uint32_t>(i));
       const auto* value = static_cast<const std::byte*>(list.value);
       image.index.assign(list.index, list.index + found[i].entries);
-      image.value.assign(value, value + found[i].entries * pixel_bytes(sizes.out.type));
+      image.value.assign(value, value + std::size_t{found[i].entries} * pixel_bytes(sizes.out.type));
     }
     const TableView table = pass.table(static_cast<std::uint32_t>(i));
     if (sizes.table_columns != 0) image.table.assign(table.values, table.values + table.rows * sizes.table_columns);
