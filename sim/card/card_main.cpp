@@ -19,6 +19,7 @@
 #include "network.hpp"
 #include "rashpa/core/error.hpp"
 #include "simulated_card.hpp"
+#include "simulated_unit.hpp"
 
 namespace rashpa::sim {
 
@@ -33,6 +34,7 @@ constexpr const char* kUsage =
   --seed N          of the values that registers have before reset (1)
   --network udp     packets go out of the addresses and ports that stand in them (the default)
   --network unix:HERE,THERE   frames are datagrams from the socket HERE to the socket THERE
+  --unit            the processing unit of a receiver in place of the sender of a detector; it has no network
 
   --with-parent     end when standard input is closed
 
@@ -47,7 +49,8 @@ struct Arguments {
   std::uint64_t memory = std::uint64_t{1} << 30U;
   CardTimes times;
   std::uint64_t seed = 1;
-  std::string network = "udp";
+  std::string network;  // empty: udp
+  bool unit = false;
   bool with_parent = false;
 };
 
@@ -94,6 +97,8 @@ Arguments parse(int count, char** words) {
     const std::string word = words[i];
     if (word == "--with-parent") {
       out.with_parent = true;
+    } else if (word == "--unit") {
+      out.unit = true;
     } else if (word.rfind("--", 0) != 0 && out.directory.empty()) {
       out.directory = word;
     } else if (i + 1 < count) {
@@ -102,6 +107,7 @@ Arguments parse(int count, char** words) {
       throw ConfigError(fmt::format("card: {} has no value; see --help", word));
     }
   }
+  if (out.unit && !out.network.empty()) throw ConfigError("card: --network: a processing unit has none; leave it out");
   if (out.directory.empty()) throw ConfigError("card: give the directory of the card; see --help");
   return out;
 }
@@ -125,13 +131,21 @@ void run(int count, char** words) {
   }
   const Arguments arguments = parse(count, words);
   for (const int number : {SIGINT, SIGTERM}) std::signal(number, [](int) { stop = true; });
-  SimulatedCard card(arguments.directory, arguments.memory, make_network(arguments.network), arguments.times,
-                     arguments.seed);
-  fmt::print("ready {}: {} bytes of card memory, network {}\n", arguments.directory.string(), arguments.memory,
-             arguments.network);
-  std::fflush(stdout);
-  std::jthread parent;
-  if (arguments.with_parent) parent = std::jthread(watch_parent);
+  const auto begin = [&](const std::string& what) {
+    fmt::print("ready {}: {} bytes of card memory, {}\n", arguments.directory.string(), arguments.memory, what);
+    std::fflush(stdout);
+    return arguments.with_parent ? std::jthread(watch_parent) : std::jthread();
+  };
+  if (arguments.unit) {
+    SimulatedUnit unit(arguments.directory, arguments.memory, arguments.times, arguments.seed);
+    const std::jthread parent = begin("processing unit");
+    unit.run(stop);
+    fmt::print("ended after {} cycles\n", unit.cycles());
+    return;
+  }
+  const std::string network = arguments.network.empty() ? "udp" : arguments.network;
+  SimulatedCard card(arguments.directory, arguments.memory, make_network(network), arguments.times, arguments.seed);
+  const std::jthread parent = begin("network " + network);
   card.run(stop);
   fmt::print("ended after {} cycles; {} frames were of no use to the network\n", card.cycles(),
              card.network().refused());

@@ -17,15 +17,15 @@ namespace rashpa::unit {
 namespace {
 
 using namespace contract;  // NOLINT(google-build-using-namespace): the bench of these tests
-using sim::testing::SimulatedUnit;
+using sim::testing::UnitOfTest;
 
 /// One for all tests of the contract.
-SimulatedUnit& simulated() {
-  static SimulatedUnit unit;
+UnitOfTest& simulated() {
+  static UnitOfTest unit;
   return unit;
 }
 
-Contestant contestant(const SimulatedUnit& unit) {
+Contestant contestant(const UnitOfTest& unit) {
   return {.name = "fpga",
           .choice = {.kind = Kind::fpga, .device = unit.path().string()},
           .resident = true,
@@ -36,13 +36,13 @@ INSTANTIATE_TEST_SUITE_P(Fpga, UnitContract, testing::Values(contestant(simulate
                          [](const auto& one) { return one.param.name; });
 
 TEST(FpgaUnitTest, a_card_belongs_to_one_unit) {
-  const SimulatedUnit unit;
+  const UnitOfTest unit;
   const Bench first(contestant(unit), vetoing());
   EXPECT_THROW(Bench(contestant(unit), vetoing()), StateError);
 }
 
 TEST(FpgaUnitTest, stacks_for_which_the_card_has_no_room_are_refused) {
-  const SimulatedUnit unit;
+  const UnitOfTest unit;
   try {
     const Bench bench(contestant(unit), vetoing(), 65);
     FAIL() << "taken";
@@ -61,7 +61,7 @@ TEST(FpgaUnitTest, what_cannot_be_a_card_is_refused) {
 }
 
 TEST(FpgaUnitTest, a_card_that_stops_answering_makes_images_errored_and_the_unit_ends) {
-  SimulatedUnit unit;
+  UnitOfTest unit;
   Bench bench(contestant(unit), vetoing());
   unit.held = true;
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -76,7 +76,7 @@ TEST(FpgaUnitTest, a_card_that_stops_answering_makes_images_errored_and_the_unit
 
 TEST(FpgaUnitTest, memory_that_refuses_makes_images_errored) {
   // Calibration of seven blocks takes 84 pages; behind them nothing answers.
-  const SimulatedUnit unit(100 * card::kCardPage);
+  const UnitOfTest unit(100 * card::kCardPage);
   Bench bench(contestant(unit), vetoing());
   for (Stack& stack : bench.ring.all) bench.unit->submit(&stack);
   for (Stack& stack : bench.ring.all) ASSERT_EQ(bench.wait(), &stack);

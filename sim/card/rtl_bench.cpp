@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What `rashpa bench rtl` runs: the simulated sender beside a MAC of 100 Gb/s, and beside one that takes a beat each
 /// cycle, by length of lines and number of DTPs, with memory that answers late and pauses at random. Cycles: no clock
-/// is shown.
+/// is shown. Then the processing unit, unless a length of lines is given.
 #include <Vsender.h>
 #include <fmt/format.h>
 
@@ -15,6 +15,7 @@
 #include "rashpa/card/registers.hpp"
 #include "rashpa/core/error.hpp"
 #include "sender/rate.hpp"
+#include "unit_rows.hpp"
 
 namespace rashpa::sim {
 namespace {
@@ -151,7 +152,8 @@ int run(const Options& options) {
       gaps += free.gaps + wire.gaps;
     }
   }
-  return gaps == 0 && rtl::checks().failed == 0 ? 0 : 1;
+  const bool unit = options.line != 0 || print_unit_rows(options.latency, options.seed);
+  return gaps == 0 && unit && rtl::checks().failed == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ using card::UnitCard;
 using card::UnitStack;
 using State = card::unit_registers::State;
 using ErrorCode = card::unit_registers::ErrorCode;
-using sim::testing::SimulatedUnit;
+using sim::testing::UnitOfTest;
 using namespace std::chrono_literals;
 
 constexpr std::int16_t kBright = 10;
@@ -146,7 +146,7 @@ TEST(UnitCardTest, ten_recorded_frames_are_those_of_the_processor) {
   for (int i = 0; i < 10; ++i) {
     raw.push_back(recorded::load<std::uint16_t>("mod5_raw" + std::to_string(i) + ".bin"));
   }
-  const SimulatedUnit unit;
+  const UnitOfTest unit;
   UnitCard card(unit.path());
   Job job(card, recorded::config());
   const UnitStack stack = job.bring(raw);
@@ -155,7 +155,7 @@ TEST(UnitCardTest, ten_recorded_frames_are_those_of_the_processor) {
 }
 
 TEST(UnitCardTest, stacks_in_a_row_as_the_processor_has_them) {
-  const SimulatedUnit unit;
+  const UnitOfTest unit;
   UnitCard card(unit.path());
   Detector detector;
   Job job(card, detector.config());
@@ -173,7 +173,7 @@ TEST(UnitCardTest, stacks_in_a_row_as_the_processor_has_them) {
 }
 
 TEST(UnitCardTest, abort_drops_what_is_posted_and_the_next_program_goes_on) {
-  const SimulatedUnit unit;
+  const UnitOfTest unit;
   Detector detector;
   {
     UnitCard card(unit.path());
@@ -193,7 +193,7 @@ TEST(UnitCardTest, abort_drops_what_is_posted_and_the_next_program_goes_on) {
 }
 
 TEST(UnitCardTest, what_memory_refuses_is_an_error_until_abort) {
-  const SimulatedUnit unit(kMemory / 2);
+  const UnitOfTest unit(kMemory / 2);
   UnitCard card(unit.path());
   Detector detector;
   Job job(card, detector.config());
@@ -226,7 +226,7 @@ TEST(UnitCardTest, what_memory_refuses_is_an_error_until_abort) {
 }
 
 TEST(UnitCardTest, a_card_that_does_not_answer_is_an_error_in_bounded_time) {
-  SimulatedUnit unit;
+  UnitOfTest unit;
   UnitCard card(unit.path());
   unit.held = true;
   std::this_thread::sleep_for(50ms);
@@ -241,7 +241,7 @@ TEST(UnitCardTest, a_card_that_does_not_answer_is_an_error_in_bounded_time) {
 }
 
 TEST(UnitCardTest, another_design_is_no_processing_unit) {
-  const SimulatedUnit unit;
+  const UnitOfTest unit;
   EXPECT_THROW(card::Card{unit.path()}, ResourceError);
   const TemporaryFolder folder;
   CardDirectory sender(folder.path(), 4096);
@@ -249,7 +249,7 @@ TEST(UnitCardTest, another_design_is_no_processing_unit) {
 }
 
 TEST(UnitCardTest, setups_that_make_no_sense_are_refused) {
-  const SimulatedUnit unit;
+  const UnitOfTest unit;
   UnitCard card(unit.path());
   EXPECT_THROW(card.set_up({.pixels = 0, .image_pages = 1}), ConfigError);
   EXPECT_THROW(card.set_up({.pixels = 4096, .image_pages = 1}), ConfigError);

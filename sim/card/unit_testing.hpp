@@ -2,40 +2,39 @@
 #pragma once
 /// A simulated processing unit in a directory of its own, for tests.
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <thread>
 
 #include "rashpa/core/temporary_folder.hpp"
-#include "unit_directory.hpp"
+#include "simulated_unit.hpp"
 
 namespace rashpa::sim::testing {
 
 inline constexpr std::uint64_t kUnitMemory = std::uint64_t{64} << 20U;
 
 /// Runs in a thread of its own from the constructor to the destructor, but for while it is held.
-class SimulatedUnit {
+class UnitOfTest {
  public:
   /// `answers`: bytes of memory that do not answer with an error.
-  explicit SimulatedUnit(std::uint64_t answers = kUnitMemory) {
+  explicit UnitOfTest(std::uint64_t answers = kUnitMemory) {
     std::atomic<bool> ready{false};
-    thread_ = std::jthread([this, answers, &ready](const std::stop_token& stop) {
-      UnitDirectory directory(path(), kUnitMemory);
-      UnitModel model(directory.memory().first(answers));
-      directory.serve(model);
+    thread_ = std::jthread([this, answers, &ready] {
+      SimulatedUnit unit(path(), kUnitMemory, {}, 1, answers);
       ready = true;
-      while (!stop.stop_requested()) {
-        if (held || !directory.serve(model)) std::this_thread::sleep_for(std::chrono::microseconds(100));
-      }
+      unit.run(stop_, &held);
     });
     while (!ready) std::this_thread::yield();
   }
+  ~UnitOfTest() { stop_ = true; }
+  UnitOfTest(const UnitOfTest&) = delete;
+  UnitOfTest& operator=(const UnitOfTest&) = delete;
   [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
   std::atomic<bool> held{false};
 
  private:
   const TemporaryFolder folder_;
+  std::atomic<bool> stop_{false};
   std::jthread thread_;
 };
 

@@ -156,8 +156,8 @@ def group(
 
 @app.command(context_settings=_PASS_ON)
 def rtl(context: typer.Context, json_file: JsonFile = None) -> None:
-    """The sender in hardware, simulated: 512 lines an image of 64 to 4096 bytes, 1 and 16 DTPs, memory that answers late and pauses at random.
-    All figures are cycles of a simulation. Further options go to the program: --latency CYCLES (100), --stall PERCENT (10), --seed,
+    """The sender in hardware, simulated: 512 lines an image of 64 to 4096 bytes, 1 and 16 DTPs, memory that answers late and pauses at random;
+    then the processing unit in hardware with stacks of 1 and 10 images of 0.5M and 1M pixels, unless --line-bytes is given. All figures are cycles of a simulation. Further options go to the program: --latency CYCLES (100), --stall PERCENT (10), --seed,
     --line-bytes."""
     _run("rtl", "rtl", ["--json", *context.args], json_file)
 

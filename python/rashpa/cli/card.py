@@ -36,11 +36,17 @@ def card(
             help="UDP sockets of this machine, or a UNIX datagram socket whose datagrams are frames.",
         ),
     ] = "udp",
+    unit: Annotated[
+        bool,
+        typer.Option(
+            "--unit", help="The processing unit of a receiver in place of the sender of a detector; it has no network."
+        ),
+    ] = False,
     with_parent: Annotated[
         bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")
     ] = False,
 ) -> None:
-    """Start a simulated card: the sender in hardware of `rtl/`, compiled, in a directory that looks like a card's device nodes.
+    """Start a simulated card: the sender in hardware of `rtl/`, or with --unit the processing unit, compiled, in a directory that looks like a card's device nodes.
 
     It prints one line when a driver can open the directory, and works until SIGTERM or an interrupt; then it takes its files away and says
     how many cycles it was simulated for. How long they took says nothing about hardware.
@@ -49,8 +55,11 @@ def card(
     if program is None:
         sys.stderr.write(_MISSING + "\n")
         raise typer.Exit(_BAD_INPUT)
-    options = {"memory": memory, "latency": latency, "reads": reads, "seed": seed, "network": network}
+    options: dict[str, object] = {"memory": memory, "latency": latency, "reads": reads, "seed": seed}
+    if not unit or network != "udp":  # which a unit refuses
+        options["network"] = network
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    words += ["--unit"] if unit else []
     words += ["--with-parent"] if with_parent else []
     sys.stdout.flush()
     os.execv(program, [str(program), str(directory), *words])  # noqa: S606

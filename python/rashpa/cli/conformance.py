@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa conformance --unit UNIT`: whether a unit of this machine computes what all units compute."""
 
+import contextlib
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +15,8 @@ from rashpa.control.machine import machine_facts
 from rashpa.control.version import software_version
 from rashpa.data.conformance import Verdict, judge_all, trouble_with
 from rashpa.data.pipeline import available_units, kernel_declarations
+from rashpa.node.engine import EngineError
+from rashpa.node.simulated_card import SimulatedCard
 
 _FAILED, _BAD_INPUT = 1, 2
 _STYLES = {
@@ -26,9 +29,12 @@ _STYLES = {
 
 
 def conformance(
-    unit: Annotated[str, typer.Option(help="Unit to look at: cpu, cuda, opencl.")] = "cpu",
+    unit: Annotated[str, typer.Option(help="Unit to look at: cpu, cuda, opencl, fpga.")] = "cpu",
     device: Annotated[
-        str, typer.Option(help="Of units cuda and opencl: its number; of opencl also a part of its name.")
+        str,
+        typer.Option(
+            help="Of units cuda and opencl: its number; of opencl also a part of its name. Of unit fpga: the directory of its card; 0: one is simulated."
+        ),
     ] = "0",
     kernel: Annotated[list[str] | None, typer.Option(help="This kernel alone; may be given several times.")] = None,
     report: Annotated[Path | None, typer.Option("--json", help="Write the results into this file.")] = None,
@@ -39,16 +45,31 @@ def conformance(
     Exit code 0 when every vector passes for which the unit has a version of the kernel; 1 when one does not; 2 when there is no such unit or kernel.
     """
     errors = Console(stderr=True, style="red", soft_wrap=True)
+    with contextlib.ExitStack() as at_end:
+        if unit == "fpga" and device == "0":
+            try:
+                card = SimulatedCard("--unit")
+            except EngineError as error:
+                errors.print(f"rashpa conformance: {error}", markup=False, highlight=False)
+                raise typer.Exit(_BAD_INPUT) from None
+            at_end.callback(card.close)
+            device = str(card.directory)
+        raise typer.Exit(_compare(unit, device, kernel, report, verbose, errors))
+
+
+def _compare(
+    unit: str, device: str, kernel: list[str] | None, report: Path | None, verbose: bool, errors: Console
+) -> int:
     if trouble := trouble_with(unit, device):
         errors.print(f"rashpa conformance: {trouble}", markup=False, highlight=False)
-        raise typer.Exit(_BAD_INPUT)
+        return _BAD_INPUT
     if unknown := [name for name in kernel or () if name not in kernel_declarations()]:
         errors.print(f"rashpa conformance: no kernel {unknown[0]}", markup=False, highlight=False)
-        raise typer.Exit(_BAD_INPUT)
+        return _BAD_INPUT
     verdicts = list(judge_all(unit, kernel, device))
     console = Console()
     said = available_units()[unit][1]
-    chosen = f"{said}; device {device}" if unit == "opencl" else said
+    chosen = f"{said}; device {device}" if unit == "opencl" else f"card {device}" if unit == "fpga" else said
     _show(console, unit, chosen, verdicts, verbose)
     if report is not None:
         document = {
@@ -62,8 +83,8 @@ def conformance(
             report.write_text(json.dumps(document, indent=1, default=str) + "\n", encoding="utf-8")
         except OSError as error:
             errors.print(f"rashpa conformance: {report}: {error.strerror}", markup=False, highlight=False)
-            raise typer.Exit(_BAD_INPUT) from None
-    raise typer.Exit(0 if not any(one.bad for one in verdicts) else _FAILED)
+            return _BAD_INPUT
+    return 0 if not any(one.bad for one in verdicts) else _FAILED
 
 
 def _show(console: Console, unit: str, device: str, verdicts: list[Verdict], verbose: bool) -> None:

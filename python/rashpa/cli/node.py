@@ -170,6 +170,7 @@ def receiver(
     kernels: _Kernels = None,
     feedback: _Feedback = FEEDBACK_FOLDER,
     publish: _Publish = None,
+    card: _Card = None,
     alias: _Alias = None,
     lease: _Lease = 10.0,
     log_level: _LogLevel = "info",
@@ -197,7 +198,7 @@ def receiver(
         raise typer.Exit(2)
     try:
         folders = Folders(
-            read or [Path.cwd()], write or [Path.cwd()], kernels, feedback=feedback, publish=publish or ()
+            read or [Path.cwd()], write or [Path.cwd()], kernels, card or (), feedback=feedback, publish=publish or ()
         )
     except ValueError as error:
         sys.stderr.write(f"rashpa receiver: --publish: {error}\n")

@@ -12,6 +12,7 @@ from rashpa.control.run_plan import Plan, PlannedBuffer
 from rashpa.control.telegram import Capabilities, UnitDevice
 
 _BENCHES = 3  # stacks that a device has at a time: one comes in, one is computed, one goes out
+_WITHOUT_DEVICES = ("cpu", "fpga")  # memory of a card is asked of it when it is opened
 _WORD = 64  # pixels of a word of marks; made images are whole words
 _RESIDENT_IMAGES, _RESIDENT_BYTES = 32, 1 << 20  # of a stack that a resident kernel may read where it lies
 
@@ -20,7 +21,7 @@ def device_memory(section: Buffer, width: int, height: int, pixel: str, device: 
     """Bytes of a buffer's pipeline on the device, by what they are for; nothing for memory that is the machine's own. What does not grow with images, some
     megabytes at most, is left out, and what the driver takes for itself; of modules with gaps, the gaps."""
     steps = plan_pipeline(section.kernel, pixel)
-    if device.unified or not steps.steps or section.unit == "cpu":
+    if device.unified or not steps.steps or section.unit in _WITHOUT_DEVICES:
         return {}
     pixels = width * height
     whole = -(-pixels // _WORD) * _WORD
@@ -54,7 +55,7 @@ def device_of(unit: str, wanted: str, devices: tuple[UnitDevice, ...]) -> UnitDe
 def planned_devices(buffer: PlannedBuffer, can: Capabilities | None) -> tuple[UnitDevice, ...]:
     """The devices that the buffer's unit takes, those which the node has; of which nothing is known where it was not asked."""
     section = buffer.section
-    if section.unit == "cpu" or not section.kernel:
+    if section.unit in _WITHOUT_DEVICES or not section.kernel:
         return ()
     if can is None:
         numbers = [int(name) if name.isdecimal() else 0 for name in section.device_names]

@@ -9,7 +9,7 @@ from pathlib import Path
 from rashpa.control.dataset_check import files_of, resolved_dataset
 from rashpa.control.kernels import code_of
 from rashpa.control.kernels import files_of as files_of_kernel
-from rashpa.control.plan_telegrams import card_of
+from rashpa.control.plan_telegrams import card_of, unit_card_of
 from rashpa.control.run_plan import Plan
 from rashpa.control.sink_sections import Stream2Sink
 from rashpa.control.token import checked_token
@@ -47,7 +47,7 @@ class Grant:
 
 def grant_of(plan: Plan, role: str, token: str) -> Grant:
     """What the run file names, and nothing else: the dataset, and for a receiver the files of its kernels, the output folder, and its own folder where it names code there; and the
-    addresses where it publishes; for an emulator its cards."""
+    addresses where it publishes; for each the cards that it drives."""
     named = [path for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))]
     # a dataset's folder may hold links to where its files really lie
     inside = [entry for path in named if path.is_dir() for entry in path.iterdir()]
@@ -60,7 +60,9 @@ def grant_of(plan: Plan, role: str, token: str) -> Grant:
     outside = any(code_of(kernel) for buffer in plan.buffers for kernel in buffer.section.kernel)
     kernels = str(plan.source.path.parent.resolve()) if role == "receiver" and outside else ""
     played = [one for one in plan.emulators if one.engine == "fpga" and one.node == "local"]
-    cards = sorted({card_of(plan, one) for one in played}) if role == "emulator" else []
+    computed = [one for one in plan.buffers if one.section.unit == "fpga"]
+    of_units = {unit_card_of(plan, one, "local") for one in computed}
+    cards = sorted({card_of(plan, one) for one in played} if role == "emulator" else of_units)
     sockets = [one.section.feedback.zmq for one in plan.buffers if one.section.feedback and one.section.feedback.zmq]
     sockets += [sink.endpoint for one in plan.buffers for sink in one.section.sink if isinstance(sink, Stream2Sink)]
     publish = sorted({address_of(endpoint) for endpoint in sockets}) if role == "receiver" else []

@@ -227,7 +227,7 @@ def _device_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
     groups: dict[tuple[str, str, str], list[tuple[_Side, PlannedBuffer]]] = {}
     for side in sides:
         for buffer in plan.buffers_of(side.node.name):
-            if buffer.section.unit != "cpu" and buffer.section.kernel:
+            if buffer.section.unit not in ("cpu", "fpga") and buffer.section.kernel:  # cards are not shared
                 for device in buffer.section.device_names:
                     place = (machine_of(side.node), buffer.section.unit, device)
                     groups.setdefault(place, []).append((side, buffer))

@@ -24,6 +24,7 @@ from rashpa.control.kernels import (
 )
 from rashpa.control.run_file_reader import KeyPath
 from rashpa.control.veto_rule import RuleError, check_rule
+from rashpa.data.kernel_units import unfit
 
 MOST_COLUMNS = 64
 PIXEL_BYTES = {"uint8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "float32": 4}
@@ -102,12 +103,17 @@ class Pipeline:
         return seen + step.kernel.stack_bytes / stack, written + (1 / 8 if step.marks_for else 0)
 
 
-UNITS = ("cpu", "cuda", "opencl")
+UNITS = ("cpu", "cuda", "opencl", "fpga")
 
 
 def usable_units(kernels: Sequence[Kernel]) -> tuple[str, ...]:
-    """Units that have a version of every kernel."""
-    return tuple(unit for unit in UNITS if all(unit in declaration_of(kernel).units for kernel in kernels))
+    """Units that have a version of every kernel, and can do them one behind the other."""
+    names = [kernel.name for kernel in kernels]
+    return tuple(
+        unit
+        for unit in UNITS
+        if all(unit in declaration_of(kernel).units for kernel in kernels) and not unfit(unit, names)
+    )
 
 
 def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = None) -> list[Problem]:

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with the pipeline of a buffer, by itself and with what comes into it."""
 
+import json
 from collections.abc import Iterator
 
 from rashpa.control import pipeline, special_values
 from rashpa.control import run_file as toml
 from rashpa.control.dataset_check import trouble_with
+from rashpa.control.emulators import SIMULATED
 from rashpa.control.kernels import Kernel, code_of, declaration, files_of, label_of, parameters_of
 from rashpa.control.pipeline import usable_units
 from rashpa.control.run_file_reader import KeyPath, RunFileSource
-from rashpa.data.kernel_units import beyond
+from rashpa.data.kernel_units import beyond, unfit
 
 
 def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
@@ -44,9 +46,12 @@ def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, s
     elsewhere = [kernel for _, kernel in outside if section.unit not in declaration(kernel.name).units]
     if elsewhere:
         yield f'{source.where((*path, "unit"))}: {section.unit} does not run {label_of(elsewhere[0])}; set unit = "cpu"'
+    elif why := unfit(section.unit, [kernel.name for kernel in section.kernel]):
+        yield f"{source.where((*path, 'unit'))}: {why}; set unit = {' or '.join(map(json.dumps, usable_units(section.kernel)))}"
     elif section.kernel and section.unit not in (usable := usable_units(section.kernel)):
         yield f"{source.where((*path, 'unit'))}: {section.unit} has no version of every kernel; {' or '.join(usable) or 'none'} has"
     yield from _device_problems(section, path, source)
+    yield from _card_problems(section, path, source)
     for number, kernel in enumerate(section.kernel):
         yield from _only_some_units(kernel, section, f"{source.where((*path, 'kernel', number))}")
     for number, kernel in outside if _local(file, section) else ():
@@ -76,6 +81,8 @@ def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource)
     if not section.devices:
         return
     where = source.where((*path, "devices"))
+    if section.unit == "fpga":
+        return  # said with its card
     if section.unit == "cpu":
         yield f'{where}: unit cpu has none; set unit = "cuda" or "opencl", or leave devices out'
     if "device" in section.model_fields_set:
@@ -92,6 +99,24 @@ def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource)
             yield f"{where}: {kernel.name} adds up over images, which several devices cannot do together; name one device"
         elif values.get("track", "off") != "off":
             yield f"{where}: {kernel.name} with track learns from images, which several devices cannot do together; name one device"
+
+
+def _card_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
+    """Of the unit in hardware."""
+    if section.unit != "fpga":
+        if section.card is not None:
+            yield f'{source.where((*path, "card"))}: only unit fpga has a card; set unit = "fpga", or take card out'
+        return
+    if section.card is None:
+        yield (
+            f'{source.where((*path, "unit"))}: unit fpga needs a card: name it, card = "{SIMULATED}" for a simulated one, or the directory of '
+            "its nodes"
+        )
+    for key in ("device", "devices"):
+        if key in section.model_fields_set:
+            yield f"{source.where((*path, key))}: unit fpga has a card in place of devices; leave {key} out"
+    if section.trigger != "auto":
+        yield f"{source.where((*path, 'trigger'))}: trigger {section.trigger} is for unit cuda; leave it out"
 
 
 def _only_some_units(kernel: Kernel, section: toml.Buffer, where: str) -> Iterator[str]:

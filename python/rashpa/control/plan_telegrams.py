@@ -154,6 +154,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             unit=buffer.section.unit,
             trigger=buffer.section.trigger,
             device=",".join(buffer.section.device_names),
+            card=unit_card_of(plan, buffer, receiver.node) if buffer.section.unit == "fpga" else "",
             dtps=tuple(
                 telegram.DestinationDtp(
                     dtp.id,
@@ -302,6 +303,13 @@ def _card(plan: Plan, emulator: PlannedEmulator) -> telegram.Card:
 
 def card_of(plan: Plan, emulator: PlannedEmulator) -> str:
     """As the emulator's node is told of it: for one of this machine, relative directories count from the run file's folder."""
-    if emulator.card == SIMULATED or emulator.node != "local":
-        return emulator.card
-    return str(plan.source.path.resolve().parent / emulator.card)
+    return _card_place(plan, emulator.card, emulator.node)
+
+
+def unit_card_of(plan: Plan, buffer: PlannedBuffer, node: str) -> str:
+    """The same of the card of a buffer's unit, whose receiver is `node`."""
+    return _card_place(plan, buffer.section.card or "", node)
+
+
+def _card_place(plan: Plan, card: str, node: str) -> str:
+    return card if card == SIMULATED or node != "local" else str(plan.source.path.resolve().parent / card)

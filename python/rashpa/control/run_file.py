@@ -384,7 +384,7 @@ class Buffer(Section):
     partial: Literal["keep", "veto"] = "keep"
     keep_darks: bool = False
     threads: int = Field(default=1, ge=1, le=256, description="of the unit cpu")
-    unit: Literal["cpu", "cuda", "opencl"] = Field(default="cpu", description="what runs the kernels")
+    unit: Literal["cpu", "cuda", "opencl", "fpga"] = Field(default="cpu", description="what runs the kernels")
     trigger: Literal["auto", "launch", "graph", "stream", "persistent"] = Field(
         default="auto", description="cuda: how a stack is started; auto: the fastest that fits"
     )
@@ -395,6 +395,10 @@ class Buffer(Section):
         default=[],
         max_length=16,
         description="in place of device: numbers of several; each stack goes to the one with the least to do",
+    )
+    card: Annotated[str, Field(min_length=1, max_length=256)] | None = Field(
+        default=None,
+        description='fpga, in place of device: "sim" for a simulated card that lasts as long as the run, or the directory of a card\'s nodes: /dev of a real one',
     )
     kernel: list[Kernel] = Field(default=[], max_length=64)
     feedback: Feedback | None = Field(default=None, description="none: nothing is published")

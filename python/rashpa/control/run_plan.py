@@ -7,12 +7,14 @@ Everything that can be wrong without asking a machine is found here, before anyt
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 
 from rashpa.control import run_file as toml
 from rashpa.control import special_values
 from rashpa.control.dataset_check import dataset_problems
 from rashpa.control.emulators import (
+    SIMULATED,
     PlannedEmulator,
     card_dtp_problems,
     emulator_problems,
@@ -199,6 +201,16 @@ class Plan:
         return PIXEL_BYTES[self.file.detector.pixel]
 
 
+def _shared_card_problems(plan: Plan) -> Iterator[str]:
+    """A card carries out one pipeline."""
+    machines = {receiver.name: receiver.machine for receiver in plan.receivers}
+    on_cards = [buffer for buffer in plan.buffers if buffer.section.unit == "fpga" and buffer.section.card != SIMULATED]
+    for one, other in combinations(on_cards, 2):
+        if one.section.card == other.section.card and machines[one.receiver] == machines[other.receiver]:
+            where = plan.source.where(("buffer", plan.positions[other.section.name], "card"))
+            yield f"{where}: {one.section.name} and {other.section.name} have the same card {one.section.card}; give each its own"
+
+
 def images_of(plan: Plan, buffer: PlannedBuffer) -> str:
     """How many images a buffer gets, in words."""
     return "any number of" if plan.file.run.open_ended else f"{buffer.images}"
@@ -255,6 +267,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     plan = Plan(file, source, emulators, receivers, tuple(buffers), plan_groups(file, file.buffer))
     if not problems:
         problems += _count_problems(plan)
+        problems += _shared_card_problems(plan)
         players = {group.name: plan.emulators_of(group) for group in plan.groups}
         problems += group_route_problems(plan.groups, players, {one.name: one.engine for one in emulators}, source)
         counts = {receiver.name: len(plan.dtps_of(receiver.name)) for receiver in receivers}

@@ -233,6 +233,7 @@ class Buffer:
     end: str = "known"
     feedback: Feedback | None = None
     dealt: bool = False
+    card: str = ""
     quiet_ms: int = 0
 
 

@@ -45,6 +45,8 @@ def words_of(section: Buffer) -> str:
     how = (
         f"{threads} thread{'s' if threads > 1 else ''}"
         if section.unit == "cpu"
+        else f"card {section.card}"
+        if section.unit == "fpga"
         else f"device {', '.join(section.device_names)}"
     )
     return f"{kernels} on {section.unit}, {how}, stacks of {section.stack}"[:1000]

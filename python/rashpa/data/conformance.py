@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.calibration import Calibration
-from rashpa.data.kernel_units import beyond
+from rashpa.data.kernel_units import beyond, unfit
 from rashpa.data.pipeline import Found, Pipeline, available_units, kernel_declarations
 
 Arrays = dict[str, NDArray[Any]]
@@ -225,7 +225,18 @@ def trouble_with(unit: str, device: str) -> str:
     if unit == "cpu" and device != "0":
         return "unit cpu has no devices to choose from"
     try:
-        Pipeline([{"name": "total_counts"}], (8, 8), unit=unit, device=device)  # which every unit has
+        if unit == "fpga":
+            flat = np.ones((3, 8, 8), np.float32)
+            calibration = Calibration(flat, flat, np.zeros((8, 8), np.uint32))
+            Pipeline(
+                [{"name": "jungfrau", "photon_energy_kev": 12.4}],
+                (8, 8),
+                calibration=calibration,
+                unit=unit,
+                device=device,
+            )
+        else:
+            Pipeline([{"name": "total_counts"}], (8, 8), unit=unit, device=device)  # which all others have
     except _native.NativeError as error:
         return str(error)
     return ""
@@ -241,9 +252,11 @@ def judge(vector: Vector, unit: str, device: str = "0") -> Verdict:
         for parameter, _ in beyond(unit, step["name"], step):
             text = f"unit {unit} has none of {step['name']} with {parameter} = {step[parameter]}"
             return Verdict(vector.kernel, vector.name, "no version", text)
+    if why := unfit(unit, [step["name"] for step in vector.kernels]):
+        return Verdict(vector.kernel, vector.name, "no version", why)
     worst: Verdict | None = None
     for stack in vector.stacks:
-        for fused in (True, False):
+        for fused in (True, False) if unit != "fpga" else (True,):  # hardware is one pass
             try:
                 threads = 2 if unit == "cpu" else 1
                 verdict = compare(vector, carry_out(vector, unit, stack, threads, fused=fused, device=device))

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a kernel only some units do, whatever versions it has."""
+"""What of a kernel only some units do, whatever versions it has, and which pipelines a unit in hardware is."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 # Kernel and parameter: the value that every version does, and the units that do the others.
 _SOME_UNITS = {
     ("jungfrau", "borders"): ("raw", ("cpu", "opencl")),
     ("jungfrau", "track"): ("off", ("cpu", "opencl")),
+    ("jungfrau", "output"): ("photons", ("cpu", "cuda", "opencl")),
 }
+# Whole pipelines of the unit in hardware, whose steps are one pass.
+_ON_A_CARD = (("jungfrau",), ("jungfrau", "bragg_count"))
 
 
 def beyond(unit: str, kernel: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -16,3 +19,10 @@ def beyond(unit: str, kernel: str, parameters: Mapping[str, Any]) -> Iterator[tu
     for (name, parameter), (plain, units) in _SOME_UNITS.items():
         if name == kernel and unit not in units and parameters.get(parameter, plain) != plain:
             yield parameter, units
+
+
+def unfit(unit: str, kernels: Iterable[str]) -> str:
+    """Why the unit cannot carry out these kernels one behind the other, although it has versions of them; empty: it can."""
+    if unit != "fpga" or tuple(kernels) in _ON_A_CARD:
+        return ""
+    return "unit fpga runs jungfrau, alone or with bragg_count behind it"

@@ -56,7 +56,8 @@ def measure(path: Path, seconds: float, progress: Callable[[str], None] = lambda
     file, source = read_run_file(path)
     done: set[tuple[str, int, int]] = set()
     for section in file.buffer:
-        usable = [name for name, works, _ in _native.available_units() if works]
+        # which card, only the run file can say, and what a simulated one takes says nothing
+        usable = [name for name, works, _ in _native.available_units() if works and name != "fpga"]
         for unit in [name for name in usable_units(section.kernel) if name in usable] if section.kernel else ():
             chosen: dict[str, object] = {"sink": [NullSink(kind="null")], "receiver": None}
             if unit != section.unit:

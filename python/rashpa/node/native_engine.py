@@ -233,6 +233,7 @@ class NativeDestination:
         self._slots = [buffer.slots for buffer in order.buffers]
         self._files = [master_of(buffer) for buffer in order.buffers]
         self._new_folders = missing_folders_of(order)
+        self._cards: list[SimulatedCard] = []
         try:
             with native_errors(), contextlib.ExitStack() as at_end:
                 for prefix in prefixes_of(order):
@@ -240,16 +241,36 @@ class NativeDestination:
                 self._older = [OlderSeries(prefix) for prefix in prefixes_of(order) if prefix.parent.is_dir()]
                 config = receiver_config(order, run, folders)
                 config.link = link_options(order.options)
+                config.buffers = self._with_cards(order, config.buffers, folders)
                 self._pictures = pictures_of(order, config)
                 self._engine = _native.Receiver(config)
         except EngineError:
+            self._end_cards()
             remove_empty(self._new_folders)
             raise
 
     def __del__(self) -> None:
-        # a run that never began: its files go with the engine, and then its folders
+        # a run that never began: its files go with the engine, and then its folders; and units before their cards
         self.__dict__.pop("_engine", None)
+        self._end_cards()
         remove_empty(self.__dict__.get("_new_folders", []))
+
+    def _with_cards(
+        self, order: telegram.Destination, made: list[_native.BufferConfig], folders: Folders
+    ) -> list[_native.BufferConfig]:
+        """The same; units in hardware know their cards."""
+        named = [folders.card_directory(buffer.card) if buffer.card else None for buffer in order.buffers]
+        for buffer, config, directory in zip(order.buffers, made, named, strict=True):
+            if buffer.card and directory is None:
+                self._cards.append(SimulatedCard("--unit"))
+                directory = self._cards[-1].directory
+            if directory is not None:
+                config.device = str(directory)
+        return made
+
+    def _end_cards(self) -> None:
+        for card in self.__dict__.pop("_cards", []):
+            card.close()
 
     def configured(self, node: str) -> Configured:
         endpoints = tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints())

@@ -29,7 +29,7 @@ from rashpa.node.python_kernel import load_python_kernel
 
 
 def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> _native.ReceiverConfig:
-    """Everything but the link's options. EngineError when calibration or output cannot be had."""
+    """Everything but the link's options, and the cards of units. EngineError when calibration or output cannot be had."""
     chosen = links.parameters_of(order.options)
     proof = "{} ({})".format(*proof_of(order.link, chosen.get("verify", "all"), chosen.get("records", True)))
     config = _native.ReceiverConfig()

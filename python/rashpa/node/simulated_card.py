@@ -18,11 +18,11 @@ _CLOSE_S = 4.0
 
 class SimulatedCard:
     """The process of one card. Its folder is nobody else's, and goes with it. The card ends when the node ends, however that happens: it watches
-    its stdin. EngineError with its last words when it does not start."""
+    its stdin. `options`: of `rashpa card`. EngineError with its last words when it does not start."""
 
-    def __init__(self) -> None:
+    def __init__(self, *options: str) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="rashpa_card_"))
-        command = (sys.executable, "-m", "rashpa.cli.entry", "card", str(self.directory), "--with-parent")
+        command = (sys.executable, "-m", "rashpa.cli.entry", "card", str(self.directory), "--with-parent", *options)
         pipe = subprocess.PIPE
         try:
             with tempfile.TemporaryFile() as said:

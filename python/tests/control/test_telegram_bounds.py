@@ -47,7 +47,7 @@ KEYS: dict[tuple[str, str], tuple[type[BaseModel], str]] = {
     ("Source", "emulator"): (toml.Emulator, "name"),
     ("Destination", "module_width"): (toml.Detector, "width"),
     ("Destination", "module_height"): (toml.Detector, "height"),
-    **{("Buffer", name): (toml.Buffer, name) for name in toml.Buffer.model_fields},
+    **{("Buffer", name): (toml.Buffer, name) for name in toml.Buffer.model_fields if name != "card"},
     ("Buffer", "pixel"): (toml.Detector, "pixel"),
     **{("SpecialValue", name): (toml.SpecialValue, name) for name in toml.SpecialValue.model_fields},
 }
@@ -66,6 +66,7 @@ COMPUTED = {
     ("Buffer", "end"),
     ("Buffer", "dealt"),
     ("Buffer", "quiet_ms"),
+    ("Buffer", "card"),
     ("Source", "end"),
     *((dtp, name) for dtp in ("SourceDtp", "DestinationDtp") for name in ("x", "y", "width", "height")),
     ("DestinationDtp", "source_x"),

@@ -110,6 +110,7 @@ std::vector<Available> available_units() {
   units.push_back({.name = "cuda", .usable = false, .what = "not built in: nvcc was not found"});
 #endif
   units.push_back(opencl::available());
+  units.push_back({.name = "fpga", .usable = true, .what = "a card that is named, real or simulated"});
   return units;
 }
 

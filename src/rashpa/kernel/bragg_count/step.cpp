@@ -36,7 +36,7 @@ const Declaration& declared() {
           {{.kind = Port::Kind::scalars,
             .columns = {{.name = "bright_pixels", .unit = "pixels", .doc = "Pixels at or above the veto's threshold"}}},
            {.kind = Port::Kind::verdict, .reasons = {"too_few", "too_many"}, .limits = {"min_pixels"}}},
-      .units = {"cpu", "cuda", "opencl"},
+      .units = {"cpu", "cuda", "opencl", "fpga"},
       .rides = {Tap::count}};
   return declaration;
 }

@@ -83,7 +83,7 @@ const Declaration& declared() {
                               .doc = "Pixels without a valid value, lost lines included"},
                              {.name = "saturated_pixels", .unit = "pixels", .doc = "Pixels beyond the largest gain"}}}},
       .calibration = true,
-      .units = {"cpu", "cuda", "opencl"},
+      .units = {"cpu", "cuda", "opencl", "fpga"},
       .offers = {Tap::count, Tap::mark},
       .stack_bytes = 8,
       .scratch_bytes = 24,

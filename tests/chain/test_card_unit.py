@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs whose pipeline a simulated card carries out, as a user runs them: from the emulator, in software or on another card, to NXmx."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import h5py
+import hdf5plugin  # noqa: F401  (registers the bitshuffle filter)
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rashpa.control.native_program import native_program
+from rashpa.node.simulated_card import SimulatedCard
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "12_card_unit.toml"
+M049 = EXAMPLE.parents[2] / "shared" / "data" / "jungfrau_m049"
+COMMAND = [sys.executable, "-m", "rashpa.cli.main", "run"]
+SENDER = re.compile(r'engine = "fpga"\ncard = "sim".*\n')
+UNIT = re.compile(r'unit = "fpga"\ncard = "sim".*\n')
+COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")
+
+pytestmark = pytest.mark.skipif(
+    native_program("rashpa_card") is None, reason="no simulated card: Verilator was not there when rashpa was built"
+)
+
+
+def played(folder: Path, text: str, name: str, code: int = 0) -> tuple[str, dict[str, Any]]:
+    """Output and report; the run's files lie in `folder`/`name`."""
+    file = folder / f"{name}.toml"
+    file.write_text(re.sub(r'(?m)^output = "out.*', f'output = "{name}"', text), encoding="utf-8")
+    report = folder / f"{name}_report"
+    done = subprocess.run(
+        [*COMMAND, str(file), "--report", str(report)], cwd=folder, capture_output=True, text=True, timeout=400
+    )
+    output = done.stdout + done.stderr
+    assert done.returncode == code, output
+    return output, json.loads((report / "report.json").read_text())
+
+
+def stored(folder: Path, name: str) -> dict[str, NDArray[Any]]:
+    """Pixels of the images that were accepted, and numbers of all."""
+    (master,) = (folder / name).glob("*_master.h5")
+    with h5py.File(master) as file:
+        found = {column: np.asarray(file[f"/entry/rashpa/{column}"]) for column in COLUMNS}
+        return found | {name: np.asarray(file[f"/entry/data/{name}"]) for name in ("data", "frame_number")}
+
+
+def expect_same(folder: Path, one: str, other: str) -> None:
+    first, second = stored(folder, one), stored(folder, other)
+    assert len(first["data"]) > 0
+    for name, values in first.items():
+        np.testing.assert_array_equal(values, second[name], err_msg=name)
+
+
+def example() -> str:
+    return EXAMPLE.read_text(encoding="utf-8")
+
+
+def buffer_of(report: dict[str, Any]) -> dict[str, Any]:
+    (buffer,) = report["buffers"]
+    return dict(buffer)
+
+
+def test_through_two_cards_pixels_counts_and_decisions_are_those_of_the_processor(tmp_path: Path) -> None:
+    _, report = played(tmp_path, example(), "cards")
+    books = report["books"]
+    assert books["balanced"]
+    assert books["complete"] == books["expected"] == 60
+    assert books["errored"] == 0
+    assert 0 < books["accepted"] < 54, "some hits; six of sixty frames are dark"
+    buffer = buffer_of(report)
+    assert "card" in buffer["unit"], buffer["unit"]
+    assert buffer["vetoes"]["too_few"] > 0
+    assert report["emulators"][0]["engine"] == "fpga"
+    _, plain = played(tmp_path, UNIT.sub("", SENDER.sub("", example())), "processor")
+    assert plain["books"] == books
+    assert buffer_of(plain)["vetoes"] == buffer["vetoes"]
+    expect_same(tmp_path, "cards", "processor")
+
+
+@pytest.mark.skipif(not M049.is_dir(), reason="the recorded frames are not on this machine")
+def test_recorded_frames_of_a_module_are_converted_on_a_card_as_by_the_processor(tmp_path: Path) -> None:
+    text = (
+        (EXAMPLE.parent / "03_recorded_jungfrau.toml")
+        .read_text(encoding="utf-8")
+        .replace("../../shared/data/jungfrau_m049", str(M049))
+    )
+    head, photons = text.split("[[buffer]]", 1)[0], text[text.index("[[buffer]]                  # photons") :]
+    text = head + photons.split("[[buffer.sink]]")[0] + '[[buffer.sink]]\nkind = "hdf5"\n'
+    on_card = text.replace("[[buffer]]", '[[buffer]]\nunit = "fpga"\ncard = "sim"\ndeadline_ms = 60000\n', 1)
+    assert 'name = "csr"' not in on_card
+    _, report = played(tmp_path, on_card, "card")
+    assert report["books"]["complete"] == 10
+    assert report["books"]["errored"] == 0
+    played(tmp_path, text, "processor")
+    masters = [next((tmp_path / name).glob("*_master.h5")) for name in ("card", "processor")]
+    with h5py.File(masters[0]) as one, h5py.File(masters[1]) as other:
+        np.testing.assert_array_equal(one["/entry/data/data"][:], other["/entry/data/data"][:])
+
+
+def test_a_card_that_somebody_has_started_serves_run_after_run(tmp_path: Path) -> None:
+    card = SimulatedCard("--unit", "--memory", "64M")
+    try:
+        text = SENDER.sub("", example()).replace('card = "sim"', f'card = "{card.directory}"')
+        for name in ("first", "second"):
+            _, report = played(tmp_path, text, name)
+            assert str(card.directory) in buffer_of(report)["unit"]
+            assert report["books"]["errored"] == 0
+    finally:
+        card.close()
+    expect_same(tmp_path, "first", "second")
+
+
+def test_a_card_that_dies_costs_no_count_and_the_run_says_what_happened(tmp_path: Path) -> None:
+    card = SimulatedCard("--unit", "--memory", "64M")
+    text = SENDER.sub("", example()).replace('card = "sim"', f'card = "{card.directory}"')
+    text = text.replace("frames = 60", "frames = 2000").replace("[detector]\n", "[detector]\nrate_hz = 200\n")
+
+    def kill() -> None:
+        time.sleep(6)
+        os.kill(card._process.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    began = time.monotonic()
+    try:
+        output, report = played(tmp_path, text, "killed", 3)  # some images are errored
+    finally:
+        killer.join()
+        card.close()
+    assert time.monotonic() - began < 120
+    books = report["books"]
+    assert books["balanced"]
+    assert books["errored"] > 0
+    assert "does it run?" in buffer_of(report)["unit_error"], buffer_of(report)["unit_error"]
+    assert not report["run"]["good"]
+    assert "card" in output
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--memory", "1M"), "take smaller stacks"),
+        ((), "that of a processing unit of ours"),
+    ],
+)
+def test_a_card_that_cannot_do_it_is_refused_before_the_run(
+    tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    card = SimulatedCard(*(("--unit", *options) if options else ()))  # without --unit it is a sender
+    text = SENDER.sub("", example()).replace('card = "sim"', f'card = "{card.directory}"')
+    file = tmp_path / "refused.toml"
+    file.write_text(text, encoding="utf-8")
+    try:
+        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=200)
+    finally:
+        card.close()
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert said in done.stderr + done.stdout
+
+
+def test_conformance_on_a_simulated_card(tmp_path: Path) -> None:
+    file = tmp_path / "fpga.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "rashpa.cli.main", "conformance", "--unit", "fpga", "--json", str(file)],
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = [(one["kernel"], one["result"]) for one in json.loads(file.read_text())["vectors"]]
+    assert ("jungfrau", "identical") in results
+    assert {result for _, result in results} <= {"identical", "no version"}
