@@ -5,12 +5,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/azimuthal/azimuthal.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
+#include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
+#include "rashpa/kernel/veto/veto.hpp"
 #include "rashpa/receiver/receiver.hpp"
 #include "rashpa/sink/null_sink.hpp"
 #include "source_process.hpp"
@@ -37,6 +43,7 @@ struct Arguments {
   std::string verify_name = "all";
   scheduler::Poll poll = scheduler::Poll::event;
   bool json = false;
+  bool full = false;                ///< all kernels on every image, and a decision behind the last
   std::uint32_t floor_threads = 0;  ///< 0: the floor of memory is not measured
 };
 
@@ -72,6 +79,45 @@ jungfrau::Config calibration(std::uint32_t modules) {
   return all;
 }
 
+/// Rings of 1000 bins around the middle of the image.
+kernel::azimuthal::Config rings(std::uint32_t width, std::uint32_t height) {
+  constexpr std::size_t kBins = 1000;
+  kernel::azimuthal::Config config{.errors = kernel::azimuthal::Errors::poisson};
+  config.width = width;
+  const double x = width / 2.0, y = height / 2.0;
+  for (std::size_t bin = 0; bin < kBins; ++bin) config.radial_axis.push_back(static_cast<double>(bin));
+  for (std::uint32_t row = 0; row < height; ++row) {
+    for (std::uint32_t column = 0; column < width; ++column) {
+      const double part = std::hypot(column - x, row - y) / std::hypot(x, y);
+      config.bins.push_back(static_cast<std::uint32_t>(std::min(part * kBins, kBins - 1.0)));
+    }
+  }
+  config.norm.assign(std::size_t{width} * height, 1);
+  return config;
+}
+
+/// Photons and their count; with `full` curves and peaks of every image before one of ten is kept, then its list.
+std::vector<kernel::StepOf> kernels_of(const Arguments& arguments, std::uint32_t width, std::uint32_t height) {
+  const std::uint32_t modules = arguments.detector.modules;
+  const std::uint32_t hit = modules * 60;  // bright pixels
+  if (!arguments.full) return {calibration(modules), kernel::bragg_count::Config{20, hit}};
+  const kernel::peakfinder8::Config peaks{.threshold = 10,
+                                          .beam_x = width / 2.0,
+                                          .beam_y = height / 2.0,
+                                          .panel_width = Detector::kWidth,
+                                          .panel_height = Detector::kHeight,
+                                          .max_peaks = 20'000};
+  kernel::veto::Config hits;
+  hits.keep = fmt::format("bright_pixels >= {} and n_peaks >= 1", hit);
+  hits.reason = "no_hit";
+  return {calibration(modules),
+          kernel::bragg_count::Config{20, 0},
+          rings(width, height),
+          peaks,
+          hits,
+          kernel::csr::Config{}};
+}
+
 receiver::Config config_of(const Arguments& arguments) {
   const std::uint32_t modules = arguments.detector.modules;
   receiver::BufferConfig buffer;
@@ -83,7 +129,7 @@ receiver::Config config_of(const Arguments& arguments) {
   buffer.images = arguments.detector.frames;
   buffer.deadline_ns = 5'000'000'000;
   buffer.unit = arguments.unit;
-  buffer.pipeline.kernels = {calibration(modules), kernel::bragg_count::Config{20, modules * 60}};
+  buffer.pipeline.kernels = kernels_of(arguments, buffer.width, buffer.height);
   buffer.sinks.emplace_back([](const receiver::Output& output) {
     return std::make_unique<sink::NullSink>(std::uint64_t{output.width} * output.height * pixel_bytes(output.pixel));
   });
@@ -146,8 +192,9 @@ int run(const Arguments& arguments) {
   const double bytes = static_cast<double>(buffer.books.expected) * Detector::kWidth * Detector::kHeight *
                        arguments.detector.modules * sizeof(std::uint16_t);
   const double floor = floor_row(arguments);
-  const std::string name = fmt::format("{} modules, stack {}, verify {}, {}", arguments.detector.modules,
-                                       arguments.stack, arguments.verify_name, name_of(arguments.unit.kind));
+  const std::string name =
+      fmt::format("{} modules, stack {}, verify {}, {}{}", arguments.detector.modules, arguments.stack,
+                  arguments.verify_name, name_of(arguments.unit.kind), arguments.full ? ", all kernels" : "");
   fmt::print(stderr, "unit: {}; memory: {}; {}\n", buffer.unit, status.memory, status.first_incomplete);
   row(arguments.json, name + ": source's rate", bytes / sent_s * 1e-9, "GB/s");
   row(arguments.json, name + ": first packet to last decision", bytes / status.elapsed_s * 1e-9, "GB/s");
@@ -198,6 +245,9 @@ Arguments parse(int count, char** values) {
       arguments.unit.trigger = unit::trigger_of(value);
     } else if (name == "--floor") {
       arguments.floor_threads = static_cast<std::uint32_t>(std::stoul(value));
+    } else if (name == "--pipeline") {
+      if (value != "count" && value != "full") throw ConfigError("chain_bench: --pipeline count or full");
+      arguments.full = value == "full";
     } else if (name == "--poll") {
       arguments.poll = value == "spin"    ? scheduler::Poll::spin
                        : value == "event" ? scheduler::Poll::event
@@ -212,7 +262,7 @@ Arguments parse(int count, char** values) {
       throw ConfigError(
           "chain_bench: no option " + name +
           "; there are --modules --frames --rate --stack --slots --link-threads --unit --threads --trigger "
-          "--poll --verify --floor --json");
+          "--poll --verify --floor --pipeline --json");
     }
   }
   return arguments;

@@ -13,20 +13,36 @@ namespace {
 constexpr unsigned kColumns = 7;
 constexpr unsigned kAll = ~0U;
 
-/// Puts the rows of an image in order: a thread a peak. `intensities`: [image][most], in that order; `table`: of
-/// place 0.
-__global__ void put_in_order(const DeviceStack stack, const PeakRoom room, double* intensities, Scalar* table) {
+constexpr std::uint32_t kThreads = 128;
+
+/// Puts the rows of an image in order, a thread a peak; the block that is done last adds up its numbers, in the order
+/// of rows. `intensities`: [image][most], in that order; `tickets`: [image], 0; `table`, `found`: of place 0.
+__global__ void __launch_bounds__(kThreads)
+    settle_peaks(const DeviceStack stack, const PeakRoom room, double* intensities, std::uint32_t* tickets,
+                 Scalar* table, std::uint32_t* found, std::uint32_t* too_many) {
+  __shared__ std::uint64_t keys[kThreads];
+  __shared__ bool last;
   const std::uint32_t image = blockIdx.y;
-  if (stack.work[image] == 0) return;
+  if (stack.work[image] == 0) return;  // cleared below, when all blocks have looked
   const std::uint32_t count = room.counts[image];
-  if (count > room.most) return;
+  const bool failed = count > room.most;
+  double* const of_image = intensities + std::size_t{image} * room.most;
   const PeakEntry* const entries = room.entries + std::size_t{image} * room.most;
-  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
-    const std::uint64_t key = entries[i].key;
+  const std::uint32_t step = gridDim.x * kThreads;
+  for (std::uint32_t first = blockIdx.x * kThreads; first < count && !failed; first += step) {
+    const std::uint32_t i = first + threadIdx.x;
+    const std::uint64_t key = i < count ? entries[i].key : 0;
     std::uint32_t rank = 0;
-    for (std::uint32_t other = 0; other < count; ++other) rank += entries[other].key < key ? 1 : 0;
+    for (std::uint32_t some = 0; some < count; some += kThreads) {
+      const std::uint32_t here = min(count - some, kThreads);
+      __syncthreads();
+      if (threadIdx.x < here) keys[threadIdx.x] = entries[some + threadIdx.x].key;
+      __syncthreads();
+      for (std::uint32_t k = 0; k < here; ++k) rank += keys[k] < key ? 1 : 0;
+    }
+    if (i >= count) continue;
     const Peak& peak = entries[i].peak;
-    intensities[std::size_t{image} * room.most + rank] = peak.intensity;
+    of_image[rank] = peak.intensity;
     Scalar* const row = table + ((std::size_t{stack.place} + image) * room.most + rank) * kColumns;
     row[0] = Scalar::of_real(peak.x);
     row[1] = Scalar::of_real(peak.y);
@@ -36,20 +52,16 @@ __global__ void put_in_order(const DeviceStack stack, const PeakRoom room, doubl
     row[5] = Scalar::of_real(peak.largest);
     row[6] = Scalar::of_real(peak.background);
   }
-}
-
-/// A warp an image: its numbers, summed in the order of rows. `found`: of place 0.
-__global__ void finish(const DeviceStack stack, const PeakRoom room, const double* intensities, std::uint32_t* found,
-                       std::uint32_t* too_many) {
-  const std::uint32_t image = blockIdx.x;
-  if (stack.work[image] == 0) return;
-  const std::uint32_t count = room.counts[image];
-  const bool failed = count > room.most;
-  const double* const of_image = intensities + std::size_t{image} * room.most;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) last = atomicAdd(&tickets[image], 1U) + 1 == gridDim.x;
+  __syncthreads();
+  if (!last || threadIdx.x >= 32) return;
+  __threadfence();
   double sum = 0;
   for (std::uint32_t first = 0; first < count && !failed; first += 32) {
     const std::uint32_t here = min(count - first, 32U);
-    const double mine = threadIdx.x < here ? of_image[first + threadIdx.x] : 0;
+    const double mine = threadIdx.x < here ? __ldcg(&of_image[first + threadIdx.x]) : 0;
     for (std::uint32_t k = 0; k < here; ++k) sum += __shfl_sync(kAll, mine, static_cast<int>(k));
   }
   if (threadIdx.x != 0) return;
@@ -68,6 +80,7 @@ __global__ void finish(const DeviceStack stack, const PeakRoom room, const doubl
 PeakTable::PeakTable(std::string kernel, const Setup& setup, std::uint32_t most)
     : kernel_(std::move(kernel)),
       places_(setup.places),
+      stack_(setup.stack),
       most_(most),
       table_(std::size_t{places_} * most * kColumns * sizeof(Scalar)),
       found_((places_ + std::size_t{1}) * sizeof(std::uint32_t)) {
@@ -75,22 +88,21 @@ PeakTable::PeakTable(std::string kernel, const Setup& setup, std::uint32_t most)
   for (std::uint32_t bench = 0; bench < setup.benches; ++bench) {
     entries_.emplace_back(stack * most * sizeof(PeakEntry));
     intensities_.emplace_back(stack * most * sizeof(double));
-    counts_.emplace_back(stack * sizeof(std::uint32_t));
+    counts_.emplace_back(2 * stack * sizeof(std::uint32_t));
   }
 }
 
-cudaError_t PeakTable::begin(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept {
-  return cudaMemsetAsync(counts_[bench].as<void>(), 0, stack.count * sizeof(std::uint32_t), stream);
+cudaError_t PeakTable::begin(std::uint32_t bench, cudaStream_t stream) const noexcept {
+  return cudaMemsetAsync(counts_[bench].as<void>(), 0, 2 * std::size_t{stack_} * sizeof(std::uint32_t), stream);
 }
 
 cudaError_t PeakTable::settle(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept {
-  constexpr std::uint32_t kThreads = 128, kMostBlocks = 64;
+  constexpr std::uint32_t kMostBlocks = 64;
   const std::uint32_t blocks = std::min((most_ + kThreads - 1) / kThreads, kMostBlocks);
-  auto* const intensities = intensities_[bench].as<double>();
-  put_in_order<<<dim3(blocks, stack.count), kThreads, 0, stream>>>(stack, room(bench), intensities,
-                                                                   table_.as<Scalar>());
   auto* const found = found_.as<std::uint32_t>();
-  finish<<<stack.count, 32, 0, stream>>>(stack, room(bench), intensities, found, found + places_);
+  settle_peaks<<<dim3(blocks, stack.count), kThreads, 0, stream>>>(stack, room(bench), intensities_[bench].as<double>(),
+                                                                   counts_[bench].as<std::uint32_t>() + stack_,
+                                                                   table_.as<Scalar>(), found, found + places_);
   return cudaGetLastError();
 }
 

@@ -22,7 +22,7 @@ class PeakTable {
   PeakTable(std::string kernel, const Setup& setup, std::uint32_t most);
 
   /// Put into the stream: before peaks are found, and behind it.
-  [[nodiscard]] cudaError_t begin(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
+  [[nodiscard]] cudaError_t begin(std::uint32_t bench, cudaStream_t stream) const noexcept;
   [[nodiscard]] cudaError_t settle(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
   [[nodiscard]] PeakRoom room(std::uint32_t bench) const noexcept;
 
@@ -31,10 +31,11 @@ class PeakTable {
 
  private:
   std::string kernel_;
-  std::uint32_t places_, most_;
-  memory::cuda::PinnedMemory table_;                                        // Scalar [place][row][column]
-  memory::cuda::PinnedMemory found_;                                        // by place; then how many were too many
-  std::vector<memory::cuda::DeviceMemory> entries_, intensities_, counts_;  // by bench
+  std::uint32_t places_, stack_, most_;
+  memory::cuda::PinnedMemory table_;                               // Scalar [place][row][column]
+  memory::cuda::PinnedMemory found_;                               // by place; then how many were too many
+  std::vector<memory::cuda::DeviceMemory> entries_, intensities_;  // by bench
+  std::vector<memory::cuda::DeviceMemory> counts_;  // by bench: peaks by image, then blocks that are done with it
 };
 
 }  // namespace rashpa::kernel::cuda

@@ -2,6 +2,7 @@
 // Compiled without fused multiply-adds (CMakeLists.txt): what is computed is what unit cpu computes, in its order.
 #include <algorithm>
 #include <cfloat>
+#include <climits>
 #include <cmath>
 #include <type_traits>
 
@@ -18,31 +19,18 @@ constexpr unsigned kMarked = 8;  // pixels of a thread
 constexpr unsigned kMostInSharedMemory = 200 * 1024;
 constexpr unsigned kAll = ~0U;
 
-/// 16 bits fit the integers of a GPU, sums of their squares those of 64 bits; all others are summed in float64. Both
-/// are exact for whole numbers. `Above`: values of at least 1 apart, too.
+template <typename T>
+constexpr bool kNarrow = std::is_integral_v<T> && sizeof(T) <= 2;
+
+/// Of some values. 16 bits fit the integers of a GPU, sums of their squares those of 64 bits; all others are summed in
+/// float64. Both are exact for whole numbers. `Above`: values of at least 1 apart, too.
 template <typename T, bool Above>
 struct Sums {
-  static constexpr bool kNarrow = std::is_integral_v<T> && sizeof(T) <= 2;
-  using Sum = std::conditional_t<kNarrow, long long, double>;
+  using Sum = std::conditional_t<kNarrow<T>, long long, double>;
   Sum sum = 0;
-  std::conditional_t<kNarrow, unsigned long long, double> squares = 0;
+  std::conditional_t<kNarrow<T>, unsigned long long, double> squares = 0;
   Sum sum_above = 0;
   std::uint32_t count = 0, count_above = 0;
-  __device__ __forceinline__ void add(float value) {
-    if constexpr (kNarrow) {
-      const auto whole = static_cast<int>(value);
-      const auto size = static_cast<unsigned>(abs(whole));
-      sum += whole;
-      squares += size * size;  // below 2^32
-      if (Above && whole >= 1) sum_above += whole;
-    } else {
-      sum += double{value};
-      squares += double{value} * double{value};
-      if (Above && value >= 1) sum_above += double{value};
-    }
-    count += 1;
-    if (Above && value >= 1) count_above += 1;
-  }
   __device__ __forceinline__ void add(const Sums& other) {
     sum += other.sum;
     squares += other.squares;
@@ -65,14 +53,91 @@ struct Sums {
   }
 };
 
+/// Pixels of 16 bits at most, as integers, and which of them count. A masked one is less than all.
+template <typename T, bool Above>
+class Whole {
+ public:
+  using Kept = std::int32_t;
+  static constexpr std::uint32_t kMost = 4096;  // values that 32 bits add up
+  __device__ static Kept kept(T pixel, PixelValue value) {
+    const auto whole = static_cast<std::int32_t>(pixel);
+    return whole >= value.least && whole <= value.most ? whole : INT_MIN;
+  }
+  /// Those with low < value < high.
+  __device__ __forceinline__ Whole(float low, float high) {
+    constexpr float kEnd = 65536;  // beyond all values
+    const std::int32_t least = low < -kEnd ? -65536 : low > kEnd ? 65537 : static_cast<std::int32_t>(floorf(low)) + 1;
+    const std::int32_t most = high > kEnd ? 65536 : high < -kEnd ? -65537 : static_cast<std::int32_t>(ceilf(high)) - 1;
+    const bool some = least <= most;
+    least_ = some ? least : 1 << 20;
+    span_ = some ? static_cast<std::uint32_t>(most - least) : 0;
+  }
+  __device__ __forceinline__ void add(Kept value) {
+    const bool in = static_cast<std::uint32_t>(value) - static_cast<std::uint32_t>(least_) <= span_;
+    sum_ += in ? value : 0;
+    const auto size = static_cast<std::uint32_t>(in ? value : 0);
+    squares_ += static_cast<unsigned long long>(static_cast<std::uint32_t>(size * size));  // modulo 2^32: below it
+    count_ += in ? 1 : 0;
+    if constexpr (Above) {
+      sum_above_ += in && value >= 1 ? value : 0;
+      count_above_ += in && value >= 1 ? 1 : 0;
+    }
+  }
+  /// Adds them to `all`, and begins anew.
+  __device__ __forceinline__ void flush(Sums<T, Above>& all) {
+    all.sum += sum_;
+    all.squares += squares_;
+    all.count += count_;
+    all.sum_above += sum_above_;
+    all.count_above += count_above_;
+    sum_ = sum_above_ = 0;
+    squares_ = 0;
+    count_ = count_above_ = 0;
+  }
+
+ private:
+  std::int32_t least_, sum_ = 0, sum_above_ = 0;
+  std::uint32_t span_, count_ = 0, count_above_ = 0;
+  unsigned long long squares_ = 0;
+};
+
+/// All others, as float32.
+template <typename T, bool Above>
+class Real {
+ public:
+  using Kept = float;
+  static constexpr std::uint32_t kMost = ~0U / kRingThreads;
+  __device__ static Kept kept(T pixel, PixelValue value) { return value(pixel); }
+  __device__ __forceinline__ Real(float low, float high) : low_(low), high_(high) {}
+  __device__ __forceinline__ void add(Kept value) {
+    if (!(value > low_ && value < high_)) return;
+    all_.sum += double{value};
+    all_.squares += double{value} * double{value};
+    all_.count += 1;
+    if (!Above || !(value >= 1)) return;
+    all_.sum_above += double{value};
+    all_.count_above += 1;
+  }
+  __device__ __forceinline__ void flush(Sums<T, Above>& all) {
+    all.add(all_);
+    all_ = {};
+  }
+
+ private:
+  float low_, high_;
+  Sums<T, Above> all_;
+};
+
 /// A ring of an image, for the threads of a block. Its values stay in shared memory, as many as it holds; the others
 /// are read again.
 template <typename T, bool Above>
 class Values {
  public:
   using Found = Sums<T, Above>;
+  using Some = std::conditional_t<kNarrow<T>, Whole<T, Above>, Real<T, Above>>;
+  using Kept = typename Some::Kept;
   __device__ __forceinline__ Values(const T* pixels, const std::uint32_t* order, std::uint32_t count, PixelValue value,
-                                    float* kept, std::uint32_t room, Found* of_warps)
+                                    Kept* kept, std::uint32_t room, Found* of_warps)
       : pixels_(pixels),
         order_(order),
         count_(count),
@@ -80,17 +145,23 @@ class Values {
         kept_(kept),
         held_(min(count, room)),
         of_warps_(of_warps) {
-#pragma unroll 4
+#pragma unroll 8
     for (std::uint32_t at = threadIdx.x; at < held_; at += kRingThreads) {
-      kept_[at] = value_(pixels_[order_[at]]);  // each thread reads only what it has put there
+      kept_[at] = Some::kept(pixels_[order_[at]], value_);  // each thread reads only what it has put there
     }
   }
   /// Of those with low < value < high. Every thread comes here and gets the same.
   __device__ __forceinline__ Found sums(float low, float high) {
+    Some some(low, high);
     Found mine;
-    for (std::uint32_t at = threadIdx.x; at < count_; at += kRingThreads) {
-      const float value = at < held_ ? kept_[at] : value_(pixels_[order_[at]]);
-      if (value > low && value < high) mine.add(value);
+    std::uint32_t at = threadIdx.x;
+    while (at < count_) {
+      const std::uint32_t end = count_ - at > Some::kMost * kRingThreads ? at + Some::kMost * kRingThreads : count_;
+      const std::uint32_t held = min(end, held_);
+#pragma unroll 4
+      for (; at < held; at += kRingThreads) some.add(kept_[at]);
+      for (; at < end; at += kRingThreads) some.add(Some::kept(pixels_[order_[at]], value_));
+      some.flush(mine);
     }
 #pragma unroll
     for (unsigned distance = 16; distance > 0; distance /= 2) mine.add(mine.of_lane(distance));
@@ -109,7 +180,7 @@ class Values {
   const std::uint32_t* order_;
   std::uint32_t count_;
   PixelValue value_;
-  float* kept_;
+  Kept* kept_;
   std::uint32_t held_;
   Found* of_warps_;
   bool odd_ = false;
@@ -197,13 +268,14 @@ template <typename T, class Method>
 __global__ void __launch_bounds__(kRingThreads)
     limit_rings(const T* images, std::size_t stride, const std::uint8_t* work, const std::uint32_t* order,
                 const std::uint32_t* firsts, PixelValue value, Method method, RingLimit* limits, std::uint32_t room) {
-  extern __shared__ float kept[];
+  extern __shared__ std::uint32_t room_of_block[];
   __shared__ Sums<T, Method::kAbove> of_warps[2 * (kRingThreads / 32)];
   const std::uint32_t image = blockIdx.y, ring = blockIdx.x;
   if (work[image] == 0) return;
   const std::uint32_t first = firsts[ring];
-  Values<T, Method::kAbove> values(images + image * stride, order + first, firsts[ring + 1] - first, value, kept, room,
-                                   of_warps);
+  using OfRing = Values<T, Method::kAbove>;
+  auto* const kept = reinterpret_cast<typename OfRing::Kept*>(room_of_block);
+  OfRing values(images + image * stride, order + first, firsts[ring + 1] - first, value, kept, room, of_warps);
   const RingLimit found = method.limit(values);
   if (threadIdx.x == 0) limits[std::size_t{image} * gridDim.x + ring] = found;
 }

@@ -73,6 +73,7 @@ __device__ bool may_begin(const Known& known, const std::uint32_t* marks, std::u
 struct Room {
   std::uint32_t* members;  // [max_pixels]
   float* values;           // of them
+  float* means;            // of their rings
 };
 
 /// The bright pixels that touch, in the order of unit cpu; 0: they are no peak, or another pixel is the first of them.
@@ -120,19 +121,35 @@ __device__ Local around(const Known& known, const T* image, const RingLimit* lim
   double sum = 0, squares = 0, largest = 0;
   std::uint32_t count = 0;
   const std::uint32_t side = 2 * static_cast<std::uint32_t>(reach);
-  for (std::uint32_t at = threadIdx.x % 32; at < side * side; at += 32) {
-    const std::int32_t dx = static_cast<std::int32_t>(at % side) - reach;
-    const std::int32_t dy = static_cast<std::int32_t>(at / side) - reach;
-    if (!panel.holds(x + dx, y + dy) || dx * dx + dy * dy > reach * reach) continue;
-    const auto pixel = static_cast<std::size_t>((y + dy) * known.width + x + dx);
-    const std::uint16_t ring = known.ring_of[pixel];
-    if (ring == Rings::kNone) continue;
-    const float value = known.value(image[pixel]);
-    if (!(value < limits[ring].first)) continue;
-    sum += double{value};
-    squares += double{value} * double{value};
-    count += 1;
-    largest = max(largest, double{value});
+  // Some pixels at once, so that a lane waits for memory three times for all of them.
+  constexpr std::uint32_t kAtOnce = 5;
+  for (std::uint32_t first = threadIdx.x % 32; first < side * side; first += 32 * kAtOnce) {
+    std::size_t pixels[kAtOnce];
+    std::uint16_t rings[kAtOnce];
+    float values[kAtOnce], most[kAtOnce];
+#pragma unroll
+    for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+      const std::uint32_t at = first + 32 * k;
+      const std::int32_t dx = static_cast<std::int32_t>(at % side) - reach;
+      const std::int32_t dy = static_cast<std::int32_t>(at / side) - reach;
+      const bool in = at < side * side && panel.holds(x + dx, y + dy) && dx * dx + dy * dy <= reach * reach;
+      pixels[k] = in ? static_cast<std::size_t>((y + dy) * known.width + x + dx) : 0;
+      rings[k] = in ? known.ring_of[pixels[k]] : Rings::kNone;
+    }
+#pragma unroll
+    for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+      const bool in = rings[k] != Rings::kNone;
+      values[k] = in ? known.value(image[pixels[k]]) : NAN;
+      most[k] = in ? limits[rings[k]].first : 0;
+    }
+#pragma unroll
+    for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+      if (!(values[k] < most[k])) continue;
+      sum += double{values[k]};
+      squares += double{values[k]} * double{values[k]};
+      count += 1;
+      largest = max(largest, double{values[k]});
+    }
   }
 #pragma unroll
   for (unsigned distance = 16; distance > 0; distance /= 2) {
@@ -161,12 +178,13 @@ __device__ bool measure(const Known& known, const T* image, const RingLimit* lim
   constexpr double kNoNoise = 1e-10;
   for (std::uint32_t i = threadIdx.x % 32; i < count; i += 32) {
     room.values[i] = known.value(image[room.members[i]]);
+    room.means[i] = limits[known.ring_of[room.members[i]]].second;
   }
   __syncwarp();
   double weights = 0, x = 0, y = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t pixel = room.members[i];
-    const double weight = fabs(double{room.values[i]} - double{limits[known.ring_of[pixel]].second});
+    const double weight = fabs(double{room.values[i]} - double{room.means[i]});
     weights += weight;
     x += weight * static_cast<double>(pixel % known.width);
     y += weight * static_cast<double>(pixel / known.width);
@@ -221,8 +239,9 @@ __global__ void __launch_bounds__(kFindThreads)
   }
   __syncthreads();
   const unsigned warp = threadIdx.x / 32;
-  std::uint32_t* const mine = rooms + std::size_t{2} * warp * known.max_pixels;
-  const Room own{mine, reinterpret_cast<float*>(mine + known.max_pixels)};
+  std::uint32_t* const mine = rooms + std::size_t{3} * warp * known.max_pixels;
+  auto* const values = reinterpret_cast<float*>(mine + known.max_pixels);
+  const Room own{mine, values, values + known.max_pixels};
   const T* const pixels = images + image * stride;
   const RingLimit* const limits = rings.limits + std::size_t{image} * rings.rings;
   for (std::uint32_t i = warp; i < seed_count; i += kFindWarps) {
@@ -293,7 +312,7 @@ class Pass final : public kernel::cuda::DevicePass {
                .max_pixels = config.max_pixels,
                .reach = 2 * static_cast<std::int32_t>(config.local_bg_radius),
                .value = kernel::cuda::PixelValue::of(setup.in)},
-        grow_bytes_(2 * kFindWarps * config.max_pixels * sizeof(std::uint32_t)) {
+        grow_bytes_(3 * kFindWarps * config.max_pixels * sizeof(std::uint32_t)) {
     memory::cuda::check(kernel::cuda::with_image_type(type_,
                                                       [&]<typename T>(T) {
                                                         return cudaFuncSetAttribute(
@@ -306,7 +325,7 @@ class Pass final : public kernel::cuda::DevicePass {
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
               cudaStream_t stream) const noexcept override {
     cudaError_t code = rings_.enqueue(stack, bench, stream);
-    if (code == cudaSuccess) code = peaks_.begin(stack, bench, stream);
+    if (code == cudaSuccess) code = peaks_.begin(bench, stream);
     if (code != cudaSuccess) return code;
     const MarkedRings::Seen seen = rings_.seen(bench);
     code = kernel::cuda::with_image_type(type_, [&]<typename T>(T) {
