@@ -362,74 +362,7 @@ Rule::Rule(std::string_view text, std::span<const Column> columns) : operations_
 void Rule::check(std::string_view text) { static_cast<void>(Compiler(text, std::nullopt).all()); }
 
 bool Rule::holds(const Scalar* numbers) const noexcept {
-  std::array<double, kMostStack> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled as it grows
-  std::size_t top = 0;
-  for (const Operation& one : operations_) {
-    switch (one.code) {
-      case Code::constant:
-        stack[top++] = one.value;
-        continue;
-      case Code::count:
-        stack[top++] = static_cast<double>(numbers[one.column].count());
-        continue;
-      case Code::integer:
-        stack[top++] = static_cast<double>(numbers[one.column].integer());
-        continue;
-      case Code::real:
-        stack[top++] = numbers[one.column].real();
-        continue;
-      case Code::negate:
-        stack[top - 1] = -stack[top - 1];
-        continue;
-      case Code::opposite:
-        stack[top - 1] = stack[top - 1] == 0 ? 1 : 0;
-        continue;
-      default:
-        break;
-    }
-    const double right = stack[--top];
-    double& left = stack[top - 1];
-    const auto found = [&](bool holds) { left = holds ? 1 : 0; };
-    switch (one.code) {
-      case Code::add:
-        left += right;
-        break;
-      case Code::subtract:
-        left -= right;
-        break;
-      case Code::multiply:
-        left *= right;
-        break;
-      case Code::divide:
-        left /= right;
-        break;
-      case Code::less:
-        found(left < right);
-        break;
-      case Code::at_most:
-        found(left <= right);
-        break;
-      case Code::more:
-        found(left > right);
-        break;
-      case Code::at_least:
-        found(left >= right);
-        break;
-      case Code::equal:
-        found(left == right);
-        break;
-      case Code::differs:
-        found(left != right);
-        break;
-      case Code::both:
-        found(left != 0 && right != 0);
-        break;
-      default:
-        found(left != 0 || right != 0);
-        break;
-    }
-  }
-  return stack[0] != 0;
+  return veto::holds(operations_.data(), operations_.size(), numbers);
 }
 
 }  // namespace rashpa::kernel::veto

@@ -15,6 +15,10 @@ namespace rashpa::kernel::veto {
 inline constexpr std::size_t kMostText = 1000;
 inline constexpr std::size_t kMostDepth = 32;
 
+/// Room that the operations of any rule need. Each level of depth holds back one number for `or`, `and`, a comparison,
+/// a sum and a product.
+inline constexpr std::size_t kMostStack = 5 * (kMostDepth + 2);
+
 /// One operation on a stack of numbers; a condition is 0 or 1.
 struct Operation {
   enum class Code : std::uint8_t {
@@ -57,8 +61,79 @@ class Rule {
   std::vector<Operation> operations_;  // needs kMostStack numbers at most
 };
 
-/// Room that the operations of any rule need. Each level of depth holds back one number for `or`, `and`, a comparison,
-/// a sum and a product.
-inline constexpr std::size_t kMostStack = 5 * (kMostDepth + 2);
+/// What the operations of a rule say of an image; on devices, too.
+constexpr bool holds(const Operation* operations, std::size_t count, const Scalar* numbers) noexcept {
+  using Code = Operation::Code;
+  double stack[kMostStack];  // NOLINT(cppcoreguidelines-pro-type-member-init,modernize-avoid-c-arrays): of devices, too
+  std::size_t top = 0;
+  for (std::size_t at = 0; at < count; ++at) {
+    const Operation& one = operations[at];
+    switch (one.code) {
+      case Code::constant:
+        stack[top++] = one.value;
+        continue;
+      case Code::count:
+        stack[top++] = static_cast<double>(numbers[one.column].count());
+        continue;
+      case Code::integer:
+        stack[top++] = static_cast<double>(numbers[one.column].integer());
+        continue;
+      case Code::real:
+        stack[top++] = numbers[one.column].real();
+        continue;
+      case Code::negate:
+        stack[top - 1] = -stack[top - 1];
+        continue;
+      case Code::opposite:
+        stack[top - 1] = stack[top - 1] == 0 ? 1 : 0;
+        continue;
+      default:
+        break;
+    }
+    const double right = stack[--top];
+    double& left = stack[top - 1];
+    bool found = false;
+    switch (one.code) {
+      case Code::add:
+        left += right;
+        continue;
+      case Code::subtract:
+        left -= right;
+        continue;
+      case Code::multiply:
+        left *= right;
+        continue;
+      case Code::divide:
+        left /= right;
+        continue;
+      case Code::less:
+        found = left < right;
+        break;
+      case Code::at_most:
+        found = left <= right;
+        break;
+      case Code::more:
+        found = left > right;
+        break;
+      case Code::at_least:
+        found = left >= right;
+        break;
+      case Code::equal:
+        found = left == right;
+        break;
+      case Code::differs:
+        found = left != right;
+        break;
+      case Code::both:
+        found = left != 0 && right != 0;
+        break;
+      default:
+        found = left != 0 || right != 0;
+        break;
+    }
+    left = found ? 1 : 0;
+  }
+  return stack[0] != 0;
+}
 
 }  // namespace rashpa::kernel::veto

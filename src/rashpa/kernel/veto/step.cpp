@@ -9,6 +9,9 @@
 #include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/veto/rule.hpp"
 #include "rashpa/kernel/veto/veto.hpp"
+#ifdef RASHPA_HAVE_CUDA
+#include "rashpa/kernel/veto/veto_cuda.hpp"
+#endif
 
 namespace rashpa::kernel::veto {
 
@@ -33,7 +36,7 @@ const Declaration& declared() {
       .takes = {.kind = Port::Kind::scalars, .by = "keep"},
       .makes = {{.kind = Port::Kind::verdict, .by = "reason"}},
       .several = true,
-      .units = {"cpu", "opencl"}};
+      .units = {"cpu", "opencl", "cuda"}};
   return declaration;
 }
 
@@ -110,6 +113,12 @@ class Veto final : public Step {
                                                               const memory::opencl::Device& /*device*/) const override {
     return std::make_unique<DevicePass>(config_, setup);
   }
+#ifdef RASHPA_HAVE_CUDA
+  [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
+    return cuda::make_pass(with_key([&] { return Rule(config_.keep, setup.before); }),
+                           static_cast<std::uint32_t>(setup.before.size()));
+  }
+#endif
 
  private:
   Config config_;
