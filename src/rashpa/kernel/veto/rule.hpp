@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A condition on numbers of an image, compiled from text before the run.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -64,7 +65,7 @@ class Rule {
 /// What the operations of a rule say of an image; on devices, too.
 constexpr bool holds(const Operation* operations, std::size_t count, const Scalar* numbers) noexcept {
   using Code = Operation::Code;
-  double stack[kMostStack];  // NOLINT(cppcoreguidelines-pro-type-member-init,modernize-avoid-c-arrays): of devices, too
+  std::array<double, kMostStack> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled as it grows
   std::size_t top = 0;
   for (std::size_t at = 0; at < count; ++at) {
     const Operation& one = operations[at];
