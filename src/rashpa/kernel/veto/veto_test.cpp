@@ -77,10 +77,10 @@ TEST(Veto, rules_are_read_as_the_table_of_cases_says) {
 
 TEST(Veto, no_rule_needs_more_than_its_stack) {
   std::string rule = "snr > 0";
-  for (std::size_t depth = 0; depth < kMostDepth; ++depth) rule = "(" + rule + ")";
+  for (std::size_t depth = 0; depth < kMostDepth; ++depth) rule.insert(0, "(").append(")");
   EXPECT_EQ(said(rule, numbers_of("snr=1")), "true");
   std::string sums = "snr";
-  for (std::size_t depth = 0; depth < kMostDepth; ++depth) sums = "1+1*(" + sums + ")";
+  for (std::size_t depth = 0; depth < kMostDepth; ++depth) sums.insert(0, "1+1*(").append(")");
   sums = "1>2 or 1<2 and " + sums + ">32";
   EXPECT_EQ(said(sums, numbers_of("snr=1")), "true");
   std::size_t held = 0;
