@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "rashpa/kernel/device_array.hpp"
 #include "rashpa/kernel/device_pass.hpp"
@@ -83,7 +85,7 @@ class Bench {
 
 }  // namespace
 
-Rows azimuthal_rows(int repeats) {
+Rows azimuthal_rows(int repeats, const std::string& file) {
   const auto step = step_of(rings());
   DeviceArray<std::uint16_t> images(kImages * kPixels);
   const DeviceArray<std::uint16_t> copy(kImages * kPixels);
@@ -93,17 +95,24 @@ Rows azimuthal_rows(int repeats) {
                         "copy");
   };
   Rows rows;
+  struct Given {
+    std::string what;
+    std::vector<std::vector<std::uint16_t>> images;
+  };
+  std::vector<Given> all;
+  if (!file.empty()) all.push_back({"images of a file", images_of(file, kPixels)});
   for (const double percent : {2.0, 10.0, 50.0, 100.0}) {
-    const auto image = photons(percent, 7);
-    for (std::uint32_t i = 0; i < kImages; ++i) images.upload(image, i * kPixels);
+    if (file.empty()) all.push_back({fmt::format("{:.0f} % with photons", percent), {photons(percent, 7)}});
+  }
+  for (const Given& given : all) {
+    for (std::uint32_t i = 0; i < kImages; ++i) images.upload(given.images[i % given.images.size()], i * kPixels);
     for (const std::uint32_t stack : {1U, 10U, 40U}) {
       const Bench bench(*step, stack, images);
       const auto us = medians_us({copied, [&](cudaStream_t to) { bench.enqueue(to); }}, repeats, stream.get());
       // The copy moves a byte twice; pixels are read once, and the map of bins once a stack.
       const double bytes = 2.0 * kPixels * (1 + 1.0 / stack);
       const double floor = us[0] / kImages * bytes / (4.0 * kPixels);
-      const std::string of =
-          fmt::format(", {} bins, 4M image, {:.0f} % with photons, stack of {}", kBins, percent, stack);
+      const std::string of = fmt::format(", {} bins, 4M image, {}, stack of {}", kBins, given.what, stack);
       rows.push_back({"azimuthal" + of, us[1] / kImages, "us/image", "its bytes at the rate of the copy", floor});
     }
   }

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -46,6 +48,18 @@ std::vector<double> medians_us(const std::vector<Work>& works, int repeats, cuda
   return medians;
 }
 
+std::vector<std::vector<std::uint16_t>> images_of(const std::string& file, std::size_t pixels) {
+  std::ifstream in(file, std::ios::binary);
+  std::vector<std::vector<std::uint16_t>> images;
+  std::vector<std::uint16_t> image(pixels);
+  const auto bytes = static_cast<std::streamsize>(pixels * sizeof(std::uint16_t));
+  while (in.read(reinterpret_cast<char*>(image.data()), bytes)) images.push_back(image);
+  if (images.empty()) {
+    throw FileError(fmt::format("gpu_bench: --images {}: no image of {} pixels of uint16 in it", file, pixels));
+  }
+  return images;
+}
+
 namespace {
 
 using Part = std::pair<std::string_view, Rows (*)(const struct Arguments&)>;
@@ -63,8 +77,8 @@ constexpr std::array kParts{
     Part{"triggers", [](const Arguments& arguments) { return trigger_floors(arguments.triggers); }},
     Part{"kernels", [](const Arguments& arguments) { return kernel_rows(arguments.repeats); }},
     Part{"passes", [](const Arguments& arguments) { return pass_rows(arguments.repeats); }},
-    Part{"azimuthal", [](const Arguments& arguments) { return azimuthal_rows(arguments.repeats); }},
-    Part{"peaks", [](const Arguments& arguments) { return peak_rows(arguments.repeats); }},
+    Part{"azimuthal", [](const Arguments& arguments) { return azimuthal_rows(arguments.repeats, arguments.images); }},
+    Part{"peaks", [](const Arguments& arguments) { return peak_rows(arguments.repeats, arguments.images); }},
     Part{"compress", [](const Arguments& arguments) { return compress_rows(arguments.repeats, arguments.images); }},
 };
 
@@ -108,7 +122,8 @@ Arguments parse(int count, char** values) {
       arguments.images = value;
     } else {
       throw ConfigError("gpu_bench: no option " + name +
-                        "; there are --repeats --triggers --images (of compress) --json --only " + names_of_parts());
+                        "; there are --repeats --triggers --images (of azimuthal, peaks, compress) --json --only " +
+                        names_of_parts());
     }
   }
   if (arguments.repeats < 1 || arguments.triggers < 1) {

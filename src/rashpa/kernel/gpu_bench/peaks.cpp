@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -48,7 +49,7 @@ std::vector<std::uint16_t> image_of(std::uint32_t seed) {
   return image;
 }
 
-std::vector<std::vector<std::uint16_t>> images() {
+std::vector<std::vector<std::uint16_t>> made_images() {
   std::vector<std::vector<std::uint16_t>> made(kDifferent);
   std::atomic<std::uint32_t> next{0};
   std::vector<std::jthread> threads;
@@ -110,11 +111,11 @@ class Bench {
 
 }  // namespace
 
-Rows peak_rows(int repeats) {
+Rows peak_rows(int repeats, const std::string& file) {
   DeviceArray<std::uint16_t> on_device(kImages * kPixels);
   const DeviceArray<std::uint16_t> copy(kImages * kPixels);
-  const auto made = images();
-  for (std::uint32_t i = 0; i < kImages; ++i) on_device.upload(made[i % kDifferent], i * kPixels);
+  const auto given = file.empty() ? made_images() : images_of(file, kPixels);
+  for (std::uint32_t i = 0; i < kImages; ++i) on_device.upload(given[i % given.size()], i * kPixels);
   const memory::cuda::Stream stream;
   const Work copied = [&](cudaStream_t to) {
     memory::cuda::check(cudaMemcpyAsync(copy.data(), on_device.data(), on_device.bytes(), cudaMemcpyDeviceToDevice, to),

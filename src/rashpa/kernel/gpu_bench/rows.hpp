@@ -38,11 +38,15 @@ Rows kernel_rows(int repeats);
 /// Steps that stream, on stacks of 1, 10 and 40 images of 4M pixels, beside the time of their bytes.
 Rows pass_rows(int repeats);
 
-/// Azimuthal integration of such stacks, with few and with many photons.
-Rows azimuthal_rows(int repeats);
+/// Images of `pixels` pixels of uint16 in a file, one behind the other. Throws FileError when it has none.
+std::vector<std::vector<std::uint16_t>> images_of(const std::string& file, std::size_t pixels);
 
-/// Steps that find peaks or what sticks out of a background by radius, on such stacks.
-Rows peak_rows(int repeats);
+/// Azimuthal integration of such stacks, with few and with many photons, or of the images of `file` when it is not
+/// empty.
+Rows azimuthal_rows(int repeats, const std::string& file);
+
+/// Steps that find peaks or what sticks out of a background by radius, on such stacks; the same of `file`.
+Rows peak_rows(int repeats, const std::string& file);
 
 /// Chunks of images: photons, and those of `file` when it is not empty: pixels of uint16, as often as there is room.
 Rows compress_rows(int repeats, const std::string& file);
