@@ -33,10 +33,12 @@ constexpr std::uint32_t kSpots = 150;
 std::vector<std::uint16_t> image_of(std::uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<std::poisson_distribution<int>> by_radius;
+  by_radius.reserve(1500);
   for (int radius = 0; radius < 1500; ++radius) by_radius.emplace_back(1 + 4 * std::exp(-radius / 400.0));
   std::vector<std::uint16_t> image(kPixels);
   for (std::size_t pixel = 0; pixel < kPixels; ++pixel) {
-    const double x = static_cast<double>(pixel % kWidth) - 1024, y = static_cast<double>(pixel / kWidth) - 1024;
+    const std::size_t column = pixel % kWidth, row = pixel / kWidth;
+    const double x = static_cast<double>(column) - 1024, y = static_cast<double>(row) - 1024;
     image[pixel] = static_cast<std::uint16_t>(by_radius[static_cast<std::size_t>(std::hypot(x, y))](random));
   }
   for (std::uint32_t spot = 0; spot < kSpots; ++spot) {
