@@ -145,10 +145,20 @@ class Values {
         kept_(kept),
         held_(min(count, room)),
         of_warps_(of_warps) {
-#pragma unroll 8
-    for (std::uint32_t at = threadIdx.x; at < held_; at += kRingThreads) {
-      kept_[at] = Some::kept(pixels_[order_[at]], value_);  // each thread reads only what it has put there
+    // Some at once: a thread waits for memory twice for all of them. Each reads only what it has put there.
+    constexpr std::uint32_t kAtOnce = 8;
+    std::uint32_t at = threadIdx.x;
+    for (; at + (kAtOnce - 1) * kRingThreads < held_; at += kAtOnce * kRingThreads) {
+      std::uint32_t places[kAtOnce];
+      T read[kAtOnce];
+#pragma unroll
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) places[k] = __ldg(&order_[at + k * kRingThreads]);
+#pragma unroll
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) read[k] = __ldg(&pixels_[places[k]]);
+#pragma unroll
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) kept_[at + k * kRingThreads] = Some::kept(read[k], value_);
     }
+    for (; at < held_; at += kRingThreads) kept_[at] = Some::kept(__ldg(&pixels_[__ldg(&order_[at])]), value_);
   }
   /// Of those with low < value < high. Every thread comes here and gets the same.
   __device__ __forceinline__ Found sums(float low, float high) {
