@@ -74,6 +74,36 @@ TEST(FpgaUnitTest, a_card_that_stops_answering_makes_images_errored_and_the_unit
   bench.unit->stop();
 }
 
+TEST(FpgaUnitTest, stopped_in_every_state_it_gives_stacks_back_and_the_next_unit_has_a_good_card) {
+  const UnitOfTest card;
+  constexpr std::uint32_t kImages = 16;
+  std::uint32_t errored = 0, decided = 0;
+  // From before the first word comes in to behind the last stack.
+  for (int step = 0; step < 30; ++step) {
+    SCOPED_TRACE(step);
+    Bench bench(contestant(card), vetoing(), kImages);
+    for (Stack& stack : bench.ring.all) bench.unit->submit(&stack);
+    const auto began = std::chrono::steady_clock::now();
+    std::this_thread::sleep_until(began + std::chrono::microseconds(500) * step);
+    bench.unit->stop();
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
+    EXPECT_EQ(bench.unit->error(), "");
+    for (Stack& stack : bench.ring.all) {
+      ASSERT_EQ(bench.unit->take(), &stack);
+      for (const StackImage& image : stack.view()) {
+        ASSERT_NE(image.decision, Decision::none);
+        (image.decision == Decision::errored ? errored : decided) += 1;
+        if (image.decision != Decision::errored) bench.expect_as_reference(image);
+      }
+    }
+  }
+  EXPECT_GT(errored, 0U);
+  EXPECT_GT(decided, 0U);
+  Bench after(contestant(card), vetoing(), kImages);
+  after.run_all();
+  after.expect_all_as_references();
+}
+
 TEST(FpgaUnitTest, memory_that_refuses_makes_images_errored) {
   // Calibration of seven blocks takes 84 pages; behind them nothing answers.
   const UnitOfTest unit(100 * card::kCardPage);
