@@ -62,13 +62,12 @@ module unit_core
 );
   logic [1:0] loaded_low, loaded_high, write_calibration, write_half;
   logic [8:0] write_place[2];
-  raw_burst_t raw_pushed, raw_burst;
-  count_burst_t count_pushed, count_burst;
+  raw_burst_t raw_burst;
+  count_burst_t count_burst;
   write_burst_t write_pushed;
-  logic raw_push, raw_full, raw_there, count_push, count_full, count_there, count_pop, write_push, write_full;
+  logic count_pop, write_push, write_full;
   logic popped, wait_calibration, wait_room, free, free_bank;
-  logic lanes_some, counter_some, low_idle, high_idle, sequencer_idle, writer_idle;
-  logic low_error, high_error;
+  logic lanes_some, counter_some, tables_idle, tables_error, source_idle, writer_idle;
   logic photons_beat, counted, read_parity;
   logic raw_beat, raw_last, photons_last;
   beat_t raw, photons;
@@ -78,103 +77,37 @@ module unit_core
 
   always_ff @(posedge clk_i) begin
     counted_o <= {m_axi_raw_arvalid && !m_axi_raw_arready, wait_room, wait_calibration, raw_beat};
-    quiet_o <= sequencer_idle && low_idle && high_idle && writer_idle && !raw_there && !count_there && !lanes_some &&
-               !counter_some;
+    quiet_o <= source_idle && tables_idle && writer_idle && !lanes_some && !counter_some;
     read_error_o <= rst_ni && m_axi_raw_rvalid && m_axi_raw_rresp != 2'b00;
-    calibration_error_o <= rst_ni && (low_error || high_error);
+    calibration_error_o <= rst_ni && tables_error;
   end
 
-  unit_calibration u_low (
+  unit_tables u_tables (
       .clk_i,
       .rst_ni,
       .stop_i,
-      .posted_i(posted_i),
-      .dropped_i(posted_i),
+      .posted_i,
       .blocks_i(settings_i.blocks),
-      .page_i(settings_i.calibration_low),
-      .loaded_o(loaded_low),
+      .page_low_i(settings_i.calibration_low),
+      .page_high_i(settings_i.calibration_high),
+      .loaded_low_o(loaded_low),
+      .loaded_high_o(loaded_high),
       .free_i(free),
       .free_bank_i(free_bank),
-      .idle_o(low_idle),
-      .error_o(low_error),
-      .m_axi_arvalid(m_axi_low_arvalid),
-      .m_axi_arready(m_axi_low_arready),
-      .m_axi_araddr(m_axi_low_araddr),
-      .m_axi_arlen(m_axi_low_arlen),
-      .m_axi_rvalid(m_axi_low_rvalid),
-      .m_axi_rready(m_axi_low_rready),
-      .m_axi_rresp(m_axi_low_rresp),
-      .write_o(write_calibration[0]),
-      .write_half_o(write_half[0]),
-      .write_place_o(write_place[0])
-  );
-  unit_calibration u_high (
-      .clk_i,
-      .rst_ni,
-      .stop_i,
-      .posted_i(posted_i),
-      .dropped_i(posted_i),
-      .blocks_i(settings_i.blocks),
-      .page_i(settings_i.calibration_high),
-      .loaded_o(loaded_high),
-      .free_i(free),
-      .free_bank_i(free_bank),
-      .idle_o(high_idle),
-      .error_o(high_error),
-      .m_axi_arvalid(m_axi_high_arvalid),
-      .m_axi_arready(m_axi_high_arready),
-      .m_axi_araddr(m_axi_high_araddr),
-      .m_axi_arlen(m_axi_high_arlen),
-      .m_axi_rvalid(m_axi_high_rvalid),
-      .m_axi_rready(m_axi_high_rready),
-      .m_axi_rresp(m_axi_high_rresp),
-      .write_o(write_calibration[1]),
-      .write_half_o(write_half[1]),
-      .write_place_o(write_place[1])
+      .idle_o(tables_idle),
+      .error_o(tables_error),
+      .write_o(write_calibration),
+      .write_half_o(write_half),
+      .write_place_o(write_place),
+      .*
   );
 
-  unit_sequencer #(
+  unit_source #(
       .Room(Room)
-  ) u_sequencer (
-      .clk_i,
-      .rst_ni,
-      .stop_i,
-      .clear_i,
+  ) u_source (
       .blocks_i(settings_i.blocks),
       .last_beats_i(settings_i.last_beats),
       .image_pages_i(settings_i.image_pages),
-      .posted_i(stack_there_i),
-      .stack_i,
-      .take_o,
-      .done_i(done_o),
-      .raw_push_o(raw_push),
-      .raw_o(raw_pushed),
-      .raw_full_i(raw_full || count_full),
-      .count_push_o(count_push),
-      .count_o(count_pushed),
-      .write_push_o(write_push),
-      .write_o(write_pushed),
-      .write_full_i(write_full),
-      .popped_i(raw_beat),
-      .m_axi_arvalid(m_axi_raw_arvalid),
-      .m_axi_arready(m_axi_raw_arready),
-      .m_axi_araddr(m_axi_raw_araddr),
-      .m_axi_arlen(m_axi_raw_arlen),
-      .idle_o(sequencer_idle)
-  );
-  unit_feed #(
-      .Room(Room)
-  ) u_feed (
-      .clk_i,
-      .rst_ni,
-      .stop_i,
-      .clear_i,
-      .push_i(raw_push),
-      .burst_i(raw_pushed),
-      .full_o(raw_full),
-      .beat_i(m_axi_raw_rvalid),
-      .data_i(m_axi_raw_rdata),
-      .last_i(m_axi_raw_rlast),
       .loaded_low_i(loaded_low),
       .loaded_high_i(loaded_high),
       .popped_i(popped),
@@ -182,26 +115,18 @@ module unit_core
       .data_o(raw),
       .last_o(raw_last),
       .burst_o(raw_burst),
-      .some_o(raw_there),
       .wait_calibration_o(wait_calibration),
-      .wait_room_o(wait_room)
-  );
-  fifo #(
-      .Width($bits(count_burst_t)),
-      .Depth(16)
-  ) u_count_bursts (
-      .clk_i,
-      .rst_ni,
-      .clear_i(1'b0),
-      .push_i (count_push),
-      .data_i (count_pushed),
-      .full_o (count_full),
-      .valid_o(count_there),
-      .data_o (count_burst),
-      .pop_i  (count_pop)
+      .wait_room_o(wait_room),
+      .count_o(count_burst),
+      .count_pop_i(count_pop),
+      .write_push_o(write_push),
+      .write_o(write_pushed),
+      .write_full_i(write_full),
+      .done_i(done_o),
+      .idle_o(source_idle),
+      .*
   );
 
-  assign m_axi_raw_rready = 1'b1;
   unit_lanes u_lanes (
       .clk_i,
       .rst_ni,
