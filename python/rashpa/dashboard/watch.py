@@ -151,7 +151,7 @@ class Watch:
 
 
 def _with_last_words(status: Status, before: Status | None) -> Status:
-    """A node that its run has given back has no counters any more: those that it had stay until the next run."""
-    if status.state != "idle" or before is None:
+    """A node that its run has given back, or gives back just now, has no counters any more: those that it had stay until the next run."""
+    if before is None or status.source is not None or status.destination is not None:
         return status
     return replace(status, source=before.source, destination=before.destination)

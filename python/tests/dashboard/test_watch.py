@@ -11,9 +11,10 @@ from rashpa.control.journal import journal_of
 from rashpa.control.manager import Manager
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.telegram import DestinationStatus, Status
 from rashpa.dashboard.nodes import Going, Nodes
 from rashpa.dashboard.views import SHORTEST_S, Views
-from rashpa.dashboard.watch import Watch
+from rashpa.dashboard.watch import Watch, _with_last_words
 from rashpa.data.view_bytes import bytes_of_view
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
@@ -200,3 +201,14 @@ def test_a_journal_that_is_none_is_no_run(tmp_path: Path, name: str) -> None:
     nodes.journal.unlink()
     nodes.journal.write_text('{"version": 1}')
     assert nodes.going() is None
+
+
+@pytest.mark.parametrize("state", ["idle", "finished"])
+def test_counters_stay_when_a_node_has_none_any_more_whatever_its_state_is(state: str) -> None:
+    said = Status("r", "receiver", "running", destination=DestinationStatus("r", 1.0, "", "", (), ()))
+    reset = Status("r", "receiver", state)  # its engine is gone before it is idle
+    assert _with_last_words(reset, said).destination == said.destination
+    assert _with_last_words(reset, said).state == state
+    assert _with_last_words(reset, None) == reset
+    newer = Status("r", "receiver", "running", destination=DestinationStatus("r", 2.0, "", "", (), ()))
+    assert _with_last_words(newer, said) == newer

@@ -70,7 +70,10 @@ EIGER = 'special = [{value = 65535, meaning = "gap"}, {value = 65534, meaning = 
 
 
 def units() -> list[str]:
-    return [unit.name for unit in NativeFactory("receiver").capabilities("here").units if unit.usable]
+    known = NativeFactory("receiver").capabilities("here").units
+    return [
+        unit.name for unit in known if unit.usable and unit.name != "fpga"
+    ]  # which converts raw words, and needs a card
 
 
 def pilatus() -> np.ndarray:
