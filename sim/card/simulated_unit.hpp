@@ -18,8 +18,8 @@ class SimulatedUnit {
   SimulatedUnit(std::filesystem::path directory, std::uint64_t memory_bytes, const CardTimes& times = {},
                 std::uint64_t seed = 1, std::uint64_t answers = 0);
 
-  /// Works until `stop` is true. A unit that has nothing to do sleeps, at most 100 µs at a time; its cycles stand still,
-  /// as they do while `held` is true.
+  /// Works until `stop` is true. A unit that has nothing to do sleeps, at most 100 µs at a time; its cycles stand
+  /// still, as they do while `held` is true.
   void run(const std::atomic<bool>& stop, const std::atomic<bool>* held = nullptr);
 
   [[nodiscard]] std::uint64_t cycles() const noexcept { return model_.cycles(); }
