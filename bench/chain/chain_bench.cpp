@@ -110,11 +110,7 @@ std::vector<kernel::StepOf> kernels_of(const Arguments& arguments, std::uint32_t
   kernel::veto::Config hits;
   hits.keep = fmt::format("bright_pixels >= {} and n_peaks >= 1", hit);
   hits.reason = "no_hit";
-  return {calibration(modules),
-          kernel::bragg_count::Config{20, 0},
-          rings(width, height),
-          peaks,
-          hits,
+  return {calibration(modules), kernel::bragg_count::Config{20, 0}, rings(width, height), peaks, hits,
           kernel::csr::Config{}};
 }
 
