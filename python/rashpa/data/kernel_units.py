@@ -6,8 +6,8 @@ from typing import Any
 
 # Kernel and parameter: the value that every version does, and the units that do the others.
 _SOME_UNITS = {
-    ("jungfrau", "borders"): ("raw", ("cpu", "opencl")),
-    ("jungfrau", "track"): ("off", ("cpu", "opencl")),
+    ("jungfrau", "borders"): ("raw", ("cpu", "cuda", "opencl")),
+    ("jungfrau", "track"): ("off", ("cpu", "cuda", "opencl")),
     ("jungfrau", "output"): ("photons", ("cpu", "cuda", "opencl")),
 }
 # Whole pipelines of the unit in hardware, whose steps are one pass.

@@ -143,11 +143,14 @@ def test_what_is_old_and_foreign_is_cautioned_of_before_the_run(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("unit", "key", "value", "units"),
-    [("cuda", "borders", "shared", '"cpu" or "opencl"'), ("cuda", "track", "darks", '"cpu" or "opencl"')],
+    [
+        ("fpga", "borders", "shared", '"cpu" or "cuda" or "opencl"'),
+        ("fpga", "track", "darks", '"cpu" or "cuda" or "opencl"'),
+    ],
 )
 def test_only_some_units_assemble_and_follow(tmp_path: Path, unit: str, key: str, value: str, units: str) -> None:
     path = prepare(tmp_path, f'{key} = "{value}"')
-    path.write_text(path.read_text().replace("slots = 16", f'slots = 16\nunit = "{unit}"'))
+    path.write_text(path.read_text().replace("slots = 16", f'slots = 16\nunit = "{unit}"\ncard = "sim"'))
     done = rashpa(tmp_path, "plan", str(path))
     assert done.returncode == 2
     assert f'{unit} has no version of jungfrau with {key} = "{value}"; set unit = {units}' in done.stderr

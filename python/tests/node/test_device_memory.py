@@ -58,6 +58,7 @@ PIPELINES = {
     "photons": (JUNGFRAU, CONVERTED),
     "energies": (JUNGFRAU, kernel("jungfrau", output="kev")),
     "followed": (JUNGFRAU, kernel("jungfrau", track="darks")),
+    "assembled": (JUNGFRAU, kernel("jungfrau", output="kev", borders="shared")),
     "marked": (
         JUNGFRAU,
         f"{CONVERTED}\n{kernel('bragg_count', threshold=2, min_pixels=3)}\n{kernel('csr', threshold=2, capacity=0.1)}",

@@ -36,8 +36,9 @@ struct DeviceStack {
   std::size_t out_stride = 0;      ///< bytes
   std::uint64_t* marks = nullptr;  ///< Tap::mark, image i at word i · marks_stride
   std::size_t marks_stride = 0;
-  std::uint8_t* work = nullptr;  ///< [count]
-  Scalar* scalars = nullptr;     ///< [count], scalars_stride apart: those of this step
+  std::uint8_t* work = nullptr;        ///< [count]
+  const std::uint8_t* dark = nullptr;  ///< [count]: not 0, the detector saw no light; null: it always did
+  Scalar* scalars = nullptr;           ///< [count], scalars_stride apart: those of this step
   std::size_t scalars_stride = 0;
   DeviceFinding* findings = nullptr;  ///< [count]
   std::uint32_t count = 0;
@@ -93,6 +94,11 @@ class DevicePass {
   virtual void add(std::uint32_t place) noexcept { static_cast<void>(place); }
   /// The same thread, when a window has ended: writes the quantities, each from element 0, and starts them anew.
   virtual void write(const AccumulatedArrays& to) noexcept { static_cast<void>(to); }
+  /// Of a step that leaves something to the next stack: what enqueue() puts into streams is then done for one stack at
+  /// a time, in the order of stacks.
+  [[nodiscard]] virtual bool in_turn() const { return adds_on_device(); }
+  /// As CpuPass::notice(). Any thread.
+  [[nodiscard]] virtual std::string notice() const { return {}; }
   /// Of a step that accumulates: whether it does so on the device, from `work` as it finds it. What enqueue() puts into
   /// streams is then done for one stack at a time, in the order of stacks; it also writes the quantities, where
   /// DeviceStack::ended asks for them, and starts them anew. add() and write() are not called.

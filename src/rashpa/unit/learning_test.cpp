@@ -132,10 +132,5 @@ TEST(Learning, nothing_accumulates_what_is_only_learned_from) {
   EXPECT_NO_THROW(steps_of({{tracked(), kernel::accumulate::Config{.sum = true}}}, played.ring.layout));
 }
 
-TEST(Learning, units_that_cannot_say_so) {
-  const Steps steps = steps_of(pipeline(), {kWidth, kHeight, PixelType::u16, 4, 4});
-  EXPECT_THROW(steps.check_learns_nothing("cuda"), ConfigError);
-}
-
 }  // namespace
 }  // namespace rashpa::unit

@@ -249,15 +249,6 @@ kernel::Setup Steps::setup(std::size_t number, const Layout& layout, unsigned wo
           .before = std::span(output.results.columns).first(step.first_column)};
 }
 
-void Steps::check_learns_nothing(const std::string& unit) const {
-  for (const PlannedStep& step : steps) {
-    if (!step.step->learns_from_darks()) continue;
-    throw ConfigError(
-        fmt::format("unit: unit {} has no version of the kernel {} that learns from dark images; use unit cpu", unit,
-                    step.step->declaration().name));
-  }
-}
-
 std::string Steps::words() const {
   std::string text;
   for (const PlannedStep& step : steps) {

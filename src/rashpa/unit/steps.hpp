@@ -46,8 +46,6 @@ struct Steps {
   [[nodiscard]] bool only_learned(const StackImage& image) const noexcept {
     return learned > 0 && !keep_darks && (image.flags & FrameRecord::dark) != 0;
   }
-  /// Throws ConfigError when a step learns from dark images, for units that cannot do that.
-  void check_learns_nothing(const std::string& unit) const;
   /// What the pass of step `number` is made for.
   [[nodiscard]] kernel::Setup setup(std::size_t number, const Layout& layout, unsigned workers,
                                     std::uint32_t benches) const;

@@ -2,6 +2,7 @@
 /// Steps that stream, as the unit runs them, beside the time that their bytes alone take.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 
 #include "rashpa/kernel/accumulate/accumulate.hpp"
@@ -9,6 +10,8 @@
 #include "rashpa/kernel/device_array.hpp"
 #include "rashpa/kernel/device_pass.hpp"
 #include "rashpa/kernel/gpu_bench/rows.hpp"
+#include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 #include "rashpa/kernel/unpack/unpack.hpp"
@@ -21,6 +24,7 @@ constexpr std::uint32_t kImages = 40;
 constexpr std::uint32_t kWidth = 2048, kHeight = 2048;
 constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
 constexpr std::size_t kMostBytes = kPixels * 4;  // of an image, in or out
+constexpr std::uint32_t kDarkEvery = 10;         // images, of detectors whose pedestals are followed
 
 /// A step, and what it is given.
 struct Case {
@@ -31,6 +35,8 @@ struct Case {
   std::vector<PayloadSum> sums{};  ///< their CRC32Cs do not matter: they are compared, that is all
   std::size_t bytes = 0;           ///< of an image, read and written
   std::size_t stack_bytes = 0;     ///< of a stack besides, read and written
+  bool raw_words = false;          ///< images of JUNGFRAU, all in the highest gain; else noise
+  std::size_t dark_bytes = 0;      ///< of a stack that has a dark image, besides
 };
 
 /// `across` × `down` modules, with whatever they sum up to.
@@ -45,8 +51,44 @@ std::vector<PayloadSum> parts(std::uint32_t across, std::uint32_t down) {
   return sums;
 }
 
+/// JUNGFRAU 4M: eight modules, with the gaps that assembled images need.
+jungfrau::Config detector() {
+  constexpr std::uint32_t kModuleWidth = 1024, kModuleHeight = 512;
+  jungfrau::Config config = jungfrau::synthetic::config(2064, 2056, jungfrau::Output::photons, 3, 0.001);
+  config.calibration.rms.assign(std::size_t{2064} * 2056, 20.0F);
+  config.calibration.module_width = kModuleWidth;
+  config.calibration.module_height = kModuleHeight;
+  for (std::uint32_t module = 0; module < 8; ++module) {
+    config.calibration.parts.push_back(
+        {module, {0, 0, kModuleWidth, kModuleHeight}, module % 2 * 1040, module / 2 * 514});
+  }
+  return config;
+}
+
+/// Conversion alone, with pedestals that follow a dark image in ten, and into assembled images.
+void add_jungfrau(std::vector<Case>& all) {
+  const Shape shape{2064, 2056};
+  const std::size_t pixels = shape.pixels();
+  jungfrau::Config config = detector();
+  const auto add = [&](const char* name, std::size_t bytes, std::size_t stack_bytes, std::size_t dark_bytes = 0) {
+    all.push_back({name, jungfrau::step_of(config), shape, PixelType::u16, {}, bytes, stack_bytes, true, dark_bytes});
+  };
+  add("jungfrau to photons", pixels * 4, pixels * 8);
+  config.tracking.from = jungfrau::Tracking::From::darks;
+  // Pedestals and variances are read and written where there is a dark image, and its words are read once more.
+  add("jungfrau, pedestals follow one dark image in ten", pixels * 4 + pixels * 2 / kDarkEvery, pixels * 8,
+      pixels * 16);
+  config.tracking.from = jungfrau::Tracking::From::empty;
+  add("jungfrau, pedestals follow dark images and empty pixels", pixels * 4 + pixels * 2 / kDarkEvery,
+      pixels * 8 + pixels * 18);
+  config.tracking.from = jungfrau::Tracking::From::off;
+  config.borders = jungfrau::Borders::shared;
+  add("jungfrau, assembled with shared borders", pixels * 8, pixels * 12);
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all;
+  add_jungfrau(all);
   const Shape shape{kWidth, kHeight};
   all.push_back({"total_counts", total_counts::Config{}, shape, PixelType::u16, {}, kPixels * 2});
   all.push_back(
@@ -101,16 +143,25 @@ struct Room {
         out(kImages * (kMostBytes + kMostBytes / 16)),
         work(kImages),
         scalars(std::size_t{kImages} * 8),
-        findings(kImages) {
+        findings(kImages),
+        raw(kImages * kPixels * 2 + kImages * kPixels / 8),
+        dark(kImages) {
     std::mt19937_64 random(1);
     std::vector<std::uint64_t> noise(in.size() / sizeof(std::uint64_t));
     for (auto& word : noise) word = random();
     memory::cuda::check(cudaMemcpy(in.data(), noise.data(), in.size(), cudaMemcpyHostToDevice), "noise");
+    for (auto& word : noise) word &= 0x3FFF3FFF3FFF3FFFULL;
+    memory::cuda::check(cudaMemcpy(raw.data(), noise.data(), raw.size(), cudaMemcpyHostToDevice), "raw words");
+    std::vector<std::uint8_t> some(kImages, 0);
+    for (std::uint32_t i = kDarkEvery / 2; i < kImages; i += kDarkEvery) some[i] = 1;
+    memory::cuda::check(cudaMemcpy(dark.data(), some.data(), some.size(), cudaMemcpyHostToDevice), "dark images");
   }
   DeviceArray<std::byte> in, out;
   DeviceArray<std::uint8_t> work;
   DeviceArray<Scalar> scalars;
   DeviceArray<kernel::cuda::DeviceFinding> findings;
+  DeviceArray<std::byte> raw;
+  DeviceArray<std::uint8_t> dark;
 };
 
 /// All images in stacks of `stack`. `work` is made anew each time, since steps with verdicts clear it.
@@ -126,11 +177,12 @@ Work work_of(const Room& room, const Case& given, kernel::cuda::DevicePass& pass
     image.sums = given.sums;
     pass.prepare(i, image);
   }
-  return [&room, &pass, all, stack](cudaStream_t stream) {
+  return [&room, &pass, all, stack, raw_words = given.raw_words](cudaStream_t stream) {
     memory::cuda::check(cudaMemsetAsync(room.work.data(), 1, kImages, stream), "work");
     for (std::uint32_t first = 0; first < kImages; first += stack) {
       kernel::cuda::DeviceStack one = all;
-      one.in = room.in.data() + first * all.in_stride;
+      one.in = (raw_words ? room.raw : room.in).data() + first * all.in_stride;
+      one.dark = raw_words ? room.dark.data() + first : nullptr;
       one.out = room.out.data() + first * all.out_stride;
       one.work = room.work.data() + first;
       one.findings = room.findings.data() + first;
@@ -161,7 +213,8 @@ Rows pass_rows(int repeats) {
                                              .places = kImages});
       const std::vector<double> us = medians_us({copy, work_of(room, given, *pass, stack)}, repeats, stream.get());
       const double of_image = us[1] / kImages;
-      const double bytes = static_cast<double>(given.bytes) + static_cast<double>(given.stack_bytes) / stack;
+      const double bytes = static_cast<double>(given.bytes) + static_cast<double>(given.stack_bytes) / stack +
+                           static_cast<double>(given.dark_bytes) / std::max(stack, kDarkEvery);
       const double floor = us[0] * bytes / (2.0 * static_cast<double>(room.in.size()));
       const std::string what = fmt::format("{}, 4M image, stack of {}", given.name, stack);
       rows.push_back({what, of_image, "us/image", "its bytes at the speed of a device copy", floor});

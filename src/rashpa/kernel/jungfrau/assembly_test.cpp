@@ -129,6 +129,7 @@ void expect_equal(const Assembly& assembly, Output output, std::size_t images, s
     wanted.emplace_back(out_bytes);
     assemble_reference(assembly, output, converted.data(), wanted[i].data());
   }
+  raw.reserve(images);
   for (const auto& frame : frames) raw.push_back(frame.data());
   on_every_target([&] {
     for (const std::size_t offset : {0U, 4U}) {

@@ -27,13 +27,14 @@ class Calibration {
  public:
   /// Throws ConfigError as Prepared does, ResourceError when the device has no memory for the tables.
   explicit Calibration(const Config& config) : Calibration(Prepared(config)) {}
+  explicit Calibration(const Prepared& prepared);
 
   [[nodiscard]] const Tables& tables() const noexcept { return tables_; }
   [[nodiscard]] Output output() const noexcept { return output_; }
+  /// Of G0, for who changes them between stacks.
+  [[nodiscard]] float* pedestals() const noexcept { return memory_.as<float>(); }
 
  private:
-  explicit Calibration(const Prepared& prepared);
-
   Output output_;
   memory::cuda::DeviceMemory memory_;
   Tables tables_;

@@ -9,8 +9,10 @@
 #include <string>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/cuda_testing.hpp"
 #include "rashpa/kernel/device_testing.hpp"
 #include "rashpa/kernel/jungfrau/cases.hpp"
+#include "rashpa/kernel/jungfrau/modules.hpp"
 #include "rashpa/kernel/jungfrau/recorded.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 
@@ -271,6 +273,13 @@ TEST(JungfrauCuda, calibrations_of_wrong_size_are_refused) {
   Config config = simple(Output::photons);
   config.calibration.gain.pop_back();
   EXPECT_THROW(const cuda::Calibration calibration(config), ConfigError);
+}
+
+TEST(JungfrauCuda, modules_are_assembled_as_on_processors) {
+  for (const Modules& one : modules_to_assemble()) {
+    SCOPED_TRACE(one.what);
+    kernel::cuda::expect_as_cpu(*step_of(one.config), one.given);
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "rashpa/kernel/jungfrau/cases.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/kernel/jungfrau/modules.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/kernel/opencl_testing.hpp"
 
@@ -102,25 +103,9 @@ TEST_F(JungfrauOpencl, photons_are_rounded_once_from_the_product_as_float32) {
 }
 
 TEST_F(JungfrauOpencl, modules_are_assembled_as_on_processors) {
-  synthetic::Random random(23);
-  for (const Borders borders : {Borders::shared, Borders::masked}) {
-    for (const Output output : {Output::photons, Output::kev}) {
-      // Two modules below each other, with a gap; 512 columns, that is a border, and 300 rows, another.
-      Config config = synthetic::config(512, 612, output, 5, 0.05);
-      config.borders = borders;
-      config.calibration.module_width = 512;
-      config.calibration.module_height = 300;
-      config.calibration.parts = {{0, {0, 0, 512, 300}, 0, 0}, {1, {0, 0, 512, 300}, 0, 312}};
-      opencl::Case given{{512, 612}, delivered(PixelType::u16), {}};
-      for (int i = 0; i < 2; ++i) {
-        auto words = synthetic::frame(config, 0.05, random.next());
-        for (auto& word : words) word = random.below(10) == 0 ? static_cast<std::uint16_t>(random.next()) : word;
-        const auto* bytes = reinterpret_cast<const std::byte*>(words.data());
-        given.images.emplace_back(bytes, bytes + words.size() * 2);
-      }
-      SCOPED_TRACE(testing::Message() << static_cast<int>(borders) << ", " << static_cast<int>(output));
-      opencl::expect_as_cpu(*device, *step_of(config), given);
-    }
+  for (const Modules& one : modules_to_assemble()) {
+    SCOPED_TRACE(one.what);
+    opencl::expect_as_cpu(*device, *step_of(one.config), one.given);
   }
 }
 

@@ -3,33 +3,47 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/jungfrau/assembly_cuda.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_cuda.hpp"
+#include "rashpa/kernel/jungfrau/tracking_cuda.hpp"
 #include "rashpa/kernel/step.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 
 namespace rashpa::kernel::jungfrau::cuda {
 
 /// The step on a CUDA device. What it is made of is open to the unit's resident kernel, which does the same work
-/// itself.
+/// itself where images are not assembled and pedestals stay.
 class Pass final : public kernel::cuda::DevicePass {
  public:
-  Pass(const Config& config, const Taps& taps, const Setup& setup);
+  /// `assembly`: null, images stay as modules send them.
+  Pass(const Config& config, const Assembly* assembly, const Taps& taps, const Setup& setup);
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept override;
+  [[nodiscard]] bool in_turn() const override { return tracker_.has_value(); }
+  [[nodiscard]] std::string notice() const override { return tracker_ ? tracker_->notice() : std::string(); }
   [[nodiscard]] const Tables& tables() const noexcept { return calibration_.tables(); }
   [[nodiscard]] Output output() const noexcept { return calibration_.output(); }
   [[nodiscard]] const Taps& taps() const noexcept { return taps_; }
 
  private:
+  Pass(const Config& config, const Prepared& prepared, const Assembly* assembly, const Taps& taps, const Setup& setup);
+  cudaError_t convert_stack(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
+                            cudaStream_t stream) const noexcept;
+
   Calibration calibration_;
+  std::optional<DeviceAssembly> assembly_;
+  std::optional<DeviceTracker> tracker_;
   Taps taps_;
   std::vector<memory::cuda::DeviceMemory> counts_;  // by bench
 };
 
-inline std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Taps& taps, const Setup& setup) {
-  return std::make_unique<Pass>(config, taps, setup);
+inline std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Assembly* assembly,
+                                                           const Taps& taps, const Setup& setup) {
+  return std::make_unique<Pass>(config, assembly, taps, setup);
 }
 
 }  // namespace rashpa::kernel::jungfrau::cuda

@@ -87,7 +87,11 @@ const Declaration& declared() {
       .offers = {Tap::count, Tap::mark},
       .stack_bytes = 8,
       .scratch_bytes = 24,
-      .device = {{.bytes = 24}, {.bytes = 12, .unit = "opencl", .when = "track"}}};
+      .device = {{.bytes = 24},
+                 {.bytes = 12, .when = "track"},
+                 {.bytes = 4, .unit = "cuda", .when = "borders"},
+                 {.bytes = 8, .unit = "opencl", .when = "borders"},
+                 {.bytes = 4, .of = DeviceCost::Of::image, .when = "borders"}}};
   return declaration;
 }
 
@@ -277,10 +281,8 @@ class JungfrauStep final : public Step {
   }
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
-    if (config_.borders != Borders::raw) {
-      throw ConfigError("unit: unit cuda has no version of the kernel jungfrau that changes borders; use unit cpu");
-    }
-    return cuda::make_pass(config_, taps_of(setup), setup);
+    const auto assembled = assembly(setup.shape);
+    return cuda::make_pass(with_borders(config_, assembled.get()), assembled.get(), taps_of(setup), setup);
   }
 #endif
 

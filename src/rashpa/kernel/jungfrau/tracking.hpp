@@ -37,7 +37,7 @@ inline Running follow(const Running& before, float adu, float inverse) noexcept 
 inline constexpr std::size_t kDriftBins = 4096;
 inline constexpr float kBinsPerSigma = 100;
 /// In the middle of the bin in which the median pixel is.
-inline Drift drift_of(std::size_t median_bin, float worst) noexcept {
+constexpr Drift drift_of(std::size_t median_bin, float worst) noexcept {
   return {(static_cast<double>(median_bin) + 0.5) / kBinsPerSigma, worst};
 }
 /// Images that are followed from one look to the next.

@@ -40,7 +40,7 @@ struct Recipe {
   Passes passes = Passes::fused;
 
   [[nodiscard]] Pipeline pipeline() const;
-  [[nodiscard]] bool fits_resident() const { return conversion && ((!list && !veto) || passes == Passes::fused); }
+  [[nodiscard]] bool fits_resident() const { return conversion && !list && (!veto || passes == Passes::fused); }
 };
 
 jungfrau::Config calibration(jungfrau::Output output);

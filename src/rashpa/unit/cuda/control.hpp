@@ -19,10 +19,14 @@ struct Order {
   // Then a byte for each image of a full stack: 1, it is to be processed. The device's copy becomes 0 for images that
   // a step does not keep.
   [[nodiscard]] std::uint8_t* work() noexcept { return reinterpret_cast<std::uint8_t*>(this + 1); }
+  // Behind that, of a full stack of so many images, another byte for each: 1, it is to be processed and dark.
+  [[nodiscard]] std::uint8_t* dark(std::uint32_t stack) noexcept { return work() + stack; }
 };
 
 /// Bytes from one stack's Order to the next.
-constexpr std::size_t order_bytes(std::uint32_t stack) noexcept { return (sizeof(Order) + stack + 63) / 64 * 64; }
+constexpr std::size_t order_bytes(std::uint32_t stack) noexcept {
+  return (sizeof(Order) + std::size_t{2} * stack + 63) / 64 * 64;
+}
 
 /// Words on cache lines of their own.
 struct alignas(64) Word {

@@ -15,6 +15,7 @@
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 #include "rashpa/kernel/unpack/unpack.hpp"
+#include "rashpa/unit/contract/pipelines.hpp"
 #include "rashpa/unit/factory.hpp"
 #include "rashpa/unit/stack_ring.hpp"
 
@@ -149,6 +150,22 @@ TEST_P(CudaPipelines, what_its_source_has_not_sent_is_refused) {
   EXPECT_GT(of(outcome, Decision::vetoed), 0U);
   EXPECT_EQ(outcome.failure, "");
 }
+
+class CudaLearning : public testing::TestWithParam<Trigger>, protected contract::Pipelines {
+ protected:
+  static Choice choice() { return {.kind = Kind::cuda, .trigger = GetParam()}; }
+};
+
+TEST_P(CudaLearning, pedestals_follow_as_on_processors) { expect_pedestals_to_follow(choice()); }
+
+TEST_P(CudaLearning, dark_images_are_learned_from_whatever_steps_before_say_of_them) {
+  expect_darks_to_be_learned_from(choice());
+}
+
+TEST_P(CudaLearning, a_rule_on_the_drift_and_windows_are_as_on_processors) { expect_rules_on_the_drift(choice()); }
+
+INSTANTIATE_TEST_SUITE_P(Triggers, CudaLearning, testing::Values(Trigger::launch, Trigger::graph, Trigger::stream),
+                         [](const auto& trigger) { return std::string(name_of(trigger.param)); });
 
 INSTANTIATE_TEST_SUITE_P(Triggers, CudaPipelines, testing::Values(Trigger::launch, Trigger::graph, Trigger::stream),
                          [](const auto& trigger) { return std::string(name_of(trigger.param)); });

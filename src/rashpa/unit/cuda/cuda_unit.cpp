@@ -118,10 +118,12 @@ void CudaUnit::submit(Stack* stack) noexcept {
   const bool ended = stopping_.load(std::memory_order_acquire) || failed();
   for (std::uint32_t i = 0; i < stack->count; ++i) {
     order.work()[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
+    const bool dark = (stack->images[i].flags & FrameRecord::dark) != 0;
+    order.dark(work_->stack())[i] = dark ? order.work()[i] : std::uint8_t{0};
     if (order.work()[i] != 0) work_->prepare(stack->slot, i, stack->images[i]);
   }
   std::copy_n(order.work(), stack->count, asked_.begin() + std::ptrdiff_t{stack->slot} * work_->stack());
-  std::fill(order.work() + stack->count, order.work() + work_->stack(), std::uint8_t{0});
+  for (std::uint32_t i = stack->count; i < work_->stack(); ++i) order.work()[i] = order.dark(work_->stack())[i] = 0;
   order.images = stack->count;
   work_->order_windows(*stack);
   ticket_ = next_ticket(ticket_);
@@ -183,6 +185,11 @@ void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place
     image.decision = Decision::errored;
     return;
   }
+  if (steps_.only_learned(image)) {
+    image.decision = Decision::vetoed;
+    image.reason = VetoReason::dark;
+    return;
+  }
   image.measured = true;
   std::copy_n(work_->scalars(slot, place), steps_.output.results.columns.size(), image.scalars.begin());
   const DeviceFinding& finding = work_->finding(slot, place);
@@ -199,7 +206,7 @@ void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place
   }
   if (finding.failed != 0 || finding.entries == kernel::cuda::kListOverflow) {
     image.decision = Decision::errored;
-    image.failed_in = finding.failed != 0 ? finding.failed : work_->lister();
+    image.failed_in = finding.failed;
     return;
   }
   image.decision = Decision::accepted;

@@ -33,6 +33,7 @@ class CudaUnit final : public Unit {
   [[nodiscard]] std::string how() const override { return how_; }
   [[nodiscard]] std::size_t device_bytes() const noexcept override { return device_bytes_; }
   [[nodiscard]] std::string error() const override;
+  [[nodiscard]] std::string notice() const override { return work_->notice(); }
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return work_->failure(failed_in); }
 
  private:

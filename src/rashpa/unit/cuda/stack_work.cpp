@@ -30,7 +30,6 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
       throw ConfigError(fmt::format("unit: unit cuda has no version of the kernel {}; use unit cpu", declaration.name));
     }
   }
-  steps.check_learns_nothing("cuda");
   if (layout.images == nullptr || layout.image_stride % kAlignment != 0 ||
       layout.image_stride < std::size_t{layout.width} * layout.height * pixel_bytes(layout.input) ||
       reinterpret_cast<std::uintptr_t>(layout.images) % kAlignment != 0) {
@@ -78,7 +77,6 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
       control_(sizeof(Control)),
       triggers_(layout.stacks * sizeof(SlotTrigger)),
       orders_(layout.stacks * order_bytes(layout.stack)),
-      decided_(layout.stacks * sizeof(Word)),
       done_(layout.stacks * sizeof(Word)),
       findings_(place(layout.stacks) * sizeof(DeviceFinding)),
       scalars_(place(layout.stacks) * std::max(1U, columns_) * sizeof(Scalar)),
@@ -99,14 +97,16 @@ void StackWork::make_passes() {
                                     step.step->declaration().name));
     }
     if (step.makes_list) lister_ = number;
+    if (!step.rides && passes_.back()->in_turn()) {
+      if (!first_in_turn_) first_in_turn_ = number;
+      last_in_turn_ = number;
+    }
     if (!step.accumulation) continue;
     adders_.push_back(number);
     windows_.emplace_back(steps_.output.results.accumulations[*step.accumulation], layout_.stack, layout_.stacks);
     if (!passes_.back()->adds_on_device()) continue;
     const std::span<std::byte> results = windows_.back().memory();
     window_pinnings_.emplace_back(results.data(), results.size());
-    if (!first_in_turn_) first_in_turn_ = number;
-    last_in_turn_ = number;
   }
 }
 
@@ -119,6 +119,14 @@ std::vector<std::string> StackWork::words() const {
   return all;
 }
 
+std::string StackWork::notice() const {
+  for (const auto& pass : passes_) {
+    if (pass == nullptr) continue;
+    if (std::string text = pass->notice(); !text.empty()) return text;
+  }
+  return {};
+}
+
 std::size_t StackWork::made_stride(std::size_t step) const noexcept {
   const PlannedStep& planned = steps_.steps[step];
   return planned.makes_pixels ? padded(planned.out_shape) * pixel_bytes(planned.out.type) : 0;
@@ -129,9 +137,6 @@ Order& StackWork::order(std::uint32_t slot) const noexcept {
 }
 std::uint32_t StackWork::done(std::uint32_t slot) const noexcept {
   return std::atomic_ref(done_.as<Word>()[slot].value).load(std::memory_order_acquire);
-}
-std::uint32_t StackWork::decided(std::uint32_t slot) const noexcept {
-  return std::atomic_ref(decided_.as<Word>()[slot].value).load(std::memory_order_acquire);
 }
 const DeviceFinding& StackWork::finding(std::uint32_t slot, std::uint32_t image) const noexcept {
   return findings_.as<DeviceFinding>()[place(slot, image)];
@@ -252,6 +257,7 @@ cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const no
   stack.marks = bench.marks.as<std::uint64_t>();
   stack.marks_stride = mark_words_;
   stack.work = bench.order.as<std::uint8_t>() + sizeof(Order);
+  stack.dark = stack.work + layout_.stack;
   stack.scalars_stride = columns_;
   stack.findings = bench.findings.as<DeviceFinding>();
   stack.count = layout_.stack;
@@ -270,6 +276,10 @@ cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const no
     if (code == cudaSuccess) {
       code = static_cast<cudaError_t>(step.rides ? kernel::cuda::settle_counts(stack, nullptr, *step.rides, stream)
                                                  : passes_[i]->enqueue(stack, number, stream));
+    }
+    if (code == cudaSuccess && i < steps_.learned && !steps_.keep_darks) {
+      const bool on = i + 1 < steps_.learned;
+      code = let_darks_on(bench.order.as<Order>(), layout_.stack, bench.findings.as<DeviceFinding>(), on, stream);
     }
     if (code == cudaSuccess && first_in_turn_ && last_in_turn_ == i) {
       code = give_turn(bench.order.as<Order>(), turn_.as<std::uint32_t>(), stream);

@@ -51,8 +51,6 @@ class StackWork {
   [[nodiscard]] Order& order(std::uint32_t slot) const noexcept;
   /// Written by the device when everything of the stack is in host memory.
   [[nodiscard]] std::uint32_t done(std::uint32_t slot) const noexcept;
-  /// Trigger persistent: written when findings and scalars are there; pixels and lists may follow.
-  [[nodiscard]] std::uint32_t decided(std::uint32_t slot) const noexcept;
   /// In pinned host memory: what was found, accepted images and lists.
   [[nodiscard]] const DeviceFinding& finding(std::uint32_t slot, std::uint32_t image) const noexcept;
   [[nodiscard]] const Scalar* scalars(std::uint32_t slot, std::uint32_t image) const noexcept;
@@ -64,10 +62,10 @@ class StackWork {
   [[nodiscard]] std::vector<std::string> words() const;
   /// Before the stack is submitted: which windows end with it, into its order.
   void order_windows(const Stack& stack) const noexcept;
+  /// As Unit::notice().
+  [[nodiscard]] std::string notice() const;
   /// As Unit::failure().
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
-  /// As DeviceFinding::failed: the step that makes lists.
-  [[nodiscard]] std::uint8_t lister() const noexcept { return static_cast<std::uint8_t>(lister_ + 1); }
   /// Whether step `step` and those before it have kept the image.
   [[nodiscard]] bool got_past(std::size_t step, const DeviceFinding& finding) const noexcept;
   /// Of an image that step `step` has worked on.
@@ -111,13 +109,13 @@ class StackWork {
   std::uint32_t columns_;
   bool passed_on_ = false;  // pixels that leave are those of the slot: nobody has made any
   Pinning pinning_;
-  PinnedMemory control_, triggers_, orders_, decided_, done_, findings_, scalars_, images_;
+  PinnedMemory control_, triggers_, orders_, done_, findings_, scalars_, images_;
   std::vector<std::unique_ptr<kernel::cuda::DevicePass>> passes_;  // by step; null: it rides
   std::size_t lister_ = 0;                                         // steps_.steps.size(): none makes lists
   std::vector<std::size_t> adders_;                                // by accumulation: the step
   std::vector<Windows> windows_;                                   // by accumulation
   std::deque<Pinning> window_pinnings_;                            // of those that the device writes
-  std::optional<std::size_t> first_in_turn_;                       // the first step that adds up on the device
+  std::optional<std::size_t> first_in_turn_;                       // the first step that does one stack at a time
   std::size_t last_in_turn_ = 0;                                   // and the last one
   DeviceMemory turn_{sizeof(std::uint32_t)};
   std::vector<Bench> bench_;

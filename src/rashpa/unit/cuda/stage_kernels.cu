@@ -80,7 +80,23 @@ __global__ void give_turn_kernel(const Order* order, std::uint32_t* turn) {
   *static_cast<volatile std::uint32_t*>(turn) = order->ticket;
 }
 
+__global__ void let_darks_on_kernel(Order* order, std::uint32_t stack, DeviceFinding* findings, bool on) {
+  auto* const work = reinterpret_cast<std::uint8_t*>(order + 1);
+  for (std::uint32_t i = threadIdx.x; i < stack; i += blockDim.x) {
+    if (work[stack + i] == 0) continue;
+    work[i] = on ? 1 : 0;
+    findings[i] = DeviceFinding{};
+  }
+}
+
 }  // namespace
+
+cudaError_t let_darks_on(Order* order, std::uint32_t stack, DeviceFinding* findings, bool on,
+                         cudaStream_t stream) noexcept {
+  constexpr unsigned kThreads = 128;
+  let_darks_on_kernel<<<1, kThreads, 0, stream>>>(order, stack, findings, on);
+  return cudaPeekAtLastError();
+}
 
 cudaError_t take_turn(const Order* order, const std::uint32_t* turn, cudaStream_t stream) noexcept {
   take_turn_kernel<<<1, 1, 0, stream>>>(order, turn);

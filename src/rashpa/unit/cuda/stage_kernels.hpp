@@ -44,4 +44,8 @@ cudaError_t deliver(const Deliver& step, cudaStream_t stream) noexcept;
 cudaError_t take_turn(const Order* order, const std::uint32_t* turn, cudaStream_t stream) noexcept;
 cudaError_t give_turn(const Order* order, std::uint32_t* turn, cudaStream_t stream) noexcept;
 
+/// Images that are only learned from go on, or not, whatever the steps before have said of them. `stack`: images.
+cudaError_t let_darks_on(Order* order, std::uint32_t stack, DeviceFinding* findings, bool on,
+                         cudaStream_t stream) noexcept;
+
 }  // namespace rashpa::unit::cuda

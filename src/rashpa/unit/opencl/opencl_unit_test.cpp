@@ -21,6 +21,7 @@
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 #include "rashpa/kernel/veto/veto.hpp"
 #include "rashpa/unit/contract/bench.hpp"
+#include "rashpa/unit/contract/pipelines.hpp"
 #include "rashpa/unit/unit_contract.hpp"
 
 namespace rashpa::unit {
@@ -224,104 +225,20 @@ TEST_F(OpenclUnit, a_sum_of_counts_decides_as_on_processors) {
   EXPECT_TRUE(accepted > 0 && accepted < number) << accepted;
 }
 
-/// A pipeline on a device against unit cpu: everything that comes out of many stacks in flight.
-class OpenclPipelines : public OpenclUnit {
+/// A pipeline on a device against unit cpu, images in place and copied.
+class OpenclPipelines : public OpenclUnit, protected Pipelines {
  protected:
-  static constexpr std::uint32_t kStack = 4, kStacks = 3, kRun = 22;  // the last stack is not full
-  struct Outcome {
-    std::vector<StackImage> images;
-    std::vector<std::vector<std::byte>> pixels;
-    std::vector<std::vector<std::uint32_t>> index;
-    std::vector<std::vector<Scalar>> tables;
-    struct Window {
-      std::uint64_t window, first, end, images;
-      std::vector<std::byte> sum;
-      friend bool operator==(const Window&, const Window&) = default;
-    };
-    std::vector<Window> windows;
-    std::string notice;
-  };
-
-  static void keep(const Output& output, const AccumulatedView& view, Outcome& all) {
-    if (!view.ended()) return;
-    const Accumulation& facts = output.results.accumulations[0];
-    const std::size_t bytes = facts.elements() * bytes_of(facts.quantities[0].type);
-    all.windows.push_back({view.window, view.first, view.end, view.images, {view.values[0], view.values[0] + bytes}});
-  }
-  static void keep(const Output& output, const StackImage& image, Outcome& all) {
-    all.images.push_back(image);
-    all.pixels.emplace_back();
-    all.index.emplace_back();
-    all.tables.emplace_back();
-    const bool accepted = image.decision == Decision::accepted;
-    if (accepted && image.pixels != nullptr) {
-      all.pixels.back().assign(image.pixels,
-                               image.pixels + std::size_t{output.width} * output.height * pixel_bytes(output.pixel));
-    }
-    if (accepted) all.index.back().assign(image.sparse.index, image.sparse.index + image.sparse.count);
-    for (std::size_t t = 0; accepted && t < output.results.tables.size(); ++t) {
-      const TableView& table = image.tables[t];
-      const std::size_t values = table.rows * output.results.tables[t].columns.size();
-      all.tables.back().insert(all.tables.back().end(), table.values, table.values + values);
-    }
-  }
-  /// `dark_every`: so many images after a dark one comes the next; 0: none is.
-  static Outcome run(const Choice& choice, const Pipeline& pipeline, const jungfrau::Config& calibration,
-                     std::uint32_t dark_every = 0) {
-    StackRing ring(kWidth, kHeight, kStack, kStacks, memory::MemoryKind::pageable);
-    Doorbell bell;
-    const auto unit = make_unit(choice, pipeline, ring.layout, bell);
-    Outcome all;
-    const std::uint32_t stacks = (kRun + kStack - 1) / kStack;
-    std::uint32_t submitted = 0;
-    for (std::uint32_t taken = 0; taken < stacks; ++taken) {
-      for (; submitted < stacks && submitted < taken + kStacks; ++submitted) {
-        Stack& stack = ring.all[submitted % kStacks];
-        stack.number = submitted;
-        stack.count = std::min(kStack, kRun - submitted * kStack);
-        for (std::uint32_t i = 0; i < stack.count; ++i) {
-          const std::uint32_t number = submitted * kStack + i;
-          const auto frame = jungfrau::synthetic::frame(calibration, number % 3 == 0 ? 0.0 : 0.03, number);
-          std::memcpy(stack.images[i].raw, frame.data(), kPixels * 2);
-          const bool dark = dark_every != 0 && number % dark_every == 1;
-          stack.images[i].flags = dark ? FrameRecord::dark : 0U;
-          stack.images[i].completeness = number == 5 ? Completeness::missing : Completeness::complete;
-        }
-        unit->submit(&stack);
-      }
-      Stack* back = nullptr;
-      while ((back = unit->take()) == nullptr) bell.wait(bell.count(), std::chrono::milliseconds(1));
-      for (const StackImage& image : back->view()) keep(unit->output(), image, all);
-      keep(unit->output(), back->accumulated[0], all);
-    }
-    all.notice = unit->notice();
-    keep(unit->output(), unit->conclude()[0], all);
-    EXPECT_EQ(unit->error(), "");
-    return all;
-  }
-  static void expect_as_cpu(const Pipeline& pipeline, const jungfrau::Config& calibration, std::size_t accepted,
-                            std::uint32_t dark_every = 0) {
-    const Outcome truth = run({}, pipeline, calibration, dark_every);
+  static void expect_as_cpu(const Pipeline& pipeline, const jungfrau::Config& calibration, std::size_t accepted) {
+    const Outcome truth = run({}, pipeline, calibration);
+    EXPECT_EQ(accepted_of(truth), accepted);
     for (const Transfer transfer : transfers()) {
-      const Outcome found = run({.kind = Kind::opencl, .transfer = transfer}, pipeline, calibration, dark_every);
-      ASSERT_EQ(found.images.size(), truth.images.size());
-      std::size_t kept = 0;
-      for (std::size_t i = 0; i < truth.images.size(); ++i) {
-        SCOPED_TRACE(i);
-        EXPECT_EQ(found.images[i].decision, truth.images[i].decision);
-        EXPECT_EQ(found.images[i].reason, truth.images[i].reason);
-        EXPECT_EQ(found.images[i].failed_in, truth.images[i].failed_in);
-        EXPECT_EQ(found.images[i].scalars, truth.images[i].scalars);
-        EXPECT_EQ(found.images[i].measured, truth.images[i].measured);
-        kept += truth.images[i].decision == Decision::accepted ? 1 : 0;
-      }
-      EXPECT_EQ(kept, accepted);
-      EXPECT_TRUE(found.pixels == truth.pixels);
-      EXPECT_TRUE(found.index == truth.index);
-      EXPECT_TRUE(found.tables == truth.tables);
-      EXPECT_EQ(found.notice, truth.notice);
-      EXPECT_TRUE(found.windows == truth.windows) << found.windows.size() << " windows, " << truth.windows.size();
+      expect_same(run({.kind = Kind::opencl, .transfer = transfer}, pipeline, calibration), truth);
     }
+  }
+  /// What `expect` says of a choice, of every one.
+  template <typename Expect>
+  static void of_every_choice(Expect expect) {
+    for (const Transfer transfer : transfers()) expect(Choice{.kind = Kind::opencl, .transfer = transfer});
   }
 };
 
@@ -345,63 +262,14 @@ TEST_F(OpenclPipelines, windows_end_when_every_image_is_refused) {
   expect_as_cpu(pipeline, calibration, 0);
 }
 
-/// Pedestals that follow: the words are 30 ADU above the pedestals of the calibration.
-class OpenclLearning : public OpenclPipelines {
- protected:
-  static constexpr std::uint32_t kDarkEvery = 5;
-  static jungfrau::Config tracked(jungfrau::Tracking::From from, jungfrau::Output output) {
-    jungfrau::Config config = words();
-    for (std::size_t p = 0; p < kPixels; ++p) config.calibration.pedestal[p] -= 30;
-    config.output = output;
-    config.calibration.rms.assign(kPixels, 24.0F);
-    config.calibration.rms[77] = 0;
-    config.tracking = {from, 12, 3.0, 0.2};
-    return config;
-  }
-  static jungfrau::Config words() { return contract::calibration(jungfrau::Output::photons); }
-  static std::size_t accepted(const Outcome& all) {
-    return static_cast<std::size_t>(std::count_if(all.images.begin(), all.images.end(), [](const StackImage& one) {
-      return one.decision == Decision::accepted;
-    }));
-  }
-};
+TEST_F(OpenclPipelines, pedestals_follow_as_on_processors) { of_every_choice(expect_pedestals_to_follow); }
 
-TEST_F(OpenclLearning, pedestals_follow_as_on_processors) {
-  using From = jungfrau::Tracking::From;
-  for (const From from : {From::darks, From::empty}) {
-    for (const bool keep_darks : {false, true}) {
-      SCOPED_TRACE(testing::Message() << (from == From::darks ? "darks" : "empty") << (keep_darks ? ", kept" : ""));
-      const auto output = keep_darks ? jungfrau::Output::kev : jungfrau::Output::photons;
-      const Pipeline pipeline{.kernels = {tracked(from, output)}, .keep_darks = keep_darks};
-      const Outcome truth = run({}, pipeline, words(), kDarkEvery);
-      EXPECT_EQ(accepted(truth), keep_darks ? 21U : 16U) << "of 22, one missing";
-      const auto& numbers = truth.images[20].scalars;
-      EXPECT_GT(numbers[2].real(), 0.2);
-      EXPECT_GT(numbers[3].real(), numbers[2].real());
-      EXPECT_NE(truth.notice, "");
-      expect_as_cpu(pipeline, words(), accepted(truth), kDarkEvery);
-    }
-  }
+TEST_F(OpenclPipelines, dark_images_are_learned_from_whatever_steps_before_say_of_them) {
+  of_every_choice(expect_darks_to_be_learned_from);
 }
 
-TEST_F(OpenclLearning, dark_images_are_learned_from_whatever_steps_before_say_of_them) {
-  const auto config = tracked(jungfrau::Tracking::From::darks, jungfrau::Output::photons);
-  // Of raw words, 2450 or so a pixel. One refuses all images, one those with spots.
-  const kernel::total_counts::Config refuses{.min_counts = 4'000'000'000};
-  const Pipeline none{{refuses, config}};
-  expect_as_cpu(none, words(), 0, kDarkEvery);
-  const kernel::total_counts::Config some{.max_counts = 35'000'000};
-  const Pipeline pipeline{{some, config, bragg_count::Config{3, 200, 1'000'000}, kernel::csr::Config{1, 1.0}}};
-  expect_as_cpu(pipeline, words(), accepted(run({}, pipeline, words(), kDarkEvery)), kDarkEvery);
-}
-
-TEST_F(OpenclLearning, a_rule_on_the_drift_and_windows_are_as_on_processors) {
-  const auto config = tracked(jungfrau::Tracking::From::darks, jungfrau::Output::photons);
-  const Pipeline pipeline{
-      {config, kernel::veto::Config{"pedestal_drift < 0.25", "drifted"}, kernel::accumulate::Config{.window = 8}}};
-  const std::size_t kept = accepted(run({}, pipeline, words(), kDarkEvery));
-  EXPECT_TRUE(kept > 0 && kept < 17) << kept;
-  expect_as_cpu(pipeline, words(), kept, kDarkEvery);
+TEST_F(OpenclPipelines, a_rule_on_the_drift_and_windows_are_as_on_processors) {
+  of_every_choice(expect_rules_on_the_drift);
 }
 
 TEST(OpenclLibrary, a_missing_library_is_refused_with_its_name_and_what_to_try) {
