@@ -223,6 +223,11 @@ class Link(Section):
     verify: Literal["all", "sampled", "off"] = Field(
         default="all", description="verbs and pcie: images whose CRC32C the receiver compares; sampled: one in 16"
     )
+    engine: Literal["cpu", "cuda"] = Field(
+        default="cpu",
+        description="pcie, emulator: what moves the bytes: each DTP's thread, or a GPU in whose memory the frames lie",
+    )
+    engine_device: int = Field(default=0, ge=0, le=63, description="pcie, emulator: number of the GPU of engine cuda")
     poll: Literal["spin", "event"] = "event"
     memory: Literal["pageable", "huge"] = Field(
         default="huge", description="of all buffers; huge falls back to what the machine gives"

@@ -49,6 +49,7 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
   [[nodiscard]] const std::byte* frame(std::uint64_t frame) const noexcept override {
     return frames_.frame(frame % frames_.frames());
   }
+  [[nodiscard]] std::uint64_t frames() const noexcept override { return frames_.frames(); }
   [[nodiscard]] std::uint32_t flags(std::uint64_t frame) const noexcept override {
     return frames_.flags(frame % frames_.frames());
   }

@@ -15,10 +15,11 @@ namespace rashpa::transfer {
 
 namespace {
 
-constexpr std::size_t kBatch = 64;         // two halves: one in flight while the other is made
-constexpr std::uint32_t kPollUs = 500;     // longest sleep while waiting for credits or the window
-constexpr std::uint32_t kTriggerUs = 100;  // between two looks whether a trigger has come
-constexpr std::int64_t kSpinNs = 60'000;   // the last stretch before a frame is due is spun, timers are coarser
+constexpr std::size_t kBatch = 64;           // two halves: one in flight while the other is made
+constexpr std::uint32_t kPollUs = 500;       // longest sleep while waiting for credits or the window
+constexpr std::uint32_t kTriggerUs = 100;    // between two looks whether a trigger has come
+constexpr std::int64_t kSpinNs = 60'000;     // the last stretch before a frame is due is spun, timers are coarser
+constexpr std::int64_t kPendingNs = 50'000;  // longest sleep while an engine has something on its way
 constexpr std::int64_t kStarvedNs = 1'000'000'000;  // without credits, before the log says so
 constexpr std::int64_t kHearNs = 1'000'000;         // while images are dealt, between two looks at what was answered
 constexpr std::int64_t kDrainNs = 5'000'000'000;  // longest wait for the link: a reliable one gives up by itself before
@@ -39,7 +40,26 @@ DtpSource::DtpSource(const DtpSourceConfig& config, const FrameSource& frames, l
                  sender.largest_message()),
       sent_(config.dtp.images),
       stalls_of_(config.faults.seed, Use::image_stall, config.dtp.id),
-      limit_(config.dtp.images) {}
+      limit_(config.dtp.images) {
+  if (sender.makes_payload_crc32c() || frames.frames() == 0) return;
+  crcs_.resize(frames.frames());
+  const std::uint64_t first = std::min<std::uint64_t>(config.dtp.images, crcs_.size());
+  for (std::uint64_t index = 0; dealt == nullptr && index < first; ++index) crc_of(config.dtp.slice.frame(index));
+}
+
+// Where the link does not make it on its way, bytes that do not change are read once.
+std::uint32_t DtpSource::crc_of(std::uint64_t frame) {
+  std::optional<std::uint32_t>& known = crcs_[frame % crcs_.size()];
+  if (known) return *known;
+  std::uint32_t crc = 0;
+  std::array<link::BufferDescriptor, kBatch / 2> runs{};
+  generator_.begin(frames_.frame(frame), 0);
+  while (const std::size_t made = generator_.next(runs)) {
+    for (std::size_t i = 0; i < made; ++i) crc = crc32c({runs[i].source, runs[i].bytes}, crc);
+  }
+  known = crc;
+  return crc;
+}
 
 void DtpSource::poll(std::uint32_t wait_us) {
   if (untold_) tell_skipped();
@@ -147,7 +167,8 @@ DtpSource::Wait DtpSource::wait_until_due(const std::stop_token& stop, std::uint
     if (held(index) || paces_.changed()) return wait_until_due(stop, index);
     poll(0);
     const std::int64_t left = due_ns_ - now_ns();
-    if (left > kSpinNs) sleep_ns(std::min<std::int64_t>(left - kSpinNs, 2'000'000));
+    const std::int64_t longest = sender_.pending() == 0 ? 2'000'000 : kPendingNs;
+    if (left > kSpinNs) sleep_ns(std::min<std::int64_t>(left - kSpinNs, longest));
   }
   const std::int64_t late = now_ns() - due_ns_;
   if (late > late_ns_.load(std::memory_order_relaxed)) late_ns_.store(late, std::memory_order_relaxed);
@@ -205,13 +226,14 @@ bool DtpSource::post_all(const std::stop_token& stop, const link::BufferDescript
 bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame) {
   const Dtp& dtp = config_.dtp;
   untold_.reset();  // this image's own event will show it
+  const bool made_by_link = sender_.makes_payload_crc32c();
+  std::uint32_t crc = crcs_.empty() ? 0 : crc_of(frame);
+  const bool known = made_by_link || !crcs_.empty();
   generator_.begin(frames_.frame(frame), index);
   std::array<link::BufferDescriptor, kBatch / 2> half{};
-  const bool made_by_link = sender_.makes_payload_crc32c();
-  std::uint32_t crc = 0;
   // Post half, poll, make and post the other half: while a half is on its way the next is computed.
   while (const std::size_t made = generator_.next(half)) {
-    for (std::size_t i = 0; i < made && !made_by_link; ++i) crc = crc32c({half[i].source, half[i].bytes}, crc);
+    for (std::size_t i = 0; i < made && !known; ++i) crc = crc32c({half[i].source, half[i].bytes}, crc);
     if (!post_all(stop, half.data(), made)) return false;
     if (outstanding_ >= kBatch / 2) poll(0);
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "rashpa/core/completeness_table.hpp"
 #include "rashpa/core/frame_record.hpp"
@@ -29,6 +30,8 @@ class FrameSource {
   virtual ~FrameSource() = default;
   /// First byte of frame number `frame` of the module; valid for the whole run.
   [[nodiscard]] virtual const std::byte* frame(std::uint64_t frame) const noexcept = 0;
+  /// Different ones: frame n has the bytes of frame n mod frames(), which do not change. 0: nobody knows.
+  [[nodiscard]] virtual std::uint64_t frames() const noexcept { return 0; }
   /// FrameRecord::Flag bits of that frame.
   [[nodiscard]] virtual std::uint32_t flags(std::uint64_t frame) const noexcept = 0;
 };
@@ -126,6 +129,7 @@ class DtpSource {
   bool find_due(std::uint64_t frame);
   void run_dealt(const std::stop_token& stop);
   void stall(std::uint64_t index);
+  std::uint32_t crc_of(std::uint64_t frame);
   bool send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame);
   void skip_image(std::uint64_t index);
   bool tell_skipped();
@@ -139,6 +143,7 @@ class DtpSource {
   link::Sender& sender_;
   Dealer::Port* dealt_;
   DescriptorGenerator generator_;
+  std::vector<std::optional<std::uint32_t>> crcs_;  // by different frame, where the link makes none
   CompletenessTable sent_;
   std::int64_t start_ns_ = 0;
   std::uint64_t start_tai_ns_ = 0;

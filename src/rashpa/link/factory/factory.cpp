@@ -8,6 +8,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/fpga/descriptor_ring.hpp"
 #include "rashpa/link/fpga/sender.hpp"
+#include "rashpa/link/pcie/cuda/cuda_source.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender.hpp"
 #include "rashpa/link/roce/credits/credit_listener.hpp"
@@ -120,6 +121,9 @@ Senders::Senders(const EndOptions& options, std::vector<std::span<const std::byt
   if (kind == Kind::pcie && faults) {
     throw ConfigError("link: pcie has no packets that faults could hit; use link roce, or no packet faults");
   }
+  if (const auto* pcie = std::get_if<pcie::Options>(&options.link)) {
+    if (pcie->engine == pcie::EngineKind::cuda) pcie::CudaSource::check(static_cast<int>(pcie->engine_device));
+  }
   // Bytes are acknowledged by user-space receivers, and by rc to user-space senders. Elsewhere a window of them would
   // only wait for its timeout.
   if (auto* roce = std::get_if<roce::Options>(&options_.link)) {
@@ -184,6 +188,11 @@ std::unique_ptr<Sender> Senders::make(const pcie::Options& options, const Sender
   switch (options.engine) {
     case pcie::EngineKind::cpu:
       break;
+    case pcie::EngineKind::cuda:
+      if (gpu_ == nullptr) {
+        gpu_ = std::make_unique<pcie::CudaSource>(static_cast<int>(options.engine_device), frames_);
+      }
+      return std::make_unique<pcie::PcieCopySender>(config, pcie::CopyEngine(gpu_->make(remote_)));
   }
   return std::make_unique<pcie::PcieSender>(config);
 }
@@ -206,6 +215,7 @@ std::unique_ptr<Sender> Senders::make(const fpga::Options& options, const Sender
 }
 
 std::string Senders::registration() const {
+  if (gpu_ != nullptr) return gpu_->how();
   return memory_.empty() ? std::string{} : memory_.begin()->second->blocks.front()->how();
 }
 

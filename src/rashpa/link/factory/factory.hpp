@@ -22,6 +22,7 @@ namespace fpga {
 class DescriptorRing;
 }  // namespace fpga
 namespace pcie {
+class CudaSource;
 class RemoteMemory;
 }  // namespace pcie
 namespace roce {
@@ -73,6 +74,7 @@ class Senders {
   std::map<std::string, std::shared_ptr<roce::CreditListener>> credits_;
   std::map<std::string, std::unique_ptr<verbs::SourceMemory>> memory_;
   std::shared_ptr<const pcie::RemoteMemory> remote_;
+  std::unique_ptr<pcie::CudaSource> gpu_;
   std::shared_ptr<fpga::DescriptorRing> card_;
 };
 

@@ -42,6 +42,27 @@ TEST(LinkFactory, shared_memory_needs_pcie_on_both_sides_and_has_no_packets) {
   EXPECT_EQ(sharing_of(Kind::roce), memory::Sharing::process);
 }
 
+TEST(LinkFactory, a_gpu_as_engine_is_refused_in_words_where_there_is_none) {
+  pcie::Options options;
+  options.engine = pcie::EngineKind::cuda;
+  options.engine_device = 63;
+  const EndOptions source{.link = options, .peer = Kind::pcie, .address = {}};
+  try {
+    const Senders senders(source, {}, std::nullopt);
+    FAIL() << "there are no 64 devices";
+  } catch (const ConfigError& error) {
+    // Not built in, or not there, or not so many: each says what to do.
+    const std::string what = error.what();
+    EXPECT_TRUE(what.starts_with("pcie: ")) << what;
+    EXPECT_TRUE(what.find("use engine cpu") != std::string::npos || what.find("engine_device") != std::string::npos)
+        << what;
+  }
+  EXPECT_EQ(
+      std::get<pcie::Options>(options_named("pcie", {{"engine", "cuda"}, {"engine_device", std::int64_t{2}}})).engine,
+      pcie::EngineKind::cuda);
+  EXPECT_THROW(options_named("pcie", {{"engine", "dma"}}), ConfigError);
+}
+
 TEST(LinkFactory, a_card_only_sends_and_never_to_memory_that_both_sides_map) {
   EXPECT_THROW(Senders({.link = fpga::Options{}, .peer = Kind::pcie, .address = "127.0.0.1"}, {}, std::nullopt),
                ConfigError);

@@ -81,6 +81,8 @@ class RemoteMemory {
   [[nodiscard]] std::uint32_t dtps() const noexcept { return header_.dtps; }
   [[nodiscard]] SharedDtp& dtp(std::uint32_t dtp) const noexcept { return dtps_[dtp]; }
   [[nodiscard]] Thread& thread_of(std::uint32_t dtp) const noexcept { return threads_[dtp % header_.threads]; }
+  /// The whole control block.
+  [[nodiscard]] std::span<std::byte> control() const noexcept { return control_.bytes(); }
   [[nodiscard]] std::span<std::byte> region() const noexcept { return {region_.data(), header_.region_bytes}; }
   [[nodiscard]] bool is(const Endpoint& endpoint) const noexcept {
     return endpoint.address == address_ && endpoint.rkey == header_.key;

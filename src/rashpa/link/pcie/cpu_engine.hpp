@@ -15,7 +15,7 @@ class CpuEngine final : public Engine {
   explicit CpuEngine(std::span<std::byte> memory) noexcept : memory_(memory) {}
 
   std::size_t copy(std::span<const BufferDescriptor> writes) noexcept override;
-  std::size_t take_done() noexcept override { return std::exchange(done_, 0); }
+  Progress take_done() noexcept override { return std::exchange(done_, {}); }
   bool announce(const Event& event, std::atomic<std::uint32_t>& lock) noexcept override;
   [[nodiscard]] std::size_t pending() const noexcept override { return 0; }
   [[nodiscard]] bool makes_crc32c() const noexcept override { return true; }
@@ -25,14 +25,14 @@ class CpuEngine final : public Engine {
  private:
   std::span<std::byte> memory_;
   std::uint32_t crc_ = 0;
-  std::size_t done_ = 0;
+  Progress done_{};
 };
 
 inline std::size_t CpuEngine::copy(std::span<const BufferDescriptor> writes) noexcept {
   for (const BufferDescriptor& write : writes) {
     crc_ = memory::stream_copy_crc32c(memory_.data() + write.destination, {write.source, write.bytes}, crc_);
   }
-  done_ += writes.size();
+  done_.writes += writes.size();
   return writes.size();
 }
 
@@ -42,6 +42,7 @@ inline bool CpuEngine::announce(const Event& event, std::atomic<std::uint32_t>& 
   // An exchange, since the receiver's flag must not be read before the word is out; it also releases the record.
   lock.exchange(event.immediate, std::memory_order_seq_cst);
   crc_ = 0;
+  ++done_.announced;
   return true;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What moves a sender's bytes into the receiver's memory, behind one seam: the processor today (cpu_engine.hpp), copy
-/// engines of a GPU and a simulated card later. The sender checks bounds and credits; an engine moves bytes, and keeps
-/// the order that the receiver relies on: all lines, then the record, then the lock word.
+/// What moves a sender's bytes into the receiver's memory, behind one seam: the processor (cpu_engine.hpp), or a device
+/// that works beside it (copy_engine.hpp), as a GPU does. The sender checks bounds and credits; an engine moves bytes,
+/// and keeps the order that the receiver relies on: all lines, then the record, then the lock word.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -13,15 +13,22 @@
 
 namespace rashpa::link::pcie {
 
-/// Constructed from the memory that it writes into, which outlives it. Of one DTP; all calls from its thread, none
-/// waits and none allocates. What it is given stays where it is until it is reported done.
+/// What became of what an engine was given, since it was asked last.
+struct Progress {
+  std::size_t writes = 0;     ///< done, or lost: their source memory is not read any more
+  std::size_t announced = 0;  ///< events whose lock word can be seen: the receiver may be asleep over them
+  std::size_t lost = 0;       ///< writes and events that are not done and never will be
+};
+
+/// Of one DTP; all calls from its thread, none waits and none allocates. What it is given stays where it is until it is
+/// reported done. The memory that it writes into outlives it.
 class Engine {
  public:
   virtual ~Engine() = default;
   /// Takes writes in order, all of them inside the memory; returns how many. Fewer: ask again after take_done().
   virtual std::size_t copy(std::span<const BufferDescriptor> writes) noexcept = 0;
-  /// Writes that became done since the last call.
-  virtual std::size_t take_done() noexcept = 0;
+  /// Makes progress. Who asks twice without giving anything in between waits for what was given.
+  virtual Progress take_done() noexcept = 0;
   /// Behind all writes taken: the event's record to its place, and behind that its immediate into `lock`, both seen in
   /// this order by the receiver; the image ends with that. False: no room, ask again. The record is the caller's until
   /// the call returns.
@@ -34,6 +41,8 @@ class Engine {
   [[nodiscard]] virtual std::optional<std::uint32_t> crc32c() const noexcept = 0;
   /// The image ends without an event.
   virtual void drop_image() noexcept = 0;
+  /// It moves nothing any more; what it is given is lost at once.
+  [[nodiscard]] virtual bool failed() const noexcept { return false; }
 };
 
 }  // namespace rashpa::link::pcie

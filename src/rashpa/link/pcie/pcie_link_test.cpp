@@ -183,16 +183,18 @@ class SlowEngine final : public Engine {
     busy_ = true;
     return 1;
   }
-  std::size_t take_done() noexcept override {
-    if (!busy_) return 0;
+  Progress take_done() noexcept override {
+    const std::size_t seen = std::exchange(announced_, 0);
+    if (!busy_) return {.announced = seen};
     std::memcpy(memory_.data() + write_.destination, write_.source, write_.bytes);
     busy_ = false;
-    return 1;
+    return {.writes = 1, .announced = seen};
   }
   bool announce(const Event& event, std::atomic<std::uint32_t>& lock) noexcept override {
     if (busy_) return false;
     std::memcpy(memory_.data() + event.destination, event.record, FrameRecord::kBytes);
     lock.exchange(event.immediate);
+    ++announced_;
     return true;
   }
   [[nodiscard]] std::size_t pending() const noexcept override { return busy_ ? 1 : 0; }
@@ -204,6 +206,7 @@ class SlowEngine final : public Engine {
   std::span<std::byte> memory_;
   BufferDescriptor write_{};
   bool busy_ = false;
+  std::size_t announced_ = 0;
 };
 
 TEST_F(PcieLinkTest, an_engine_may_take_its_time) {

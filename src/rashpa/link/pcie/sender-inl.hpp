@@ -3,6 +3,7 @@
 /// The bodies of SenderWith, for who has an engine of its own.
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "rashpa/core/clock.hpp"
@@ -13,17 +14,24 @@ namespace rashpa::link::pcie {
 
 inline constexpr std::uint64_t kMostAtOnce = 4U << 20;  // bytes that one call gives the engine
 inline constexpr int kSenderSpins = 200;  // looks for credits before the thread sleeps: a few microseconds
+// Between two looks at an engine that works beside this thread: nothing wakes who waits for it.
+inline constexpr auto kEngineNap = std::chrono::microseconds(20);
 
 /// Throws ConfigError when the destination is not of the memory.
 SenderConfig checked(const SenderConfig& config);
 
 template <typename EngineType>
-SenderWith<EngineType>::SenderWith(const SenderConfig& config)
+SenderWith<EngineType>::SenderWith(
+    const SenderConfig& config) requires std::constructible_from<EngineType, std::span<std::byte>>
+    : SenderWith(config, EngineType(checked(config).memory->region())) {}
+
+template <typename EngineType>
+SenderWith<EngineType>::SenderWith(const SenderConfig& config, EngineType engine)
     : config_(checked(config)),
       region_(config.memory->region()),
       shared_(&config.memory->dtp(config.destination.qpn)),
       thread_(&config.memory->thread_of(config.destination.qpn)),
-      engine_(region_) {}
+      engine_(std::move(engine)) {}
 
 template <typename EngineType>
 bool SenderWith<EngineType>::inside(std::uint64_t offset, std::uint64_t bytes) const noexcept {
@@ -46,7 +54,7 @@ std::size_t SenderWith<EngineType>::post(std::span<const BufferDescriptor> write
     if (!inside(writes[taken].destination, writes[taken].bytes)) {
       counters_.send_errors.add(1);
       withhold_ = true;
-      ++refused_;
+      ++done_;
       ++taken;
       continue;
     }
@@ -89,15 +97,25 @@ bool SenderWith<EngineType>::post_event(const Event& event) {
     counters_.send_errors.add(1);
     return true;
   }
-  thread_->receiver.wake();
+  done_ += collect();
   counters_.messages.add(1);
   counters_.payload_bytes.add(FrameRecord::kBytes);
   return true;
 }
 
+// Writes that became done. The receiver is woken when there is something to see, not when it was asked for.
+template <typename EngineType>
+std::size_t SenderWith<EngineType>::collect() noexcept {
+  const Progress progress = engine_.take_done();
+  if (progress.announced != 0) thread_->receiver.wake();
+  if (progress.lost != 0) counters_.send_errors.add(progress.lost);
+  return progress.writes;
+}
+
 template <typename EngineType>
 std::uint64_t SenderWith<EngineType>::granted() const noexcept {
-  if (config_.flow == Flow::paced) return kUnlimited;
+  // Nothing is sent any more: its caller shall come to its end.
+  if (config_.flow == Flow::paced || engine_.failed()) return kUnlimited;
   return told_ = shared_->granted.load(std::memory_order_acquire);
 }
 
@@ -119,10 +137,28 @@ void SenderWith<EngineType>::wait_for_credit(std::uint32_t wait_us) noexcept {
 
 template <typename EngineType>
 std::size_t SenderWith<EngineType>::poll(std::uint32_t wait_us) {
-  const std::size_t done = std::exchange(refused_, 0) + engine_.take_done();
-  if (done != 0 || wait_us == 0 || engine_.pending() != 0 || config_.flow != Flow::credits) return done;
+  const std::size_t done = std::exchange(done_, 0) + collect();
+  if (done != 0 || wait_us == 0) return done;
+  if (engine_.pending() != 0) return wait_for_engine(wait_us);
+  if (config_.flow != Flow::credits || engine_.failed()) return 0;
   wait_for_credit(wait_us);
-  return engine_.take_done();
+  return collect();
+}
+
+template <typename EngineType>
+std::size_t SenderWith<EngineType>::wait_for_engine(std::uint32_t wait_us) noexcept {
+  const std::int64_t until = now_ns() + std::int64_t{wait_us} * 1000;
+  const std::size_t before = engine_.pending();
+  for (int spins = 0;; ++spins) {
+    const std::size_t done = collect();
+    const bool granted = config_.flow == Flow::credits && shared_->granted.load(std::memory_order_acquire) != told_;
+    if (done != 0 || granted || engine_.pending() < before || now_ns() >= until) return done;
+    if (config_.poll == Poll::spin || spins < kSenderSpins) {
+      pause_spinning();
+    } else {
+      std::this_thread::sleep_for(kEngineNap);
+    }
+  }
 }
 
 template <typename EngineType>

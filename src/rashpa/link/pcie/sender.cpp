@@ -18,5 +18,6 @@ SenderConfig checked(const SenderConfig& config) {
 }
 
 template class SenderWith<CpuEngine>;
+template class SenderWith<CopyEngine>;
 
 }  // namespace rashpa::link::pcie

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -8,6 +10,7 @@
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/link/pcie/control_block.hpp"
+#include "rashpa/link/pcie/copy_engine.hpp"
 #include "rashpa/link/pcie/cpu_engine.hpp"
 
 namespace rashpa::link::pcie {
@@ -28,7 +31,9 @@ template <typename EngineType>
 class SenderWith final : public Sender {
  public:
   /// Throws ConfigError when the destination is not of `memory`.
-  explicit SenderWith(const SenderConfig& config);
+  explicit SenderWith(const SenderConfig& config) requires std::constructible_from<EngineType, std::span<std::byte>>;
+  /// The same with an engine that writes into `memory`.
+  SenderWith(const SenderConfig& config, EngineType engine);
 
   /// Says to which receiver and DTP it belongs; nothing is written back to it.
   [[nodiscard]] Endpoint endpoint() const override { return config_.destination; }
@@ -46,14 +51,16 @@ class SenderWith final : public Sender {
  private:
   void begin() noexcept;
   [[nodiscard]] bool inside(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  std::size_t collect() noexcept;
   void wait_for_credit(std::uint32_t wait_us) noexcept;
+  std::size_t wait_for_engine(std::uint32_t wait_us) noexcept;
 
   SenderConfig config_;
   std::span<std::byte> region_;
   SharedDtp* shared_;
   Thread* thread_;
   EngineType engine_;
-  std::size_t refused_ = 0;         // writes that the engine never saw, not yet reported
+  std::size_t done_ = 0;            // writes done, or never seen by the engine, and not yet reported
   bool withhold_ = false;           // a write of this image was refused
   bool begun_ = false;              // the image has a line
   std::uint64_t announced_ = 0;     // images up to the latest event
@@ -63,5 +70,7 @@ class SenderWith final : public Sender {
 
 using PcieSender = SenderWith<CpuEngine>;
 extern template class SenderWith<CpuEngine>;
+using PcieCopySender = SenderWith<CopyEngine>;
+extern template class SenderWith<CopyEngine>;
 
 }  // namespace rashpa::link::pcie

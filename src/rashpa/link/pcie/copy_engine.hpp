@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// An engine for a device that copies beside the processor, in the order in which it was told: lines are gathered into
+/// rectangles, each of which is one copy; what is done is heard by numbers that come back. What a device does of that
+/// is a CopyDevice (cuda/copies.hpp is a GPU); all that can be wrong without one is here, and tested without one.
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "rashpa/link/pcie/engine.hpp"
+
+namespace rashpa::link::pcie {
+
+/// Runs of equal length at equal distances: what one two-dimensional copy moves. Empty at first.
+struct Rectangle {
+  /// No distance that a copy of CUDA takes is longer.
+  static constexpr std::uint64_t kLongestStride = (1ULL << 31) - 1;
+
+  const std::byte* source = nullptr;
+  std::uint64_t destination = 0;  ///< offset in the receiver's memory
+  std::uint32_t width = 0;        ///< bytes of a run
+  std::uint32_t rows = 0;
+  std::uint64_t source_stride = 0;
+  std::uint64_t destination_stride = 0;  ///< both at least the width, once there are two rows
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return std::uint64_t{width} * rows; }
+  /// One run without gaps, on both sides.
+  [[nodiscard]] bool contiguous() const noexcept {
+    return rows == 1 || (source_stride == width && destination_stride == width);
+  }
+  /// Makes `write` its next run; false, and nothing changes, when it does not lie there.
+  bool take(const BufferDescriptor& write) noexcept;
+};
+
+/// Does what it is told in that order, beside its caller. Calls from the DTP's thread; none waits, none allocates.
+class CopyDevice {
+ public:
+  /// Ends when nothing that it was told is on its way any more.
+  virtual ~CopyDevice() = default;
+  /// False: it has failed for good.
+  virtual bool copy(const Rectangle& rectangle) noexcept = 0;
+  /// Behind all before: the event's record to its place, behind that its immediate into `lock`, behind that `number`
+  /// becomes what reached() says; without an event that alone. The event is read before the call returns. False: it has
+  /// failed for good.
+  virtual bool mark(std::uint64_t number, const Event* event, std::atomic<std::uint32_t>* lock) noexcept = 0;
+  /// The latest number; all that was told before it is done and can be seen. Cheap.
+  [[nodiscard]] virtual std::uint64_t reached() const noexcept = 0;
+  /// False: it has failed, and no number will come any more. Less cheap.
+  virtual bool sound() noexcept = 0;
+};
+
+/// Copies begin when a rectangle is full, its image ends, or who waits for it asks. Bounded: so much is on its way at
+/// most. When its device fails, what was on its way is lost, and all that comes.
+class CopyEngine final : public Engine {
+ public:
+  static constexpr std::uint64_t kLargestCopy = 4U << 20;  ///< bytes that one copy gathers
+  static constexpr std::size_t kMostCopies = 256;          ///< and numbers, on their way at a time
+  static constexpr std::size_t kCopiesPerNumber = 32;      ///< so that long images are done piece by piece
+
+  explicit CopyEngine(std::unique_ptr<CopyDevice> device) noexcept : device_(std::move(device)) {}
+
+  std::size_t copy(std::span<const BufferDescriptor> writes) noexcept override;
+  Progress take_done() noexcept override;
+  bool announce(const Event& event, std::atomic<std::uint32_t>& lock) noexcept override;
+  [[nodiscard]] std::size_t pending() const noexcept override { return pending_; }
+  [[nodiscard]] bool makes_crc32c() const noexcept override { return false; }
+  [[nodiscard]] std::optional<std::uint32_t> crc32c() const noexcept override { return std::nullopt; }
+  void drop_image() noexcept override {}
+  [[nodiscard]] bool failed() const noexcept override { return failed_; }
+
+ private:
+  /// What a number that comes back says to be done.
+  struct Batch {
+    std::size_t copies = 0;  // the number itself among them
+    std::size_t writes = 0;
+    std::size_t events = 0;
+  };
+  static constexpr std::size_t kBatches = 128;  // a power of two
+  static constexpr std::int64_t kLookNs = 1'000'000;
+
+  bool room(std::size_t copies) noexcept;
+  bool flush() noexcept;
+  void mark(const Event* event, std::atomic<std::uint32_t>* lock) noexcept;
+  void hear() noexcept;
+  void look_after() noexcept;
+  void fail() noexcept;
+
+  std::unique_ptr<CopyDevice> device_;
+  Rectangle open_{};             // gathered, the device does not know of it
+  std::size_t open_writes_ = 0;  // of it
+  Batch unmarked_{};             // copies that the device has, behind the latest number
+  std::array<Batch, kBatches> batches_{};
+  std::uint64_t given_ = 0;  // numbers
+  std::uint64_t heard_ = 0;
+  std::size_t copies_ = 0;   // on their way
+  std::size_t pending_ = 0;  // writes and events
+  std::int64_t news_ns_ = 0;
+  bool asked_ = false;  // since anything was given
+  bool failed_ = false;
+  Progress progress_{};
+};
+
+}  // namespace rashpa::link::pcie

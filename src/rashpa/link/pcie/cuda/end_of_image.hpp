@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <driver_types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "rashpa/core/frame_record.hpp"
+
+namespace rashpa::link::pcie {
+
+/// What is written behind an image's lines, in this order; addresses are the device's. Null: left out.
+struct EndOfImage {
+  std::array<unsigned char, FrameRecord::kBytes> bytes{};
+  unsigned char* record = nullptr;
+  std::uint32_t* lock = nullptr;
+  std::uint32_t immediate = 0;
+  std::uint64_t* reached = nullptr;
+  std::uint64_t number = 0;
+};
+
+/// Puts it into the stream, behind the copies there. Who sees the lock word sees the record and all lines; who sees the
+/// number, the lock word.
+cudaError_t enqueue(const EndOfImage& end, cudaStream_t stream) noexcept;
+
+}  // namespace rashpa::link::pcie
