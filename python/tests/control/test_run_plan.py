@@ -292,11 +292,13 @@ def test_what_a_foreign_source_needs_reaches_the_receiver(tmp_path: Path) -> Non
 
 
 def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:
-    plan = plan_of(tmp_path, HEAD + '[link]\nkind = "pcie"\nverify = "off"\n' + FULL)
+    plan = plan_of(
+        tmp_path, HEAD + '[link]\nkind = "pcie"\nverify = "off"\nengine = "cuda"\nengine_device = 1\n' + FULL
+    )
     destination = destination_telegram(plan, plan.receivers[0]).destination
     assert destination is not None
     assert (destination.link, destination.peer_link) == ("pcie", "pcie")
-    assert parameters_of(destination.options) == {"verify": "off"}
+    assert parameters_of(destination.options) == {"verify": "off", "engine": "cuda", "engine_device": 1}
     place = Placement(0, 4096, 4, 0, 64, 64, 8, 65536)
     ends = {dtp.id: (Endpoint("/proc/4711/fd/12", 0, dtp.id, 3735928559, 0), place) for dtp in plan.dtps}
     order = source_telegram(plan, plan.emulators[0], ends)

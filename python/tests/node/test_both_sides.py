@@ -156,6 +156,7 @@ def test_no_file_between_model_and_structure_names_a_key() -> None:
         "connected",
         "consumers",
         "endpoint",
+        "engine",
         "pattern",
         "waiting",
         "bins",

@@ -9,9 +9,10 @@ import pytest
 from rashpa.control import telegram
 from rashpa.control.links import options_of
 from rashpa.control.outcome import Outcome
-from rashpa.control.plan_telegrams import destination_telegram
+from rashpa.control.plan_telegrams import destination_telegram, source_telegram
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import load_plan
+from rashpa.control.telegram import Endpoint, Placement
 from rashpa.node.engine import EngineError
 from rashpa.node.node import Node
 
@@ -111,6 +112,17 @@ def test_stalls_and_dead_modules_of_a_source_in_shared_memory_are_as_its_log_say
     outcome, _ = run_native(tmp_path, faults, link='kind = "pcie"')
     assert outcome.good, [account.first_unexplained for account in outcome.accounts]
     assert outcome.books.partial == 50 + 10
+
+
+def test_a_gpu_as_engine_is_refused_in_words_where_there_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    text = RUN.format(frames=20, output=tmp_path / "out", port=0)
+    path.write_text(text.replace("[link]\n", '[link]\nkind = "pcie"\nengine = "cuda"\nengine_device = 63\n'))
+    plan = load_plan(path)
+    place = Placement(0, 1 << 20, 4, 0, 64, 64, 8, 8 << 20)
+    ends = {dtp.id: (Endpoint("/proc/1/fd/12", 0, dtp.id, 1, 0), place) for dtp in plan.dtps}
+    with pytest.raises(EngineError, match=r"pcie: .*(use engine cpu|engine_device)"):
+        NativeFactory("emulator").make(source_telegram(plan, plan.emulators[0], ends))
 
 
 def test_a_transport_that_the_links_do_not_have_is_refused(tmp_path: Path) -> None:

@@ -76,9 +76,9 @@ struct Desk {
     const std::lock_guard lock(mutex);
     return todo.size();
   }
-  void tell(std::variant<Rectangle, Mark> one) {
+  void tell(const std::variant<Rectangle, Mark>& one) {
     const std::lock_guard lock(mutex);
-    todo.push_back(std::move(one));
+    todo.push_back(one);
     most_todo = std::max(most_todo.load(), todo.size());
   }
 };
@@ -360,7 +360,7 @@ TEST_F(LateDevice, images_arrive_whole_and_their_receiver_is_woken_when_they_are
   }
   EXPECT_EQ(sender_->pending(), 0U);
   EXPECT_EQ(sender_->stats()["send_errors"], 0U);
-  EXPECT_EQ(sender_->stats()["payload_bytes"], 300U * (33 * 100 + FrameRecord::kBytes));
+  EXPECT_EQ(sender_->stats()["payload_bytes"], 300U * (std::size_t{33} * 100 + FrameRecord::kBytes));
   EXPECT_EQ(desk_.copies.size(), 300U) << "one copy an image";
   receiver_->stop();
 }

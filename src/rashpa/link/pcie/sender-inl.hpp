@@ -17,14 +17,6 @@ inline constexpr int kSenderSpins = 200;  // looks for credits before the thread
 // Between two looks at an engine that works beside this thread: nothing wakes who waits for it.
 inline constexpr auto kEngineNap = std::chrono::microseconds(20);
 
-/// Throws ConfigError when the destination is not of the memory.
-SenderConfig checked(const SenderConfig& config);
-
-template <typename EngineType>
-SenderWith<EngineType>::SenderWith(
-    const SenderConfig& config) requires std::constructible_from<EngineType, std::span<std::byte>>
-    : SenderWith(config, EngineType(checked(config).memory->region())) {}
-
 template <typename EngineType>
 SenderWith<EngineType>::SenderWith(const SenderConfig& config, EngineType engine)
     : config_(checked(config)),

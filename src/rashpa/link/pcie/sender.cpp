@@ -8,7 +8,7 @@
 
 namespace rashpa::link::pcie {
 
-SenderConfig checked(const SenderConfig& config) {
+const SenderConfig& checked(const SenderConfig& config) {
   if (config.memory == nullptr || !config.memory->is(config.destination) ||
       config.destination.qpn >= config.memory->dtps()) {
     throw ConfigError(fmt::format("pcie: {} has no DTP number {} under this key; configure both sides anew",

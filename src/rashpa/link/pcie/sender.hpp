@@ -22,6 +22,9 @@ struct SenderConfig {
   Poll poll = Poll::event;  ///< while waiting for credits
 };
 
+/// The same. Throws ConfigError when the destination is not of its memory.
+const SenderConfig& checked(const SenderConfig& config);
+
 /// Source side of one DTP: an engine (engine.hpp), whose type is chosen at set-up and costs no call of its own, writes
 /// lines straight into the receiver's buffer, then the record, then the lock word. A call gives the engine a few MiB at
 /// most, so that its caller sees a request to stop.
@@ -31,7 +34,8 @@ template <typename EngineType>
 class SenderWith final : public Sender {
  public:
   /// Throws ConfigError when the destination is not of `memory`.
-  explicit SenderWith(const SenderConfig& config) requires std::constructible_from<EngineType, std::span<std::byte>>;
+  template <std::constructible_from<std::span<std::byte>> Made = EngineType>
+  explicit SenderWith(const SenderConfig& config) : SenderWith(config, Made(checked(config).memory->region())) {}
   /// The same with an engine that writes into `memory`.
   SenderWith(const SenderConfig& config, EngineType engine);
 
