@@ -63,14 +63,21 @@ package unit_registers_pkg;
   localparam logic [14:0] SettingsCalibrationLowAddress = 15'h1010;
   localparam logic [14:0] SettingsCalibrationHighAddress = 15'h1014;
   localparam logic [14:0] SettingsBrightAddress = 15'h1018;
+  localparam logic [14:0] SettingsListAddress = 15'h101c;
+  localparam int unsigned SettingsListThresholdLsb = 0;
+  localparam int unsigned SettingsListThresholdWidth = 16;
+  localparam int unsigned SettingsListOnLsb = 16;
+  localparam int unsigned SettingsListOnWidth = 1;
+  localparam logic [14:0] SettingsListPagesAddress = 15'h1020;
 
   localparam logic [14:0] StacksBase = 15'h2000;
   localparam int unsigned StacksCount = 4;
-  localparam int unsigned StacksStride = 16;
-  localparam logic [1:0] StacksRawPageWord = 2'd0;
-  localparam logic [1:0] StacksPhotonsPageWord = 2'd1;
-  localparam logic [1:0] StacksResultsPageWord = 2'd2;
-  localparam logic [1:0] StacksImagesWord = 2'd3;
+  localparam int unsigned StacksStride = 32;
+  localparam logic [2:0] StacksRawPageWord = 3'd0;
+  localparam logic [2:0] StacksPhotonsPageWord = 3'd1;
+  localparam logic [2:0] StacksResultsPageWord = 3'd2;
+  localparam logic [2:0] StacksImagesWord = 3'd3;
+  localparam logic [2:0] StacksListsPageWord = 3'd4;
 
   localparam logic [14:0] DoorbellsBase = 15'h7f00;
   localparam logic [14:0] DoorbellsStacksPostedAddress = 15'h7ff8;

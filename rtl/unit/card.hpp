@@ -48,6 +48,7 @@ class Card {
     unit_->m_axi_raw_rvalid = unit_->m_axi_low_rvalid = unit_->m_axi_high_rvalid = unit_->m_axi_bvalid = 0;
     unit_->m_axi_raw_arready = unit_->m_axi_low_arready = unit_->m_axi_high_arready = 0;
     unit_->m_axi_awready = unit_->m_axi_wready = 0;
+    unit_->m_axi_list_awready = unit_->m_axi_list_wready = unit_->m_axi_list_bvalid = 0;
     unit_.reset(8);
   }
   void cycle() {
@@ -55,6 +56,7 @@ class Card {
     low.serve(times, random, unit_.cycles());
     high.serve(times, random, unit_.cycles());
     out.serve(times, random, unit_.cycles());
+    lists.serve(times, random, unit_.cycles());
     unit_.cycle();
     interrupts += unit_->interrupt_o;
   }
@@ -93,7 +95,7 @@ class Card {
   }
   std::uint64_t read64(std::uint32_t address) { return read(address) | std::uint64_t{read(address + 4)} << 32U; }
   [[nodiscard]] std::uint64_t cycles() const { return unit_.cycles(); }
-  [[nodiscard]] bool idle() const { return raw.idle() && low.idle() && high.idle() && out.idle(); }
+  [[nodiscard]] bool idle() const { return raw.idle() && low.idle() && high.idle() && out.idle() && lists.idle(); }
 
   std::vector<std::byte> memory;
   Random random;
@@ -117,13 +119,23 @@ class Card {
       {unit_->m_axi_awvalid, unit_->m_axi_awready, unit_->m_axi_awaddr, unit_->m_axi_awlen, unit_->m_axi_wvalid,
        unit_->m_axi_wready, unit_->m_axi_wdata, unit_->m_axi_wlast, unit_->m_axi_bvalid, unit_->m_axi_bresp},
       memory};
+  WritePort lists{{unit_->m_axi_list_awvalid, unit_->m_axi_list_awready, unit_->m_axi_list_awaddr,
+                   unit_->m_axi_list_awlen, unit_->m_axi_list_wvalid, unit_->m_axi_list_wready, unit_->m_axi_list_wdata,
+                   unit_->m_axi_list_wlast, unit_->m_axi_list_bvalid, unit_->m_axi_list_bresp},
+                  memory};
 };
 
 /// Images of one shape with their calibration, and stacks of them at places in memory.
 class Job {
  public:
   struct Stack {
-    std::uint32_t raw_page, photons_page, results_page, images;
+    std::uint32_t raw_page, photons_page, results_page, images, lists_page;
+  };
+  /// Lists of pixels: from how many photons on, and the room of each.
+  struct Lists {
+    bool on = false;
+    std::int16_t threshold = 0;
+    std::uint32_t pages = 0;
   };
 
   Job(Card& card, std::size_t pixels) : card_(card), pixels_(pixels) {
@@ -146,17 +158,32 @@ class Job {
     good &= card_.write(settings::kCalibrationLow, low_page_);
     good &= card_.write(settings::kCalibrationHigh, high_page_);
     good &= card_.write(settings::kBright, static_cast<std::uint16_t>(bright_));
+    good &= card_.write(settings::kList, settings::kListThreshold.put(static_cast<std::uint16_t>(lists.threshold)) |
+                                             settings::kListOn.put(lists.on ? 1 : 0));
+    good &= card_.write(settings::kListPages, lists.pages);
     check(good, "settings are refused");
     posted_ = card_.read(registers::doorbells::kStacksPosted);
   }
   /// A stack with images, and nothing where its results go.
   Stack make(std::uint32_t images) {
-    Stack stack{take(images * image_pages_), take(images * image_pages_), take(1), images};
+    Stack stack{take(images * image_pages_), take(images * image_pages_), take(1), images, take(images * lists.pages)};
+    // Behind the lists nothing may be written.
+    if (lists.on) {
+      const std::uint32_t behind = take(1);
+      std::memset(at(stack.lists_page), kUntouched, std::size_t{behind + 1 - stack.lists_page} * kBorder);
+    }
     for (std::uint32_t i = 0; i < images; ++i) {
       auto* const words = raw(stack, i);
       for (std::size_t p = 0; p < pixels_; ++p) words[p] = word();
     }
     return stack;
+  }
+  /// Of `permille` of all pixels a list's entries: the words are those of one calibration, which shows itself in
+  /// photons.
+  void make_sparse(const Stack& stack, std::uint32_t permille) {
+    for (std::uint32_t i = 0; i < stack.images; ++i) {
+      for (std::size_t p = 0; p < pixels_; ++p) raw(stack, i)[p] = word_of(p, card_.random(1, 1000) <= permille);
+    }
   }
   void post(const Stack& stack) {
     namespace words = registers::stacks;
@@ -165,6 +192,7 @@ class Job {
     card_.write(at + words::kPhotonsPage, stack.photons_page);
     card_.write(at + words::kResultsPage, stack.results_page);
     card_.write(at + words::kImages, stack.images);
+    card_.write(at + words::kListsPage, stack.lists_page);
     card_.write(registers::doorbells::kStacksPosted, ++posted_);
   }
   [[nodiscard]] std::uint32_t posted() const { return posted_; }
@@ -197,16 +225,86 @@ class Job {
       std::uint32_t record[16];
       std::memcpy(record, at(stack.results_page) + i * sizeof record, sizeof record);
       bool rest = true;
-      for (std::size_t w = 3; w < 16; ++w) rest &= record[w] == 0;
+      for (std::size_t w = 5; w < 16; ++w) rest &= record[w] == 0;
       check(record[0] == counts[0] && record[1] == counts[1] && record[2] == counts[2] && rest,
             "image %u of %u: masked %u saturated %u bright %u, not %u %u %u", i, stack.images, record[0], record[1],
             record[2], counts[0], counts[1], counts[2]);
+      check_list(stack, i, record[3], record[4]);
     }
   }
+  /// Whether lists came out that had entries, and whether some had no room.
+  std::uint64_t entries = 0, overflows = 0;
+  Lists lists{};
   [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
   [[nodiscard]] std::uint32_t low_page() const { return low_page_; }
 
  private:
+  static constexpr int kUntouched = 0x5A;
+  static constexpr std::size_t kEntries = 16;  // of a beat
+
+  /// The image's list by what README.md says of it, against its pixels.
+  void check_list(const Stack& stack, std::uint32_t image, std::uint32_t listed, std::uint32_t beats) {
+    if (!lists.on) {
+      check(listed == 0 && beats == 0, "image %u: %u pixels and %u beats of a list that is not there", image, listed,
+            beats);
+      return;
+    }
+    const std::byte* const list = at(stack.lists_page + std::uint64_t{image} * lists.pages);
+    const std::size_t room = lists.pages * kBorder / kBeatBytes;
+    const auto* const words = raw(stack, image);
+    std::uint32_t wanted = 0, beat = 0, in_beat = 0;
+    bool good = true, all = true;
+    for (std::uint32_t block = 0; block < blocks_; ++block) {
+      // A block goes in as a whole, and behind one that did not nothing does.
+      const std::size_t first = block * kBlockPixels, last = std::min(first + kBlockPixels, pixels_);
+      std::vector<std::pair<std::uint16_t, std::int16_t>> kept;
+      for (std::size_t p = first; p < last; ++p) {
+        const unsigned code = words[p] >> 14;
+        const Converted of = converted(words[p], entries_[p][code >= 2 ? 2 : code]);
+        if (of.masked || of.photons < lists.threshold) continue;
+        kept.emplace_back(static_cast<std::uint16_t>(p - first), of.photons);
+      }
+      wanted += static_cast<std::uint32_t>(kept.size());
+      const auto added = static_cast<std::uint32_t>((kept.size() + kEntries - 1) / kEntries);
+      all &= beat + added <= room;
+      for (std::size_t i = 0; all && i < kept.size(); ++i) {
+        const std::byte* const at_beat = list + (beat + i / kEntries) * kBeatBytes;
+        std::int16_t values[kEntries];
+        std::uint16_t places[kEntries];
+        std::memcpy(values, at_beat, sizeof values);
+        std::memcpy(places, at_beat + sizeof values, sizeof places);
+        in_beat = static_cast<std::uint32_t>(std::min(kept.size() - i / kEntries * kEntries, kEntries));
+        good &= values[i % kEntries] == kept[i].second && (places[i % kEntries] & 0x7FF) == kept[i].first;
+        good &= (places[0] >> 11U | (places[1] >> 11U) << 5U | (places[2] >> 11U) << 10U | (places[3] >> 11U) << 15U) ==
+                static_cast<int>(block);
+        good &= places[4] >> 11U == in_beat;
+      }
+      beat += added;
+    }
+    check(good, "image %u of %u: its list is wrong", image, stack.images);
+    check(listed == wanted && beats == beat, "image %u of %u: %u pixels in %u beats, not %u in %u", image, stack.images,
+          listed, beats, wanted, beat);
+    for (std::size_t i = std::min<std::size_t>(beat, room) * kBeatBytes; all && i < lists.pages * kBorder; ++i) {
+      if (list[i] == std::byte{kUntouched}) continue;
+      check(false, "image %u of %u: something is written behind its list", image, stack.images);
+      break;
+    }
+    if (image + 1 == stack.images) {
+      check(list[lists.pages * kBorder] == std::byte{kUntouched}, "something is written behind the lists");
+    }
+    entries += listed;
+    overflows += !all;
+  }
+  /// A word whose photons are above the threshold of lists, or not.
+  std::uint16_t word_of(std::size_t pixel, bool above) {
+    for (int tries = 0; tries < 200; ++tries) {
+      const std::uint16_t tried = word();
+      const unsigned code = tried >> 14;
+      const Converted of = converted(tried, entries_[pixel][code >= 2 ? 2 : code]);
+      if ((!of.masked && of.photons >= lists.threshold) == above) return tried;
+    }
+    return above ? 0xC000 : 0xFFFF;
+  }
   std::byte* at(std::uint64_t page) { return card_.memory.data() + page * kBorder; }
   std::uint16_t* raw(const Stack& stack, std::uint32_t image) {
     return reinterpret_cast<std::uint16_t*>(at(stack.raw_page + std::uint64_t{image} * image_pages_));

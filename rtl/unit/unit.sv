@@ -67,6 +67,18 @@ module unit
     input  logic            m_axi_bvalid,
     output logic            m_axi_bready,
     input  logic     [ 1:0] m_axi_bresp,
+    // lists
+    output logic            m_axi_list_awvalid,
+    input  logic            m_axi_list_awready,
+    output address_t        m_axi_list_awaddr,
+    output logic     [ 7:0] m_axi_list_awlen,
+    output logic            m_axi_list_wvalid,
+    input  logic            m_axi_list_wready,
+    output beat_t           m_axi_list_wdata,
+    output logic            m_axi_list_wlast,
+    input  logic            m_axi_list_bvalid,
+    output logic            m_axi_list_bready,
+    input  logic     [ 1:0] m_axi_list_bresp,
     output logic            interrupt_o          // a stack is done, an error, an Abort
 );
   settings_t settings;

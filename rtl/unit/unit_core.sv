@@ -58,7 +58,19 @@ module unit_core
     output logic            m_axi_wlast,
     input  logic            m_axi_bvalid,
     output logic            m_axi_bready,
-    input  logic      [1:0] m_axi_bresp
+    input  logic      [1:0] m_axi_bresp,
+    // lists
+    output logic            m_axi_list_awvalid,
+    input  logic            m_axi_list_awready,
+    output address_t        m_axi_list_awaddr,
+    output logic      [7:0] m_axi_list_awlen,
+    output logic            m_axi_list_wvalid,
+    input  logic            m_axi_list_wready,
+    output beat_t           m_axi_list_wdata,
+    output logic            m_axi_list_wlast,
+    input  logic            m_axi_list_bvalid,
+    output logic            m_axi_list_bready,
+    input  logic      [1:0] m_axi_list_bresp
 );
   logic [1:0] loaded_low, loaded_high, write_calibration, write_half;
   logic [8:0] write_place[2];
@@ -67,17 +79,16 @@ module unit_core
   write_burst_t write_pushed;
   logic count_pop, write_push, write_full;
   logic popped, wait_calibration, wait_room, free, free_bank;
-  logic lanes_some, counter_some, tables_idle, tables_error, source_idle, writer_idle;
-  logic photons_beat, counted, read_parity;
+  logic lanes_some, tables_idle, tables_error, source_idle, results_idle, photons_beat;
   logic raw_beat, raw_last, photons_last;
   beat_t raw, photons;
   logic [31:0] masked, saturated, valid;
-  logic [5:0] read_image;
-  counts_t counts;
+  list_block_t list_pushed;
+  logic list_push, list_full, list_room;
 
   always_ff @(posedge clk_i) begin
     counted_o <= {m_axi_raw_arvalid && !m_axi_raw_arready, wait_room, wait_calibration, raw_beat};
-    quiet_o <= source_idle && tables_idle && writer_idle && !lanes_some && !counter_some;
+    quiet_o <= source_idle && tables_idle && results_idle && !lanes_some;
     read_error_o <= rst_ni && m_axi_raw_rvalid && m_axi_raw_rresp != 2'b00;
     calibration_error_o <= rst_ni && tables_error;
   end
@@ -111,6 +122,11 @@ module unit_core
       .loaded_low_i(loaded_low),
       .loaded_high_i(loaded_high),
       .popped_i(popped),
+      .list_pages_i(settings_i.list_pages),
+      .list_room_i(list_room),
+      .list_push_o(list_push),
+      .list_o(list_pushed),
+      .list_full_i(list_full),
       .beat_o(raw_beat),
       .data_o(raw),
       .last_o(raw_last),
@@ -149,41 +165,31 @@ module unit_core
       .valid_o(valid),
       .some_o(lanes_some)
   );
-  unit_counter u_counter (
+  unit_results #(
+      .Room(Room)
+  ) u_results (
       .clk_i,
       .rst_ni,
-      .bright_i(settings_i.bright),
+      .clear_i,
+      .settings_i,
+      .count_burst_i(count_burst),
+      .count_pop_o(count_pop),
+      .list_push_i(list_push),
+      .list_i(list_pushed),
+      .list_full_o(list_full),
+      .write_push_i(write_push),
+      .write_i(write_pushed),
+      .write_full_o(write_full),
       .beat_i(photons_beat),
       .last_i(photons_last),
       .photons_i(photons),
       .masked_i(masked),
       .saturated_i(saturated),
       .valid_i(valid),
-      .burst_i(count_burst),
-      .burst_done_o(count_pop),
-      .stack_done_o(counted),
-      .read_parity_i(read_parity),
-      .read_image_i(read_image),
-      .read_o(counts),
-      .some_o(counter_some)
-  );
-  unit_writer #(
-      .Room(Room)
-  ) u_writer (
-      .clear_i,
-      .push_i(write_push),
-      .burst_i(write_pushed),
-      .full_o(write_full),
-      .beat_i(photons_beat),
-      .last_i(photons_last),
-      .photons_i(photons),
       .popped_o(popped),
-      .counted_i(counted),
-      .read_parity_o(read_parity),
-      .read_image_o(read_image),
-      .read_i(counts),
+      .list_room_o(list_room),
       .done_o,
-      .idle_o(writer_idle),
+      .idle_o(results_idle),
       .error_o(write_error_o),
       .*
   );

@@ -18,6 +18,7 @@ module unit_feed
     input  logic       [1:0] loaded_low_i,        // blocks of calibration, modulo 4
     input  logic       [1:0] loaded_high_i,
     input  logic             popped_i,            // a beat of results has left
+    input  logic             list_room_i,         // lists have room for what is on its way, and more
     // to the lanes
     output logic             beat_o,
     output beat_t            data_o,
@@ -73,7 +74,7 @@ module unit_feed
   always_ff @(posedge clk_i) begin
     // Not behind the last beat of a block: used_q is a cycle late.
     calibrated_q <= ((loaded_low_i != used_q && loaded_high_i != used_q) || stop_i) && !frees;
-    room_there_q <= room_q[RoomBits-1:1] != '0;
+    room_there_q <= room_q[RoomBits-1:1] != '0 && list_room_i;
     if (!rst_ni || clear_i) begin
       used_q <= '0;
       room_q <= RoomBits'(Room);

@@ -41,15 +41,15 @@ module unit_registers
     input  logic        [31:0] counters_i    [10]
 );
   localparam logic [31:0] Magic = 32'h5550_5352;
-  localparam logic [31:0] Version = 32'd1;
+  localparam logic [31:0] Version = 32'd2;
   localparam logic [31:0] Capabilities = {8'd0, 8'(Slots), 8'(MostImages), 8'(Lanes)};
 
   logic write, read, write_done_q, read_done_q, asked_q, refused_q, known_q;
   logic [12:0] read_word;
-  logic [ 3:0] write_word;
+  logic [ 4:0] write_word;
   logic [ 4:0] group_q;
   logic [31:0] data, read_q;
-  page_t raw_q[Slots], photons_q[Slots], results_q[Slots];
+  page_t raw_q[Slots], photons_q[Slots], results_q[Slots], lists_q[Slots];
   logic [7:0] images_q[Slots];  // and whether they are a number that can be
   settings_t settings_q;
 
@@ -94,10 +94,10 @@ module unit_registers
   // A write a cycle later, and where it goes.
   always_ff @(posedge clk_i) begin
     write        <= asked_write && rst_ni;
-    write_word   <= asked_word[3:0];
+    write_word   <= asked_word[4:0];
     data         <= asked_data;
-    settings_hit <= asked_word[12:3] == SettingsBase[14:5] && asked_word[2:0] != 3'd7 && state_i == StateIdle;
-    stacks_hit   <= asked_word[12:4] == StacksBase[14:6];
+    settings_hit <= asked_word[12:4] == SettingsBase[14:6] && asked_word[3:0] < 4'd9 && state_i == StateIdle;
+    stacks_hit   <= asked_word[12:5] == StacksBase[14:7] && asked_word[2:0] < 3'd5;
     doorbell_hit <= asked_word[12:1] == DoorbellsStacksPostedAddress[14:3];
   end
 
@@ -105,23 +105,27 @@ module unit_registers
     write_done_q <= write && rst_ni;
     refused_q <= !(stacks_hit || doorbell_hit || settings_hit);
     if (write && settings_hit) begin
-      unique case (write_word[2:0])
-        SettingsBlocksAddress[4:2]: settings_q.blocks <= data[15:0];
-        SettingsLastAddress[4:2]: settings_q.last_beats <= data[5:0];
-        SettingsLastLanesAddress[4:2]: settings_q.last_lanes <= data;
-        SettingsImagePagesAddress[4:2]: settings_q.image_pages <= data;
-        SettingsCalibrationLowAddress[4:2]: settings_q.calibration_low <= data;
-        SettingsCalibrationHighAddress[4:2]: settings_q.calibration_high <= data;
-        SettingsBrightAddress[4:2]: settings_q.bright <= data[15:0];
+      unique case (write_word[3:0])
+        SettingsBlocksAddress[5:2]: settings_q.blocks <= data[15:0];
+        SettingsLastAddress[5:2]: settings_q.last_beats <= data[5:0];
+        SettingsLastLanesAddress[5:2]: settings_q.last_lanes <= data;
+        SettingsImagePagesAddress[5:2]: settings_q.image_pages <= data;
+        SettingsCalibrationLowAddress[5:2]: settings_q.calibration_low <= data;
+        SettingsCalibrationHighAddress[5:2]: settings_q.calibration_high <= data;
+        SettingsBrightAddress[5:2]: settings_q.bright <= data[15:0];
+        SettingsListAddress[5:2]: {settings_q.lists, settings_q.threshold} <= data[16:0];
+        SettingsListPagesAddress[5:2]: settings_q.list_pages <= data[17:0];
         default: ;
       endcase
     end
     if (write && stacks_hit) begin
-      unique case (write_word[1:0])
-        StacksRawPageWord: raw_q[write_word[3:2]] <= data;
-        StacksPhotonsPageWord: photons_q[write_word[3:2]] <= data;
-        StacksResultsPageWord: results_q[write_word[3:2]] <= data;
-        StacksImagesWord: images_q[write_word[3:2]] <= {data != '0 && data <= 32'(MostImages), data[6:0]};
+      unique case (write_word[2:0])
+        StacksRawPageWord: raw_q[write_word[4:3]] <= data;
+        StacksPhotonsPageWord: photons_q[write_word[4:3]] <= data;
+        StacksResultsPageWord: results_q[write_word[4:3]] <= data;
+        StacksImagesWord: images_q[write_word[4:3]] <= {data != '0 && data <= 32'(MostImages), data[6:0]};
+        StacksListsPageWord: lists_q[write_word[4:3]] <= data;
+        default: ;
       endcase
     end
     if (!rst_ni) begin
@@ -139,7 +143,8 @@ module unit_registers
         raw: raw_q[slot_i],
         photons: photons_q[slot_i],
         results: results_q[slot_i],
-        images: images_q[slot_i][6:0]
+        images: images_q[slot_i][6:0],
+        lists: lists_q[slot_i]
     };
     stack_images_o <= images_q[slot_i][7];
   end
@@ -167,20 +172,22 @@ module unit_registers
       default: status_q <= done_i;
     endcase
     counter_q <= read_word[3:0] < 4'd10 ? counters_i[read_word[3:0]] : '0;
-    unique case (read_word[2:0])
-      3'd0: setting_q <= 32'(settings_q.blocks);
-      3'd1: setting_q <= 32'(settings_q.last_beats);
-      3'd2: setting_q <= settings_q.last_lanes;
-      3'd3: setting_q <= settings_q.image_pages;
-      3'd4: setting_q <= settings_q.calibration_low;
-      3'd5: setting_q <= settings_q.calibration_high;
-      default: setting_q <= 32'(settings_q.bright);
+    unique case (read_word[3:0])
+      4'd0: setting_q <= 32'(settings_q.blocks);
+      4'd1: setting_q <= 32'(settings_q.last_beats);
+      4'd2: setting_q <= settings_q.last_lanes;
+      4'd3: setting_q <= settings_q.image_pages;
+      4'd4: setting_q <= settings_q.calibration_low;
+      4'd5: setting_q <= settings_q.calibration_high;
+      4'd6: setting_q <= 32'(settings_q.bright);
+      4'd7: setting_q <= 32'({settings_q.lists, settings_q.threshold});
+      default: setting_q <= 32'(settings_q.list_pages);
     endcase
     doorbell_q <= read_word[0] ? abort_o : posted_o;
     group_q[0] <= read_word[12:3] == IdentityBase[14:5];
     group_q[1] <= read_word[12:3] == StatusBase[14:5] && read_word[2:0] <= 3'd4;
     group_q[2] <= read_word[12:4] == CountersBase[14:6] && read_word[3:0] < 4'd10;
-    group_q[3] <= read_word[12:3] == SettingsBase[14:5] && read_word[2:0] != 3'd7;
+    group_q[3] <= read_word[12:4] == SettingsBase[14:6] && read_word[3:0] < 4'd9;
     group_q[4] <= read_word[12:1] == DoorbellsStacksPostedAddress[14:3];
     known_q <= group_q != '0;
     read_q <= (group_q[0] ? identity_q : '0) | (group_q[1] ? status_q : '0) | (group_q[2] ? counter_q : '0) |

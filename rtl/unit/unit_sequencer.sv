@@ -13,6 +13,7 @@ module unit_sequencer
     input  logic         [15:0] blocks_i,
     input  logic         [ 5:0] last_beats_i,
     input  page_t               image_pages_i,
+    input  logic         [17:0] list_pages_i,
     // stacks
     input  logic                posted_i,       // there is one
     input  stack_t              stack_i,
@@ -21,7 +22,9 @@ module unit_sequencer
     // where it goes
     output logic                raw_push_o,
     output raw_burst_t          raw_o,
-    input  logic                raw_full_i,     // or the one of counts
+    input  logic                raw_full_i,     // or the one of counts, or of lists
+    output logic                list_push_o,
+    output list_block_t         list_o,
     output logic                count_push_o,
     output count_burst_t        count_o,
     output logic                write_push_o,
@@ -50,7 +53,7 @@ module unit_sequencer
   logic [6:0] images_q;
   logic [15:0] block_q;
   logic [6:0] image_q;
-  page_t block_raw_q, block_photons_q, raw_q, photons_q;
+  page_t block_raw_q, block_photons_q, raw_q, photons_q, lists_q, list_q;
   logic bank_q, parity_q, last_image_q, last_block_q, enough_q;
   logic [1:0] under_way_q;
   logic [5:0] beats_q;
@@ -59,6 +62,7 @@ module unit_sequencer
   assign take_o = state_q == Idle && posted_i && !stop_i && under_way_q != 2'(UnderWay);
   assign raw_push_o = state_q == Push;
   assign count_push_o = state_q == Push;
+  assign list_push_o = state_q == Push;
   assign write_push_o = state_q == Push || (state_q == Results && !write_full_i && !stop_i);
   always_comb begin
     raw_o.bank = bank_q;
@@ -68,6 +72,12 @@ module unit_sequencer
     count_o.image = image_q[5:0];
     count_o.first = block_q == '0;
     count_o.ends_stack = last_block_q && last_image_q;
+    list_o.page = list_q;
+    list_o.block = block_q;
+    list_o.parity = parity_q;
+    list_o.image = image_q[5:0];
+    list_o.first = block_q == '0;
+    list_o.ends_stack = last_block_q && last_image_q;
     write_o.results = state_q == Results;
     write_o.page = state_q == Results ? results_q : photons_q;
     write_o.beats = state_q == Results ? 6'(images_q - 7'd1) : beats_q;
@@ -88,6 +98,8 @@ module unit_sequencer
         block_photons_q <= stack_i.photons;
         raw_q           <= stack_i.raw;
         photons_q       <= stack_i.photons;
+        lists_q         <= stack_i.lists;
+        list_q          <= stack_i.lists;
         block_q         <= '0;
         image_q         <= '0;
       end
@@ -96,6 +108,7 @@ module unit_sequencer
         image_q   <= last_image_q ? '0 : image_q + 7'd1;
         raw_q     <= last_image_q ? block_raw_q + 32'd1 : raw_q + image_pages_i;
         photons_q <= last_image_q ? block_photons_q + 32'd1 : photons_q + image_pages_i;
+        list_q    <= last_image_q ? lists_q : list_q + 32'(list_pages_i);
         if (last_image_q) begin
           block_q         <= block_q + 16'd1;
           block_raw_q     <= block_raw_q + 32'd1;

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The unit by its registers: random shapes, stacks and memories; Abort at any time; every error.
-#include "unit/card.hpp"
+#include "unit/trials.hpp"
 
 using namespace rashpa::rtl;
-using State = registers::State;
-using Error = registers::ErrorCode;
 
 namespace {
 
 std::uint64_t all_cycles = 0;
-
-MemoryTimes any_times(Random& random) {
-  return {random(1, 8), random(8, 200), random.chance(30) ? 0 : random(1, 60), random(1, 16)};
-}
 
 void random_stacks(std::uint64_t seed) {
   Card card(seed);
@@ -41,27 +35,6 @@ void random_stacks(std::uint64_t seed) {
   all_cycles += card.cycles();
 }
 
-void abort_now(Card& card) {
-  const std::uint32_t count = card.read(registers::doorbells::kAbort) + 1;
-  card.write(registers::doorbells::kAbort, count);
-  const std::uint64_t begin = card.cycles();
-  while (card.read(registers::status::kAbortDone) != count && card.cycles() - begin < 100'000) card.cycle();
-  check(card.read(registers::status::kAbortDone) == count, "Abort takes longer than 100 000 cycles");
-  check(card.idle(), "Abort is done and memory is not");
-  check(card.read(registers::status::kState) == static_cast<std::uint32_t>(State::idle), "not idle behind Abort");
-  check(card.read(registers::status::kError) == 0, "an error behind Abort");
-}
-
-/// Whatever was before: two stacks come out right.
-void works(Card& card, Job& job) {
-  job.set_up();
-  const Job::Stack stacks[] = {job.make(3), job.make(1)};
-  const std::uint32_t before = job.posted();
-  for (const Job::Stack& stack : stacks) job.post(stack);
-  check(job.wait(before + 2), "does not work any more");
-  for (const Job::Stack& stack : stacks) job.check_stack(stack);
-}
-
 void aborted(std::uint64_t seed) {
   Card card(seed);
   card.times = any_times(card.random);
@@ -75,24 +48,6 @@ void aborted(std::uint64_t seed) {
     works(card, job);
   }
   all_cycles += card.cycles();
-}
-
-/// Stacks were posted from `first` on, and `bad` is: it is named, or one before it that is not done either.
-void expect_error(Card& card, Error error, std::uint32_t first, std::uint32_t bad, const char* what) {
-  for (int i = 0; i < 20'000 && card.read(registers::status::kState) != static_cast<std::uint32_t>(State::failed);
-       ++i) {
-    card.cycle();
-  }
-  check(card.read(registers::status::kState) == static_cast<std::uint32_t>(State::failed), "%s: not failed", what);
-  check(card.read(registers::status::kError) == static_cast<std::uint32_t>(error), "%s: error %u", what,
-        card.read(registers::status::kError));
-  const std::uint32_t named = card.read(registers::status::kErrorStack);
-  // A bad entry is seen when it is the next; memory's answers may be about a stack behind the one that is being worked
-  // on.
-  const bool entry = error == Error::images || error == Error::blocks;
-  check(entry ? named == bad : named - first <= bad - first, "%s: stack %u, not %u", what, named, bad);
-  for (int i = 0; i < 3000; ++i) card.cycle();
-  check(card.read(registers::status::kStacksDone) == named, "%s: stacks are done behind it", what);
 }
 
 void errors(std::uint64_t seed) {
@@ -148,14 +103,18 @@ void errors(std::uint64_t seed) {
   check(job.wait(job.posted()), "not done");
   job.check_stack(stack);
   std::uint32_t value = 0;
-  for (const std::uint32_t address : {0x54U, 0x60U, 0xA8U, 0x101CU, 0x1020U, 0x2000U, 0x7F00U, 0x7FF0U, 0x4000U}) {
+  for (const std::uint32_t address : {0x54U, 0x60U, 0xA8U, 0x1024U, 0x103CU, 0x2000U, 0x7F00U, 0x7FF0U, 0x4000U}) {
     check(!card.read(address, value), "%x can be read", address);
   }
-  for (const std::uint32_t address : {0x0U, 0x40U, 0x50U, 0x80U, 0x101CU, 0x2040U, 0x7FF0U}) {
+  for (const std::uint32_t address : {0x0U, 0x40U, 0x50U, 0x80U, 0x1024U, 0x2014U, 0x2080U, 0x7FF0U}) {
     check(!card.write(address, 1), "%x can be written", address);
   }
   check(card.read(registers::identity::kMagic) == 0x55505352, "magic");
   check(card.read(registers::identity::kCapabilities) == (4U << 16U | 64U << 8U | 32U), "capabilities");
+  check(card.write(registers::settings::kList, ~0U) && card.read(registers::settings::kList) == 0x1FFFF, "list");
+  check(card.write(registers::settings::kListPages, ~0U) && card.read(registers::settings::kListPages) == 0x3FFFF,
+        "list pages");
+  check(card.read(registers::identity::kVersion) == 2, "version");
   check(card.read(registers::identity::kBlockPixels) == kBlockPixels, "block");
   all_cycles += card.cycles();
 }

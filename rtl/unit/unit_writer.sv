@@ -17,9 +17,11 @@ module unit_writer
     input  beat_t              photons_i,
     output logic               popped_o,       // a beat of photons
     input  logic               counted_i,      // the counts of a stack are whole
+    input  logic               listed_i,       // and its lists are in card memory
     output logic               read_parity_o,
     output logic         [5:0] read_image_o,
     input  counts_t            read_i,
+    input  listed_t            read_list_i,
     output logic               done_o,         // a stack is
     output logic               idle_o,
     output logic               error_o,        // one cycle: memory has refused a write
@@ -41,10 +43,11 @@ module unit_writer
   // a record of the results
   logic record_there_q, record_last_q, counted_there_q;
   counts_t record_q;
+  listed_t list_q;
   beat_t photons;
   logic [5:0] count_q;
   logic parity_q;
-  logic [1:0] counted_q;
+  logic [1:0] counted_q, listed_q;
   logic [5:0] open_q;  // bursts pushed and not acknowledged
 
   assign full_o = address_full || data_full || open_q[5];
@@ -110,7 +113,7 @@ module unit_writer
   assign m_axi_awaddr = {4'b0, address.page, 12'b0};
   assign m_axi_awlen = {2'b0, address.beats};
   assign m_axi_wvalid = data_there && (burst.results ? record_there_q : beat_there);
-  assign m_axi_wdata = burst.results ? {416'b0, record_q} : photons;
+  assign m_axi_wdata = burst.results ? {352'b0, 8'b0, list_q.beats, 4'b0, list_q.entries, record_q} : photons;
   assign last = burst.results ? record_last_q : photons_last;
   assign m_axi_wlast = last;
   assign taken = m_axi_wvalid && m_axi_wready;
@@ -123,12 +126,14 @@ module unit_writer
   always_ff @(posedge clk_i) begin
     if (!record_there_q) begin
       record_q      <= read_i;
+      list_q        <= read_list_i;
       record_last_q <= count_q == burst.beats;
     end
     if (!rst_ni || clear_i) begin
       count_q   <= '0;
       parity_q  <= 1'b0;
       counted_q <= '0;
+      listed_q  <= '0;
       record_there_q <= 1'b0;
       counted_there_q <= 1'b0;
       open_q    <= '0;
@@ -138,9 +143,10 @@ module unit_writer
     end else begin
       if (taken && burst.results) count_q <= record_last_q ? '0 : count_q + 6'd1;
       record_there_q  <= data_there && burst.results && counted_there_q && !record_there_q || record_there_q && !taken;
-      counted_there_q <= counted_q != '0 && !taken;
+      counted_there_q <= counted_q != '0 && listed_q != '0 && !taken;
       if (burst_taken && burst.results) parity_q <= !parity_q;
       counted_q <= counted_q + 2'(counted_i) - 2'(burst_taken && burst.results);
+      listed_q  <= listed_q + 2'(listed_i) - 2'(burst_taken && burst.results);
       open_q    <= open_q + 6'(push_i) - 6'(m_axi_bvalid);
       idle_o    <= open_q == '0 && !push_i;
       done_o    <= m_axi_bvalid && sent_results;

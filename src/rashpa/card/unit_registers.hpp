@@ -70,18 +70,23 @@ inline constexpr std::uint32_t kImagePages = 0x100C;  ///< From image to image, 
 inline constexpr std::uint32_t kCalibrationLow = 0x1010;  ///< Where the calibration of pixels 0 … 15 of each beat is: address / 4096.
 inline constexpr std::uint32_t kCalibrationHigh = 0x1014;  ///< The same of pixels 16 … 31.
 inline constexpr std::uint32_t kBright = 0x1018;  ///< Photons from which a pixel is bright: a number with a sign.
+inline constexpr std::uint32_t kList = 0x101C;  ///< Lists of pixels.
+inline constexpr Field kListThreshold{0, 16};  ///< photons from which a pixel is listed: a number with a sign
+inline constexpr Field kListOn{16, 1};  ///< 1: there are lists
+inline constexpr std::uint32_t kListPages = 0x1020;  ///< From list to list, and room of each: in units of 4096 bytes.
 }  // namespace settings
 
 namespace stacks {
 inline constexpr std::size_t kCount = 4;
-inline constexpr std::size_t kWords = 4;
+inline constexpr std::size_t kWords = 5;
 /// First byte of the one at place `index`.
-constexpr std::uint32_t at(std::size_t index) noexcept { return 0x2000 + static_cast<std::uint32_t>(index) * 0x10; }
+constexpr std::uint32_t at(std::size_t index) noexcept { return 0x2000 + static_cast<std::uint32_t>(index) * 0x20; }
 // What follows is added to at().
 inline constexpr std::uint32_t kRawPage = 0x0;  ///< Raw words of image 0.
 inline constexpr std::uint32_t kPhotonsPage = 0x4;  ///< Photons of image 0.
-inline constexpr std::uint32_t kResultsPage = 0x8;  ///< Records of 64 bytes, one an image: words masked, saturated, bright; the rest is 0.
+inline constexpr std::uint32_t kResultsPage = 0x8;  ///< Records of 64 bytes, one an image: words masked, saturated, bright, listed pixels, beats of the list; the rest is 0. A list of more beats than it has room for is not whole.
 inline constexpr std::uint32_t kImages = 0xC;  ///< Images: 1 … most_images.
+inline constexpr std::uint32_t kListsPage = 0x10;  ///< The list of image 0, when there are lists.
 }  // namespace stacks
 
 namespace doorbells {
