@@ -117,8 +117,9 @@ module unit_writer
   assign last = burst.results ? record_last_q : photons_last;
   assign m_axi_wlast = last;
   assign taken = m_axi_wvalid && m_axi_wready;
-  assign popped_o = taken && !burst.results;
-  assign burst_taken = taken && last;
+  assign popped_o = data_there && !burst.results && beat_there && m_axi_wready;
+  assign burst_taken = burst.results ? data_there && record_there_q && m_axi_wready && record_last_q :
+                                       popped_o && photons_last;
   assign m_axi_bready = 1'b1;
   assign read_parity_o = parity_q;
   assign read_image_o = count_q;

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <limits>
@@ -19,6 +20,7 @@
 #include "rashpa/card/card.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/temporary_folder.hpp"
+#include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_fpga.hpp"
 #include "rashpa/kernel/jungfrau/recorded.hpp"
 #include "unit_testing.hpp"
@@ -41,7 +43,9 @@ using Images = std::vector<std::vector<std::uint16_t>>;
 /// Calibration and places of stacks in card memory.
 class Job {
  public:
-  Job(UnitCard& card, const jungfrau::Config& config) : card_(card), prepared_(config) {
+  /// `capacity`: of lists of pixels from `threshold` photons on; 0: no lists.
+  Job(UnitCard& card, const jungfrau::Config& config, std::size_t capacity = 0, std::int16_t threshold = 1)
+      : card_(card), prepared_(config), capacity_(capacity) {
     pixels_ = prepared_.pixels();
     blocks_ = card::unit_blocks(pixels_);
     const kernel::FpgaTables tables = jungfrau::fpga_tables(prepared_);
@@ -51,11 +55,15 @@ class Job {
     put(high, std::as_bytes(std::span(tables.high)));
     setup_ = {
         .pixels = pixels_, .image_pages = blocks_, .calibration_low = low, .calibration_high = high, .bright = kBright};
+    if (capacity != 0) {
+      setup_.lists = {.on = true, .threshold = threshold, .pages = card::unit_list_pages(pixels_, capacity)};
+    }
     card_.set_up(setup_);
   }
   UnitStack bring(const Images& raw) {
     const auto images = static_cast<std::uint32_t>(raw.size());
-    const UnitStack stack{take(images * blocks_), take(images * blocks_), take(1), images};
+    const UnitStack stack{take(images * blocks_), take(images * blocks_), take(1), images,
+                          take(images * setup_.lists.pages)};
     for (std::uint32_t i = 0; i < images; ++i) put(stack.raw + i * blocks_, std::as_bytes(std::span(raw[i])));
     return stack;
   }
@@ -86,10 +94,16 @@ class Job {
       EXPECT_EQ((jungfrau::Counts{records[i].masked, records[i].saturated, records[i].bright}), counts[i])
           << "image " << i;
       EXPECT_THAT(records[i].reserved, ::testing::Each(0U));
+      expect_list(photons[i], stack.lists + i * setup_.lists.pages, records[i]);
     }
     EXPECT_GT(counts[0].bright, 0U);
   }
   [[nodiscard]] const card::UnitSetup& setup() const { return setup_; }
+  /// Lists that have been compared, entries of these, and lists that had no room.
+  struct Lists {
+    std::size_t compared = 0, entries = 0, overflows = 0;
+  };
+  [[nodiscard]] const Lists& lists() const { return lists_; }
 
  private:
   std::uint32_t take(std::uint32_t pages) {
@@ -99,9 +113,38 @@ class Job {
   }
   void put(std::uint32_t page, std::span<const std::byte> bytes) { card_.to_card(page * card::kCardPage, bytes); }
 
+  void expect_list(const std::vector<std::int16_t>& photons, std::uint32_t page, const card::UnitCounts& record) {
+    if (!setup_.lists.on) {
+      EXPECT_EQ(record.listed, 0U);
+      EXPECT_EQ(record.list_beats, 0U);
+      return;
+    }
+    std::vector<std::uint32_t> index(pixels_), card_index(record.listed);
+    std::vector<std::int16_t> value(pixels_), card_value(record.listed);
+    const std::size_t wanted = kernel::csr::compact_reference(
+        photons.data(), kernel::kPhotons, pixels_, setup_.lists.threshold, {index.data(), value.data(), pixels_});
+    ASSERT_EQ(record.listed, wanted);
+    if (wanted > capacity_) {
+      lists_.overflows += 1;
+      return;
+    }
+    index.resize(wanted);
+    value.resize(wanted);
+    std::vector<std::byte> beats(std::size_t{record.list_beats} * card::kUnitListBeatBytes);
+    ASSERT_LE(beats.size(), setup_.lists.pages * card::kCardPage);
+    if (!beats.empty()) card_.from_card(page * card::kCardPage, beats);
+    EXPECT_EQ(card::unpack_list(beats, pixels_, {card_index, card_value}), wanted);
+    EXPECT_TRUE(card_index == index);
+    EXPECT_TRUE(card_value == value);
+    lists_.compared += 1;
+    lists_.entries += wanted;
+  }
+
   UnitCard& card_;
   jungfrau::Prepared prepared_;
   card::UnitSetup setup_;
+  std::size_t capacity_ = 0;
+  Lists lists_;
   std::size_t pixels_ = 0;
   std::uint32_t blocks_ = 0, next_ = 1;
 };
@@ -154,6 +197,77 @@ TEST(UnitCardTest, ten_recorded_frames_are_those_of_the_processor) {
   job.expect_as_processor(raw, stack);
 }
 
+TEST(UnitCardTest, lists_of_recorded_frames_are_those_of_the_processor) {
+  namespace recorded = jungfrau::recorded;
+  if (!recorded::available()) GTEST_SKIP() << recorded::kFolder << " is absent";
+  Images raw;
+  for (int i = 0; i < 10; ++i) {
+    raw.push_back(recorded::load<std::uint16_t>("mod5_raw" + std::to_string(i) + ".bin"));
+  }
+  const UnitOfTest unit;
+  UnitCard card(unit.path());
+  for (const std::int16_t threshold : {1, 10}) {
+    Job job(card, recorded::config(), raw.front().size() / 5, threshold);
+    const UnitStack stack = job.bring(raw);
+    ASSERT_TRUE(job.wait(card.post(stack)));
+    job.expect_as_processor(raw, stack);
+    EXPECT_EQ(job.lists().compared, 10U);
+    EXPECT_GT(job.lists().entries, 100U);
+  }
+}
+
+TEST(UnitCardTest, lists_of_any_room_are_those_of_the_processor_or_said_to_be_too_long) {
+  const UnitOfTest unit;
+  UnitCard card(unit.path());
+  Detector detector;
+  const std::size_t pixels = std::size_t{97} * 83;
+  std::size_t compared = 0, overflows = 0;
+  for (const std::size_t capacity : {pixels, pixels / 2, pixels / 4, std::size_t{1}}) {
+    for (const std::int16_t threshold : {1, 1000, 32767}) {
+      Job job(card, detector.config(), capacity, threshold);
+      const Images raw = detector.images(3);
+      const UnitStack stack = job.bring(raw);
+      ASSERT_TRUE(job.wait(card.post(stack)));
+      job.expect_as_processor(raw, stack);
+      compared += job.lists().compared;
+      overflows += job.lists().overflows;
+    }
+  }
+  EXPECT_GT(compared, 0U);
+  EXPECT_GT(overflows, 0U);
+}
+
+TEST(UnitCardTest, what_is_no_list_is_not_taken_for_one) {
+  // Two beats: pixels 3 and 7, then pixel 5 of block 33.
+  std::array<std::uint16_t, 64> words{};
+  words[0] = 11;
+  words[1] = 0xFFFF;
+  words[16] = 3;
+  words[17] = 7;
+  words[20] = 2U << 11U;
+  words[32] = 12;
+  words[48] = 1U << 11U | 5U;
+  words[49] = 1U << 11U;
+  words[52] = 1U << 11U;
+  std::array<std::uint32_t, 3> index{};
+  std::array<std::int16_t, 3> value{};
+  const auto unpacked = [&](std::size_t room, std::uint64_t pixels) {
+    return card::unpack_list(std::as_bytes(std::span(words)), pixels,
+                             {std::span(index).first(room), std::span(value).first(room)});
+  };
+  EXPECT_EQ(unpacked(3, 70'000), 3U);
+  EXPECT_THAT(index, ::testing::ElementsAre(3U, 7U, 33U * 2048U + 5U));
+  EXPECT_THAT(value, ::testing::ElementsAre(11, -1, 12));
+  EXPECT_FALSE(unpacked(2, 70'000)) << "more than there is room for";
+  EXPECT_FALSE(unpacked(3, 33U * 2048U + 5U)) << "behind the last pixel";
+  words[17] = 3;
+  EXPECT_FALSE(unpacked(3, 70'000)) << "a pixel twice";
+  words[17] = 7;
+  words[20] = 17U << 11U;
+  EXPECT_FALSE(unpacked(3, 70'000)) << "more entries than a beat has";
+  EXPECT_FALSE(card::unpack_list(std::as_bytes(std::span(words)).first(63), 70'000, {index, value})) << "half a beat";
+}
+
 TEST(UnitCardTest, stacks_in_a_row_as_the_processor_has_them) {
   const UnitOfTest unit;
   UnitCard card(unit.path());
@@ -196,7 +310,7 @@ TEST(UnitCardTest, what_memory_refuses_is_an_error_until_abort) {
   const UnitOfTest unit(kMemory / 2);
   UnitCard card(unit.path());
   Detector detector;
-  Job job(card, detector.config());
+  Job job(card, detector.config(), 1000);
   const Images raw = detector.images(3);
   const UnitStack good = job.bring(raw);
   const auto beyond = static_cast<std::uint32_t>(kMemory / 2 / card::kCardPage);
@@ -210,11 +324,12 @@ TEST(UnitCardTest, what_memory_refuses_is_an_error_until_abort) {
     ASSERT_TRUE(job.wait(card.post(good)));
     job.expect_as_processor(raw, good);
   };
-  expect({beyond, good.photons, good.results, 3}, ErrorCode::read);
-  expect({good.raw, beyond, good.results, 3}, ErrorCode::write);
-  expect({good.raw, good.photons, beyond, 3}, ErrorCode::write);
-  expect({good.raw, good.photons, good.results, 0}, ErrorCode::images);
-  expect({good.raw, good.photons, good.results, card.most_images() + 1}, ErrorCode::images);
+  expect({beyond, good.photons, good.results, 3, good.lists}, ErrorCode::read);
+  expect({good.raw, beyond, good.results, 3, good.lists}, ErrorCode::write);
+  expect({good.raw, good.photons, beyond, 3, good.lists}, ErrorCode::write);
+  expect({good.raw, good.photons, good.results, 3, beyond}, ErrorCode::write);
+  expect({good.raw, good.photons, good.results, 0, good.lists}, ErrorCode::images);
+  expect({good.raw, good.photons, good.results, card.most_images() + 1, good.lists}, ErrorCode::images);
   card::UnitSetup setup = job.setup();
   setup.calibration_high = beyond;
   card.set_up(setup);
@@ -254,6 +369,7 @@ TEST(UnitCardTest, setups_that_make_no_sense_are_refused) {
   EXPECT_THROW(card.set_up({.pixels = 0, .image_pages = 1}), ConfigError);
   EXPECT_THROW(card.set_up({.pixels = 4096, .image_pages = 1}), ConfigError);
   EXPECT_THROW(card.set_up({.pixels = std::uint64_t{1} << 40U, .image_pages = ~0U}), ConfigError);
+  EXPECT_THROW(card.set_up({.pixels = 2048, .image_pages = 1, .lists = {.on = true}}), ConfigError);
   EXPECT_THROW(card.to_card(kMemory - 1, std::vector<std::byte>(2)), ConfigError);
 }
 

@@ -16,7 +16,7 @@ namespace status = registers::status;
 constexpr std::uint64_t kBusyCycles = 1'000;
 constexpr std::uint32_t kIdentityBytes = registers::identity::kMemoryBytes + 8;
 constexpr std::uint32_t kCounterBytes = registers::counters::kWaitAddress + 8 - registers::counters::kCycles;
-constexpr std::uint32_t kSettingsBytes = registers::settings::kBright + 4 - registers::settings::kBlocks;
+constexpr std::uint32_t kSettingsBytes = registers::settings::kListPages + 4 - registers::settings::kBlocks;
 
 }  // namespace
 

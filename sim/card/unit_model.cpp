@@ -26,6 +26,18 @@ struct UnitModel::Port {
   CData* rlast = nullptr;
 };
 
+struct UnitModel::WritePort {
+  const CData& awvalid;
+  CData& awready;
+  const QData& awaddr;
+  const CData& awlen;
+  const CData& wvalid;
+  CData& wready;
+  const VlWide<16>& wdata;
+  CData& bvalid;
+  CData& bresp;
+};
+
 UnitModel::UnitModel(std::span<std::byte> memory, const CardTimes& times, std::uint64_t seed)
     : memory_(memory), times_(times), context_(std::make_unique<VerilatedContext>()) {
   context_->randReset(2);
@@ -39,6 +51,7 @@ UnitModel::UnitModel(std::span<std::byte> memory, const CardTimes& times, std::u
   unit.m_axi_raw_rvalid = unit.m_axi_low_rvalid = unit.m_axi_high_rvalid = unit.m_axi_bvalid = 0;
   unit.m_axi_raw_arready = unit.m_axi_low_arready = unit.m_axi_high_arready = 0;
   unit.m_axi_awready = unit.m_axi_wready = 0;
+  unit.m_axi_list_awready = unit.m_axi_list_wready = unit.m_axi_list_bvalid = 0;
   unit.rst_ni = 0;
   // Until then its outputs mean nothing: nobody around it listens.
   for (int i = 0; i < kResetCycles; ++i) {
@@ -66,7 +79,13 @@ void UnitModel::cycle() {
   serve({unit.m_axi_high_arvalid, unit.m_axi_high_arready, unit.m_axi_high_araddr, unit.m_axi_high_arlen,
          unit.m_axi_high_rvalid, unit.m_axi_high_rdata, unit.m_axi_high_rresp},
         high_);
-  serve_writes();
+  serve_writes({unit.m_axi_awvalid, unit.m_axi_awready, unit.m_axi_awaddr, unit.m_axi_awlen, unit.m_axi_wvalid,
+                unit.m_axi_wready, unit.m_axi_wdata, unit.m_axi_bvalid, unit.m_axi_bresp},
+               results_);
+  serve_writes({unit.m_axi_list_awvalid, unit.m_axi_list_awready, unit.m_axi_list_awaddr, unit.m_axi_list_awlen,
+                unit.m_axi_list_wvalid, unit.m_axi_list_wready, unit.m_axi_list_wdata, unit.m_axi_list_bvalid,
+                unit.m_axi_list_bresp},
+               lists_);
   unit.clk_i = 1;
   unit.eval();
   unit.clk_i = 0;
@@ -90,26 +109,25 @@ void UnitModel::serve(Port port, std::deque<Burst>& reads) {
   if (--read.beats == 0) reads.pop_front();
 }
 
-void UnitModel::serve_writes() {
-  Vunit& unit = *unit_;
-  unit.m_axi_awready = writes_.size() < times_.memory_reads;
-  if (unit.m_axi_awvalid && unit.m_axi_awready) writes_.push_back({unit.m_axi_awaddr, unit.m_axi_awlen + 1U, 0});
-  unit.m_axi_wready = !writes_.empty();
-  if (unit.m_axi_wvalid && unit.m_axi_wready) {
-    Burst& burst = writes_.front();
+void UnitModel::serve_writes(WritePort port, Writes& writes) {
+  port.awready = writes.bursts.size() < times_.memory_reads;
+  if (port.awvalid && port.awready) writes.bursts.push_back({port.awaddr, port.awlen + 1U, 0});
+  port.wready = !writes.bursts.empty();
+  if (port.wvalid && port.wready) {
+    Burst& burst = writes.bursts.front();
     const bool good = there(burst.address);
-    if (good) std::memcpy(memory_.data() + burst.address, unit.m_axi_wdata.data(), kBeat);
-    write_good_ = write_good_ && good;
+    if (good) std::memcpy(memory_.data() + burst.address, port.wdata.data(), kBeat);
+    writes.good = writes.good && good;
     burst.address += kBeat;
     if (--burst.beats == 0) {
-      answers_.push_back({cycles_ + times_.memory_latency, std::exchange(write_good_, true)});
-      writes_.pop_front();
+      writes.answers.push_back({cycles_ + times_.memory_latency, std::exchange(writes.good, true)});
+      writes.bursts.pop_front();
     }
   }
-  unit.m_axi_bvalid = !answers_.empty() && answers_.front().due <= cycles_;
-  if (!unit.m_axi_bvalid) return;
-  unit.m_axi_bresp = answers_.front().good ? kOkay : kSlaveError;
-  answers_.pop_front();
+  port.bvalid = !writes.answers.empty() && writes.answers.front().due <= cycles_;
+  if (!port.bvalid) return;
+  port.bresp = writes.answers.front().good ? kOkay : kSlaveError;
+  writes.answers.pop_front();
 }
 
 void UnitModel::step(std::uint64_t cycles) {

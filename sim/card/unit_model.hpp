@@ -47,7 +47,13 @@ class UnitModel {
   struct Port;  // of reads
   void cycle();
   void serve(Port port, std::deque<Burst>& reads);
-  void serve_writes();
+  struct WritePort;
+  struct Writes {
+    std::deque<Burst> bursts;
+    std::deque<Answer> answers;
+    bool good = true;  // the burst that comes in
+  };
+  void serve_writes(WritePort port, Writes& writes);
   [[nodiscard]] bool there(std::uint64_t address) const noexcept;
 
   std::span<std::byte> memory_;
@@ -56,9 +62,8 @@ class UnitModel {
   std::unique_ptr<Vunit> unit_;
   std::uint64_t cycles_ = 0;
   bool interrupt_ = false;
-  std::deque<Burst> raw_, low_, high_, writes_;
-  std::deque<Answer> answers_;
-  bool write_good_ = true;  // of the burst that comes in
+  std::deque<Burst> raw_, low_, high_;
+  Writes results_, lists_;
 };
 
 }  // namespace rashpa::sim

@@ -33,11 +33,15 @@ double processor_seconds() {
 /// Random words and calibration in the memory of a unit of its own.
 class Stack {
  public:
-  Stack(std::uint64_t pixels, std::uint32_t images, std::uint32_t latency, std::uint32_t seed)
+  /// `lists`: of pixels from so many photons on; 0: none.
+  Stack(std::uint64_t pixels, std::uint32_t images, std::uint32_t latency, std::uint32_t seed, std::int16_t lists = 0)
       : images_(images),
         pixels_(pixels),
         blocks_(card::unit_blocks(pixels)),
-        memory_((std::size_t{2} * images * blocks_ + std::size_t{2} * card::kUnitCalibrationPages * blocks_ + 1) *
+        lists_(lists),
+        list_pages_(lists == 0 ? 0 : card::unit_list_pages(pixels, pixels)),
+        memory_((std::size_t{images} * (2 * blocks_ + list_pages_) +
+                 std::size_t{2} * card::kUnitCalibrationPages * blocks_ + 1) *
                 kCardPage),
         unit_(memory_, {.memory_latency = latency, .memory_reads = 16}, seed) {
     std::mt19937_64 random(seed);
@@ -72,10 +76,14 @@ class Stack {
              {settings::kCalibrationLow, low},
              {settings::kCalibrationHigh, high},
              {settings::kBright, 10},
+             {settings::kList, settings::kListThreshold.put(static_cast<std::uint16_t>(lists_)) |
+                                   settings::kListOn.put(lists_ == 0 ? 0 : 1)},
+             {settings::kListPages, list_pages_},
              {at(registers::stacks::kRawPage), raw},
              {at(registers::stacks::kPhotonsPage), photons},
              {at(registers::stacks::kResultsPage), results},
              {at(registers::stacks::kImages), images_},
+             {at(registers::stacks::kListsPage), results + 1},
              {registers::doorbells::kStacksPosted, 1}}) {
       if (!unit_.write(address, value)) throw StateError(fmt::format("bench rtl: the unit refuses {:#x}", address));
     }
@@ -95,8 +103,20 @@ class Stack {
       card::UnitCounts counts;
       std::memcpy(&counts, memory_.data() + results_ + image * sizeof counts, sizeof counts);
       if (counts.masked < masked_[image] || counts.masked > pixels_) return false;
+      // The threshold of lists is that of bright pixels here.
+      if (lists_ != 0 && counts.listed != counts.bright) return false;
     }
     return true;
+  }
+  /// Of all pixels, those that are in lists.
+  [[nodiscard]] double listed() const {
+    std::uint64_t entries = 0;
+    for (std::uint32_t image = 0; image < images_; ++image) {
+      card::UnitCounts counts;
+      std::memcpy(&counts, memory_.data() + results_ + image * sizeof counts, sizeof counts);
+      entries += counts.listed;
+    }
+    return static_cast<double>(entries) / (static_cast<double>(images_) * static_cast<double>(pixels_));
   }
 
  private:
@@ -108,6 +128,8 @@ class Stack {
   std::uint32_t images_;
   std::uint64_t pixels_;
   std::uint32_t blocks_;
+  std::int16_t lists_;
+  std::uint32_t list_pages_;
   std::vector<std::byte> memory_;
   UnitModel unit_;
   std::vector<std::uint64_t> masked_;  // by image
@@ -141,6 +163,13 @@ bool print_unit_rows(std::uint32_t latency, std::uint32_t seed) {
       }
     }
   }
+  constexpr std::int16_t kBright = 10;
+  Stack listed(std::uint64_t{1} << 19U, 10, latency, seed, kBright);
+  const auto cycles = static_cast<double>(listed.process());
+  right &= listed.right();
+  const auto beats = 10 * static_cast<double>(std::uint64_t{1} << 19U) / card::kUnitBeatPixels;
+  print("unit, 0.5M pixels, stack of 10, with lists: beats a cycle", beats / cycles, "beats",
+        "of all pixels, those in lists", listed.listed());
   return right;
 }
 

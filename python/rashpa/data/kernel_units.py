@@ -11,7 +11,7 @@ _SOME_UNITS = {
     ("jungfrau", "output"): ("photons", ("cpu", "cuda", "opencl")),
 }
 # Whole pipelines of the unit in hardware, whose steps are one pass.
-_ON_A_CARD = (("jungfrau",), ("jungfrau", "bragg_count"))
+_ON_A_CARD = (("jungfrau",), ("jungfrau", "bragg_count"), ("jungfrau", "csr"), ("jungfrau", "bragg_count", "csr"))
 
 
 def beyond(unit: str, kernel: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -25,4 +25,4 @@ def unfit(unit: str, kernels: Iterable[str]) -> str:
     """Why the unit cannot carry out these kernels one behind the other, although it has versions of them; empty: it can."""
     if unit != "fpga" or tuple(kernels) in _ON_A_CARD:
         return ""
-    return "unit fpga runs jungfrau, alone or with bragg_count behind it"
+    return "unit fpga runs jungfrau, alone or with bragg_count, csr or both behind it"

@@ -65,6 +65,7 @@ def test_the_directory_of_a_card_counts_from_the_run_files_folder(tmp_path: Path
 
 
 CARD = 'unit = "fpga"\ncard = "sim"'
+LISTED = ', { name = "csr", threshold = 1 }'
 WRONG = {
     "no card": ('unit = "fpga"', COUNTED, "unit fpga needs a card: name it"),
     "card of another unit": ('card = "sim"', COUNTED, "only unit fpga has a card"),
@@ -74,9 +75,14 @@ WRONG = {
     "keV": (CARD, '{ name = "jungfrau", output = "kev" }', "fpga has no version of jungfrau with output"),
     "borders": (CARD, PHOTONS.replace(" }", ', borders = "shared" }'), "fpga has no version of jungfrau with borders"),
     "another kernel": (CARD, PHOTONS + ', { name = "total_counts" }', "fpga"),
-    "one more": (CARD, COUNTED + ', { name = "csr", threshold = 1 }', "fpga"),
-    "no kernel": (CARD, "", "unit fpga runs jungfrau, alone or with bragg_count behind it"),
+    "one more": (CARD, COUNTED + LISTED + ', { name = "total_counts" }', "fpga"),
+    "no kernel": (CARD, "", "unit fpga runs jungfrau, alone or with bragg_count, csr or both behind it"),
 }
+
+
+@pytest.mark.parametrize("kernels", [PHOTONS, COUNTED, PHOTONS + LISTED, COUNTED + LISTED])
+def test_what_a_card_can_do_is_planned(tmp_path: Path, kernels: str) -> None:
+    assert plan_of(tmp_path, CARD, kernels).buffers[0].unit == "fpga"
 
 
 @pytest.mark.parametrize("what", WRONG)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstring>
 
 #include "rashpa/core/error.hpp"
 
@@ -18,10 +19,49 @@ namespace stacks = unit_registers::stacks;
 namespace doorbells = unit_registers::doorbells;
 
 constexpr std::uint32_t kMagic = 0x55505352;  // "RSPU" in memory
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kMostBlocks = 0xFFFF;
+constexpr std::uint32_t kMostListPages = 0x3FFFF;
+
+/// A beat of a list, as unit_list_writer.sv puts it together: above the 11 bits of a place there is what is the same
+/// for all.
+struct ListBeat {
+  std::int16_t value[kUnitListEntries];
+  std::uint16_t place[kUnitListEntries];
+};
+static_assert(sizeof(ListBeat) == kUnitListBeatBytes);
+constexpr std::uint32_t kPlaceBits = 11;
+constexpr std::uint32_t kAboveBits = 16 - kPlaceBits;
+constexpr std::size_t kBlockParts = 4;  // of the number of its block
+static_assert(std::uint32_t{1} << kPlaceBits == kUnitBlockPixels);
 
 }  // namespace
+
+std::optional<std::size_t> unpack_list(std::span<const std::byte> beats, std::uint64_t pixels,
+                                       const UnitEntries& out) noexcept {
+  std::size_t count = 0;
+  std::uint64_t least = 0;  // that the next index may be
+  for (; beats.size() >= kUnitListBeatBytes; beats = beats.subspan(kUnitListBeatBytes)) {
+    ListBeat beat;
+    std::memcpy(&beat, beats.data(), sizeof beat);
+    std::uint32_t block = 0;
+    for (std::size_t part = 0; part < kBlockParts; ++part) {
+      block |= std::uint32_t{beat.place[part]} >> kPlaceBits << (kAboveBits * part);
+    }
+    const std::size_t entries = beat.place[kBlockParts] >> kPlaceBits;
+    if (entries > kUnitListEntries || entries > out.index.size() - count) return std::nullopt;
+    const std::uint64_t first = std::uint64_t{block} * kUnitBlockPixels;
+    for (std::size_t i = 0; i < entries; ++i) {
+      const std::uint64_t index = first + (beat.place[i] & (kUnitBlockPixels - 1));
+      if (index < least || index >= pixels) return std::nullopt;
+      least = index + 1;
+      out.index[count + i] = static_cast<std::uint32_t>(index);
+      out.value[count + i] = beat.value[i];
+    }
+    count += entries;
+  }
+  return beats.empty() ? std::optional(count) : std::nullopt;
+}
 
 std::string text_of(const UnitError& error) {
   using unit_registers::ErrorCode;
@@ -75,6 +115,10 @@ void UnitCard::set_up(const UnitSetup& setup) {
   if (setup.image_pages < blocks) {
     throw ConfigError(fmt::format("card: {} pages from image to image; each has {}", setup.image_pages, blocks));
   }
+  if (setup.lists.on && (setup.lists.pages == 0 || setup.lists.pages > kMostListPages)) {
+    throw ConfigError(
+        fmt::format("card: lists of {} pages; the unit takes 1 to {}", setup.lists.pages, kMostListPages));
+  }
   const auto rest = static_cast<std::uint32_t>(setup.pixels - std::uint64_t{blocks - 1} * kUnitBlockPixels);
   const std::uint32_t beats = (rest + kUnitBeatPixels - 1) / kUnitBeatPixels;
   const std::uint32_t lanes = rest - (beats - 1) * kUnitBeatPixels;
@@ -85,6 +129,9 @@ void UnitCard::set_up(const UnitSetup& setup) {
   write32(settings::kCalibrationLow, setup.calibration_low);
   write32(settings::kCalibrationHigh, setup.calibration_high);
   write32(settings::kBright, static_cast<std::uint16_t>(setup.bright));
+  write32(settings::kList, settings::kListThreshold.put(static_cast<std::uint16_t>(setup.lists.threshold)) |
+                               settings::kListOn.put(setup.lists.on ? 1 : 0));
+  write32(settings::kListPages, setup.lists.pages);
 }
 
 std::uint32_t UnitCard::post(const UnitStack& stack) noexcept {
@@ -93,6 +140,7 @@ std::uint32_t UnitCard::post(const UnitStack& stack) noexcept {
   write32(at + stacks::kPhotonsPage, stack.photons);
   write32(at + stacks::kResultsPage, stack.results);
   write32(at + stacks::kImages, stack.images);
+  write32(at + stacks::kListsPage, stack.lists);
   write32(doorbells::kStacksPosted, ++posted_);
   return posted_;
 }

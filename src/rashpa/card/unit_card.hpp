@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "rashpa/card/nodes.hpp"
@@ -23,6 +24,27 @@ constexpr std::uint32_t unit_blocks(std::uint64_t pixels) noexcept {
   return static_cast<std::uint32_t>((pixels + kUnitBlockPixels - 1) / kUnitBlockPixels);
 }
 
+/// A list of pixels is beats of so many entries; that of an image's block may end with a beat of less.
+inline constexpr std::uint32_t kUnitListEntries = 16;
+inline constexpr std::uint32_t kUnitListBeatBytes = 64;
+
+/// From list to list, so that `capacity` entries have room wherever they lie among the pixels.
+constexpr std::uint32_t unit_list_pages(std::uint64_t pixels, std::uint64_t capacity) noexcept {
+  constexpr std::uint64_t kBeatsOfBlock = kUnitBlockPixels / kUnitListEntries;
+  constexpr std::uint64_t kBeatsOfPage = kCardPage / kUnitListBeatBytes;
+  const std::uint64_t blocks = unit_blocks(pixels);
+  const std::uint64_t most = capacity / kUnitListEntries + blocks;
+  const std::uint64_t beats = most < blocks * kBeatsOfBlock ? most : blocks * kBeatsOfBlock;
+  return static_cast<std::uint32_t>((beats + kBeatsOfPage - 1) / kBeatsOfPage);
+}
+
+/// Lists of the pixels at or above a threshold.
+struct UnitLists {
+  bool on = false;
+  std::int16_t threshold = 0;  ///< photons
+  std::uint32_t pages = 0;     ///< from list to list, and room of each: unit_list_pages() at least
+};
+
 /// The images of all stacks.
 struct UnitSetup {
   std::uint64_t pixels = 0;
@@ -30,6 +52,7 @@ struct UnitSetup {
   std::uint32_t calibration_low = 0;
   std::uint32_t calibration_high = 0;
   std::int16_t bright = 0;  ///< photons
+  UnitLists lists{};
 };
 
 /// Where a stack lies in card memory, in pages.
@@ -38,14 +61,28 @@ struct UnitStack {
   std::uint32_t photons = 0;
   std::uint32_t results = 0;  ///< one page: a UnitCounts an image
   std::uint32_t images = 0;
+  std::uint32_t lists = 0;  ///< when there are
 };
 
 /// What the unit writes for each image.
 struct UnitCounts {
   std::uint32_t masked = 0, saturated = 0, bright = 0;
-  std::uint32_t reserved[13] = {};
+  std::uint32_t listed = 0;  ///< pixels, whether they had room or not
+  std::uint32_t list_beats =
+      0;  ///< that they take; not all of them are there when they are more than there is room for
+  std::uint32_t reserved[11] = {};
 };
 static_assert(sizeof(UnitCounts) == 64);
+
+/// Where a list goes.
+struct UnitEntries {
+  std::span<std::uint32_t> index;  ///< of pixels, ascending
+  std::span<std::int16_t> value;   ///< of as many
+};
+/// Takes the beats of a list apart; returns how many entries they have, nothing when they are no list of so many pixels
+/// or are more than there is room for.
+std::optional<std::size_t> unpack_list(std::span<const std::byte> beats, std::uint64_t pixels,
+                                       const UnitEntries& out) noexcept;
 
 struct UnitError {
   unit_registers::ErrorCode code = unit_registers::ErrorCode::none;

@@ -16,6 +16,7 @@ struct Contestant {
   std::string name;
   Choice choice{};
   bool resident = false;      ///< takes jungfrau and a count that rides on it, nothing else
+  bool lists = false;         ///< … but for a list that does, too
   bool photons_only = false;  ///< of jungfrau
 };
 

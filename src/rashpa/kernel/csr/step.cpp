@@ -36,7 +36,7 @@ const Declaration& declared() {
                                        .parameters = parameters().declared(),
                                        .takes = {.kind = Port::Kind::pixels, .pixels = photon_types()},
                                        .makes = {{.kind = Port::Kind::list, .capacity = "capacity"}},
-                                       .units = {"cpu", "cuda", "opencl"},
+                                       .units = {"cpu", "cuda", "opencl", "fpga"},
                                        .rides = {Tap::mark},
                                        .device = {{.bytes = 0.125, .of = DeviceCost::Of::image, .unit = "opencl"}}};
   return declaration;

@@ -40,7 +40,10 @@ struct Recipe {
   Passes passes = Passes::fused;
 
   [[nodiscard]] Pipeline pipeline() const;
-  [[nodiscard]] bool fits_resident() const { return conversion && !list && (!veto || passes == Passes::fused); }
+  /// `lists`: with lists of what is marked on the way.
+  [[nodiscard]] bool fits_resident(bool lists) const {
+    return conversion && (lists || !list) && ((!veto && !list) || passes == Passes::fused);
+  }
 };
 
 jungfrau::Config calibration(jungfrau::Output output);

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kAligned = 4096;
 constexpr std::uint32_t kLookUs = 200;
 constexpr std::size_t kWordBytes = 2;  // of raw words, and of photons
+constexpr std::size_t kEntriesOfLine = 32;
 constexpr auto kNap = std::chrono::milliseconds(100);
 
 Steps checked(const Choice& choice, const Pipeline& pipeline, const Layout& layout) {
@@ -27,16 +28,26 @@ Steps checked(const Choice& choice, const Pipeline& pipeline, const Layout& layo
   }
   Steps steps = steps_of(pipeline, layout);
   const auto refuse = [](const std::string& why) -> ConfigError {
-    return ConfigError("unit: unit fpga runs jungfrau to photons and a count of its pixels, and " + why +
-                       "; use another unit");
+    return ConfigError(
+        "unit: unit fpga runs jungfrau to photons, a count and a list (csr) of its pixels on the way, and " + why +
+        "; use another unit");
   };
   if (steps.steps.empty()) throw refuse("the pipeline has no kernel");
   for (std::size_t i = 1; i < steps.steps.size(); ++i) {
-    const std::string& name = steps.steps[i].step->declaration().name;
-    if (!steps.steps[i].rides) throw refuse(name + " needs a pass of its own");
-    if (i > 1) throw refuse(name + " is one step more");
+    const PlannedStep& step = steps.steps[i];
+    const std::string& name = step.step->declaration().name;
+    if (!step.rides && !(step.marked && step.makes_list)) throw refuse(name + " needs a pass of its own");
   }
   return steps;
+}
+
+/// The step that counts on the way, or the one that makes a list of what is marked on it: one of each at most, since
+/// the conversion has one of each to offer.
+const PlannedStep* found(const Steps& steps, bool list) {
+  const auto step = std::find_if(steps.steps.begin(), steps.steps.end(), [list](const PlannedStep& one) {
+    return list ? one.makes_list : one.rides.has_value();
+  });
+  return step == steps.steps.end() ? nullptr : &*step;
 }
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
@@ -47,6 +58,8 @@ FpgaUnit::FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
     : steps_(checked(choice, pipeline, layout)),
       stack_(layout.stack),
       image_bytes_(std::size_t{layout.width} * layout.height * kWordBytes),
+      count_(found(steps_, false)),
+      list_(found(steps_, true)),
       done_bell_(done_bell),
       card_(choice.device),
       benches_(std::min(kBenches, layout.stacks)),
@@ -59,6 +72,13 @@ FpgaUnit::FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
   card_.claim();
   lay_out();
   photons_ = memory::Buffer(photons_stride_ * layout.stack * layout.stacks, memory::MemoryKind::pageable);
+  if (list_ != nullptr) {
+    const std::size_t images = std::size_t{layout.stack} * layout.stacks;
+    list_stride_ = rounded_up(steps_.output.list_capacity, kEntriesOfLine);
+    beats_ = memory::Buffer(list_pages_ * card::kCardPage, memory::MemoryKind::pageable);
+    indexes_ = memory::Buffer(images * list_stride_ * sizeof(std::uint32_t), memory::MemoryKind::pageable);
+    values_ = memory::Buffer(images * list_stride_ * sizeof(std::int16_t), memory::MemoryKind::pageable);
+  }
   how_ = fmt::format("card {}, {} stacks in flight; {}", choice.device, benches_.size(), steps_.words());
   in_thread_ = std::jthread(
       [this, processor = choice.cores.first_processor](const std::stop_token& ending) { bring_in(ending, processor); });
@@ -79,6 +99,7 @@ void FpgaUnit::lay_out() {
   }
   const std::size_t pixels = image_bytes_ / kWordBytes;
   image_pages_ = card::unit_blocks(pixels);
+  list_pages_ = list_ == nullptr ? 0 : card::unit_list_pages(pixels, steps_.output.list_capacity);
   std::uint64_t next = 0;
   const auto take = [&next](std::uint64_t pages) {
     const std::uint64_t page = next;
@@ -92,6 +113,7 @@ void FpgaUnit::lay_out() {
     bench.raw = take(std::uint64_t{stack_} * image_pages_);
     bench.photons = take(std::uint64_t{stack_} * image_pages_);
     bench.results = take(1);
+    bench.lists = take(std::uint64_t{stack_} * list_pages_);
   }
   device_bytes_ = next * card::kCardPage;
   if (device_bytes_ > card_.memory_bytes()) {
@@ -108,7 +130,10 @@ void FpgaUnit::lay_out() {
                 .image_pages = image_pages_,
                 .calibration_low = low,
                 .calibration_high = high,
-                .bright = static_cast<std::int16_t>(steps_.steps.front().count_at.value_or(0))});
+                .bright = static_cast<std::int16_t>(steps_.steps.front().count_at.value_or(0)),
+                .lists = {.on = list_ != nullptr,
+                          .threshold = static_cast<std::int16_t>(steps_.steps.front().mark_at.value_or(0)),
+                          .pages = list_pages_}});
 }
 
 void FpgaUnit::fail(const std::string& what) noexcept {
@@ -254,6 +279,8 @@ void FpgaUnit::finish(Flight& flight) noexcept {
     }
     stack.decided_ns = now_ns();
     std::uint64_t page = place.photons;
+    std::uint32_t list_page = place.lists;
+    at = 0;
     for (std::uint32_t i = 0; i < stack.count; ++i) {
       if (work[i] == 0) continue;
       StackImage& image = stack.images[i];
@@ -262,7 +289,12 @@ void FpgaUnit::finish(Flight& flight) noexcept {
         card_.from_card(page * card::kCardPage, {to, image_bytes_});
         image.pixels = to;
       }
+      if (image.decision == Decision::accepted && list_ != nullptr) {
+        fetch_list(image, counts_[at], list_page, std::size_t{stack.slot} * stack_ + i);
+      }
+      at += 1;
       page += image_pages_;
+      list_page += list_pages_;
     }
   } catch (const std::exception& error) {
     fail(error.what());
@@ -277,13 +309,34 @@ void FpgaUnit::settle(StackImage& image, const card::UnitCounts& counts) noexcep
   image.scalars[conversion.first_column] = Scalar::of_count(counts.masked);
   image.scalars[conversion.first_column + 1] = Scalar::of_count(counts.saturated);
   image.decision = Decision::accepted;
-  if (steps_.steps.size() == 1) return;
-  const PlannedStep& count = steps_.steps.back();
-  image.scalars[count.first_column] = Scalar::of_count(counts.bright);
-  if (const std::uint8_t verdict = count.rides->verdict(counts.bright); verdict != 0) {
-    image.decision = Decision::vetoed;
-    image.reason = count.reasons[verdict - 1U];
+  if (count_ != nullptr) {
+    image.scalars[count_->first_column] = Scalar::of_count(counts.bright);
+    if (const std::uint8_t verdict = count_->rides->verdict(counts.bright); verdict != 0) {
+      image.decision = Decision::vetoed;
+      image.reason = count_->reasons[verdict - 1U];
+      return;
+    }
   }
+  if (list_ != nullptr && counts.listed > steps_.output.list_capacity) {
+    image.decision = Decision::errored;
+    image.failed_in = static_cast<std::uint8_t>(list_ - steps_.steps.data() + 1);
+  }
+}
+
+void FpgaUnit::fetch_list(StackImage& image, const card::UnitCounts& counts, std::uint32_t page, std::size_t place) {
+  const std::size_t bytes = std::size_t{counts.list_beats} * card::kUnitListBeatBytes;
+  const std::size_t entries = counts.listed;
+  auto* const index = reinterpret_cast<std::uint32_t*>(indexes_.data()) + place * list_stride_;
+  auto* const value = reinterpret_cast<std::int16_t*>(values_.data()) + place * list_stride_;
+  if (bytes <= beats_.size()) {
+    const std::span<std::byte> beats(beats_.data(), bytes);
+    if (bytes != 0) card_.from_card(page * card::kCardPage, beats);
+    if (card::unpack_list(beats, image_bytes_ / kWordBytes, {{index, entries}, {value, entries}}) == entries) {
+      image.sparse = {index, value, counts.listed};
+      return;
+    }
+  }
+  throw StateError(fmt::format("the list of an image is none of {} pixels in {} beats", entries, counts.list_beats));
 }
 
 void FpgaUnit::hand_back(Flight& flight) noexcept {
@@ -296,6 +349,7 @@ void FpgaUnit::hand_back(Flight& flight) noexcept {
       image.decision = Decision::errored;
       image.reason = VetoReason::none;
       image.pixels = nullptr;
+      image.sparse = {};
     }
   }
   if (flight.lost || !flight.posted) stack.decided_ns = now_ns();

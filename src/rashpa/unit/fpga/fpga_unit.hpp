@@ -21,8 +21,9 @@ namespace rashpa::unit::fpga {
 /// Stacks that have places in card memory: one comes in, one is computed, one goes out.
 inline constexpr std::uint32_t kBenches = 3;
 
-/// The processing unit on a card (rtl/unit): jungfrau to photons, and a count of its pixels. One thread brings images
-/// into card memory and posts stacks; another waits for them, reads counts, decides, and fetches accepted images.
+/// The processing unit on a card (rtl/unit): jungfrau to photons, a count of its pixels, and a list of them. One thread
+/// brings images into card memory and posts stacks; another waits for them, reads counts, decides, and fetches accepted
+/// images and lists.
 class FpgaUnit final : public Unit {
  public:
   FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
@@ -57,6 +58,8 @@ class FpgaUnit final : public Unit {
   void finish(Flight& flight) noexcept;
   [[nodiscard]] bool wait_for(const Flight& flight) noexcept;
   void settle(StackImage& image, const card::UnitCounts& counts) noexcept;
+  /// Throws what from_card() throws, and StateError when what comes is not a list.
+  void fetch_list(StackImage& image, const card::UnitCounts& counts, std::uint32_t page, std::size_t place);
   void hand_back(Flight& flight) noexcept;
   void fail(const std::string& what) noexcept;
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
@@ -68,14 +71,20 @@ class FpgaUnit final : public Unit {
   const Steps steps_;
   const std::uint32_t stack_;
   const std::size_t image_bytes_;
+  const PlannedStep* const count_;  ///< of the steps; null: there is none
+  const PlannedStep* const list_;
   Doorbell& done_bell_;
   card::UnitCard card_;
   std::vector<card::UnitStack> benches_;
   std::uint32_t image_pages_ = 0;
+  std::uint32_t list_pages_ = 0;
   std::size_t device_bytes_ = 0;
   std::string how_;
   memory::Buffer photons_;  // [slot][image]
   std::size_t photons_stride_;
+  memory::Buffer beats_;                  // of the list that comes
+  memory::Buffer indexes_, values_;       // [slot][image][list_stride_]
+  std::size_t list_stride_ = 0;           // entries
   std::vector<std::uint8_t> asked_;       // [slot][image]: 1, the card is to process it
   std::vector<card::UnitCounts> counts_;  // of the stack that goes out
 
