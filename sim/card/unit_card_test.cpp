@@ -37,6 +37,7 @@ using sim::testing::UnitOfTest;
 using namespace std::chrono_literals;
 
 constexpr std::int16_t kBright = 10;
+constexpr kernel::PixelFormat kPhotons{PixelType::i16, kernel::Masked::minimum};
 constexpr std::uint64_t kMemory = sim::testing::kUnitMemory;
 using Images = std::vector<std::vector<std::uint16_t>>;
 
@@ -121,8 +122,8 @@ class Job {
     }
     std::vector<std::uint32_t> index(pixels_), card_index(record.listed);
     std::vector<std::int16_t> value(pixels_), card_value(record.listed);
-    const std::size_t wanted = kernel::csr::compact_reference(
-        photons.data(), kernel::kPhotons, pixels_, setup_.lists.threshold, {index.data(), value.data(), pixels_});
+    const std::size_t wanted = kernel::csr::compact_reference(photons.data(), kPhotons, pixels_, setup_.lists.threshold,
+                                                              {index.data(), value.data(), pixels_});
     ASSERT_EQ(record.listed, wanted);
     if (wanted > capacity_) {
       lists_.overflows += 1;
@@ -206,8 +207,8 @@ TEST(UnitCardTest, lists_of_recorded_frames_are_those_of_the_processor) {
   }
   const UnitOfTest unit;
   UnitCard card(unit.path());
-  for (const std::int16_t threshold : {1, 10}) {
-    Job job(card, recorded::config(), raw.front().size() / 5, threshold);
+  for (const int threshold : {1, 10, 100}) {
+    Job job(card, recorded::config(), raw.front().size(), static_cast<std::int16_t>(threshold));
     const UnitStack stack = job.bring(raw);
     ASSERT_TRUE(job.wait(card.post(stack)));
     job.expect_as_processor(raw, stack);
@@ -223,8 +224,8 @@ TEST(UnitCardTest, lists_of_any_room_are_those_of_the_processor_or_said_to_be_to
   const std::size_t pixels = std::size_t{97} * 83;
   std::size_t compared = 0, overflows = 0;
   for (const std::size_t capacity : {pixels, pixels / 2, pixels / 4, std::size_t{1}}) {
-    for (const std::int16_t threshold : {1, 1000, 32767}) {
-      Job job(card, detector.config(), capacity, threshold);
+    for (const int threshold : {1, 1000, 32767}) {
+      Job job(card, detector.config(), capacity, static_cast<std::int16_t>(threshold));
       const Images raw = detector.images(3);
       const UnitStack stack = job.bring(raw);
       ASSERT_TRUE(job.wait(card.post(stack)));

@@ -19,6 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 from rashpa.control.native_program import native_program
+from rashpa.data.reader import Run, open_run
 from rashpa.node.simulated_card import SimulatedCard
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "12_card_unit.toml"
@@ -54,6 +55,11 @@ def stored(folder: Path, name: str) -> dict[str, NDArray[Any]]:
         return found | {name: np.asarray(file[f"/entry/data/{name}"]) for name in ("data", "frame_number")}
 
 
+def lists_of(folder: Path, name: str) -> Run:
+    (master,) = (folder / name).glob("*_master.h5")
+    return open_run(master)
+
+
 def expect_same(folder: Path, one: str, other: str) -> None:
     first, second = stored(folder, one), stored(folder, other)
     assert len(first["data"]) > 0
@@ -85,6 +91,27 @@ def test_through_two_cards_pixels_counts_and_decisions_are_those_of_the_processo
     assert plain["books"] == books
     assert buffer_of(plain)["vetoes"] == buffer["vetoes"]
     expect_same(tmp_path, "cards", "processor")
+
+
+@pytest.mark.parametrize(("capacity", "code"), [(1.0, 0), (0.3, 3)])
+def test_lists_made_on_a_card_are_those_of_the_processor(tmp_path: Path, capacity: float, code: int) -> None:
+    """Images with more pixels than lists have room for are errored by both."""
+    kernel = f'[[buffer.kernel]]\nname = "csr"\nthreshold = 2\ncapacity = {capacity}\n\n[[buffer.sink]]'
+    text = SENDER.sub("", example()).replace("[[buffer.sink]]", kernel)
+    _, card = played(tmp_path, text, "card", code)
+    _, plain = played(tmp_path, UNIT.sub("", text), "processor", code)
+    assert "card" in buffer_of(card)["unit"]
+    assert card["books"] == plain["books"]
+    assert card["books"]["balanced"]
+    assert (card["books"]["errored"] > 0) == (code != 0)
+    assert buffer_of(card)["vetoes"] == buffer_of(plain)["vetoes"]
+    with lists_of(tmp_path, "card") as one, lists_of(tmp_path, "processor") as other:
+        assert one.form == other.form == "sparse"
+        assert len(one) == len(other) == card["books"]["accepted"]
+        for image in range(len(one)):
+            for found, wanted in zip(one.sparse(image), other.sparse(image), strict=True):
+                assert len(found) > 0
+                np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.skipif(not M049.is_dir(), reason="the recorded frames are not on this machine")
@@ -177,6 +204,7 @@ def test_conformance_on_a_simulated_card(tmp_path: Path) -> None:
         timeout=500,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    results = [(one["kernel"], one["result"]) for one in json.loads(file.read_text())["vectors"]]
-    assert ("jungfrau", "identical") in results
-    assert {result for _, result in results} <= {"identical", "no version"}
+    vectors = json.loads(file.read_text())["vectors"]
+    identical = {one["name"] for one in vectors if one["result"] == "identical"}
+    assert {"photons_uint16", "counted_on_the_way_uint16", "marked_on_the_way_uint16"} <= identical
+    assert {one["result"] for one in vectors} <= {"identical", "no version"}
