@@ -21,6 +21,9 @@ inline void abort_now(Card& card) {
   check(card.idle(), "Abort is done and memory is not");
   check(card.read(registers::status::kState) == static_cast<std::uint32_t>(State::idle), "not idle behind Abort");
   check(card.read(registers::status::kError) == 0, "an error behind Abort");
+  const std::uint64_t worked = card.read64(registers::counters::kCycles);
+  for (int i = 0; i < 50; ++i) card.cycle();
+  check(card.read64(registers::counters::kCycles) == worked, "cycles are counted when nothing is under way");
 }
 
 /// Whatever was before: two stacks come out right.
