@@ -63,6 +63,7 @@ constexpr std::uint32_t kLeastWords = 4;
 constexpr std::uint32_t kLeastCopies = 2;          // of an image, so that a step of a run is few enough
 constexpr std::uint32_t kEnoughPixels = 1U << 16;  // of a run
 constexpr unsigned kEightsAhead = 2;
+constexpr unsigned kEightsInCache = 3;  // ahead, asked for by the second-level cache
 constexpr unsigned kRegisters = 48;  // a thread: blocks of settle_images() have room beside a block of these
 constexpr std::uint32_t kWaves = 2;
 constexpr std::uint32_t kLeastGroups = 5;  // of a wave
@@ -199,6 +200,9 @@ __device__ __forceinline__ void add_to(std::uint32_t address, std::uint32_t what
   asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(what) : "memory");
 }
 
+/// What is there comes into the second-level cache.
+__device__ __forceinline__ void bring_near(const void* there) { asm volatile("prefetch.global.L2 [%0];" ::"l"(there)); }
+
 /// The image that a lane looks at; bin b is at row[b · words].
 template <typename T>
 struct Looks {
@@ -254,6 +258,7 @@ struct Looks {
 #pragma unroll
       for (unsigned i = 0; i < kAhead; ++i, first += stride) {
         if (first < end) add(ahead[i]);
+        if (first + kEightsInCache * stride < end) bring_near(pixels + first + kEightsInCache * stride);
         if (first + kAhead * stride < end) load(ahead[i], first + kAhead * stride);
       }
     }
