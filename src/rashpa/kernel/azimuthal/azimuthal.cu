@@ -64,7 +64,7 @@ constexpr std::uint32_t kLeastCopies = 2;          // of an image, so that a ste
 constexpr std::uint32_t kEnoughPixels = 1U << 16;  // of a run
 constexpr unsigned kEightsAhead = 2;
 constexpr unsigned kEightsInCache = 3;  // ahead, asked for by the second-level cache
-constexpr unsigned kRegisters = 48;  // a thread: blocks of settle_images() have room beside a block of these
+constexpr unsigned kRegisters = 48;     // a thread: blocks of settle_images() have room beside a block of these
 constexpr std::uint32_t kWaves = 2;
 constexpr std::uint32_t kLeastGroups = 5;  // of a wave
 
