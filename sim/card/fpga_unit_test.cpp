@@ -29,7 +29,6 @@ Contestant contestant(const UnitOfTest& unit) {
   return {.name = "fpga",
           .choice = {.kind = Kind::fpga, .device = unit.path().string()},
           .resident = true,
-          .lists = true,
           .photons_only = true};
 }
 

@@ -15,8 +15,7 @@ namespace rashpa::unit {
 struct Contestant {
   std::string name;
   Choice choice{};
-  bool resident = false;      ///< takes jungfrau and a count that rides on it, nothing else
-  bool lists = false;         ///< … but for a list that does, too
+  bool resident = false;      ///< takes jungfrau, and a count and a list that ride on it, nothing else
   bool photons_only = false;  ///< of jungfrau
 };
 

@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "rashpa/kernel/rings_cuda.hpp"
-#include "rashpa/kernel/veto/veto_cuda.hpp"
+#include "rashpa/kernel/veto/veto_pass.hpp"
 
 namespace rashpa::kernel::veto::cuda {
 
@@ -24,25 +24,18 @@ __global__ void __launch_bounds__(kThreads) judge(const kernel::cuda::DeviceStac
   stack.work[image] = 0;
 }
 
-class Pass final : public kernel::cuda::DevicePass {
- public:
-  Pass(const Rule& rule, std::uint32_t columns)
-      : count_(static_cast<std::uint32_t>(rule.operations().size())),
-        columns_(columns),
-        operations_(kernel::cuda::copy_to_device(rule.operations(), "the rule of a veto")) {}
-  int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t /*bench*/,
-              cudaStream_t stream) const noexcept override {
-    judge<<<(stack.count + kThreads - 1) / kThreads, kThreads, 0, stream>>>(stack, operations_.as<Operation>(), count_,
-                                                                            columns_);
-    return cudaGetLastError();
-  }
-
- private:
-  std::uint32_t count_, columns_;
-  memory::cuda::DeviceMemory operations_;
-};
-
 }  // namespace
+
+Pass::Pass(const Rule& rule, std::uint32_t columns)
+    : count_(static_cast<std::uint32_t>(rule.operations().size())),
+      columns_(columns),
+      operations_(kernel::cuda::copy_to_device(rule.operations(), "the rule of a veto")) {}
+
+int Pass::enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t /*bench*/, cudaStream_t stream) const noexcept {
+  judge<<<(stack.count + kThreads - 1) / kThreads, kThreads, 0, stream>>>(stack, operations_.as<Operation>(), count_,
+                                                                          columns_);
+  return cudaGetLastError();
+}
 
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Rule& rule, std::uint32_t columns) {
   return std::make_unique<Pass>(rule, columns);

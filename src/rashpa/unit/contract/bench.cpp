@@ -81,7 +81,7 @@ Bench::Bench(const Contestant& who, Recipe recipe_in, std::uint32_t k, std::uint
     }
   }
   const bool kev = recipe.conversion && recipe.conversion->output == jungfrau::Output::kev;
-  if ((who.resident && !recipe.fits_resident(who.lists)) || (who.photons_only && kev)) {
+  if ((who.resident && !recipe.fits_resident()) || (who.photons_only && kev)) {
     EXPECT_THROW(make_unit(who.choice, recipe.pipeline(), ring.layout, bell), ConfigError);
   } else {
     ring.layout.largest_count = recipe.largest_count;

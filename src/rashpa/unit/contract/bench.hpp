@@ -40,10 +40,7 @@ struct Recipe {
   Passes passes = Passes::fused;
 
   [[nodiscard]] Pipeline pipeline() const;
-  /// `lists`: with lists of what is marked on the way.
-  [[nodiscard]] bool fits_resident(bool lists) const {
-    return conversion && (lists || !list) && ((!veto && !list) || passes == Passes::fused);
-  }
+  [[nodiscard]] bool fits_resident() const { return conversion && ((!list && !veto) || passes == Passes::fused); }
 };
 
 jungfrau::Config calibration(jungfrau::Output output);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// rashpa_cuda_unit_bench: the unit on a device against the bus. First every trigger with one small image: from the
-/// word that the host writes to the results in host memory. Then JUNGFRAU 4M at full rate from a ring that is always
-/// full, against copies of the same pinned memory in the same run. `--json` writes one row a line.
+/// rashpa_cuda_unit_bench: the unit on a device against the bus. First every trigger with one small image that is
+/// accepted: from the word that the host writes to the decision, and to pixels and lists, in host memory. Then JUNGFRAU
+/// 4M at full rate from a ring that is always full, against copies of the same pinned memory in the same run. `--json`
+/// writes one row a line.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -58,11 +59,12 @@ struct Ring : StackRing {
   Ring(std::uint32_t width, std::uint32_t height, std::uint32_t stack, std::uint32_t stacks)
       : StackRing(width, height, stack, stacks, memory::MemoryKind::huge) {}
   /// One image in ten has spots; ten different images, in every place one of them.
-  void fill(const jungfrau::Config& config) {
+  void fill(const jungfrau::Config& config, bool all_with_spots = false) {
     std::vector<std::vector<std::uint16_t>> frames(10);
     std::vector<std::jthread> threads;
     for (std::size_t f = 0; f < frames.size(); ++f) {
-      threads.emplace_back([&, f] { frames[f] = jungfrau::synthetic::frame(config, f == 0 ? 0.002 : 0, f + 1); });
+      threads.emplace_back(
+          [&, f] { frames[f] = jungfrau::synthetic::frame(config, f == 0 || all_with_spots ? 0.002 : 0, f + 1); });
     }
     threads.clear();
     std::size_t next = 0;
@@ -86,13 +88,35 @@ double percentile(std::vector<std::int64_t>& sorted, double p) {
   return static_cast<double>(sorted[static_cast<std::size_t>(p * static_cast<double>(sorted.size() - 1))]) / 1000;
 }
 
-void latency(Trigger trigger, std::uint32_t side, std::uint64_t triggers) {
+/// Pipelines that decide quickly; all images are accepted.
+struct Quick {
+  const char* name;
+  std::vector<kernel::StepOf> behind;  // jungfrau
+};
+std::vector<Quick> quick() {
+  const bragg_count::Config all{20, 0, ~0U >> 1U};
+  return {{"count", {all}}, {"count + csr", {all, kernel::csr::Config{10, 0.1}}}};
+}
+Pipeline pipeline_of(const Quick& one, const jungfrau::Config& config) {
+  Pipeline pipeline{{config}, PartialPolicy::keep, false};
+  pipeline.kernels.insert(pipeline.kernels.end(), one.behind.begin(), one.behind.end());
+  return pipeline;
+}
+
+void rows(const std::string& what, std::vector<std::int64_t>& times) {
+  std::sort(times.begin(), times.end());
+  row(what + ", p50", percentile(times, 0.5), "us", "", 0);
+  row(what + ", p99", percentile(times, 0.99), "us", "", 0);
+  row(what + ", max", percentile(times, 1), "us", "", 0);
+}
+
+/// The unit as the pipeline uses it: its thread sees that the device is done and hands the stack back.
+void latency(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_t triggers) {
   const auto config = jungfrau::synthetic::config(side, side, jungfrau::Output::photons, 1);
   Ring ring(side, side, 1, 4);
-  ring.fill(config);
+  ring.fill(config, true);
   Doorbell bell;
-  const auto unit = make_unit({.kind = Kind::cuda, .trigger = trigger},
-                              {{config, bragg_count::Config{20, 50}}, PartialPolicy::keep, false}, ring.layout, bell);
+  const auto unit = make_unit({.kind = Kind::cuda, .trigger = trigger}, pipeline_of(one, config), ring.layout, bell);
   std::vector<std::int64_t> times;
   times.reserve(triggers);
   constexpr std::uint64_t kWarm = 100;
@@ -102,56 +126,110 @@ void latency(Trigger trigger, std::uint32_t side, std::uint64_t triggers) {
     unit->submit(&stack);
     take(*unit);
     if (n >= kWarm) times.push_back(now_ns() - start);
+    if (stack.images[0].decision != Decision::accepted) throw ResourceError("an image has not been accepted");
   }
-  std::sort(times.begin(), times.end());
-  const std::string what =
-      fmt::format("{}: submit to decision and image in host memory, {} x {}", name_of(trigger), side, side);
-  row(what + ", p50", percentile(times, 0.5), "us", "", 0);
-  row(what + ", p99", percentile(times, 0.99), "us", "", 0);
-  row(what + ", max", percentile(times, 1), "us", "", 0);
+  rows(
+      fmt::format("unit, {}, {}, {} x {}: submit to everything in host memory", name_of(trigger), one.name, side, side),
+      times);
 }
 
-/// From the store of the trigger word to the first word that the resident kernel writes back.
-void first_effect(std::uint64_t triggers, std::uint32_t watchers) {
-  constexpr std::uint32_t kSide = 64;
-  const auto config = jungfrau::synthetic::config(kSide, kSide, jungfrau::Output::photons, 1);
-  Ring ring(kSide, kSide, 1, 4);
-  ring.fill(config);
-  const Pipeline pipeline{{config, bragg_count::Config{20, 50}}, PartialPolicy::keep, false};
-  const cuda::StackWork work(steps_of(pipeline, ring.layout), ring.layout, 1);
-  const auto resident = cuda::make_resident(work, watchers);
+/// Microseconds of a number of cycles.
+double at_clock(std::int64_t cycles) {
+  int device = 0;
+  int khz = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, device);
+  return khz == 0 ? 0 : static_cast<double>(cycles) * 1000 / khz;
+}
+
+/// From the store of the trigger word: to the first word that comes back, to the decision and to everything in host
+/// memory. `options`: of the resident kernel, when that is the trigger.
+void stages(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_t triggers,
+            cuda::ResidentOptions options = {}, const std::string& variant = {}) {
+  const auto config = jungfrau::synthetic::config(side, side, jungfrau::Output::photons, 1);
+  Ring ring(side, side, 1, 4);
+  ring.fill(config, true);
+  const Steps steps = steps_of(pipeline_of(one, config), ring.layout);
+  const bool resident = trigger == Trigger::persistent;
+  const cuda::StackWork work(steps, ring.layout, 1, resident ? cuda::Input::in_place : cuda::Input::copied);
+  const cuda::PinnedMemory clocks(sizeof(cuda::ResidentClocks));
+  options.clocks = clocks.as<cuda::ResidentClocks>();
+  const auto dispatch = resident                    ? cuda::make_resident(work, options)
+                        : trigger == Trigger::graph ? cuda::make_graph(work, ring.layout.stacks, 0)
+                                                    : cuda::make_launch(work, 0);
   const std::atomic_ref seen(work.control().seen.value);
   jungfrau::synthetic::Random random(1);
-  std::vector<std::int64_t> effects;
-  std::vector<std::int64_t> ends;
-  effects.reserve(triggers);
-  ends.reserve(triggers);
+  std::array<std::vector<std::int64_t>, 3> times;
+  std::array<std::vector<std::int64_t>, 4> cycles;
+  const std::int64_t deadline = now_ns() + 20'000'000'000;
+  const auto until = [&](auto come) {
+    while (!come()) {
+      if (now_ns() > deadline) throw ResourceError("a stack does not come back");
+    }
+    return now_ns();
+  };
   for (std::uint32_t ticket = 1; ticket <= triggers; ++ticket) {
     const std::uint32_t slot = (ticket - 1) % ring.layout.stacks;
     cuda::Order& order = work.order(slot);
+    order.ticket = ticket;
     order.images = 1;
     order.work()[0] = 1;
     // Host and device would fall into step if each trigger came right behind the last answer.
     const std::int64_t pause = now_ns() + random.below(3000);
-    while (now_ns() < pause) {
-    }
+    until([&] { return now_ns() >= pause; });
     const std::int64_t start = now_ns();
-    if (resident->submit(slot, ticket) != cudaSuccess) throw ResourceError("submit");
-    while (seen.load(std::memory_order_acquire) != ticket) {
+    if (dispatch->submit(slot, ticket) != cudaSuccess) throw ResourceError("submit");
+    if (resident) {
+      times[0].push_back(until([&] { return seen.load(std::memory_order_acquire) == ticket; }) - start);
+      if (options.tells_first) {
+        times[1].push_back(until([&] { return work.decided(slot) == ticket; }) - start);
+      }
     }
-    effects.push_back(now_ns() - start);
-    while (work.done(slot) != ticket) {
-    }
-    ends.push_back(now_ns() - start);
+    times[2].push_back(until([&] { return work.done(slot) == ticket; }) - start);
+    if (!resident) continue;
+    const cuda::ResidentClocks found = *clocks.as<const cuda::ResidentClocks>();
+    const std::array ends{found.read - found.taken, found.counted - found.read, found.decided - found.counted,
+                          found.stored - found.decided};
+    for (std::size_t stage = 0; stage < ends.size(); ++stage) cycles[stage].push_back(ends[stage]);
   }
-  resident->stop();
-  for (auto* times : {&effects, &ends}) {
-    std::sort(times->begin(), times->end());
-    const char* what = times == &effects ? "trigger word to first effect seen by the host"
-                                         : "trigger word to results in host memory, 64 x 64";
-    row(fmt::format("persistent, {} watching: {}, p50", watchers, what), percentile(*times, 0.5), "us", "", 0);
-    row(fmt::format("persistent, {} watching: {}, p99", watchers, what), percentile(*times, 0.99), "us", "", 0);
-    row(fmt::format("persistent, {} watching: {}, max", watchers, what), percentile(*times, 1), "us", "", 0);
+  dispatch->stop();
+  const std::string what = fmt::format("{}{}, {}, {} x {}: ", name_of(trigger), variant, one.name, side, side);
+  const char* const last = resident && options.tells_first ? "trigger word to pixels and lists in host memory"
+                                                           : "trigger word to everything in host memory";
+  const std::array<const char*, 3> names{"trigger word to first effect seen by the host",
+                                         "trigger word to decision in host memory", last};
+  for (std::size_t stage = 0; stage < times.size(); ++stage) {
+    if (!times[stage].empty()) rows(what + names[stage], times[stage]);
+  }
+  constexpr std::array kWork{"on the device, words read and converted", "on the device, all blocks have met",
+                             "on the device, decided", "on the device, stored"};
+  for (std::size_t stage = 0; stage < cycles.size(); ++stage) {
+    if (cycles[stage].empty()) continue;
+    std::sort(cycles[stage].begin(), cycles[stage].end());
+    row(what + kWork[stage] + ", p50", at_clock(cycles[stage][cycles[stage].size() / 2]), "us", "", 0);
+  }
+}
+
+/// The resident kernel as it could be.
+void variants(std::uint64_t triggers) {
+  for (const Quick& one : quick()) {
+    for (const std::uint32_t side : {64U, 512U}) {
+      for (const bool one_block : {true, false}) {
+        if (one_block && side != 64) continue;
+        for (const std::uint32_t watchers : {1U, 2U, 4U, 6U, 8U}) {
+          for (const bool tells_first : {false, true}) {
+            for (const bool seen_first : {true, false}) {
+              if (one_block && !seen_first) continue;
+              stages(
+                  Trigger::persistent, one, side, triggers / (side == 64 ? 5 : 20),
+                  {.watchers = watchers, .one_block = one_block, .seen_first = seen_first, .tells_first = tells_first},
+                  fmt::format(" ({} watching{}{}{})", watchers, one_block ? ", one block" : "",
+                              tells_first ? ", decision first" : "", seen_first ? "" : ", seen last"));
+            }
+          }
+        }
+      }
+    }
   }
 }
 
@@ -267,7 +345,7 @@ Arguments parse(int count, char** values) {
       arguments.only = values[++i];
     } else {
       throw ConfigError("cuda_unit_bench: " + name +
-                        ": there are --images N --triggers N --only latency|rate|timeline --json");
+                        ": there are --images N --triggers N --only latency|rate|timeline|variants --json");
     }
   }
   return arguments;
@@ -276,11 +354,22 @@ Arguments parse(int count, char** values) {
 void run(const Arguments& arguments) {
   json_rows = arguments.json;
   if (arguments.only == "timeline") return timeline(10);
+  if (arguments.only == "variants") return variants(arguments.triggers);
   if (arguments.only != "rate") {
-    for (const std::uint32_t watchers : {1U, 4U, 6U, 8U}) first_effect(arguments.triggers, watchers);
-    for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::stream, Trigger::persistent}) {
-      latency(trigger, 64, arguments.triggers);
-      latency(trigger, 512, arguments.triggers / 10);
+    for (const std::uint32_t watchers : {1U, 4U, 8U}) {
+      stages(Trigger::persistent, quick().front(), 64, arguments.triggers, {.watchers = watchers},
+             fmt::format(" ({} watching)", watchers));
+    }
+    for (const Quick& one : quick()) {
+      for (const std::uint32_t side : {64U, 512U}) {
+        const std::uint64_t triggers = arguments.triggers / (side == 64 ? 1 : 10);
+        for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::persistent}) {
+          stages(trigger, one, side, triggers);
+        }
+        for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::stream, Trigger::persistent}) {
+          latency(trigger, one, side, triggers);
+        }
+      }
     }
   }
   if (arguments.only != "latency") {

@@ -230,14 +230,8 @@ TEST_P(CudaUnits, one_image_a_stack) { compare(vetoing(), 1, 7, 20); }
 TEST_P(CudaUnits, two_stacks_in_the_ring) { compare(vetoing(), 4, 2, 10); }
 
 TEST_P(CudaUnits, lists_are_those_of_the_processor) {
-  if (GetParam() == Trigger::persistent) {
-    Ring ring(2, 2);
-    Doorbell bell;
-    EXPECT_THROW(make_unit(choice(), sparse(), ring.layout, bell), ConfigError);
-  } else {
-    compare(sparse(), 5, 4, 3);
-    compare(sparse(0.0005), 4, 3, 2, false);  // no list fits: errored on both
-  }
+  compare(sparse(), 5, 4, 3);
+  compare(sparse(0.0005), 4, 3, 2, false);  // no list fits: errored on both
 }
 
 TEST_P(CudaUnits, profiles_and_their_sums_are_those_of_the_processor) {
@@ -364,7 +358,10 @@ TEST(CudaUnit, the_trigger_is_chosen_and_the_reason_is_said) {
   Ring ring(2, 3);
   Doorbell bell;
   EXPECT_NE(make_unit({.kind = Kind::cuda}, dense(), ring.layout, bell)->how().find("persistent"), std::string::npos);
-  EXPECT_NE(make_unit({.kind = Kind::cuda}, sparse(), ring.layout, bell)->how().find("graph"), std::string::npos);
+  EXPECT_NE(make_unit({.kind = Kind::cuda}, sparse(), ring.layout, bell)->how().find("persistent"), std::string::npos);
+  const std::string how = make_unit({.kind = Kind::cuda}, accumulating(0), ring.layout, bell)->how();
+  EXPECT_NE(how.find("graph"), std::string::npos) << how;
+  EXPECT_NE(how.find("accumulate needs a pass of its own"), std::string::npos) << how;
 }
 
 }  // namespace

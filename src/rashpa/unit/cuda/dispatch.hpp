@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "rashpa/unit/cuda/resident.hpp"
 #include "rashpa/unit/cuda/stack_work.hpp"
 #include "rashpa/unit/factory.hpp"
 
@@ -43,6 +44,6 @@ inline constexpr std::uint32_t kBenches = 3;
 std::unique_ptr<Dispatch> make_launch(const StackWork& work, int device);
 std::unique_ptr<Dispatch> make_graph(const StackWork& work, std::uint32_t stacks, int device);
 std::unique_ptr<Dispatch> make_stream(const StackWork& work, std::uint32_t stacks);
-std::unique_ptr<Dispatch> make_resident(const StackWork& work, std::uint32_t watchers = 4);
+std::unique_ptr<Dispatch> make_resident(const StackWork& work, const ResidentOptions& options = {});
 
 }  // namespace rashpa::unit::cuda

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compiled without fused multiply-adds (CMakeLists.txt): a rule says what it says on unit cpu.
 #include <algorithm>
 #include <cuda/atomic>
+#include <iterator>
 
 #include "rashpa/kernel/jungfrau/jungfrau_device.cuh"
 #include "rashpa/unit/cuda/resident.hpp"
@@ -14,105 +16,193 @@ namespace jungfrau = kernel::jungfrau;
 namespace device = kernel::jungfrau::cuda;
 using jungfrau::Output;
 
-constexpr unsigned kThreads = 256;
-constexpr unsigned kAhead = 4;  // images whose words are on their way over the bus
+constexpr unsigned kThreads = 256;  // of a block that work
+constexpr unsigned kWarps = kThreads / 32;
+constexpr std::uint32_t kTilePixels = kThreads * device::kThreadPixels;
+constexpr unsigned kWordsAhead = 4;  // of eight pixels, of a thread, on their way over the bus
 constexpr unsigned kLooksAtTrigger = 16;
+constexpr std::uint32_t kOneBlockTiles = 2;                     // of an image that one block takes
+constexpr std::uint32_t kOneBlockItems = 8;                     // tiles of a stack that one block takes
+constexpr std::uint32_t kKeptBytes = std::uint32_t{96} << 10U;  // of converted pixels in shared memory
 
 template <typename T>
 using OnDevice = ::cuda::atomic_ref<T, ::cuda::thread_scope_device>;
 template <typename T>
 using OnSystem = ::cuda::atomic_ref<T, ::cuda::thread_scope_system>;
+template <typename T>
+using OnBlock = ::cuda::atomic_ref<T, ::cuda::thread_scope_block>;
 
 /// What a block shares of the stack in hand.
 struct Shared {
-  std::uint32_t end;
-  std::uint32_t work;
-  std::uint32_t accepted;
   unsigned long long claimed;  ///< of the block that watches: the last ticket; kClosed: there will be no other
+  std::uint64_t go;            ///< one block: the trigger as it was seen
+  std::uint32_t taken;         ///< one block: `go` up to this ticket has been read by all
+  std::uint32_t end;           ///< one block: leave
+  std::uint32_t gone;          ///< several blocks, that which watches: let go up to this ticket
+  std::uint64_t trigger;       ///< several blocks: of the stack in hand; 0: none, leave
+  std::uint32_t accepted;
+  ResidentCounts counts[kCountSets][kResidentImages];  ///< several blocks: the first set, of this block
+  std::uint32_t chunks[kOneBlockItems * kWarps];       ///< one block
+  DeviceFinding findings[kResidentImages];
+  std::uint8_t offset[kWarps][device::kWarpPixels];  ///< of listed pixels in their run
+  std::int16_t value[kWarps][device::kWarpPixels];
 };
 
 constexpr unsigned long long kClosed = 1ULL << 32U;
 
-/// No ticket is claimed from here on; the end is told behind the last that was, so that all blocks agree on it.
-__device__ void close(const ResidentTask& task, unsigned long long& claimed) {
-  const unsigned long long before = atomicOr(&claimed, kClosed);
-  if ((before & kClosed) != 0) return;
-  OnDevice<std::uint32_t> go(task.state->go);
-  while (go.load(::cuda::memory_order_acquire) != static_cast<std::uint32_t>(before)) {
-  }
-  OnDevice<std::uint32_t>(task.state->end).store(1, ::cuda::memory_order_release);
-}
+__device__ std::uint32_t ticket_of(std::uint64_t trigger) { return static_cast<std::uint32_t>(trigger); }
+__device__ std::uint32_t work_of(std::uint64_t trigger) { return static_cast<std::uint32_t>(trigger >> 32U); }
 
-/// The first block only watches: one thread of some of its warps, each with its own copy of the trigger words, asks the
-/// host's memory for the next ticket. A question takes longer than a microsecond over the bus; several that are under
-/// way at different times see the trigger sooner than one would. Whoever sees it first claims the ticket and lets the
-/// other blocks go.
-__device__ void watch(const ResidentTask& task, unsigned long long& claimed) {
-  const std::uint32_t watcher = threadIdx.x / 32;
-  if (threadIdx.x % 32 != 0 || watcher >= task.watchers) return;
-  OnSystem<std::uint32_t> abort(task.control->abort.value);
-  std::uint32_t last = 0;
+/// The stacks that the host triggers, one after the other.
+struct Turn {
   std::uint32_t ticket = 1;
   std::uint32_t slot = 0;
-  for (std::uint32_t looks = 1;; ++looks) {
-    const std::uint64_t seen =
-        OnSystem<std::uint64_t>(task.triggers[slot].copies[watcher].value).load(::cuda::memory_order_relaxed);
-    if (static_cast<std::int32_t>(static_cast<std::uint32_t>(seen) - ticket) >= 0) {
-      if (atomicCAS(&claimed, static_cast<unsigned long long>(last), static_cast<unsigned long long>(ticket)) == last) {
-        OnSystem<std::uint32_t>(task.control->seen.value).store(ticket, ::cuda::memory_order_relaxed);
-        // What the host wrote before the trigger is seen by everybody who sees `go`.
-        ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_system);
-        task.work[slot] = static_cast<std::uint32_t>(seen >> 32U);
-        OnDevice<std::uint32_t> go(task.state->go);
-        while (go.load(::cuda::memory_order_acquire) != last) {  // another warp is about to store the ticket before
-        }
-        go.store(ticket, ::cuda::memory_order_release);
-      }
-      last = ticket;
-      ticket = next_ticket(ticket);
-      slot = slot + 1 == task.stacks ? 0 : slot + 1;
-    } else if (looks % kLooksAtTrigger == 0 && abort.load(::cuda::memory_order_relaxed) != 0) {
-      return close(task, claimed);
-    }
+  __device__ void next(std::uint32_t stacks) {
+    ticket = next_ticket(ticket);
+    slot = slot + 1 == stacks ? 0 : slot + 1;
   }
-}
+};
 
-/// Until `ticket` may be processed; false when it is the end.
-__device__ bool await_go(const ResidentTask& task, std::uint32_t ticket) {
-  OnDevice<std::uint32_t> go(task.state->go);
-  OnDevice<std::uint32_t> end(task.state->end);
-  while (static_cast<std::int32_t>(go.load(::cuda::memory_order_acquire) - ticket) < 0) {
-    // What was let go before the end is done by all blocks.
-    if (end.load(::cuda::memory_order_acquire) != 0) {
-      return static_cast<std::int32_t>(go.load(::cuda::memory_order_acquire) - ticket) >= 0;
+/// No ticket is claimed from here on; the end is told behind the last that was, so that all blocks agree on it.
+template <bool kOneBlock>
+__device__ void close(const ResidentTask& task, Shared& shared) {
+  const unsigned long long before = atomicOr(&shared.claimed, kClosed);
+  if ((before & kClosed) != 0) return;
+  const auto last = static_cast<std::uint32_t>(before);
+  // Another warp may be about to let the last one go.
+  if constexpr (kOneBlock) {
+    OnBlock<std::uint64_t> go(shared.go);
+    while (ticket_of(go.load(::cuda::memory_order_acquire)) != last) {
     }
-  }
-  return true;
-}
-
-// Blocks that work: all but the first.
-__device__ std::uint32_t worker() { return blockIdx.x - 1; }
-__device__ std::uint32_t workers() { return gridDim.x - 1; }
-
-/// All threads: everything stored before is seen by those who wait for `arrivals`; with kToHost by the host, too.
-template <bool kToHost>
-__device__ void arrive(ResidentState& state) {
-  if constexpr (kToHost) {
-    __threadfence_system();
+    OnBlock<std::uint32_t>(shared.end).store(1, ::cuda::memory_order_release);
   } else {
-    __threadfence();
+    OnBlock<std::uint32_t> gone(shared.gone);
+    while (gone.load(::cuda::memory_order_acquire) != last) {
+    }
+    OnDevice<std::uint32_t>(task.state->end).store(1, ::cuda::memory_order_release);
   }
-  __syncthreads();
-  if (threadIdx.x == 0) OnDevice<std::uint32_t>(state.arrivals).fetch_add(1, ::cuda::memory_order_acq_rel);
 }
-__device__ void await_arrivals(ResidentState& state, std::uint32_t arrivals) {
-  if (threadIdx.x == 0) {
-    OnDevice<std::uint32_t> seen(state.arrivals);
-    while (static_cast<std::int32_t>(seen.load(::cuda::memory_order_acquire) - arrivals) < 0) {
+
+/// One thread of some warps, each with its own copy of the trigger words, asks the host's memory for the next ticket. A
+/// question takes longer than a microsecond over the bus; several that are under way at different times see the trigger
+/// sooner than one would. Whoever sees it first claims the ticket and lets those go that work.
+template <bool kOneBlock>
+__device__ void watch(const ResidentTask& task, Shared& shared, std::uint32_t watcher) {
+  if (threadIdx.x % 32 != 0 || watcher >= task.watchers) return;
+  OnSystem<std::uint32_t> abort(task.control->abort.value);
+  OnSystem<std::uint32_t> first_effect(task.control->seen.value);
+  std::uint32_t last = 0;
+  Turn turn;
+  for (std::uint32_t looks = 1;; ++looks) {
+    // What the host wrote before the trigger is seen by everybody who sees that this thread lets them go.
+    const std::uint64_t seen =
+        OnSystem<std::uint64_t>(task.triggers[turn.slot].copies[watcher].value).load(::cuda::memory_order_acquire);
+    if (static_cast<std::int32_t>(ticket_of(seen) - turn.ticket) >= 0) {
+      if (atomicCAS(&shared.claimed, static_cast<unsigned long long>(last),
+                    static_cast<unsigned long long>(turn.ticket)) == last) {
+        if (task.seen_first) first_effect.store(turn.ticket, ::cuda::memory_order_relaxed);
+        if constexpr (kOneBlock) {
+          OnBlock<std::uint32_t> taken(shared.taken);
+          while (taken.load(::cuda::memory_order_acquire) != last) {
+          }
+          OnBlock<std::uint64_t>(shared.go).store(seen, ::cuda::memory_order_release);
+        } else {
+          OnDevice<std::uint64_t>(task.go[turn.slot]).store(seen, ::cuda::memory_order_release);
+          OnBlock<std::uint32_t> gone(shared.gone);
+          while (gone.load(::cuda::memory_order_acquire) != last) {
+          }
+          gone.store(turn.ticket, ::cuda::memory_order_release);
+        }
+        if (!task.seen_first) first_effect.store(turn.ticket, ::cuda::memory_order_relaxed);
+      }
+      last = turn.ticket;
+      turn.next(task.stacks);
+    } else if (looks % kLooksAtTrigger == 0 && abort.load(::cuda::memory_order_relaxed) != 0) {
+      return close<kOneBlock>(task, shared);
     }
   }
-  __syncthreads();
 }
+
+/// Those that work: one block, beside the warps that watch, or all blocks but the first.
+template <bool kOneBlock>
+struct Team {
+  const ResidentTask& task;
+  Shared& shared;
+  std::uint32_t arrivals = 0;
+  std::uint32_t out = 0;
+
+  __device__ static std::uint32_t block() { return kOneBlock ? 0 : blockIdx.x - 1; }
+  __device__ static std::uint32_t blocks() { return kOneBlock ? 1 : gridDim.x - 1; }
+  /// All threads of the block that work.
+  __device__ static void sync() {
+    if constexpr (kOneBlock) {
+      asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
+    } else {
+      __syncthreads();
+    }
+  }
+
+  /// The trigger of `turn` when it has come; 0: the end has.
+  __device__ std::uint64_t await(Turn turn) {
+    std::uint64_t seen = 0;
+    if constexpr (kOneBlock) {
+      // Each warp by itself.
+      if (threadIdx.x % 32 == 0) {
+        OnBlock<std::uint64_t> go(shared.go);
+        OnBlock<std::uint32_t> end(shared.end);
+        while (ticket_of(seen = go.load(::cuda::memory_order_acquire)) != turn.ticket) {
+          if (end.load(::cuda::memory_order_acquire) == 0) continue;
+          seen = go.load(::cuda::memory_order_acquire);
+          if (ticket_of(seen) != turn.ticket) seen = 0;
+          break;
+        }
+      }
+      return __shfl_sync(~0U, seen, 0);
+    } else {
+      if (threadIdx.x == 0) {
+        OnDevice<std::uint64_t> go(task.go[turn.slot]);
+        OnDevice<std::uint32_t> end(task.state->end);
+        for (std::uint32_t looks = 1; ticket_of(seen = go.load(::cuda::memory_order_acquire)) != turn.ticket; ++looks) {
+          if (looks % kLooksAtTrigger != 0 || end.load(::cuda::memory_order_acquire) == 0) continue;
+          // What was let go before the end is done by all blocks.
+          seen = go.load(::cuda::memory_order_acquire);
+          if (ticket_of(seen) != turn.ticket) seen = 0;
+          break;
+        }
+        shared.trigger = seen;
+      }
+      __syncthreads();
+      return shared.trigger;
+    }
+  }
+
+  /// All threads: what any of them has stored is seen by all of them.
+  __device__ void meet() {
+    sync();
+    if constexpr (!kOneBlock) {
+      arrivals += blocks();
+      if (threadIdx.x == 0) {
+        OnDevice<std::uint32_t> seen(task.state->arrivals);
+        seen.fetch_add(1, ::cuda::memory_order_acq_rel);
+        while (static_cast<std::int32_t>(seen.load(::cuda::memory_order_acquire) - arrivals) < 0) {
+        }
+      }
+      __syncthreads();
+    }
+  }
+
+  /// All threads, behind everything that they have stored in host memory: tells the host, once all blocks are here.
+  __device__ void finish(Turn turn) {
+    sync();
+    out += blocks();
+    if (threadIdx.x != 0) return;
+    if constexpr (!kOneBlock) {
+      __threadfence_system();
+      if (OnDevice<std::uint32_t>(task.state->out).fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != out) return;
+    }
+    OnSystem<std::uint32_t>(task.host_done[turn.slot].value).store(turn.ticket, ::cuda::memory_order_release);
+  }
+};
 
 /// Eight raw words of host memory, which the host may have written since the last look.
 template <Output kOutput>
@@ -132,146 +222,332 @@ __device__ uint4 load_from_host(const std::uint16_t* raw, device::Place place, s
   return {pair(0), pair(2), pair(4), pair(6)};
 }
 
-template <Output kOutput, bool kCount>
-__device__ void convert_one(const ResidentTask& task, jungfrau::Counts* set, std::uint32_t i, uint4 words,
-                            const device::Entries& entries, device::Place place, device::Thresholds thresholds) {
-  const auto converted = device::convert_words<kOutput, kCount, false>(words, entries, task.tables, place, thresholds);
-  device::store(converted, task.out + i * task.out_stride, place, entries.real);
-  jungfrau::Counts& counts = set[i];
-  if constexpr (kCount) {
-    const std::uint32_t bright = __reduce_add_sync(~0U, __popc(converted.bright));
-    if (threadIdx.x % 32 == 0 && bright != 0) atomicAdd(&counts.bright, bright);
+/// Converted pixels of the tiles of a block, in shared memory where they fit. Each thread reads only what it has put
+/// there, but for steps that see the whole image, for which they are in device memory.
+template <Output kOutput>
+struct Kept {
+  static constexpr std::size_t kPixelBytes = kOutput == Output::kev ? sizeof(float) : sizeof(std::int16_t);
+  static constexpr std::size_t kTileBytes = kTilePixels * kPixelBytes;
+  std::byte* memory;
+  std::size_t image_stride;  // bytes
+  bool shared;
+
+  /// The k-th tile of the block, which is tile `tile` of the image.
+  __device__ std::byte* tile(std::uint32_t image, std::uint32_t k, std::uint32_t tile) const {
+    return memory + image * image_stride + (shared ? k : tile) * kTileBytes;
+  }
+  /// The pieces of 16 bytes of a thread in its tile; the second one of keV only.
+  __device__ static std::size_t piece(unsigned half) {
+    return device::place_of<kOutput>(threadIdx.x).first * kPixelBytes + half * (device::kWarpPixels / 2) * kPixelBytes;
+  }
+  static constexpr unsigned kPieces = kOutput == Output::kev ? 2 : 1;
+  /// Which of them lie in the image. Images are padded to whole pieces.
+  __device__ static bool is_in(std::uint32_t real, unsigned half) {
+    return kOutput == Output::kev ? (real >> (4 * half) & 0xFU) != 0 : real != 0;
+  }
+};
+
+__device__ void put(std::byte* to, const device::Converted<Output::photons>& converted, std::uint32_t real) {
+  if (real != 0) *reinterpret_cast<uint4*>(to + Kept<Output::photons>::piece(0)) = converted.photons;
+}
+__device__ void put(std::byte* to, const device::Converted<Output::kev>& converted, std::uint32_t real) {
+  using Of = Kept<Output::kev>;
+  if (Of::is_in(real, 0)) *reinterpret_cast<float4*>(to + Of::piece(0)) = converted.low;
+  if (Of::is_in(real, 1)) *reinterpret_cast<float4*>(to + Of::piece(1)) = converted.high;
+}
+
+/// Converts eight pixels of image `i`, counts them into `counts` and their warp's marked ones into `chunk`.
+template <Output kOutput>
+__device__ void convert_one(const ResidentTask& task, ResidentCounts& counts, std::uint32_t& chunk, std::byte* to,
+                            uint4 words, const device::Entries& entries, device::Place place,
+                            device::Thresholds thresholds) {
+  constexpr bool kTaps = kOutput == Output::photons;
+  const auto converted = device::convert_words<kOutput, kTaps, kTaps>(words, entries, task.tables, place, thresholds);
+  put(to, converted, entries.real);
+  const bool first = threadIdx.x % 32 == 0;
+  if constexpr (kTaps) {
+    if (task.taps.count) {
+      const std::uint32_t bright = __reduce_add_sync(~0U, __popc(converted.bright));
+      if (first && bright != 0) atomicAdd(&counts.bright, bright);
+    }
+    if (task.taps.mark) {
+      const std::uint32_t marked = __reduce_add_sync(~0U, __popc(converted.marks));
+      if (first) chunk = marked;
+      if (first && marked != 0) atomicAdd(&counts.marked, marked);
+    }
   }
   const std::uint32_t masked = __reduce_add_sync(~0U, entries.invalid + static_cast<std::uint32_t>(converted.masked));
-  if (threadIdx.x % 32 == 0 && masked != 0) atomicAdd(&counts.masked, masked);
+  if (first && masked != 0) atomicAdd(&counts.masked, masked);
   if (converted.saturated != 0) atomicAdd(&counts.saturated, converted.saturated);
 }
 
-template <Output kOutput, bool kCount>
-__device__ void convert(const ResidentTask& task, jungfrau::Counts* set, std::uint32_t slot, std::uint32_t work,
-                        device::Thresholds thresholds) {
-  const std::byte* const images = task.images + std::size_t{slot} * task.stack * task.image_stride;
-  const std::uint32_t tiles =
-      (task.tables.pixels + kThreads * device::kThreadPixels - 1) / (kThreads * device::kThreadPixels);
-  for (std::uint32_t tile = worker(); tile < tiles; tile += workers()) {
-    const device::Place place = device::place_of<kOutput>(tile * kThreads + threadIdx.x);
-    const device::Entries entries = device::load_entries<kOutput>(task.tables, place);
-    for (std::uint32_t left = work; left != 0;) {
-      std::uint32_t image[kAhead];
-      uint4 words[kAhead];
-#pragma unroll
-      for (unsigned a = 0; a < kAhead; ++a) {
-        image[a] = left != 0 ? static_cast<std::uint32_t>(__ffs(static_cast<int>(left)) - 1) : kResidentImages;
-        left &= left - 1;
-        if (image[a] == kResidentImages) continue;
-        words[a] = load_from_host<kOutput>(
-            reinterpret_cast<const std::uint16_t*>(images + image[a] * task.image_stride), place, entries.real);
-      }
-#pragma unroll
-      for (unsigned a = 0; a < kAhead; ++a) {
-        if (image[a] == kResidentImages) break;
-        convert_one<kOutput, kCount>(task, set, image[a], words[a], entries, place, thresholds);
-      }
-    }
-  }
-}
-
-/// What is known of an image of which all pixels are converted.
-struct Outcome {
-  std::uint32_t masked = 0;
-  std::uint32_t saturated = 0;
-  std::uint32_t counted = 0;
-  std::uint8_t verdict = 0;
+/// What is known of an image of which all pixels are converted. All blocks come to the same.
+struct Decided {
   bool accepted = false;
-};
-
-/// Each block comes to the same decisions from the counts; the first warp, an image a lane.
-__device__ Outcome decide(const ResidentTask& task, jungfrau::Counts* set, std::uint32_t work, std::uint32_t i) {
-  Outcome outcome{};
-  if (i >= task.stack || (work >> i & 1U) == 0) return outcome;
-  outcome.masked = OnDevice<std::uint32_t>(set[i].masked).load(::cuda::memory_order_relaxed);
-  outcome.saturated = OnDevice<std::uint32_t>(set[i].saturated).load(::cuda::memory_order_relaxed);
-  outcome.counted = OnDevice<std::uint32_t>(set[i].bright).load(::cuda::memory_order_relaxed);
-  outcome.verdict = task.veto ? task.count.verdict(outcome.counted) : 0;
-  outcome.accepted = outcome.verdict == 0;
-  return outcome;
-}
-
-__device__ void tell(const ResidentTask& task, std::size_t place, const Outcome& outcome) {
   DeviceFinding finding{};
-  finding.verdict = outcome.verdict;
-  finding.step = 1;
-  task.host_findings[place] = finding;
-  Scalar* const scalars = task.host_scalars + place * task.columns;
-  scalars[task.first_column] = Scalar::of_count(outcome.masked);
-  scalars[task.first_column + 1] = Scalar::of_count(outcome.saturated);
-  if (task.veto) scalars[task.count_column] = Scalar::of_count(outcome.counted);
+};
+__device__ Decided decide(const ResidentTask& task, const ResidentCounts& counts, Scalar* numbers) {
+  Decided decided;
+  DeviceFinding& finding = decided.finding;
+  numbers[task.first_column] = Scalar::of_count(counts.masked);
+  numbers[task.first_column + 1] = Scalar::of_count(counts.saturated);
+  for (std::uint32_t s = 0; s < task.step_count; ++s) {
+    const ResidentStep& step = task.steps[s];
+    switch (step.kind) {
+      case ResidentStep::Kind::count:
+        finding.counted = counts.bright;
+        numbers[step.column] = Scalar::of_count(counts.bright);
+        finding.verdict = step.tap.verdict(counts.bright);
+        break;
+      case ResidentStep::Kind::rule:
+        finding.verdict = kernel::veto::holds(step.operation, step.operations, numbers) ? 0 : 1;
+        break;
+      case ResidentStep::Kind::list:
+        finding.entries = counts.marked > task.list_capacity ? kernel::cuda::kListOverflow : counts.marked;
+        break;
+    }
+    if (finding.verdict == 0) continue;
+    finding.step = step.number;
+    break;
+  }
+  decided.accepted = finding.verdict == 0 && finding.entries != kernel::cuda::kListOverflow;
+  return decided;
 }
 
-__device__ void deliver(const ResidentTask& task, std::uint32_t slot, std::uint32_t accepted) {
-  const std::size_t threads = std::size_t{workers()} * kThreads;
-  const std::size_t self = std::size_t{worker()} * kThreads + threadIdx.x;
+/// The listed pixels of the warp's run of a tile to host memory. `chunks`: marked pixels of each run of the image.
+__device__ void list_run(const ResidentTask& task, Shared& shared, const std::uint32_t* chunks, std::size_t place,
+                         std::uint32_t tile, uint4 photons, std::uint32_t real) {
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned warp = threadIdx.x / 32;
+  const std::uint32_t chunk = tile * kWarps + warp;
+  const std::int32_t threshold = max(std::int32_t{task.taps.mark_threshold}, kMaskedPhotons + 1);
+  std::uint32_t marks = 0;
+#pragma unroll
+  for (unsigned k = 0; k < device::kThreadPixels; ++k) {
+    const auto value = static_cast<std::int16_t>(device::word_of(photons, k));
+    marks |= value >= threshold ? 1U << k : 0U;
+  }
+  marks &= real;
+  const std::uint32_t mine = __popc(marks);
+  std::uint32_t up_to = mine;
+#pragma unroll
+  for (unsigned distance = 1; distance < 32; distance *= 2) {
+    const std::uint32_t left = __shfl_up_sync(~0U, up_to, distance);
+    if (lane >= distance) up_to += left;
+  }
+  const std::uint32_t all = __shfl_sync(~0U, up_to, 31);
+  if (all == 0) return;
+  std::uint32_t before = 0;
+#pragma unroll 8
+  for (std::uint32_t c = lane; c < chunk; c += 32) before += chunks[c];
+  before = __reduce_add_sync(~0U, before);
+  std::uint32_t at = up_to - mine;
+#pragma unroll 1
+  for (; marks != 0; marks &= marks - 1, ++at) {
+    const auto k = static_cast<unsigned>(__ffs(static_cast<int>(marks)) - 1);
+    shared.offset[warp][at] = static_cast<std::uint8_t>(lane * device::kThreadPixels + k);
+    shared.value[warp][at] = static_cast<std::int16_t>(device::word_of(photons, k));
+  }
+  __syncwarp();
+  std::uint32_t* const index = task.index + place * task.list_stride + before;
+  std::int16_t* const value = task.value + place * task.list_stride + before;
+  for (std::uint32_t e = lane; e < all; e += 32) {
+    __stcs(&index[e], chunk * device::kWarpPixels + shared.offset[warp][e]);
+    __stcs(&value[e], shared.value[warp][e]);
+  }
+  __syncwarp();
+}
+
+template <Output kOutput>
+__device__ void deliver(const ResidentTask& task, Shared& shared, const Kept<kOutput>& kept,
+                        const std::uint32_t* chunks, std::uint32_t chunks_stride, std::uint32_t slot,
+                        std::uint32_t accepted, std::uint32_t tiles, std::uint32_t block, std::uint32_t blocks) {
+  using Of = Kept<kOutput>;
   for (; accepted != 0; accepted &= accepted - 1) {
     const auto i = static_cast<std::uint32_t>(__ffs(static_cast<int>(accepted)) - 1);
-    const auto* const from = reinterpret_cast<const int4*>(task.out + i * task.out_stride);
-    auto* const to = reinterpret_cast<int4*>(task.host_out + (std::size_t{slot} * task.stack + i) * task.out_stride);
-    for (std::size_t at = self; at < task.out_stride / sizeof(int4); at += threads) __stcs(&to[at], __ldcg(&from[at]));
-  }
-}
-
-template <Output kOutput, bool kCount>
-__global__ void __launch_bounds__(kThreads) resident(const ResidentTask task) {
-  __shared__ Shared shared;
-  if (blockIdx.x == 0) {
-    if (threadIdx.x == 0) shared.claimed = 0;
-    __syncthreads();
-    return watch(task, shared.claimed);
-  }
-  const device::Thresholds thresholds = device::thresholds_of(task.taps);
-  std::uint32_t ticket = 1;
-  std::uint32_t slot = 0;
-  std::uint32_t arrivals = 0;
-  std::uint32_t turn = 0;
-  for (;;) {
-    if (threadIdx.x == 0) {
-      shared.end = await_go(task, ticket) ? 0 : 1;
-      shared.work = *static_cast<volatile std::uint32_t*>(&task.work[slot]);
-    }
-    __syncthreads();
-    if (shared.end != 0) return;
-    // Two sets of counts in turn: the other one is cleared while nobody uses it.
-    jungfrau::Counts* const set = task.counts + turn * task.stack;
-    convert<kOutput, kCount>(task, set, slot, shared.work, thresholds);
-    arrivals += workers();
-    arrive<false>(*task.state);
-    await_arrivals(*task.state, arrivals);
-    if (threadIdx.x < 32) {
-      const Outcome outcome = decide(task, set, shared.work, threadIdx.x);
-      const std::uint32_t accepted = __ballot_sync(~0U, outcome.accepted);
-      if (threadIdx.x == 0) shared.accepted = accepted;
-      if (worker() == 0 && threadIdx.x < task.stack) {
-        tell(task, std::size_t{slot} * task.stack + threadIdx.x, outcome);
-        task.counts[(1 - turn) * task.stack + threadIdx.x] = jungfrau::Counts{};
+    const std::size_t place = std::size_t{slot} * task.stack + i;
+    std::uint32_t k = 0;
+    for (std::uint32_t tile = block; tile < tiles; tile += blocks, ++k) {
+      const std::uint32_t real =
+          device::real_of(device::place_of<kOutput>(tile * kThreads + threadIdx.x), task.tables.pixels);
+      const std::byte* const from = kept.tile(i, k, tile);
+      uint4 pixels[Of::kPieces];
+#pragma unroll
+      for (unsigned half = 0; half < Of::kPieces; ++half) {
+        if (!Of::is_in(real, half)) continue;
+        pixels[half] = *reinterpret_cast<const uint4*>(from + Of::piece(half));
+        if (task.host_out == nullptr) continue;
+        std::byte* const to = task.host_out + place * task.out_stride + tile * Of::kTileBytes + Of::piece(half);
+        __stcs(reinterpret_cast<uint4*>(to), pixels[half]);
+      }
+      if constexpr (kOutput == Output::photons) {
+        if (task.index != nullptr) {
+          list_run(task, shared, chunks + i * chunks_stride, place, tile, real != 0 ? pixels[0] : uint4{}, real);
+        }
       }
     }
-    __syncthreads();
-    deliver(task, slot, shared.accepted);
-    arrivals += workers();
-    arrive<true>(*task.state);
-    await_arrivals(*task.state, arrivals);  // by all: the next images go where these have been
-    if (worker() == 0 && threadIdx.x == 0) {
-      OnSystem<std::uint32_t>(task.host_done[slot].value).store(ticket, ::cuda::memory_order_release);
-    }
-    ticket = next_ticket(ticket);
-    slot = slot + 1 == task.stacks ? 0 : slot + 1;
-    turn = 1 - turn;
   }
 }
 
-const void* kernel_for(const ResidentTask& task) noexcept {
-  if (task.output == Output::kev) return reinterpret_cast<const void*>(resident<Output::kev, false>);
-  return task.taps.count ? reinterpret_cast<const void*>(resident<Output::photons, true>)
-                         : reinterpret_cast<const void*>(resident<Output::photons, false>);
+/// The first warp, of the first block: findings and scalars to host memory.
+__device__ void tell(const ResidentTask& task, const Shared& shared, const Scalar* scalars, std::uint32_t slot) {
+  const std::size_t place = std::size_t{slot} * task.stack;
+  const auto* const found = reinterpret_cast<const std::uint32_t*>(shared.findings);
+  auto* const findings = reinterpret_cast<std::uint32_t*>(task.host_findings + place);
+  constexpr std::uint32_t kWords = sizeof(DeviceFinding) / sizeof(std::uint32_t);
+  for (std::uint32_t w = threadIdx.x; w < task.stack * kWords; w += 32) findings[w] = found[w];
+  for (std::uint32_t c = threadIdx.x; c < task.stack * task.columns; c += 32) {
+    task.host_scalars[place * task.columns + c] = scalars[c];
+  }
+}
+
+/// kHeld: tiles of a block whose calibration its threads keep in registers; 0: they read it for each stack.
+template <Output kOutput, bool kOneBlock, unsigned kHeld>
+__global__ void __launch_bounds__(kOneBlock ? kThreads + 32 * kWatchers : kThreads)
+    resident(const __grid_constant__ ResidentTask task, const bool kept_in_shared_memory) {
+  extern __shared__ __align__(16) std::byte dynamic[];
+  __shared__ __align__(16) std::uint32_t shared_words[sizeof(Shared) / sizeof(std::uint32_t)];
+  for (std::uint32_t w = threadIdx.x; w < std::size(shared_words); w += blockDim.x) shared_words[w] = 0;
+  auto& shared = *reinterpret_cast<Shared*>(shared_words);
+  __syncthreads();
+  if (kOneBlock && threadIdx.x >= kThreads) return watch<kOneBlock>(task, shared, (threadIdx.x - kThreads) / 32);
+  if (!kOneBlock && blockIdx.x == 0) return watch<kOneBlock>(task, shared, threadIdx.x / 32);
+
+  Team<kOneBlock> team{task, shared};
+  const std::uint32_t tiles = (task.tables.pixels + kTilePixels - 1) / kTilePixels;
+  const std::uint32_t tiles_here = (tiles - team.block() + team.blocks() - 1) / team.blocks();
+  auto* const scalars = reinterpret_cast<Scalar*>(dynamic);
+  const Kept<kOutput> kept{
+      kept_in_shared_memory ? dynamic + (task.stack * task.columns * sizeof(Scalar) + 15) / 16 * 16 : task.out,
+      kept_in_shared_memory ? tiles_here * Kept<kOutput>::kTileBytes : task.out_stride, kept_in_shared_memory};
+  const std::uint32_t image_chunks = tiles * kWarps;
+  const device::Thresholds thresholds = device::thresholds_of(task.taps);
+  constexpr unsigned kAtOnce = kHeld == 0 ? 1 : kHeld;
+  constexpr unsigned kAhead = kWordsAhead / kAtOnce;
+  const auto place_of = [&](std::uint32_t k) {
+    return device::place_of<kOutput>((team.block() + k * team.blocks()) * kThreads + threadIdx.x);
+  };
+  device::Entries entries[kAtOnce];
+  if constexpr (kHeld != 0) {
+#pragma unroll
+    for (unsigned k = 0; k < kHeld; ++k) entries[k] = device::load_entries<kOutput>(task.tables, place_of(k));
+  }
+
+  std::uint32_t set = 0;
+  std::uint32_t odd = 0;
+  for (Turn turn;; turn.next(task.stacks)) {
+    const std::uint64_t trigger = team.await(turn);
+    if (trigger == 0) return;
+    ResidentClocks clocks;
+    clocks.taken = clock64();
+    const std::uint32_t work = work_of(trigger);
+    ResidentCounts* const counts = shared.counts[kOneBlock ? set : 0];
+    std::uint32_t* const chunks = kOneBlock ? shared.chunks : task.chunks + odd * task.stack * image_chunks;
+    const std::byte* const images = task.images + std::size_t{turn.slot} * task.stack * task.image_stride;
+    for (std::uint32_t k0 = 0; k0 < tiles_here; k0 += kAtOnce) {
+      if constexpr (kHeld == 0) entries[0] = device::load_entries<kOutput>(task.tables, place_of(k0));
+      for (std::uint32_t left = work; left != 0;) {
+        std::uint32_t image[kAhead];
+        uint4 words[kAhead][kAtOnce];
+#pragma unroll
+        for (unsigned a = 0; a < kAhead; ++a) {
+          image[a] = left != 0 ? static_cast<std::uint32_t>(__ffs(static_cast<int>(left)) - 1) : kResidentImages;
+          left &= left - 1;
+          if (image[a] == kResidentImages) continue;
+          const auto* const raw = reinterpret_cast<const std::uint16_t*>(images + image[a] * task.image_stride);
+#pragma unroll
+          for (unsigned k = 0; k < kAtOnce; ++k) {
+            if (k0 + k < tiles_here) {
+              words[a][k] = load_from_host<kOutput>(raw, place_of(k0 + k), entries[k].real);
+            }
+          }
+        }
+#pragma unroll
+        for (unsigned a = 0; a < kAhead; ++a) {
+          if (image[a] == kResidentImages) break;
+#pragma unroll
+          for (unsigned k = 0; k < kAtOnce; ++k) {
+            if (k0 + k >= tiles_here) break;
+            const std::uint32_t tile = team.block() + (k0 + k) * team.blocks();
+            convert_one<kOutput>(
+                task, counts[image[a]], chunks[image[a] * image_chunks + tile * kWarps + threadIdx.x / 32],
+                kept.tile(image[a], k0 + k, tile), words[a][k], entries[k], place_of(k0 + k), thresholds);
+          }
+        }
+      }
+    }
+    clocks.read = clock64();
+    if constexpr (!kOneBlock) {
+      // The block's counts to those of all blocks.
+      __syncthreads();
+      if (threadIdx.x < task.stack) {
+        ResidentCounts& own = counts[threadIdx.x];
+        ResidentCounts& all = task.counts[set * task.stack + threadIdx.x];
+        if (own.masked != 0) atomicAdd(&all.masked, own.masked);
+        if (own.saturated != 0) atomicAdd(&all.saturated, own.saturated);
+        if (own.bright != 0) atomicAdd(&all.bright, own.bright);
+        if (own.marked != 0) atomicAdd(&all.marked, own.marked);
+        own = ResidentCounts{};
+      }
+    }
+    team.meet();
+    clocks.counted = clock64();
+    if (threadIdx.x < 32) {
+      Decided decided;
+      if (threadIdx.x < task.stack) {
+        Scalar* const numbers = scalars + threadIdx.x * task.columns;
+        for (std::uint32_t c = 0; c < task.columns; ++c) numbers[c] = Scalar{};
+        if ((work >> threadIdx.x & 1U) != 0) {
+          ResidentCounts found;
+          if constexpr (kOneBlock) {
+            found = counts[threadIdx.x];
+          } else {
+            const uint4 words = __ldcg(reinterpret_cast<const uint4*>(task.counts + set * task.stack + threadIdx.x));
+            found = {words.x, words.y, words.z, words.w};
+          }
+          decided = decide(task, found, numbers);
+        }
+        shared.findings[threadIdx.x] = decided.finding;
+        // Nobody looks at the set before this one any more, and nobody adds to it before the next meeting.
+        const std::uint32_t other = set == 0 ? kCountSets - 1 : set - 1;
+        if constexpr (kOneBlock) {
+          shared.counts[other][threadIdx.x] = ResidentCounts{};
+        } else if (team.block() == 0) {
+          task.counts[other * task.stack + threadIdx.x] = ResidentCounts{};
+        }
+      }
+      const std::uint32_t accepted = __ballot_sync(~0U, decided.accepted);
+      if (threadIdx.x == 0) shared.accepted = accepted;
+      if constexpr (kOneBlock) {
+        if (threadIdx.x == 0) OnBlock<std::uint32_t>(shared.taken).store(turn.ticket, ::cuda::memory_order_release);
+      }
+    }
+    team.sync();
+    clocks.decided = clock64();
+    if (team.block() == 0 && threadIdx.x < 32) {
+      tell(task, shared, scalars, turn.slot);
+      __syncwarp();
+      if (task.tells_first && threadIdx.x == 0) {
+        OnSystem<std::uint32_t>(task.host_decided[turn.slot].value).store(turn.ticket, ::cuda::memory_order_release);
+      }
+    }
+    deliver(task, shared, kept, chunks, image_chunks, turn.slot, shared.accepted, tiles, team.block(), team.blocks());
+    if (task.host_clocks != nullptr && team.block() == 0 && threadIdx.x == 0) {
+      clocks.stored = clock64();
+      *task.host_clocks = clocks;
+    }
+    team.finish(turn);
+    set = set + 1 == kCountSets ? 0 : set + 1;
+    odd = 1 - odd;
+  }
+}
+
+using Kernel = void (*)(ResidentTask, bool);
+
+template <Output kOutput>
+Kernel kernel_for(bool one_block, std::uint32_t tiles_of_block) noexcept {
+  if (one_block) return resident<kOutput, true, kOneBlockTiles>;
+  return tiles_of_block == 1 ? resident<kOutput, false, 1> : resident<kOutput, false, 0>;
 }
 
 }  // namespace
@@ -282,12 +558,26 @@ cudaError_t start_resident(const ResidentTask& task, cudaStream_t stream) noexce
   cudaError_t code = cudaGetDevice(&number);
   if (code == cudaSuccess) code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, number);
   if (code != cudaSuccess) return code;
-  const std::uint32_t tiles =
-      (task.tables.pixels + kThreads * device::kThreadPixels - 1) / (kThreads * device::kThreadPixels);
-  const auto blocks = 1 + std::min(tiles, static_cast<std::uint32_t>(processors));
+  const std::uint32_t tiles = (task.tables.pixels + kTilePixels - 1) / kTilePixels;
   ResidentTask argument = task;
-  void* arguments[] = {&argument};
-  return cudaLaunchCooperativeKernel(kernel_for(task), dim3(blocks), dim3(kThreads), arguments, 0, stream);
+  argument.one_block = task.one_block && tiles <= kOneBlockTiles && tiles * task.stack <= kOneBlockItems;
+  const std::uint32_t workers =
+      argument.one_block ? 1 : std::min(tiles, std::max(2U, static_cast<std::uint32_t>(processors)) - 1);
+  const std::uint32_t tiles_of_block = (tiles + workers - 1) / workers;
+  const bool kev = task.output == Output::kev;
+  const auto kernel = kev ? kernel_for<Output::kev>(argument.one_block, tiles_of_block)
+                          : kernel_for<Output::photons>(argument.one_block, tiles_of_block);
+  const std::size_t tile_bytes = kev ? Kept<Output::kev>::kTileBytes : Kept<Output::photons>::kTileBytes;
+  const std::size_t scalars = (task.stack * task.columns * sizeof(Scalar) + 15) / 16 * 16;
+  const std::size_t pixels = task.stack * tiles_of_block * tile_bytes;
+  bool in_shared_memory = pixels <= kKeptBytes;
+  const std::size_t dynamic = scalars + (in_shared_memory ? pixels : 0);
+  code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(dynamic));
+  if (code != cudaSuccess) return code;
+  const unsigned threads = argument.one_block ? kThreads + 32 * task.watchers : kThreads;
+  void* arguments[] = {&argument, &in_shared_memory};
+  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(argument.one_block ? 1 : workers + 1),
+                                     dim3(threads), arguments, dynamic, stream);
 }
 
 }  // namespace rashpa::unit::cuda

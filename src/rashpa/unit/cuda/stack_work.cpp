@@ -77,6 +77,7 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
       control_(sizeof(Control)),
       triggers_(layout.stacks * sizeof(SlotTrigger)),
       orders_(layout.stacks * order_bytes(layout.stack)),
+      decided_(layout.stacks * sizeof(Word)),
       done_(layout.stacks * sizeof(Word)),
       findings_(place(layout.stacks) * sizeof(DeviceFinding)),
       scalars_(place(layout.stacks) * std::max(1U, columns_) * sizeof(Scalar)),
@@ -137,6 +138,9 @@ Order& StackWork::order(std::uint32_t slot) const noexcept {
 }
 std::uint32_t StackWork::done(std::uint32_t slot) const noexcept {
   return std::atomic_ref(done_.as<Word>()[slot].value).load(std::memory_order_acquire);
+}
+std::uint32_t StackWork::decided(std::uint32_t slot) const noexcept {
+  return std::atomic_ref(decided_.as<Word>()[slot].value).load(std::memory_order_acquire);
 }
 const DeviceFinding& StackWork::finding(std::uint32_t slot, std::uint32_t image) const noexcept {
   return findings_.as<DeviceFinding>()[place(slot, image)];

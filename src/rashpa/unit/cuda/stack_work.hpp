@@ -51,6 +51,8 @@ class StackWork {
   [[nodiscard]] Order& order(std::uint32_t slot) const noexcept;
   /// Written by the device when everything of the stack is in host memory.
   [[nodiscard]] std::uint32_t done(std::uint32_t slot) const noexcept;
+  /// Trigger persistent: written when findings and scalars are there; pixels and lists may follow.
+  [[nodiscard]] std::uint32_t decided(std::uint32_t slot) const noexcept;
   /// In pinned host memory: what was found, accepted images and lists.
   [[nodiscard]] const DeviceFinding& finding(std::uint32_t slot, std::uint32_t image) const noexcept;
   [[nodiscard]] const Scalar* scalars(std::uint32_t slot, std::uint32_t image) const noexcept;
@@ -109,7 +111,7 @@ class StackWork {
   std::uint32_t columns_;
   bool passed_on_ = false;  // pixels that leave are those of the slot: nobody has made any
   Pinning pinning_;
-  PinnedMemory control_, triggers_, orders_, done_, findings_, scalars_, images_;
+  PinnedMemory control_, triggers_, orders_, decided_, done_, findings_, scalars_, images_;
   std::vector<std::unique_ptr<kernel::cuda::DevicePass>> passes_;  // by step; null: it rides
   std::size_t lister_ = 0;                                         // steps_.steps.size(): none makes lists
   std::vector<std::size_t> adders_;                                // by accumulation: the step
