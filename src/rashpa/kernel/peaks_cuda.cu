@@ -3,15 +3,12 @@
 #include <utility>
 
 #include "rashpa/core/results.hpp"
-#include "rashpa/kernel/peak_room.cuh"
 #include "rashpa/kernel/peaks_cuda.hpp"
+#include "rashpa/kernel/peaks_device.cuh"
 
 namespace rashpa::kernel::cuda {
 
 namespace {
-
-constexpr unsigned kColumns = 7;
-constexpr unsigned kAll = ~0U;
 
 constexpr std::uint32_t kThreads = 128;
 
@@ -27,30 +24,9 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint32_t count = room.counts[image];
   const bool failed = count > room.most;
   double* const of_image = intensities + std::size_t{image} * room.most;
-  const PeakEntry* const entries = room.entries + std::size_t{image} * room.most;
-  const std::uint32_t step = gridDim.x * kThreads;
-  for (std::uint32_t first = blockIdx.x * kThreads; first < count && !failed; first += step) {
-    const std::uint32_t i = first + threadIdx.x;
-    const std::uint64_t key = i < count ? entries[i].key : 0;
-    std::uint32_t rank = 0;
-    for (std::uint32_t some = 0; some < count; some += kThreads) {
-      const std::uint32_t here = min(count - some, kThreads);
-      __syncthreads();
-      if (threadIdx.x < here) keys[threadIdx.x] = entries[some + threadIdx.x].key;
-      __syncthreads();
-      for (std::uint32_t k = 0; k < here; ++k) rank += keys[k] < key ? 1 : 0;
-    }
-    if (i >= count) continue;
-    const Peak& peak = entries[i].peak;
-    of_image[rank] = peak.intensity;
-    Scalar* const row = table + ((std::size_t{stack.place} + image) * room.most + rank) * kColumns;
-    row[0] = Scalar::of_real(peak.x);
-    row[1] = Scalar::of_real(peak.y);
-    row[2] = Scalar::of_real(peak.intensity);
-    row[3] = Scalar::of_real(peak.snr);
-    row[4] = Scalar::of_count(peak.pixels);
-    row[5] = Scalar::of_real(peak.largest);
-    row[6] = Scalar::of_real(peak.background);
+  if (!failed) {
+    put_in_order<kThreads>(room.entries + std::size_t{image} * room.most, count, blockIdx.x, gridDim.x, keys, of_image,
+                           table + (std::size_t{stack.place} + image) * room.most * kPeakColumns);
   }
   __threadfence();
   __syncthreads();
@@ -58,12 +34,7 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   if (!last || threadIdx.x >= 32) return;
   __threadfence();
-  double sum = 0;
-  for (std::uint32_t first = 0; first < count && !failed; first += 32) {
-    const std::uint32_t here = min(count - first, 32U);
-    const double mine = threadIdx.x < here ? __ldcg(&of_image[first + threadIdx.x]) : 0;
-    for (std::uint32_t k = 0; k < here; ++k) sum += __shfl_sync(kAll, mine, static_cast<int>(k));
-  }
+  const double sum = sum_in_order(of_image, failed ? 0 : count);
   if (threadIdx.x != 0) return;
   found[stack.place + image] = failed ? 0 : count;
   Scalar* const scalars = stack.scalars + image * stack.scalars_stride;
@@ -82,7 +53,7 @@ PeakTable::PeakTable(std::string kernel, const Setup& setup, std::uint32_t most)
       places_(setup.places),
       stack_(setup.stack),
       most_(most),
-      table_(std::size_t{places_} * most * kColumns * sizeof(Scalar)),
+      table_(std::size_t{places_} * most * kPeakColumns * sizeof(Scalar)),
       found_((places_ + std::size_t{1}) * sizeof(std::uint32_t)) {
   const std::size_t stack = setup.stack;
   for (std::uint32_t bench = 0; bench < setup.benches; ++bench) {
@@ -110,8 +81,13 @@ PeakRoom PeakTable::room(std::uint32_t bench) const noexcept {
   return {entries_[bench].as<PeakEntry>(), counts_[bench].as<std::uint32_t>(), most_};
 }
 
+PeakTable::Rows PeakTable::rows(std::uint32_t bench) const noexcept {
+  auto* const found = found_.as<std::uint32_t>();
+  return {intensities_[bench].as<double>(), table_.as<Scalar>(), found, found + places_};
+}
+
 TableView PeakTable::table(std::uint32_t place) const noexcept {
-  return {table_.as<Scalar>() + std::size_t{place} * most_ * kColumns, found_.as<std::uint32_t>()[place]};
+  return {table_.as<Scalar>() + std::size_t{place} * most_ * kPeakColumns, found_.as<std::uint32_t>()[place]};
 }
 
 std::string PeakTable::failure() const {

@@ -25,6 +25,14 @@ class PeakTable {
   [[nodiscard]] cudaError_t begin(std::uint32_t bench, cudaStream_t stream) const noexcept;
   [[nodiscard]] cudaError_t settle(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
   [[nodiscard]] PeakRoom room(std::uint32_t bench) const noexcept;
+  /// Where rows go, for a kernel that puts them in order itself.
+  struct Rows {
+    double* intensities = nullptr;      ///< device, [image][most]: by row
+    Scalar* table = nullptr;            ///< host, [place][row][column]
+    std::uint32_t* found = nullptr;     ///< host, [place]: rows
+    std::uint32_t* too_many = nullptr;  ///< host: peaks of an image that has failed
+  };
+  [[nodiscard]] Rows rows(std::uint32_t bench) const noexcept;
 
   [[nodiscard]] TableView table(std::uint32_t place) const noexcept;
   [[nodiscard]] std::string failure() const;

@@ -43,6 +43,17 @@ class MarkedRings {
   };
   [[nodiscard]] Seen seen(std::uint32_t bench) const noexcept;
 
+  /// What those limits are made of, for a kernel that makes them itself; in device memory.
+  struct Made {
+    const std::uint32_t* order = nullptr;   ///< pixels, ring by ring
+    const std::uint32_t* firsts = nullptr;  ///< [ring], and behind the last one: where it begins among those
+    RingLimit* limits = nullptr;            ///< [image][ring]
+    std::uint32_t longest = 0;              ///< pixels of a ring that shared memory holds
+  };
+  [[nodiscard]] Made made(std::uint32_t bench) const noexcept {
+    return {order_.as<std::uint32_t>(), firsts_.as<std::uint32_t>(), limits_[bench].as<RingLimit>(), room_};
+  }
+
  private:
   RingMethod method_;
   PixelFormat format_;

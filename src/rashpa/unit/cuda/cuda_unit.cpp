@@ -206,7 +206,7 @@ void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place
   }
   if (finding.failed != 0 || finding.entries == kernel::cuda::kListOverflow) {
     image.decision = Decision::errored;
-    image.failed_in = finding.failed;
+    image.failed_in = finding.failed != 0 ? finding.failed : work_->lister();
     return;
   }
   image.decision = Decision::accepted;

@@ -20,6 +20,8 @@
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
+#include "rashpa/kernel/veto/veto.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 #include "rashpa/unit/cuda/cuda_unit.hpp"
@@ -63,8 +65,9 @@ struct Ring : StackRing {
     std::vector<std::vector<std::uint16_t>> frames(10);
     std::vector<std::jthread> threads;
     for (std::size_t f = 0; f < frames.size(); ++f) {
-      threads.emplace_back(
-          [&, f] { frames[f] = jungfrau::synthetic::frame(config, f == 0 || all_with_spots ? 0.002 : 0, f + 1); });
+      threads.emplace_back([&, f] {
+        frames[f] = jungfrau::synthetic::frame(config, all_with_spots ? 0.02 : f == 0 ? 0.002 : 0, f + 1);
+      });
     }
     threads.clear();
     std::size_t next = 0;
@@ -93,9 +96,13 @@ struct Quick {
   const char* name;
   std::vector<kernel::StepOf> behind;  // jungfrau
 };
-std::vector<Quick> quick() {
+std::vector<Quick> quick(std::uint32_t side) {
   const bragg_count::Config all{20, 0, ~0U >> 1U};
-  return {{"count", {all}}, {"count + csr", {all, kernel::csr::Config{10, 0.1}}}};
+  const kernel::csr::Config list{10, 0.1};
+  const double middle = side / 2.0;
+  const kernel::peakfinder8::Config peaks{.threshold = 10, .beam_x = middle, .beam_y = middle};
+  const kernel::veto::Config rule{"n_peaks < 100000", "few_peaks"};
+  return {{"count", {all}}, {"count + csr", {all, list}}, {"peaks + rule + csr", {peaks, rule, list}}};
 }
 Pipeline pipeline_of(const Quick& one, const jungfrau::Config& config) {
   Pipeline pipeline{{config}, PartialPolicy::keep, false};
@@ -212,19 +219,19 @@ void stages(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_t
 
 /// The resident kernel as it could be.
 void variants(std::uint64_t triggers) {
-  for (const Quick& one : quick()) {
-    for (const std::uint32_t side : {64U, 512U}) {
+  for (const std::uint32_t side : {64U, 512U}) {
+    for (const Quick& one : quick(side)) {
+      const bool peaks = one.behind.size() == 3;
       for (const bool one_block : {true, false}) {
-        if (one_block && side != 64) continue;
-        for (const std::uint32_t watchers : {1U, 2U, 4U, 6U, 8U}) {
-          for (const bool tells_first : {false, true}) {
-            for (const bool seen_first : {true, false}) {
-              if (one_block && !seen_first) continue;
-              stages(
-                  Trigger::persistent, one, side, triggers / (side == 64 ? 5 : 20),
-                  {.watchers = watchers, .one_block = one_block, .seen_first = seen_first, .tells_first = tells_first},
-                  fmt::format(" ({} watching{}{}{})", watchers, one_block ? ", one block" : "",
-                              tells_first ? ", decision first" : "", seen_first ? "" : ", seen last"));
+        if (one_block && (peaks || side != 64)) continue;
+        for (const bool tells_first : {false, true}) {
+          for (const bool even : {false, true}) {
+            for (const std::uint32_t watchers : {2U, 4U, 6U, 8U}) {
+              if ((peaks || tells_first) && (watchers != 4 || !even)) continue;
+              stages(Trigger::persistent, one, side, triggers / (side == 64 ? 1 : 4),
+                     {.watchers = watchers, .even_watchers = even, .one_block = one_block, .tells_first = tells_first},
+                     fmt::format(" ({} watching{}{}{})", watchers, even ? " in turn" : "",
+                                 one_block ? ", one block" : "", tells_first ? ", decision first" : ""));
             }
           }
         }
@@ -357,11 +364,11 @@ void run(const Arguments& arguments) {
   if (arguments.only == "variants") return variants(arguments.triggers);
   if (arguments.only != "rate") {
     for (const std::uint32_t watchers : {1U, 4U, 8U}) {
-      stages(Trigger::persistent, quick().front(), 64, arguments.triggers, {.watchers = watchers},
+      stages(Trigger::persistent, quick(64).front(), 64, arguments.triggers, {.watchers = watchers},
              fmt::format(" ({} watching)", watchers));
     }
-    for (const Quick& one : quick()) {
-      for (const std::uint32_t side : {64U, 512U}) {
+    for (const std::uint32_t side : {64U, 512U}) {
+      for (const Quick& one : quick(side)) {
         const std::uint64_t triggers = arguments.triggers / (side == 64 ? 1 : 10);
         for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::persistent}) {
           stages(trigger, one, side, triggers);

@@ -11,6 +11,7 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/kernel/csr/csr_pass.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_pass.hpp"
+#include "rashpa/kernel/peakfinder8/peakfinder8_pass.hpp"
 #include "rashpa/kernel/veto/veto_pass.hpp"
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/resident_kernel.hpp"
@@ -28,7 +29,7 @@ bool is(const PlannedStep& planned, const char* name) {
 
 std::string resident_refusal(const Steps& steps, const Layout& layout) {
   const auto refuse = [](const std::string& why) {
-    return "it runs jungfrau, a count and a list of its pixels, and rules, and " + why;
+    return "it runs jungfrau, a count and a list of its photons, peakfinder8 and rules, and " + why;
   };
   if (steps.steps.empty() || !is(steps.steps.front(), "jungfrau")) {
     return refuse("the pipeline does not begin with jungfrau");
@@ -40,7 +41,8 @@ std::string resident_refusal(const Steps& steps, const Layout& layout) {
   for (std::size_t i = 1; i < steps.steps.size(); ++i) {
     const PlannedStep& step = steps.steps[i];
     const bool listed = is(step, "csr") && step.marked;
-    if (!step.rides && !listed && !is(step, "veto")) {
+    const bool looked_at = is(step, "peakfinder8") && step.in.type == PixelType::i16;
+    if (!step.rides && !listed && !looked_at && !is(step, "veto")) {
       return refuse(step.step->declaration().name + " needs a pass of its own");
     }
   }
@@ -74,6 +76,7 @@ class Resident final : public Dispatch {
     task.stack = work.layout_.stack;
     task.stacks = work.layout_.stacks;
     task.watchers = watchers_;
+    task.even_watchers = options.even_watchers;
     task.one_block = options.one_block;
     task.seen_first = options.seen_first;
     task.tells_first = options.tells_first;
@@ -90,11 +93,12 @@ class Resident final : public Dispatch {
     task.host_done = work.done_.as<Word>();
     task.host_clocks = options.clocks;
     task.counts = counts_.as<ResidentCounts>();
+    task.peaks = peaks_ ? peaks_->as<ResidentPeaks>() : nullptr;
     task.chunks = chunks_ ? chunks_->as<std::uint32_t>() : nullptr;
     task.go = go_.as<std::uint64_t>();
     task.state = state_.as<ResidentState>();
     check(cudaStreamSynchronize(nullptr), "clear the resident kernel's state");
-    check(start_resident(task, stream_.get()), "start the resident kernel");
+    check(start_resident(task, peaks_pass_, stream_.get()), "start the resident kernel");
   }
   cudaError_t submit(std::uint32_t slot, std::uint32_t ticket) noexcept override {
     if (slot != next_slot_) return cudaErrorInvalidValue;
@@ -139,6 +143,10 @@ class Resident final : public Dispatch {
       task.list_capacity = static_cast<std::uint32_t>(lists.capacity);
       chunks_.emplace(std::size_t{2} * work_.layout_.stack * resident_chunks(task.tables.pixels) *
                       sizeof(std::uint32_t));
+    } else if (planned.table) {
+      step.kind = ResidentStep::Kind::peaks;
+      peaks_pass_ = static_cast<const kernel::peakfinder8::cuda::Pass*>(work_.passes_[number].get());
+      peaks_.emplace(work_.layout_.stack * sizeof(ResidentPeaks));
     } else {
       const auto& rule = static_cast<const kernel::veto::cuda::Pass&>(*work_.passes_[number]);
       step.kind = ResidentStep::Kind::rule;
@@ -154,6 +162,8 @@ class Resident final : public Dispatch {
   DeviceMemory go_;
   DeviceMemory counts_;
   std::optional<DeviceMemory> chunks_;
+  std::optional<DeviceMemory> peaks_;
+  const kernel::peakfinder8::cuda::Pass* peaks_pass_ = nullptr;
   Stream stream_;
   std::uint32_t next_slot_ = 0;
 };

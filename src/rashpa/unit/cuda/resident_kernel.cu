@@ -5,6 +5,8 @@
 #include <iterator>
 
 #include "rashpa/kernel/jungfrau/jungfrau_device.cuh"
+#include "rashpa/kernel/peakfinder8/peakfinder8_device.cuh"
+#include "rashpa/kernel/peaks_device.cuh"
 #include "rashpa/unit/cuda/resident.hpp"
 #include "rashpa/unit/cuda/resident_kernel.hpp"
 
@@ -14,6 +16,7 @@ namespace {
 
 namespace jungfrau = kernel::jungfrau;
 namespace device = kernel::jungfrau::cuda;
+namespace peakfinder8 = kernel::peakfinder8::cuda;
 using jungfrau::Output;
 
 constexpr unsigned kThreads = 256;  // of a block that work
@@ -36,13 +39,17 @@ using OnBlock = ::cuda::atomic_ref<T, ::cuda::thread_scope_block>;
 struct Shared {
   unsigned long long claimed;  ///< of the block that watches: the last ticket; kClosed: there will be no other
   std::uint64_t go;            ///< one block: the trigger as it was seen
+  long long period;            ///< of the block that watches, in clock cycles: between the questions of a watcher
+  long long asked_at;          ///< when the first of them begins
   std::uint32_t taken;         ///< one block: `go` up to this ticket has been read by all
   std::uint32_t end;           ///< one block: leave
   std::uint32_t gone;          ///< several blocks, that which watches: let go up to this ticket
   std::uint64_t trigger;       ///< several blocks: of the stack in hand; 0: none, leave
   std::uint32_t accepted;
+  std::uint32_t reached;                               ///< images that peaks are looked for in
   ResidentCounts counts[kCountSets][kResidentImages];  ///< several blocks: the first set, of this block
   std::uint32_t chunks[kOneBlockItems * kWarps];       ///< one block
+  ResidentStep steps[kResidentSteps];                  ///< of the task: parameters of a kernel are slow to read
   DeviceFinding findings[kResidentImages];
   std::uint8_t offset[kWarps][device::kWarpPixels];  ///< of listed pixels in their run
   std::int16_t value[kWarps][device::kWarpPixels];
@@ -83,6 +90,46 @@ __device__ void close(const ResidentTask& task, Shared& shared) {
   }
 }
 
+/// When a watcher asks next. Those of a block ask one after the other, evenly over the time that an answer takes.
+class Rhythm {
+ public:
+  /// `ask` asks the host for something.
+  template <typename Ask>
+  __device__ Rhythm(Shared& shared, std::uint32_t watcher, std::uint32_t watchers, bool even, Ask ask) : even_(even) {
+    constexpr int kTries = 16;
+    if (!even_) return;
+    if (watcher == 0) {
+      long long shortest = kLongest;
+      for (int i = 0; i < kTries; ++i) {
+        const long long begin = clock64();
+        ask();
+        shortest = min(shortest, clock64() - begin);
+      }
+      shared.asked_at = clock64();
+      // A little more, so that nearly all answers are there when the next question is due.
+      OnBlock<long long>(shared.period).store(shortest + shortest / 8, ::cuda::memory_order_release);
+    }
+    OnBlock<long long> period(shared.period);
+    while ((period_ = period.load(::cuda::memory_order_acquire)) == 0) {
+    }
+    next_ = shared.asked_at + period_ * watcher / watchers;
+  }
+  /// Returns when the next question is due.
+  __device__ void wait() {
+    if (!even_) return;
+    const long long late = clock64() - next_;
+    if (late > 0) next_ += (late / period_ + 1) * period_;
+    while (clock64() < next_) {
+    }
+  }
+
+ private:
+  static constexpr long long kLongest = 1 << 20;
+  bool even_;
+  long long period_ = 0;
+  long long next_ = 0;
+};
+
 /// One thread of some warps, each with its own copy of the trigger words, asks the host's memory for the next ticket. A
 /// question takes longer than a microsecond over the bus; several that are under way at different times see the trigger
 /// sooner than one would. Whoever sees it first claims the ticket and lets those go that work.
@@ -93,7 +140,10 @@ __device__ void watch(const ResidentTask& task, Shared& shared, std::uint32_t wa
   OnSystem<std::uint32_t> first_effect(task.control->seen.value);
   std::uint32_t last = 0;
   Turn turn;
+  Rhythm rhythm(shared, watcher, task.watchers, task.even_watchers,
+                [&] { return abort.load(::cuda::memory_order_acquire); });
   for (std::uint32_t looks = 1;; ++looks) {
+    rhythm.wait();
     // What the host wrote before the trigger is seen by everybody who sees that this thread lets them go.
     const std::uint64_t seen =
         OnSystem<std::uint64_t>(task.triggers[turn.slot].copies[watcher].value).load(::cuda::memory_order_acquire);
@@ -286,13 +336,16 @@ struct Decided {
   bool accepted = false;
   DeviceFinding finding{};
 };
-__device__ Decided decide(const ResidentTask& task, const ResidentCounts& counts, Scalar* numbers) {
+/// `steps`: so many of them, in order; of peaks what `peaks` says.
+__device__ Decided decide(const ResidentTask& task, const Shared& shared, std::uint32_t steps,
+                          const ResidentCounts& counts, const ResidentPeaks& peaks, Scalar* numbers) {
   Decided decided;
   DeviceFinding& finding = decided.finding;
+  decided.accepted = true;
   numbers[task.first_column] = Scalar::of_count(counts.masked);
   numbers[task.first_column + 1] = Scalar::of_count(counts.saturated);
-  for (std::uint32_t s = 0; s < task.step_count; ++s) {
-    const ResidentStep& step = task.steps[s];
+  for (std::uint32_t s = 0; s < steps && decided.accepted; ++s) {
+    const ResidentStep& step = shared.steps[s];
     switch (step.kind) {
       case ResidentStep::Kind::count:
         finding.counted = counts.bright;
@@ -302,16 +355,105 @@ __device__ Decided decide(const ResidentTask& task, const ResidentCounts& counts
       case ResidentStep::Kind::rule:
         finding.verdict = kernel::veto::holds(step.operation, step.operations, numbers) ? 0 : 1;
         break;
+      case ResidentStep::Kind::peaks:
+        numbers[step.column] = Scalar::of_count(peaks.count);
+        numbers[step.column + 1] = Scalar::of_real(peaks.intensity);
+        if (peaks.count > task.most_peaks) finding.failed = static_cast<std::uint8_t>(step.number + 1);
+        break;
       case ResidentStep::Kind::list:
         finding.entries = counts.marked > task.list_capacity ? kernel::cuda::kListOverflow : counts.marked;
         break;
     }
-    if (finding.verdict == 0) continue;
-    finding.step = step.number;
-    break;
+    if (finding.verdict != 0) finding.step = step.number;
+    decided.accepted = finding.verdict == 0 && finding.failed == 0 && finding.entries != kernel::cuda::kListOverflow;
   }
-  decided.accepted = finding.verdict == 0 && finding.entries != kernel::cuda::kListOverflow;
   return decided;
+}
+
+/// What finding peaks needs besides.
+struct PeakWork {
+  std::uint32_t step = 0;  ///< of ResidentTask::steps
+  peakfinder8::Known known{};
+  kernel::SnrRounds rounds{};
+  kernel::cuda::MarkedRings::Made rings{};
+  kernel::cuda::MarkedRings::Seen seen{};
+  kernel::cuda::PeakRoom room{};
+  kernel::cuda::PeakTable::Rows rows{};
+  std::uint32_t ring_room = 0;  ///< values of a ring in shared memory
+  unsigned warps = 0;           ///< of a block, that grow peaks
+};
+
+template <typename Work>
+__device__ void for_each(std::uint32_t images, Work work) {
+  for (; images != 0; images &= images - 1) work(static_cast<std::uint32_t>(__ffs(static_cast<int>(images)) - 1));
+}
+
+/// All blocks: the peaks of the images `reached`, as kernels over a stack find them; what follows one there meets here.
+__device__ void find_peaks(const ResidentTask& task, const PeakWork& peaks, Team<false>& team, std::uint32_t slot,
+                           std::uint32_t reached, std::byte* memory) {
+  static_assert(kThreads == kernel::cuda::kRingThreads);
+  constexpr std::uint32_t kSeedWords = kTilePixels / 32;
+  using Ring = kernel::cuda::Values<std::int16_t, false, true>;
+  __shared__ __align__(16) std::uint32_t of_warps[2 * kWarps * sizeof(Ring::Found) / sizeof(std::uint32_t)];
+  __shared__ peakfinder8::Seeds<kSeedWords> seeds;
+  const std::uint32_t block = Team<false>::block();
+  const std::uint32_t blocks = Team<false>::blocks();
+  const std::uint32_t rings = peaks.seen.rings;
+  const std::uint32_t words = peaks.seen.words;
+  const auto pixels_of = [&](std::uint32_t i) {
+    return reinterpret_cast<const std::int16_t*>(task.out + i * task.out_stride);
+  };
+  for_each(reached, [&](std::uint32_t i) {
+    if (block == 0 && threadIdx.x == 0) peaks.room.counts[i] = 0;
+    for (std::uint32_t ring = block; ring < rings; ring += blocks) {
+      const std::uint32_t first = peaks.rings.firsts[ring];
+      Ring values(pixels_of(i), peaks.rings.order + first, peaks.rings.firsts[ring + 1] - first, peaks.known.value,
+                  reinterpret_cast<Ring::Kept*>(memory), peaks.ring_room, reinterpret_cast<Ring::Found*>(of_warps));
+      const kernel::RingLimit limit =
+          kernel::cuda::SnrOnDevice{peaks.rounds.min_snr, peaks.rounds.threshold}.limit(values);
+      if (threadIdx.x == 0) peaks.rings.limits[std::size_t{i} * rings + ring] = limit;
+      __syncthreads();  // the next ring's sums go where these are read
+    }
+  });
+  team.meet();
+  for_each(reached, [&](std::uint32_t i) {
+    auto* const marks = reinterpret_cast<std::uint8_t*>(peaks.seen.marks + std::size_t{i} * words);
+    const auto* const above = reinterpret_cast<const float*>(peaks.rings.limits + std::size_t{i} * rings);
+    for (std::uint32_t first = (block * kThreads + threadIdx.x) * kernel::cuda::kMarkedPixels; first < words * 32;
+         first += blocks * kTilePixels) {
+      marks[first / kernel::cuda::kMarkedPixels] =
+          kernel::cuda::marks_of(pixels_of(i), peaks.seen.ring_of, task.tables.pixels, peaks.known.value, above,
+                                 sizeof(kernel::RingLimit) / sizeof(float), first);
+    }
+  });
+  team.meet();
+  for_each(reached, [&](std::uint32_t i) {
+    for (std::uint32_t first = block * kSeedWords; first < words; first += blocks * kSeedWords) {
+      peakfinder8::find_peaks<kSeedWords>(pixels_of(i), peaks.known, peaks.seen.marks + std::size_t{i} * words, words,
+                                          peaks.rings.limits + std::size_t{i} * rings, i, first, seeds,
+                                          reinterpret_cast<std::uint32_t*>(memory), peaks.warps, peaks.room);
+    }
+  });
+  team.meet();
+  std::uint32_t turn = 0;
+  for_each(reached, [&](std::uint32_t i) {
+    if (turn++ % blocks != block) return;
+    const std::uint32_t count = peaks.room.counts[i];
+    const std::uint32_t rows = count > peaks.room.most ? 0 : count;
+    const std::size_t place = std::size_t{slot} * task.stack + i;
+    double* const intensities = peaks.rows.intensities + std::size_t{i} * peaks.room.most;
+    kernel::cuda::put_in_order<kThreads>(peaks.room.entries + std::size_t{i} * peaks.room.most, rows, 0, 1,
+                                         *reinterpret_cast<std::uint64_t(*)[kThreads]>(memory), intensities,
+                                         peaks.rows.table + place * peaks.room.most * kernel::cuda::kPeakColumns);
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    const double sum = kernel::cuda::sum_in_order(intensities, rows);
+    if (threadIdx.x != 0) return;
+    task.peaks[i] = {sum, count};
+    peaks.rows.found[place] = rows;
+    if (rows != count) *peaks.rows.too_many = count;
+  });
+  team.meet();
 }
 
 /// The listed pixels of the warp's run of a tile to host memory. `chunks`: marked pixels of each run of the image.
@@ -402,24 +544,31 @@ __device__ void tell(const ResidentTask& task, const Shared& shared, const Scala
 }
 
 /// kHeld: tiles of a block whose calibration its threads keep in registers; 0: they read it for each stack.
-template <Output kOutput, bool kOneBlock, unsigned kHeld>
+/// kPeaks: a step finds peaks; converted pixels are in device memory.
+template <Output kOutput, bool kOneBlock, unsigned kHeld, bool kPeaks>
 __global__ void __launch_bounds__(kOneBlock ? kThreads + 32 * kWatchers : kThreads)
-    resident(const __grid_constant__ ResidentTask task, const bool kept_in_shared_memory) {
+    resident(const __grid_constant__ ResidentTask task, const __grid_constant__ PeakWork peaks,
+             const bool kept_in_shared_memory) {
+  static_assert(!kPeaks || (kOutput == Output::photons && !kOneBlock));
   extern __shared__ __align__(16) std::byte dynamic[];
   __shared__ __align__(16) std::uint32_t shared_words[sizeof(Shared) / sizeof(std::uint32_t)];
   for (std::uint32_t w = threadIdx.x; w < std::size(shared_words); w += blockDim.x) shared_words[w] = 0;
   auto& shared = *reinterpret_cast<Shared*>(shared_words);
+  __syncthreads();
+  if (threadIdx.x < task.step_count) shared.steps[threadIdx.x] = task.steps[threadIdx.x];
   __syncthreads();
   if (kOneBlock && threadIdx.x >= kThreads) return watch<kOneBlock>(task, shared, (threadIdx.x - kThreads) / 32);
   if (!kOneBlock && blockIdx.x == 0) return watch<kOneBlock>(task, shared, threadIdx.x / 32);
 
   Team<kOneBlock> team{task, shared};
   const std::uint32_t tiles = (task.tables.pixels + kTilePixels - 1) / kTilePixels;
-  const std::uint32_t tiles_here = (tiles - team.block() + team.blocks() - 1) / team.blocks();
+  const std::uint32_t tiles_here =
+      team.block() < tiles ? (tiles - team.block() + team.blocks() - 1) / team.blocks() : 0;
   auto* const scalars = reinterpret_cast<Scalar*>(dynamic);
-  const Kept<kOutput> kept{
-      kept_in_shared_memory ? dynamic + (task.stack * task.columns * sizeof(Scalar) + 15) / 16 * 16 : task.out,
-      kept_in_shared_memory ? tiles_here * Kept<kOutput>::kTileBytes : task.out_stride, kept_in_shared_memory};
+  const std::size_t scalars_bytes = (task.stack * task.columns * sizeof(Scalar) + 15) / 16 * 16;
+  const Kept<kOutput> kept{kept_in_shared_memory ? dynamic + scalars_bytes : task.out,
+                           kept_in_shared_memory ? tiles_here * Kept<kOutput>::kTileBytes : task.out_stride,
+                           kept_in_shared_memory};
   const std::uint32_t image_chunks = tiles * kWarps;
   const device::Thresholds thresholds = device::thresholds_of(task.taps);
   constexpr unsigned kAtOnce = kHeld == 0 ? 1 : kHeld;
@@ -492,20 +641,37 @@ __global__ void __launch_bounds__(kOneBlock ? kThreads + 32 * kWatchers : kThrea
     }
     team.meet();
     clocks.counted = clock64();
+    const bool is_image = threadIdx.x < task.stack && (work >> (threadIdx.x % 32) & 1U) != 0;
+    Scalar* const numbers = scalars + threadIdx.x * task.columns;  // of the first threads
+    ResidentCounts found;
+    if (is_image) {
+      if constexpr (kOneBlock) {
+        found = counts[threadIdx.x];
+      } else {
+        const uint4 words = __ldcg(reinterpret_cast<const uint4*>(task.counts + set * task.stack + threadIdx.x));
+        found = {words.x, words.y, words.z, words.w};
+      }
+    }
+    if constexpr (kPeaks) {
+      if (threadIdx.x < 32) {
+        const bool reaches = is_image && decide(task, shared, peaks.step, found, {}, numbers).accepted;
+        const std::uint32_t reached = __ballot_sync(~0U, reaches);
+        if (threadIdx.x == 0) shared.reached = reached;
+      }
+      __syncthreads();
+      if (shared.reached != 0) find_peaks(task, peaks, team, turn.slot, shared.reached, dynamic + scalars_bytes);
+    }
     if (threadIdx.x < 32) {
       Decided decided;
       if (threadIdx.x < task.stack) {
-        Scalar* const numbers = scalars + threadIdx.x * task.columns;
         for (std::uint32_t c = 0; c < task.columns; ++c) numbers[c] = Scalar{};
-        if ((work >> threadIdx.x & 1U) != 0) {
-          ResidentCounts found;
-          if constexpr (kOneBlock) {
-            found = counts[threadIdx.x];
-          } else {
-            const uint4 words = __ldcg(reinterpret_cast<const uint4*>(task.counts + set * task.stack + threadIdx.x));
-            found = {words.x, words.y, words.z, words.w};
+        if (is_image) {
+          ResidentPeaks of_image;
+          if constexpr (kPeaks) {
+            const ResidentPeaks& from = task.peaks[threadIdx.x];
+            of_image = {__ldcg(&from.intensity), __ldcg(&from.count)};
           }
-          decided = decide(task, found, numbers);
+          decided = decide(task, shared, task.step_count, found, of_image, numbers);
         }
         shared.findings[threadIdx.x] = decided.finding;
         // Nobody looks at the set before this one any more, and nobody adds to it before the next meeting.
@@ -529,7 +695,19 @@ __global__ void __launch_bounds__(kOneBlock ? kThreads + 32 * kWatchers : kThrea
       __syncwarp();
       if (task.tells_first && threadIdx.x == 0) {
         OnSystem<std::uint32_t>(task.host_decided[turn.slot].value).store(turn.ticket, ::cuda::memory_order_release);
+        if constexpr (!kOneBlock) {
+          OnDevice<std::uint32_t>(task.state->told).store(turn.ticket, ::cuda::memory_order_release);
+        }
       }
+    }
+    if (!kOneBlock && task.tells_first && shared.accepted != 0) {
+      // Pixels would stand in the decision's way over the bus.
+      if (threadIdx.x == 0) {
+        OnDevice<std::uint32_t> told(task.state->told);
+        while (told.load(::cuda::memory_order_acquire) != turn.ticket) {
+        }
+      }
+      __syncthreads();
     }
     deliver(task, shared, kept, chunks, image_chunks, turn.slot, shared.accepted, tiles, team.block(), team.blocks());
     if (task.host_clocks != nullptr && team.block() == 0 && threadIdx.x == 0) {
@@ -542,17 +720,39 @@ __global__ void __launch_bounds__(kOneBlock ? kThreads + 32 * kWatchers : kThrea
   }
 }
 
-using Kernel = void (*)(ResidentTask, bool);
+using Kernel = void (*)(ResidentTask, PeakWork, bool);
 
 template <Output kOutput>
 Kernel kernel_for(bool one_block, std::uint32_t tiles_of_block) noexcept {
-  if (one_block) return resident<kOutput, true, kOneBlockTiles>;
-  return tiles_of_block == 1 ? resident<kOutput, false, 1> : resident<kOutput, false, 0>;
+  if (one_block) return resident<kOutput, true, kOneBlockTiles, false>;
+  return tiles_of_block == 1 ? resident<kOutput, false, 1, false> : resident<kOutput, false, 0, false>;
+}
+Kernel kernel_with_peaks(std::uint32_t tiles_of_block) noexcept {
+  return tiles_of_block == 1 ? resident<Output::photons, false, 1, true> : resident<Output::photons, false, 0, true>;
+}
+
+/// The work of a step, and the bytes of shared memory that it needs.
+PeakWork work_of(const peakfinder8::Pass& pass, const ResidentTask& task, std::size_t& bytes) noexcept {
+  constexpr std::uint32_t kRoomBytes = std::uint32_t{128} << 10U;
+  PeakWork work{};
+  while (work.step < task.step_count && task.steps[work.step].kind != ResidentStep::Kind::peaks) ++work.step;
+  work.known = pass.known();
+  work.rounds = pass.rounds();
+  work.rings = pass.rings().made(0);
+  work.seen = pass.rings().seen(0);
+  work.room = pass.peaks().room(0);
+  work.rows = pass.peaks().rows(0);
+  work.ring_room = std::min<std::uint32_t>(work.rings.longest, kRoomBytes / sizeof(std::int32_t));
+  const std::uint32_t grow_bytes = 3 * sizeof(std::uint32_t) * work.known.max_pixels;
+  work.warps = std::clamp(kRoomBytes / std::max(1U, grow_bytes), 1U, kWarps);
+  bytes = std::max({std::size_t{work.ring_room} * sizeof(std::int32_t), std::size_t{work.warps} * grow_bytes,
+                    kThreads * sizeof(std::uint64_t)});
+  return work;
 }
 
 }  // namespace
 
-cudaError_t start_resident(const ResidentTask& task, cudaStream_t stream) noexcept {
+cudaError_t start_resident(const ResidentTask& task, const peakfinder8::Pass* peaks, cudaStream_t stream) noexcept {
   int number = 0;
   int processors = 0;
   cudaError_t code = cudaGetDevice(&number);
@@ -560,23 +760,31 @@ cudaError_t start_resident(const ResidentTask& task, cudaStream_t stream) noexce
   if (code != cudaSuccess) return code;
   const std::uint32_t tiles = (task.tables.pixels + kTilePixels - 1) / kTilePixels;
   ResidentTask argument = task;
-  argument.one_block = task.one_block && tiles <= kOneBlockTiles && tiles * task.stack <= kOneBlockItems;
-  const std::uint32_t workers =
-      argument.one_block ? 1 : std::min(tiles, std::max(2U, static_cast<std::uint32_t>(processors)) - 1);
+  std::size_t peak_bytes = 0;
+  PeakWork peak_work{};
+  if (peaks != nullptr) {
+    peak_work = work_of(*peaks, task, peak_bytes);
+    argument.most_peaks = peak_work.room.most;
+  }
+  const bool one_block =
+      task.one_block && peaks == nullptr && tiles <= kOneBlockTiles && tiles * task.stack <= kOneBlockItems;
+  const auto most = std::max(2U, static_cast<std::uint32_t>(processors)) - 1;
+  const std::uint32_t workers = one_block ? 1 : std::min(std::max(tiles, peak_work.seen.rings), most);
   const std::uint32_t tiles_of_block = (tiles + workers - 1) / workers;
   const bool kev = task.output == Output::kev;
-  const auto kernel = kev ? kernel_for<Output::kev>(argument.one_block, tiles_of_block)
-                          : kernel_for<Output::photons>(argument.one_block, tiles_of_block);
+  const auto kernel = peaks != nullptr ? kernel_with_peaks(tiles_of_block)
+                      : kev            ? kernel_for<Output::kev>(one_block, tiles_of_block)
+                                       : kernel_for<Output::photons>(one_block, tiles_of_block);
   const std::size_t tile_bytes = kev ? Kept<Output::kev>::kTileBytes : Kept<Output::photons>::kTileBytes;
   const std::size_t scalars = (task.stack * task.columns * sizeof(Scalar) + 15) / 16 * 16;
   const std::size_t pixels = task.stack * tiles_of_block * tile_bytes;
-  bool in_shared_memory = pixels <= kKeptBytes;
-  const std::size_t dynamic = scalars + (in_shared_memory ? pixels : 0);
+  bool in_shared_memory = peaks == nullptr && pixels <= kKeptBytes;
+  const std::size_t dynamic = scalars + (in_shared_memory ? pixels : peak_bytes);
   code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(dynamic));
   if (code != cudaSuccess) return code;
-  const unsigned threads = argument.one_block ? kThreads + 32 * task.watchers : kThreads;
-  void* arguments[] = {&argument, &in_shared_memory};
-  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(argument.one_block ? 1 : workers + 1),
+  const unsigned threads = one_block ? kThreads + 32 * task.watchers : kThreads;
+  void* arguments[] = {&argument, &peak_work, &in_shared_memory};
+  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(one_block ? 1 : workers + 1),
                                      dim3(threads), arguments, dynamic, stream);
 }
 

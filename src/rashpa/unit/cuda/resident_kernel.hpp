@@ -12,6 +12,10 @@
 #include "rashpa/unit/cuda/control.hpp"
 #include "rashpa/unit/cuda/resident.hpp"
 
+namespace rashpa::kernel::peakfinder8::cuda {
+class Pass;
+}
+
 namespace rashpa::unit::cuda {
 
 using kernel::cuda::DeviceFinding;
@@ -21,6 +25,7 @@ struct ResidentState {
   std::uint32_t end = 0;       ///< 1: leave
   std::uint32_t arrivals = 0;  ///< at barriers since the start, all blocks
   std::uint32_t out = 0;       ///< blocks that have delivered their part, since the start
+  std::uint32_t told = 0;      ///< tells_first: the last ticket whose decision is on its way
 };
 
 /// What is counted of an image while it is converted.
@@ -33,9 +38,15 @@ struct alignas(16) ResidentCounts {
 /// Sets of counts in turn: one in use, one that a block may still read, one that is being cleared.
 inline constexpr std::uint32_t kCountSets = 3;
 
+/// What has been found of the peaks of an image.
+struct ResidentPeaks {
+  double intensity = 0;
+  std::uint32_t count = 0;
+};
+
 /// A step behind the conversion.
 struct ResidentStep {
-  enum class Kind : std::uint8_t { count, rule, list };
+  enum class Kind : std::uint8_t { count, rule, peaks, list };
   Kind kind = Kind::count;
   std::uint8_t number = 0;       ///< in the pipeline
   std::uint32_t column = 0;      ///< the first of its numbers; rule: how many numbers those before it have
@@ -56,6 +67,7 @@ struct ResidentTask {
   std::uint32_t stack = 0;
   std::uint32_t stacks = 0;
   std::uint32_t watchers = 1;              ///< 1 … kWatchers
+  bool even_watchers = true;               ///< they ask in turn, evenly over the time that an answer takes
   bool one_block = false;                  ///< watchers and all work in one block
   bool seen_first = true;                  ///< Control::seen is written before the other blocks are let go
   bool tells_first = false;                ///< findings and host_decided are written before anything else leaves
@@ -78,6 +90,8 @@ struct ResidentTask {
   ResidentCounts* counts = nullptr;        ///< device, [kCountSets][stack], 0
   std::uint32_t* chunks = nullptr;         ///< device, [2][stack][chunks]: marked pixels of each run of 256
   std::uint64_t* go = nullptr;             ///< device, [stacks]: the trigger as it was seen
+  ResidentPeaks* peaks = nullptr;          ///< device, [stack]
+  std::uint32_t most_peaks = 0;            ///< of an image
   ResidentState* state = nullptr;          ///< device
 };
 
@@ -85,6 +99,8 @@ struct ResidentTask {
 constexpr std::uint32_t resident_chunks(std::uint32_t pixels) noexcept { return (pixels + 2047) / 2048 * 8; }
 
 /// Starts the kernel; it ends when Control::abort is not 0. All of its blocks run at once or it is not started.
-cudaError_t start_resident(const ResidentTask& task, cudaStream_t stream) noexcept;
+/// `peaks`: what it does for a step of that kind; null: there is none.
+cudaError_t start_resident(const ResidentTask& task, const kernel::peakfinder8::cuda::Pass* peaks,
+                           cudaStream_t stream) noexcept;
 
 }  // namespace rashpa::unit::cuda

@@ -14,6 +14,7 @@
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/device_testing.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
 #include "rashpa/kernel/veto/veto.hpp"
 #include "rashpa/unit/factory.hpp"
 #include "rashpa/unit/stack_ring.hpp"
@@ -78,8 +79,13 @@ void expect_same(const StackImage& found, const StackImage& truth, const Output&
   }
 }
 
+void expect_same(const TableView& found, const TableView& truth, std::size_t columns) {
+  ASSERT_EQ(found.rows, truth.rows);
+  for (std::size_t v = 0; v < truth.rows * columns; ++v) EXPECT_EQ(found.values[v], truth.values[v]) << v;
+}
+
 struct Tally {
-  std::size_t accepted = 0, vetoed = 0, errored = 0, entries = 0;
+  std::size_t accepted = 0, vetoed = 0, errored = 0, entries = 0, rows = 0;
 };
 
 /// Everything that the unit says of some images, against what unit cpu says of the same.
@@ -110,6 +116,11 @@ Tally expect_as_cpu(const Size& size, const Output& output, const Pipeline& pipe
         SCOPED_TRACE(testing::Message() << "round " << round << " stack " << s << " image " << i);
         const StackImage& image = ring.all[s].images[i];
         expect_same(image, same.all[s].images[i], output, size.shape().pixels());
+        for (std::size_t t = 0; t < unit->output().results.tables.size(); ++t) {
+          const TableView& truth = same.all[s].images[i].tables[t];
+          expect_same(image.tables[t], truth, unit->output().results.tables[t].columns.size());
+          tally.rows += truth.rows;
+        }
         tally.accepted += image.decision == Decision::accepted ? 1 : 0;
         tally.vetoed += image.decision == Decision::vetoed ? 1 : 0;
         tally.errored += image.decision == Decision::errored ? 1 : 0;
@@ -171,13 +182,62 @@ TEST(Resident, rules_say_what_they_say_on_the_processor) {
   for (const Size& size : kSizes) {
     const auto config = calibration(size);
     const std::string least = std::to_string(size.shape().pixels() / 200);
-    const Pipeline pipeline{{config, bragg_count::Config{10, 0, 1'000'000},
-                             veto::Config{"bright_pixels * 1.1 >= " + least + " and masked_pixels >= 0", "few_spots"},
-                             veto::Config{"saturated_pixels / 3 < 1000000", "many_saturated"}, csr::Config{2, 1.0}}};
+    const Pipeline pipeline{
+        {config, bragg_count::Config{10, 0, 1'000'000},
+         veto::Config{"bright_pixels * 1.1 >= " + least + " and masked_pixels < 100000", "few_spots"},
+         veto::Config{"saturated_pixels / 3 < 1000000", "many_saturated"}, csr::Config{2, 1.0}}};
     const Tally tally = expect_as_cpu(size, Output::photons, pipeline, config);
     EXPECT_GT(tally.accepted, 0U);
     EXPECT_GT(tally.vetoed, 0U);
   }
+}
+
+kernel::peakfinder8::Config peaks_of(const Size& size) {
+  return {.threshold = 8,
+          .min_snr = 3,
+          .max_pixels = 60,
+          .local_bg_radius = 4,
+          .beam_x = 0.4 * size.width,
+          .beam_y = 0.6 * size.height};
+}
+
+TEST(Resident, peaks_are_those_of_the_processor) {
+  for (const Size& size : kSizes) {
+    const auto config = calibration(size);
+    const Tally alone = expect_as_cpu(size, Output::photons, {{config, peaks_of(size)}}, config);
+    EXPECT_GT(alone.rows, 0U);
+    EXPECT_GT(alone.accepted, 0U);
+    // By their number, with all that is written of images with enough of them.
+    const Pipeline all{{config, peaks_of(size), veto::Config{"n_peaks >= 1 and peak_intensity > 10.5", "few_peaks"},
+                        csr::Config{2, 1.0}}};
+    const Tally tally = expect_as_cpu(size, Output::photons, all, config);
+    EXPECT_GT(tally.accepted, 0U);
+    EXPECT_GT(tally.vetoed, 0U);
+    // Only of images that a count has kept.
+    const Tally behind = expect_as_cpu(size, Output::photons, {{config, some_bright(size), peaks_of(size)}}, config);
+    EXPECT_GT(behind.rows, 0U);
+    EXPECT_GT(behind.vetoed, 0U);
+  }
+}
+
+TEST(Resident, more_peaks_than_there_is_room_for_are_an_error) {
+  const Size size{256, 200, 3};
+  const auto config = calibration(size);
+  auto peaks = peaks_of(size);
+  peaks.max_peaks = 1;
+  const Tally tally =
+      expect_as_cpu(size, Output::photons, {{config, peaks, veto::Config{"n_peaks >= 1", "no_peak"}}}, config);
+  EXPECT_GT(tally.errored, 0U);
+}
+
+TEST(Resident, peaks_of_many_pixels_grow_in_few_warps) {
+  const Size size{256, 200, 2};
+  const auto config = calibration(size);
+  auto peaks = peaks_of(size);
+  peaks.max_pixels = 2000;
+  peaks.min_snr = 0.5;
+  peaks.threshold = 1;
+  expect_as_cpu(size, Output::photons, {{config, peaks}}, config);
 }
 
 TEST(Resident, small_images_stopped_in_any_state_end) {
@@ -185,10 +245,14 @@ TEST(Resident, small_images_stopped_in_any_state_end) {
     Ring ring(size, 4);
     const auto config = calibration(size);
     ring.fill(config, 0);
+    const auto pipeline = [&](int round) -> Pipeline {
+      if (round % 2 == 0) return {{config, csr::Config{2, 1.0}}};
+      return {{config, peaks_of(size), csr::Config{2, 1.0}}};
+    };
     for (int round = 0; round < 60; ++round) {
       Doorbell bell;
-      const auto unit = make_unit({.kind = Kind::cuda, .trigger = Trigger::persistent}, {{config, csr::Config{2, 1.0}}},
-                                  ring.layout, bell);
+      const auto unit =
+          make_unit({.kind = Kind::cuda, .trigger = Trigger::persistent}, pipeline(round), ring.layout, bell);
       const auto submitted = static_cast<std::size_t>(round % 5);
       for (std::size_t s = 0; s < submitted; ++s) unit->submit(&ring.all[s]);
       if (round % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(round));

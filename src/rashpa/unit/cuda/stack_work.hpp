@@ -68,6 +68,8 @@ class StackWork {
   [[nodiscard]] std::string notice() const;
   /// As Unit::failure().
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
+  /// As DeviceFinding::failed: the step that makes lists.
+  [[nodiscard]] std::uint8_t lister() const noexcept { return static_cast<std::uint8_t>(lister_ + 1); }
   /// Whether step `step` and those before it have kept the image.
   [[nodiscard]] bool got_past(std::size_t step, const DeviceFinding& finding) const noexcept;
   /// Of an image that step `step` has worked on.

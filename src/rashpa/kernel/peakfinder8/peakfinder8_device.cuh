@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Peaks above the background as a block finds them: for every kernel that does so, whether it runs over a stack
+/// (peakfinder8.cu) or stays resident. Compiled without fused multiply-adds: what is computed is what unit cpu
+/// computes, in its order.
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "rashpa/kernel/peak_room.cuh"
+#include "rashpa/kernel/peakfinder8/peakfinder8_pass.hpp"
+#include "rashpa/kernel/rings_device.cuh"
+
+namespace rashpa::kernel::peakfinder8::cuda {
+
+using kernel::cuda::kAllLanes;
+
+__device__ __forceinline__ bool marked(const std::uint32_t* marks, std::uint32_t pixel) {
+  return (marks[pixel / 32] >> (pixel % 32) & 1U) != 0;
+}
+
+/// The first pixel of a peak has no bright one before it that could be; others, few, are found not to be as they grow.
+__device__ inline bool may_begin(const Known& known, const std::uint32_t* marks, std::uint32_t pixel) {
+  const std::uint16_t number = known.panel_of[pixel];
+  if (number == kNoPanel) return false;
+  const DevicePanel panel = known.panels[number];
+  const auto x = static_cast<std::int32_t>(pixel % known.width);
+  const auto y = static_cast<std::int32_t>(pixel / known.width);
+  if (!panel.inner(x, y)) return false;
+  const auto before = [&](std::int32_t dx, std::int32_t dy) {
+    return panel.inner(x + dx, y + dy) && marked(marks, pixel + dy * static_cast<std::int32_t>(known.width) + dx);
+  };
+  return !before(-1, 0) && !before(-1, -1) && !before(0, -1) && !before(1, -1);
+}
+
+/// What a warp grows a peak in.
+struct Room {
+  std::uint32_t* members;  // [max_pixels]
+  float* values;           // of them
+  float* means;            // of their rings
+};
+
+/// The bright pixels that touch, in the order of unit cpu; 0: they are no peak, or another pixel is the first of them.
+__device__ inline std::uint32_t grow(const Known& known, const std::uint32_t* marks, const DevicePanel& panel,
+                                     std::uint32_t seed, const Room& room) {
+  const unsigned lane = threadIdx.x % 32;
+  if (lane == 0) room.members[0] = seed;
+  __syncwarp();
+  std::uint32_t count = 1;
+  const auto dx = static_cast<std::int32_t>(lane % 3) - 1;
+  const auto dy = static_cast<std::int32_t>(lane / 3) - 1;
+  for (std::uint32_t at = 0; at < count; ++at) {
+    const std::uint32_t member = room.members[at];
+    const auto x = static_cast<std::int32_t>(member % known.width) + dx;
+    const auto y = static_cast<std::int32_t>(member / known.width) + dy;
+    const bool in = lane < 9 && lane != 4 && panel.holds(x, y);
+    const std::uint32_t next = in ? static_cast<std::uint32_t>(y) * known.width + static_cast<std::uint32_t>(x) : 0;
+    const bool bright = in && marked(marks, next);
+    if (__any_sync(kAllLanes, bright && next < seed && panel.inner(x, y))) return 0;
+    unsigned beside = __ballot_sync(kAllLanes, bright);
+    while (beside != 0) {
+      const int which = __ffs(static_cast<int>(beside)) - 1;
+      beside &= beside - 1;
+      const std::uint32_t one = __shfl_sync(kAllLanes, next, which);
+      bool taken = false;
+      for (std::uint32_t i = lane; i < count; i += 32) taken |= room.members[i] == one;
+      if (__any_sync(kAllLanes, taken)) continue;
+      if (count == known.max_pixels) return 0;
+      if (lane == 0) room.members[count] = one;
+      __syncwarp();
+      ++count;
+    }
+  }
+  return count < known.min_pixels ? 0 : count;
+}
+
+struct Local {
+  double mean = 0, sigma = 0.01, largest = 0;
+};
+
+template <typename T>
+__device__ Local around(const Known& known, const T* image, const RingLimit* limits, const DevicePanel& panel,
+                        std::int64_t x, std::int64_t y) {
+  const std::int32_t reach = known.reach;
+  double sum = 0, squares = 0, largest = 0;
+  std::uint32_t count = 0;
+  const std::uint32_t side = 2 * static_cast<std::uint32_t>(reach);
+  // Some pixels at once, so that a lane waits for memory three times for all of them.
+  constexpr std::uint32_t kAtOnce = 5;
+  for (std::uint32_t first = threadIdx.x % 32; first < side * side; first += 32 * kAtOnce) {
+    std::size_t pixels[kAtOnce];
+    std::uint16_t rings[kAtOnce];
+    float values[kAtOnce], most[kAtOnce];
+#pragma unroll
+    for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+      const std::uint32_t at = first + 32 * k;
+      const std::int32_t dx = static_cast<std::int32_t>(at % side) - reach;
+      const std::int32_t dy = static_cast<std::int32_t>(at / side) - reach;
+      const bool in = at < side * side && panel.holds(x + dx, y + dy) && dx * dx + dy * dy <= reach * reach;
+      pixels[k] = in ? static_cast<std::size_t>((y + dy) * known.width + x + dx) : 0;
+      rings[k] = in ? known.ring_of[pixels[k]] : Rings::kNone;
+    }
+#pragma unroll
+    for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+      const bool in = rings[k] != Rings::kNone;
+      values[k] = in ? known.value(image[pixels[k]]) : NAN;
+      most[k] = in ? limits[rings[k]].first : 0;
+    }
+#pragma unroll
+    for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+      if (!(values[k] < most[k])) continue;
+      sum += double{values[k]};
+      squares += double{values[k]} * double{values[k]};
+      count += 1;
+      largest = max(largest, double{values[k]});
+    }
+  }
+#pragma unroll
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    sum += __shfl_xor_sync(kAllLanes, sum, distance);
+    squares += __shfl_xor_sync(kAllLanes, squares, distance);
+    count += __shfl_xor_sync(kAllLanes, count, distance);
+    largest = max(largest, __shfl_xor_sync(kAllLanes, largest, distance));
+  }
+  Local found;
+  found.largest = largest;
+  if (count == 0) {
+    const std::uint16_t ring = known.ring_of[y * known.width + x];
+    found.mean = ring == Rings::kNone ? 0 : double{limits[ring].second};
+    return found;
+  }
+  found.mean = sum / count;
+  const double variance = squares / count - found.mean * found.mean;
+  found.sigma = sqrt(variance > 0.0 ? variance : 0.0);
+  return found;
+}
+
+/// All lanes do the same sums, in the order of unit cpu. False: it is no peak.
+template <typename T>
+__device__ bool measure(const Known& known, const T* image, const RingLimit* limits, const DevicePanel& panel,
+                        const Room& room, std::uint32_t count, Peak& peak) {
+  constexpr double kNoNoise = 1e-10;
+  for (std::uint32_t i = threadIdx.x % 32; i < count; i += 32) {
+    room.values[i] = known.value(image[room.members[i]]);
+    room.means[i] = limits[known.ring_of[room.members[i]]].second;
+  }
+  __syncwarp();
+  double weights = 0, x = 0, y = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t pixel = room.members[i];
+    const double weight = fabs(double{room.values[i]} - double{room.means[i]});
+    weights += weight;
+    x += weight * static_cast<double>(pixel % known.width);
+    y += weight * static_cast<double>(pixel / known.width);
+  }
+  if (weights < kNoNoise) return false;
+  const Local local = around(known, image, limits, panel, llrint(x / weights), llrint(y / weights));
+  peak = Peak{};
+  peak.pixels = count;
+  peak.largest = -INFINITY;
+  peak.background = local.mean;
+  double values = 0;
+  x = 0;
+  y = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t pixel = room.members[i];
+    const double value{room.values[i]};
+    peak.intensity += value - local.mean;
+    peak.largest = max(peak.largest, value);
+    values += value;
+    x += value * static_cast<double>(pixel % known.width);
+    y += value * static_cast<double>(pixel / known.width);
+  }
+  if (fabs(values) < kNoNoise) return false;
+  peak.x = x / fabs(values);
+  peak.y = y / fabs(values);
+  peak.snr = local.sigma < kNoNoise ? 0 : peak.intensity / local.sigma;
+  if (peak.snr < known.min_snr || peak.largest < local.largest) return false;
+  return panel.holds(llrint(peak.x), llrint(peak.y));
+}
+
+/// What a block shares while it finds peaks in kWords words of marks.
+template <unsigned kWords>
+struct Seeds {
+  std::uint16_t pixel[kWords * 32];
+  std::uint32_t count;
+};
+
+/// All threads of a block: the peaks that begin in words `first` to first + kWords of an image's marks; `warps` of its
+/// warps grow one after the other. `rooms`: 3 · max_pixels words for each of those.
+template <unsigned kWords, typename T>
+__device__ void find_peaks(const T* pixels, const Known& known, const std::uint32_t* marks, std::uint32_t words,
+                           const RingLimit* limits, std::uint32_t image, std::uint32_t first, Seeds<kWords>& seeds,
+                           std::uint32_t* rooms, unsigned warps, const kernel::cuda::PeakRoom& room) {
+  const std::uint32_t word = first + threadIdx.x;
+  std::uint32_t bits = threadIdx.x < kWords && word < words ? marks[word] : 0;
+  if (!__syncthreads_or(bits != 0 ? 1 : 0)) return;
+  if (threadIdx.x == 0) seeds.count = 0;
+  __syncthreads();
+  while (bits != 0) {
+    const auto bit = static_cast<std::uint32_t>(__ffs(static_cast<int>(bits)) - 1);
+    bits &= bits - 1;
+    if (!may_begin(known, marks, word * 32 + bit)) continue;
+    seeds.pixel[atomicAdd(&seeds.count, 1U)] = static_cast<std::uint16_t>(threadIdx.x * 32 + bit);
+  }
+  __syncthreads();
+  const unsigned warp = threadIdx.x / 32;
+  if (warp >= warps) return;
+  std::uint32_t* const mine = rooms + std::size_t{3} * warp * known.max_pixels;
+  auto* const values = reinterpret_cast<float*>(mine + known.max_pixels);
+  const Room own{mine, values, values + known.max_pixels};
+  for (std::uint32_t i = warp; i < seeds.count; i += warps) {
+    const std::uint32_t seed = first * 32 + seeds.pixel[i];
+    const std::uint16_t number = known.panel_of[seed];
+    const DevicePanel panel = known.panels[number];
+    __syncwarp();
+    const std::uint32_t count = grow(known, marks, panel, seed, own);
+    Peak peak;
+    if (count == 0 || !measure(known, pixels, limits, panel, own, count, peak)) continue;
+    // panels one after the other, in each row by row
+    if (threadIdx.x % 32 == 0) room.add(image, std::uint64_t{number} << 32U | seed, peak);
+  }
+}
+
+}  // namespace rashpa::kernel::peakfinder8::cuda

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rashpa/kernel/peakfinder8/peakfinder8_cuda.hpp"
+#include "rashpa/kernel/peaks_cuda.hpp"
+#include "rashpa/kernel/pixel_value.cuh"
+#include "rashpa/kernel/ring_limits.hpp"
+#include "rashpa/kernel/rings_cuda.hpp"
+
+namespace rashpa::kernel::peakfinder8::cuda {
+
+inline constexpr std::uint16_t kNoPanel = 0xFFFF;
+
+struct DevicePanel {
+  std::int32_t left, right, top, bottom;
+  __host__ __device__ bool holds(std::int64_t x, std::int64_t y) const {
+    return x >= left && x < right && y >= top && y < bottom;
+  }
+  /// Not at its edge: a peak can begin there.
+  __host__ __device__ bool inner(std::int32_t x, std::int32_t y) const {
+    return x > left && x < right - 1 && y > top && y < bottom - 1;
+  }
+};
+
+/// What stays the same for all images.
+struct Known {
+  const std::uint16_t* ring_of;  // of each pixel
+  const std::uint16_t* panel_of;
+  const DevicePanel* panels;
+  std::uint32_t width;
+  double min_snr;
+  std::uint32_t min_pixels, max_pixels;
+  std::int32_t reach;  // of the local background
+  kernel::cuda::PixelValue value;
+};
+
+/// The step on a CUDA device. What it is made of is open to the unit's resident kernel, which does the same work
+/// itself.
+class Pass final : public kernel::cuda::DevicePass {
+ public:
+  Pass(const Config& config, const Setup& setup, const Rings& rings);
+  int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept override;
+  [[nodiscard]] TableView table(std::uint32_t place) const noexcept override { return peaks_.table(place); }
+  [[nodiscard]] std::string failure() const override { return peaks_.failure(); }
+
+  [[nodiscard]] const Known& known() const noexcept { return known_; }
+  [[nodiscard]] const SnrRounds& rounds() const noexcept { return rounds_; }
+  [[nodiscard]] const kernel::cuda::MarkedRings& rings() const noexcept { return rings_; }
+  [[nodiscard]] const kernel::cuda::PeakTable& peaks() const noexcept { return peaks_; }
+
+ private:
+  PixelType type_;
+  SnrRounds rounds_;
+  std::vector<DevicePanel> host_panels_;
+  kernel::cuda::MarkedRings rings_;
+  kernel::cuda::PeakTable peaks_;
+  memory::cuda::DeviceMemory panel_of_, panels_;
+  Known known_;
+  std::size_t grow_bytes_;
+};
+
+}  // namespace rashpa::kernel::peakfinder8::cuda

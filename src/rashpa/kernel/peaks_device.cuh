@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Peaks in any order to the rows of a table and its numbers: what threads of a block do, for every kernel that does
+/// so, whether it runs over a stack (peaks_cuda.cu) or stays resident.
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "rashpa/core/results.hpp"
+#include "rashpa/kernel/peak_room.cuh"
+
+namespace rashpa::kernel::cuda {
+
+inline constexpr unsigned kPeakColumns = 7;
+
+/// All threads of a block of kThreads: the rows of every peak of its share, which are those from first · kThreads on,
+/// some times kThreads apart. `intensities`: in the order of rows.
+template <std::uint32_t kThreads>
+__device__ void put_in_order(const PeakEntry* entries, std::uint32_t count, std::uint32_t first, std::uint32_t blocks,
+                             std::uint64_t (&keys)[kThreads], double* intensities, Scalar* rows) {
+  for (std::uint32_t begin = first * kThreads; begin < count; begin += blocks * kThreads) {
+    const std::uint32_t i = begin + threadIdx.x;
+    const std::uint64_t key = i < count ? entries[i].key : 0;
+    std::uint32_t rank = 0;
+    for (std::uint32_t some = 0; some < count; some += kThreads) {
+      const std::uint32_t here = min(count - some, kThreads);
+      __syncthreads();
+      if (threadIdx.x < here) keys[threadIdx.x] = entries[some + threadIdx.x].key;
+      __syncthreads();
+      for (std::uint32_t k = 0; k < here; ++k) rank += keys[k] < key ? 1 : 0;
+    }
+    if (i >= count) continue;
+    const Peak& peak = entries[i].peak;
+    intensities[rank] = peak.intensity;
+    Scalar* const row = rows + std::size_t{rank} * kPeakColumns;
+    row[0] = Scalar::of_real(peak.x);
+    row[1] = Scalar::of_real(peak.y);
+    row[2] = Scalar::of_real(peak.intensity);
+    row[3] = Scalar::of_real(peak.snr);
+    row[4] = Scalar::of_count(peak.pixels);
+    row[5] = Scalar::of_real(peak.largest);
+    row[6] = Scalar::of_real(peak.background);
+  }
+}
+
+/// A warp: the sum of `count` numbers in their order, as unit cpu adds them up. All lanes get it.
+__device__ inline double sum_in_order(const double* intensities, std::uint32_t count) {
+  constexpr unsigned kAll = ~0U;
+  double sum = 0;
+  for (std::uint32_t first = 0; first < count; first += 32) {
+    const std::uint32_t here = min(count - first, 32U);
+    const double mine = threadIdx.x % 32 < here ? __ldcg(&intensities[first + threadIdx.x % 32]) : 0;
+    for (std::uint32_t k = 0; k < here; ++k) sum += __shfl_sync(kAll, mine, static_cast<int>(k));
+  }
+  return sum;
+}
+
+}  // namespace rashpa::kernel::cuda
