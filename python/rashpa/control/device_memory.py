@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rashpa.control.kernels import Kernel, declaration_of, parameters_of
-from rashpa.control.pipeline import PIXEL_BYTES, Pipeline, plan_pipeline
+from rashpa.control.pipeline import PIXEL_BYTES, Pipeline, Step, plan_pipeline
 from rashpa.control.run_file import Buffer
 from rashpa.control.run_plan import Plan, PlannedBuffer
 from rashpa.control.telegram import Capabilities, UnitDevice
@@ -15,6 +15,7 @@ _BENCHES = 3  # stacks that a device has at a time: one comes in, one is compute
 _WITHOUT_DEVICES = ("cpu", "fpga")  # memory of a card is asked of it when it is opened
 _WORD = 64  # pixels of a word of marks; made images are whole words
 _RESIDENT_IMAGES, _RESIDENT_BYTES = 32, 1 << 20  # of a stack that a resident kernel may read where it lies
+_RESIDENT_STEPS = 8  # behind the conversion
 
 
 def device_memory(section: Buffer, width: int, height: int, pixel: str, device: UnitDevice) -> dict[str, int]:
@@ -84,9 +85,20 @@ def _may_be_resident(section: Buffer, steps: Pipeline, image_bytes: int) -> bool
     first, *others = steps.steps
     if any(_chosen(section.kernel[0], name) for name in ("borders", "track")):
         return False
-    simple = first.kernel.name == "jungfrau" and len(others) <= 1 and all(step.rides_on for step in others)
+    simple = first.kernel.name == "jungfrau" and len(others) <= _RESIDENT_STEPS and all(map(_resident_step, others))
     small = section.trigger == "persistent" or section.stack * image_bytes <= _RESIDENT_BYTES
     return simple and small and section.stack <= _RESIDENT_IMAGES
+
+
+def _resident_step(step: Step) -> bool:
+    """Whether the resident kernel does it."""
+    name = step.kernel.name
+    return (
+        bool(step.rides_on)
+        or name == "veto"
+        or (name == "csr" and bool(step.marked_by))
+        or (name == "peakfinder8" and step.takes == "int16")
+    )
 
 
 def _declared(section: Buffer, steps: Pipeline, of: str) -> Iterator[float]:

@@ -22,6 +22,9 @@ GPU = UnitDevice("cuda", 0, "NVIDIA H200", 150 << 30, 140 << 30, unified=False)
 PIXELS = 1024 * 512
 JUNGFRAU = '[[buffer.kernel]]\nname = "jungfrau"\n'
 CSR = '[[buffer.kernel]]\nname = "csr"\nthreshold = 2\ncapacity = 0.5\n'
+RULE = '[[buffer.kernel]]\nname = "veto"\nkeep = "masked_pixels < 100"\nreason = "masked"\n'
+PEAKS = '[[buffer.kernel]]\nname = "peakfinder8"\nbeam_x = 500\nbeam_y = 250\n'
+ACCUMULATE = '[[buffer.kernel]]\nname = "accumulate"\n'
 
 
 def plan_of(tmp_path: Path, kernels: str = JUNGFRAU, unit: str = "cuda", stack: int = 16, more: str = "") -> Plan:
@@ -72,6 +75,12 @@ def test_a_small_stack_for_a_resident_kernel_stays_where_it_is(tmp_path: Path) -
         "made images": PIXELS * 2,
         "calibration and tables": 24 * PIXELS,
     }
+
+
+@pytest.mark.parametrize(("behind", "resident"), [(CSR, True), (RULE, True), (PEAKS + CSR, True), (ACCUMULATE, False)])
+def test_pipelines_that_a_resident_kernel_runs(tmp_path: Path, behind: str, *, resident: bool) -> None:
+    plan = plan_of(tmp_path, JUNGFRAU + behind, stack=1)
+    assert ("raw images" not in memory_on_devices(plan, plan.buffers[0], None)) is resident
 
 
 @pytest.mark.parametrize("case", ["unified", "cpu", "elsewhere"])

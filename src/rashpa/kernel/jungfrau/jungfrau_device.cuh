@@ -173,17 +173,15 @@ struct Corrected<Output::kev> {
   bool masked;
   bool saturated;
 };
+/// Its calibration in G1 or G2.
+__device__ __forceinline__ float2 other_entry(const Tables& tables, std::uint32_t code, std::uint32_t pixel) {
+  const std::uint32_t padded = (tables.pixels + kGroup - 1) / kGroup * kGroup;
+  return __ldg(tables.other + (code == 3 ? padded : 0U) + pixel);
+}
+/// With the calibration of its gain: pedestal and factor.
 template <Output kOutput>
-__device__ __forceinline__ Corrected<kOutput> convert_word(std::uint32_t word, const Tables& tables,
-                                                           std::uint32_t pixel) {
+__device__ __forceinline__ Corrected<kOutput> correct(std::uint32_t word, float2 entry) {
   const std::uint32_t code = word >> 14U;
-  float2 entry;
-  if (code == 0) {
-    entry = {__ldg(tables.pedestal + pixel), __ldg(tables.factor + pixel)};
-  } else {
-    const std::uint32_t padded = (tables.pixels + kGroup - 1) / kGroup * kGroup;
-    entry = __ldg(tables.other + (code == 3 ? padded : 0U) + pixel);
-  }
   const bool unreadable = code == 2 || word == kReadoutErrorOnes || word == kReadoutErrorG1;
   const bool invalid = kOutput == Output::kev ? isnan(entry.x) : entry.x > kMaskedAbove;
   const bool masked = unreadable || invalid;
@@ -197,6 +195,14 @@ __device__ __forceinline__ Corrected<kOutput> convert_word(std::uint32_t word, c
     const int photons = masked ? kMaskedPhotons : (saturated ? kSaturatedPhotons : rounded);
     return {static_cast<std::int16_t>(photons), masked, saturated};
   }
+}
+template <Output kOutput>
+__device__ __forceinline__ Corrected<kOutput> convert_word(std::uint32_t word, const Tables& tables,
+                                                           std::uint32_t pixel) {
+  const std::uint32_t code = word >> 14U;
+  const float2 entry = code == 0 ? float2{__ldg(tables.pedestal + pixel), __ldg(tables.factor + pixel)}
+                                 : other_entry(tables, code, pixel);
+  return correct<kOutput>(word, entry);
 }
 
 /// The pixels of a place that convert_g0 cannot do: gain switched, or beyond int16. Mask; 0 for nearly all.
@@ -288,25 +294,41 @@ __device__ __forceinline__ void put(Converted<Output::kev>& converted, unsigned 
 /// Photons as Thresholds holds them.
 __device__ __forceinline__ std::int32_t comparable(std::int16_t photons) { return kZeroPhotons + photons; }
 
-/// Converts eight pixels: those in G0 at once, the others one by one, waiting for their tables. A kernel over a stack
-/// gathers the others and does many at a time (jungfrau.cu).
+/// Puts the k-th of eight pixels among those that convert_g0 has converted.
 template <Output kOutput, bool kCount, bool kMark>
-__device__ __forceinline__ Converted<kOutput> convert_words(uint4 words, const Entries& entries, const Tables& tables,
-                                                            Place place, Thresholds thresholds) {
+__device__ __forceinline__ void replace(Converted<kOutput>& out, unsigned k, const Corrected<kOutput>& corrected,
+                                        const Entries& entries, Thresholds thresholds) {
+  put(out, k, corrected.value);
+  out.masked += static_cast<int>(corrected.masked) - static_cast<int>(entries.masked >> k & 1U);
+  out.saturated += corrected.saturated ? 1 : 0;
+  if constexpr (kCount) {
+    out.bright = (out.bright & ~(1U << k)) | (comparable(corrected.value) >= thresholds.bright ? 1U << k : 0U);
+  }
+  if constexpr (kMark) {
+    out.marks = (out.marks & ~(1U << k)) | (comparable(corrected.value) >= thresholds.mark ? 1U << k : 0U);
+  }
+}
+
+/// Converts eight pixels: those in G0 at once, the others one by one, with their tables on their way together: for a
+/// thread that has nothing else to do. A kernel over a stack gathers the others and does many at a time (jungfrau.cu).
+template <Output kOutput, bool kCount, bool kMark>
+__device__ __forceinline__ Converted<kOutput> convert_words_at_once(uint4 words, const Entries& entries,
+                                                                    const Tables& tables, Place place,
+                                                                    Thresholds thresholds) {
   auto out = convert_g0<kOutput, kCount, kMark>(words, entries, thresholds);
-#pragma unroll 1
-  for (std::uint32_t todo = not_in_g0(words, entries); todo != 0; todo &= todo - 1) {
-    const auto k = static_cast<unsigned>(__ffs(static_cast<int>(todo)) - 1);
-    const auto corrected = convert_word<kOutput>(word_of(words, k), tables, pixel_of(place, k));
-    put(out, k, corrected.value);
-    out.masked += static_cast<int>(corrected.masked) - static_cast<int>(entries.masked >> k & 1U);
-    out.saturated += corrected.saturated ? 1 : 0;
-    if constexpr (kCount) {
-      out.bright = (out.bright & ~(1U << k)) | (comparable(corrected.value) >= thresholds.bright ? 1U << k : 0U);
-    }
-    if constexpr (kMark) {
-      out.marks = (out.marks & ~(1U << k)) | (comparable(corrected.value) >= thresholds.mark ? 1U << k : 0U);
-    }
+  const std::uint32_t todo = not_in_g0(words, entries);
+  if (todo == 0) return out;
+  float2 entry[kThreadPixels];
+#pragma unroll
+  for (unsigned k = 0; k < kThreadPixels; ++k) {
+    const std::uint32_t code = word_of(words, k) >> 14U;
+    entry[k] = {entries.pedestal[k], entries.factor[k]};
+    if (code != 0) entry[k] = other_entry(tables, code, pixel_of(place, k));
+  }
+#pragma unroll
+  for (unsigned k = 0; k < kThreadPixels; ++k) {
+    if ((todo >> k & 1U) == 0) continue;
+    replace<kOutput, kCount, kMark>(out, k, correct<kOutput>(word_of(words, k), entry[k]), entries, thresholds);
   }
   return out;
 }

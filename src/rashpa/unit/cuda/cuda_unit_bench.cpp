@@ -224,15 +224,13 @@ void variants(std::uint64_t triggers) {
       const bool peaks = one.behind.size() == 3;
       for (const bool one_block : {true, false}) {
         if (one_block && (peaks || side != 64)) continue;
-        for (const bool tells_first : {false, true}) {
-          for (const bool even : {false, true}) {
-            for (const std::uint32_t watchers : {2U, 4U, 6U, 8U}) {
-              if ((peaks || tells_first) && (watchers != 4 || !even)) continue;
-              stages(Trigger::persistent, one, side, triggers / (side == 64 ? 1 : 4),
-                     {.watchers = watchers, .even_watchers = even, .one_block = one_block, .tells_first = tells_first},
-                     fmt::format(" ({} watching{}{}{})", watchers, even ? " in turn" : "",
-                                 one_block ? ", one block" : "", tells_first ? ", decision first" : ""));
-            }
+        for (const std::uint32_t watchers : {1U, 2U, 4U, 6U, 8U}) {
+          for (const bool seen_first : {true, false}) {
+            if (!seen_first && (one_block || peaks)) continue;
+            stages(Trigger::persistent, one, side, triggers / (side == 64 ? 1 : 4),
+                   {.watchers = watchers, .one_block = one_block, .seen_first = seen_first},
+                   fmt::format(" ({} watching{}{})", watchers, one_block ? ", one block" : "",
+                               seen_first ? "" : ", seen last"));
           }
         }
       }
@@ -373,6 +371,7 @@ void run(const Arguments& arguments) {
         for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::persistent}) {
           stages(trigger, one, side, triggers);
         }
+        stages(Trigger::persistent, one, side, triggers, {.tells_first = true}, " (decision first)");
         for (const Trigger trigger : {Trigger::launch, Trigger::graph, Trigger::stream, Trigger::persistent}) {
           latency(trigger, one, side, triggers);
         }

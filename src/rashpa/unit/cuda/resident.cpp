@@ -76,7 +76,6 @@ class Resident final : public Dispatch {
     task.stack = work.layout_.stack;
     task.stacks = work.layout_.stacks;
     task.watchers = watchers_;
-    task.even_watchers = options.even_watchers;
     task.one_block = options.one_block;
     task.seen_first = options.seen_first;
     task.tells_first = options.tells_first;

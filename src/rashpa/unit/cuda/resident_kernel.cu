@@ -39,8 +39,6 @@ using OnBlock = ::cuda::atomic_ref<T, ::cuda::thread_scope_block>;
 struct Shared {
   unsigned long long claimed;  ///< of the block that watches: the last ticket; kClosed: there will be no other
   std::uint64_t go;            ///< one block: the trigger as it was seen
-  long long period;            ///< of the block that watches, in clock cycles: between the questions of a watcher
-  long long asked_at;          ///< when the first of them begins
   std::uint32_t taken;         ///< one block: `go` up to this ticket has been read by all
   std::uint32_t end;           ///< one block: leave
   std::uint32_t gone;          ///< several blocks, that which watches: let go up to this ticket
@@ -90,46 +88,6 @@ __device__ void close(const ResidentTask& task, Shared& shared) {
   }
 }
 
-/// When a watcher asks next. Those of a block ask one after the other, evenly over the time that an answer takes.
-class Rhythm {
- public:
-  /// `ask` asks the host for something.
-  template <typename Ask>
-  __device__ Rhythm(Shared& shared, std::uint32_t watcher, std::uint32_t watchers, bool even, Ask ask) : even_(even) {
-    constexpr int kTries = 16;
-    if (!even_) return;
-    if (watcher == 0) {
-      long long shortest = kLongest;
-      for (int i = 0; i < kTries; ++i) {
-        const long long begin = clock64();
-        ask();
-        shortest = min(shortest, clock64() - begin);
-      }
-      shared.asked_at = clock64();
-      // A little more, so that nearly all answers are there when the next question is due.
-      OnBlock<long long>(shared.period).store(shortest + shortest / 8, ::cuda::memory_order_release);
-    }
-    OnBlock<long long> period(shared.period);
-    while ((period_ = period.load(::cuda::memory_order_acquire)) == 0) {
-    }
-    next_ = shared.asked_at + period_ * watcher / watchers;
-  }
-  /// Returns when the next question is due.
-  __device__ void wait() {
-    if (!even_) return;
-    const long long late = clock64() - next_;
-    if (late > 0) next_ += (late / period_ + 1) * period_;
-    while (clock64() < next_) {
-    }
-  }
-
- private:
-  static constexpr long long kLongest = 1 << 20;
-  bool even_;
-  long long period_ = 0;
-  long long next_ = 0;
-};
-
 /// One thread of some warps, each with its own copy of the trigger words, asks the host's memory for the next ticket. A
 /// question takes longer than a microsecond over the bus; several that are under way at different times see the trigger
 /// sooner than one would. Whoever sees it first claims the ticket and lets those go that work.
@@ -140,10 +98,7 @@ __device__ void watch(const ResidentTask& task, Shared& shared, std::uint32_t wa
   OnSystem<std::uint32_t> first_effect(task.control->seen.value);
   std::uint32_t last = 0;
   Turn turn;
-  Rhythm rhythm(shared, watcher, task.watchers, task.even_watchers,
-                [&] { return abort.load(::cuda::memory_order_acquire); });
   for (std::uint32_t looks = 1;; ++looks) {
-    rhythm.wait();
     // What the host wrote before the trigger is seen by everybody who sees that this thread lets them go.
     const std::uint64_t seen =
         OnSystem<std::uint64_t>(task.triggers[turn.slot].copies[watcher].value).load(::cuda::memory_order_acquire);
@@ -312,7 +267,8 @@ __device__ void convert_one(const ResidentTask& task, ResidentCounts& counts, st
                             uint4 words, const device::Entries& entries, device::Place place,
                             device::Thresholds thresholds) {
   constexpr bool kTaps = kOutput == Output::photons;
-  const auto converted = device::convert_words<kOutput, kTaps, kTaps>(words, entries, task.tables, place, thresholds);
+  const auto converted =
+      device::convert_words_at_once<kOutput, kTaps, kTaps>(words, entries, task.tables, place, thresholds);
   put(to, converted, entries.real);
   const bool first = threadIdx.x % 32 == 0;
   if constexpr (kTaps) {

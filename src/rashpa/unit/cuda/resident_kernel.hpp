@@ -67,7 +67,6 @@ struct ResidentTask {
   std::uint32_t stack = 0;
   std::uint32_t stacks = 0;
   std::uint32_t watchers = 1;              ///< 1 … kWatchers
-  bool even_watchers = true;               ///< they ask in turn, evenly over the time that an answer takes
   bool one_block = false;                  ///< watchers and all work in one block
   bool seen_first = true;                  ///< Control::seen is written before the other blocks are let go
   bool tells_first = false;                ///< findings and host_decided are written before anything else leaves

@@ -3,6 +3,7 @@
 /// `make test-device`.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <random>
@@ -67,7 +68,9 @@ void expect_same(const StackImage& found, const StackImage& truth, const Output&
   EXPECT_EQ(found.reason, truth.reason);
   EXPECT_EQ(found.failed_in, truth.failed_in);
   EXPECT_EQ(found.measured, truth.measured);
-  EXPECT_EQ(found.scalars, truth.scalars);
+  // Of too many peaks a device does not add up any.
+  const auto columns = truth.decision == Decision::errored ? 3 : std::ssize(truth.scalars);
+  EXPECT_TRUE(std::equal(truth.scalars.begin(), truth.scalars.begin() + columns, found.scalars.begin()));
   ASSERT_EQ(found.sparse.count, truth.sparse.count);
   if (truth.sparse.count != 0) {
     EXPECT_EQ(std::memcmp(found.sparse.index, truth.sparse.index, truth.sparse.count * sizeof(std::uint32_t)), 0);
