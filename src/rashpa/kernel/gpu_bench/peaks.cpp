@@ -16,6 +16,8 @@
 #include "rashpa/kernel/gpu_bench/rows.hpp"
 #include "rashpa/kernel/peakfinder/peakfinder.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
+#include "rashpa/kernel/rings_cuda.hpp"
+#include "rashpa/kernel/sigma_clip/device_method.hpp"
 #include "rashpa/kernel/sparsify/sparsify.hpp"
 
 namespace rashpa::kernel::gpu_bench {
@@ -64,6 +66,59 @@ std::vector<std::vector<std::uint16_t>> made_images() {
   return made;
 }
 
+/// All images as stacks of `stack`; what `enqueue` is given has no memory for results.
+template <class Enqueue>
+void for_stacks(std::uint32_t stack, const DeviceArray<std::uint16_t>& images, const DeviceArray<std::uint8_t>& work,
+                const Enqueue& enqueue) {
+  for (std::uint32_t first = 0; first < kImages; first += stack) {
+    kernel::cuda::DeviceStack one{};
+    one.in = reinterpret_cast<const std::byte*>(images.data() + first * kPixels);
+    one.in_stride = kPixels * sizeof(std::uint16_t);
+    one.work = work.data() + first;
+    one.count = stack;
+    one.place = first;
+    enqueue(one);
+  }
+}
+
+/// Sigma clipping alone: the background of all images by radius, and which pixels may stick out of it.
+class ClipBench {
+ public:
+  ClipBench(const sigma_clip::Config& config, std::uint32_t stack, const DeviceArray<std::uint16_t>& images)
+      : stack_(stack),
+        images_(images),
+        radii_(config, {kWidth, kWidth}, "gpu_bench"),
+        rings_(radii_.rings(), sigma_clip::device_method(config, radii_),
+               {.shape = {kWidth, kWidth},
+                .made = {kWidth, kWidth},
+                .in = delivered(PixelType::u16),
+                .stack = stack,
+                .places = kImages}),
+        work_(std::vector<std::uint8_t>(kImages, 1)) {}
+  void enqueue(cudaStream_t stream) const {
+    for_stacks(stack_, images_, work_, [&](const kernel::cuda::DeviceStack& stack) {
+      memory::cuda::check(rings_.enqueue(stack, 0, stream), "sigma clipping");
+    });
+  }
+  /// Counts of the background, the mean over the radii of the first image of the last stack.
+  [[nodiscard]] double found() const {
+    std::vector<RingLimit> limits(radii_.rings().count());
+    memory::cuda::check(
+        cudaMemcpy(limits.data(), rings_.seen(0).limits, limits.size() * sizeof(RingLimit), cudaMemcpyDeviceToHost),
+        "the background");
+    double sum = 0;
+    for (const RingLimit& limit : limits) sum += double{limit.first};
+    return sum / static_cast<double>(limits.size());
+  }
+
+ private:
+  std::uint32_t stack_;
+  const DeviceArray<std::uint16_t>& images_;
+  sigma_clip::Radii radii_;
+  kernel::cuda::MarkedRings rings_;
+  DeviceArray<std::uint8_t> work_;
+};
+
 /// `step` on all images, `stack` of them at a time.
 class Bench {
  public:
@@ -79,18 +134,12 @@ class Bench {
         scalars_(std::size_t{kImages} * kScalars),
         findings_(kImages) {}
   void enqueue(cudaStream_t stream) const {
-    for (std::uint32_t first = 0; first < kImages; first += stack_) {
-      kernel::cuda::DeviceStack stack{};
-      stack.in = reinterpret_cast<const std::byte*>(images_.data() + first * kPixels);
-      stack.in_stride = kPixels * sizeof(std::uint16_t);
-      stack.work = work_.data() + first;
-      stack.scalars = scalars_.data() + std::size_t{first} * kScalars;
+    for_stacks(stack_, images_, work_, [&](kernel::cuda::DeviceStack stack) {
+      stack.scalars = scalars_.data() + std::size_t{stack.place} * kScalars;
       stack.scalars_stride = kScalars;
-      stack.findings = findings_.data() + first;
-      stack.count = stack_;
-      stack.place = first;
+      stack.findings = findings_.data() + stack.place;
       memory::cuda::check(static_cast<cudaError_t>(pass_->enqueue(stack, 0, stream)), "a step that finds peaks");
-    }
+    });
   }
   /// Of an image: what the step has counted last. Throws ResourceError when an image has failed.
   [[nodiscard]] double found() const {
@@ -147,6 +196,11 @@ Rows peak_rows(int repeats, const std::string& file) {
           {fmt::format("{}, {:.0f} {} in a 4M image, stack of {}", one.what, bench.found(), one.found, stack),
            us[1] / kImages, "us/image", "device copy of 2 B a pixel", us[0] / kImages});
     }
+    const ClipBench clip(pixels, stack, on_device);
+    const auto us = medians_us({copied, [&](cudaStream_t to) { clip.enqueue(to); }}, repeats, stream.get());
+    rows.push_back(
+        {fmt::format("sigma_clip, {:.3f} counts of background in a 4M image, stack of {}", clip.found(), stack),
+         us[1] / kImages, "us/image", "device copy of 2 B a pixel", us[0] / kImages});
   }
   return rows;
 }
