@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <type_traits>
 
 #include "rashpa/kernel/azimuthal/azimuthal_cuda.hpp"
@@ -37,14 +36,6 @@ __device__ __forceinline__ void let_next_begin() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
-/// Returns when the kernel before this one has ended.
-__device__ __forceinline__ void wait_for_the_one_before() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
-// ---- scatter
 
 // Sums of a block lie in its shared memory, a row of `Scatter::words` words for each bin: the warp's lanes share the
 // images of the block and have words of their own in each row, so that the lanes of an addition use different banks
@@ -373,206 +364,6 @@ std::size_t shared_bytes(const Scatter& how, std::uint32_t bins, PixelFormat for
   return (words + 3) / 4 * 4 * sizeof(std::uint32_t);
 }
 
-// ---- gather
-
-constexpr unsigned kGatherThreads = 256;
-
-/// What a thread has found of a bin.
-struct Mine {
-  std::int64_t signal = 0, variance = 0;
-  double real_signal = 0, real_variance = 0;
-  MaskedSum masked{};
-  double spread_signal = 0, spread_norm = 0, spread_variance = 0;
-};
-
-/// A share of a pixel joins its bin, by the recursion for weighted means.
-__device__ void join(Mine& bin, double value, double share, double norm) {
-  const double ratio = value / norm, weight = share * norm;
-  if (bin.spread_norm == 0) {
-    bin.spread_signal = share * value;
-    bin.spread_norm = weight;
-    bin.spread_variance = 0;
-    return;
-  }
-  const double before = bin.spread_signal / bin.spread_norm - ratio;
-  bin.spread_signal += share * value;
-  bin.spread_norm += weight;
-  const double after = bin.spread_signal / bin.spread_norm - ratio;
-  bin.spread_variance += weight * weight * before * after;
-}
-
-template <typename T>
-__device__ bool counts(T value, const PhotonRange& range) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return isfinite(value);
-  } else {
-    return std::int64_t{value} >= range.least && std::int64_t{value} <= range.most;
-  }
-}
-
-template <typename T>
-__device__ T sum_of_team(T value, std::uint32_t team) {
-  for (unsigned distance = team / 2; distance > 0; distance /= 2) value += __shfl_down_sync(~0U, value, distance);
-  return value;
-}
-
-/// A team of threads has a bin of an image; the order in which it adds depends on the table alone.
-template <typename T, bool Real>
-__global__ void __launch_bounds__(kGatherThreads)
-    gather_bins(const DeviceStack stack, const Tables tables, const PhotonRange range, const Found found,
-                std::uint32_t first_image) {
-  const std::uint32_t image = first_image + blockIdx.y;
-  if (stack.work[image] == 0) return;
-  const std::uint64_t thread = std::uint64_t{blockIdx.x} * kGatherThreads + threadIdx.x;
-  const auto bin = static_cast<std::uint32_t>(thread / tables.team);
-  const bool there = bin < tables.bins;  // the same for all of a warp when that is a team
-  const T* const from = reinterpret_cast<const T*>(stack.in + image * stack.in_stride);
-  const bool poisson = tables.errors == Errors::poisson;
-  const auto member = static_cast<std::uint32_t>(thread % tables.team);
-  Mine mine;
-  for (std::uint32_t at = there ? tables.firsts[bin] + member : 0; there && at < tables.firsts[bin + 1];
-       at += tables.team) {
-    const std::uint32_t pixel = tables.by_bin[at];
-    const T value = from[pixel];
-    const double share = tables.shares != nullptr ? tables.shares[at] : 1.0;
-    const double dark = tables.dark != nullptr ? tables.dark[pixel] : 0.0;
-    if (!counts(value, range)) {
-      mine.masked.norm += share * tables.norm[pixel];
-      mine.masked.dark += share * dark;
-      mine.masked.dark_variance += share * share * dark;
-      mine.masked.shares += 1;
-      continue;
-    }
-    const auto number = static_cast<double>(value);
-    if constexpr (Real) {
-      mine.real_signal += share * number;
-      if (poisson) mine.real_variance += share * share * (number > 1 ? number : 1.0);
-    } else {
-      mine.signal += static_cast<std::int64_t>(value);
-      if (poisson && value > 1) mine.variance += static_cast<std::int64_t>(value) - 1;
-    }
-    if (tables.errors == Errors::azimuthal) join(mine, number - dark, share, tables.norm[pixel]);
-  }
-  if constexpr (Real) {
-    mine.signal = __double_as_longlong(sum_of_team(mine.real_signal, tables.team));
-    mine.variance = __double_as_longlong(sum_of_team(mine.real_variance, tables.team));
-  } else {
-    mine.signal = sum_of_team(mine.signal, tables.team);
-    mine.variance = sum_of_team(mine.variance, tables.team);
-  }
-  if (tables.errors == Errors::azimuthal) mine.variance = __double_as_longlong(mine.spread_variance);
-  const std::uint64_t masked = sum_of_team(mine.masked.shares, tables.team);
-  mine.masked.norm = sum_of_team(mine.masked.norm, tables.team);
-  mine.masked.dark = sum_of_team(mine.masked.dark, tables.team);
-  mine.masked.dark_variance = sum_of_team(mine.masked.dark_variance, tables.team);
-  if (!there || member != 0) return;
-  const std::size_t to = std::size_t{image} * tables.bins + bin;
-  found.signal[to] = mine.signal;
-  found.variance[to] = mine.variance;
-  if (masked == 0) return;
-  mine.masked.shares = masked;
-  found.masked[to] = mine.masked;
-  found.any_masked[image] = 1;
-}
-
-// ---- settle
-
-constexpr unsigned kSettleThreads = 256;
-
-/// A block makes the profile of an image, as finish() does, and judges its ring.
-__global__ void __launch_bounds__(kSettleThreads)
-    settle_images(const DeviceStack stack, const Tables tables, const Ring ring, const Found found, double* profiles,
-                  std::uint32_t awaited) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  __shared__ double ring_signals[kSettleThreads / 32];
-  __shared__ double ring_norms[kSettleThreads / 32];
-  const std::uint32_t image = blockIdx.x;
-  if (stack.work[image] == 0) return wait_for_the_one_before();
-  if (threadIdx.x == 0) {
-    while (*static_cast<volatile std::uint32_t*>(&found.pixels_done[image]) != awaited) __nanosleep(200);
-    __threadfence();
-  }
-  __syncthreads();
-  const std::uint32_t bins = tables.bins;
-  const bool any_masked = __ldcg(&found.any_masked[image]) != 0;
-  double* const profile = profiles + image * kArrays * bins;
-  double ring_signal = 0, ring_norm = 0;
-  for (std::uint32_t bin = threadIdx.x; bin < bins; bin += kSettleThreads) {
-    const std::size_t at = std::size_t{image} * bins + bin;
-    const std::int64_t found_signal = __ldcg(reinterpret_cast<const long long*>(&found.signal[at]));
-    const std::int64_t found_variance = __ldcg(reinterpret_cast<const long long*>(&found.variance[at]));
-    found.signal[at] = found.variance[at] = 0;
-    Prepared::Bin left = tables.all[bin];
-    if (any_masked) {
-      MaskedSum& off = found.masked[at];
-      left.norm -= __ldcg(&off.norm);
-      left.dark -= __ldcg(&off.dark);
-      left.dark_variance -= __ldcg(&off.dark_variance);
-      left.shares -= static_cast<std::uint32_t>(__ldcg(reinterpret_cast<const Word*>(&off.shares)));
-      off = {};
-    }
-    const bool there = left.shares != 0;
-    const double sum = tables.real ? __longlong_as_double(found_signal) : static_cast<double>(found_signal);
-    const double signal = there ? sum - left.dark : 0;
-    const double norm = there ? left.norm : 0;
-    double error = kNone;
-    if (there && tables.errors == Errors::poisson) {
-      const double variance = tables.real ? __longlong_as_double(found_variance)
-                                          : static_cast<double>(found_variance + std::int64_t{left.shares});
-      error = sqrt(variance + left.dark_variance) / norm;
-    } else if (there && tables.errors == Errors::azimuthal) {
-      error = sqrt(fmax(0.0, __longlong_as_double(found_variance))) / norm;
-    }
-    profile[bin] = there ? signal / norm : kNone;
-    profile[bins + bin] = error;
-    profile[2 * std::size_t{bins} + bin] = signal;
-    profile[3 * std::size_t{bins} + bin] = norm;
-    if (const std::size_t radial = bin % ring.radial; radial >= ring.first && radial < ring.last) {
-      ring_signal += signal;
-      ring_norm += norm;
-    }
-  }
-  ring_signal = sum_of_team(ring_signal, 32);
-  ring_norm = sum_of_team(ring_norm, 32);
-  if (threadIdx.x % 32 == 0) {
-    ring_signals[threadIdx.x / 32] = ring_signal;
-    ring_norms[threadIdx.x / 32] = ring_norm;
-  }
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  for (unsigned warp = 1; warp < kSettleThreads / 32; ++warp) {
-    ring_signal += ring_signals[warp];
-    ring_norm += ring_norms[warp];
-  }
-  found.any_masked[image] = 0;
-  found.pixels_done[image] = 0;
-  wait_for_the_one_before();  // it reads stack.work
-  const double mean = ring_signal / ring_norm;
-  stack.scalars[image * stack.scalars_stride] = Scalar::of_real(mean);
-  std::uint8_t verdict = 0;
-  if (ring.min_intensity > 0 && !(mean >= ring.min_intensity)) verdict = 1;
-  if (ring.max_intensity > 0 && mean > ring.max_intensity) verdict = 2;
-  if (verdict == 0) return;
-  stack.findings[image].verdict = verdict;
-  stack.findings[image].step = stack.step;
-  stack.work[image] = 0;
-}
-
-template <typename T, bool Real>
-cudaError_t gather_all(const Tables& tables, PhotonRange range, const DeviceStack& stack, const Found& found,
-                       cudaStream_t stream) noexcept {
-  constexpr std::uint32_t kMostImages = 65535;  // of a grid's second dimension
-  const std::uint64_t threads = std::uint64_t{tables.bins} * tables.team;
-  const auto blocks = static_cast<unsigned>((threads + kGatherThreads - 1) / kGatherThreads);
-  cudaError_t code = cudaSuccess;
-  for (std::uint32_t first = 0; first < stack.count && code == cudaSuccess; first += kMostImages) {
-    const dim3 grid(blocks, std::min(kMostImages, stack.count - first));
-    gather_bins<T, Real><<<grid, kGatherThreads, 0, stream>>>(stack, tables, range, found, first);
-    code = cudaGetLastError();
-  }
-  return code;
-}
-
 }  // namespace
 
 Scatter scatter_for(PixelFormat format, std::span<const std::uint16_t> bin_of, std::uint32_t bins,
@@ -635,32 +426,6 @@ int scatter(const Scatter& how, const Tables& tables, PixelFormat format, const 
         stack, tables, how, Limits<T>(photon_range(format)), found);
   });
   return cudaGetLastError();
-}
-
-int gather(const Tables& tables, PixelFormat format, const DeviceStack& stack, const Found& found,
-           CUstream_st* stream) noexcept {
-  if (format.type == PixelType::f32) return gather_all<float, true>(tables, {}, stack, found, stream);
-  return with_type(format.type, [&](auto pixel) {
-    using T = decltype(pixel);
-    const PhotonRange range = photon_range(format);
-    return tables.real ? gather_all<T, true>(tables, range, stack, found, stream)
-                       : gather_all<T, false>(tables, range, stack, found, stream);
-  });
-}
-
-int settle(const Scatter& how, const Tables& tables, const Ring& ring, const DeviceStack& stack, const Found& found,
-           double* profiles, CUstream_st* stream) noexcept {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t launch{};
-  launch.gridDim = stack.count;
-  launch.blockDim = kSettleThreads;
-  launch.stream = stream;
-  launch.attrs = &early;
-  launch.numAttrs = how.early ? 1 : 0;
-  const std::uint32_t awaited = how.together != 0 ? tables.pixels : 0;
-  return cudaLaunchKernelEx(&launch, settle_images, stack, tables, ring, found, profiles, awaited);
 }
 
 }  // namespace rashpa::kernel::azimuthal::cuda
