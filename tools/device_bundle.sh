@@ -26,6 +26,9 @@ cat > "$bundle/build.json" <<JSON
  "compiler": "$(c++ --version | head -1)", "cuda": "$(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')"}
 JSON
 chmod -R u+w "$bundle"
+programs=$(ls "$bundle/bin" | tr '\n' ' ')
+tar czf "$bundle/programs.tar.gz" -C "$bundle" bin lib  # device_tests.sh unpacks it
+rm -r "$bundle/bin" "$bundle/lib"
 mib=$(du -sm "$bundle" | cut -f1)
-echo "device-bundle: $bundle, $mib MiB: $(ls "$bundle/bin" | tr '\n' ' ')"
+echo "device-bundle: $bundle, $mib MiB: $programs"
 [ "$mib" -lt "$most_mib" ] || { echo "device-bundle: more than $most_mib MiB do not travel" >&2; exit 1; }

@@ -12,6 +12,7 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 failed=0
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || { echo "device tests: no GPU here" >&2; exit 1; }
+tar xzf "$bundle/programs.tar.gz" -C "$bundle"
 export LD_LIBRARY_PATH=$bundle/lib
 cd "$bundle/bin" || exit 1  # the recorded frames lie in ../shared
 chmod +x ./*

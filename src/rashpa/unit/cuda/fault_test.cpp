@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -84,6 +86,14 @@ struct Bench {
   std::unique_ptr<Unit> unit;
 };
 
+/// GoogleTest keeps them to itself in such a process.
+void tell_failures() {
+  const testing::TestResult& result = *testing::UnitTest::GetInstance()->current_test_info()->result();
+  for (int i = 0; i < result.total_part_count(); ++i) {
+    if (result.GetTestPartResult(i).failed()) std::fprintf(stderr, "%s\n", result.GetTestPartResult(i).message());
+  }
+}
+
 /// In a process of its own: 0 when nothing was found wrong.
 template <typename Body>
 void alone(const Body& body) {
@@ -91,6 +101,7 @@ void alone(const Body& body) {
   EXPECT_EXIT(
       {
         body();
+        tell_failures();
         std::exit(testing::Test::HasFailure() ? 1 : 0);
       },
       testing::ExitedWithCode(0), "");
