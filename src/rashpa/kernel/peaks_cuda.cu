@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "rashpa/core/results.hpp"
+#include "rashpa/kernel/early_launch.cuh"
 #include "rashpa/kernel/peaks_cuda.hpp"
 #include "rashpa/kernel/peaks_device.cuh"
 
@@ -20,6 +21,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ std::uint64_t keys[kThreads];
   __shared__ bool last;
   const std::uint32_t image = blockIdx.y;
+  wait_for_the_one_before();
   if (stack.work[image] == 0) return;  // cleared below, when all blocks have looked
   const std::uint32_t count = room.counts[image];
   const bool failed = count > room.most;
@@ -53,6 +55,7 @@ PeakTable::PeakTable(std::string kernel, const Setup& setup, std::uint32_t most)
       places_(setup.places),
       stack_(setup.stack),
       most_(most),
+      early_(begins_early()),
       table_(std::size_t{places_} * most * kPeakColumns * sizeof(Scalar)),
       found_((places_ + std::size_t{1}) * sizeof(std::uint32_t)) {
   const std::size_t stack = setup.stack;
@@ -71,10 +74,9 @@ cudaError_t PeakTable::settle(const DeviceStack& stack, std::uint32_t bench, cud
   constexpr std::uint32_t kMostBlocks = 64;
   const std::uint32_t blocks = std::min((most_ + kThreads - 1) / kThreads, kMostBlocks);
   auto* const found = found_.as<std::uint32_t>();
-  settle_peaks<<<dim3(blocks, stack.count), kThreads, 0, stream>>>(stack, room(bench), intensities_[bench].as<double>(),
-                                                                   counts_[bench].as<std::uint32_t>() + stack_,
-                                                                   table_.as<Scalar>(), found, found + places_);
-  return cudaGetLastError();
+  return launch_early(early_, settle_peaks, dim3(blocks, stack.count), kThreads, 0, stream, stack, room(bench),
+                      intensities_[bench].as<double>(), counts_[bench].as<std::uint32_t>() + stack_,
+                      table_.as<Scalar>(), found, found + places_);
 }
 
 PeakRoom PeakTable::room(std::uint32_t bench) const noexcept {

@@ -21,7 +21,8 @@ class PeakTable {
   /// `kernel`: its name, for errors. Throws ResourceError.
   PeakTable(std::string kernel, const Setup& setup, std::uint32_t most);
 
-  /// Put into the stream: before peaks are found, and behind it.
+  /// Put into the stream: before rings are looked at, and right behind the kernel that finds peaks, which lets it begin
+  /// early (early_launch.cuh).
   [[nodiscard]] cudaError_t begin(std::uint32_t bench, cudaStream_t stream) const noexcept;
   [[nodiscard]] cudaError_t settle(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
   [[nodiscard]] PeakRoom room(std::uint32_t bench) const noexcept;
@@ -40,8 +41,9 @@ class PeakTable {
  private:
   std::string kernel_;
   std::uint32_t places_, stack_, most_;
-  memory::cuda::PinnedMemory table_;                               // Scalar [place][row][column]
-  memory::cuda::PinnedMemory found_;                               // by place; then how many were too many
+  bool early_;                        // kernels begin before the ones in front of them have ended
+  memory::cuda::PinnedMemory table_;  // Scalar [place][row][column]
+  memory::cuda::PinnedMemory found_;  // by place; then how many were too many
   std::vector<memory::cuda::DeviceMemory> entries_, intensities_;  // by bench
   std::vector<memory::cuda::DeviceMemory> counts_;  // by bench: peaks by image, then blocks that are done with it
 };

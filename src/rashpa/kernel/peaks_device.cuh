@@ -48,9 +48,11 @@ __device__ inline double sum_in_order(const double* intensities, std::uint32_t c
   constexpr unsigned kAll = ~0U;
   double sum = 0;
   for (std::uint32_t first = 0; first < count; first += 32) {
-    const std::uint32_t here = min(count - first, 32U);
-    const double mine = threadIdx.x % 32 < here ? __ldcg(&intensities[first + threadIdx.x % 32]) : 0;
-    for (std::uint32_t k = 0; k < here; ++k) sum += __shfl_sync(kAll, mine, static_cast<int>(k));
+    // What is added behind the last one is +0, which changes no sum that began with it.
+    const std::uint32_t at = first + threadIdx.x % 32;
+    const double mine = at < count ? __ldcg(&intensities[at]) : 0;
+#pragma unroll
+    for (int k = 0; k < 32; ++k) sum += __shfl_sync(kAll, mine, k);
   }
   return sum;
 }

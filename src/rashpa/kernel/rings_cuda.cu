@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rashpa/kernel/early_launch.cuh"
 #include "rashpa/kernel/rings_cuda.hpp"
 #include "rashpa/kernel/rings_device.cuh"
 
@@ -68,6 +69,7 @@ __global__ void __launch_bounds__(kRingThreads)
   extern __shared__ std::uint32_t room_of_block[];
   __shared__ Sums<T, Method::kAbove> of_warps[2 * (kRingThreads / 32)];
   const std::uint32_t image = blockIdx.y, ring = blockIdx.x;
+  let_next_begin();
   if (work[image] == 0) return;
   const std::uint32_t first = firsts[ring];
   using OfRing = Values<T, Method::kAbove, false>;
@@ -82,6 +84,8 @@ __global__ void __launch_bounds__(kRingThreads)
 __global__ void raise(const std::uint8_t* work, const RingLimit* limits, std::uint32_t rings, double factor,
                       double noise, float* above) {
   const std::uint32_t image = blockIdx.y, ring = blockIdx.x * blockDim.x + threadIdx.x;
+  let_next_begin();
+  wait_for_the_one_before();
   if (work[image] == 0 || ring >= rings) return;
   const RingLimit* const of_image = limits + std::size_t{image} * rings;
   float mean = INFINITY, deviation = INFINITY;
@@ -100,11 +104,14 @@ __global__ void __launch_bounds__(kMarkThreads)
          std::uint32_t pixels, PixelValue value, const float* above, std::uint32_t rings, std::uint32_t step,
          std::uint32_t* marks, std::uint32_t words) {
   const std::uint32_t image = blockIdx.y;
-  if (work[image] == 0) return;
   const std::uint32_t first = (blockIdx.x * kMarkThreads + threadIdx.x) * kMarkedPixels;
-  if (first >= words * 32) return;
+  let_next_begin();
+  // Pixels and rings stay as they were before limits were looked for, and may come while that goes on.
+  if (work[image] == 0 || first >= words * 32) return wait_for_the_one_before();
+  const EightOfRings<T> eight(images + image * stride, ring_of, pixels, first);
+  wait_for_the_one_before();
   reinterpret_cast<std::uint8_t*>(marks + std::size_t{image} * words)[first / kMarkedPixels] =
-      marks_of(images + image * stride, ring_of, pixels, value, above + std::size_t{image} * rings * step, step, first);
+      eight.marks(value, above + std::size_t{image} * rings * step, step);
 }
 
 constexpr const char* kWhat = "what is known of rings";
@@ -129,6 +136,7 @@ MarkedRings::MarkedRings(const Rings& rings, const RingMethod& method, const Set
       rings_(rings.count()),
       pixels_(static_cast<std::uint32_t>(setup.shape.pixels())),
       words_((pixels_ / 64 + 1) * 2),
+      early_(begins_early()),
       order_(copy_to_device(order_of(rings), kWhat)),
       firsts_(copy_to_device(std::vector<std::uint32_t>(rings.first().begin(), rings.first().end()), kWhat)),
       ring_of_(copy_to_device(std::vector<std::uint16_t>(rings.ring_of().begin(), rings.ring_of().end()), kWhat)),
@@ -181,18 +189,18 @@ cudaError_t MarkedRings::enqueue(const DeviceStack& stack, std::uint32_t bench, 
     if (clip != nullptr) {
       constexpr unsigned kThreads = 128;
       limit(ClipOnDevice{reaches_.as<double>(), clip->cycles, clip->azimuthal, clip->hybrid});
-      raise<<<dim3(tiles(rings_, kThreads), stack.count), kThreads, 0, stream>>>(stack.work, limits, rings_,
-                                                                                 clip->factor, clip->noise, above);
+      const cudaError_t code = launch_early(early_, raise, dim3(tiles(rings_, kThreads), stack.count), kThreads, 0,
+                                            stream, stack.work, limits, rings_, clip->factor, clip->noise, above);
+      if (code != cudaSuccess) return code;
       marked_above = above;
       step = 1;
     } else {
       const auto& rounds = *std::get_if<SnrRounds>(&method_);
       limit(SnrOnDevice{rounds.min_snr, rounds.threshold});
     }
-    mark<T><<<dim3(tiles(words_ * 32, kMarkThreads * kMarkedPixels), stack.count), kMarkThreads, 0, stream>>>(
-        images, stride, stack.work, ring_of_.as<std::uint16_t>(), pixels_, value, marked_above, rings_, step,
-        marks_[bench].as<std::uint32_t>(), words_);
-    return cudaGetLastError();
+    return launch_early(early_, mark<T>, dim3(tiles(words_ * 32, kMarkThreads * kMarkedPixels), stack.count),
+                        kMarkThreads, 0, stream, images, stride, stack.work, ring_of_.as<std::uint16_t>(), pixels_,
+                        value, marked_above, rings_, step, marks_[bench].as<std::uint32_t>(), words_);
   });
 }
 

@@ -30,7 +30,8 @@ class MarkedRings {
   /// Throws ResourceError.
   MarkedRings(const Rings& rings, const RingMethod& method, const Setup& setup);
 
-  /// Puts the work into the stream: limits, then marks, of the images that are worked on.
+  /// Puts the work into the stream: limits, then marks, of the images that are worked on. A kernel right behind it may
+  /// begin early (early_launch.cuh).
   [[nodiscard]] cudaError_t enqueue(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
 
   /// What kernels behind it read, in device memory; pixels in no ring are not marked.
@@ -59,6 +60,7 @@ class MarkedRings {
   PixelFormat format_;
   std::uint32_t rings_, pixels_, words_;
   std::uint32_t room_ = 0;  // values of a ring in shared memory
+  bool early_;              // kernels begin before the ones in front of them have ended
   memory::cuda::DeviceMemory order_, firsts_, ring_of_, reaches_;
   std::vector<memory::cuda::DeviceMemory> limits_, above_, marks_;  // by bench
 };

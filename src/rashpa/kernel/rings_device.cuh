@@ -149,18 +149,19 @@ class Values {
         of_warps_(of_warps) {
     // Some at once: a thread waits for memory twice for all of them. Each reads only what it has put there.
     constexpr std::uint32_t kAtOnce = 8;
-    std::uint32_t at = threadIdx.x;
-    for (; at + (kAtOnce - 1) * kRingThreads < held_; at += kAtOnce * kRingThreads) {
+    for (std::uint32_t at = threadIdx.x; at < held_; at += kAtOnce * kRingThreads) {
       std::uint32_t places[kAtOnce];
       T read[kAtOnce];
+      const auto there = [&](std::uint32_t k) { return at + k * kRingThreads < held_; };
 #pragma unroll
-      for (std::uint32_t k = 0; k < kAtOnce; ++k) places[k] = __ldg(&order_[at + k * kRingThreads]);
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) places[k] = there(k) ? __ldg(&order_[at + k * kRingThreads]) : 0;
 #pragma unroll
-      for (std::uint32_t k = 0; k < kAtOnce; ++k) read[k] = load(places[k]);
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) read[k] = there(k) ? load(places[k]) : T{};
 #pragma unroll
-      for (std::uint32_t k = 0; k < kAtOnce; ++k) kept_[at + k * kRingThreads] = Some::kept(read[k], value_);
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+        if (there(k)) kept_[at + k * kRingThreads] = Some::kept(read[k], value_);
+      }
     }
-    for (; at < held_; at += kRingThreads) kept_[at] = Some::kept(load(__ldg(&order_[at])), value_);
   }
   /// Of those with low < value < high. Every thread comes here and gets the same.
   __device__ __forceinline__ Found sums(float low, float high) {
@@ -233,34 +234,43 @@ struct SnrOnDevice {
   }
 };
 
-/// A byte of the marks, bit p of them pixel p: eight pixels of an image from `first` on. `above`: of ring r at r ·
-/// `step`.
+/// Eight pixels of an image from `first` on, and their rings; those behind the last pixel are in none.
 template <typename T>
-__device__ std::uint8_t marks_of(const T* image, const std::uint16_t* ring_of, std::uint32_t pixels, PixelValue value,
-                                 const float* above, std::uint32_t step, std::uint32_t first) {
-  unsigned bits = 0;
-  if (first + kMarkedPixels <= pixels) {
-    struct alignas(sizeof(T) * kMarkedPixels < 16 ? 8 : 16) Some {
-      T pixel[kMarkedPixels];
-    };
-    struct alignas(16) Places {
-      std::uint16_t ring[kMarkedPixels];
-    };
-    const Some some = *reinterpret_cast<const Some*>(image + first);
-    const Places places = *reinterpret_cast<const Places*>(ring_of + first);
-#pragma unroll
-    for (unsigned k = 0; k < kMarkedPixels; ++k) {
-      const std::uint16_t ring = places.ring[k];
-      const bool is = ring != Rings::kNone && value(some.pixel[k]) > above[ring * step];
-      bits |= is ? 1U << k : 0U;
+class EightOfRings {
+ public:
+  __device__ EightOfRings(const T* image, const std::uint16_t* ring_of, std::uint32_t pixels, std::uint32_t first) {
+    if (first + kMarkedPixels <= pixels) {
+      pixels_ = *reinterpret_cast<const Pixels*>(image + first);
+      places_ = *reinterpret_cast<const Places*>(ring_of + first);
+      return;
     }
-  } else {
-    for (unsigned k = 0; k < kMarkedPixels && first + k < pixels; ++k) {
-      const std::uint16_t ring = ring_of[first + k];
-      if (ring != Rings::kNone && value(image[first + k]) > above[ring * step]) bits |= 1U << k;
+    for (unsigned k = 0; k < kMarkedPixels; ++k) {
+      const bool there = first + k < pixels;
+      pixels_.pixel[k] = there ? image[first + k] : T{};
+      places_.ring[k] = there ? ring_of[first + k] : Rings::kNone;
     }
   }
-  return static_cast<std::uint8_t>(bits);
-}
+  /// A byte of the marks, bit k of them pixel k. `above`: of ring r at r · `step`.
+  [[nodiscard]] __device__ std::uint8_t marks(PixelValue value, const float* above, std::uint32_t step) const {
+    unsigned bits = 0;
+#pragma unroll
+    for (unsigned k = 0; k < kMarkedPixels; ++k) {
+      const std::uint16_t ring = places_.ring[k];
+      const bool is = ring != Rings::kNone && value(pixels_.pixel[k]) > above[ring * step];
+      bits |= is ? 1U << k : 0U;
+    }
+    return static_cast<std::uint8_t>(bits);
+  }
+
+ private:
+  struct alignas(sizeof(T) * kMarkedPixels < 16 ? 8 : 16) Pixels {
+    T pixel[kMarkedPixels];
+  };
+  struct alignas(16) Places {
+    std::uint16_t ring[kMarkedPixels];
+  };
+  Pixels pixels_;
+  Places places_;
+};
 
 }  // namespace rashpa::kernel::cuda

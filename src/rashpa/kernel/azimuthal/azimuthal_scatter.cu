@@ -7,6 +7,7 @@
 
 #include "rashpa/kernel/azimuthal/azimuthal_cuda.hpp"
 #include "rashpa/kernel/azimuthal/longest_run.hpp"
+#include "rashpa/kernel/early_launch.cuh"
 #include "rashpa/kernel/photons.cuh"
 #include "rashpa/memory/cuda/resources.hpp"
 
@@ -30,12 +31,7 @@ __device__ void take_away(const Tables& tables, const Found& found, std::uint32_
   found.any_masked[image] = 1;
 }
 
-/// The kernel behind this one in the stream may begin, when all blocks say so and there is room for it.
-__device__ __forceinline__ void let_next_begin() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
+using kernel::cuda::let_next_begin;
 
 // Sums of a block lie in its shared memory, a row of `Scatter::words` words for each bin: the warp's lanes share the
 // images of the block and have words of their own in each row, so that the lanes of an addition use different banks
@@ -410,9 +406,7 @@ Scatter scatter_for(PixelFormat format, std::span<const std::uint16_t> bin_of, s
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreads, shared_bytes(how, bins, format)),
           "blocks of azimuthal");
   });
-  int major = 0;
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "the device of azimuthal");
-  how.early = major >= 9;
+  how.early = kernel::cuda::begins_early();
   how.waves = how.early ? kWaves : 1;
   how.blocks = static_cast<std::uint32_t>(std::max(1, blocks * processors));
   return how;

@@ -5,6 +5,7 @@
 
 #include "rashpa/kernel/azimuthal/azimuthal_cuda.hpp"
 #include "rashpa/kernel/azimuthal/sum_of_team.cuh"
+#include "rashpa/kernel/early_launch.cuh"
 
 namespace rashpa::kernel::azimuthal::cuda {
 
@@ -13,12 +14,7 @@ namespace {
 using kernel::cuda::DeviceStack;
 using Word = unsigned long long;
 
-/// Returns when the kernel before this one has ended.
-__device__ __forceinline__ void wait_for_the_one_before() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
+using kernel::cuda::wait_for_the_one_before;
 
 constexpr unsigned kSettleThreads = 256;
 
@@ -105,17 +101,9 @@ __global__ void __launch_bounds__(kSettleThreads)
 
 int settle(const Scatter& how, const Tables& tables, const Ring& ring, const DeviceStack& stack, const Found& found,
            double* profiles, CUstream_st* stream) noexcept {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t launch{};
-  launch.gridDim = stack.count;
-  launch.blockDim = kSettleThreads;
-  launch.stream = stream;
-  launch.attrs = &early;
-  launch.numAttrs = how.early ? 1 : 0;
   const std::uint32_t awaited = how.together != 0 ? tables.pixels : 0;
-  return cudaLaunchKernelEx(&launch, settle_images, stack, tables, ring, found, profiles, awaited);
+  return kernel::cuda::launch_early(how.early, settle_images, dim3(stack.count), kSettleThreads, 0, stream, stack,
+                                    tables, ring, found, profiles, awaited);
 }
 
 }  // namespace rashpa::kernel::azimuthal::cuda

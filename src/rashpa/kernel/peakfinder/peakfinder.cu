@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "rashpa/kernel/early_launch.cuh"
 #include "rashpa/kernel/peak_room.cuh"
 #include "rashpa/kernel/peakfinder/peakfinder_cuda.hpp"
 #include "rashpa/kernel/peaks_cuda.hpp"
@@ -78,6 +79,8 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ std::uint16_t candidates[kChunk];
   __shared__ std::uint32_t count;
   const std::uint32_t image = blockIdx.y;
+  kernel::cuda::let_next_begin();
+  kernel::cuda::wait_for_the_one_before();
   if (work[image] == 0) return;
   const std::uint32_t word = blockIdx.x * kThreads + threadIdx.x;
   std::uint32_t bits = word < rings.words ? rings.marks[std::size_t{image} * rings.words + word] : 0;
@@ -127,15 +130,14 @@ class Pass final : public kernel::cuda::DevicePass {
 
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
               cudaStream_t stream) const noexcept override {
-    cudaError_t code = rings_.enqueue(stack, bench, stream);
-    if (code == cudaSuccess) code = peaks_.begin(bench, stream);
+    cudaError_t code = peaks_.begin(bench, stream);
+    if (code == cudaSuccess) code = rings_.enqueue(stack, bench, stream);
     if (code != cudaSuccess) return code;
     const MarkedRings::Seen seen = rings_.seen(bench);
     code = kernel::cuda::with_image_type(setup_.in.type, [&]<typename T>(T) {
-      find<T><<<dim3((seen.words + kThreads - 1) / kThreads, stack.count), kThreads, 0, stream>>>(
-          reinterpret_cast<const T*>(stack.in), stack.in_stride / sizeof(T), stack.work, known_, seen,
-          peaks_.room(bench));
-      return cudaGetLastError();
+      return kernel::cuda::launch_early(early_, find<T>, dim3((seen.words + kThreads - 1) / kThreads, stack.count),
+                                        kThreads, 0, stream, reinterpret_cast<const T*>(stack.in),
+                                        stack.in_stride / sizeof(T), stack.work, known_, seen, peaks_.room(bench));
     });
     return code != cudaSuccess ? code : peaks_.settle(stack, bench, stream);
   }
@@ -148,6 +150,7 @@ class Pass final : public kernel::cuda::DevicePass {
   kernel::cuda::PeakTable peaks_;
   memory::cuda::DeviceMemory places_, panel_of_;
   Known known_;
+  bool early_ = kernel::cuda::begins_early();
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/early_launch.cuh"
 #include "rashpa/kernel/peakfinder8/peakfinder8_device.cuh"
 
 namespace rashpa::kernel::peakfinder8::cuda {
@@ -28,6 +29,8 @@ __global__ void __launch_bounds__(kFindThreads)
   extern __shared__ std::uint32_t rooms[];
   __shared__ Seeds<kFindThreads> seeds;
   const std::uint32_t image = blockIdx.y;
+  kernel::cuda::let_next_begin();
+  kernel::cuda::wait_for_the_one_before();
   if (work[image] == 0) return;
   find_peaks<kFindThreads>(images + image * stride, known, rings.marks + std::size_t{image} * rings.words, rings.words,
                            rings.limits + std::size_t{image} * rings.rings, image, blockIdx.x * kFindThreads, seeds,
@@ -90,7 +93,8 @@ Pass::Pass(const Config& config, const Setup& setup, const Rings& rings)
              .max_pixels = config.max_pixels,
              .reach = 2 * static_cast<std::int32_t>(config.local_bg_radius),
              .value = kernel::cuda::PixelValue::of(setup.in)},
-      grow_bytes_(3 * kFindWarps * config.max_pixels * sizeof(std::uint32_t)) {
+      grow_bytes_(3 * kFindWarps * config.max_pixels * sizeof(std::uint32_t)),
+      early_(kernel::cuda::begins_early()) {
   memory::cuda::check(kernel::cuda::with_image_type(type_,
                                                     [&]<typename T>(T) {
                                                       return cudaFuncSetAttribute(
@@ -101,16 +105,15 @@ Pass::Pass(const Config& config, const Setup& setup, const Rings& rings)
 }
 
 int Pass::enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept {
-  cudaError_t code = rings_.enqueue(stack, bench, stream);
-  if (code == cudaSuccess) code = peaks_.begin(bench, stream);
+  cudaError_t code = peaks_.begin(bench, stream);
+  if (code == cudaSuccess) code = rings_.enqueue(stack, bench, stream);
   if (code != cudaSuccess) return code;
   const MarkedRings::Seen seen = rings_.seen(bench);
   code = kernel::cuda::with_image_type(type_, [&]<typename T>(T) {
     const std::uint32_t blocks = (seen.words + kFindThreads - 1) / kFindThreads;
-    find<T><<<dim3(blocks, stack.count), kFindThreads, grow_bytes_, stream>>>(reinterpret_cast<const T*>(stack.in),
-                                                                              stack.in_stride / sizeof(T), stack.work,
-                                                                              known_, seen, peaks_.room(bench));
-    return cudaGetLastError();
+    return kernel::cuda::launch_early(early_, find<T>, dim3(blocks, stack.count), kFindThreads, grow_bytes_, stream,
+                                      reinterpret_cast<const T*>(stack.in), stack.in_stride / sizeof(T), stack.work,
+                                      known_, seen, peaks_.room(bench));
   });
   return code != cudaSuccess ? code : peaks_.settle(stack, bench, stream);
 }

@@ -63,6 +63,7 @@ class Pass final : public kernel::cuda::DevicePass {
   memory::cuda::DeviceMemory panel_of_, panels_;
   Known known_;
   std::size_t grow_bytes_;
+  bool early_;
 };
 
 }  // namespace rashpa::kernel::peakfinder8::cuda

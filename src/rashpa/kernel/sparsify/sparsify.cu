@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "rashpa/kernel/csr/csr_cuda.hpp"
+#include "rashpa/kernel/early_launch.cuh"
 #include "rashpa/kernel/sigma_clip/device_method.hpp"
 #include "rashpa/kernel/sigma_clip/level.cuh"
 #include "rashpa/kernel/sparsify/sparsify_cuda.hpp"
@@ -32,6 +33,7 @@ __global__ void __launch_bounds__(kThreads)
     refine(const T* images, std::size_t stride, const std::uint8_t* work, const Known known,
            const MarkedRings::Seen rings, std::uint32_t* counts) {
   const std::uint32_t image = blockIdx.y;
+  kernel::cuda::wait_for_the_one_before();
   if (work[image] == 0) return;
   const sigma_clip::cuda::Seen<T> seen{images + image * stride,
                                        rings.ring_of,
@@ -114,14 +116,14 @@ class Pass final : public kernel::cuda::DevicePass {
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
               cudaStream_t stream) const noexcept override {
     auto* const counts = counts_[bench].as<std::uint32_t>();
-    cudaError_t code = rings_.enqueue(stack, bench, stream);
-    if (code == cudaSuccess) code = cudaMemsetAsync(counts, 0, stack.count * sizeof(std::uint32_t), stream);
+    cudaError_t code = cudaMemsetAsync(counts, 0, stack.count * sizeof(std::uint32_t), stream);
+    if (code == cudaSuccess) code = rings_.enqueue(stack, bench, stream);
     if (code != cudaSuccess) return code;
     const MarkedRings::Seen seen = rings_.seen(bench);
     code = kernel::cuda::with_image_type(setup_.in.type, [&]<typename T>(T) {
-      refine<T><<<dim3((seen.words + kThreads - 1) / kThreads, stack.count), kThreads, 0, stream>>>(
-          reinterpret_cast<const T*>(stack.in), stack.in_stride / sizeof(T), stack.work, known_, seen, counts);
-      return cudaGetLastError();
+      return kernel::cuda::launch_early(early_, refine<T>, dim3((seen.words + kThreads - 1) / kThreads, stack.count),
+                                        kThreads, 0, stream, reinterpret_cast<const T*>(stack.in),
+                                        stack.in_stride / sizeof(T), stack.work, known_, seen, counts);
     });
     if (code != cudaSuccess) return code;
     csr::cuda::Batch batch{};
@@ -168,6 +170,7 @@ class Pass final : public kernel::cuda::DevicePass {
   DeviceMemory places_, middles_;
   PinnedMemory index_, value_, table_, too_many_;
   Known known_;
+  bool early_ = kernel::cuda::begins_early();
   std::vector<DeviceMemory> counts_;   // by bench: pixels that stick out, then entries
   std::vector<DeviceMemory> scratch_;  // by bench
 };

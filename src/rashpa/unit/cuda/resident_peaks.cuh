@@ -64,8 +64,8 @@ __device__ inline void find_peaks(const ResidentTask& task, const PeakWork& peak
     for (std::uint32_t first = (block * kThreads + threadIdx.x) * kernel::cuda::kMarkedPixels; first < words * 32;
          first += blocks * kTilePixels) {
       marks[first / kernel::cuda::kMarkedPixels] =
-          kernel::cuda::marks_of(pixels_of(i), peaks.seen.ring_of, task.tables.pixels, peaks.known.value, above,
-                                 sizeof(kernel::RingLimit) / sizeof(float), first);
+          kernel::cuda::EightOfRings<std::int16_t>(pixels_of(i), peaks.seen.ring_of, task.tables.pixels, first)
+              .marks(peaks.known.value, above, sizeof(kernel::RingLimit) / sizeof(float));
     }
   });
   team.meet();
