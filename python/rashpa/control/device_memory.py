@@ -5,6 +5,7 @@ what units have taken."""
 from collections import Counter
 from collections.abc import Iterator
 
+from rashpa.control import chunks
 from rashpa.control.kernels import Kernel, declaration_of, parameters_of
 from rashpa.control.pipeline import PIXEL_BYTES, Pipeline, Step, plan_pipeline
 from rashpa.control.run_file import Buffer
@@ -36,6 +37,8 @@ def device_memory(section: Buffer, width: int, height: int, pixel: str, device: 
         "calibration and tables": int(pixels * sum(_declared(section, steps, "run"))),
         "work on images": int(in_flight * pixels * sum(_declared(section, steps, "image"))),
     }
+    if chunks.on_device(section, steps) and not resident:
+        memory["chunks"] = in_flight * chunks.work_room(pixels * PIXEL_BYTES[steps.pixel])
     if section.unit == "opencl":  # others have them in memory of the host
         # what makes tables, too, is found on the host, and its lists with them
         listers = [step for step in steps.steps if step.kernel.made("table") is None]

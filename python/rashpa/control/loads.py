@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from rashpa.control import chunks
 from rashpa.control.packets import Lines, traffic_of
 from rashpa.control.pipeline import PIXEL_BYTES, Pipeline, plan_pipeline
 from rashpa.control.receivers import link_to
@@ -106,7 +107,9 @@ def _of_pipeline(steps: Pipeline, buffer: PlannedBuffer) -> dict[str, int]:
     makers = [step for step in steps.steps if step.kernel.made("pixels")]
     # each of several devices has output for all slots
     slots = section.slots * (1 if section.unit == "cpu" else len(section.device_names))
-    if makers:
+    if chunks.on_device(section, steps):
+        memory["output"] = slots * chunks.chunk_room(pixels * PIXEL_BYTES[steps.pixel])
+    elif makers:
         memory["output"] = slots * pixels * PIXEL_BYTES[makers[-1].leaves]
     if lists := sum(step.list_part * pixels * (4 + PIXEL_BYTES[step.leaves]) for step in steps.steps):
         memory["lists"] = int(slots * lists)

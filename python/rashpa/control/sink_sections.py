@@ -26,6 +26,10 @@ class Hdf5Sink(_Sink):
     kind: Literal["hdf5"]
     images_per_file: int = Field(default=1000, ge=1, le=2**32 - 1)
     threads: int = Field(default=1, ge=1, le=64)
+    compress: Literal["auto", "host"] = Field(
+        default="auto",
+        description="who makes the chunks; auto: a GPU that is the buffer's unit, where no other sink needs pixels; host: threads, somewhat smaller ones",
+    )
 
 
 class RawSink(_Sink):

@@ -66,18 +66,19 @@ struct StackImage {
   bool measured = false;                       ///< the pipeline has looked at its pixels
   std::array<Scalar, kMostColumns> scalars{};  ///< by column of the unit's results; 0 of steps that it did not reach
   const std::byte* pixels =
-      nullptr;          ///< height × width, and type, of the unit's output, row-major; valid when accepted
-  SparseView sparse{};  ///< when the pipeline makes CSR
+      nullptr;  ///< height × width, and type, of the unit's output, row-major; valid when accepted
+  std::span<const std::byte> chunk{};  ///< these pixels as the kernel bitshuffle_lz4 packs them; empty: nobody has
+  SparseView sparse{};                 ///< when the pipeline makes CSR
   std::array<TableView, kMostTables> tables{};        ///< by table of the unit's results
   std::array<ProfileView, kMostProfiles> profiles{};  ///< by profile of the unit's results; of accepted images
   std::uint8_t failed_in = 0;  ///< errored by the unit: n: its n-th step could not do its work; 0: another reason
 
   [[nodiscard]] std::span<const LostRun> lost_runs() const noexcept { return {lost, lost_count}; }
-  /// What a sink of whole images reads: what the unit has made, or the slot.
+  /// What a sink of whole images reads: what the unit has made, or the slot. Not of an image that has only its chunk.
   [[nodiscard]] const std::byte* dense() const noexcept { return pixels != nullptr ? pixels : raw; }
   /// Whether a sink reads the slot itself, because the unit has made nothing of it.
   [[nodiscard]] bool lies_in_slot() const noexcept {
-    return pixels == nullptr ? sparse.index == nullptr : pixels == raw;
+    return pixels == nullptr ? sparse.index == nullptr && chunk.empty() : pixels == raw;
   }
   void fail(ErrorReason why) noexcept {
     decision = Decision::errored;

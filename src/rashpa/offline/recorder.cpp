@@ -15,7 +15,7 @@ namespace {
 
 Config runner_config(const receiver::BufferConfig& buffer) {
   unit::Pipeline pipeline = buffer.pipeline;
-  pipeline.delivery = unit::Delivery::list_in_place;  // no sink reads pixels beside a list
+  pipeline.delivery = receiver::delivery_of(buffer.sinks);
   if (buffer.stack == 0 || buffer.slots < buffer.stack) {
     throw ConfigError(fmt::format("buffer '{}': {} slots in stacks of {}", buffer.name, buffer.slots, buffer.stack));
   }

@@ -32,7 +32,16 @@ Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint
           .largest_count = largest_count_of(buffer.pixel, buffer.special),
           .special = made.delivered ? buffer.special : std::vector<SpecialValue>{},
           .special_mask = std::move(mask),
-          .results = made.results};
+          .results = made.results,
+          .chunked = made.chunked};
+}
+
+unit::Delivery delivery_of(const std::vector<SinkConfig>& sinks) {
+  const auto stores_chunks = [](const SinkConfig& one) { return one.chunks != sink::ChunkPart::none; };
+  const auto reads_pixels = [](const SinkConfig& one) { return one.reads_pixels; };
+  const bool chunks =
+      std::any_of(sinks.begin(), sinks.end(), stores_chunks) && std::none_of(sinks.begin(), sinks.end(), reads_pixels);
+  return chunks ? unit::Delivery::chunk_in_place : unit::Delivery::list_in_place;
 }
 
 std::shared_ptr<sink::ChunkBoard> chunk_board_of(const std::vector<SinkConfig>& sinks, const Output& output,
@@ -43,7 +52,7 @@ std::shared_ptr<sink::ChunkBoard> chunk_board_of(const std::vector<SinkConfig>& 
     });
   };
   const auto takers = count(sink::ChunkPart::takes);
-  if (output.sparse || takers == 0 || count(sink::ChunkPart::makes) == 0) return nullptr;
+  if (output.sparse || output.chunked || takers == 0 || count(sink::ChunkPart::makes) == 0) return nullptr;
   return std::make_shared<sink::ChunkBoard>(slots, static_cast<unsigned>(takers));
 }
 

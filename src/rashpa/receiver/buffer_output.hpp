@@ -17,6 +17,10 @@ std::shared_ptr<sink::SpecialMask> special_mask_of(const BufferConfig& buffer);
 Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint32_t run,
                  std::shared_ptr<const sink::SpecialMask> mask);
 
+/// What its sinks need of accepted images: no pixels beside a list; none beside chunks where one stores these and none
+/// reads pixels.
+unit::Delivery delivery_of(const std::vector<SinkConfig>& sinks);
+
 /// Where the sinks of a buffer with so many slots find each other's chunks. Null: none makes any for others.
 std::shared_ptr<sink::ChunkBoard> chunk_board_of(const std::vector<SinkConfig>& sinks, const Output& output,
                                                  std::uint32_t slots);

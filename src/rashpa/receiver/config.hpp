@@ -52,6 +52,7 @@ struct SinkConfig {
       : make([options](const Output& output) { return sink::make_sink(options, output); }),
         name(sink::name_of(options)),
         chunks(sink::chunk_part_of(options)),
+        reads_pixels(sink::reads_pixels(options)),
         on_full(full),
         queue(stacks) {}
   template <typename Make>
@@ -62,6 +63,7 @@ struct SinkConfig {
   SinkFactory make;
   std::string name = "sink";  ///< in status, messages and reports; made unique in its buffer
   sink::ChunkPart chunks = sink::ChunkPart::none;
+  bool reads_pixels = true;  ///< chunks in place of pixels are not enough for it
   OnFull on_full = OnFull::wait;
   std::uint32_t queue = 4;  ///< drop: stacks that the sink's own memory holds, at least 1
   /// drop: at the end of the run a put() that does not come back is waited for so long, settle() and close() ten times

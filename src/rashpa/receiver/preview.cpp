@@ -4,7 +4,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+
 namespace rashpa::receiver {
+
+namespace {
+
+/// Whether something has come out of the pipeline: pixels, their chunk, or a list.
+bool is_made(const StackImage& image) noexcept {
+  return image.pixels != nullptr || !image.chunk.empty() || image.sparse.index != nullptr;
+}
+
+}  // namespace
 
 void reserve_for(const sink::Output& output, std::uint32_t lost_per_image, Preview& preview) {
   const Results& results = output.results;
@@ -39,7 +50,7 @@ std::shared_ptr<const Preview> Previews::latest() const {
 void Previews::keep(const Stack& stack) {
   const auto images = stack.view();
   const auto newest = std::find_if(images.rbegin(), images.rend(), [](const StackImage& image) {
-    return image.decision == Decision::accepted && (image.pixels != nullptr || image.sparse.index != nullptr);
+    return image.decision == Decision::accepted && is_made(image);
   });
   if (newest == images.rend()) return;
   Room* spare = nullptr;
@@ -64,7 +75,7 @@ void copy_image(const StackImage& image, const sink::Output& output, const Image
   into.completeness = image.completeness;
   into.decision = image.decision;
   into.reason = image.reason;
-  into.arriving = image.pixels == nullptr && image.sparse.index == nullptr;
+  into.arriving = !is_made(image);
   into.lost.assign(image.lost_runs().begin(), image.lost_runs().end());
   into.scalars = image.scalars;
   for (std::size_t t = 0; t < results.tables.size(); ++t) {
@@ -87,6 +98,10 @@ void copy_image(const StackImage& image, const sink::Output& output, const Image
     return;
   }
   into.pixels.assign(output.image_bytes(), std::byte{});
+  if (!image.chunk.empty()) {
+    kernel::bitshuffle_lz4::decompress(image.chunk, pixel_bytes(output.pixel), into.pixels);
+    return;
+  }
   const std::size_t bytes = pixel_bytes(output.pixel);
   const auto* value = static_cast<const std::byte*>(image.sparse.value);
   for (std::uint32_t i = 0; i < image.sparse.count; ++i) {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "rashpa/kernel/bitshuffle_lz4/runs_testing.hpp"
+
 namespace rashpa::receiver {
 namespace {
 
@@ -117,6 +119,23 @@ TEST(Previews, a_list_of_pixels_becomes_an_image) {
   stacked.stack.images[0].sparse = {.index = index.data(), .value = value.data(), .count = 2};
   previews.offer(stacked.stack);
   EXPECT_EQ(values(*previews.latest()), (std::vector<std::uint16_t>{0, 7, 0, 0, 0, 9}));
+}
+
+TEST(Previews, a_chunk_becomes_an_image) {
+  sink::Output chunked = output();
+  chunked.chunked = true;
+  Previews previews(chunked, 4);
+  Stacked stacked(3, {kTaken});
+  StackImage& image = stacked.stack.images[0];
+  const std::vector<std::byte> chunk =
+      kernel::bitshuffle_lz4::chunk_of_runs({image.pixels, kPixels * sizeof(std::uint16_t)}, sizeof(std::uint16_t));
+  image.pixels = nullptr;
+  image.chunk = chunk;
+  previews.offer(stacked.stack);
+  const auto found = previews.latest();
+  ASSERT_NE(found, nullptr);
+  EXPECT_FALSE(found->arriving);
+  EXPECT_EQ(values(*found), std::vector<std::uint16_t>(kPixels, 30));
 }
 
 TEST(Previews, an_image_that_was_written_over_meanwhile_is_not_shown) {

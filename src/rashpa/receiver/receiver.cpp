@@ -70,7 +70,7 @@ Receiver::Receiver(Config config)
     unit::Choice choice = buffer.unit;
     choice.cores.first_processor = processor < 0 ? -1 : processor + 1;
     unit::Pipeline pipeline = buffer.pipeline;
-    pipeline.delivery = unit::Delivery::list_in_place;  // no sink reads pixels beside a list
+    pipeline.delivery = delivery_of(buffer.sinks);
     one->unit = unit::make_unit(choice, pipeline, shape, one->done_bell);
     const unit::Output& made = one->unit->output();
     if (!buffer.special.empty() && (made.width != buffer.width || made.height != buffer.height)) {

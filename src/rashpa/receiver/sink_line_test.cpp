@@ -332,6 +332,30 @@ struct Careless final : SlotGuard {
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override { return image.index == 1; }
 };
 
+TEST(StackCopies, a_chunk_is_copied_in_place_of_pixels) {
+  sink::Output chunked = output();
+  chunked.chunked = true;
+  StackCopies copies(chunked, 1, 0);
+  Stacks stacks;
+  Stack& stack = stacks.stacks[0];
+  const Careless guard;
+  stack.guard = &guard;
+  std::vector<std::byte> chunk(20, std::byte{7});
+  for (StackImage& image : stack.images) {
+    image.pixels = nullptr;
+    image.chunk = chunk;
+  }
+  stack.images[2].chunk = {};
+  const Stack* copy = copies.take(stack);
+  ASSERT_NE(copy, nullptr);
+  std::fill(chunk.begin(), chunk.end(), std::byte{});
+  EXPECT_EQ(copy->images[0].pixels, nullptr);
+  ASSERT_EQ(copy->images[0].chunk.size(), 20U);
+  EXPECT_EQ(copy->images[0].chunk[19], std::byte{7});
+  EXPECT_EQ(copy->images[1].decision, Decision::accepted) << "its slot is not what was read";
+  EXPECT_EQ(copy->images[2].error, ErrorReason::storage);
+}
+
 TEST(StackCopies, profiles_of_accepted_images_are_copied) {
   sink::Output given = output();
   given.results.profiles = {{"one", {{.name = "a"}, {.name = "b"}}, {{.name = "x", .values = {1, 2, 3}}}, {}},

@@ -4,10 +4,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+
 namespace rashpa::receiver {
 
 StackCopies::StackCopies(const sink::Output& output, std::uint32_t stacks, std::uint32_t lost_runs)
-    : pixel_bytes_(output.sparse ? 0 : output.image_bytes()),
+    : pixel_bytes_(output.sparse ? 0
+                   : output.chunked
+                       ? kernel::bitshuffle_lz4::compressed_bound(output.image_bytes(), pixel_bytes(output.pixel))
+                       : output.image_bytes()),
+      chunked_(output.chunked),
       list_capacity_(output.sparse ? output.list_capacity : 0),
       lost_runs_(lost_runs),
       pixels_(std::max<std::size_t>(1, pixel_bytes_ * output.stack * stacks), memory::MemoryKind::pageable),
@@ -89,6 +95,7 @@ void StackCopies::copy_image(const Stack& stack, const StackImage& from, StackIm
   to.raw = nullptr;
   to.sums = {};
   to.pixels = nullptr;
+  to.chunk = {};
   to.sparse = {};
   to.tables = {};
   to.profiles = {};
@@ -104,8 +111,11 @@ void StackCopies::copy_image(const Stack& stack, const StackImage& from, StackIm
     std::byte* values = value_.data() + place * list_capacity_ * value_bytes_;
     std::memcpy(values, from.sparse.value, from.sparse.count * value_bytes_);
     to.sparse = {index_.data() + place * list_capacity_, values, from.sparse.count};
+  } else if (std::byte* target = pixels_.data() + place * pixel_bytes_; chunked_) {
+    if (from.chunk.empty() || from.chunk.size() > pixel_bytes_) return to.fail(ErrorReason::storage);
+    std::memcpy(target, from.chunk.data(), from.chunk.size());
+    to.chunk = {target, from.chunk.size()};
   } else {
-    std::byte* target = pixels_.data() + place * pixel_bytes_;
     std::memcpy(target, from.dense(), pixel_bytes_);
     to.pixels = target;
   }

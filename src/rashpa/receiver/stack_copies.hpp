@@ -21,8 +21,8 @@ class StackCopies {
   StackCopies(const sink::Output& output, std::uint32_t stacks, std::uint32_t lost_runs);
 
   /// A copy of what sinks read: facts, lost lines, windows of accumulations that end with it and, of accepted images,
-  /// tables, profiles and the list or the pixels. An image that was overwritten while it was copied is errored in the
-  /// copy. Null when no room is free.
+  /// tables, profiles and the list, the chunk or the pixels. An image that was overwritten while it was copied is
+  /// errored in the copy. Null when no room is free.
   [[nodiscard]] Stack* take(const Stack& stack) noexcept;
   /// A copy of windows that no stack carries; there is room for those of one call.
   [[nodiscard]] Accumulated keep(const Accumulated& open) noexcept { return copy_accumulated(open, copies_.size()); }
@@ -36,7 +36,8 @@ class StackCopies {
   void copy_profiles(const StackImage& from, StackImage& to, std::size_t place) noexcept;
   void copy_image(const Stack& stack, const StackImage& from, StackImage& to, std::size_t place) noexcept;
 
-  std::size_t pixel_bytes_ = 0;  // of an image, when it is dense
+  std::size_t pixel_bytes_ = 0;  // of an image, when it is dense, or most of its chunk
+  bool chunked_ = false;
   std::size_t list_capacity_ = 0;
   std::size_t lost_runs_ = 0;
   memory::Buffer pixels_;

@@ -13,6 +13,8 @@
 namespace rashpa::sink {
 namespace {
 
+namespace bslz4 = kernel::bitshuffle_lz4;
+
 constexpr const char* kImages = "/entry/data/data";
 
 /// One data file: its images [0, flushed) came through a flush, those up to `count` wait for one.
@@ -31,8 +33,8 @@ class DenseStore final : public ImageStore {
   DenseStore(const Hdf5Config& config, const OutputFiles& files)
       : config_(config),
         files_(files),
-        image_bytes_(std::uint64_t{config.width} * config.height * pixel_bytes(config.pixel)),
-        pool_(config.threads, pixel_bytes(config.pixel), image_bytes_) {
+        image_bytes_(std::uint64_t{config.width} * config.height * pixel_bytes(config.pixel)) {
+    if (!config.chunked) pool_.emplace(config.threads, pixel_bytes(config.pixel), image_bytes_);
     open_part();
   }
 
@@ -48,6 +50,13 @@ class DenseStore final : public ImageStore {
   }
 
  private:
+  /// The arguments of a put().
+  struct Target {
+    const Stack& stack;
+    std::span<StoredPlace> stored;
+    std::span<ErrorReason> results;
+    std::string& error;
+  };
   [[nodiscard]] std::string name_of(std::size_t part) const { return files_.data(part + 1).string(); }
   void make_data(Part& part);
   void open_part();
@@ -58,15 +67,17 @@ class DenseStore final : public ImageStore {
   void give_up(std::size_t number, std::string why);
   void check_numbers(std::size_t number);
   void store(const StackImage& image, std::span<const std::byte> chunk);
+  void compress(const Target& to);
+  void keep(const Target& to, std::size_t i, std::span<const std::byte> chunk);
 
   Hdf5Config config_;
   const OutputFiles& files_;
   std::uint64_t image_bytes_;
-  CompressPool pool_;
+  std::optional<CompressPool> pool_;  // none: images come as chunks
   std::vector<Part> parts_;
-  std::size_t first_open_ = 0;  // parts before are complete
+  std::size_t first_open_ = 0;       // parts before are complete
+  std::vector<std::size_t> places_;  // of accepted images in the stack
   std::vector<const std::byte*> pixels_;
-  std::vector<std::size_t> places_;  // of `pixels_` in the stack
   std::uint64_t written_ = 0;
   std::uint64_t bytes_stored_ = 0;
 };
@@ -177,41 +188,53 @@ void DenseStore::store(const StackImage& image, std::span<const std::byte> chunk
   }
 }
 
-void DenseStore::put(const Stack& stack, std::span<StoredPlace> stored, std::span<ErrorReason> results,
-                     std::string& error) {
-  pixels_.clear();
-  places_.clear();
-  const auto images = stack.view();
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    if (images[i].decision != Decision::accepted) continue;
-    pixels_.push_back(images[i].dense());
-    places_.push_back(i);
+/// The chunk of image i of the stack into the file.
+void DenseStore::keep(const Target& to, std::size_t i, std::span<const std::byte> chunk) {
+  const StackImage& image = to.stack.view()[i];
+  try {
+    if (const auto bytes = bslz4::uncompressed_bytes(chunk); bytes != image_bytes_) {
+      throw FileError(fmt::format("hdf5: frame {}: its chunk is one of {} bytes of pixels, and images have {}",
+                                  image.frame_number, bytes.value_or(0), image_bytes_));
+    }
+    store(image, chunk);
+    to.stored[i] = {.file = static_cast<std::uint32_t>(parts_.size()),
+                    .place = static_cast<std::uint32_t>(parts_.back().count - 1)};
+  } catch (const Error& failure) {
+    if (to.error.empty()) to.error = failure.what();
+    to.results[i] = ErrorReason::storage;
   }
-  if (pixels_.empty()) return;
-  struct Target {
-    const Stack& stack;
-    std::span<StoredPlace> stored;
-    std::span<ErrorReason> results;
-    std::string& error;
-  } target{stack, stored, results, error};
-  pool_.run(pixels_, [this, &target](std::size_t n, std::span<const std::byte> chunk) {
+}
+
+void DenseStore::compress(const Target& to) {
+  pixels_.clear();
+  for (const std::size_t i : places_) pixels_.push_back(to.stack.view()[i].dense());
+  pool_->run(pixels_, [this, &to](std::size_t n, std::span<const std::byte> chunk) {
     const std::size_t i = places_[n];
-    const StackImage& image = target.stack.view()[i];
+    const StackImage& image = to.stack.view()[i];
     // The chunk is made: nothing is read of the image any more.
-    if (!target.stack.intact(image)) {
-      target.results[i] = ErrorReason::overwritten;
+    if (!to.stack.intact(image)) {
+      to.results[i] = ErrorReason::overwritten;
       return;
     }
     if (config_.chunks) config_.chunks->offer(image.index, chunk);
-    try {
-      store(image, chunk);
-      target.stored[i] = {.file = static_cast<std::uint32_t>(parts_.size()),
-                          .place = static_cast<std::uint32_t>(parts_.back().count - 1)};
-    } catch (const Error& failure) {
-      if (target.error.empty()) target.error = failure.what();
-      target.results[i] = ErrorReason::storage;
-    }
+    keep(to, i, chunk);
   });
+}
+
+void DenseStore::put(const Stack& stack, std::span<StoredPlace> stored, std::span<ErrorReason> results,
+                     std::string& error) {
+  places_.clear();
+  const auto images = stack.view();
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    if (images[i].decision == Decision::accepted) places_.push_back(i);
+  }
+  if (places_.empty()) return;
+  const Target to{stack, stored, results, error};
+  if (pool_) {
+    compress(to);
+  } else {
+    for (const std::size_t i : places_) keep(to, i, images[i].chunk);
+  }
   flush_parts(error);
 }
 

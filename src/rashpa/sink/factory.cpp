@@ -37,6 +37,7 @@ Hdf5Config hdf5_config(const Hdf5Options& options, const Output& output) {
                     .largest_count = output.largest_count,
                     .special = output.special,
                     .special_mask = output.special_mask,
+                    .chunked = output.chunked,
                     .chunks = output.chunks,
                     .metadata = options.metadata};
 }
@@ -106,6 +107,7 @@ const Parameters<Hdf5Options>& parameters(const Hdf5Options& /*of*/) {
           .add({.name = "existing", .choices = {"refuse", "replace"}}, &Hdf5Options::existing, Need::needed)
           .add({.name = "images_per_file", .least = 1, .most = 4294967295}, &Hdf5Options::images_per_file)
           .add({.name = "threads", .least = 1, .most = 64}, &Hdf5Options::threads)
+          .add({.name = "compress", .choices = {"auto", "host"}}, &Hdf5Options::compress)
           .add({.name = "series_images", .least = 0, .most = 2147483648}, &Hdf5Options::series_images);
   return declared;
 }
@@ -172,6 +174,12 @@ const std::vector<Parameter>& parameters_of(std::string_view name) {
 ChunkPart chunk_part_of(const Options& options) noexcept {
   if (std::holds_alternative<Hdf5Options>(options)) return ChunkPart::makes;
   return std::holds_alternative<Stream2Options>(options) ? ChunkPart::takes : ChunkPart::none;
+}
+
+bool reads_pixels(const Options& options) noexcept {
+  const auto* const files = std::get_if<Hdf5Options>(&options);
+  if (files != nullptr) return files->compress == Compress::host;
+  return std::holds_alternative<RawOptions>(options) || std::holds_alternative<MemoryOptions>(options);
 }
 
 std::unique_ptr<Sink> make_sink(const Options& options, const Output& output) {

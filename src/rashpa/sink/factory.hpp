@@ -17,11 +17,18 @@
 
 namespace rashpa::sink {
 
+/// Who makes the chunks of an hdf5 sink.
+enum class Compress : std::uint8_t {
+  automatic,  ///< the unit's device, where it can and no sink of the buffer reads pixels; otherwise as host
+  host,       ///< threads of the sink: smaller chunks
+};
+
 /// "hdf5": NXmx files, or lists of pixels.
 struct Hdf5Options {
   std::string prefix;
   std::uint32_t images_per_file = 1000;
   unsigned threads = 1;
+  Compress compress = Compress::automatic;
   Existing existing = Existing::refuse;
   std::uint32_t series_images = 0;  ///< files of their own, <prefix>_s0001 …, for every so many images; 0: none
   NxmxMetadata metadata{};
@@ -69,6 +76,8 @@ using Options = std::variant<Hdf5Options, RawOptions, MemoryOptions, NullOptions
 /// What a sink has to do with compressed chunks (ChunkBoard).
 enum class ChunkPart : std::uint8_t { none, makes, takes };
 [[nodiscard]] ChunkPart chunk_part_of(const Options& options) noexcept;
+/// Whether it needs the pixels of images: others take their chunks as well, or look at neither.
+[[nodiscard]] bool reads_pixels(const Options& options) noexcept;
 /// Throws what the sink's constructor throws.
 [[nodiscard]] std::unique_ptr<Sink> make_sink(const Options& options, const Output& output);
 

@@ -53,6 +53,7 @@ struct Hdf5Config {
   std::int64_t largest_count = kNoLargestCount;
   std::vector<SpecialValue> special{};
   std::shared_ptr<const SpecialMask> special_mask{};
+  bool chunked = false;                  ///< dense: images come as StackImage::chunk, and are stored as they are
   std::shared_ptr<ChunkBoard> chunks{};  ///< where sinks of the same buffer find the chunks; null: none wants them
   NxmxMetadata metadata;
 };

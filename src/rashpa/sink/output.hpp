@@ -33,6 +33,7 @@ struct Output {
   std::vector<SpecialValue> special{};                ///< delivered: values that are no counts
   std::shared_ptr<const SpecialMask> special_mask{};  ///< null: none is declared
   Results results{};                                  ///< numbers of every image, reasons of vetoes
+  bool chunked = false;                               ///< images come as StackImage::chunk, without pixels
   std::shared_ptr<ChunkBoard> chunks{};  ///< of a sink that makes chunks for others, or takes them; or null
 
   [[nodiscard]] std::uint64_t image_bytes() const noexcept {  ///< of a dense image

@@ -229,6 +229,7 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
   steps.output.pixel = format.type;
   steps.output.delivered = maker.empty();
   steps.output.pixels = lister.empty() || pipeline.delivery == Delivery::everything;
+  steps.chunks_wanted = lister.empty() && pipeline.delivery == Delivery::chunk_in_place;
   if (pipeline.passes == Passes::fused) fuse(steps);
   return steps;
 }
@@ -269,6 +270,7 @@ bool settle_without_work(const Steps& steps, bool stopping, StackImage& image) n
   image.measured = false;
   image.scalars = {};
   image.pixels = nullptr;
+  image.chunk = {};
   image.sparse = {};
   image.tables = {};
   image.profiles = {};

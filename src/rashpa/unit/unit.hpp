@@ -21,8 +21,9 @@ enum class PartialPolicy : std::uint8_t { keep, veto };
 
 /// What of an accepted image leaves the unit.
 enum class Delivery : std::uint8_t {
-  everything,     ///< its pixels, and its list when the pipeline makes one
-  list_in_place,  ///< the list in place of the pixels, when the pipeline makes one
+  everything,      ///< its pixels, and its list when the pipeline makes one
+  list_in_place,   ///< the list in place of the pixels, when the pipeline makes one
+  chunk_in_place,  ///< the list or, of pipelines without, the chunk in place of the pixels, of units that make chunks
 };
 
 /// How steps are put into passes.
@@ -66,6 +67,7 @@ struct Output {
   PixelType pixel = PixelType::u16;  ///< of StackImage::pixels and of the values of lists
   bool delivered = true;             ///< they are the detector's own pixels: no kernel has made them
   bool pixels = true;                ///< accepted images have pixels
+  bool chunked = false;              ///< they have StackImage::chunk in place of pixels
   std::size_t list_capacity = 0;     ///< most entries of an image's list; 0: there are no lists
   Results results{};                 ///< columns of StackImage::scalars, reasons of vetoes
 };

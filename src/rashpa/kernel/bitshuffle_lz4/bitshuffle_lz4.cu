@@ -284,13 +284,14 @@ __global__ void hand_out(const std::byte* chunks, std::size_t stride, const Shap
   if (blockIdx.x == 0 && threadIdx.x == 0) out.bytes[image] = bytes;
 }
 
+constexpr bool is_element_here(std::size_t bytes) noexcept { return bytes == 1 || bytes == 2 || bytes == 4; }
+
 Shape shape_of(std::size_t image_bytes, std::size_t element_bytes) {
-  if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4) {
+  if (!is_element_here(element_bytes)) {
     throw ConfigError("bitshuffle_lz4: elements of " + std::to_string(element_bytes) +
                       " bytes; a device takes 1, 2 or 4");
   }
-  constexpr std::size_t kMostBytes = (std::size_t{1} << 31U) - 1;
-  if (image_bytes % element_bytes != 0 || image_bytes > kMostBytes) {
+  if (!takes_images(image_bytes, element_bytes)) {
     throw ConfigError("bitshuffle_lz4: an image of " + std::to_string(image_bytes) +
                       " bytes; a device takes whole elements, 2147483647 bytes at most");
   }
@@ -302,6 +303,11 @@ Shape shape_of(std::size_t image_bytes, std::size_t element_bytes) {
 }
 
 }  // namespace
+
+bool takes_images(std::size_t image_bytes, std::size_t element_bytes) noexcept {
+  constexpr std::size_t kMostBytes = (std::size_t{1} << 31U) - 1;
+  return is_element_here(element_bytes) && image_bytes % element_bytes == 0 && image_bytes <= kMostBytes;
+}
 
 std::size_t room_for_chunk(std::size_t image_bytes, std::size_t element_bytes) noexcept {
   return (compressed_bound(image_bytes, element_bytes) + 15) / 16 * 16;

@@ -25,6 +25,9 @@ struct Chunks {
   std::uint32_t* bytes = nullptr;
 };
 
+/// Whether an Encoder takes such images: a whole number of elements of 1, 2 or 4 bytes, less than 2³¹.
+bool takes_images(std::size_t image_bytes, std::size_t element_bytes) noexcept;
+
 /// Room for the chunk of an image, a multiple of 16.
 std::size_t room_for_chunk(std::size_t image_bytes, std::size_t element_bytes) noexcept;
 
@@ -32,8 +35,7 @@ std::size_t room_for_chunk(std::size_t image_bytes, std::size_t element_bytes) n
 /// pack_runs() makes of its planes.
 class Encoder {
  public:
-  /// `image_bytes`: a whole number of elements of 1, 2 or 4 bytes, less than 2³¹; `images`: most in a stack. Throws
-  /// ConfigError, ResourceError.
+  /// `images`: most in a stack. Throws ConfigError when it does not take them, ResourceError.
   Encoder(std::size_t image_bytes, std::size_t element_bytes, std::uint32_t images);
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;

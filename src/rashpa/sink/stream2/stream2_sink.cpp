@@ -56,7 +56,7 @@ Stream2Sink::Stream2Sink(const Stream2Config& config, const Output& output)
       metadata_(config.metadata),
       zeromq_(load_zeromq()),
       compressor_(pixel_bytes(output.pixel)),
-      scratch_(bslz4::compressed_bound(output.image_bytes(), pixel_bytes(output.pixel))),
+      scratch_(output.chunked ? 0 : bslz4::compressed_bound(output.image_bytes(), pixel_bytes(output.pixel))),
       wait_(config.wait_s) {
   series_.id = output.run != 0 ? output.run : metadata_.run_number;
   series_.unique_id = stream2::make_ulid();
@@ -160,6 +160,10 @@ void Stream2Sink::skip(std::span<const SkippedImage> images) {
 
 /// Null: nobody wants it, it was overwritten, or cannot be compressed.
 ChunkRef Stream2Sink::chunk_of(const Stack& stack, const StackImage& image, bool wanted) {
+  if (output_.chunked) {
+    const bool whole = bslz4::uncompressed_bytes(image.chunk) == output_.image_bytes();
+    return wanted && whole ? std::make_shared<Chunk>(image.chunk) : nullptr;
+  }
   ChunkRef chunk = output_.chunks ? output_.chunks->take(image.index) : nullptr;
   if (chunk || !wanted) return chunk;
   const std::byte* pixels = image.dense();

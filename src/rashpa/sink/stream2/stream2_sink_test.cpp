@@ -17,6 +17,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/runs_testing.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -179,6 +180,35 @@ TEST(Stream2Sink, the_chunk_of_the_file_is_sent_as_it_is) {
   put_until_connected(sink, images);
   EXPECT_EQ(Client::type_of(client.next()), "start");
   EXPECT_TRUE(client.next().ends_with(chunk));
+  std::thread closing([&] { sink.close({}); });
+  client.all();
+  closing.join();
+}
+
+TEST(Stream2Sink, the_chunk_of_the_unit_is_sent_as_it_is) {
+  Output output = output_of(100);
+  output.chunked = true;
+  Stream2Config config = config_of(1);
+  config.wait_s = 10;
+  Stream2Sink sink(config, output);
+  Client client(sink.consumers().front().endpoint);
+  sink.begin();
+  Images images;
+  Stack stack = images.stack(3);
+  StackImage& image = stack.images[0];
+  const std::vector<std::byte> chunk =
+      kernel::bitshuffle_lz4::chunk_of_runs({image.pixels, kPixels * sizeof(std::uint16_t)}, sizeof(std::uint16_t));
+  image.pixels = nullptr;
+  image.chunk = chunk;
+  ErrorReason result{};
+  sink.put(stack, {&result, 1});
+  EXPECT_EQ(result, ErrorReason::none);
+  image.chunk = std::span(chunk).first(5);
+  sink.put(stack, {&result, 1});
+  EXPECT_EQ(result, ErrorReason::storage) << "that is no chunk of such an image";
+  EXPECT_EQ(sink.stats().bytes_stored, chunk.size());
+  EXPECT_EQ(Client::type_of(client.next()), "start");
+  EXPECT_TRUE(client.next().ends_with(std::string(reinterpret_cast<const char*>(chunk.data()), chunk.size())));
   std::thread closing([&] { sink.close({}); });
   client.all();
   closing.join();

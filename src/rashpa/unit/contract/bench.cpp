@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/kernel/photons.hpp"
 
@@ -152,11 +153,18 @@ void Bench::expect_as_reference(const StackImage& image) const {
   if (image.decision != Decision::accepted) {
     EXPECT_EQ(image.pixels, nullptr);
     EXPECT_EQ(image.sparse.index, nullptr);
+    EXPECT_TRUE(image.chunk.empty());
     return;
   }
   const std::size_t pixel_size = pixel_bytes(format.type);
-  if (recipe.list && recipe.delivery == Delivery::list_in_place) {
+  EXPECT_EQ(image.chunk.empty(), !unit->output().chunked);
+  if (recipe.list && recipe.delivery != Delivery::everything) {
     EXPECT_EQ(image.pixels, nullptr);
+  } else if (unit->output().chunked) {
+    EXPECT_EQ(image.pixels, nullptr);
+    std::vector<std::byte> unpacked(kPixels * pixel_size);
+    ASSERT_TRUE(kernel::bitshuffle_lz4::decompress(image.chunk, pixel_size, unpacked));
+    EXPECT_EQ(std::memcmp(unpacked.data(), pixels, unpacked.size()), 0);
   } else {
     ASSERT_NE(image.pixels, nullptr) << "pixels are delivered beside a list, too";
     EXPECT_EQ(std::memcmp(image.pixels, pixels, kPixels * pixel_size), 0);

@@ -9,7 +9,7 @@ using namespace contract;  // NOLINT(google-build-using-namespace): the bench of
 
 TEST_P(UnitContract, the_full_pipeline_gives_what_the_references_give) {
   for (const Passes passes : {Passes::fused, Passes::separate}) {
-    for (const Delivery delivery : {Delivery::everything, Delivery::list_in_place}) {
+    for (const Delivery delivery : {Delivery::everything, Delivery::list_in_place, Delivery::chunk_in_place}) {
       Recipe recipe = full();
       recipe.passes = passes;
       recipe.delivery = delivery;
@@ -35,6 +35,23 @@ TEST_P(UnitContract, verdicts_are_those_of_the_references_fused_and_apart) {
       for (const StackImage& image : stack.view()) accepted += image.decision == Decision::accepted ? 1 : 0;
     }
     EXPECT_EQ(accepted, 8U) << "images 0, 2, 4, … have spots";
+  }
+}
+
+TEST_P(UnitContract, chunks_in_place_of_pixels_are_of_these_pixels_where_the_unit_makes_any) {
+  for (const Passes passes : {Passes::fused, Passes::separate}) {
+    for (const bool veto : {true, false}) {
+      Recipe recipe = vetoing();
+      if (!veto) recipe.veto.reset();
+      recipe.passes = passes;
+      recipe.delivery = Delivery::chunk_in_place;
+      Bench bench(GetParam(), recipe);
+      if (!bench.runs()) continue;
+      const Output& output = bench.unit->output();
+      EXPECT_NE(output.pixels, output.chunked);
+      bench.run_all();
+      bench.expect_all_as_references();
+    }
   }
 }
 

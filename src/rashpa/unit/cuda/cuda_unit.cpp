@@ -51,6 +51,13 @@ int checked_device(const std::string& wanted) {
   return device;
 }
 
+bool can_chunk(const Steps& steps) noexcept {
+  const Output& output = steps.output;
+  const std::size_t element = pixel_bytes(output.pixel);
+  return steps.chunks_wanted &&
+         kernel::bitshuffle_lz4::cuda::takes_images(std::size_t{output.width} * output.height * element, element);
+}
+
 std::unique_ptr<Dispatch> make_dispatch(Trigger trigger, const StackWork& work, std::uint32_t stacks, int device) {
   switch (trigger) {
     case Trigger::launch:
@@ -81,6 +88,11 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
                      steps_.words());
   const std::size_t taken = DeviceMemory::taken();
   const bool resident = chosen.trigger == Trigger::persistent;
+  if (!resident && can_chunk(steps_)) {
+    steps_.output.chunked = true;
+    steps_.output.pixels = false;
+    how_ += "; images leave as chunks (bitshuffle_lz4)";
+  }
   const std::uint32_t benches = resident ? 1 : std::min(kBenches, layout.stacks);
   work_ = std::make_unique<StackWork>(steps_, layout, benches, resident ? Input::in_place : Input::copied);
   for (const std::string& words : work_->words()) how_ += "; " + words;
@@ -215,6 +227,7 @@ void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place
     image.sparse = {list.index, list.value, finding.entries};
   }
   if (steps_.output.pixels) image.pixels = work_->pixels(slot, place);
+  if (steps_.output.chunked) image.chunk = work_->chunk(slot, place);
 }
 
 void CudaUnit::hand_back(const InFlight& flight, bool finished) noexcept {

@@ -49,7 +49,7 @@ class CudaUnit final : public Unit {
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
 
   const int device_;
-  const Steps steps_;
+  Steps steps_;  // not changed after the constructor
   Doorbell& done_bell_;
   std::string how_;
   std::size_t device_bytes_ = 0;

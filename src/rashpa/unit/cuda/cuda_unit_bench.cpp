@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// rashpa_cuda_unit_bench: the unit on a device against the bus. First every trigger with one small image that is
 /// accepted: from the word that the host writes to the decision, and to pixels and lists, in host memory. Then JUNGFRAU
-/// 4M at full rate from a ring that is always full, against copies of the same pinned memory in the same run. `--json`
-/// writes one row a line.
+/// 4M at full rate from a ring that is always full, against copies of the same pinned memory in the same run; and all
+/// of it kept, as pixels and as chunks made on the device, beside what threads of the host compress. `--json` writes
+/// one row a line.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -12,11 +13,13 @@
 #include <cstring>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/pause.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
@@ -56,18 +59,19 @@ void row(const std::string& what, double value, const char* unit, const std::str
   std::fflush(stdout);
 }
 
+constexpr double kAllWithSpots = 0.02;
+
 /// A ring of stacks whose images are there already.
 struct Ring : StackRing {
   Ring(std::uint32_t width, std::uint32_t height, std::uint32_t stack, std::uint32_t stacks)
       : StackRing(width, height, stack, stacks, memory::MemoryKind::huge) {}
-  /// One image in ten has spots; ten different images, in every place one of them.
-  void fill(const jungfrau::Config& config, bool all_with_spots = false) {
+  /// Ten different images, in every place one of them: of how many of their pixels lie in spots, of the first and of
+  /// the others.
+  void fill(const jungfrau::Config& config, double first = 0.002, double others = 0) {
     std::vector<std::vector<std::uint16_t>> frames(10);
     std::vector<std::jthread> threads;
     for (std::size_t f = 0; f < frames.size(); ++f) {
-      threads.emplace_back([&, f] {
-        frames[f] = jungfrau::synthetic::frame(config, all_with_spots ? 0.02 : f == 0 ? 0.002 : 0, f + 1);
-      });
+      threads.emplace_back([&, f] { frames[f] = jungfrau::synthetic::frame(config, f == 0 ? first : others, f + 1); });
     }
     threads.clear();
     std::size_t next = 0;
@@ -121,7 +125,7 @@ void rows(const std::string& what, std::vector<std::int64_t>& times) {
 void latency(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_t triggers) {
   const auto config = jungfrau::synthetic::config(side, side, jungfrau::Output::photons, 1);
   Ring ring(side, side, 1, 4);
-  ring.fill(config, true);
+  ring.fill(config, kAllWithSpots, kAllWithSpots);
   Doorbell bell;
   const auto unit = make_unit({.kind = Kind::cuda, .trigger = trigger}, pipeline_of(one, config), ring.layout, bell);
   std::vector<std::int64_t> times;
@@ -155,7 +159,7 @@ void stages(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_t
             cuda::ResidentOptions options = {}, const std::string& variant = {}) {
   const auto config = jungfrau::synthetic::config(side, side, jungfrau::Output::photons, 1);
   Ring ring(side, side, 1, 4);
-  ring.fill(config, true);
+  ring.fill(config, kAllWithSpots, kAllWithSpots);
   const Steps steps = steps_of(pipeline_of(one, config), ring.layout);
   const bool resident = trigger == Trigger::persistent;
   const cuda::StackWork work(steps, ring.layout, 1, resident ? cuda::Input::in_place : cuda::Input::copied);
@@ -296,6 +300,93 @@ void full_rate(Trigger trigger, std::uint32_t stack, std::uint64_t images, bool 
   row(what + ", unexplained", static_cast<double>(processed - explained), "images", "", 0);
 }
 
+struct Kept {
+  double rate = 0;         // GB/s of input
+  double image_bytes = 0;  // that leave for an image
+};
+
+/// Every image kept; `last`: of the last stack, before the unit goes.
+Kept keep_all(Ring& ring, const Pipeline& pipeline, std::uint64_t stacks,
+              const std::function<void(const Stack&)>& last) {
+  Doorbell bell;
+  const auto unit = make_unit({.kind = Kind::cuda, .trigger = Trigger::graph}, pipeline, ring.layout, bell);
+  const Output& output = unit->output();
+  const double pixels = static_cast<double>(std::size_t{output.width} * output.height * pixel_bytes(output.pixel));
+  const std::size_t ahead = ring.all.size();
+  std::uint64_t submitted = 0;
+  double left = 0;
+  std::uint64_t accepted = 0;
+  const std::int64_t start = now_ns();
+  for (; submitted < std::min<std::uint64_t>(ahead, stacks); ++submitted) unit->submit(&ring.all[submitted]);
+  for (std::uint64_t taken = 0; taken < stacks; ++taken) {
+    Stack* const done = take(*unit);
+    for (const StackImage& image : done->view()) {
+      accepted += image.decision == Decision::accepted ? 1 : 0;
+      left += output.chunked ? static_cast<double>(image.chunk.size()) : pixels;
+    }
+    if (submitted < stacks) unit->submit(&ring.all[submitted++ % ahead]);
+  }
+  const auto took = static_cast<double>(now_ns() - start);
+  const auto images = static_cast<double>(stacks * ring.layout.stack);
+  if (static_cast<double>(accepted) != images) throw ResourceError("not every image was accepted");
+  last(ring.all[(stacks - 1) % ahead]);
+  return {images * static_cast<double>(ring.stride) / took, left / images};
+}
+
+/// GB/s of input, and bytes of a chunk, of compressors on so many threads, each with images of its own.
+Kept compress_on_host(const Stack& stack, std::size_t image_bytes, std::size_t element_bytes, unsigned threads) {
+  constexpr std::int64_t kLeastNs = 2'000'000'000;
+  std::atomic<std::uint64_t> images = 0, bytes = 0;
+  const std::int64_t start = now_ns();
+  std::vector<std::jthread> workers;
+  for (unsigned t = 0; t < threads; ++t) {
+    workers.emplace_back([&, t] {
+      kernel::bitshuffle_lz4::Compressor compressor(element_bytes);
+      std::vector<std::byte> chunk(kernel::bitshuffle_lz4::compressed_bound(image_bytes, element_bytes));
+      for (std::size_t i = t; now_ns() - start < kLeastNs; ++i) {
+        bytes += compressor.compress({stack.images[i % stack.count].pixels, image_bytes}, chunk);
+        images += 1;
+      }
+    });
+  }
+  workers.clear();
+  const auto all = static_cast<double>(images.load());
+  return {all * static_cast<double>(image_bytes) / static_cast<double>(now_ns() - start),
+          static_cast<double>(bytes.load()) / all};
+}
+
+/// JUNGFRAU 4M, all images kept, `switched` of their pixels in spots: what leaves as pixels, and as chunks.
+void chunks(double switched, std::uint64_t images) {
+  constexpr std::uint32_t kSide = 2048, kStack = 10;
+  const auto config = jungfrau::synthetic::config(kSide, kSide, jungfrau::Output::photons, 1);
+  Ring ring(kSide, kSide, kStack, 6);
+  ring.fill(config, 0.002, switched);
+  const double before = copy_rate(ring, 2000);
+  Pipeline pipeline{{config, bragg_count::Config{20, 0}}, PartialPolicy::keep, false};
+  constexpr std::size_t kBytes = std::size_t{kSide} * kSide * sizeof(std::int16_t);
+  const std::string what =
+      fmt::format("JUNGFRAU 4M, stack {}, convert + count, all kept, {} in spots", kStack, switched);
+  std::vector<std::pair<unsigned, Kept>> host;
+  const Kept pixels = keep_all(ring, pipeline, images / kStack, [&](const Stack& stack) {
+    for (const unsigned threads : {1U, 4U, std::max(1U, std::thread::hardware_concurrency())}) {
+      host.emplace_back(threads, compress_on_host(stack, kBytes, sizeof(std::int16_t), threads));
+    }
+  });
+  pipeline.delivery = Delivery::chunk_in_place;
+  const Kept packed = keep_all(ring, pipeline, images / kStack, [](const Stack&) {});
+  const double bus = (before + copy_rate(ring, 2000)) / 2;
+  const std::string against = "pinned host to device, mean of before and after";
+  row(what + ": pixels out", pixels.rate, "GB/s", against, bus);
+  row(what + ": pixels out, of an image", pixels.image_bytes, "B", "", 0);
+  row(what + ": chunks out", packed.rate, "GB/s", against, bus);
+  row(what + ": chunks out, of an image", packed.image_bytes, "B", "pixels", static_cast<double>(kBytes));
+  for (const auto& [threads, one] : host) {
+    const std::string by = fmt::format("{}: compressed by {} threads of the host", what, threads);
+    row(by, one.rate, "GB/s", "chunks out", packed.rate);
+    row(by + ", of an image", one.image_bytes, "B", "chunks out", packed.image_bytes);
+  }
+}
+
 /// When the stages of stacks of JUNGFRAU 4M began and ended, from events in their streams: one JSON row a stage.
 void timeline(std::uint32_t stack) {
   constexpr std::uint32_t kSide = 2048;
@@ -350,7 +441,7 @@ Arguments parse(int count, char** values) {
       arguments.only = values[++i];
     } else {
       throw ConfigError("cuda_unit_bench: " + name +
-                        ": there are --images N --triggers N --only latency|rate|timeline|variants --json");
+                        ": there are --images N --triggers N --only latency|rate|timeline|variants|chunks --json");
     }
   }
   return arguments;
@@ -360,6 +451,10 @@ void run(const Arguments& arguments) {
   json_rows = arguments.json;
   if (arguments.only == "timeline") return timeline(10);
   if (arguments.only == "variants") return variants(arguments.triggers);
+  if (arguments.only == "chunks") {
+    for (const double switched : {0.002, 0.05, 0.5}) chunks(switched, arguments.images / 20);
+    return;
+  }
   if (arguments.only != "rate") {
     for (const std::uint32_t watchers : {1U, 4U, 8U}) {
       stages(Trigger::persistent, quick(64).front(), 64, arguments.triggers, {.watchers = watchers},

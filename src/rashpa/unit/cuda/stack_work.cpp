@@ -39,6 +39,17 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
   return layout;
 }
 
+/// Of the output, as they lie in files.
+std::size_t image_bytes(const Steps& steps) noexcept {
+  return std::size_t{steps.output.width} * steps.output.height * pixel_bytes(steps.output.pixel);
+}
+
+std::size_t chunk_room(const Steps& steps) noexcept {
+  return steps.output.chunked
+             ? kernel::bitshuffle_lz4::cuda::room_for_chunk(image_bytes(steps), pixel_bytes(steps.output.pixel))
+             : 0;
+}
+
 /// Pixels from one image of that shape that a step has made to the next.
 std::size_t padded(const kernel::Shape& shape) noexcept { return round_up(shape.pixels(), kMarks); }
 
@@ -63,6 +74,10 @@ StackWork::Bench::Bench(const StackWork& work, Input input)
   for (std::size_t step = 0; step < work.steps_.steps.size(); ++step) {
     made.emplace_back(work.layout_.stack * work.made_stride(step));
   }
+  if (work.steps_.output.chunked) {
+    encoder = std::make_unique<kernel::bitshuffle_lz4::cuda::Encoder>(
+        image_bytes(work.steps_), pixel_bytes(work.steps_.output.pixel), work.layout_.stack);
+  }
 }
 
 StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches, Input input)
@@ -71,6 +86,7 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
       benches_(benches),
       mark_words_(mark_words(steps)),
       out_bytes_(padded({steps.output.width, steps.output.height}) * pixel_bytes(steps.output.pixel)),
+      chunk_room_(chunk_room(steps)),
       columns_(static_cast<std::uint32_t>(steps.output.results.columns.size())),
       passed_on_(steps.last_maker == steps.steps.size()),
       pinning_(layout.images, std::size_t{layout.stacks} * layout.stack * layout.image_stride),
@@ -81,7 +97,9 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
       done_(layout.stacks * sizeof(Word)),
       findings_(place(layout.stacks) * sizeof(DeviceFinding)),
       scalars_(place(layout.stacks) * std::max(1U, columns_) * sizeof(Scalar)),
-      images_(steps.output.pixels && !passed_on_ ? place(layout.stacks) * out_bytes_ : 0) {
+      images_(steps.output.pixels && !passed_on_ ? place(layout.stacks) * out_bytes_ : 0),
+      chunks_(place(layout.stacks) * chunk_room_),
+      chunk_bytes_(chunk_room_ != 0 ? place(layout.stacks) * sizeof(std::uint32_t) : 0) {
   check(cudaGetDevice(&device_), "which device is current");
   make_passes();
   bench_.reserve(benches);
@@ -154,6 +172,10 @@ const std::byte* StackWork::pixels(std::uint32_t slot, std::uint32_t image) cons
 }
 kernel::cuda::HostList StackWork::list(std::uint32_t slot, std::uint32_t image) const noexcept {
   return passes_[lister_]->list(static_cast<std::uint32_t>(place(slot, image)));
+}
+std::span<const std::byte> StackWork::chunk(std::uint32_t slot, std::uint32_t image) const noexcept {
+  const std::size_t at = place(slot, image);
+  return {chunks_.as<std::byte>() + at * chunk_room_, chunk_bytes_.as<std::uint32_t>()[at]};
 }
 ProfileView StackWork::profile(std::size_t step, std::uint32_t slot, std::uint32_t image) const noexcept {
   return passes_[step]->profile(static_cast<std::uint32_t>(place(slot, image)));
@@ -296,8 +318,25 @@ cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const no
   return cudaSuccess;
 }
 
+cudaError_t StackWork::make_chunks(std::uint32_t slot, cudaStream_t stream) const noexcept {
+  const Bench& bench = bench_[bench_of(slot)];
+  const std::size_t maker = steps_.last_maker;
+  const kernel::bitshuffle_lz4::cuda::DeviceImages images{
+      .images = passed_on_ ? bench.raw.as<std::byte>() : bench.made[maker].as<std::byte>(),
+      .stride = passed_on_ ? layout_.image_stride : made_stride(maker),
+      .work = bench.order.as<std::uint8_t>() + sizeof(Order),
+      .count = layout_.stack};
+  const kernel::bitshuffle_lz4::cuda::Chunks out{.chunks = chunks_.as<std::byte>() + place(slot) * chunk_room_,
+                                                 .stride = chunk_room_,
+                                                 .bytes = chunk_bytes_.as<std::uint32_t>() + place(slot)};
+  return static_cast<cudaError_t>(bench.encoder->enqueue(images, out, stream));
+}
+
 cudaError_t StackWork::copy_out(std::uint32_t slot, cudaStream_t stream) const noexcept {
   const Bench& bench = bench_[bench_of(slot)];
+  if (bench.encoder != nullptr) {
+    if (const cudaError_t code = make_chunks(slot, stream); code != cudaSuccess) return code;
+  }
   Deliver delivery{};
   delivery.order = bench.order.as<Order>();
   delivery.stack = layout_.stack;

@@ -7,9 +7,11 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4_cuda.hpp"
 #include "rashpa/kernel/device_pass.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 #include "rashpa/unit/cuda/control.hpp"
@@ -58,6 +60,8 @@ class StackWork {
   [[nodiscard]] const Scalar* scalars(std::uint32_t slot, std::uint32_t image) const noexcept;
   [[nodiscard]] const std::byte* pixels(std::uint32_t slot, std::uint32_t image) const noexcept;
   [[nodiscard]] kernel::cuda::HostList list(std::uint32_t slot, std::uint32_t image) const noexcept;
+  /// Of an accepted image, where the output is chunked.
+  [[nodiscard]] std::span<const std::byte> chunk(std::uint32_t slot, std::uint32_t image) const noexcept;
   /// Before the stack in `slot` is submitted, for each image that will be processed.
   void prepare(std::uint32_t slot, std::uint32_t number, const StackImage& image) const noexcept;
   /// What steps say of how they work.
@@ -88,11 +92,13 @@ class StackWork {
   struct Bench {
     Bench(const StackWork& work, Input input);
     DeviceMemory order, raw, marks, findings, scalars, blocks_done;
-    std::vector<DeviceMemory> made;  // by step: what it makes of the pixels
+    std::vector<DeviceMemory> made;                                  // by step: what it makes of the pixels
+    std::unique_ptr<kernel::bitshuffle_lz4::cuda::Encoder> encoder;  // null: pixels leave as they are, or none do
   };
   void make_passes();
   cudaError_t copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t compute(std::uint32_t slot, cudaStream_t stream) const noexcept;
+  cudaError_t make_chunks(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t copy_out(std::uint32_t slot, cudaStream_t stream) const noexcept;
   [[nodiscard]] std::size_t place(std::uint32_t slot, std::uint32_t image = 0) const noexcept {
     return std::size_t{slot} * layout_.stack + image;
@@ -100,8 +106,9 @@ class StackWork {
   /// As DeviceStack::ended.
   [[nodiscard]] std::byte* const* ended(std::size_t step, const Bench& bench) const noexcept;
   [[nodiscard]] std::size_t made_stride(std::size_t step) const noexcept;
+  // Not where chunks are made before delivery: of accepted images only.
   [[nodiscard]] bool settled_on_delivery(std::size_t step) const noexcept {
-    return step + 1 == steps_.steps.size() && steps_.steps[step].rides.has_value();
+    return !steps_.output.chunked && step + 1 == steps_.steps.size() && steps_.steps[step].rides.has_value();
   }
 
   Steps steps_;
@@ -110,10 +117,11 @@ class StackWork {
   int device_ = 0;
   std::size_t mark_words_ = 0;  // from one image's marks to the next's
   std::size_t out_bytes_ = 0;   // from one image in host memory to the next
+  std::size_t chunk_room_ = 0;  // from one image's chunk in host memory to the next; 0: none are made
   std::uint32_t columns_;
   bool passed_on_ = false;  // pixels that leave are those of the slot: nobody has made any
   Pinning pinning_;
-  PinnedMemory control_, triggers_, orders_, decided_, done_, findings_, scalars_, images_;
+  PinnedMemory control_, triggers_, orders_, decided_, done_, findings_, scalars_, images_, chunks_, chunk_bytes_;
   std::vector<std::unique_ptr<kernel::cuda::DevicePass>> passes_;  // by step; null: it rides
   std::size_t lister_ = 0;                                         // steps_.steps.size(): none makes lists
   std::vector<std::size_t> adders_;                                // by accumulation: the step
