@@ -16,7 +16,7 @@ Delivery delivery(std::vector<sink::Options> sinks) {
 
 TEST(BufferOutput, chunks_come_in_place_of_pixels_where_a_sink_stores_them_and_none_reads_pixels) {
   const sink::Hdf5Options files;
-  const sink::Hdf5Options on_host{.compress = sink::Compress::host};
+  const sink::Hdf5Options on_host{.prefix = {}, .compress = sink::Compress::host};
   const sink::Stream2Options stream;
   const sink::NullOptions counter;
   EXPECT_EQ(delivery({files}), Delivery::chunk_in_place);
@@ -32,7 +32,7 @@ TEST(BufferOutput, chunks_come_in_place_of_pixels_where_a_sink_stores_them_and_n
 
 TEST(BufferOutput, sinks_share_no_chunks_that_all_of_them_get) {
   std::vector<SinkConfig> sinks{SinkConfig(sink::Hdf5Options{}), SinkConfig(sink::Stream2Options{})};
-  Output output{.width = 4, .height = 4};
+  Output output{.buffer = "full", .width = 4, .height = 4};
   EXPECT_NE(chunk_board_of(sinks, output, 8), nullptr);
   output.chunked = true;
   EXPECT_EQ(chunk_board_of(sinks, output, 8), nullptr);

@@ -138,7 +138,7 @@ TEST(ReadsPixels, who_stores_chunks_or_nothing_needs_none) {
   EXPECT_FALSE(reads_pixels(Hdf5Options{}));
   EXPECT_FALSE(reads_pixels(Stream2Options{}));
   EXPECT_FALSE(reads_pixels(NullOptions{}));
-  EXPECT_TRUE(reads_pixels(Hdf5Options{.compress = Compress::host}));
+  EXPECT_TRUE(reads_pixels(Hdf5Options{.prefix = {}, .compress = Compress::host}));
   EXPECT_TRUE(reads_pixels(RawOptions{}));
   EXPECT_TRUE(reads_pixels(MemoryOptions{}));
 }
