@@ -36,6 +36,7 @@ def device_memory(section: Buffer, width: int, height: int, pixel: str, device: 
         "marks": in_flight * whole // 8 if any(step.marks_for for step in steps.steps) else 0,
         "calibration and tables": int(pixels * sum(_declared(section, steps, "run"))),
         "work on images": int(in_flight * pixels * sum(_declared(section, steps, "image"))),
+        "parts of windows": int(pixels * sum(_parts(section, steps))),
     }
     if chunks.on_device(section, steps) and not resident:
         memory["chunks"] = in_flight * chunks.work_room(pixels * PIXEL_BYTES[steps.pixel])
@@ -102,6 +103,21 @@ def _resident_step(step: Step) -> bool:
         or (name == "csr" and bool(step.marked_by))
         or (name == "peakfinder8" and step.takes == "int16")
     )
+
+
+def _parts(section: Buffer, steps: Pipeline) -> Iterator[float]:
+    """Bytes a pixel of what several CUDA devices add up, for as many windows as can end before the first of them comes back. Sums of profiles lie in memory
+    of the machine, and so do those with which NCCL can do nothing: the variance of float32."""
+    if section.unit != "cuda" or len(section.device_names) < 2:
+        return
+    for kernel, step in zip(section.kernel, steps.steps, strict=True):
+        if not step.kernel.made("accumulation") or step.kernel.made("profile"):
+            continue
+        if step.takes == "float32" and _chosen(kernel, "variance"):
+            continue
+        window = int(parameters_of(kernel)["window"])
+        windows = -(-section.slots // window) + 1 if window else 1
+        yield windows * sum(cost.bytes for cost in step.kernel.device if _chosen(kernel, cost.when))
 
 
 def _declared(section: Buffer, steps: Pipeline, of: str) -> Iterator[float]:

@@ -95,9 +95,7 @@ def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource)
         yield f'{where}: trigger {section.trigger} takes stacks in turn, and several devices take what they can; set trigger = "graph", or one device'
     for kernel in section.kernel:
         values = parameters_of(kernel)
-        if declaration(kernel.name).made("accumulation") and values.get("added") != "none":
-            yield f"{where}: {kernel.name} adds up over images, which several devices cannot do together; name one device"
-        elif values.get("track", "off") != "off":
+        if values.get("track", "off") != "off":
             yield f"{where}: {kernel.name} with track learns from images, which several devices cannot do together; name one device"
 
 

@@ -190,12 +190,25 @@ def test_a_telegram_names_all_devices(tmp_path: Path) -> None:
         (SEVERAL + "device = 1\n", JUNGFRAU, "devices: and device; leave one out"),
         ("devices = [1, 1]\n", JUNGFRAU, "a device is named twice"),
         (SEVERAL + 'trigger = "persistent"\n', JUNGFRAU, "trigger persistent takes stacks in turn"),
-        (SEVERAL, JUNGFRAU + SUMS, "accumulate adds up over images, which several devices cannot do together"),
+        (SEVERAL, JUNGFRAU + 'track = "darks"\n', "jungfrau with track learns from images, which several devices cannot do together"),
     ],
 )
 def test_what_several_devices_cannot_do_is_refused(tmp_path: Path, keys: str, kernels: str, said: str) -> None:
     with pytest.raises(RunFileError, match=said):
         plan_of(tmp_path, keys + kernels)
+
+
+def test_several_devices_keep_the_parts_of_windows_that_can_be_on_their_way(tmp_path: Path) -> None:
+    alone = plan_of(tmp_path, JUNGFRAU + SUMS)
+    assert "parts of windows" not in memory_on_devices(alone, alone.buffers[0], None)
+    run = plan_of(tmp_path, SEVERAL + JUNGFRAU + SUMS)
+    assert memory_on_devices(run, run.buffers[0], None)["parts of windows"] == 2 * 16 * PIXELS
+    # 64 slots: two windows of 48 can end before the first comes back, and one is open
+    short = plan_of(tmp_path, SEVERAL + JUNGFRAU + SUMS + "window = 48\nvariance = true\n")
+    assert memory_on_devices(short, short.buffers[0], None)["parts of windows"] == 2 * 3 * 24 * PIXELS
+    kev = JUNGFRAU + 'output = "kev"\n' + SUMS + "variance = true\n"
+    reals = plan_of(tmp_path, SEVERAL + kev)
+    assert "parts of windows" not in memory_on_devices(reals, reals.buffers[0], None)
 
 
 def test_the_unit_cpu_has_no_devices(tmp_path: Path) -> None:

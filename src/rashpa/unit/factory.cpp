@@ -6,16 +6,20 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <memory>
 #include <thread>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/unit/cpu/cpu_unit.hpp"
 #include "rashpa/unit/dealt/dealt_unit.hpp"
+#include "rashpa/unit/dealt/joined_windows.hpp"
+#include "rashpa/unit/dealt/sharing.hpp"
 #include "rashpa/unit/fpga/fpga_unit.hpp"
 #include "rashpa/unit/opencl/opencl_unit.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/unit/cuda/cuda_unit.hpp"
+#include "rashpa/unit/cuda/nccl_joiner.hpp"
 #endif
 
 namespace rashpa::unit {
@@ -46,6 +50,17 @@ std::string_view text_of(const Table& table, Value value) noexcept {
   return "unknown";
 }
 
+std::unique_ptr<Joiner> make_joiner(const Choice& choice, const std::vector<std::string>& devices,
+                                    const Sharing& sharing) {
+#ifdef RASHPA_HAVE_CUDA
+  if (choice.kind == Kind::cuda) {
+    return cuda::make_joiner(sharing.joins, sharing.output.results.accumulations, devices);
+  }
+#endif
+  static_cast<void>(choice);
+  return std::make_unique<HostJoiner>(sharing.joins, static_cast<std::uint32_t>(devices.size()), "");
+}
+
 /// Each device gets a thread of its own, on a processor of its own.
 std::unique_ptr<Unit> make_dealt(const Choice& choice, const std::vector<std::string>& devices,
                                  const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell) {
@@ -54,23 +69,27 @@ std::unique_ptr<Unit> make_dealt(const Choice& choice, const std::vector<std::st
         "unit: trigger {} takes stacks in turn, and {} devices take what they can; use graph, or one device",
         name_of(choice.trigger), devices.size()));
   }
-  for (const kernel::StepOf& step : pipeline.kernels) {
-    if (!step->learns_from_darks()) continue;
-    throw ConfigError(
-        fmt::format("unit: the kernel {} learns from images, which several devices cannot do together; name one",
-                    step->declaration().name));
-  }
+  Sharing sharing = sharing_of(pipeline, layout);
   const bool captured = std::none_of(pipeline.kernels.begin(), pipeline.kernels.end(),
                                      [](const kernel::StepOf& step) { return step->enqueued_each_time(); });
   const Trigger trigger = captured ? Trigger::graph : Trigger::launch;
+  const auto members = static_cast<std::uint32_t>(devices.size());
+  std::unique_ptr<JoinedWindows> windows;
+  Choice each = choice;
+  if (!sharing.joins.empty()) {
+    auto joiner = make_joiner(choice, devices, sharing);
+    each.windows_on_device = joiner->on_device();
+    windows = std::make_unique<JoinedWindows>(sharing.output.results, layout, members, std::move(joiner));
+  }
   const auto make = [&](std::uint32_t number, Doorbell& bell) {
-    Choice one = choice;
+    Choice one = each;
     one.device = devices[number];
     if (choice.kind == Kind::cuda && one.trigger == Trigger::automatic) one.trigger = trigger;
     if (one.cores.first_processor >= 0) one.cores.first_processor += static_cast<int>(number);
-    return make_unit(one, pipeline, layout, bell);
+    return make_unit(one, sharing.part, layout, bell);
   };
-  return std::make_unique<DealtUnit>(static_cast<std::uint32_t>(devices.size()), layout.stacks, done_bell, make);
+  return std::make_unique<DealtUnit>(members, layout.stacks, done_bell, make, std::move(sharing.output),
+                                     std::move(windows));
 }
 
 }  // namespace

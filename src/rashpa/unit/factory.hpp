@@ -45,6 +45,8 @@ struct Choice {
       "0";  ///< its number, or several: "0,1"; opencl: or a part of its name; fpga: the card's directory
   Trigger trigger = Trigger::automatic;     ///< cuda
   Transfer transfer = Transfer::automatic;  ///< opencl
+  /// cuda: bit a: windows of accumulation a stay in memory of the device, for who joins those of several.
+  std::uint32_t windows_on_device = 0;
 };
 
 /// Makes the unit with all its memory. Throws ConfigError when the pipeline does not fit the layout (order, input type,

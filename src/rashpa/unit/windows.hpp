@@ -17,6 +17,10 @@ class Windows {
  public:
   /// For stacks of `stack` images, `stacks` of them in flight. Throws ResourceError.
   Windows(const Accumulation& facts, std::uint32_t stack, std::uint32_t stacks);
+  /// The same in memory of somebody else, bytes_for() of it: a device's, of which addresses are told and nothing is
+  /// read.
+  Windows(const Accumulation& facts, std::uint32_t stack, std::uint32_t stacks, std::byte* memory);
+  static std::size_t bytes_for(const Accumulation& facts, std::uint32_t stack, std::uint32_t stacks) noexcept;
   /// The stack's images belong to one window, which is open from now on.
   void open(const Stack& stack) noexcept;
   [[nodiscard]] bool is_open() const noexcept { return open_.ended(); }
@@ -35,16 +39,17 @@ class Windows {
   /// And of any window; any thread.
   [[nodiscard]] kernel::AccumulatedArrays arrays_of(std::uint64_t window) const noexcept;
   /// All memory for results.
-  [[nodiscard]] std::span<std::byte> memory() const noexcept { return results_.bytes(); }
+  [[nodiscard]] std::span<std::byte> memory() const noexcept { return {results_, windows_ * window_bytes_}; }
   /// Ends the open window, the quantities of which are written.
   AccumulatedView close() noexcept;
 
  private:
   Accumulation facts_;
   std::uint32_t stack_;
-  std::size_t windows_ = 1;  // in results_
-  std::size_t window_bytes_ = 0;
-  memory::Buffer results_;
+  std::size_t windows_;  // in results_
+  std::size_t window_bytes_;
+  memory::Buffer own_;
+  std::byte* results_;
   AccumulatedView open_{};  // values: not set; ended(): images of it have come
 };
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/accumulate/parts.hpp"
 #include "rashpa/kernel/photons.hpp"
 
 namespace rashpa::kernel::accumulate {
@@ -167,6 +168,15 @@ void add_reference(Sums& sums, const std::byte* const* images, std::size_t count
       with_type(sums.format.type,
                 [&]<typename T>(T) { add_integers(sums, reinterpret_cast<const T*>(images[i]), first, last); });
     }
+  }
+}
+
+void write_window(const Config& config, const Sums& sums, const AccumulatedArrays& to, std::size_t first,
+                  std::size_t last) noexcept {
+  if (config.parts) {
+    write_parts(sums, to, first, last);
+  } else {
+    write(sums, arrays_of(config, to), first, last);
   }
 }
 

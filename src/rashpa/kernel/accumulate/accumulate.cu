@@ -2,12 +2,11 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <bit>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
 #include "rashpa/kernel/accumulate/accumulate_cuda.hpp"
+#include "rashpa/kernel/accumulate/quantities.cuh"
 #include "rashpa/kernel/photons.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 
@@ -21,20 +20,6 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kEach = 4;   // pixels of a thread, next to each other
 constexpr unsigned kLoads = 8;  // images on their way at once
 constexpr unsigned kWriteBlocks = 528;
-
-__extension__ using Wide = __int128;
-
-/// What has been added up, as Sums has it; null: not wanted. A maximum has the bits of its type.
-struct Parts {
-  std::uint32_t* counted = nullptr;
-  std::int64_t* sum = nullptr;
-  std::uint64_t* squares[3]{};
-  std::int32_t* most = nullptr;
-  double* real_sum = nullptr;
-  double* real_mean = nullptr;
-  double* real_squares = nullptr;
-  float* real_most = nullptr;
-};
 
 /// What holds the pixels of a thread, of one image.
 template <typename T>
@@ -230,69 +215,35 @@ __global__ void __launch_bounds__(kThreads) add_up(const T* images, std::size_t 
   if (begun) found.end(parts, first);
 }
 
-/// Where quantities go, in the order of the declaration; `ended`: where it says so, on the device.
+/// Where quantities go, or the parts as they are; `ended`: where it says so, on the device.
 struct Destination {
   std::byte* direct[kMostQuantities]{};
   std::byte* const* ended = nullptr;
-  bool sum = false, mean = false, max = false, variance = false;
+  Wanted wanted;
+  bool parts = false;
 };
 
-/// The start values of Sums::max and Sums::real_max, and the maximum of a pixel that is always masked.
-struct Lowest {
-  std::int32_t most = 0;
-  std::int32_t masked = 0;
-};
-
-__device__ double variance_of(const Parts& parts, std::size_t p, std::uint32_t n) {
-  if (n < 2) return nan("");
-  if (parts.real_squares != nullptr) return parts.real_squares[p] / (n - 1.0);
-  auto squares = static_cast<Wide>(parts.squares[0][p]);
-  if (parts.squares[1] != nullptr) {
-    squares += static_cast<Wide>(parts.squares[1][p]) << 17;
-    squares += static_cast<Wide>(parts.squares[2][p]) << 32;
-  }
-  const auto sum = static_cast<Wide>(parts.sum[p]);
-  const Wide numerator = static_cast<Wide>(n) * squares - sum * sum;
-  return static_cast<double>(numerator) / (static_cast<double>(n) * (n - 1.0));
-}
-
-/// Writes the quantities, if they go anywhere, and starts anew. Neighbouring threads have neighbouring pixels: host
-/// memory is written in whole lines.
+/// Writes what has been added up, if it goes anywhere, and starts anew. Neighbouring threads have neighbouring pixels:
+/// host memory is written in whole lines.
 __global__ void __launch_bounds__(kThreads)
     write_out(const Parts parts, const Lowest lowest, std::uint32_t pixels, const Destination to) {
   std::byte* const* const at = to.ended != nullptr ? to.ended : to.direct;
   if (at[0] == nullptr && to.ended != nullptr) return;
   const bool wanted = at[0] != nullptr;
   for (std::uint32_t p = blockIdx.x * kThreads + threadIdx.x; p < pixels; p += gridDim.x * kThreads) {
-    if (wanted) {
-      const std::uint32_t n = parts.counted[p];
+    if (wanted && to.parts) {
       unsigned next = 0;
-      const bool real = parts.real_sum != nullptr;
-      if (to.sum) {
-        // Both have 8 bytes.
-        const auto bits = real ? __double_as_longlong(parts.real_sum[p]) : static_cast<long long>(parts.sum[p]);
-        reinterpret_cast<long long*>(at[next++])[p] = bits;
-      }
-      if (to.mean) {
-        const double sum = real ? parts.real_sum[p] : static_cast<double>(parts.sum[p]);
-        reinterpret_cast<double*>(at[next++])[p] = n == 0 ? nan("") : sum / n;
-      }
-      if (to.max) {
-        const std::int32_t most = real ? __float_as_int(parts.real_most[p]) : parts.most[p];
-        reinterpret_cast<std::int32_t*>(at[next++])[p] = n == 0 ? lowest.masked : most;
-      }
-      if (to.variance) reinterpret_cast<double*>(at[next++])[p] = variance_of(parts, p, n);
-      reinterpret_cast<std::uint32_t*>(at[next])[p] = n;
+      for_arrays(parts, [&](const auto* array) {
+        using Value = std::remove_cv_t<std::remove_pointer_t<decltype(array)>>;
+        if (array != nullptr) reinterpret_cast<Value*>(at[next++])[p] = array[p];
+      });
+    } else if (wanted) {
+      write_quantities(parts, to.wanted, lowest.masked, p, at);
     }
-    parts.counted[p] = 0;
-    if (parts.sum != nullptr) parts.sum[p] = 0;
+    for_arrays(parts, [&](auto* array) {
+      if (array != nullptr) array[p] = 0;
+    });
     if (parts.most != nullptr) parts.most[p] = lowest.most;
-    for (std::uint64_t* const squares : parts.squares) {
-      if (squares != nullptr) squares[p] = 0;
-    }
-    if (parts.real_sum != nullptr) parts.real_sum[p] = 0;
-    if (parts.real_mean != nullptr) parts.real_mean[p] = 0;
-    if (parts.real_squares != nullptr) parts.real_squares[p] = 0;
     if (parts.real_most != nullptr) parts.real_most[p] = __int_as_float(lowest.most);
   }
 }
@@ -313,14 +264,7 @@ class Pass final : public kernel::cuda::DevicePass {
     parts_.real_mean = keep<double>(real && config.variance);
     parts_.real_squares = keep<double>(real && config.variance);
     parts_.real_most = keep<float>(real && config.max);
-    const bool with_sign = setup.in.type == PixelType::i16 || setup.in.type == PixelType::i32;
-    lowest_.masked = with_sign ? std::numeric_limits<std::int32_t>::min() : -1;
-    // Looked at as unsigned, no count is negative.
-    lowest_.most = lowest(format_);
-    if (real) {
-      lowest_.most = std::bit_cast<std::int32_t>(-std::numeric_limits<float>::infinity());
-      lowest_.masked = std::bit_cast<std::int32_t>(std::numeric_limits<float>::quiet_NaN());
-    }
+    lowest_ = lowest_of(setup.in, format_);
     memory::cuda::check(write_to({}, nullptr), "start values of accumulate");
     memory::cuda::check(cudaStreamSynchronize(nullptr), "start values of accumulate");
   }
@@ -371,10 +315,8 @@ class Pass final : public kernel::cuda::DevicePass {
     return config_.variance ? start(std::false_type(), std::true_type()) : start(std::false_type(), std::false_type());
   }
   cudaError_t write_to(Destination to, cudaStream_t stream) const noexcept {
-    to.sum = config_.sum;
-    to.mean = config_.mean;
-    to.max = config_.max;
-    to.variance = config_.variance;
+    to.wanted = wanted_of(config_);
+    to.parts = config_.parts;
     const unsigned blocks = std::min((pixels_ + kThreads - 1) / kThreads, kWriteBlocks);
     write_out<<<blocks, kThreads, 0, stream>>>(parts_, lowest_, pixels_, to);
     return cudaGetLastError();

@@ -23,6 +23,7 @@ struct Config {
   bool variance = false;
   std::int64_t window = 0;  ///< images; 0: the run
   Images images = Images::accepted;
+  bool parts = false;  ///< what is added up is written as it is, for units that add up together: parts.hpp
 };
 
 /// Throws ConfigError when nothing is asked for.
@@ -74,6 +75,9 @@ struct Arrays {
 };
 /// By what is wanted, in the order of the declaration.
 Arrays arrays_of(const Config& config, const AccumulatedArrays& to) noexcept;
+/// What a window that ends is to have of pixels [first, last): quantities, or parts.
+void write_window(const Config& config, const Sums& sums, const AccumulatedArrays& to, std::size_t first,
+                  std::size_t last) noexcept;
 /// Results of pixels [first, last). Of integers mean and variance are within 2 ulp of the exact value.
 void write(const Sums& sums, const Arrays& to, std::size_t first, std::size_t last) noexcept;
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rashpa/kernel/accumulate/parts.hpp"
+
 namespace rashpa::kernel::accumulate {
 extern const std::string_view accumulate_cl;
 }
@@ -47,7 +49,7 @@ class Pass final : public kernel::opencl::DevicePass {
         add_(program_, "add") {
     // A copy of the host for each stack in flight, as windows may end with each.
     for (std::uint32_t bench = 0; bench < setup.benches; ++bench) host_.emplace_back(config, format_, pixels_);
-    for_parts(host_.front(), [&](std::size_t part, auto& values) {
+    for_parts(host_.front(), [&](Part part, auto& values) {
       device_[part] = device.memory_of(values, "what accumulate has added up");
     });
   }
@@ -68,7 +70,7 @@ class Pass final : public kernel::opencl::DevicePass {
   }
   cl_int conclude(std::uint32_t bench, cl_command_queue queue) noexcept override {
     cl_int code = CL_SUCCESS;
-    for_parts(host_[bench], [&](std::size_t part, auto& values) {
+    for_parts(host_[bench], [&](Part part, auto& values) {
       const std::size_t bytes = values.size() * sizeof(values[0]);
       const cl_mem memory = device_[part].get();
       if (code == CL_SUCCESS) {
@@ -79,41 +81,11 @@ class Pass final : public kernel::opencl::DevicePass {
     return code;
   }
   void write(std::uint32_t bench, const AccumulatedArrays& to) noexcept override {
-    accumulate::write(host_[bench], arrays_of(config_, to), 0, pixels_);
+    write_window(config_, host_[bench], to, 0, pixels_);
   }
 
  private:
-  enum Part : std::uint8_t {
-    kCounted,
-    kSum,
-    kMax,
-    kSquares,
-    kCrosses,
-    kTops,
-    kRealSum,
-    kRealMean,
-    kRealSquares,
-    kRealMax,
-    kParts
-  };
-  /// Those that are there.
-  template <typename Work>
-  static void for_parts(Sums& sums, Work work) {
-    const auto one = [&](Part part, auto& values) {
-      if (!values.empty()) work(part, values);
-    };
-    one(kCounted, sums.counted);
-    one(kSum, sums.sum);
-    one(kMax, sums.max);
-    one(kSquares, sums.squares[0]);
-    one(kCrosses, sums.squares[1]);
-    one(kTops, sums.squares[2]);
-    one(kRealSum, sums.real_sum);
-    one(kRealMean, sums.real_mean);
-    one(kRealSquares, sums.real_squares);
-    one(kRealMax, sums.real_max);
-  }
-  cl_int start_anew(cl_command_queue queue, std::size_t part, std::size_t bytes) const noexcept {
+  cl_int start_anew(cl_command_queue queue, Part part, std::size_t bytes) const noexcept {
     const auto fill = [&](auto value) {
       return api().fill_buffer(queue, device_[part].get(), &value, sizeof(value), 0, bytes, 0, nullptr, nullptr);
     };

@@ -7,6 +7,7 @@
 #include "rashpa/kernel/accumulate/accumulate_cuda.hpp"
 #endif
 #include "rashpa/kernel/accumulate/accumulate_opencl.hpp"
+#include "rashpa/kernel/accumulate/parts.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
 
 namespace rashpa::kernel::accumulate {
@@ -77,7 +78,7 @@ class Pass final : public CpuPass {
   void finish(std::size_t /*item*/, Finding& /*finding*/) noexcept override {}
   void conclude(unsigned /*worker*/, const AccumulatedArrays& to, std::size_t first,
                 std::size_t last) noexcept override {
-    write(sums_, arrays_of(config_, to), first, last);
+    write_window(config_, sums_, to, first, last);
     sums_.start_anew(first, last);
   }
 
@@ -86,7 +87,7 @@ class Pass final : public CpuPass {
   Sums sums_;
 };
 
-class Accumulate final : public Step {
+class Accumulate final : public Step, public Joinable {
  public:
   explicit Accumulate(const Config& config) : config_(config) { check(config); }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
@@ -97,6 +98,10 @@ class Accumulate final : public Step {
                       .shape = {shape.height, shape.width},
                       .window = static_cast<std::uint64_t>(config_.window),
                       .accepted = config_.images == Images::accepted};
+    if (config_.parts) {
+      made.quantities = part_quantities(config_, in);
+      return made;
+    }
     const bool real = in.type == PixelType::f32;
     const bool wanted[] = {config_.sum, config_.mean, config_.max, config_.variance, true};
     const Quantity::Type types[] = {real ? Quantity::Type::f64 : Quantity::Type::i64, Quantity::Type::f64,
@@ -106,6 +111,9 @@ class Accumulate final : public Step {
       if (wanted[i]) made.quantities.push_back({all[i].name, types[i], all[i].unit, all[i].doc});
     }
     return made;
+  }
+  [[nodiscard]] std::unique_ptr<Join> join(const Shape& shape, PixelFormat in) const override {
+    return make_join(config_, shape, in);
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);

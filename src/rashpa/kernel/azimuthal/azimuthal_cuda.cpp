@@ -3,10 +3,10 @@
 
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "rashpa/kernel/azimuthal/by_bin.hpp"
-#include "rashpa/kernel/azimuthal/profile_sums.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 
 namespace rashpa::kernel::azimuthal::cuda {
@@ -36,11 +36,13 @@ class Arrays {
 
 class Pass final : public kernel::cuda::DevicePass {
  public:
-  Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, Added added, const Setup& setup)
+  Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, std::optional<ProfileSums> summed,
+       const Setup& setup)
       : ring_(ring),
         format_(setup.in),
         bins_(prepared->bins()),
-        profiles_(setup.places * kArrays * bins_ * sizeof(double)) {
+        profiles_(setup.places * kArrays * bins_ * sizeof(double)),
+        summed_(std::move(summed)) {
     tables_.bins = static_cast<std::uint32_t>(bins_);
     tables_.pixels = static_cast<std::uint32_t>(prepared->pixels());
     tables_.errors = prepared->errors();
@@ -53,7 +55,6 @@ class Pass final : public kernel::cuda::DevicePass {
     }
     if (scatter_.together == 0) keep_table(*prepared);
     for (std::uint32_t bench = 0; bench < setup.benches; ++bench) benches_.emplace_back(setup.stack, bins_);
-    if (added != Added::none) summed_.emplace(bins_);
   }
 
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
@@ -125,8 +126,8 @@ class Pass final : public kernel::cuda::DevicePass {
 }  // namespace
 
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring,
-                                                    Added added, const Setup& setup) {
-  return std::make_unique<Pass>(prepared, ring, added, setup);
+                                                    std::optional<ProfileSums> summed, const Setup& setup) {
+  return std::make_unique<Pass>(prepared, ring, std::move(summed), setup);
 }
 
 }  // namespace rashpa::kernel::azimuthal::cuda

@@ -4,16 +4,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
+#include "rashpa/kernel/azimuthal/profile_sums.hpp"
 #include "rashpa/kernel/device_pass.hpp"
 
 namespace rashpa::kernel::azimuthal::cuda {
 
-/// The step on the current device.
+/// The step on the current device. `summed`: where profiles are added up, if anywhere.
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring,
-                                                    Added added, const Setup& setup);
+                                                    std::optional<ProfileSums> summed, const Setup& setup);
 
 /// What does not change from image to image, on the device.
 struct Tables {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rashpa/kernel/azimuthal/by_bin.hpp"
-#include "rashpa/kernel/azimuthal/profile_sums.hpp"
 
 namespace rashpa::kernel::azimuthal {
 extern const std::string_view azimuthal_cl;
@@ -40,9 +40,9 @@ static_assert(sizeof(Found) == 72);
 
 class Pass final : public kernel::opencl::DevicePass {
  public:
-  Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, Added added, const Setup& setup,
-       const Device& device)
-      : Pass(prepared, ring, added, setup, device, by_bin(*prepared)) {}
+  Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, std::optional<ProfileSums> summed,
+       const Setup& setup, const Device& device)
+      : Pass(prepared, ring, std::move(summed), setup, device, by_bin(*prepared)) {}
   [[nodiscard]] Where where() const noexcept override { return Where::both; }
   cl_int enqueue(const kernel::opencl::DeviceStack& stack, std::uint32_t bench,
                  cl_command_queue queue) const noexcept override {
@@ -77,8 +77,8 @@ class Pass final : public kernel::opencl::DevicePass {
   }
 
  private:
-  Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, Added added, const Setup& setup,
-       const Device& device, const ByBin& table)
+  Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, std::optional<ProfileSums> summed,
+       const Setup& setup, const Device& device, const ByBin& table)
       : prepared_(prepared),
         ring_(ring),
         format_(setup.in),
@@ -93,13 +93,13 @@ class Pass final : public kernel::opencl::DevicePass {
         norm_(device.memory_with(prepared->norm(), prepared->pixels() * sizeof(float), "norms of pixels")),
         found_(device, setup.benches, setup.stack * prepared->bins() * sizeof(Found), "sums of bins"),
         sums_(*prepared, setup.in),
-        profiles_(setup.places * kArrays * prepared->bins()) {
+        profiles_(setup.places * kArrays * prepared->bins()),
+        summed_(std::move(summed)) {
     std::vector<float> dark;
     for (std::size_t pixel = 0; prepared->has_dark() && pixel < prepared->pixels(); ++pixel) {
       dark.push_back(prepared->dark(pixel));
     }
     dark_ = device.memory_of(dark, "darks of pixels");
-    if (added != Added::none) summed_.emplace(prepared->bins());
   }
   [[nodiscard]] memory::opencl::Program program_of(const Device& device) const {
     const bool real = format_.type == PixelType::f32;
@@ -146,9 +146,10 @@ class Pass final : public kernel::opencl::DevicePass {
 }  // namespace
 
 std::unique_ptr<kernel::opencl::DevicePass> make_pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring,
-                                                      Added added, const Setup& setup, const Device& device) {
+                                                      std::optional<ProfileSums> summed, const Setup& setup,
+                                                      const Device& device) {
   kernel::opencl::need_doubles(device, "azimuthal");
-  return std::make_unique<Pass>(prepared, ring, added, setup, device);
+  return std::make_unique<Pass>(prepared, ring, std::move(summed), setup, device);
 }
 
 }  // namespace rashpa::kernel::azimuthal::opencl

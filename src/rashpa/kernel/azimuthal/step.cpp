@@ -165,7 +165,8 @@ const Declaration& declared() {
 
 class Pass final : public CpuPass {
  public:
-  Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, const Config& config, const Setup& setup)
+  Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, std::optional<ProfileSums> summed,
+       const Setup& setup)
       : prepared_(prepared),
         ring_(ring),
         format_(setup.in),
@@ -175,8 +176,8 @@ class Pass final : public CpuPass {
         sums_(std::size_t{whole_ ? 1 : setup.workers} * setup.stack, Sums(*prepared, setup.in)),
         scratch_(setup.workers, Scratch(*prepared, setup.in)),
         profiles_(setup.places * kArrays * prepared->bins()),
-        place_(setup.stack) {
-    if (config.added != Added::none) summed_.emplace(prepared->bins());
+        place_(setup.stack),
+        summed_(std::move(summed)) {
     if (setup.stack < StackSums::kFewest || !StackSums::takes(*prepared, setup.in)) return;
     for (unsigned worker = 0; worker < setup.workers; ++worker) {
       together_.emplace_back(*prepared, setup.in, std::size_t{setup.stack});
@@ -239,6 +240,22 @@ class Pass final : public CpuPass {
   std::optional<ProfileSums> summed_;
 };
 
+/// Profiles are small, and on the host already.
+class ProfileJoin final : public Join {
+ public:
+  ProfileJoin(std::shared_ptr<const Step> part, std::size_t bins) : part_(std::move(part)), bins_(bins), sums_(bins) {}
+  [[nodiscard]] StepOf part() const override { return part_; }
+  void join(std::span<const AccumulatedArrays> parts, const AccumulatedArrays& to) noexcept override {
+    for (const AccumulatedArrays& one : parts) sums_.add_parts(one);
+    sums_.conclude(to, 0, bins_);
+  }
+
+ private:
+  std::shared_ptr<const Step> part_;
+  std::size_t bins_;
+  ProfileSums sums_;
+};
+
 /// They are large, and prepared.
 Config without_arrays(const Config& config) {
   return {.errors = config.errors,
@@ -254,7 +271,7 @@ Config without_arrays(const Config& config) {
           .window = config.window};
 }
 
-class Azimuthal final : public Step {
+class Azimuthal final : public Step, public Joinable {
  public:
   explicit Azimuthal(const Config& config)
       : config_(without_arrays(config)), prepared_(std::make_shared<Prepared>(config)) {
@@ -289,7 +306,7 @@ class Azimuthal final : public Step {
   [[nodiscard]] std::optional<Accumulation> accumulation(const Shape& /*shape*/, PixelFormat in) const override {
     if (config_.added == Added::none) return std::nullopt;
     Accumulation made{.name = "azimuthal",
-                      .quantities = ProfileSums::quantities(),
+                      .quantities = parts() ? ProfileSums::parts() : ProfileSums::quantities(),
                       .shape = {},
                       .axes = axes(),
                       .window = config_.window,
@@ -300,16 +317,21 @@ class Azimuthal final : public Step {
     for (const Axis& axis : made.axes) made.shape.push_back(static_cast<std::uint32_t>(axis.values.size()));
     return made;
   }
+  [[nodiscard]] std::unique_ptr<Join> join(const Shape& /*shape*/, PixelFormat /*in*/) const override {
+    auto part = std::make_shared<Azimuthal>(*this);
+    part->written_ = ProfileSums::Written::parts;
+    return std::make_unique<ProfileJoin>(std::move(part), prepared_->bins());
+  }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
-    return std::make_unique<Pass>(prepared_, ring(), config_, setup);
+    return std::make_unique<Pass>(prepared_, ring(), summed(), setup);
   }
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
       const Setup& setup, const memory::opencl::Device& device) const override {
-    return opencl::make_pass(prepared_, ring(), config_.added, setup, device);
+    return opencl::make_pass(prepared_, ring(), summed(), setup, device);
   }
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
-    return cuda::make_pass(prepared_, ring(), config_.added, setup);
+    return cuda::make_pass(prepared_, ring(), summed(), setup);
   }
 #endif
 
@@ -317,9 +339,15 @@ class Azimuthal final : public Step {
   [[nodiscard]] Ring ring() const noexcept {
     return {first_, last_, config_.radial_axis.size(), config_.min_intensity, config_.max_intensity};
   }
+  [[nodiscard]] bool parts() const noexcept { return written_ == ProfileSums::Written::parts; }
+  [[nodiscard]] std::optional<ProfileSums> summed() const {
+    if (config_.added == Added::none) return std::nullopt;
+    return ProfileSums(prepared_->bins(), written_);
+  }
   Config config_;
   std::shared_ptr<const Prepared> prepared_;
   Declaration declaration_ = declared();
+  ProfileSums::Written written_ = ProfileSums::Written::quantities;
   std::size_t first_ = 0;
   std::size_t last_ = 0;
 };

@@ -39,7 +39,9 @@ std::string name_of_device(int device) {
   return static_cast<const char*>(properties.name);
 }
 
-int checked_device(const std::string& wanted) {
+}  // namespace
+
+int device_number(const std::string& wanted) {
   std::string why;
   const int count = device_count(why);
   if (count == 0) throw ResourceError(fmt::format("unit: unit cuda cannot be used here: {}; use unit cpu", why));
@@ -51,6 +53,7 @@ int checked_device(const std::string& wanted) {
   return device;
 }
 
+namespace {
 bool can_chunk(const Steps& steps) noexcept {
   const Output& output = steps.output;
   const std::size_t element = pixel_bytes(output.pixel);
@@ -76,7 +79,7 @@ std::unique_ptr<Dispatch> make_dispatch(Trigger trigger, const StackWork& work, 
 }  // namespace
 
 CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell)
-    : device_(checked_device(choice.device)),
+    : device_(device_number(choice.device)),
       steps_(steps_of(pipeline, layout)),
       done_bell_(done_bell),
       asked_(std::size_t{layout.stacks} * layout.stack),
@@ -94,7 +97,8 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
     how_ += "; images leave as chunks (bitshuffle_lz4)";
   }
   const std::uint32_t benches = resident ? 1 : std::min(kBenches, layout.stacks);
-  work_ = std::make_unique<StackWork>(steps_, layout, benches, resident ? Input::in_place : Input::copied);
+  work_ = std::make_unique<StackWork>(steps_, layout, benches, resident ? Input::in_place : Input::copied,
+                                      choice.windows_on_device);
   for (const std::string& words : work_->words()) how_ += "; " + words;
   check(cudaStreamSynchronize(nullptr), "prepare the device");
   dispatch_ = make_dispatch(chosen.trigger, *work_, layout.stacks, device_);

@@ -68,6 +68,10 @@ class CudaUnit final : public Unit {
   std::jthread thread_;
 };
 
+/// Of a CUDA device that a run file names. Throws ConfigError when there is none of that number, ResourceError when
+/// there is none at all.
+int device_number(const std::string& wanted);
+
 /// As unit::make_unit. Throws ResourceError when there is no such device.
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell);

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "rashpa/core/doorbell.hpp"
+#include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/unit/cuda/cuda_unit.hpp"
 #include "rashpa/unit/cuda/faulty_kernel.hpp"
 #include "rashpa/unit/factory.hpp"
@@ -55,9 +56,9 @@ Pipeline faulty() {
 }
 
 struct Bench {
-  explicit Bench(const char* device, Trigger trigger)
+  explicit Bench(const char* device, Trigger trigger, const Pipeline& pipeline = faulty())
       : ring(64, 32, 2, 4, memory::MemoryKind::pageable),
-        unit(make_unit({.kind = Kind::cuda, .device = device, .trigger = trigger}, faulty(), ring.layout, bell)) {}
+        unit(make_unit({.kind = Kind::cuda, .device = device, .trigger = trigger}, pipeline, ring.layout, bell)) {}
   void poison(std::size_t stack) { std::memcpy(ring.all[stack].images[1].raw, &kPoison, sizeof(kPoison)); }
   void heal(std::size_t stack) { std::memset(ring.all[stack].images[1].raw, 0, sizeof(kPoison)); }
   /// The next stack to come back; null after ten seconds.
@@ -72,7 +73,10 @@ struct Bench {
   }
   /// Submits all stacks and takes them; how many of each decision came back, in the order of submission.
   void round(std::size_t& accepted, std::size_t& errored) {
-    for (Stack& stack : ring.all) unit->submit(&stack);
+    for (Stack& stack : ring.all) {
+      stack.number = submitted++;
+      unit->submit(&stack);
+    }
     for (Stack& stack : ring.all) {
       ASSERT_EQ(wait(), &stack);
       for (const StackImage& image : stack.images) {
@@ -83,6 +87,7 @@ struct Bench {
   }
   StackRing ring;
   Doorbell bell;
+  std::uint64_t submitted = 0;
   std::unique_ptr<Unit> unit;
 };
 
@@ -156,6 +161,33 @@ TEST(CudaFault, the_other_device_goes_on) {
     accepted = errored = 0;
     bench.round(accepted, errored);
     EXPECT_EQ(accepted, 8U) << "all of it by the other one";
+  });
+}
+
+TEST(CudaFault, sums_go_on_with_the_other_device) {
+  if (cuda::devices().size() < 2) GTEST_SKIP() << "needs two devices";
+  alone([] {
+    Pipeline pipeline = faulty();
+    pipeline.kernels.emplace_back(kernel::accumulate::Config{.window = 8});
+    Bench bench("0,1", Trigger::graph, pipeline);
+    const AccumulatedView& window = bench.ring.all.back().accumulated[0];
+    std::size_t accepted = 0;
+    std::size_t errored = 0;
+    bench.round(accepted, errored);
+    EXPECT_TRUE(window.ended());
+    EXPECT_EQ(window.images, 8U);
+    bench.poison(1);
+    bench.round(accepted, errored);
+    EXPECT_FALSE(window.ended()) << "the device that is lost has added to it";
+    bench.heal(1);
+    bench.round(accepted, errored);
+    EXPECT_TRUE(window.ended());
+    EXPECT_EQ(window.images, 8U) << "all of it by the other one";
+    EXPECT_NE(bench.unit->notice().find("1 window of accumulate lost"), std::string::npos) << bench.unit->notice();
+    EXPECT_EQ(bench.unit->error(), "");
+    const auto start = std::chrono::steady_clock::now();
+    bench.unit.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(12));
   });
 }
 

@@ -16,20 +16,23 @@ SlotGraphs::SlotGraphs(const StackWork& work, const WorkStreams& streams, std::u
 
 namespace {
 
-/// The host launches one graph a stack.
+/// The host launches one graph a stack; the steps themselves where no image is to be processed.
 class GraphLaunch final : public Dispatch {
  public:
   GraphLaunch(const StackWork& work, std::uint32_t stacks, int device)
-      : device_(device), streams_(work), graphs_(work, streams_, stacks) {}
+      : work_(work), device_(device), streams_(work), graphs_(work, streams_, stacks) {}
   cudaError_t submit(std::uint32_t slot, std::uint32_t /*ticket*/) noexcept override {
     // One thread submits to several devices.
     const cudaError_t code = cudaSetDevice(device_);
-    return code == cudaSuccess ? graphs_.launch(slot, streams_.of(slot)) : code;
+    if (code != cudaSuccess) return code;
+    if (work_.any_to_process(slot)) return graphs_.launch(slot, streams_.of(slot));
+    return work_.enqueue_without_images(slot, streams_.of(slot));
   }
   [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept override { return streams_.look(slot); }
   void stop() noexcept override { streams_.wait_idle(kStopNs); }
 
  private:
+  const StackWork& work_;
   int device_;
   WorkStreams streams_;
   SlotGraphs graphs_;

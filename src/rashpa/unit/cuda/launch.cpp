@@ -13,7 +13,9 @@ class Launch final : public Dispatch {
   cudaError_t submit(std::uint32_t slot, std::uint32_t /*ticket*/) noexcept override {
     // Kernels go to the current device of the thread, which must be the stream's.
     const cudaError_t code = cudaSetDevice(device_);
-    return code == cudaSuccess ? work_.enqueue(slot, streams_.of(slot)) : code;
+    if (code != cudaSuccess) return code;
+    if (work_.any_to_process(slot)) return work_.enqueue(slot, streams_.of(slot));
+    return work_.enqueue_without_images(slot, streams_.of(slot));
   }
   [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept override { return streams_.look(slot); }
   void stop() noexcept override { streams_.wait_idle(kStopNs); }

@@ -80,7 +80,8 @@ StackWork::Bench::Bench(const StackWork& work, Input input)
   }
 }
 
-StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches, Input input)
+StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches, Input input,
+                     std::uint32_t windows_on_device)
     : steps_(steps),
       layout_(checked(steps, layout)),
       benches_(benches),
@@ -101,12 +102,12 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
       chunks_(place(layout.stacks) * chunk_room_),
       chunk_bytes_(chunk_room_ != 0 ? place(layout.stacks) * sizeof(std::uint32_t) : 0) {
   check(cudaGetDevice(&device_), "which device is current");
-  make_passes();
+  make_passes(windows_on_device);
   bench_.reserve(benches);
   for (std::uint32_t bench = 0; bench < benches; ++bench) bench_.emplace_back(*this, input);
 }
 
-void StackWork::make_passes() {
+void StackWork::make_passes(std::uint32_t windows_on_device) {
   lister_ = steps_.steps.size();
   for (std::size_t number = 0; number < steps_.steps.size(); ++number) {
     const PlannedStep& step = steps_.steps[number];
@@ -122,11 +123,21 @@ void StackWork::make_passes() {
     }
     if (!step.accumulation) continue;
     adders_.push_back(number);
-    windows_.emplace_back(steps_.output.results.accumulations[*step.accumulation], layout_.stack, layout_.stacks);
-    if (!passes_.back()->adds_on_device()) continue;
-    const std::span<std::byte> results = windows_.back().memory();
-    window_pinnings_.emplace_back(results.data(), results.size());
+    make_windows(step, (windows_on_device >> *step.accumulation & 1U) != 0);
   }
+}
+
+void StackWork::make_windows(const PlannedStep& step, bool on_device) {
+  const Accumulation& facts = steps_.output.results.accumulations[*step.accumulation];
+  if (on_device) {
+    const DeviceMemory& memory = device_windows_.emplace_back(Windows::bytes_for(facts, layout_.stack, layout_.stacks));
+    windows_.emplace_back(facts, layout_.stack, layout_.stacks, memory.as<std::byte>());
+    return;
+  }
+  windows_.emplace_back(facts, layout_.stack, layout_.stacks);
+  if (!passes_.back()->adds_on_device()) return;
+  const std::span<std::byte> results = windows_.back().memory();
+  window_pinnings_.emplace_back(results.data(), results.size());
 }
 
 std::vector<std::string> StackWork::words() const {
@@ -259,11 +270,26 @@ cudaError_t StackWork::enqueue(std::uint32_t slot, cudaStream_t stream, const St
   return code;
 }
 
+bool StackWork::any_to_process(std::uint32_t slot) const noexcept {
+  const std::uint8_t* const work = order(slot).work();
+  return std::any_of(work, work + layout_.stack, [](std::uint8_t one) { return one != 0; });
+}
+
+cudaError_t StackWork::enqueue_without_images(std::uint32_t slot, cudaStream_t stream) const noexcept {
+  cudaError_t code = copy_order(slot, stream);
+  if (code == cudaSuccess) code = compute(slot, stream);
+  if (code == cudaSuccess) code = copy_out(slot, stream);
+  return code;
+}
+
+cudaError_t StackWork::copy_order(std::uint32_t slot, cudaStream_t stream) const noexcept {
+  return cudaMemcpyAsync(bench_[bench_of(slot)].order.as<void>(), &order(slot), order_bytes(layout_.stack),
+                         cudaMemcpyHostToDevice, stream);
+}
+
 cudaError_t StackWork::copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept {
   const Bench& bench = bench_[bench_of(slot)];
-  const cudaError_t code =
-      cudaMemcpyAsync(bench.order.as<void>(), &order(slot), order_bytes(layout_.stack), cudaMemcpyHostToDevice, stream);
-  if (code != cudaSuccess) return code;
+  if (const cudaError_t code = copy_order(slot, stream); code != cudaSuccess) return code;
   return cudaMemcpyAsync(bench.raw.as<void>(), layout_.images + place(slot) * layout_.image_stride,
                          layout_.stack * layout_.image_stride, cudaMemcpyHostToDevice, stream);
 }

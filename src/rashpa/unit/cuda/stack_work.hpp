@@ -40,12 +40,16 @@ enum class Input : std::uint8_t { copied, in_place };
 class StackWork {
  public:
   /// `benches`: stacks in flight on the device, each with memory of its own; the stack in slot s uses bench s mod
-  /// benches. Throws ConfigError when a kernel has no version for CUDA.
-  StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches, Input input = Input::copied);
+  /// benches. `windows_on_device`: as in Choice. Throws ConfigError when a kernel has no version for CUDA.
+  StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches, Input input = Input::copied,
+            std::uint32_t windows_on_device = 0);
 
   /// Of the stack in `slot`; all addresses are fixed, so that this can be captured once. `stages`, when given, are
   /// recorded before and behind the three stages. Returns the first error.
   cudaError_t enqueue(std::uint32_t slot, cudaStream_t stream, const Stages* stages = nullptr) const noexcept;
+  /// The same of a stack of which no image is to be processed, as its order says now: the images stay where they are.
+  cudaError_t enqueue_without_images(std::uint32_t slot, cudaStream_t stream) const noexcept;
+  [[nodiscard]] bool any_to_process(std::uint32_t slot) const noexcept;
 
   [[nodiscard]] std::uint32_t bench_of(std::uint32_t slot) const noexcept { return slot % benches_; }
   [[nodiscard]] std::uint32_t stack() const noexcept { return layout_.stack; }
@@ -95,7 +99,9 @@ class StackWork {
     std::vector<DeviceMemory> made;                                  // by step: what it makes of the pixels
     std::unique_ptr<kernel::bitshuffle_lz4::cuda::Encoder> encoder;  // null: pixels leave as they are, or none do
   };
-  void make_passes();
+  void make_passes(std::uint32_t windows_on_device);
+  void make_windows(const PlannedStep& step, bool on_device);
+  cudaError_t copy_order(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t compute(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t make_chunks(std::uint32_t slot, cudaStream_t stream) const noexcept;
@@ -126,7 +132,8 @@ class StackWork {
   std::size_t lister_ = 0;                                         // steps_.steps.size(): none makes lists
   std::vector<std::size_t> adders_;                                // by accumulation: the step
   std::vector<Windows> windows_;                                   // by accumulation
-  std::deque<Pinning> window_pinnings_;                            // of those that the device writes
+  std::vector<DeviceMemory> device_windows_;                       // of those that stay there
+  std::deque<Pinning> window_pinnings_;                            // of others that the device writes
   std::optional<std::size_t> first_in_turn_;                       // the first step that does one stack at a time
   std::size_t last_in_turn_ = 0;                                   // and the last one
   DeviceMemory turn_{sizeof(std::uint32_t)};

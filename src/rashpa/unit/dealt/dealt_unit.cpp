@@ -4,19 +4,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <utility>
 
 #include "rashpa/core/error.hpp"
 
 namespace rashpa::unit {
 
-DealtUnit::DealtUnit(std::uint32_t members, std::uint32_t stacks, Doorbell& done_bell, const Make& make)
-    : order_(stacks), next_(members) {
+DealtUnit::DealtUnit(std::uint32_t members, std::uint32_t stacks, Doorbell& done_bell, const Make& make, Output output,
+                     std::unique_ptr<JoinedWindows> windows)
+    : output_(std::move(output)), windows_(std::move(windows)), order_(stacks) {
+  if (members > kMostMembers) {
+    throw ConfigError(fmt::format("unit: {} devices, {} at most; name fewer", members, kMostMembers));
+  }
   for (std::uint32_t number = 0; number < members; ++number) {
     members_.push_back(std::make_unique<Member>(done_bell));
     members_.back()->unit = make(number, members_.back()->finished);
-    if (members_.back()->unit->output().results.accumulations.empty()) continue;
-    throw ConfigError("unit: the pipeline adds up over images, which several devices cannot do together; name one");
   }
 }
 
@@ -38,20 +42,54 @@ std::uint32_t DealtUnit::choose() noexcept {
   return chosen;
 }
 
+void DealtUnit::submit_to(std::uint32_t member, Stack* stack) noexcept {
+  ++members_[member]->submitted;
+  members_[member]->unit->submit(stack);
+}
+
 void DealtUnit::submit(Stack* stack) noexcept {
-  const std::uint32_t chosen = choose();
-  Member& member = *members_[chosen];
-  ++member.submitted;
+  Dealt dealt{choose(), {}};
+  if (windows_ != nullptr) dealt.ending = windows_->note(dealt.member, *stack);
   // First who has it: a ring that comes at once finds it.
-  order_.try_push(chosen);
-  member.unit->submit(stack);
+  order_.try_push(dealt);
+  // Shadows before the stack, which is somebody else's once it is submitted.
+  for (Members left = dealt.ending.shadows; left != 0; left &= left - 1) {
+    const auto member = static_cast<std::uint32_t>(std::countr_zero(left));
+    submit_to(member, windows_->shadow(member, *stack));
+  }
+  submit_to(dealt.member, stack);
 }
 
 Stack* DealtUnit::take() noexcept {
-  if (next_ == members_.size() && !order_.try_pop(next_)) return nullptr;
-  Stack* const stack = members_[next_]->unit->take();
-  if (stack != nullptr) next_ = static_cast<std::uint32_t>(members_.size());
-  return stack;
+  if (!next_) {
+    Dealt dealt;
+    if (!order_.try_pop(dealt)) return nullptr;
+    next_ = dealt;
+  }
+  if (back_ == nullptr) {
+    back_ = members_[next_->member]->unit->take();
+    if (back_ == nullptr) return nullptr;
+    awaited_ = next_->ending.shadows;
+    if (windows_ != nullptr) windows_->keep(next_->member, back_->accumulated);
+  }
+  while (awaited_ != 0) {
+    const auto member = static_cast<std::uint32_t>(std::countr_zero(awaited_));
+    const Stack* const shadow = members_[member]->unit->take();
+    if (shadow == nullptr) return nullptr;
+    windows_->keep(member, shadow->accumulated);
+    awaited_ &= awaited_ - 1;
+  }
+  if (windows_ != nullptr) windows_->join(next_->ending, *back_);
+  next_.reset();
+  return std::exchange(back_, nullptr);
+}
+
+Accumulated DealtUnit::conclude() noexcept {
+  if (windows_ == nullptr) return {};
+  for (std::uint32_t member = 0; member < members_.size(); ++member) {
+    windows_->keep(member, members_[member]->unit->conclude());
+  }
+  return windows_->conclude();
 }
 
 void DealtUnit::stop() noexcept {
@@ -65,6 +103,7 @@ std::string DealtUnit::how() const {
   for (const auto& member : members_) {
     words += fmt::format("{}{}", &member == &members_.front() ? ": " : "; ", member->unit->how());
   }
+  if (windows_ != nullptr) words += fmt::format("; {}", windows_->joiner().how());
   return words;
 }
 
@@ -100,7 +139,11 @@ std::string DealtUnit::notice() const {
     const std::string one = why.empty() ? member->unit->notice() : fmt::format("{}; the others go on", why);
     if (!one.empty()) said += fmt::format("{}{}", said.empty() ? "" : "; ", one);
   }
-  return failed == members_.size() ? std::string{} : said;
+  if (failed == members_.size()) return {};
+  if (const std::string lost = windows_ != nullptr ? windows_->lost() : std::string{}; !lost.empty()) {
+    said += fmt::format("{}{}", said.empty() ? "" : "; ", lost);
+  }
+  return said;
 }
 
 std::vector<std::string> devices_in(const std::string& device) {

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "rashpa/unit/dealt/joined_windows.hpp"
 #include "rashpa/unit/unit.hpp"
 
 namespace rashpa::unit {
@@ -13,19 +15,23 @@ namespace rashpa::unit {
 /// One unit of several members, each on a device of its own. A stack goes to the member that has the fewest unfinished
 /// ones; of equals, to the next in turn. A member that has failed gets nothing more while another works: what it had
 /// comes back errored, the run goes on. No thread and no lock of its own; each member has output memory for all slots.
+/// take() joins the windows that end with a stack, and rings of the bell may be more than stacks.
 class DealtUnit final : public Unit {
  public:
   /// Makes member `number`, which rings `bell` once for each stack that it has finished.
   using Make = std::function<std::unique_ptr<Unit>(std::uint32_t number, Doorbell& bell)>;
 
-  /// Throws ConfigError when the pipeline adds up over images, which members cannot do together.
-  DealtUnit(std::uint32_t members, std::uint32_t stacks, Doorbell& done_bell, const Make& make);
+  /// `output`: of all members together. `windows`: when the pipeline adds up over images, of which members then make
+  /// parts; null otherwise. Throws ConfigError when there are too many members.
+  DealtUnit(std::uint32_t members, std::uint32_t stacks, Doorbell& done_bell, const Make& make, Output output,
+            std::unique_ptr<JoinedWindows> windows);
   ~DealtUnit() override;
 
   void submit(Stack* stack) noexcept override;
   Stack* take() noexcept override;
   void stop() noexcept override;
-  [[nodiscard]] const Output& output() const noexcept override { return members_.front()->unit->output(); }
+  Accumulated conclude() noexcept override;
+  [[nodiscard]] const Output& output() const noexcept override { return output_; }
   /// "2 devices: trigger graph on …; trigger graph on …".
   [[nodiscard]] std::string how() const override;
   /// Of all members.
@@ -33,7 +39,7 @@ class DealtUnit final : public Unit {
   /// Empty while a member works.
   [[nodiscard]] std::string error() const override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
-  /// Which members have failed, while others work.
+  /// Which members have failed, while others work, and which windows are lost.
   [[nodiscard]] std::string notice() const override;
 
  private:
@@ -43,12 +49,22 @@ class DealtUnit final : public Unit {
     std::uint32_t submitted = 0;  // as count() of the bell wraps
     std::unique_ptr<Unit> unit;
   };
+  struct Dealt {
+    std::uint32_t member = 0;
+    JoinedWindows::Ending ending;
+  };
   [[nodiscard]] std::uint32_t choose() noexcept;
+  void submit_to(std::uint32_t member, Stack* stack) noexcept;
 
+  Output output_;
+  std::unique_ptr<JoinedWindows> windows_;  // null: nothing is added up
   std::vector<std::unique_ptr<Member>> members_;
-  memory::Ring<std::uint32_t> order_;  // who has what was submitted, in that order
-  std::uint32_t turn_ = 0;             // who is asked first
-  std::uint32_t next_;                 // who has the next one to be taken; members_.size(): not known
+  memory::Ring<Dealt> order_;  // who has what was submitted, in that order
+  std::uint32_t turn_ = 0;     // who is asked first
+  // Of the thread that takes:
+  std::optional<Dealt> next_;  // who has the next one to be taken
+  Stack* back_ = nullptr;      // that one, when not all of its shadows are back
+  Members awaited_ = 0;        // who has one
 };
 
 /// The numbers in "0,1"; a text that is none such stays whole.

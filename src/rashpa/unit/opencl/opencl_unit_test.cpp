@@ -14,6 +14,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
 #include "rashpa/kernel/accumulate/accumulate.hpp"
+#include "rashpa/kernel/azimuthal/testing.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
@@ -22,6 +23,7 @@
 #include "rashpa/kernel/veto/veto.hpp"
 #include "rashpa/unit/contract/bench.hpp"
 #include "rashpa/unit/contract/pipelines.hpp"
+#include "rashpa/unit/dealt/windows_testing.hpp"
 #include "rashpa/unit/unit_contract.hpp"
 
 namespace rashpa::unit {
@@ -260,6 +262,27 @@ TEST_F(OpenclPipelines, windows_end_when_every_image_is_refused) {
                            kernel::veto::Config{"all_sum > 1000000000", "dim"},
                            kernel::accumulate::Config{.window = 4}}};
   expect_as_cpu(pipeline, calibration, 0);
+}
+
+TEST_F(OpenclPipelines, windows_of_a_device_named_twice_are_those_of_processors) {
+  namespace sums = windows_testing;
+  using kernel::accumulate::Config;
+  const sums::Make twice = [](const Pipeline& pipeline, const Layout& layout, Doorbell& bell) {
+    auto unit = make_unit({.kind = Kind::opencl, .device = "0,0"}, pipeline, layout, bell);
+    EXPECT_NE(unit->how().find("; sums joined on the host"), std::string::npos) << unit->how();
+    return unit;
+  };
+  const kernel::total_counts::Config some{.max_counts = 95'000};
+  for (const std::int64_t window : {0, 4, 12}) {
+    SCOPED_TRACE(window);
+    sums::expect_as_one(twice, {{some, Config{.variance = true, .window = window}}}, 38);
+  }
+  sums::expect_as_one(twice, {{Config{.window = 16}}}, 38, 1e-12, PixelType::f32);
+  kernel::azimuthal::Config rings = kernel::azimuthal::test_rings({sums::kWidth, sums::kHeight}, 20,
+                                                                  kernel::azimuthal::Errors::poisson, false, false);
+  rings.added = kernel::azimuthal::Added::accepted;
+  rings.window = 8;
+  sums::expect_as_one(twice, {{some, rings, Config{.window = 12}}}, 38, 1e-12);
 }
 
 TEST_F(OpenclPipelines, pedestals_follow_as_on_processors) { of_every_choice(expect_pedestals_to_follow); }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Sums as they are, before anything is divided: what units write for a unit of units, and how that becomes one.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "rashpa/kernel/accumulate/accumulate.hpp"
+#include "rashpa/kernel/join.hpp"
+
+namespace rashpa::kernel::accumulate {
+
+/// The arrays of Sums, in the order in which parts have those that are there.
+enum Part : std::uint8_t {
+  kCounted,
+  kSum,
+  kMax,
+  kSquares,
+  kCrosses,
+  kTops,
+  kRealSum,
+  kRealMean,
+  kRealSquares,
+  kRealMax,
+  kParts
+};
+
+/// Calls `work(part, array)` of each array that is there.
+template <typename AnySums, typename Work>
+void for_parts(AnySums& sums, Work work) {
+  const auto one = [&](Part part, auto& values) {
+    if (!values.empty()) work(part, values);
+  };
+  one(kCounted, sums.counted);
+  one(kSum, sums.sum);
+  one(kMax, sums.max);
+  one(kSquares, sums.squares[0]);
+  one(kCrosses, sums.squares[1]);
+  one(kTops, sums.squares[2]);
+  one(kRealSum, sums.real_sum);
+  one(kRealMean, sums.real_mean);
+  one(kRealSquares, sums.real_squares);
+  one(kRealMax, sums.real_max);
+}
+
+/// Which those are of sums of such pixels. Integers of 64 bits are i64, whatever their sign.
+std::vector<Part> parts_of(const Config& config, PixelFormat format);
+/// The same as quantities.
+std::vector<Quantity> part_quantities(const Config& config, PixelFormat format);
+/// How two of them become one. Not of kRealMean and kRealSquares: these are joined with what was counted.
+PartArray part_array(Part part, PixelFormat format) noexcept;
+
+/// Pixels [first, last) as they are, to element `first` on.
+void write_parts(const Sums& sums, const AccumulatedArrays& to, std::size_t first, std::size_t last) noexcept;
+/// Adds elements [first, first + count) of the parts to the first `count` pixels of `sums`. Integers are exact; of
+/// reals sums are rounded once more, mean and squared distances are joined by Chan's formula.
+void add_parts(Sums& sums, const AccumulatedArrays& parts, std::size_t first, std::size_t count) noexcept;
+
+/// As Joinable::join().
+std::unique_ptr<Join> make_join(const Config& config, const Shape& shape, PixelFormat format);
+
+}  // namespace rashpa::kernel::accumulate

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/stack.hpp"
+#include "rashpa/unit/dealt/joiner.hpp"
+#include "rashpa/unit/unit.hpp"
+#include "rashpa/unit/windows.hpp"
+
+namespace rashpa::unit {
+
+/// Members of a DealtUnit, a bit each.
+using Members = std::uint64_t;
+inline constexpr std::uint32_t kMostMembers = 64;
+
+/// Windows that members add up together. Each adds what it gets; the stack that ends a window goes to one of them, and
+/// its shadow, a stack of the same number without an image, to the others that have had some of the window: it ends
+/// the window there behind what came before it, so that nobody waits for anybody. When the stack and its shadows are
+/// back their parts are one window.
+///
+/// note() and shadow() are for the thread that submits, the rest for the one that takes; lost() for any.
+class JoinedWindows {
+ public:
+  /// What ends with a stack.
+  struct Ending {
+    std::array<Members, kMostAccumulations> owe{};  ///< members that have had stacks of the window; none: it goes on
+    Members shadows = 0;                            ///< members that get a shadow
+  };
+
+  /// All memory is taken here. Throws ResourceError.
+  JoinedWindows(const Results& results, const Layout& layout, std::uint32_t members, std::unique_ptr<Joiner> joiner);
+
+  /// The stack goes to `member`.
+  Ending note(std::uint32_t member, const Stack& stack) noexcept;
+  /// The stack's shadow for another member; its own until it has given it back.
+  Stack* shadow(std::uint32_t member, const Stack& stack) noexcept;
+
+  /// What a member has given back with the stack, or with its shadow.
+  void keep(std::uint32_t member, const Accumulated& parts) noexcept { parts_[member] = parts; }
+  /// When all have: makes the windows that end with the stack, in place of what its member has said of them.
+  void join(const Ending& ending, Stack& stack) noexcept;
+  /// The windows that are open at the end, of what members conclude with, which keep() has been told of.
+  Accumulated conclude() noexcept;
+
+  /// What is missing of windows, in words; empty: nothing.
+  [[nodiscard]] std::string lost() const;
+  [[nodiscard]] const Joiner& joiner() const noexcept { return *joiner_; }
+
+ private:
+  AccumulatedView join_one(std::size_t number, Members owe) noexcept;
+
+  const std::vector<Accumulation> facts_;
+  std::vector<Windows> windows_;  // by accumulation
+  std::unique_ptr<Joiner> joiner_;
+  std::uint32_t members_;
+  std::uint32_t stacks_;
+  std::vector<Stack> shadows_;                     // [member][slot]
+  std::array<Members, kMostAccumulations> had_{};  // members that have had stacks of the open window
+  std::vector<Accumulated> parts_;                 // by member
+  std::vector<kernel::AccumulatedArrays> arrays_;  // by member: of the window that is joined
+  std::array<std::atomic<std::uint32_t>, kMostAccumulations> lost_{};
+};
+
+}  // namespace rashpa::unit
