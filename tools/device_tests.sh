@@ -60,6 +60,7 @@ measure gpu_azimuthal ./rashpa_gpu_bench --json --only azimuthal
 measure gpu_latency ./rashpa_cuda_unit_bench --json --only latency
 measure gpu_unit ./rashpa_cuda_unit_bench --json --only rate
 measure gpu_unit_chunks ./rashpa_cuda_unit_bench --json --only chunks
+measure gpu_dealt ./rashpa_cuda_unit_bench --json --only dealt
 # JUNGFRAU 4M at 2 kHz for a minute, then at full rate; a tenth kept, a tenth dark.
 chain=(./rashpa_chain_bench --unit cuda --modules 8 --slots 240 --link-threads 4 --poll spin --json)
 measure gpu_chain_stack10 "${chain[@]}" --rate 2000 --frames 120000 --stack 10

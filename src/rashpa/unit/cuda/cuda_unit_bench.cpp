@@ -28,11 +28,17 @@
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 #include "rashpa/unit/cuda/cuda_unit.hpp"
+#include "rashpa/unit/cuda/unit_bench.hpp"
 #include "rashpa/unit/stack_ring.hpp"
 
 namespace rashpa::unit {
 namespace {
 
+using bench::copy_rate;
+using bench::kAllWithSpots;
+using bench::Ring;
+using bench::row;
+using bench::take;
 namespace jungfrau = kernel::jungfrau;
 namespace bragg_count = kernel::bragg_count;
 
@@ -42,54 +48,6 @@ struct Arguments {
   std::uint64_t triggers = 100'000;  // of each kind
   std::string only;
 };
-
-bool json_rows = false;
-
-void row(const std::string& what, double value, const char* unit, const std::string& against, double against_value) {
-  const double ratio = against_value > 0 ? value / against_value : 0;
-  if (json_rows) {
-    fmt::print(
-        "{{\"what\": \"{}\", \"value\": {:.3f}, \"unit\": \"{}\", \"against\": \"{}\", \"against_value\": {:.3f}, "
-        "\"ratio\": {:.3f}}}\n",
-        what, value, unit, against.empty() ? "none" : against, against_value, ratio);
-  } else {
-    fmt::print("{:<64} {:>10.2f} {:<6} {}\n", what, value, unit,
-               against_value > 0 ? fmt::format("{:.3f} x {} ({:.2f})", ratio, against, against_value) : "");
-  }
-  std::fflush(stdout);
-}
-
-constexpr double kAllWithSpots = 0.02;
-
-/// A ring of stacks whose images are there already.
-struct Ring : StackRing {
-  Ring(std::uint32_t width, std::uint32_t height, std::uint32_t stack, std::uint32_t stacks)
-      : StackRing(width, height, stack, stacks, memory::MemoryKind::huge) {}
-  /// Ten different images, in every place one of them: of how many of their pixels lie in spots, of the first and of
-  /// the others.
-  void fill(const jungfrau::Config& config, double first = 0.002, double others = 0) {
-    std::vector<std::vector<std::uint16_t>> frames(10);
-    std::vector<std::jthread> threads;
-    for (std::size_t f = 0; f < frames.size(); ++f) {
-      threads.emplace_back([&, f] { frames[f] = jungfrau::synthetic::frame(config, f == 0 ? first : others, f + 1); });
-    }
-    threads.clear();
-    std::size_t next = 0;
-    for (Stack& each : all) {
-      for (StackImage& image : each.view()) {
-        const auto& frame = frames[next++ % frames.size()];
-        std::memcpy(image.raw, frame.data(), frame.size() * 2);
-      }
-    }
-  }
-};
-
-Stack* take(Unit& unit) {
-  Stack* stack = nullptr;
-  while ((stack = unit.take()) == nullptr && unit.error().empty()) pause_spinning();
-  if (stack == nullptr) throw ResourceError(unit.error());
-  return stack;
-}
 
 double percentile(std::vector<std::int64_t>& sorted, double p) {
   return static_cast<double>(sorted[static_cast<std::size_t>(p * static_cast<double>(sorted.size() - 1))]) / 1000;
@@ -240,26 +198,6 @@ void variants(std::uint64_t triggers) {
       }
     }
   }
-}
-
-/// GB/s from pinned host memory to the device, in pieces of one stack, over two streams.
-double copy_rate(const Ring& ring, std::uint64_t images) {
-  const std::size_t bytes = ring.stride * ring.layout.stack;
-  const cuda::Pinning pinned(const_cast<std::byte*>(ring.memory.data()), ring.memory.size());
-  const cuda::DeviceMemory device[2] = {cuda::DeviceMemory(bytes), cuda::DeviceMemory(bytes)};
-  const cuda::Stream streams[2];
-  const auto run = [&](std::uint64_t stacks) {
-    for (std::uint64_t n = 0; n < stacks; ++n) {
-      cudaMemcpyAsync(device[n % 2].as<void>(), ring.memory.data() + n % ring.layout.stacks * bytes, bytes,
-                      cudaMemcpyHostToDevice, streams[n % 2].get());
-    }
-    cudaDeviceSynchronize();
-  };
-  run(4);
-  const std::uint64_t stacks = std::max<std::uint64_t>(images / ring.layout.stack, 8);
-  const std::int64_t start = now_ns();
-  run(stacks);
-  return static_cast<double>(stacks * bytes) / static_cast<double>(now_ns() - start);
 }
 
 void full_rate(Trigger trigger, std::uint32_t stack, std::uint64_t images, bool sparse) {
@@ -441,14 +379,15 @@ Arguments parse(int count, char** values) {
       arguments.only = values[++i];
     } else {
       throw ConfigError("cuda_unit_bench: " + name +
-                        ": there are --images N --triggers N --only latency|rate|timeline|variants|chunks --json");
+                        ": there are --images N --triggers N --only latency|rate|timeline|variants|chunks|dealt --json");
     }
   }
   return arguments;
 }
 
 void run(const Arguments& arguments) {
-  json_rows = arguments.json;
+  bench::json_rows = arguments.json;
+  if (arguments.only == "dealt") return bench::dealt(arguments.images / 5);
   if (arguments.only == "timeline") return timeline(10);
   if (arguments.only == "variants") return variants(arguments.triggers);
   if (arguments.only == "chunks") {

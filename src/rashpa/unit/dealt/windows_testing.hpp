@@ -78,7 +78,7 @@ inline std::vector<Window> windows_of(const Make& make, const Pipeline& pipeline
       for (std::uint32_t i = 0; i < stack.count; ++i) {
         const std::uint32_t index = submitted * kStack + i;
         fill(stack.images[i].raw, index, pixel);
-        stack.images[i].flags = index % 9 == 8 ? FrameRecord::dark : 0;
+        stack.images[i].flags = index % 9 == 8 ? std::uint32_t{FrameRecord::dark} : 0U;
       }
       unit->submit(&stack);
     }
