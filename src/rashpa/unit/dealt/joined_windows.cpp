@@ -36,6 +36,10 @@ JoinedWindows::Ending JoinedWindows::note(std::uint32_t member, const Stack& sta
     ending.owe[number] = std::exchange(had_[number], 0);
     ending.shadows |= ending.owe[number] & ~own;
   }
+  // A shadow is of all windows: it opens those that go on.
+  for (std::size_t number = 0; number < windows_.size(); ++number) {
+    if (ending.owe[number] == 0) had_[number] |= ending.shadows;
+  }
   return ending;
 }
 

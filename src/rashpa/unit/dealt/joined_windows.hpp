@@ -28,7 +28,7 @@ class JoinedWindows {
  public:
   /// What ends with a stack.
   struct Ending {
-    std::array<Members, kMostAccumulations> owe{};  ///< members that have had stacks of the window; none: it goes on
+    std::array<Members, kMostAccumulations> owe{};  ///< members that have the window open; none: it goes on
     Members shadows = 0;                            ///< members that get a shadow
   };
 
@@ -60,7 +60,7 @@ class JoinedWindows {
   std::uint32_t members_;
   std::uint32_t stacks_;
   std::vector<Stack> shadows_;                     // [member][slot]
-  std::array<Members, kMostAccumulations> had_{};  // members that have had stacks of the open window
+  std::array<Members, kMostAccumulations> had_{};  // members that have the window open
   std::vector<Accumulated> parts_;                 // by member
   std::vector<kernel::AccumulatedArrays> arrays_;  // by member: of the window that is joined
   std::array<std::atomic<std::uint32_t>, kMostAccumulations> lost_{};
