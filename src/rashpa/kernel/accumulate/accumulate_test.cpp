@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/accumulate/parts.hpp"
 #include "rashpa/kernel/photons.hpp"
 #include "rashpa/kernel/target_testing.hpp"
 
@@ -161,6 +162,95 @@ TEST(Accumulate, the_pass_writes_a_window_and_starts_anew) {
     EXPECT_EQ(mean, std::vector<double>(kPixels, 3.0));
     EXPECT_EQ(counted, std::vector<std::uint32_t>(kPixels, 5)) << "of this window only";
   }
+}
+
+/// The arrays of an accumulation, in memory of their own.
+struct Room {
+  Room(const std::vector<Quantity>& quantities, std::size_t pixels) {
+    for (std::size_t q = 0; q < quantities.size(); ++q) {
+      memory.emplace_back(pixels * bytes_of(quantities[q].type) / 4 + 1, 0xEEEEEEEE);
+      to[q] = reinterpret_cast<std::byte*>(memory.back().data());
+    }
+  }
+  std::vector<std::vector<std::uint32_t>> memory;
+  AccumulatedArrays to{};
+};
+
+/// Images dealt to three, whose parts are joined; the last of them may have none.
+template <typename T>
+void expect_joined(const Config& config, PixelFormat format, const std::vector<std::vector<T>>& images, double reals) {
+  const Shape shape{static_cast<std::uint32_t>(images[0].size()), 1};
+  const auto step = step_of(config);
+  const auto join = dynamic_cast<const Joinable&>(*step).join(shape, format);
+  EXPECT_EQ(join->part()->accumulation(shape, format)->quantities, part_quantities(config, format));
+  const std::vector<Quantity> quantities = step->accumulation(shape, format)->quantities;
+  Sums all(config, format, shape.pixels());
+  std::vector<Sums> own(3, all);
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const auto* const image = reinterpret_cast<const std::byte*>(images[i].data());
+    add_reference(all, &image, 1, 0, shape.pixels());
+    add_reference(own[i % 3], &image, 1, 0, shape.pixels());
+  }
+  std::vector<Room> parts;
+  std::vector<AccumulatedArrays> given;
+  for (const Sums& sums : own) {
+    parts.emplace_back(part_quantities(config, format), shape.pixels());
+    write_parts(sums, parts.back().to, 0, shape.pixels());
+    given.push_back(parts.back().to);
+  }
+  const Room found(quantities, shape.pixels()), truth(quantities, shape.pixels());
+  write(all, arrays_of(config, truth.to), 0, shape.pixels());
+  for (int round = 0; round < 2; ++round) join->join(given, found.to);
+  for (std::size_t q = 0; q < quantities.size(); ++q) {
+    SCOPED_TRACE(quantities[q].name);
+    if (quantities[q].type != Quantity::Type::f64 || reals == 0) {
+      EXPECT_EQ(found.memory[q], truth.memory[q]);
+      continue;
+    }
+    const auto* const values = reinterpret_cast<const double*>(found.to[q]);
+    const auto* const wanted = reinterpret_cast<const double*>(truth.to[q]);
+    for (std::size_t p = 0; p < shape.pixels(); ++p) {
+      ASSERT_EQ(std::isnan(values[p]), std::isnan(wanted[p])) << p;
+      if (std::isnan(wanted[p])) continue;
+      ASSERT_NEAR(values[p], wanted[p], reals * std::abs(wanted[p])) << p;
+    }
+  }
+}
+
+TEST(Accumulate, parts_of_several_become_what_one_makes_of_all) {
+  std::mt19937 random(5);
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      for (const PixelFormat format :
+           {delivered(type), PixelFormat{type, std::is_signed_v<T> ? Masked::minimum : Masked::maximum}}) {
+        for (const std::size_t count : {std::size_t{2}, std::size_t{10}}) {
+          std::vector<std::vector<T>> images(count, std::vector<T>(5000));
+          for (auto& image : images) {
+            for (auto& pixel : image) pixel = static_cast<T>(random() % 3 == 0 ? random() : random() % 90);
+          }
+          for (auto& image : images)
+            image[7] =
+                std::numeric_limits<T>::is_signed ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+          for (const Config& config : {kAll, Config{}, Config{.sum = false, .max = false}}) {
+            expect_joined(config, format, images, 0);
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST(Accumulate, parts_of_reals_become_what_one_makes_of_all_within_rounding) {
+  std::mt19937 random(6);
+  std::normal_distribution<float> noise(1e6F, 3.0F);
+  std::vector<std::vector<float>> images(41, std::vector<float>(5000));
+  for (auto& image : images) {
+    for (auto& pixel : image) pixel = random() % 7 == 0 ? std::nanf("") : noise(random);
+    image[5] = std::nanf("");
+  }
+  expect_joined(kAll, delivered(PixelType::f32), images, 1e-9);
+  expect_joined(Config{}, delivered(PixelType::f32), images, 1e-12);
 }
 
 TEST(Accumulate, nothing_asked_for_is_refused) {

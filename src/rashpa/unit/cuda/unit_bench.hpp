@@ -30,7 +30,8 @@ void dealt(std::uint64_t images);
 /// Rows as JSON.
 inline bool json_rows = false;
 
-inline void row(const std::string& what, double value, const char* unit, const std::string& against, double against_value) {
+inline void row(const std::string& what, double value, const char* unit, const std::string& against,
+                double against_value) {
   const double ratio = against_value > 0 ? value / against_value : 0;
   if (json_rows) {
     fmt::print(
