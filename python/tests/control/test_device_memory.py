@@ -190,7 +190,11 @@ def test_a_telegram_names_all_devices(tmp_path: Path) -> None:
         (SEVERAL + "device = 1\n", JUNGFRAU, "devices: and device; leave one out"),
         ("devices = [1, 1]\n", JUNGFRAU, "a device is named twice"),
         (SEVERAL + 'trigger = "persistent"\n', JUNGFRAU, "trigger persistent takes stacks in turn"),
-        (SEVERAL, JUNGFRAU + 'track = "darks"\n', "jungfrau with track learns from images, which several devices cannot do together"),
+        (
+            SEVERAL,
+            JUNGFRAU + 'track = "darks"\n',
+            "jungfrau with track learns from images, which several devices cannot do together",
+        ),
     ],
 )
 def test_what_several_devices_cannot_do_is_refused(tmp_path: Path, keys: str, kernels: str, said: str) -> None:
