@@ -13,7 +13,7 @@ out=$(cd "$out" && pwd)
 failed=0
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || { echo "device tests: no GPU here" >&2; exit 1; }
 tar xzf "$bundle/programs.tar.gz" -C "$bundle"
-export LD_LIBRARY_PATH=$bundle/lib
+export LD_LIBRARY_PATH=$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 cd "$bundle/bin" || exit 1  # the recorded frames lie in ../shared
 chmod +x ./*
 
@@ -31,8 +31,9 @@ step() {  # name, command …: its output goes to the log, its end to the termin
 }
 
 for test in ./*_test; do step "$(basename "$test")" timeout 120 "$test"; done
-# The sanitizer runs one kernel at a time and waits for it: what waits for the host while others run would wait for ever.
-declare -A small=([memcheck]='-*Fault*:*Large*:*thousand*:*/stream:*two_units*:*any_state*')
+# The sanitizer runs one kernel at a time and waits for it: what waits for the host, or for another device, while others
+# run would wait for ever.
+declare -A small=([memcheck]='-*Fault*:*Large*:*thousand*:*/stream:*two_units*:*any_state*:*CudaSums*/all:*NcclJoin*')
 small[racecheck]="${small[memcheck]}:*/persistent"
 if [ "$mode" != quick ]; then
   for tool in memcheck racecheck; do
