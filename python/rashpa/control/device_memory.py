@@ -87,9 +87,9 @@ def _may_be_resident(section: Buffer, steps: Pipeline, image_bytes: int) -> bool
     if section.unit != "cuda" or section.trigger not in ("auto", "persistent") or len(section.device_names) > 1:
         return False
     first, *others = steps.steps
-    if any(_chosen(section.kernel[0], name) for name in ("borders", "track")):
+    if first.kernel.name != "jungfrau" or any(_chosen(section.kernel[0], name) for name in ("borders", "track")):
         return False
-    simple = first.kernel.name == "jungfrau" and len(others) <= _RESIDENT_STEPS and all(map(_resident_step, others))
+    simple = len(others) <= _RESIDENT_STEPS and all(map(_resident_step, others))
     small = section.trigger == "persistent" or section.stack * image_bytes <= _RESIDENT_BYTES
     return simple and small and section.stack <= _RESIDENT_IMAGES
 
