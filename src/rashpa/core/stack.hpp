@@ -52,8 +52,8 @@ struct StackImage {
   std::uint64_t timestamp_ns = 0;  ///< TAI, of the first DTP's record; 0 when missing
   std::uint32_t flags = 0;         ///< FrameRecord::Flag bits, or-ed over the DTPs
   Completeness completeness = Completeness::open;
-  std::byte* raw =
-      nullptr;  ///< the slot: height × width pixels of the buffer's type, row-major; lost lines already filled
+  std::byte* raw =  ///< the slot: height × width pixels of the buffer's type, row-major; lost lines already filled.
+      nullptr;      ///< Null: it lies in memory of the unit's device, and the host sees nothing of it.
   std::uint32_t lost_count = 0;        ///< valid entries of `lost`
   LostRun* lost = nullptr;             ///< room for every run that can occur; owned by the scheduler
   std::int64_t last_packet_ns = 0;     ///< monotonic, of the last packet of the image

@@ -34,7 +34,7 @@ std::uint64_t bounded(std::uint64_t a, std::uint64_t b, std::uint64_t c) noexcep
 
 }  // namespace
 
-void check(const ReceiverDtp& dtp, std::uint64_t region_bytes) {
+void check(const ReceiverDtp& dtp, std::uint64_t line_bytes, std::uint64_t record_bytes) {
   const Placement& p = dtp.placement;
   const auto refuse = [&](const std::string& what) {
     throw ConfigError(fmt::format("link: DTP {}: {}", dtp.id, what));
@@ -47,30 +47,31 @@ void check(const ReceiverDtp& dtp, std::uint64_t region_bytes) {
   const std::uint64_t last_line = bounded(p.lines - 1, p.lines > 1 ? p.pitch : 0, p.line_bytes);
   const std::uint64_t in_slot = bounded(1, p.first_line_offset, last_line);
   if (in_slot > p.slot_bytes) refuse(fmt::format("its lines end at byte {} of a slot of {}", in_slot, p.slot_bytes));
-  if (bounded(p.slots, p.slot_bytes, p.pixels_offset) > region_bytes) {
+  if (bounded(p.slots, p.slot_bytes, p.pixels_offset) > line_bytes) {
     refuse(fmt::format("{} slots of {} bytes from {} do not fit the region of {} bytes", p.slots, p.slot_bytes,
-                       p.pixels_offset, region_bytes));
+                       p.pixels_offset, line_bytes));
   }
-  if (bounded(p.slots + 1ULL, FrameRecord::kBytes, p.records_offset) > region_bytes) {
+  if (bounded(p.slots + 1ULL, FrameRecord::kBytes, p.records_offset) > record_bytes) {
     refuse(fmt::format("{} records and one of skipped images from {} do not fit the region of {} bytes", p.slots,
-                       p.records_offset, region_bytes));
+                       p.records_offset, record_bytes));
   }
 }
 
-Assembly::Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit unit, std::span<std::byte> region,
+Assembly::Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit unit, const ReceiverMemory& memory,
                    NotFree not_free, ReceiverCounters& counters, Sight sight, Verify verify)
     : dtp_(dtp),
       placement_(dtp.placement),
       list_index_(list_index),
       unit_(unit.bytes),
       finest_(unit.finest),
-      region_(region.data()),
+      lines_(memory.lines.data),
+      records_(memory.records.data()),
       not_free_(not_free),
       sight_(sight),
       verify_(verify),
       counters_(&counters),
       payload_bytes_(dtp.placement.payload_bytes()) {
-  check(dtp, region.size());
+  check(dtp, memory.lines.bytes, memory.records.size());
   if (placement_.lines == 1) placement_.pitch = placement_.line_bytes;  // one line has no pitch
   images_.resize(placement_.slots);
   if (unit_ == 0 || finest_ == 0 || unit_ % finest_ != 0 || placement_.line_bytes % unit_ != 0) {
@@ -196,7 +197,7 @@ void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_
   if (!belongs(image)) return;
   if (!image.begun || after(image.line_psn)) image.line_psn = psn_;
   image.begun = true;
-  memory::stream_copy(region_ + offset, bytes);  // emit() comes behind a fence
+  memory::stream_copy(lines_ + offset, bytes);  // emit() comes behind a fence
   const std::uint64_t units = bytes.size() / unit_;
   const std::uint64_t fresh = image.map.set(linear / unit_, units);
   if (sight_ == Sight::lines && !image.event) put_bare_event(index, now);
@@ -225,7 +226,7 @@ bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint3
 void Assembly::put_event(std::uint64_t offset, std::span<const std::byte> bytes, std::uint32_t immediate,
                          std::int64_t now) noexcept {
   if (put_event(offset, decode_frame_record(bytes), immediate, now)) {
-    std::memcpy(region_ + offset, bytes.data(), FrameRecord::kBytes);
+    std::memcpy(records_ + offset, bytes.data(), FrameRecord::kBytes);
   }
 }
 
@@ -338,7 +339,7 @@ FrameRecord Assembly::record_of(const Image& image) const noexcept {
 std::uint32_t Assembly::payload_crc(const Image& image) const noexcept {
   std::uint32_t crc = image.crc;
   const Placement& p = placement_;
-  const std::byte* base = region_ + p.image_offset(image.index);
+  const std::byte* base = lines_ + p.image_offset(image.index);
   if (p.contiguous()) return crc32c({base + image.crc_bytes, payload_bytes_ - image.crc_bytes}, crc);
   std::uint64_t column = image.crc_bytes % p.line_bytes;
   for (std::uint64_t line = image.crc_bytes / p.line_bytes; line < p.lines; ++line) {

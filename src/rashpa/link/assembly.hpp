@@ -10,6 +10,7 @@
 
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/link.hpp"
+#include "rashpa/link/receiver_memory.hpp"
 #include "rashpa/wire/dual_crc.hpp"
 
 namespace rashpa::link {
@@ -46,9 +47,10 @@ struct Target {
 
 class Assembly {
  public:
-  /// The placement must lie inside `region` (checked: ConfigError).
+  /// The placement must lie inside `memory` (checked: ConfigError). Where the lines lie in an accelerator's, `sight` is
+  /// events, and nothing is verified: who makes it sees to that.
   /// `verify` is for Sight::events alone: packets are always checked.
-  Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit unit, std::span<std::byte> region,
+  Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit unit, const ReceiverMemory& memory,
            NotFree not_free, ReceiverCounters& counters, Sight sight = Sight::packets, Verify verify = Verify::all);
 
   /// What `bytes` bytes at `offset` are: lines of one image, a whole record, or nothing of this DTP.
@@ -128,7 +130,8 @@ class Assembly {
   std::uint32_t list_index_;
   std::uint32_t unit_;    // of the line maps of images that are opened from now on
   std::uint32_t finest_;  // what it may become
-  std::byte* region_;
+  std::byte* lines_;      // byte 0 of what offsets of lines count in …
+  std::byte* records_;    // … and those of records
   NotFree not_free_;
   Sight sight_;
   Verify verify_;
@@ -156,7 +159,7 @@ class Assembly {
   std::int64_t latest_event_ns_ = 0;
 };
 
-/// Throws ConfigError when the placement of `dtp` is empty, inconsistent or not inside `region_bytes`.
-void check(const ReceiverDtp& dtp, std::uint64_t region_bytes);
+/// Throws ConfigError when the placement of `dtp` is empty, inconsistent or not inside the memory.
+void check(const ReceiverDtp& dtp, std::uint64_t line_bytes, std::uint64_t record_bytes);
 
 }  // namespace rashpa::link

@@ -42,7 +42,7 @@ bool EventDtp::overwritten(std::uint64_t index) const noexcept {
   if (credits) return false;
   // What was read of the slot was read before this.
   std::atomic_thread_fence(std::memory_order_acquire);
-  const Record record = copy_of(memory, assembly.dtp().placement.record_offset(index));
+  const Record record = copy_of(records, assembly.dtp().placement.record_offset(index));
   const auto decoded = decode_frame_record(record);
   // One that is being written is of a later image, too; an older one says that this image had none.
   return decoded ? decoded->index > index : !empty(record);

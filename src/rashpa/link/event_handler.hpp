@@ -16,11 +16,11 @@ std::uint64_t extend_index(std::uint32_t immediate, std::uint64_t near) noexcept
 
 /// One DTP on the receiving side. Owned by one link thread, but for what it is told.
 struct EventDtp : Told {
-  EventDtp(const ReceiverDtp& dtp, std::uint32_t list_index, std::span<std::byte> region, NotFree not_free,
+  EventDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const ReceiverMemory& memory, NotFree not_free,
            Verify verify, ReceiverCounters& counters)
-      : assembly(dtp, list_index, dtp.placement.line_bytes == 0 ? 1 : dtp.placement.line_bytes, region, not_free,
+      : assembly(dtp, list_index, dtp.placement.line_bytes == 0 ? 1 : dtp.placement.line_bytes, memory, not_free,
                  counters, Sight::events, verify),
-        memory(region),
+        records(memory.records),
         credits(not_free == NotFree::late) {}
 
   /// Any thread, before the release of image `index`: true when the record of a later image has taken the place of its
@@ -28,7 +28,7 @@ struct EventDtp : Told {
   [[nodiscard]] bool overwritten(std::uint64_t index) const noexcept;
 
   Assembly assembly;
-  std::span<const std::byte> memory;
+  std::span<const std::byte> records;
   bool credits;
   std::uint64_t received_bytes = 0;  // payload that must have left the network: all up to the latest event
   std::uint64_t announced = 0;       // images up to the latest event, see EventHandler::announce()

@@ -3,6 +3,7 @@
 /// What makes memory usable by a DMA engine. Three ways, one interface: registration with an RNIC (link/verbs), dma-buf
 /// for memory of an accelerator (also link/verbs, which imports it), IOMMU mapping for memory-mapped devices
 /// (vfio_mapping.hpp).
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,8 @@ struct DmaBlock {
   bool accelerator = false;         ///< the bytes live in an accelerator; `data` is an address of its runtime
   int dmabuf = -1;                  ///< exported file of that memory, −1: none
   std::uint64_t dmabuf_offset = 0;  ///< of `data` in the exported file
+  /// What another process of this machine opens it by, as the accelerator's runtime says it (CUDA: cudaIpcMemHandle_t).
+  std::array<std::byte, 64> handle{};
 };
 
 /// Who does what to the block.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <new>
@@ -34,7 +35,8 @@ void check(std::uint64_t region_bytes, int region_file) {
 
 }  // namespace
 
-ControlBlock::ControlBlock(std::uint64_t region_bytes, int region_file, std::uint32_t dtps, std::uint32_t threads)
+ControlBlock::ControlBlock(std::uint64_t region_bytes, int region_file, std::uint32_t dtps, std::uint32_t threads,
+                           const memory::DmaBlock& lines)
     : memory_((check(region_bytes, region_file), block_bytes(dtps, threads)), memory::MemoryKind::pageable,
               memory::Sharing::machine),
       key_(std::random_device{}()),
@@ -48,6 +50,11 @@ ControlBlock::ControlBlock(std::uint64_t region_bytes, int region_file, std::uin
   header.region_file = static_cast<std::uint32_t>(region_file);
   header.threads = threads;
   header.dtps = dtps;
+  if (lines.accelerator) {
+    header.lines_bytes = lines.bytes;
+    header.lines_address = reinterpret_cast<std::uintptr_t>(lines.data);
+    header.lines_handle = lines.handle;
+  }
   new (memory_.data()) Header(header);
 }
 
@@ -85,6 +92,12 @@ RemoteMemory::RemoteMemory(const Endpoint& endpoint)
   region_ = memory::Buffer::open_shared(memory::shared_path(process, static_cast<int>(header_.region_file)));
   if (header_.region_bytes == 0 || header_.region_bytes > region_.size()) {
     refuse(fmt::format("says {} bytes of RASHPA buffer, but there are {}", header_.region_bytes, region_.size()));
+  }
+  if (header_.lines_bytes != 0) {
+    // In this process the address itself is good, and a handle could not be opened.
+    auto* const own = reinterpret_cast<std::byte*>(header_.lines_address);  // NOLINT(performance-no-int-to-ptr)
+    lines_ = {
+        .bytes = header_.lines_bytes, .address = process == getpid() ? own : nullptr, .handle = header_.lines_handle};
   }
   dtps_ = reinterpret_cast<SharedDtp*>(control_.data() + dtps_at());
   threads_ = reinterpret_cast<Thread*>(control_.data() + threads_at(header_.dtps));

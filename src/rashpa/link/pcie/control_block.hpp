@@ -6,21 +6,24 @@
 /// It lies in a memfd of its own, opened through the receiver's /proc entry: nothing stays behind when a process dies.
 /// Neither side trusts what the other can write: sizes are taken from the kernel or from one's own memory, words are
 /// only data.
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "rashpa/link/pcie/sleep_word.hpp"
 #include "rashpa/link/words.hpp"
+#include "rashpa/memory/address_translation.hpp"
 #include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::link::pcie {
 
 inline constexpr std::uint64_t kMagic = 0x3130454943505352;  ///< "RSPCIE01" in memory
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kMostDtps = 256;
 
 /// First in the block. Written before anybody knows of the block, read once by who opens it.
@@ -32,6 +35,12 @@ struct alignas(64) Header {
   std::uint32_t region_file = 0;   ///< its file, in the receiver's process
   std::uint32_t threads = 0;       ///< of the receiving link; DTP d belongs to thread d mod threads
   std::uint32_t dtps = 0;
+  std::uint32_t reserved = 0;
+  /// Lines that lie in an accelerator's memory: its size, its address in the receiver's process, and what others open
+  /// it by. 0 bytes: they lie in the RASHPA buffer, as records always do.
+  std::uint64_t lines_bytes = 0;
+  std::uint64_t lines_address = 0;
+  std::array<std::byte, 64> lines_handle{};
 };
 
 /// One DTP. What one side writes often shares no cache line with what the other writes often.
@@ -54,9 +63,10 @@ struct alignas(64) Thread {
 /// The receiver's side: makes the block.
 class ControlBlock {
  public:
-  /// For a RASHPA buffer of `region_bytes` at the beginning of the memfd `region_file`. Throws ConfigError when the
-  /// file is not that large, ResourceError.
-  ControlBlock(std::uint64_t region_bytes, int region_file, std::uint32_t dtps, std::uint32_t threads);
+  /// For a RASHPA buffer of `region_bytes` at the beginning of the memfd `region_file`, whose lines may lie in an
+  /// accelerator's memory instead. Throws ConfigError when the file is not that large, ResourceError.
+  ControlBlock(std::uint64_t region_bytes, int region_file, std::uint32_t dtps, std::uint32_t threads,
+               const memory::DmaBlock& lines = {});
 
   [[nodiscard]] SharedDtp& dtp(std::size_t dtp) noexcept { return dtps_[dtp]; }
   [[nodiscard]] Thread& thread(std::size_t number) noexcept { return threads_[number]; }
@@ -68,6 +78,14 @@ class ControlBlock {
   std::uint32_t key_ = 0;
   SharedDtp* dtps_ = nullptr;
   Thread* threads_ = nullptr;
+};
+
+/// Lines of a receiver that lie in an accelerator's memory, for who has such a device. What a receiver says of its
+/// memory is not checked here: writes to what it is not make the device fail, and nothing else.
+struct RemoteLines {
+  std::uint64_t bytes = 0;
+  std::byte* address = nullptr;  ///< as the receiver's process has it; null: that is another one, use `handle`
+  std::array<std::byte, 64> handle{};
 };
 
 /// The source's side: control block and RASHPA buffer of a receiver, mapped. Shared by the senders of its DTPs. Both
@@ -84,6 +102,10 @@ class RemoteMemory {
   /// The whole control block.
   [[nodiscard]] std::span<std::byte> control() const noexcept { return control_.bytes(); }
   [[nodiscard]] std::span<std::byte> region() const noexcept { return {region_.data(), header_.region_bytes}; }
+  /// Where lines go, unless into region().
+  [[nodiscard]] const std::optional<RemoteLines>& lines() const noexcept { return lines_; }
+  /// What offsets of lines stay below.
+  [[nodiscard]] std::uint64_t line_bytes() const noexcept { return lines_ ? lines_->bytes : header_.region_bytes; }
   [[nodiscard]] bool is(const Endpoint& endpoint) const noexcept {
     return endpoint.address == address_ && endpoint.rkey == header_.key;
   }
@@ -94,6 +116,7 @@ class RemoteMemory {
   memory::Buffer control_;
   memory::Buffer region_;
   Header header_{};
+  std::optional<RemoteLines> lines_;
   SharedDtp* dtps_ = nullptr;
   Thread* threads_ = nullptr;
 };

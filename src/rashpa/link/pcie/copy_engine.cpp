@@ -29,10 +29,28 @@ bool Rectangle::take(const BufferDescriptor& write) noexcept {
   return true;
 }
 
+std::size_t Rectangle::take_next(std::span<const BufferDescriptor> writes, std::uint64_t most_bytes) noexcept {
+  if (rows < 2 || width == 0 || bytes() >= most_bytes) return 0;
+  const std::byte* from = source + rows * source_stride;
+  std::uint64_t to = destination + rows * destination_stride;
+  const std::size_t most = std::min<std::uint64_t>(writes.size(), (most_bytes - bytes()) / width);
+  std::size_t taken = 0;
+  while (taken < most && writes[taken].source == from && writes[taken].destination == to &&
+         writes[taken].bytes == width) {
+    from += source_stride;
+    to += destination_stride;
+    ++taken;
+  }
+  rows += static_cast<std::uint32_t>(taken);
+  return taken;
+}
+
 std::size_t CopyEngine::copy(std::span<const BufferDescriptor> writes) noexcept {
   asked_ = false;
-  std::size_t taken = 0;
-  for (const BufferDescriptor& write : writes) {
+  std::size_t taken = failed_ ? 0 : open_.take_next(writes, kLargestCopy);
+  open_writes_ += taken;
+  pending_ += taken;
+  for (const BufferDescriptor& write : writes.subspan(taken)) {
     if (!failed_) {
       const bool fits = open_.rows == 0 || open_.bytes() + write.bytes <= kLargestCopy;
       if (!fits || !open_.take(write)) {

@@ -34,6 +34,9 @@ struct Rectangle {
   }
   /// Makes `write` its next run; false, and nothing changes, when it does not lie there.
   bool take(const BufferDescriptor& write) noexcept;
+  /// The same of many, once there are two rows and while it has no more than `most_bytes`; how many. Short lines come
+  /// by the thousand, and nothing else is done for each of them.
+  std::size_t take_next(std::span<const BufferDescriptor> writes, std::uint64_t most_bytes) noexcept;
 };
 
 /// Does what it is told in that order, beside its caller. Calls from the DTP's thread; none waits, none allocates.

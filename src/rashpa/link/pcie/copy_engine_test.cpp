@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "rashpa/core/error.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender-inl.hpp"
 #include "rashpa/link/pcie/sender.hpp"
@@ -39,6 +40,7 @@ struct Mark {
 /// What a device was told and has not done, and what is wrong with it. Shared with the test.
 struct Desk {
   std::span<std::byte> memory;
+  std::span<std::byte> records;  // where they go, unless into `memory`
   std::mutex mutex;
   std::deque<std::variant<Rectangle, Mark>> todo;
   std::vector<Rectangle> copies;  // all that were told
@@ -65,7 +67,8 @@ struct Desk {
       } else {
         const Mark& mark = std::get<Mark>(next);
         if (mark.record) {
-          std::memcpy(memory.data() + mark.destination, mark.record->data(), mark.record->size());
+          std::byte* const to = records.empty() ? memory.data() : records.data();
+          std::memcpy(to + mark.destination, mark.record->data(), mark.record->size());
           mark.lock->store(mark.immediate, std::memory_order_seq_cst);
         }
         reached.store(mark.number, std::memory_order_release);
@@ -308,9 +311,16 @@ class LateDevice : public ::testing::Test {
     dtp_ = dtp;
     region_ = memory::Buffer(testing::end_of(dtp), memory::MemoryKind::pageable, memory::Sharing::machine);
     config.region_file = region_.shared_file();
-    receiver_.emplace(config, region_.bytes(), std::vector{dtp}, queues_, bell_);
+    const memory::DmaBlock there{.data = lines_.data(), .bytes = lines_.size(), .accelerator = true};
+    const ReceiverMemory memory =
+        lines_.empty() ? ReceiverMemory(region_.bytes()) : ReceiverMemory(there, region_.bytes());
+    receiver_.emplace(config, memory, std::vector{dtp}, queues_, bell_);
     remote_ = RemoteMemory::open(receiver_->endpoints()[0]);
     desk_.memory = remote_->region();
+    if (!lines_.empty()) {
+      desk_.memory = {remote_->lines()->address, remote_->lines()->bytes};
+      desk_.records = remote_->region();
+    }
     sender_.emplace(SenderConfig{.memory = remote_, .destination = receiver_->endpoints()[0], .flow = config.flow},
                     CopyEngine(std::make_unique<FakeDevice>(desk_)));
     thread_ = std::jthread([this](const std::stop_token& stop) {
@@ -337,6 +347,7 @@ class LateDevice : public ::testing::Test {
 
   ReceiverDtp dtp_;
   memory::Buffer region_;
+  std::vector<std::byte> lines_;  // a device's memory, in host memory; empty: lines lie in the region
   ArrivalQueues queues_{1, 1024};
   Doorbell bell_;
   std::optional<PcieReceiver> receiver_;
@@ -406,6 +417,79 @@ TEST_F(LateDevice, without_credits_it_is_the_same) {
     ASSERT_TRUE(source.send(k, never));
     EXPECT_EQ(next().completeness, Completeness::complete);
     receiver_->release(0, k + 1);
+  }
+  receiver_->stop();
+}
+
+/// Lines in memory of a device, records in a region of their own that holds nothing else.
+class LinesElsewhere : public LateDevice {
+ protected:
+  void make_apart(ReceiverDtp dtp, Flow flow = Flow::credits) {
+    lines_.assign(dtp.placement.pixels_offset + dtp.placement.slots * dtp.placement.slot_bytes, std::byte{0xA5});
+    dtp.placement.records_offset = 64;
+    make(dtp, {.options = {.verify = Verify::off}, .flow = flow});
+  }
+};
+
+TEST_F(LinesElsewhere, lines_go_to_the_device_and_records_to_the_host) {
+  make_apart(small_dtp(1, 50, 9, 300, 4, 20));
+  Source source(dtp_, *sender_);
+  const Placement& p = dtp_.placement;
+  for (std::uint64_t k = 0; k < 50; ++k) {
+    ASSERT_TRUE(source.send(k, never));
+    const Arrival arrival = next();
+    EXPECT_EQ(arrival.completeness, Completeness::complete);
+    EXPECT_EQ(arrival.proof, Proof::none) << "nobody here has seen a line";
+    EXPECT_EQ(arrival.record.index, k);
+    std::uint32_t crc = 0;
+    for (std::uint32_t n = 0; n < p.lines; ++n) {
+      crc = crc32c({lines_.data() + p.image_offset(k) + n * p.pitch, p.line_bytes}, crc);
+    }
+    EXPECT_EQ(crc, arrival.record.payload_crc32c);
+    receiver_->release(0, k + 1);
+  }
+  for (std::uint32_t n = 0; n < p.first_line_offset; ++n) EXPECT_EQ(lines_[n], std::byte{0xA5}) << n;
+  receiver_->stop();
+}
+
+TEST_F(LinesElsewhere, bounds_of_lines_are_those_of_the_device_and_bounds_of_records_those_of_the_host) {
+  make_apart(small_dtp(1, 8, 4, 4096, 4));
+  ASSERT_GT(lines_.size(), region_.size()) << "or it is no test";
+  const std::array<std::byte, 64> line{};
+  const std::array<BufferDescriptor, 3> writes{
+      {{line.data(), lines_.size() - 63, 64}, {line.data(), ~0ULL, 64}, {line.data(), lines_.size() - 64, 64}}};
+  EXPECT_EQ(sender_->post(writes), 3U);
+  EXPECT_EQ(sender_->stats()["send_errors"], 2U);
+  EXPECT_TRUE(sender_->post_event({line.data(), 64, immediate_of(1, 0)})) << "withheld";
+  const std::uint64_t errors = sender_->stats()["send_errors"];
+  EXPECT_TRUE(sender_->post_event({line.data(), lines_.size() - 64, immediate_of(1, 1)}));
+  EXPECT_EQ(sender_->stats()["send_errors"], errors + 1) << "a place for lines is none for records";
+  receiver_->stop();
+}
+
+TEST_F(LinesElsewhere, without_credits_an_overwritten_image_is_found) {
+  make_apart(small_dtp(3, 100, 3, 64, 4), Flow::paced);
+  Source source(dtp_, *sender_);
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    ASSERT_TRUE(source.send(k, never));
+    EXPECT_EQ(next().completeness, Completeness::complete);
+  }
+  EXPECT_FALSE(receiver_->overwritten(0, 0));
+  receiver_->release(0, 1);
+  ASSERT_TRUE(source.send(4, never));
+  EXPECT_TRUE(receiver_->overwritten(0, 0));
+  EXPECT_FALSE(receiver_->overwritten(0, 1));
+  receiver_->stop();
+}
+
+TEST_F(LinesElsewhere, what_the_processor_cannot_do_there_is_refused) {
+  make_apart(small_dtp(1, 8, 4, 64, 4));
+  EXPECT_THROW(PcieSender({.memory = remote_, .destination = receiver_->endpoints()[0]}), ConfigError);
+  for (const Verify verify : {Verify::all, Verify::sampled}) {
+    const memory::DmaBlock there{.data = lines_.data(), .bytes = lines_.size(), .accelerator = true};
+    const ReceiverConfig config{.region_file = region_.shared_file(), .options = {.verify = verify}};
+    ArrivalQueues queues(1, 16);
+    EXPECT_THROW(PcieReceiver(config, {there, region_.bytes()}, {dtp_}, queues, bell_), ConfigError);
   }
   receiver_->stop();
 }

@@ -15,11 +15,22 @@ std::uint32_t checked(std::size_t dtps) {
   throw ConfigError(fmt::format("pcie: a receiver has 1 … {} DTPs, not {}", kMostDtps, dtps));
 }
 
+const ReceiverMemory& checked(const ReceiverConfig& config, const ReceiverMemory& memory) {
+  if (!memory.lines.accelerator) {
+    host_block("pcie", memory);
+  } else if (config.options.verify != Verify::off) {
+    throw ConfigError(
+        "pcie: verify compares the CRC32C of bytes that lie in a GPU's memory, where the link cannot read them; use "
+        "verify off, and the kernel checksum in the pipeline, which does it there");
+  }
+  return memory;
+}
+
 }  // namespace
 
 struct PcieReceiver::Impl {
-  Impl(const ReceiverConfig& config, std::uint64_t region_bytes, std::size_t dtps)
-      : control(region_bytes, config.region_file, checked(dtps), config.threads) {}
+  Impl(const ReceiverConfig& config, const ReceiverMemory& memory, std::size_t dtps)
+      : control(memory.records.size(), config.region_file, checked(dtps), config.threads, memory.lines) {}
 
   ControlBlock control;
   std::vector<std::unique_ptr<ReceiverCounters>> counters;
@@ -30,15 +41,14 @@ struct PcieReceiver::Impl {
 PcieReceiver::PcieReceiver(const ReceiverConfig& config, const ReceiverMemory& memory,
                            const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
     : ThreadedReceiver("pcie", dtps.size(), config.threads, queues.size()),
-      impl_(std::make_unique<Impl>(config, host_block("pcie", memory).size(), dtps.size())) {
-  const std::span<std::byte> region = memory.records;
+      impl_(std::make_unique<Impl>(config, checked(config, memory), dtps.size())) {
   const NotFree not_free = config.flow == Flow::credits ? NotFree::late : NotFree::overrun;
   auto& counters = impl_->counters;
   for (std::uint32_t t = 0; t < config.threads; ++t) counters.push_back(std::make_unique<ReceiverCounters>());
   auto& ports = impl_->ports;
   for (std::uint32_t d = 0; d < dtps.size(); ++d) {
     ports.push_back(
-        std::make_unique<EventDtp>(dtps[d], d, region, not_free, config.options.verify, *counters[d % config.threads]));
+        std::make_unique<EventDtp>(dtps[d], d, memory, not_free, config.options.verify, *counters[d % config.threads]));
     add_dtp(*ports.back());
   }
   for (std::uint32_t t = 0; t < config.threads; ++t) {
@@ -46,7 +56,7 @@ PcieReceiver::PcieReceiver(const ReceiverConfig& config, const ReceiverMemory& m
     for (std::size_t d = t; d < ports.size(); d += config.threads) {
       own.push_back({.port = ports[d].get(), .shared = &impl_->control.dtp(d)});
     }
-    impl_->threads.push_back(std::make_unique<ReceiverThread>(config, t, region, std::move(own),
+    impl_->threads.push_back(std::make_unique<ReceiverThread>(config, t, memory.records, std::move(own),
                                                               impl_->control.thread(t), queues, bell, *counters[t]));
     add_thread(*impl_->threads.back(), *counters[t]);
   }

@@ -30,8 +30,9 @@ struct ReceiverConfig {
 /// moment at which the source begins with the later one.
 class PcieReceiver final : public ThreadedReceiver {
  public:
-  /// `memory` is one block of host memory, the beginning of `config.region_file`; placements must lie inside it. One
-  /// queue per DTP. The memory, the queues and the bell must outlive the link. Throws ConfigError or ResourceError.
+  /// `memory` is one block of host memory, the beginning of `config.region_file`; or its records are, and its lines lie
+  /// in a GPU's, where nothing can be verified. Placements must lie inside it. One queue per DTP. The memory, the
+  /// queues and the bell must outlive the link. Throws ConfigError or ResourceError.
   PcieReceiver(const ReceiverConfig& config, const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps,
                ArrivalQueues& queues, Doorbell& bell);
   ~PcieReceiver() override;

@@ -20,14 +20,19 @@ inline constexpr auto kEngineNap = std::chrono::microseconds(20);
 template <typename EngineType>
 SenderWith<EngineType>::SenderWith(const SenderConfig& config, EngineType engine)
     : config_(checked(config)),
-      region_(config.memory->region()),
+      line_bytes_(config.memory->line_bytes()),
+      record_bytes_(config.memory->region().size()),
       shared_(&config.memory->dtp(config.destination.qpn)),
       thread_(&config.memory->thread_of(config.destination.qpn)),
       engine_(std::move(engine)) {}
 
+constexpr bool lies_inside(std::uint64_t offset, std::uint64_t bytes, std::uint64_t all) noexcept {
+  return offset <= all && bytes <= all - offset;
+}
+
 template <typename EngineType>
-bool SenderWith<EngineType>::inside(std::uint64_t offset, std::uint64_t bytes) const noexcept {
-  return offset <= region_.size() && bytes <= region_.size() - offset;
+bool SenderWith<EngineType>::inside(const BufferDescriptor& write) const noexcept {
+  return lies_inside(write.destination, write.bytes, line_bytes_);
 }
 
 // Without credits the receiver must see whose slot is written. An exchange: it is out before the streaming stores.
@@ -43,7 +48,7 @@ std::size_t SenderWith<EngineType>::post(std::span<const BufferDescriptor> write
   std::size_t taken = 0;
   std::uint64_t bytes = 0;
   while (taken < writes.size()) {
-    if (!inside(writes[taken].destination, writes[taken].bytes)) {
+    if (!inside(writes[taken])) {
       counters_.send_errors.add(1);
       withhold_ = true;
       ++done_;
@@ -57,7 +62,7 @@ std::size_t SenderWith<EngineType>::post(std::span<const BufferDescriptor> write
       if (bytes != 0 && bytes + writes[end].bytes > kMostAtOnce) break;
       bytes += writes[end].bytes;
       ++end;
-    } while (end < writes.size() && inside(writes[end].destination, writes[end].bytes));
+    } while (end < writes.size() && inside(writes[end]));
     if (end == taken) break;
     const std::size_t copied = engine_.copy(writes.subspan(taken, end - taken));
     const bool all = copied == end - taken && copied != 0;
@@ -67,7 +72,7 @@ std::size_t SenderWith<EngineType>::post(std::span<const BufferDescriptor> write
       for (const BufferDescriptor& write : writes.subspan(taken, copied)) counters_.payload_bytes.add(write.bytes);
     }
     taken += copied;
-    if (!all || (taken < writes.size() && inside(writes[taken].destination, writes[taken].bytes))) break;
+    if (!all || (taken < writes.size() && inside(writes[taken]))) break;
   }
   counters_.messages.add(taken);
   if (taken < writes.size()) counters_.waits.add(1);
@@ -77,7 +82,7 @@ std::size_t SenderWith<EngineType>::post(std::span<const BufferDescriptor> write
 template <typename EngineType>
 bool SenderWith<EngineType>::post_event(const Event& event) {
   constexpr std::uint32_t kIndexMask = 0xFFFFFF;
-  const bool withheld = withhold_ || !inside(event.destination, FrameRecord::kBytes);
+  const bool withheld = withhold_ || !lies_inside(event.destination, FrameRecord::kBytes, record_bytes_);
   if (!withheld && !engine_.announce(event, shared_->lock)) {
     counters_.waits.add(1);
     return false;

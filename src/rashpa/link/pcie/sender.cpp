@@ -17,6 +17,16 @@ const SenderConfig& checked(const SenderConfig& config) {
   return config;
 }
 
+std::span<std::byte> host_region(const SenderConfig& config) {
+  if (checked(config).memory->lines()) {
+    throw ConfigError(fmt::format(
+        "pcie: the images of the receiver at {} lie in memory of a GPU, where the processor writes nothing; "
+        "use engine cuda, or a buffer in host memory",
+        config.destination.address));
+  }
+  return config.memory->region();
+}
+
 template class SenderWith<CpuEngine>;
 template class SenderWith<CopyEngine>;
 

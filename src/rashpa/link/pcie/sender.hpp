@@ -24,6 +24,8 @@ struct SenderConfig {
 
 /// The same. Throws ConfigError when the destination is not of its memory.
 const SenderConfig& checked(const SenderConfig& config);
+/// What the processor writes into. Throws ConfigError as checked(), and where lines lie in an accelerator's memory.
+std::span<std::byte> host_region(const SenderConfig& config);
 
 /// Source side of one DTP: an engine (engine.hpp), whose type is chosen at set-up and costs no call of its own, writes
 /// lines straight into the receiver's buffer, then the record, then the lock word. A call gives the engine a few MiB at
@@ -33,10 +35,10 @@ const SenderConfig& checked(const SenderConfig& config);
 template <typename EngineType>
 class SenderWith final : public Sender {
  public:
-  /// Throws ConfigError when the destination is not of `memory`.
+  /// Throws ConfigError when the destination is not of `memory`, or the processor cannot write there.
   template <std::constructible_from<std::span<std::byte>> Made = EngineType>
-  explicit SenderWith(const SenderConfig& config) : SenderWith(config, Made(checked(config).memory->region())) {}
-  /// The same with an engine that writes into `memory`.
+  explicit SenderWith(const SenderConfig& config) : SenderWith(config, Made(host_region(config))) {}
+  /// The same with an engine that writes into `memory`, wherever its lines lie.
   SenderWith(const SenderConfig& config, EngineType engine);
 
   /// Says to which receiver and DTP it belongs; nothing is written back to it.
@@ -54,13 +56,14 @@ class SenderWith final : public Sender {
 
  private:
   void begin() noexcept;
-  [[nodiscard]] bool inside(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  [[nodiscard]] bool inside(const BufferDescriptor& write) const noexcept;
   std::size_t collect() noexcept;
   void wait_for_credit(std::uint32_t wait_us) noexcept;
   std::size_t wait_for_engine(std::uint32_t wait_us) noexcept;
 
   SenderConfig config_;
-  std::span<std::byte> region_;
+  std::uint64_t line_bytes_;    // offsets of lines stay below …
+  std::uint64_t record_bytes_;  // … and those of records
   SharedDtp* shared_;
   Thread* thread_;
   EngineType engine_;

@@ -14,6 +14,7 @@ namespace rashpa::memory::cuda {
 
 void check(cudaError_t code, const std::string& what) {
   if (code == cudaSuccess) return;
+  cudaGetLastError();  // or the next launch would be taken for what failed
   const char* advice =
       code == cudaErrorMemoryAllocation ? "; use fewer slots, a smaller stack or a smaller region" : "";
   throw ResourceError(
@@ -72,6 +73,7 @@ AllPinned& all_pinned() {
 }  // namespace
 
 Pinning::Pinning(void* data, std::size_t bytes) {
+  if (bytes == 0) return;
   AllPinned& all = all_pinned();
   const std::lock_guard lock(all.lock);
   const auto known = all.places.find(data);
@@ -84,6 +86,7 @@ Pinning::Pinning(void* data, std::size_t bytes) {
   data_ = data;
 }
 Pinning::~Pinning() {
+  if (data_ == nullptr) return;
   AllPinned& all = all_pinned();
   const std::lock_guard lock(all.lock);
   const auto known = all.places.find(data_);

@@ -60,7 +60,7 @@ class PinnedMemory {
 };
 
 /// Host memory that somebody else owns, pinned while this object lives, or another one of the same memory: a copy
-/// engine of any device reads it without a detour.
+/// engine of any device reads it without a detour. 0 bytes: nothing.
 class Pinning {
  public:
   Pinning(void* data, std::size_t bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How fast a GPU writes lines into a receiver's memory, beside what copies of the same bytes reach in the same run:
-/// whole ones, two-dimensional ones without a link, and the processor's engine. `--seconds S` for each row (0.3),
-/// `--json`.
+/// How fast a GPU writes lines into a receiver's memory, pinned host memory and memory of another GPU (of its own where
+/// there is one), beside what copies of the same bytes reach in the same run: whole ones, two-dimensional ones and
+/// kernels without a link, and the processor's engine. `--seconds S` for each row (0.3), `--json`.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -16,7 +16,9 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/pause.hpp"
+#include "rashpa/link/pcie/cuda/cuda_images.hpp"
 #include "rashpa/link/pcie/cuda/cuda_source.hpp"
+#include "rashpa/link/pcie/cuda/line_kernels.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender.hpp"
 #include "rashpa/link/testing.hpp"
@@ -50,10 +52,10 @@ void row(const std::string& what, double value, const char* unit, const std::str
 }
 
 /// Lines of a module side by side in its frame; in the image another module's lie between them.
-ReceiverDtp dtp_of(std::uint32_t line_bytes) {
-  ReceiverDtp dtp = testing::small_dtp(1, ~0ULL >> 1, kImageBytes / line_bytes, line_bytes, kSlots, line_bytes);
+ReceiverDtp dtp_of(std::uint32_t line_bytes, std::uint32_t image_bytes) {
+  ReceiverDtp dtp = testing::small_dtp(1, ~0ULL >> 1, image_bytes / line_bytes, line_bytes, kSlots, line_bytes);
   dtp.placement.first_line_offset = 0;
-  dtp.placement.slot_bytes = 2ULL * kImageBytes;
+  dtp.placement.slot_bytes = 2ULL * image_bytes;
   dtp.placement.records_offset = dtp.placement.slot_bytes * kSlots;
   return dtp;
 }
@@ -68,7 +70,7 @@ double images(const ReceiverDtp& dtp, SenderType& sender, PcieReceiver& receiver
     std::array<BufferDescriptor, 32> batch{};
     for (std::uint64_t k = 0; !stop; ++k) {
       while (sender.granted() <= k && !stop) sender.poll(200);
-      const std::byte* const frame = frames.data() + (k % kFrames) * kImageBytes;
+      const std::byte* const frame = frames.data() + k * p.payload_bytes() % frames.size();
       for (std::uint32_t line = 0; line < p.lines;) {
         std::size_t made = 0;
         for (; made < batch.size() && line < p.lines; ++made, ++line) {
@@ -116,12 +118,19 @@ double images(const ReceiverDtp& dtp, SenderType& sender, PcieReceiver& receiver
   thread.join();
   receiver.stop();
   lost += sender.stats()["send_errors"];
-  return first == 0 ? 0 : static_cast<double>(complete * kImageBytes) / static_cast<double>(last - first);
+  return first == 0 ? 0 : static_cast<double>(complete * p.payload_bytes()) / static_cast<double>(last - first);
 }
 
+/// `images_on`: the device that has the images, −1: the host; so many bytes each.
 template <typename Make>
-double link_rate(std::uint32_t line_bytes, const memory::Buffer& frames, std::uint64_t& lost, const Make& make) {
-  const ReceiverDtp dtp = dtp_of(line_bytes);
+double link_rate(std::uint32_t line_bytes, const memory::Buffer& frames, std::uint64_t& lost, const Make& make,
+                 int images_on = -1, std::uint32_t image_bytes = kImageBytes) {
+  ReceiverDtp dtp = dtp_of(line_bytes, image_bytes);
+  std::unique_ptr<memory::DeviceImages> there;
+  if (images_on >= 0) {
+    there = make_cuda_images(images_on, dtp.placement.slots * dtp.placement.slot_bytes);
+    dtp.placement.records_offset = 0;
+  }
   const memory::Buffer region(testing::end_of(dtp), memory::MemoryKind::huge, memory::Sharing::machine);
   ArrivalQueues queues(1, 2 * std::size_t{kSlots});
   Doorbell bell;
@@ -129,7 +138,8 @@ double link_rate(std::uint32_t line_bytes, const memory::Buffer& frames, std::ui
   config.region_file = region.shared_file();
   config.options.verify = Verify::off;
   config.poll = Poll::spin;
-  PcieReceiver receiver(config, region.bytes(), {dtp}, queues, bell);
+  const ReceiverMemory memory = there ? ReceiverMemory(there->block(), region.bytes()) : ReceiverMemory(region.bytes());
+  PcieReceiver receiver(config, memory, {dtp}, queues, bell);
   const Endpoint destination = receiver.endpoints()[0];
   auto sender = make(SenderConfig{.memory = RemoteMemory::open(destination),
                                   .destination = destination,
@@ -139,18 +149,19 @@ double link_rate(std::uint32_t line_bytes, const memory::Buffer& frames, std::ui
   return images(dtp, *sender, receiver, queues, frames, lost);
 }
 
-/// GB/s of `bytes` a call of `copy`, as often as the time allows, after one that is not counted.
+/// GB/s of `bytes` a call of `copy`, which puts it into a stream of the current device, as often as the time allows,
+/// after one that is not counted.
 template <typename Copy>
-double rate(cudaStream_t stream, std::size_t bytes, const Copy& copy) {
+double rate(std::size_t bytes, const Copy& copy) {
   constexpr int kAhead = 16;
   device::check(copy(0), "copy");
-  device::check(cudaStreamSynchronize(stream), "copy");
+  device::check(cudaDeviceSynchronize(), "copy");
   const std::int64_t start = now_ns();
   std::uint64_t done = 0;
   std::int64_t last = start;
   while (last < start + static_cast<std::int64_t>(seconds * 1e9)) {
     for (int i = 0; i < kAhead; ++i) device::check(copy(done + i), "copy");
-    device::check(cudaStreamSynchronize(stream), "copy");
+    device::check(cudaDeviceSynchronize(), "copy");
     done += kAhead;
     last = now_ns();
   }
@@ -191,6 +202,56 @@ void latency(const CudaSource& gpu, const memory::Buffer& frames) {
   }
 }
 
+/// From device 0, which is current, into images in memory of device `other`.
+void to_images(const CudaSource& gpu, const memory::Buffer& frames, std::byte* from, int other, std::uint64_t& lost) {
+  const std::string way = other == 0 ? "on device 0" : fmt::format("device 0 to device {}", other);
+  if (other != 0) device::check(cudaDeviceEnablePeerAccess(other, 0), "reach the other device");
+  const auto images = make_cuda_images(other, kWhole);
+  std::byte* const to = images->block().data;
+  const std::array<device::Stream, 2> streams;
+  const double whole =
+      rate(kWhole, [&](std::uint64_t) { return cudaMemcpyPeerAsync(to, other, from, 0, kWhole, streams[0].get()); });
+  row("peer copies of 256 MiB, " + way, whole, "GB/s");
+  const double images_whole = rate(kImageBytes, [&](std::uint64_t n) {
+    const std::uint64_t at = n % kFrames * kImageBytes;
+    return cudaMemcpyPeerAsync(to + at, other, from + at, 0, kImageBytes, streams[0].get());
+  });
+  row("peer copies of 4 MiB, " + way, images_whole, "GB/s", "peer copies", whole);
+  for (const std::uint32_t line : {512U, 1024U, 2048U, 4096U, 16384U, 65536U}) {
+    const std::string lines = fmt::format(", lines of {} B", line);
+    const auto copied = [&](std::uint64_t n) {
+      return CopiedLines{.to = to + n % kSlots * 2 * kImageBytes,
+                         .to_pitch = 2 * std::uint64_t{line},
+                         .from = from + n % kFrames * kImageBytes,
+                         .from_pitch = line,
+                         .width = line,
+                         .rows = kImageBytes / line};
+    };
+    for (const std::size_t count : {1U, 2U}) {
+      const std::string by = count == 1 ? ", " : ", two streams, ";
+      const double engine = rate(kImageBytes, [&](std::uint64_t n) {
+        const CopiedLines one = copied(n);
+        return cudaMemcpy2DAsync(one.to, one.to_pitch, one.from, one.from_pitch, one.width, one.rows, cudaMemcpyDefault,
+                                 streams[n % count].get());
+      });
+      row("2-D copies" + by + way + lines, engine, "GB/s", "peer copies", whole);
+      const double kernel =
+          rate(kImageBytes, [&](std::uint64_t n) { return copy_lines(copied(n), streams[n % count].get()); });
+      row("a kernel" + by + way + lines, kernel, "GB/s", "peer copies", whole);
+    }
+    for (const std::uint32_t image : {kImageBytes, 4 * kImageBytes}) {
+      const double ours = link_rate(
+          line, frames, lost,
+          [&](const SenderConfig& config) {
+            return std::make_unique<PcieCopySender>(config, CopyEngine(gpu.make(config.memory)));
+          },
+          other, image);
+      row(fmt::format("pcie, engine cuda, {}, images of {} MiB{}", way, image >> 20U, lines), ours, "GB/s",
+          "peer copies", whole);
+    }
+  }
+}
+
 void run() {
   const memory::Buffer frames(kFrames * kImageBytes, memory::MemoryKind::huge);
   testing::fill(frames.bytes(), 42);
@@ -206,7 +267,7 @@ void run() {
   const device::DeviceMemory same(kWhole);
   const device::PinnedMemory host(kWhole);
   const auto whole = [&](void* to) {
-    return rate(stream.get(), kWhole, [&, to](std::uint64_t) {
+    return rate(kWhole, [&, to](std::uint64_t) {
       return cudaMemcpyAsync(to, from.as<void>(), kWhole, cudaMemcpyDefault, stream.get());
     });
   };
@@ -214,21 +275,11 @@ void run() {
   row("whole copies of 256 MiB, device to pinned host memory", to_host, "GB/s");
   const double on_device = whole(same.as<void>());
   row("whole copies of 256 MiB, on the device", on_device, "GB/s");
-  void* peer = nullptr;
-  double to_peer = 0;
-  if (count > 1) {
-    cudaDeviceEnablePeerAccess(1, 0);
-    device::check(cudaSetDevice(1), "use device 1");
-    device::check(cudaMalloc(&peer, kWhole), "memory of device 1");
-    device::check(cudaSetDevice(0), "use device 0");
-    to_peer = whole(peer);
-    row("whole copies of 256 MiB, device 0 to device 1", to_peer, "GB/s");
-  }
   std::uint64_t lost = 0;
   for (const std::uint32_t line : {512U, 1024U, 4096U, 16384U, 65536U}) {
     const std::string lines = fmt::format(", lines of {} B", line);
     const auto plain = [&](void* to) {
-      return rate(stream.get(), kImageBytes, [&, to](std::uint64_t n) {
+      return rate(kImageBytes, [&, to](std::uint64_t n) {
         std::byte* const image = static_cast<std::byte*>(to) + n % kSlots * 2 * kImageBytes;
         return cudaMemcpy2DAsync(image, 2 * std::size_t{line}, from.as<std::byte>() + n % kFrames * kImageBytes, line,
                                  line, kImageBytes / line, cudaMemcpyDefault, stream.get());
@@ -249,10 +300,8 @@ void run() {
         link_rate(line, frames, lost, [](const SenderConfig& config) { return std::make_unique<PcieSender>(config); });
     row("pcie, engine cuda, frames on the device" + lines, ours, "GB/s", "pcie, engine cpu", cpu);
     row("2-D copies, on the device" + lines, plain(same.as<void>()), "GB/s", "whole copies", on_device);
-    if (peer != nullptr) {
-      row("2-D copies, device 0 to device 1" + lines, plain(peer), "GB/s", "whole copies", to_peer);
-    }
   }
+  to_images(gpu, frames, from.as<std::byte>(), count > 1 ? 1 : 0, lost);
   row("lost", static_cast<double>(lost), "images");
   latency(gpu, frames);
 }

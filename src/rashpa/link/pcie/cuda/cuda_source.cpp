@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <optional>
@@ -12,7 +13,10 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/link/pcie/cuda/copy_streams.hpp"
 #include "rashpa/link/pcie/cuda/end_of_image.hpp"
+#include "rashpa/link/pcie/cuda/line_kernels.hpp"
+#include "rashpa/link/pcie/cuda/remote_lines_mapping.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 
 namespace rashpa::link::pcie {
@@ -22,6 +26,8 @@ namespace {
 namespace device = memory::cuda;
 
 constexpr std::size_t kLeftFree = std::size_t{512} << 20U;  // of a device's memory, for all else
+// Lines that long and longer fill NVLink by copies of the copy engine, which leave the device's processors alone.
+constexpr std::uint32_t kByCopyEngine = 64U << 10;
 
 std::size_t all_bytes(std::span<const std::span<const std::byte>> blocks) noexcept {
   std::size_t bytes = 0;
@@ -72,17 +78,29 @@ class Copies final : public CopyDevice {
         control_(memory_->control().data(), memory_->control().size()),
         control_there_(address_of(memory_->control().data())),
         records_there_(address_of(memory_->region().data())),
-        lines_(memory_->region().data()),
-        bounce_(CopyEngine::kLargestCopy),
+        streams_(memory_->lines() ? Side::side_by_side : Side::one_by_one),
+        bounce_{device::DeviceMemory(CopyEngine::kLargestCopy),
+                device::DeviceMemory(memory_->lines() ? CopyEngine::kLargestCopy : 0)},
         word_(sizeof(std::uint64_t)) {
-    // The first launch loads the kernel, which may wait for the device.
-    device::check(enqueue({.reached = word_.as<std::uint64_t>()}, stream_.get()), "write behind an image");
-    device::check(cudaStreamSynchronize(stream_.get()), "write behind an image");
+    if (memory_->lines()) there_.emplace(*memory_->lines());
+    lines_ = there_ ? there_->data() : memory_->region().data();
+    // The first launches load the kernels, which may wait for the device.
+    if (there_) {
+      const CopiedLines two{.to = bounce_[0].as<std::byte>(),
+                            .to_pitch = 32,
+                            .from = bounce_[1].as<std::byte>(),
+                            .from_pitch = 32,
+                            .width = 16,
+                            .rows = 2};
+      device::check(copy_lines(two, streams_.ends()), "copy lines");
+    }
+    device::check(enqueue({.reached = word_.as<std::uint64_t>()}, streams_.ends()), "write behind an image");
+    device::check(cudaStreamSynchronize(streams_.ends()), "write behind an image");
     scope_.reset();
   }
   ~Copies() override {
     cudaSetDevice(device_);
-    cudaStreamSynchronize(stream_.get());
+    streams_.wait();
   }
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
@@ -105,7 +123,10 @@ class Copies final : public CopyDevice {
       end.lock = reinterpret_cast<std::uint32_t*>(control_there_ + offset);
       end.immediate = event->immediate;
     }
-    return well(enqueue(end, stream_.get()));
+    cudaError_t code = streams_.begin_end();
+    if (code == cudaSuccess) code = enqueue(end, streams_.ends());
+    if (code == cudaSuccess && event != nullptr) code = streams_.image_ended();
+    return well(code);
   }
 
   [[nodiscard]] std::uint64_t reached() const noexcept override {
@@ -114,7 +135,7 @@ class Copies final : public CopyDevice {
 
   bool sound() noexcept override {
     if (!begin()) return false;
-    const cudaError_t code = cudaStreamQuery(stream_.get());
+    const cudaError_t code = streams_.query();
     return well(code == cudaErrorNotReady ? cudaSuccess : code);
   }
 
@@ -137,20 +158,27 @@ class Copies final : public CopyDevice {
   cudaError_t put(const Rectangle& to, const std::byte* from, std::uint64_t from_stride) noexcept {
     std::byte* const there = lines_ + to.destination;
     if (to.rows == 1 || (from_stride == to.width && to.destination_stride == to.width)) {
-      return cudaMemcpyAsync(there, from, to.bytes(), cudaMemcpyDefault, stream_.get());
+      return cudaMemcpyAsync(there, from, to.bytes(), cudaMemcpyDefault, streams_.copies());
     }
+    const CopiedLines lines{.to = there,
+                            .to_pitch = to.destination_stride,
+                            .from = from,
+                            .from_pitch = from_stride,
+                            .width = to.width,
+                            .rows = to.rows};
+    if (there_ && to.width < kByCopyEngine && fits_copy_lines(lines)) return copy_lines(lines, streams_.copies());
     return cudaMemcpy2DAsync(there, to.destination_stride, from, from_stride, to.width, to.rows, cudaMemcpyDefault,
-                             stream_.get());
+                             streams_.copies());
   }
-  // A copy from host memory to host memory would wait for all before it: this one goes through the device. The stream
-  // keeps the pieces in order, so one place is enough.
+  // A copy from host memory to host memory would wait for all before it: this one goes through the device. A stream
+  // keeps the pieces in order, so that one place is enough for it.
   cudaError_t bounce(const Rectangle& all) noexcept {
-    auto* const place = bounce_.as<std::byte>();
+    auto* const place = bounce_[streams_.way()].as<std::byte>();
     if (all.bytes() <= CopyEngine::kLargestCopy) {
-      const cudaError_t code = all.contiguous()
-                                   ? cudaMemcpyAsync(place, all.source, all.bytes(), cudaMemcpyDefault, stream_.get())
-                                   : cudaMemcpy2DAsync(place, all.width, all.source, all.source_stride, all.width,
-                                                       all.rows, cudaMemcpyDefault, stream_.get());
+      const cudaError_t code =
+          all.contiguous() ? cudaMemcpyAsync(place, all.source, all.bytes(), cudaMemcpyDefault, streams_.copies())
+                           : cudaMemcpy2DAsync(place, all.width, all.source, all.source_stride, all.width, all.rows,
+                                               cudaMemcpyDefault, streams_.copies());
       return code == cudaSuccess ? put(all, place, all.width) : code;
     }
     // One run longer than any that was asked for.
@@ -173,10 +201,11 @@ class Copies final : public CopyDevice {
   device::Pinning control_;
   std::byte* control_there_;
   std::byte* records_there_;
-  std::byte* lines_;
-  device::DeviceMemory bounce_;
+  CopyStreams streams_;
+  std::array<device::DeviceMemory, CopyStreams::kMostWays> bounce_;
   device::PinnedMemory word_;
-  device::Stream stream_;
+  std::optional<RemoteLinesMapping> there_;  // lines in memory of a device
+  std::byte* lines_ = nullptr;
   bool said_ = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// In place of cuda_source.cpp where nvcc was not found.
+/// In place of cuda_source.cpp and cuda_images.cpp where nvcc was not found.
 #include "rashpa/core/error.hpp"
+#include "rashpa/link/pcie/cuda/cuda_images.hpp"
 #include "rashpa/link/pcie/cuda/cuda_source.hpp"
 
 namespace rashpa::link::pcie {
@@ -18,5 +19,12 @@ CudaSource::CudaSource(int device, std::span<const std::span<const std::byte>> /
 std::unique_ptr<CopyDevice> CudaSource::make(std::shared_ptr<const RemoteMemory> /*memory*/) const { return nullptr; }
 
 const std::string& CudaSource::how() const noexcept { return impl_->how; }
+
+std::unique_ptr<memory::DeviceImages> make_cuda_images(int /*device*/, std::uint64_t /*bytes*/) {
+  throw ConfigError(
+      "pcie: this program was built without CUDA, and no images lie in memory of a GPU; take the buffer in host "
+      "memory, "
+      "or build where nvcc is found");
+}
 
 }  // namespace rashpa::link::pcie

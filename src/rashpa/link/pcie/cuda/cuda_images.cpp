@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/link/pcie/cuda/cuda_images.hpp"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/log.hpp"
+#include "rashpa/core/lost_value.hpp"
+#include "rashpa/link/pcie/cuda/line_kernels.hpp"
+#include "rashpa/memory/cuda/resources.hpp"
+
+namespace rashpa::link::pcie {
+
+namespace {
+
+namespace device = memory::cuda;
+
+// What is smaller may share such a piece of memory with others, and who opens it would get the piece.
+constexpr std::uint64_t kPiece = 2U << 20;
+
+class CudaImages final : public memory::DeviceImages {
+ public:
+  CudaImages(int number, std::uint64_t bytes)
+      : device_(number), scope_(number), memory_((bytes + kPiece - 1) / kPiece * kPiece) {
+    cudaIpcMemHandle_t handle{};
+    static_assert(sizeof handle == sizeof(memory::DmaBlock::handle));
+    if (const cudaError_t code = cudaIpcGetMemHandle(&handle, memory_.as<void>()); code != cudaSuccess) {
+      cudaGetLastError();
+      log::write(log::Level::warning, {},
+                 "pcie: no other process will reach the images in memory of device {}: {} ({}); only sources of this "
+                 "process can",
+                 number, cudaGetErrorString(code), cudaGetErrorName(code));
+    }
+    device::check(cudaStreamSynchronize(nullptr), "clear the images");
+    block_ = {.data = memory_.as<std::byte>(), .bytes = bytes, .accelerator = true};
+    std::memcpy(block_.handle.data(), &handle, sizeof handle);
+    cudaDeviceProp properties{};
+    device::check(cudaGetDeviceProperties(&properties, number), "properties of a device");
+    how_ = fmt::format("{:.1f} MiB of images in memory of CUDA device {} ({})", static_cast<double>(bytes) / 1048576.0,
+                       number, static_cast<const char*>(properties.name));
+    scope_.reset();
+  }
+  ~CudaImages() override {
+    cudaSetDevice(device_);
+    cudaStreamSynchronize(stream_.get());
+  }
+  CudaImages(const CudaImages&) = delete;
+  CudaImages& operator=(const CudaImages&) = delete;
+
+  [[nodiscard]] const memory::DmaBlock& block() const noexcept override { return block_; }
+  [[nodiscard]] const std::string& how() const noexcept override { return how_; }
+  void fill(const memory::LostPart& part) noexcept override {
+    if (cudaSetDevice(device_) != cudaSuccess) return;
+    fill_lines({.first = memory_.as<std::byte>() + part.first,
+                .pitch = part.pitch,
+                .line_bytes = part.line_bytes,
+                .lines = part.lines,
+                .bits = lost_bits(part.type),
+                .pixel_bytes = pixel_bytes(part.type)},
+               stream_.get());
+  }
+  void settle() noexcept override {
+    if (cudaSetDevice(device_) == cudaSuccess) cudaStreamSynchronize(stream_.get());
+  }
+
+ private:
+  int device_;
+  std::optional<device::DeviceScope> scope_;  // while the members are made
+  device::DeviceMemory memory_;
+  device::Stream stream_;
+  memory::DmaBlock block_;
+  std::string how_;
+};
+
+}  // namespace
+
+std::unique_ptr<memory::DeviceImages> make_cuda_images(int device, std::uint64_t bytes) {
+  int count = 0;
+  if (const cudaError_t code = cudaGetDeviceCount(&count); code != cudaSuccess || device < 0 || device >= count) {
+    throw ConfigError(fmt::format(
+        "pcie: images cannot lie in memory of CUDA device {}: {}; take the buffer in host memory, or name "
+        "another device",
+        device, code == cudaSuccess ? fmt::format("this machine has 0 … {}", count - 1) : cudaGetErrorString(code)));
+  }
+  return std::make_unique<CudaImages>(device, bytes);
+}
+
+}  // namespace rashpa::link::pcie
