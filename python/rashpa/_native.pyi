@@ -640,7 +640,7 @@ class Pipeline:
 
 class ReceiverConfig:
     buffers: list[BufferConfig]
-    memory: str  # "pageable" | "huge": all buffers lie in one registered block
+    memory: str  # "pageable" | "huge" | "device": where all buffers lie; device: their images, in memory of their unit's GPU
     link: LinkOptions
     source_link: str  # of the emulator
     bind_address: str

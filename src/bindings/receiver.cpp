@@ -22,6 +22,7 @@
 #include "link.hpp"
 #include "names.hpp"
 #include "preview.hpp"
+#include "rashpa/receiver/device_buffers.hpp"
 #include "tables.hpp"
 
 namespace rashpa::bindings {
@@ -214,8 +215,8 @@ void bind_config(nb::module_& m) {
       .def(nb::init<>())
       .def_rw("buffers", &ReceiverSpec::buffers)
       .def_prop_rw(
-          "memory", [](const ReceiverSpec& s) { return std::string(memory::name_of(s.config.memory)); },
-          [](ReceiverSpec& s, const std::string& name) { s.config.memory = memory::memory_kind(name); })
+          "memory", [](const ReceiverSpec& s) { return std::string(receiver::memory_name(s.config)); },
+          [](ReceiverSpec& s, const std::string& name) { receiver::set_memory(s.config, name); })
       .def_prop_rw(
           "link", [](const ReceiverSpec& s) { return BoundLink{s.config.link}; },
           [](ReceiverSpec& s, const BoundLink& link) { s.config.link = link.options; })

@@ -12,6 +12,7 @@ namespace {
 
 link::LinkOptions link_of(const Plan& plan) {
   if (link::kind_of(plan.link) == link::Kind::roce) return plan.roce;
+  if (link::kind_of(plan.link) == link::Kind::pcie) return plan.pcie;
   return link::options_named(plan.link, {});
 }
 
@@ -38,6 +39,8 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules * plan.bands) {
   buffer.deadline_ns = plan.deadline_ms * 1'000'000;
   if (plan.flow == link::Flow::credits && plan.on_full == transfer::OnFull::pause)
     buffer.quiet_ns = 2 * buffer.deadline_ns;
+  buffer.unit = plan.unit;
+  buffer.pipeline = plan.pipeline;
   buffer.sinks = plan.sinks;
   if (buffer.sinks.empty()) {
     buffer.sinks.emplace_back([](const receiver::Output& output) {
@@ -55,6 +58,7 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules * plan.bands) {
   receiver::Config config;
   config.buffers.push_back(buffer);
   config.memory = memory::MemoryKind::pageable;
+  config.images_in = plan.images_in;
   config.link = link_of(plan);
   config.source_link = plan.link;
   config.bind_address = plan.destination.address;

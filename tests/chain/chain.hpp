@@ -31,6 +31,10 @@ struct Plan {
   std::int64_t deadline_ms = 2000;
   std::string link = "roce";  ///< of both ends
   link::roce::Options roce{};
+  link::pcie::Options pcie{};
+  unit::ImagesIn images_in = unit::ImagesIn::host;
+  unit::Choice unit{};
+  unit::Pipeline pipeline{};
   Place source{};
   /// The DTPs' threads stay where they are: a sender that moves to another processor can overtake its own packets in
   /// the queues of lo and veth, which loses messages of several packets in a way that no injector knows.

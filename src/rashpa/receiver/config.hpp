@@ -96,6 +96,8 @@ struct BufferConfig {
 struct Config {
   std::vector<BufferConfig> buffers;
   memory::MemoryKind memory = memory::MemoryKind::huge;
+  unit::ImagesIn images_in =
+      unit::ImagesIn::host;          ///< of all buffers; device: that of their units (device_buffers.hpp)
   link::LinkOptions link{};          ///< of this side
   std::string source_link = "roce";  ///< of the other side: roce, verbs or pcie
   std::string bind_address = "127.0.0.1";

@@ -57,7 +57,7 @@ void check(const BufferConfig& buffer) {
 
 }  // namespace
 
-MemoryLayout lay_out(const std::vector<BufferConfig>& buffers) {
+MemoryLayout lay_out(const std::vector<BufferConfig>& buffers, unit::ImagesIn images) {
   if (buffers.empty()) throw ConfigError("receiver: no buffer is configured");
   MemoryLayout layout;
   std::set<std::uint32_t> ids;
@@ -65,9 +65,10 @@ MemoryLayout lay_out(const std::vector<BufferConfig>& buffers) {
     check(buffer);
     const std::uint64_t pixel = pixel_bytes(buffer.pixel);
     const std::uint64_t pitch = buffer.width * pixel;
-    const MemoryLayout::Ring ring{.pixels_offset = layout.bytes, .slot_bytes = round_up(pitch * buffer.height, kPage)};
+    std::uint64_t& end = images == unit::ImagesIn::device ? layout.device_bytes : layout.bytes;
+    const MemoryLayout::Ring ring{.pixels_offset = end, .slot_bytes = round_up(pitch * buffer.height, kPage)};
     layout.buffers.push_back(ring);
-    layout.bytes += ring.slot_bytes * buffer.slots;
+    end += ring.slot_bytes * buffer.slots;
     for (const DtpConfig& dtp : buffer.dtps) {
       if (dtp.id > kLargestDtpId || !ids.insert(dtp.id).second) {
         throw ConfigError(

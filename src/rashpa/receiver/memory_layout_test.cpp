@@ -37,6 +37,20 @@ TEST(MemoryLayout, rings_and_records_lie_one_after_the_other) {
   EXPECT_EQ(layout.bytes, 2 * (8 * slot + 2UL * 4096));
 }
 
+TEST(MemoryLayout, images_on_a_device_and_records_count_from_the_beginning_of_their_own_memory) {
+  BufferConfig second = buffer();
+  second.dtps[0].id = 2;
+  second.dtps[1].id = 3;
+  const MemoryLayout layout = lay_out({buffer(), second}, unit::ImagesIn::device);
+  const std::uint64_t slot = layout.buffers[0].slot_bytes;
+  EXPECT_EQ(layout.buffers[1].pixels_offset, 8 * slot);
+  EXPECT_EQ(layout.dtps[3].pixels_offset, 8 * slot);
+  EXPECT_EQ(layout.device_bytes, 16 * slot);
+  EXPECT_EQ(layout.dtps[0].records_offset, 0U);
+  EXPECT_EQ(layout.dtps[3].records_offset, 3 * 4096U);
+  EXPECT_EQ(layout.bytes, 4 * 4096U);
+}
+
 TEST(MemoryLayout, what_cannot_work_is_refused) {
   const auto refused = [](auto&& spoil) {
     BufferConfig bad = buffer();

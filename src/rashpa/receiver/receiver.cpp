@@ -12,6 +12,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/receiver/buffer_output.hpp"
+#include "rashpa/receiver/device_buffers.hpp"
 
 namespace rashpa::receiver {
 
@@ -47,7 +48,8 @@ struct Receiver::Buffer {
 
 Receiver::Receiver(Config config)
     : config_(std::move(config)),
-      layout_(lay_out(config_.buffers)),
+      layout_(lay_out(config_.buffers, config_.images_in)),
+      images_(device_images(config_, layout_.device_bytes)),
       memory_(layout_.bytes, config_.memory, link::sharing_of(link::kind_of(config_.link))),
       watch_(link::watched_of_receivers(), config_.run, -1) {
   make_link();
@@ -64,7 +66,8 @@ Receiver::Receiver(Config config)
                              .input = buffer.pixel,
                              .stack = buffer.stack,
                              .stacks = buffer.slots / buffer.stack,
-                             .images = memory_.data() + layout_.buffers[b].pixels_offset,
+                             .images = images_at() + layout_.buffers[b].pixels_offset,
+                             .images_in = config_.images_in,
                              .image_stride = layout_.buffers[b].slot_bytes,
                              .largest_count = largest_count_of(buffer.pixel, buffer.special)};
     unit::Choice choice = buffer.unit;
@@ -82,6 +85,7 @@ Receiver::Receiver(Config config)
     scheduler::LaneConfig lane{.name = buffer.name,
                                .pixel = buffer.pixel,
                                .memory = memory_.data(),
+                               .device_images = images_.get(),
                                .pixels_offset = layout_.buffers[b].pixels_offset,
                                .slot_bytes = layout_.buffers[b].slot_bytes,
                                .slots = buffer.slots,
@@ -120,9 +124,10 @@ Receiver::~Receiver() { stop(); }
 void Receiver::say_set_up() const {
   const std::string registration = link_->registration();
   log::write(log::Level::info, {.run = config_.run},
-             "receiver: link {} at {}, {} threads, first processor {}, {} of memory{}{}",
+             "receiver: link {} at {}, {} threads, first processor {}, {} of memory{}{}{}{}",
              link::name_of(link::kind_of(config_.link)), config_.bind_address, config_.link_threads,
-             config_.first_processor, memory_.granted(), registration.empty() ? "" : ", ", registration);
+             config_.first_processor, memory_.granted(), images_ ? ", " : "", images_ ? images_->how() : "",
+             registration.empty() ? "" : ", ", registration);
   const std::vector<link::Endpoint> ends = link_->endpoints();
   std::size_t position = 0;
   for (const BufferConfig& buffer : config_.buffers) {
@@ -172,7 +177,9 @@ void Receiver::make_link() {
                                       .threads = config_.link_threads,
                                       .first_processor = config_.first_processor,
                                       .region_file = memory_.shared_file()};
-  link_ = link::make_receiver(options, memory_.bytes(), dtps, queues_, bell_);
+  const link::ReceiverMemory memory =
+      images_ ? link::ReceiverMemory(images_->block(), memory_.bytes()) : link::ReceiverMemory(memory_.bytes());
+  link_ = link::make_receiver(options, memory, dtps, queues_, bell_);
   placements_ = layout_.dtps;
   for (Placement& placement : placements_) {
     placement.pixels_offset += link_->base();
@@ -279,7 +286,7 @@ Status Receiver::status() const {
   Status status;
   status.state = state_.load();
   status.link = link_->stats();
-  status.memory = memory_.granted();
+  status.memory = images_ ? images_->how() : std::string(memory_.granted());
   status.registration = link_->registration();
   status.first_incomplete = first_incomplete();
   std::int64_t first = 0;

@@ -12,6 +12,7 @@
 #include "rashpa/link/count_watch.hpp"
 #include "rashpa/link/factory/factory.hpp"
 #include "rashpa/memory/buffer.hpp"
+#include "rashpa/memory/device_images.hpp"
 #include "rashpa/receiver/config.hpp"
 #include "rashpa/receiver/distributor.hpp"
 #include "rashpa/receiver/memory_layout.hpp"
@@ -107,12 +108,15 @@ class Receiver {
  private:
   struct Buffer;  // with its lane, unit and distributor
   void make_link();
+  /// What offsets of rings count from.
+  [[nodiscard]] std::byte* images_at() const noexcept { return images_ ? images_->block().data : memory_.data(); }
   void say_set_up() const;
   [[nodiscard]] std::string first_incomplete() const;
   [[nodiscard]] const Buffer& at(std::size_t buffer) const;
 
   Config config_;
   MemoryLayout layout_;
+  std::unique_ptr<memory::DeviceImages> images_;  // null: they lie in memory_
   memory::Buffer memory_;
   Doorbell bell_;
   link::ArrivalQueues queues_;

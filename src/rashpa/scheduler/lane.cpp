@@ -37,7 +37,9 @@ Lane::Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link)
     stacks_[slot].images.resize(config_.stack);
     for (std::uint32_t i = 0; i < config_.stack; ++i) {
       const std::size_t image = slot * config_.stack + i;
-      stacks_[slot].images[i].raw = config_.memory + config_.pixels_offset + image * config_.slot_bytes;
+      if (config_.device_images == nullptr) {
+        stacks_[slot].images[i].raw = config_.memory + config_.pixels_offset + image * config_.slot_bytes;
+      }
       stacks_[slot].images[i].lost = lost_.data() + image * lost_per_image_;
     }
   }
@@ -142,8 +144,22 @@ void Lane::fill(const StackImage& image) noexcept {
   for (const LostRun& run : image.lost_runs()) {
     const auto dtp =
         std::find_if(config_.dtps.begin(), config_.dtps.end(), [&](const LaneDtp& one) { return one.id == run.dtp; });
-    fill_lost(image.raw, dtp->placement, config_.pixel, run);
+    if (config_.device_images != nullptr) {
+      fill_on_device(image, dtp->placement, run);
+    } else {
+      fill_lost(image.raw, dtp->placement, config_.pixel, run);
+    }
   }
+}
+
+void Lane::fill_on_device(const StackImage& image, const Placement& placement, const LostRun& run) noexcept {
+  const std::uint64_t slot = config_.pixels_offset + image.index % config_.slots * config_.slot_bytes;
+  config_.device_images->fill(
+      {.first = slot + placement.first_line_offset + std::uint64_t{run.first_line} * placement.pitch,
+       .pitch = placement.pitch,
+       .line_bytes = placement.line_bytes,
+       .lines = run.lines,
+       .type = config_.pixel});
 }
 
 // Where records tell the frames, DTPs that disagree about an image's have not brought one image.
@@ -290,16 +306,21 @@ void Lane::submit(std::int64_t now) noexcept {
   Stack& stack = stack_of(next_stack_);
   stack.count = static_cast<std::uint32_t>(end_of(next_stack_) - next_stack_ * config_.stack);
   std::int64_t last_packet = 0;
+  bool filled = false;
   for (StackImage& image : stack.view()) {
     const ImageState& seen = states_[image.index % config_.slots];
     image.completeness = seen.complete == dtps_.size()  ? Completeness::complete
                          : seen.missing == dtps_.size() ? Completeness::missing
                                                         : Completeness::partial;
-    if (image.completeness == Completeness::partial) fill(image);
+    if (image.completeness == Completeness::partial) {
+      fill(image);
+      filled = true;
+    }
     completeness_.set(image.index, image.completeness);
     if (image.completeness != Completeness::complete) note_first(image.index, seen.lost_dtp, seen.loss);
     last_packet = std::max(last_packet, image.last_packet_ns);
   }
+  if (filled && config_.device_images != nullptr) config_.device_images->settle();
   stack.ready_ns = now;
   if (last_packet > 0) ready_.record(now - last_packet);
   for (DtpState& dtp : dtps_) {

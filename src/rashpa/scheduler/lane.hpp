@@ -16,6 +16,7 @@
 #include "rashpa/core/region.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/link/link.hpp"
+#include "rashpa/memory/device_images.hpp"
 #include "rashpa/unit/unit.hpp"
 
 namespace rashpa::scheduler {
@@ -32,7 +33,8 @@ struct LaneDtp {
 struct LaneConfig {
   std::string name;
   PixelType pixel = PixelType::u16;
-  std::byte* memory = nullptr;  ///< start of the registered region
+  std::byte* memory = nullptr;  ///< start of the registered region; unused where the images lie on a device
+  memory::DeviceImages* device_images = nullptr;  ///< where they do; outlives the lane. StackImage::raw is null then
   std::uint64_t pixels_offset = 0;
   std::uint64_t slot_bytes = 0;
   std::uint32_t slots = 0;  ///< a multiple of `stack`
@@ -145,6 +147,7 @@ class Lane final : public SlotGuard {
   [[nodiscard]] link::Arrival agreed(const StackImage& image, const link::Arrival& arrival) const noexcept;
   void say_lost(const StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
   void fill(const StackImage& image) noexcept;
+  void fill_on_device(const StackImage& image, const Placement& placement, const LostRun& run) noexcept;
   void close_behind(std::uint64_t end) noexcept;
   void close_to(std::uint64_t end) noexcept;
   [[nodiscard]] std::uint64_t due() const noexcept;

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
-#include "rashpa/core/fill.hpp"
+#include "rashpa/core/lost_value.hpp"
 
 namespace rashpa::scheduler {
 
@@ -31,27 +30,18 @@ std::uint32_t list_lost_runs(const link::LineMap& map, std::uint32_t dtp, std::s
 }
 
 void fill_lost(std::byte* slot, const Placement& placement, PixelType type, const LostRun& run) noexcept {
+  const std::uint32_t bits = lost_bits(type);
   for (std::uint32_t line = run.first_line; line < run.first_line + run.lines; ++line) {
     std::byte* at = slot + placement.first_line_offset + line * placement.pitch;
-    switch (type) {
-      case PixelType::u8:
-        fill_line(at, placement.line_bytes, std::numeric_limits<std::uint8_t>::max());
+    switch (pixel_bytes(type)) {
+      case 1:
+        fill_line(at, placement.line_bytes, static_cast<std::uint8_t>(bits));
         break;
-      case PixelType::u16:
-        fill_line(at, placement.line_bytes, kLostRaw);
+      case 2:
+        fill_line(at, placement.line_bytes, static_cast<std::uint16_t>(bits));
         break;
-      case PixelType::u32:
-        fill_line(at, placement.line_bytes, std::numeric_limits<std::uint32_t>::max());
-        break;
-      case PixelType::i16:
-        fill_line(at, placement.line_bytes, std::numeric_limits<std::int16_t>::min());
-        break;
-      case PixelType::i32:
-        fill_line(at, placement.line_bytes, std::numeric_limits<std::int32_t>::min());
-        break;
-      case PixelType::f32:
-        fill_line(at, placement.line_bytes, std::numeric_limits<float>::quiet_NaN());
-        break;
+      default:
+        fill_line(at, placement.line_bytes, bits);
     }
   }
 }

@@ -18,9 +18,9 @@ constexpr std::uint32_t most_lost_runs(std::uint32_t lines) noexcept { return (l
 /// `out` has room for most_lost_runs(map.lines()).
 std::uint32_t list_lost_runs(const link::LineMap& map, std::uint32_t dtp, std::span<LostRun> out) noexcept;
 
-/// Overwrites the lines of `run` in the image slot at `slot` with the type's lost value (core/fill.hpp: the maximum of
-/// unsigned types, the minimum of signed ones, NaN), so that nothing downstream can take a lost pixel for a measured
-/// one.
+/// Overwrites the lines of `run` in the image slot at `slot` with the type's lost value (core/lost_value.hpp: the
+/// maximum of unsigned types, the minimum of signed ones, NaN), so that nothing downstream can take a lost pixel for a
+/// measured one.
 void fill_lost(std::byte* slot, const Placement& placement, PixelType type, const LostRun& run) noexcept;
 
 }  // namespace rashpa::scheduler

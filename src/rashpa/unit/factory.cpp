@@ -101,6 +101,12 @@ std::string_view name_of(Trigger trigger) noexcept { return text_of(kTriggers, t
 
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell) {
+  if (layout.images_in == ImagesIn::device && (choice.kind != Kind::cuda || devices_in(choice.device).size() > 1)) {
+    throw ConfigError(fmt::format(
+        "unit: images in memory of a device are for unit cuda on that device alone, not for unit {} on {}; take the "
+        "buffer in host memory, or unit cuda on one device",
+        name_of(choice.kind), choice.kind == Kind::cpu ? "processors" : fmt::format("device {}", choice.device)));
+  }
   if (choice.kind == Kind::cpu) {
     if (choice.trigger != Trigger::automatic) {
       throw ConfigError(

@@ -40,6 +40,12 @@ struct Pipeline {
   Passes passes = Passes::fused;
 };
 
+/// Whose memory the images lie in.
+enum class ImagesIn : std::uint8_t {
+  host,
+  device,  ///< of the unit's own device, which alone sees them; StackImage::raw is null
+};
+
 /// The images that a unit will be given.
 struct Layout {
   std::uint32_t width = 0;
@@ -50,6 +56,7 @@ struct Layout {
   /// Where the images lie: image i of the stack in slot s at images + (s · stack + i) · image_stride. A unit with
   /// memory of its own pins this and may read it at any time after submit(); StackImage::raw points there.
   std::byte* images = nullptr;
+  ImagesIn images_in = ImagesIn::host;
   std::size_t image_stride = 0;                  ///< bytes
   std::int64_t largest_count = kNoLargestCount;  ///< of the detector, see largest_count_of()
 };

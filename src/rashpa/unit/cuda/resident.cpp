@@ -49,6 +49,9 @@ std::string resident_refusal(const Steps& steps, const Layout& layout) {
   if (steps.steps.size() > kResidentSteps + 1) {
     return fmt::format("{} steps are more than {}", steps.steps.size(), kResidentSteps + 1);
   }
+  if (layout.images_in == ImagesIn::device) {
+    return "it reads images in host memory, and these lie in the device's own";
+  }
   if (layout.stack > kResidentImages) {
     return fmt::format("a stack of {} images is more than {}", layout.stack, kResidentImages);
   }

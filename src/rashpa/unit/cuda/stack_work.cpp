@@ -66,7 +66,7 @@ std::size_t mark_words(const Steps& steps) noexcept {
 
 StackWork::Bench::Bench(const StackWork& work, Input input)
     : order(order_bytes(work.layout_.stack)),
-      raw(input == Input::copied ? work.layout_.stack * work.layout_.image_stride : 0),
+      raw(input == Input::copied && !work.on_device() ? work.layout_.stack * work.layout_.image_stride : 0),
       marks(work.layout_.stack * work.mark_words_ * sizeof(std::uint64_t)),
       findings(work.layout_.stack * sizeof(DeviceFinding)),
       scalars(std::max<std::size_t>(1, std::size_t{work.layout_.stack} * work.columns_) * sizeof(Scalar)),
@@ -90,7 +90,7 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
       chunk_room_(chunk_room(steps)),
       columns_(static_cast<std::uint32_t>(steps.output.results.columns.size())),
       passed_on_(steps.last_maker == steps.steps.size()),
-      pinning_(layout.images, std::size_t{layout.stacks} * layout.stack * layout.image_stride),
+      pinning_(layout.images, on_device() ? 0 : std::size_t{layout.stacks} * layout.stack * layout.image_stride),
       control_(sizeof(Control)),
       triggers_(layout.stacks * sizeof(SlotTrigger)),
       orders_(layout.stacks * order_bytes(layout.stack)),
@@ -102,9 +102,25 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
       chunks_(place(layout.stacks) * chunk_room_),
       chunk_bytes_(chunk_room_ != 0 ? place(layout.stacks) * sizeof(std::uint32_t) : 0) {
   check(cudaGetDevice(&device_), "which device is current");
+  if (on_device()) check_device_images();
   make_passes(windows_on_device);
   bench_.reserve(benches);
   for (std::uint32_t bench = 0; bench < benches; ++bench) bench_.emplace_back(*this, input);
+}
+
+void StackWork::check_device_images() const {
+  cudaPointerAttributes found{};
+  check(cudaPointerGetAttributes(&found, layout_.images), "whose memory the images lie in");
+  if (found.type != cudaMemoryTypeDevice || found.device != device_) {
+    throw ConfigError(
+        fmt::format("unit: the images lie in memory of {}, and unit cuda works on device {}; take their memory there",
+                    found.type == cudaMemoryTypeDevice ? fmt::format("device {}", found.device) : "the host", device_));
+  }
+  if (steps_.output.pixels && passed_on_) {
+    throw ConfigError(
+        "unit: no kernel makes pixels, and those that arrive lie in the device's memory, where no sink reads them; add "
+        "one that does (jungfrau, unpack, csr, …), or take the buffer in host memory");
+  }
 }
 
 void StackWork::make_passes(std::uint32_t windows_on_device) {
@@ -289,9 +305,13 @@ cudaError_t StackWork::copy_order(std::uint32_t slot, cudaStream_t stream) const
 
 cudaError_t StackWork::copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept {
   const Bench& bench = bench_[bench_of(slot)];
-  if (const cudaError_t code = copy_order(slot, stream); code != cudaSuccess) return code;
+  if (const cudaError_t code = copy_order(slot, stream); code != cudaSuccess || on_device()) return code;
   return cudaMemcpyAsync(bench.raw.as<void>(), layout_.images + place(slot) * layout_.image_stride,
                          layout_.stack * layout_.image_stride, cudaMemcpyHostToDevice, stream);
+}
+
+const std::byte* StackWork::raw(std::uint32_t slot) const noexcept {
+  return on_device() ? layout_.images + place(slot) * layout_.image_stride : bench_[bench_of(slot)].raw.as<std::byte>();
 }
 
 std::byte* const* StackWork::ended(std::size_t step, const Bench& bench) const noexcept {
@@ -304,7 +324,7 @@ cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const no
   const std::uint32_t number = bench_of(slot);
   const Bench& bench = bench_[number];
   kernel::cuda::DeviceStack stack{};
-  stack.in = bench.raw.as<std::byte>();
+  stack.in = raw(slot);
   stack.in_stride = layout_.image_stride;
   stack.marks = bench.marks.as<std::uint64_t>();
   stack.marks_stride = mark_words_;
@@ -348,7 +368,7 @@ cudaError_t StackWork::make_chunks(std::uint32_t slot, cudaStream_t stream) cons
   const Bench& bench = bench_[bench_of(slot)];
   const std::size_t maker = steps_.last_maker;
   const kernel::bitshuffle_lz4::cuda::DeviceImages images{
-      .images = passed_on_ ? bench.raw.as<std::byte>() : bench.made[maker].as<std::byte>(),
+      .images = passed_on_ ? raw(slot) : bench.made[maker].as<std::byte>(),
       .stride = passed_on_ ? layout_.image_stride : made_stride(maker),
       .work = bench.order.as<std::uint8_t>() + sizeof(Order),
       .count = layout_.stack};

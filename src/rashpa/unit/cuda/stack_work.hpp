@@ -32,7 +32,8 @@ using memory::cuda::Stream;
 /// Events for a timeline: before the copy in, behind it, behind the steps, behind delivery.
 using Stages = std::array<cudaEvent_t, 4>;
 
-/// Raw images: copied to the device, or read where they are, by a resident kernel; enqueue() needs the copies.
+/// Raw images of a ring in host memory: copied to the device, or read where they are, by a resident kernel; enqueue()
+/// needs the copies. Those of a ring in the device's memory are always read where they are.
 enum class Input : std::uint8_t { copied, in_place };
 
 /// All memory of a unit, and the steps of one stack put into a stream: order and images in, the pipeline's passes,
@@ -102,6 +103,10 @@ class StackWork {
   void make_passes(std::uint32_t windows_on_device);
   void make_windows(const PlannedStep& step, bool on_device);
   cudaError_t copy_order(std::uint32_t slot, cudaStream_t stream) const noexcept;
+  void check_device_images() const;
+  [[nodiscard]] bool on_device() const noexcept { return layout_.images_in == ImagesIn::device; }
+  /// Where the steps find the raw images of the stack in `slot`.
+  [[nodiscard]] const std::byte* raw(std::uint32_t slot) const noexcept;
   cudaError_t copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t compute(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t make_chunks(std::uint32_t slot, cudaStream_t stream) const noexcept;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the lane does where images lie in memory of a device, which is host memory here.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "rashpa/core/lost_value.hpp"
+#include "rashpa/scheduler/testing.hpp"
+
+namespace rashpa::scheduler {
+namespace {
+
+constexpr std::int64_t kLate = testing::kDeadline + 1'000;
+
+/// Fills when it is settled, not before: as late as a device may.
+class HostImages final : public memory::DeviceImages {
+ public:
+  explicit HostImages(std::size_t bytes) : bytes_(bytes) {
+    block_ = {.data = bytes_.data(), .bytes = bytes_.size(), .accelerator = true};
+  }
+  [[nodiscard]] const memory::DmaBlock& block() const noexcept override { return block_; }
+  [[nodiscard]] const std::string& how() const noexcept override { return how_; }
+  void fill(const memory::LostPart& part) noexcept override { parts.push_back(part); }
+  void settle() noexcept override {
+    ++settled;
+    for (const memory::LostPart& part : parts) {
+      const std::uint32_t bits = lost_bits(part.type);
+      for (std::uint32_t line = 0; line < part.lines; ++line) {
+        for (std::uint32_t at = 0; at < part.line_bytes; at += pixel_bytes(part.type)) {
+          std::memcpy(&bytes_.at(part.first + line * part.pitch + at), &bits, pixel_bytes(part.type));
+        }
+      }
+    }
+    parts.clear();
+  }
+  std::vector<memory::LostPart> parts;
+  int settled = 0;
+
+ private:
+  std::vector<std::byte> bytes_;
+  memory::DmaBlock block_;
+  std::string how_ = "host memory";
+};
+
+class OnDevice : public ::testing::Test {
+ protected:
+  static LaneConfig with_images(std::vector<std::byte>& memory, HostImages& images) {
+    LaneConfig config = testing::Bench::config(12, 2, memory);
+    config.memory = nullptr;
+    config.device_images = &images;
+    return config;
+  }
+  void give(const link::Arrival& arrival) {
+    ASSERT_TRUE(lane_.can_take(arrival));
+    lane_.take(arrival.dtp, arrival, 100);
+  }
+
+  std::vector<std::byte> memory_ = std::vector<std::byte>(8UL * 1024);
+  HostImages images_{8UL * 1024};
+  testing::EchoUnit unit_;
+  testing::RecordingLink link_;
+  Lane lane_{with_images(memory_, images_), unit_, link_};
+};
+
+TEST_F(OnDevice, the_host_sees_no_slot) {
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    give(testing::Bench::good(0, k));
+    give(testing::Bench::good(1, k));
+  }
+  ASSERT_TRUE(lane_.advance(200));
+  for (const StackImage& image : unit_.stacks.at(0)->view()) {
+    EXPECT_EQ(image.raw, nullptr);
+    EXPECT_EQ(image.dense(), nullptr);
+  }
+  EXPECT_EQ(images_.settled, 0) << "nobody waits for a device that has nothing to do";
+}
+
+TEST_F(OnDevice, lost_lines_are_filled_there_before_the_unit_has_the_stack) {
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    give(testing::Bench::good(0, k));
+    give(k == 2 ? testing::Bench::lost(1, k, link::Loss::event) : testing::Bench::good(1, k));
+  }
+  ASSERT_TRUE(lane_.advance(kLate));
+  ASSERT_EQ(unit_.stacks.size(), 1U);
+  EXPECT_EQ(images_.settled, 1);
+  EXPECT_TRUE(images_.parts.empty());
+  const std::byte* const slots = images_.block().data;
+  for (std::size_t slot = 0; slot < 8; ++slot) {
+    for (std::size_t at = 0; at < 1024; ++at) {
+      const bool lost = slot == 2 && at >= 512;  // DTP 1 has the lower half
+      EXPECT_EQ(slots[slot * 1024 + at], lost ? std::byte{0xFF} : std::byte{0}) << slot << " " << at;
+    }
+  }
+  EXPECT_EQ(std::count(memory_.begin(), memory_.end(), std::byte{0}), static_cast<std::ptrdiff_t>(memory_.size()));
+}
+
+}  // namespace
+}  // namespace rashpa::scheduler
