@@ -124,6 +124,36 @@ def test_a_gpu_gives_the_books_of_the_processor_and_a_machine_without_one_is_tol
     assert f"cuda cannot be used: {units['cuda'].what}; what it can use: cpu" in said
 
 
+def test_images_in_memory_of_a_gpu_become_those_of_host_memory(tmp_path: Path) -> None:
+    """Without a GPU it is told."""
+    can = NativeFactory("receiver").capabilities("here")
+    other = min(1, sum(device.unit == "cuda" for device in can.devices) - 1)
+    file = edited(
+        tmp_path, "13_device_memory.toml", frames="240", rate_hz="0.0", output='"."', device=str(max(0, other))
+    )
+    if other < 0:
+        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert done.returncode != 0
+        assert "cuda cannot be used" in " ".join((done.stdout + done.stderr).split())
+        return
+    code, output, report = run(file, tmp_path)
+    assert code == 0, output
+    books = report["books"]
+    assert books["balanced"]
+    assert books["complete"] == 240
+    assert books["accepted"] == books["written"] > 0
+    assert f"in memory of CUDA device {other}" in report["memory"]
+    host = tmp_path / "host.toml"
+    text = file.read_text(encoding="utf-8").replace('memory = "device"', 'memory = "huge"')
+    host.write_text(text.replace('name = "device_memory"', 'name = "host_memory"'), encoding="utf-8")
+    assert run(host, tmp_path)[0] == 0
+    masters = (tmp_path / f"{name}_full_master.h5" for name in ("device_memory", "host_memory"))
+    with contextlib.ExitStack() as stack:
+        device, cores = (stack.enter_context(h5py.File(master)) for master in masters)
+        for name in ("data", "frame_number"):
+            np.testing.assert_array_equal(device[f"/entry/data/{name}"][:], cores[f"/entry/data/{name}"][:])
+
+
 def test_an_opencl_device_gives_the_books_of_the_processor(tmp_path: Path) -> None:
     """The example of the GPU on whatever OpenCL this machine has, chosen by a part of its name."""
     unit = {unit.name: unit for unit in NativeFactory("receiver").capabilities("here").units}["opencl"]

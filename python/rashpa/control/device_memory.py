@@ -4,9 +4,11 @@ what units have taken."""
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Literal
 
 from rashpa.control import chunks
 from rashpa.control.kernels import Kernel, declaration_of, parameters_of
+from rashpa.control.loads import pages
 from rashpa.control.pipeline import PIXEL_BYTES, Pipeline, Step, plan_pipeline
 from rashpa.control.run_file import Buffer
 from rashpa.control.run_plan import Plan, PlannedBuffer
@@ -19,19 +21,23 @@ _RESIDENT_IMAGES, _RESIDENT_BYTES = 32, 1 << 20  # of a stack that a resident ke
 _RESIDENT_STEPS = 8  # behind the conversion
 
 
-def device_memory(section: Buffer, width: int, height: int, pixel: str, device: UnitDevice) -> dict[str, int]:
-    """Bytes of a buffer's pipeline on the device, by what they are for; nothing for memory that is the machine's own. What does not grow with images, some
-    megabytes at most, is left out, and what the driver takes for itself; of modules with gaps, the gaps."""
+def device_memory(
+    section: Buffer, width: int, height: int, pixel: str, device: UnitDevice, ring: Literal["host", "device"] = "host"
+) -> dict[str, int]:
+    """Bytes of a buffer on the device, by what they are for: of its pipeline, and of its ring where that lies there; nothing for memory that is the
+    machine's own. What does not grow with images, some megabytes at most, is left out, and what the driver takes for itself; of modules with gaps, the
+    gaps."""
     steps = plan_pipeline(section.kernel, pixel)
     if device.unified or not steps.steps or section.unit in _WITHOUT_DEVICES:
         return {}
     pixels = width * height
     whole = -(-pixels // _WORD) * _WORD
-    resident = _may_be_resident(section, steps, pixels * PIXEL_BYTES[pixel])
+    resident = ring == "host" and _may_be_resident(section, steps, pixels * PIXEL_BYTES[pixel])
     in_flight = section.stack * (1 if resident else min(_BENCHES, section.slots // section.stack))
     made = sum(PIXEL_BYTES[step.leaves] for step in steps.steps if step.kernel.made("pixels"))
     memory = {
-        "raw images": 0 if resident else in_flight * pixels * PIXEL_BYTES[pixel],
+        "images": section.slots * pages(pixels * PIXEL_BYTES[pixel]) if ring == "device" else 0,
+        "raw images": 0 if resident or ring == "device" else in_flight * pixels * PIXEL_BYTES[pixel],
         "made images": in_flight * whole * made,
         "marks": in_flight * whole // 8 if any(step.marks_for for step in steps.steps) else 0,
         "calibration and tables": int(pixels * sum(_declared(section, steps, "run"))),
@@ -71,7 +77,8 @@ def planned_devices(buffer: PlannedBuffer, can: Capabilities | None) -> tuple[Un
 
 def memory_on_device(plan: Plan, buffer: PlannedBuffer, device: UnitDevice) -> dict[str, int]:
     """What the buffer takes there, by what it is for."""
-    return device_memory(buffer.section, buffer.width, buffer.height, plan.file.detector.pixel, device)
+    ring: Literal["host", "device"] = "device" if plan.file.link.memory == "device" else "host"
+    return device_memory(buffer.section, buffer.width, buffer.height, plan.file.detector.pixel, device, ring)
 
 
 def memory_on_devices(plan: Plan, buffer: PlannedBuffer, can: Capabilities | None) -> dict[str, int]:

@@ -84,8 +84,9 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
     pixel = plan.file.detector.pixel
     pixels = buffer.width * buffer.height
     image_bytes = pixels * PIXEL_BYTES[pixel]
-    memory = {"images": section.slots * _pages(image_bytes)}
-    memory["records"] = len(buffer.dtps) * _pages((section.slots + 1) * _RECORD_BYTES)  # and that of skipped images
+    # on a device they are counted there
+    memory = {} if plan.file.link.memory == "device" else {"images": section.slots * pages(image_bytes)}
+    memory["records"] = len(buffer.dtps) * pages((section.slots + 1) * _RECORD_BYTES)  # and that of skipped images
     if copies := sum(sink.queue for sink in section.sink if sink.on_full == "drop" and sink.kind != "null"):
         memory["copies for sinks"] = copies * section.stack * image_bytes
     pipeline = plan_pipeline(section.kernel, pixel)
@@ -137,5 +138,6 @@ def file_bytes(plan: Plan, buffer: PlannedBuffer) -> int:
     return int(buffer.images * buffer.width * buffer.height * each)
 
 
-def _pages(size: int) -> int:
+def pages(size: int) -> int:
+    """Bytes of the pages that so many take."""
     return -(-size // _PAGE) * _PAGE

@@ -229,8 +229,10 @@ class Link(Section):
     )
     engine_device: int = Field(default=0, ge=0, le=63, description="pcie, emulator: number of the GPU of engine cuda")
     poll: Literal["spin", "event"] = "event"
-    memory: Literal["pageable", "huge"] = Field(
-        default="huge", description="of all buffers; huge falls back to what the machine gives"
+    memory: Literal["pageable", "huge", "device"] = Field(
+        default="huge",
+        description="of all buffers; huge falls back to what the machine gives; device: images in memory of the GPU of unit cuda, into which another "
+        "GPU writes (kind pcie, engine cuda, verify off)",
     )
     emulator_processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
     receiver_processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")

@@ -13,6 +13,7 @@ from pathlib import Path
 from rashpa.control import run_file as toml
 from rashpa.control import special_values
 from rashpa.control.dataset_check import dataset_problems
+from rashpa.control.device_images_check import PlacedBuffer, device_images_problems
 from rashpa.control.emulators import (
     SIMULATED,
     PlannedEmulator,
@@ -273,6 +274,14 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
         counts = {receiver.name: len(plan.dtps_of(receiver.name)) for receiver in receivers}
         problems += card_dtp_problems(emulators, {one.name: plan.dtps_from(one.name) for one in emulators}, source)
         problems += route_problems(receivers, counts, plan.routes, file.link, source)
+        placed = {
+            receiver.name: [
+                PlacedBuffer(one.section, plan.positions[one.section.name], len(one.dtps))
+                for one in plan.buffers_of(receiver.name)
+            ]
+            for receiver in receivers
+        }
+        problems += device_images_problems(file, receivers, placed, source)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
     return plan

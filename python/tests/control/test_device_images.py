@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images in memory of a GPU: what a run file must say with them, what the plan tells the receiver, and what it counts."""
+
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.device_memory import memory_on_device
+from rashpa.control.loads import memory_of
+from rashpa.control.plan_telegrams import destination_telegram
+from rashpa.control.run_file_reader import RunFileError
+from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.telegram import UnitDevice
+from rashpa.control.telegram_xml import decode, encode
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "13_device_memory.toml"
+DEVICE = UnitDevice("cuda", 1, "GPU", 80 << 30, 79 << 30, unified=False)
+CONVERSION = EXAMPLE.read_text(encoding="utf-8").partition('name = "checksum"\n')[2].partition("[[buffer.sink]]")[0]
+
+
+def plan_with(tmp_path: Path, *changes: tuple[str, str]) -> Plan:
+    """The example with some of its text replaced."""
+    text = EXAMPLE.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "device.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_plan(path)
+
+
+def test_the_receiver_is_told_where_its_images_lie(tmp_path: Path) -> None:
+    plan = plan_with(tmp_path)
+    told = destination_telegram(plan, plan.receivers[0])
+    assert told.destination is not None
+    assert told.destination.memory == "device"
+    assert decode(encode(told)) == told
+
+
+def test_images_are_counted_on_the_device_and_not_at_the_host(tmp_path: Path) -> None:
+    plan = plan_with(tmp_path)
+    (buffer,) = plan.buffers
+    there = memory_on_device(plan, buffer, DEVICE)
+    assert there["images"] == 40 * 1024 * (512 + 548) * 2
+    assert "raw images" not in there, "they are read where they lie"
+    assert "images" not in memory_of(plan, buffer)
+    host = plan_with(tmp_path, ('memory = "device"', 'memory = "huge"'))
+    assert memory_of(host, host.buffers[0])["images"] == there["images"]
+    assert "raw images" in memory_on_device(host, host.buffers[0], DEVICE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('kind = "pcie"', 'kind = "roce"', "link.memory: device, but link roce of receiver writes to host memory only"),
+        ('engine = "cuda"', 'engine = "cpu"', "link.engine: cpu writes to host memory only"),
+        ('verify = "off"', 'verify = "sampled"', "link.verify: sampled; the host cannot read images in memory of a GPU"),
+        ('unit = "cuda"', 'unit = "cpu"', r"buffer\[0\].unit: cpu sees no image in memory of a GPU"),
+        ("device = 1", "devices = [0, 1]", r"buffer\[0\].devices: images that lie on one device"),
+        ('unit = "cuda"', 'unit = "cuda"\ntrigger = "persistent"', r"buffer\[0\].trigger: persistent reads images in host"),
+        (CONVERSION, "", r"buffer\[0\].kernel: none makes pixels or lists"),
+        ("stack = 10", "stack = 10\nbands = 8", r"buffer\[0\].kernel: checksum compares at most 15 DTPs on the device, not 16"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_there_is_refused(tmp_path: Path, old: str, new: str, says: str) -> None:
+    with pytest.raises(RunFileError, match=says):
+        plan_with(tmp_path, (old, new))
+
+
+def test_the_buffers_of_a_receiver_lie_on_one_device(tmp_path: Path) -> None:
+    second = EXAMPLE.read_text(encoding="utf-8").partition("[[buffer]]")[2].replace("device = 1", "device = 0")
+    path = tmp_path / "two.toml"
+    text = EXAMPLE.read_text(encoding="utf-8") + "\n[[buffer]]" + second.replace('"full"', '"second"')
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(
+        RunFileError, match=r"buffer\[1\].device: 0; the buffers of a receiver lie on one device, and full on 1"
+    ):
+        load_plan(path)
