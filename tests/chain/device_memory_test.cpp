@@ -142,7 +142,7 @@ TEST(DeviceMemory, its_checksum_is_compared_by_the_kernel) {
       400);
 }
 
-TEST(DeviceMemory, regions_that_are_no_whole_lines_find_their_place) {
+TEST(DeviceMemory, several_dtps_a_module_and_a_last_stack_that_is_not_full_are_the_same) {
   expect_the_same(
       [](Plan& plan) {
         plan.bands = 4;

@@ -47,6 +47,12 @@ std::vector<std::byte> copy_of(const std::byte* data, std::size_t bytes) {
 
 constexpr std::byte kGuard{0xA5};
 
+void guard(const memory::DeviceImages& images) {
+  const memory::cuda::DeviceScope scope(images_device());
+  memory::cuda::check(cudaMemset(images.block().data, static_cast<int>(kGuard), images.block().bytes), "fill");
+  memory::cuda::check(cudaDeviceSynchronize(), "fill");
+}
+
 class CudaImages : public ::testing::Test {
  protected:
   /// The images lie alone in the device's memory, the records alone in the region.
@@ -54,8 +60,7 @@ class CudaImages : public ::testing::Test {
     Placement& p = detector.dtp.placement;
     p.records_offset = 128;
     images_ = make_cuda_images(images_device(), p.pixels_offset + p.slots * p.slot_bytes);
-    memory::cuda::check(cudaMemset(images_->block().data, static_cast<int>(kGuard), images_->block().bytes), "fill");
-    memory::cuda::check(cudaDeviceSynchronize(), "fill");
+    guard(*images_);
     region_ = memory::Buffer(p.records_offset + (p.slots + 1ULL) * FrameRecord::kBytes, memory::MemoryKind::pageable,
                              memory::Sharing::machine);
     ReceiverConfig config;
@@ -259,8 +264,7 @@ TEST_F(CudaImages, lost_lines_are_filled_and_nothing_else) {
   for (const PixelType type :
        {PixelType::u8, PixelType::u16, PixelType::u32, PixelType::i16, PixelType::i32, PixelType::f32}) {
     SCOPED_TRACE(pixel_name(type));
-    memory::cuda::check(cudaMemset(images->block().data, static_cast<int>(kGuard), kBytes), "fill");
-    memory::cuda::check(cudaDeviceSynchronize(), "fill");
+    guard(*images);
     const memory::LostPart part{.first = 1028, .pitch = 2000, .line_bytes = 1204, .lines = 17, .type = type};
     images->fill(part);
     images->settle();
