@@ -88,6 +88,19 @@ inline std::array<std::byte, 64> bytes_of(const Beat& beat) {
   return bytes;
 }
 
+#if VM_COVERAGE
+/// Of all models of a program: what each of them reached is added up when the program ends.
+inline VerilatedContext& context_of_all() {
+  static VerilatedContext* const context = [] {
+    std::atexit([] {
+      if (const char* path = std::getenv("RASHPA_COVERAGE")) context_of_all().coveragep()->write(path);
+    });
+    return new VerilatedContext;
+  }();
+  return *context;
+}
+#endif
+
 /// A model with its clock. Inputs are written between edges; cycle() is a rising edge, behind which outputs that are
 /// registers have their new values. The model begins with random registers (--x-initial unique).
 template <class Model>
@@ -101,12 +114,7 @@ class Clocked {
   }
   Clocked(const Clocked&) = delete;
   Clocked& operator=(const Clocked&) = delete;
-  ~Clocked() {
-    model_.final();
-#if VM_COVERAGE
-    if (const char* path = std::getenv("RASHPA_COVERAGE")) context_.coveragep()->write(path);
-#endif
-  }
+  ~Clocked() { model_.final(); }
 
   Model& operator*() { return model_; }
   Model* operator->() { return &model_; }
@@ -127,8 +135,13 @@ class Clocked {
   [[nodiscard]] std::uint64_t cycles() const { return cycles_; }
 
  private:
+#if VM_COVERAGE
+  VerilatedContext& context_ = context_of_all();
+  Model& model_ = *new Model(&context_);  // its counters are read at the end of the program
+#else
   VerilatedContext context_;
   Model model_{&context_};
+#endif
   std::uint64_t cycles_ = 0;
 };
 

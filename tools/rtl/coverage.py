@@ -3,7 +3,7 @@
 """Runs the benches of rtl/ with Verilator's coverage and says how much of each file they reach: C++ and cocotb ones, all of a file together.
 
 Usage: build/rtl/bin/python tools/rtl/coverage.py [--only REGEX] [--jobs N] [--missing] [--kept] [--json FILE]. Exit 1 when less than 95 % of a block's lines were reached, of the
-folders whose benches ran. Lines are those on which Verilator counts a branch or block; toggles are of bits; a parameter's constant bits never toggle.
+folders all of whose benches ran; these are also what --json keeps, beside the other folders that it has. Lines are those on which Verilator counts a branch or block; toggles are of bits; a parameter's constant bits never toggle.
 """
 
 import argparse
@@ -65,10 +65,11 @@ def main() -> int:
     parser.add_argument("--only", default="", help="benches whose name this expression is found in")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at a time")
     parser.add_argument("--kept", action="store_true", help="do not run again what has left its coverage.dat")
-    parser.add_argument("--json", type=Path, help="results, of every file: points reached, points in all")
+    parser.add_argument("--json", type=Path, help="results, of every file: points reached, points in all; beside those of other folders")
     parser.add_argument("--missing", action="store_true", help="say which lines were not reached")
     options = parser.parse_args()
-    chosen = [bench for kind in (".cpp", ".py") for bench in benches(kind) if re.search(options.only, bench.name)]
+    existing = [bench for kind in (".cpp", ".py") for bench in benches(kind)]
+    chosen = [bench for bench in existing if re.search(options.only, bench.name)]
     (BUILD / "log").mkdir(parents=True, exist_ok=True)
     to_run = [bench for bench in chosen if not (options.kept and data_of(bench).exists())]
     jobs = [(cpp_bench if bench.path.suffix == ".cpp" else python_bench)(bench, covered=True) for bench in to_run]
@@ -81,7 +82,9 @@ def main() -> int:
     files: dict[str, Reached] = {}
     for bench in chosen:
         add(data_of(bench), files)
-    tested = {bench.path.parent.name for bench in chosen}
+    tested = {bench.path.parent.name for bench in chosen} - {
+        bench.path.parent.name for bench in existing if bench not in chosen
+    }
     below = 0
     print(f"{'file':<44}{'lines':>8}{'toggles':>9}")
     for name, reached in sorted(files.items()):
@@ -96,9 +99,12 @@ def main() -> int:
     if options.json:
         rows = {
             name: {"lines": Reached.counts(reached.lines), "toggles": Reached.counts(reached.toggles)}
-            for name, reached in sorted(files.items())
+            for name, reached in files.items()
+            if Path(name).parent.name in tested
         }
-        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        known = json.loads(options.json.read_text(encoding="utf-8")) if options.json.exists() else {}
+        kept = {name: row for name, row in known.items() if Path(name).parent.name not in tested}
+        options.json.write_text(json.dumps(dict(sorted((kept | rows).items())), indent=1) + "\n", encoding="utf-8")
     return 1 if below or not files else 0
 
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts bugs into a block of rtl/, one at a time, and says which its tests catch.
 
-Usage: build/rtl/bin/python tools/rtl/mutate.py [--bugs N] [--json FILE] [--again] [--trust] FOLDER…
-The bugs are small changes at places drawn by the folder's name; one that a compiler refuses is none, and another is drawn.
+Usage: build/rtl/bin/python tools/rtl/mutate.py [--bugs N] [--json FILE] [--again] [--trust] FOLDER[/MODULE]…
+The bugs are small changes at places drawn by the name that is given, of all the folder or of one module of it; one that a compiler refuses is none, and another is drawn.
 The tests are the benches and proofs in the folder, of a package also those of folders that use it, the quickest first, until one fails; one
 that takes far longer than without the bug fails. A test of something that the changed module is no part of is left out.
 All of it happens in a copy of the tree in build/rtl/mutants, or in the folder RASHPA_MUTANTS, for a second one at the same time; what a change does not
@@ -86,10 +86,10 @@ def reasons() -> dict[tuple[str, str, str], str]:
     return {(entry["file"], entry["before"], entry["after"]): entry["reason"] for entry in entries}
 
 
-def candidates(folder: Path) -> list[tuple[Path, int, int, int, str]]:
-    """Every change: file, line, columns, what comes there."""
+def candidates(folder: Path, module: str) -> list[tuple[Path, int, int, int, str]]:
+    """Every change: file, line, columns, what comes there. Of one module, or of all."""
     found = []
-    for path in sorted(folder.glob("*.sv")):
+    for path in sorted(folder.glob(f"{module or '*'}.sv")):
         if path.stem.endswith("_formal"):
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
@@ -216,10 +216,11 @@ def tried(bug: Bug, changed: str, tests: dict[str, float]) -> bool:
     return good
 
 
-def bugs_of(folder: Path, count: int, known: list[Bug], tests: dict[str, float]) -> list[Bug]:
+def bugs_of(name: str, count: int, known: list[Bug], tests: dict[str, float]) -> list[Bug]:
     """`count` of them, each tried, but for those that are `known`."""
-    drawn = candidates(folder)
-    random.Random(folder.name).shuffle(drawn)  # noqa: S311
+    folder, _, module = name.partition("/")
+    drawn = candidates(TREE / "rtl" / folder, module)
+    random.Random(name).shuffle(drawn)  # noqa: S311
     bugs = list(known)
     for path, number, begin, end, new in drawn:
         if sum(not bug.equivalent for bug in bugs) == count:
@@ -248,24 +249,24 @@ def again(bugs: list[Bug], tests: dict[str, float]) -> None:
 def main() -> int:
     """Exit status: 1 when a bug survived."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bugs", type=int, default=10, help="of each folder")
-    parser.add_argument("--json", type=Path, help="results, beside those of other folders that it has")
+    parser.add_argument("--bugs", type=int, default=10, help="of each name")
+    parser.add_argument("--json", type=Path, help="results, beside those of other names that it has")
     parser.add_argument(
         "--again", action="store_true", help="only those bugs of --json that survived, and new ones for what was none"
     )
     parser.add_argument("--trust", action="store_true", help="do not run the tests without a bug first")
-    parser.add_argument("folder", nargs="+", help="of rtl/")
+    parser.add_argument("name", nargs="+", help="a folder of rtl/, or a module of one: unit, unit/unit_pack")
     options = parser.parse_args()
     copy_tree()
     survived = 0
     if options.again and not options.json:
         parser.error("--again needs --json FILE, which says what survived")
-    for name in options.folder:
+    for name in options.name:
         known = json.loads(options.json.read_text(encoding="utf-8")) if options.json and options.json.exists() else {}
-        tests = (untried if options.trust else timed)(tests_of(TREE / "rtl" / name))
+        tests = (untried if options.trust else timed)(tests_of(TREE / "rtl" / name.partition("/")[0]))
         bugs = [Bug(**bug) for bug in known.get(name, [])] if options.again else []
         again(bugs, tests)
-        bugs = bugs_of(TREE / "rtl" / name, options.bugs, bugs, tests)
+        bugs = bugs_of(name, options.bugs, bugs, tests)
         survived += sum(bug.survived for bug in bugs)
         if options.json:
             known = json.loads(options.json.read_text(encoding="utf-8")) if options.json.exists() else {}
