@@ -32,6 +32,15 @@ CASES: dict[str, dict[str, Kernels]] = {
         "kev": ({"name": "jungfrau", "photon_energy_kev": 12.4, "output": "kev"},),
         "counted_on_the_way": ({"name": "jungfrau", "photon_energy_kev": 8.0}, {**BRIGHT, "min_pixels": 60}),
         "marked_on_the_way": ({"name": "jungfrau", "photon_energy_kev": 8.0}, {"name": "csr", "capacity": 1.0}),
+        "counted_and_marked_on_the_way": (
+            {"name": "jungfrau", "photon_energy_kev": 8.0},
+            {**BRIGHT, "min_pixels": 60},
+            {"name": "csr", "capacity": 1.0},
+        ),
+        "marked_without_room": (
+            {"name": "jungfrau", "photon_energy_kev": 8.0},
+            {"name": "csr", "threshold": 3, "capacity": 0.3},
+        ),
         **{
             f"borders_{borders}_{output}": (
                 {"name": "jungfrau", "photon_energy_kev": 8.0, "borders": borders, "output": output},

@@ -5,6 +5,10 @@
 #include <verilated.h>
 #if VM_COVERAGE
 #include <verilated_cov.h>
+
+#include <fstream>
+#include <map>
+#include <string>
 #endif
 
 #include <array>
@@ -89,15 +93,19 @@ inline std::array<std::byte, 64> bytes_of(const Beat& beat) {
 }
 
 #if VM_COVERAGE
-/// Of all models of a program: what each of them reached is added up when the program ends.
-inline VerilatedContext& context_of_all() {
-  static VerilatedContext* const context = [] {
-    std::atexit([] {
-      if (const char* path = std::getenv("RASHPA_COVERAGE")) context_of_all().coveragep()->write(path);
-    });
-    return new VerilatedContext;
-  }();
-  return *context;
+/// What a model has reached, added to what the others of this program have: each model knows only of itself.
+inline void add_coverage(VerilatedContext& context) {
+  static std::map<std::string, std::uint64_t> all;
+  const char* const path = std::getenv("RASHPA_COVERAGE");
+  if (path == nullptr) return;
+  context.coveragep()->write(path);
+  std::ifstream written(path);
+  for (std::string line; std::getline(written, line);) {
+    const std::size_t end = line.rfind(' ');
+    if (line.starts_with("C ")) all[line.substr(0, end)] += std::stoull(line.substr(end));
+  }
+  std::ofstream file(path);
+  for (const auto& [point, count] : all) file << point << ' ' << count << '\n';
 }
 #endif
 
@@ -114,7 +122,12 @@ class Clocked {
   }
   Clocked(const Clocked&) = delete;
   Clocked& operator=(const Clocked&) = delete;
-  ~Clocked() { model_.final(); }
+  ~Clocked() {
+    model_.final();
+#if VM_COVERAGE
+    add_coverage(context_);
+#endif
+  }
 
   Model& operator*() { return model_; }
   Model* operator->() { return &model_; }
@@ -135,13 +148,8 @@ class Clocked {
   [[nodiscard]] std::uint64_t cycles() const { return cycles_; }
 
  private:
-#if VM_COVERAGE
-  VerilatedContext& context_ = context_of_all();
-  Model& model_ = *new Model(&context_);  // its counters are read at the end of the program
-#else
   VerilatedContext context_;
   Model model_{&context_};
-#endif
   std::uint64_t cycles_ = 0;
 };
 

@@ -198,6 +198,23 @@ TEST(UnitCardTest, ten_recorded_frames_are_those_of_the_processor) {
   job.expect_as_processor(raw, stack);
 }
 
+TEST(UnitCardTest, frames_of_another_module_and_recorded_words_of_other_gains_are_those_of_the_processor) {
+  namespace recorded = jungfrau::recorded;
+  if (!recorded::available() || !recorded::darks_available()) GTEST_SKIP() << "recorded frames are absent";
+  Images raw = recorded::darks();
+  ASSERT_EQ(raw.size(), 10U);
+  for (int i = 0; i < 3; ++i) {
+    raw.push_back(recorded::load<std::uint16_t>("mod5_raw" + std::to_string(i) + ".bin"));
+    for (std::uint16_t& word : raw.back()) word ^= static_cast<std::uint16_t>((i + 1) << 14U);
+  }
+  const UnitOfTest unit;
+  UnitCard card(unit.path());
+  Job job(card, recorded::config(), raw.front().size() / 2);
+  const UnitStack stack = job.bring(raw);
+  ASSERT_TRUE(job.wait(card.post(stack)));
+  job.expect_as_processor(raw, stack);
+}
+
 TEST(UnitCardTest, lists_of_recorded_frames_are_those_of_the_processor) {
   namespace recorded = jungfrau::recorded;
   if (!recorded::available()) GTEST_SKIP() << recorded::kFolder << " is absent";
@@ -379,8 +396,21 @@ TEST(UnitCardTest, factors_that_the_unit_does_not_take_are_refused) {
   config.calibration.pedestal.assign(192, 100);
   config.calibration.gain.assign(192, 10);
   EXPECT_NO_THROW(jungfrau::fpga_tables(jungfrau::Prepared(config)));
+  for (const float sign : {1.0F, -1.0F}) {
+    config.calibration.gain[70] = sign * 0x1p-126F;
+    EXPECT_NO_THROW(jungfrau::fpga_tables(jungfrau::Prepared(config))) << "2^125 photons/ADU";
+    config.calibration.gain[70] = sign * 0x1.fffffcp-127F;
+    try {
+      jungfrau::fpga_tables(jungfrau::Prepared(config));
+      FAIL() << "a factor larger than 2^125 is taken";
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("pixel 6, gain 1"));
+    }
+  }
   config.calibration.gain[70] = 0x1p-127F;
   EXPECT_THROW(jungfrau::fpga_tables(jungfrau::Prepared(config)), ConfigError);
+  config.calibration.gain[70] = 0x1p-140F;  // infinite: no calibration, as without a gain
+  EXPECT_NO_THROW(jungfrau::fpga_tables(jungfrau::Prepared(config)));
   config.calibration.gain[70] = 10;
   config.output = jungfrau::Output::kev;
   EXPECT_THROW(jungfrau::fpga_tables(jungfrau::Prepared(config)), ConfigError);

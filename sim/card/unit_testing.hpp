@@ -17,10 +17,10 @@ inline constexpr std::uint64_t kUnitMemory = std::uint64_t{64} << 20U;
 class UnitOfTest {
  public:
   /// `answers`: bytes of memory that do not answer with an error.
-  explicit UnitOfTest(std::uint64_t answers = kUnitMemory) {
+  explicit UnitOfTest(std::uint64_t answers = kUnitMemory, std::uint64_t memory = kUnitMemory) {
     std::atomic<bool> ready{false};
-    thread_ = std::jthread([this, answers, &ready] {
-      SimulatedUnit unit(path(), kUnitMemory, {}, 1, answers);
+    thread_ = std::jthread([this, answers, memory, &ready] {
+      SimulatedUnit unit(path(), memory, {}, 1, answers);
       ready = true;
       unit.run(stop_, &held);
     });

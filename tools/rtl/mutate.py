@@ -150,9 +150,11 @@ def passes(only: str, longest_s: float = LONGEST_S) -> bool:
     return not subprocess.run(command, env=environment, capture_output=True, check=False).returncode  # noqa: S603
 
 
-def compiles(folder: str) -> bool:
-    """Whether slang takes all modules of the folder."""
-    tops = [path.stem for path in (TREE / "rtl" / folder).glob("*.sv") if not path.stem.endswith(("_pkg", "_formal"))]
+def compiles(changed: Path) -> bool:
+    """Whether slang takes the module; if it is a package, all modules of the folder. No change is one of ports."""
+    tops = [path.stem for path in changed.parent.glob("*.sv") if not path.stem.endswith(("_pkg", "_formal"))]
+    if changed.stem in tops:
+        tops = [changed.stem]
     command = [sys.executable, str(TREE / "tools/rtl/elaborate.py"), *tops]
     return not subprocess.run(command, capture_output=True, check=False).returncode  # noqa: S603
 
@@ -207,7 +209,7 @@ def tried(bug: Bug, changed: str, tests: dict[str, float]) -> bool:
     lines = original.splitlines()
     lines[bug.line - 1] = changed
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    good = compiles(path.parent.name)
+    good = compiles(path)
     if good:
         bug.equivalent = reasons().get((bug.file, bug.before, bug.after), "")
         bug.caught_by = "" if bug.equivalent else catching(bug, tests)

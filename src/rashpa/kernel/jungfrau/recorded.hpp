@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Recorded frames and pedestals of a real module, for tests: ../shared/data/jungfrau_m049 from the folder that a test
-/// runs in.
+/// Recorded frames and pedestals of a real module, and dark frames of another one, for tests:
+/// ../shared/data/jungfrau_m049 and jungfrau_dark from the folder that a test runs in.
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,16 +21,40 @@ namespace rashpa::kernel::jungfrau::recorded {
 inline constexpr std::size_t kPixels = std::size_t{512} * 1024;
 inline const std::filesystem::path kFolder = "../shared/data/jungfrau_m049";
 
+inline const std::filesystem::path kDarks = "../shared/data/jungfrau_dark";
+
 inline bool available() { return std::filesystem::exists(kFolder / "mod5_raw0.bin.zst"); }
+
+inline bool darks_available() { return std::filesystem::exists(kDarks / "jungfrau_single_d0_f0_0.raw.zst"); }
+
+inline std::string packed_bytes(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 template <class T>
 std::vector<T> load(const std::string& name) {
-  std::ifstream file(kFolder / (name + ".zst"), std::ios::binary);
-  const std::string packed{std::istreambuf_iterator<char>(file), {}};
+  const std::string packed = packed_bytes(kFolder / (name + ".zst"));
   std::vector<T> values(kPixels);
   EXPECT_EQ(ZSTD_decompress(values.data(), kPixels * sizeof(T), packed.data(), packed.size()), kPixels * sizeof(T))
       << name;
   return values;
+}
+
+/// Frames as the SLS receiver writes them: a header of 112 bytes in front of each.
+inline std::vector<std::vector<std::uint16_t>> darks() {
+  constexpr std::size_t kHeader = 112, kFrame = kHeader + kPixels * sizeof(std::uint16_t);
+  std::vector<std::vector<std::uint16_t>> frames;
+  for (int part = 0; part < 4; ++part) {
+    const std::string packed = packed_bytes(kDarks / ("jungfrau_single_d0_f" + std::to_string(part) + "_0.raw.zst"));
+    std::vector<std::byte> bytes(3 * kFrame);
+    const std::size_t size = ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size());
+    EXPECT_FALSE(ZSTD_isError(size)) << part;
+    for (std::size_t at = 0; !ZSTD_isError(size) && at + kFrame <= size; at += kFrame) {
+      std::memcpy(frames.emplace_back(kPixels).data(), bytes.data() + at + kHeader, kFrame - kHeader);
+    }
+  }
+  return frames;
 }
 
 /// The recorded pedestals with the module's median gains: the true gains differ by a few percent from pixel to pixel.
