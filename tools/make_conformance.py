@@ -34,7 +34,7 @@ CASES: dict[str, dict[str, Kernels]] = {
         "marked_on_the_way": ({"name": "jungfrau", "photon_energy_kev": 8.0}, {"name": "csr", "capacity": 1.0}),
         "counted_and_marked_on_the_way": (
             {"name": "jungfrau", "photon_energy_kev": 8.0},
-            {**BRIGHT, "min_pixels": 60},
+            {**BRIGHT, "min_pixels": 480},
             {"name": "csr", "capacity": 1.0},
         ),
         "marked_without_room": (

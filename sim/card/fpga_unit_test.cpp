@@ -136,7 +136,9 @@ TEST_P(FpgaUnitOf, a_card_that_stops_in_the_middle_of_a_stack_holds_up_nobody_an
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15));
   std::uint32_t errored = 0;
   for (Stack& stack : bench.ring.all) {
-    if (stack.slot != 0) ASSERT_EQ(bench.unit->take(), &stack);
+    if (&stack != bench.ring.all.data()) {
+      ASSERT_EQ(bench.unit->take(), &stack);
+    }
     for (const StackImage& image : stack.view()) {
       ASSERT_NE(image.decision, Decision::none);
       if (image.decision == Decision::errored) {

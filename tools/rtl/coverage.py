@@ -66,7 +66,9 @@ def main() -> int:
     parser.add_argument("--only", default="", help="benches whose name this expression is found in")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at a time")
     parser.add_argument("--kept", action="store_true", help="do not run again what has left its coverage.dat")
-    parser.add_argument("--json", type=Path, help="results, of every file: points reached, points in all; beside those of other folders")
+    parser.add_argument(
+        "--json", type=Path, help="results, of every file: points reached, points in all; beside those of other folders"
+    )
     parser.add_argument("--missing", action="store_true", help="say which lines were not reached")
     options = parser.parse_args()
     existing = [bench for kind in (".cpp", ".py") for bench in benches(kind) if "_rate_" not in bench.name]
