@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "card_directory.hpp"
@@ -68,10 +69,15 @@ class Job {
     for (std::uint32_t i = 0; i < images; ++i) put(stack.raw + i * blocks_, std::as_bytes(std::span(raw[i])));
     return stack;
   }
-  /// False: an error, or not in ten seconds.
+  /// False: an error, or nothing has moved for ten seconds.
   bool wait(std::uint32_t done) {
-    const auto end = std::chrono::steady_clock::now() + 10s;
-    while (card_.done() != done && !card_.error() && std::chrono::steady_clock::now() < end) card_.wait(1000);
+    std::uint32_t beats = 0;
+    auto end = std::chrono::steady_clock::now() + 10s;
+    while (card_.done() != done && !card_.error() && std::chrono::steady_clock::now() < end) {
+      card_.wait(1000);
+      const std::uint32_t now = card_.read32(card::unit_registers::counters::kBeats);
+      if (std::exchange(beats, now) != now) end = std::chrono::steady_clock::now() + 10s;
+    }
     return card_.done() == done;
   }
   void expect_as_processor(const Images& raw, const UnitStack& stack) {

@@ -153,7 +153,10 @@ def test_a_card_that_dies_costs_no_count_and_the_run_says_what_happened(tmp_path
     text = text.replace("frames = 60", "frames = 2000").replace("[detector]\n", "[detector]\nrate_hz = 200\n")
 
     def kill() -> None:
-        time.sleep(6)
+        deadline = time.monotonic() + 100
+        while time.monotonic() < deadline and not list((tmp_path / "killed").glob("*.h5")):
+            time.sleep(0.1)
+        time.sleep(2)  # of the ten seconds that its frames take
         os.kill(card._process.pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
