@@ -50,6 +50,29 @@ void aborted(std::uint64_t seed) {
   all_cycles += card.cycles();
 }
 
+/// Every setting reads as it was written, in as many bits as it has, and what the card says of itself as it was made.
+void come_back(Card& card) {
+  namespace settings = registers::settings;
+  namespace identity = registers::identity;
+  struct Setting {
+    std::uint32_t address, mask, value;
+  };
+  Setting all[] = {
+      {settings::kBlocks, 0xFFFF, 0},  {settings::kLast, 0x3F, 0},          {settings::kLastLanes, ~0U, 0},
+      {settings::kImagePages, ~0U, 0}, {settings::kCalibrationLow, ~0U, 0}, {settings::kCalibrationHigh, ~0U, 0},
+      {settings::kBright, 0xFFFF, 0},  {settings::kList, 0x1'FFFF, 0},      {settings::kListPages, 0x3'FFFF, 0}};
+  for (Setting& one : all) {
+    one.value = card.random.word();
+    check(card.write(one.address, one.value), "%x cannot be written", one.address);
+  }
+  for (const Setting& one : all) {
+    check(card.read(one.address) == (one.value & one.mask), "%x reads %x, not %x", one.address, card.read(one.address),
+          one.value & one.mask);
+  }
+  check(card.read(identity::kGitHash) == 0 && card.read(identity::kClock) == 0, "what nobody has given");
+  check(card.read64(identity::kMemoryBytes) == std::uint64_t{1} << 32U, "bytes of memory");
+}
+
 void errors(std::uint64_t seed) {
   Card card(seed);
   card.times = any_times(card.random);
@@ -116,6 +139,7 @@ void errors(std::uint64_t seed) {
         "list pages");
   check(card.read(registers::identity::kVersion) == 2, "version");
   check(card.read(registers::identity::kBlockPixels) == kBlockPixels, "block");
+  come_back(card);
   all_cycles += card.cycles();
 }
 
