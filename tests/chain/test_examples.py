@@ -129,7 +129,7 @@ def test_images_in_memory_of_a_gpu_become_those_of_host_memory(tmp_path: Path) -
     can = NativeFactory("receiver").capabilities("here")
     other = min(1, sum(device.unit == "cuda" for device in can.devices) - 1)
     file = edited(
-        tmp_path, "13_device_memory.toml", frames="240", rate_hz="0.0", output='"."', device=str(max(0, other))
+        tmp_path, "14_device_memory.toml", frames="240", rate_hz="0.0", output='"."', device=str(max(0, other))
     )
     if other < 0:
         done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=120)

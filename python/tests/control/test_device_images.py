@@ -13,7 +13,7 @@ from rashpa.control.run_plan import Plan, load_plan
 from rashpa.control.telegram import UnitDevice
 from rashpa.control.telegram_xml import decode, encode
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "13_device_memory.toml"
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "14_device_memory.toml"
 DEVICE = UnitDevice("cuda", 1, "GPU", 80 << 30, 79 << 30, unified=False)
 CONVERSION = EXAMPLE.read_text(encoding="utf-8").partition('name = "checksum"\n')[2].partition("[[buffer.sink]]")[0]
 
