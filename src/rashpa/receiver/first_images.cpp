@@ -9,7 +9,7 @@ namespace {
 
 bool is(const StackImage& image, FirstOf what) noexcept {
   // What a device has vetoed in its own memory has no picture.
-  if (image.dense() == nullptr && image.sparse.index == nullptr) return false;
+  if (image.dense() == nullptr && image.sparse.index == nullptr && image.chunk.empty()) return false;
   const bool decided = image.decision == Decision::accepted || image.decision == Decision::vetoed;
   if (what == FirstOf::partial) return decided && image.completeness == Completeness::partial;
   return image.decision == Decision::vetoed && image.reason != VetoReason::dark && image.reason != VetoReason::partial;

@@ -65,6 +65,17 @@ TEST(FirstImages, the_first_vetoed_image_is_kept_as_it_lies_in_its_slot) {
   EXPECT_EQ(found->pixels, bytes_of(stacked.raw_));
 }
 
+TEST(FirstImages, an_image_that_only_a_device_sees_has_no_picture_unless_something_was_made_of_it) {
+  FirstImages firsts(output(), kArriving, 4);
+  Stacked stacked;
+  stacked.add(0, Decision::vetoed, kTooFew).add(1, Decision::accepted, VetoReason::none, Completeness::partial);
+  for (StackImage& image : stacked.stack.images) image.raw = nullptr;
+  firsts.offer(stacked.stack);
+  EXPECT_EQ(firsts.first(FirstOf::vetoed), nullptr);
+  ASSERT_NE(firsts.first(FirstOf::partial), nullptr);
+  EXPECT_EQ(firsts.first(FirstOf::partial)->pixels, bytes_of(stacked.made_));
+}
+
 TEST(FirstImages, darks_and_partial_images_are_no_vetoed_ones) {
   FirstImages firsts(output(), kArriving, 4);
   Stacked stacked;
