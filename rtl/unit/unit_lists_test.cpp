@@ -247,8 +247,8 @@ int main() {
   for (const std::uint32_t beats : {1U, 3U}) {
     Trial(beats, {true, 1, 2, beats, 64, 3, 400}, {1, 4, 0, 16}, 0).run(4);
   }
-  // More bursts than wait for a memory that takes them one by one.
-  Trial(5, {true, 1, 2, 2, 64, 3, 400}, {20, 200, 60, 1}, 0).run(3);
+  // More bursts than wait for a memory that takes them one by one, also in the middle of a block, at the end of a page.
+  Trial(5, {true, 1, 30, 64, 4, 5, 50}, {20, 200, 95, 1}, 0).run(2);
   // Numbers of blocks to the last bit, and lists that are longer than 2^12 beats.
   Trial(9, {true, 1, 40, 64, 1, 80, 1000}, {1, 4, 0, 16}, 0).run(2);
   check(all_entries > 1'000'000 && all_overflows > 20 && all_refused > 5,
