@@ -88,8 +88,7 @@ std::unique_ptr<Unit> make_dealt(const Choice& choice, const std::vector<std::st
     if (one.cores.first_processor >= 0) one.cores.first_processor += static_cast<int>(number);
     return make_unit(one, sharing.part, layout, bell);
   };
-  return std::make_unique<DealtUnit>(members, layout.stacks, done_bell, make, std::move(sharing.output),
-                                     std::move(windows));
+  return std::make_unique<DealtUnit>(members, layout.stacks, done_bell, make, std::move(windows));
 }
 
 }  // namespace

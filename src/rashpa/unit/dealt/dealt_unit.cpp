@@ -12,9 +12,9 @@
 
 namespace rashpa::unit {
 
-DealtUnit::DealtUnit(std::uint32_t members, std::uint32_t stacks, Doorbell& done_bell, const Make& make, Output output,
+DealtUnit::DealtUnit(std::uint32_t members, std::uint32_t stacks, Doorbell& done_bell, const Make& make,
                      std::unique_ptr<JoinedWindows> windows)
-    : output_(std::move(output)), windows_(std::move(windows)), order_(stacks) {
+    : windows_(std::move(windows)), order_(stacks) {
   if (members > kMostMembers) {
     throw ConfigError(fmt::format("unit: {} devices, {} at most; name fewer", members, kMostMembers));
   }
@@ -22,6 +22,8 @@ DealtUnit::DealtUnit(std::uint32_t members, std::uint32_t stacks, Doorbell& done
     members_.push_back(std::make_unique<Member>(done_bell));
     members_.back()->unit = make(number, members_.back()->finished);
   }
+  output_ = members_.front()->unit->output();
+  if (windows_ != nullptr) output_.results.accumulations = windows_->facts();
 }
 
 DealtUnit::~DealtUnit() { stop(); }

@@ -21,10 +21,10 @@ class DealtUnit final : public Unit {
   /// Makes member `number`, which rings `bell` once for each stack that it has finished.
   using Make = std::function<std::unique_ptr<Unit>(std::uint32_t number, Doorbell& bell)>;
 
-  /// `output`: of all members together. `windows`: when the pipeline adds up over images, of which members then make
-  /// parts; null otherwise. Throws ConfigError when there are too many members.
-  DealtUnit(std::uint32_t members, std::uint32_t stacks, Doorbell& done_bell, const Make& make, Output output,
-            std::unique_ptr<JoinedWindows> windows);
+  /// `windows`: when the pipeline adds up over images, of which members then make parts; null otherwise. Throws
+  /// ConfigError when there are too many members.
+  DealtUnit(std::uint32_t members, std::uint32_t stacks, Doorbell& done_bell, const Make& make,
+            std::unique_ptr<JoinedWindows> windows = nullptr);
   ~DealtUnit() override;
 
   void submit(Stack* stack) noexcept override;
@@ -56,7 +56,7 @@ class DealtUnit final : public Unit {
   [[nodiscard]] std::uint32_t choose() noexcept;
   void submit_to(std::uint32_t member, Stack* stack) noexcept;
 
-  Output output_;
+  Output output_;                           // a member's, but for windows
   std::unique_ptr<JoinedWindows> windows_;  // null: nothing is added up
   std::vector<std::unique_ptr<Member>> members_;
   memory::Ring<Dealt> order_;  // who has what was submitted, in that order

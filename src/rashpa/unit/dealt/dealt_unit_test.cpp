@@ -52,16 +52,12 @@ class Fake final : public Unit {
 
 struct Dealt {
   explicit Dealt(std::uint32_t count)
-      : stacks(16),
-        unit(
-            count, 16, bell,
-            [&](std::uint32_t number, Doorbell& finished) {
-              EXPECT_EQ(number, members.size());
-              auto made = std::make_unique<Fake>(finished);
-              members.push_back(made.get());
-              return made;
-            },
-            {}, nullptr) {
+      : stacks(16), unit(count, 16, bell, [&](std::uint32_t number, Doorbell& finished) {
+          EXPECT_EQ(number, members.size());
+          auto made = std::make_unique<Fake>(finished);
+          members.push_back(made.get());
+          return made;
+        }) {
     for (std::uint32_t s = 0; s < stacks.size(); ++s) stacks[s].slot = s;
   }
   void submit(std::size_t count) {

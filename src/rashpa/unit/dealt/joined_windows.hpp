@@ -49,6 +49,8 @@ class JoinedWindows {
 
   /// What is missing of windows, in words; empty: nothing.
   [[nodiscard]] std::string lost() const;
+  /// What it makes, by accumulation.
+  [[nodiscard]] const std::vector<Accumulation>& facts() const noexcept { return facts_; }
   [[nodiscard]] const Joiner& joiner() const noexcept { return *joiner_; }
 
  private:

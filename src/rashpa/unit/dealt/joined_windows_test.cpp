@@ -33,7 +33,7 @@ sums::Make units(std::uint32_t members) {
     const auto make = [&](std::uint32_t /*number*/, Doorbell& finished) {
       return make_unit({}, sharing.part, layout, finished);
     };
-    return std::make_unique<DealtUnit>(members, layout.stacks, bell, make, sharing.output, std::move(windows));
+    return std::make_unique<DealtUnit>(members, layout.stacks, bell, make, std::move(windows));
   };
 }
 
@@ -147,7 +147,6 @@ struct Failing {
           members.push_back(made.get());
           return made;
         },
-        Output{.results = results},
         std::make_unique<JoinedWindows>(results, layout, 2, std::make_unique<Adding>(broken)));
     for (std::uint32_t s = 0; s < kRing; ++s) {
       stacks[s].slot = s;
