@@ -564,7 +564,8 @@ class BufferConfig:
     threads: int
     unit: str  # "cpu" | "cuda" | "opencl"
     trigger: str  # "auto" | "launch" | "graph" | "stream" | "persistent"
-    device: str  # its number; opencl: or a part of its name
+    device: str  # its number, several with commas between; opencl: or a part of its name
+    share: str  # of several devices: stacks, rows
     images_copied: bool  # opencl: also to a device that could work on them where they are
     def __init__(self) -> None: ...
 

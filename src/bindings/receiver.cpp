@@ -177,6 +177,9 @@ void bind_config(nb::module_& m) {
           "device", [](const BufferSpec& s) { return s.config.unit.device; },
           [](BufferSpec& s, const std::string& device) { s.config.unit.device = device; })
       .def_prop_rw(
+          "share", [](const BufferSpec& s) { return std::string(unit::name_of(s.config.unit.share)); },
+          [](BufferSpec& s, const std::string& name) { s.config.unit.share = unit::share_of(name); })
+      .def_prop_rw(
           "images_copied", [](const BufferSpec& s) { return s.config.unit.transfer == unit::Transfer::copied; },
           [](BufferSpec& s, bool copied) {
             s.config.unit.transfer = copied ? unit::Transfer::copied : unit::Transfer::automatic;

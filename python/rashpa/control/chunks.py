@@ -13,7 +13,7 @@ _WORK_ROOM = 8256  # of the device, for a block before it has its place
 
 def on_device(section: Buffer, steps: Pipeline) -> bool:
     """Whether accepted images leave the device as chunks, but for small stacks of a resident kernel."""
-    if section.unit != "cuda" or not steps.steps or steps.makes_list:
+    if section.unit != "cuda" or not steps.steps or steps.makes_list or section.splits_images:
         return False
     storing = [sink for sink in section.sink if not isinstance(sink, NullSink)]
     takes = [isinstance(sink, Stream2Sink) or (isinstance(sink, Hdf5Sink) and sink.compress == "auto") for sink in storing]

@@ -12,6 +12,7 @@ from rashpa.control.loads import pages
 from rashpa.control.pipeline import PIXEL_BYTES, Pipeline, Step, plan_pipeline
 from rashpa.control.run_file import Buffer
 from rashpa.control.run_plan import Plan, PlannedBuffer
+from rashpa.control.strips import strips_of
 from rashpa.control.telegram import Capabilities, UnitDevice
 
 _BENCHES = 3  # stacks that a device has at a time: one comes in, one is computed, one goes out
@@ -26,11 +27,11 @@ def device_memory(
 ) -> dict[str, int]:
     """Bytes of a buffer on the device, by what they are for: of its pipeline, and of its ring where that lies there; nothing for memory that is the
     machine's own. What does not grow with images, some megabytes at most, is left out, and what the driver takes for itself; of modules with gaps, the
-    gaps."""
+    gaps. Of devices that split images, that of the largest strip."""
     steps = plan_pipeline(section.kernel, pixel)
     if device.unified or not steps.steps or section.unit in _WITHOUT_DEVICES:
         return {}
-    pixels = width * height
+    pixels = width * max(strips_of(section, width, height))
     whole = -(-pixels // _WORD) * _WORD
     resident = ring == "host" and _may_be_resident(section, steps, pixels * PIXEL_BYTES[pixel])
     in_flight = section.stack * (1 if resident else min(_BENCHES, section.slots // section.stack))

@@ -118,6 +118,7 @@ class Declaration:
     takes: Port
     makes: tuple[Port, ...]
     several: bool
+    strips: bool  # may work on strips of images
     delivered: bool  # takes only the detector's own pixels
     calibration: bool
     inputs: tuple[Input, ...]

@@ -9,6 +9,7 @@ from rashpa.control.pipeline import PIXEL_BYTES, Pipeline, plan_pipeline
 from rashpa.control.receivers import link_to
 from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.sink_sections import Hdf5Sink, Stream2Sink
+from rashpa.control.strips import strips_of
 
 _PAGE = 4096
 _RECORD_BYTES = 128  # schema/frame_record.md
@@ -106,14 +107,17 @@ def _of_pipeline(steps: Pipeline, buffer: PlannedBuffer) -> dict[str, int]:
     pixels = buffer.width * buffer.height
     memory: dict[str, int] = {}
     makers = [step for step in steps.steps if step.kernel.made("pixels")]
-    # each of several devices has output for all slots
-    slots = section.slots * (1 if section.unit == "cpu" else len(section.device_names))
+    # each of several devices has output for all slots; strips of one image lie in one
+    members = 1 if section.unit == "cpu" else len(section.device_names)
+    outputs = section.slots * (1 if section.splits_images else members)
     if chunks.on_device(section, steps):
-        memory["output"] = slots * chunks.chunk_room(pixels * PIXEL_BYTES[steps.pixel])
+        memory["output"] = outputs * chunks.chunk_room(pixels * PIXEL_BYTES[steps.pixel])
     elif makers:
-        memory["output"] = slots * pixels * PIXEL_BYTES[makers[-1].leaves]
-    if lists := sum(step.list_part * pixels * (4 + PIXEL_BYTES[step.leaves]) for step in steps.steps):
-        memory["lists"] = int(slots * lists)
+        memory["output"] = outputs * pixels * PIXEL_BYTES[makers[-1].leaves]
+    if lists := sum(
+        _list_entries(step.list_part, buffer, members) * (4 + PIXEL_BYTES[step.leaves]) for step in steps.steps
+    ):
+        memory["lists"] = int(section.slots * lists)
     if section.unit != "cpu":  # the rest lies on the device
         return memory
     if between := sum(section.stack * pixels * PIXEL_BYTES[step.leaves] for step in makers[:-1]):
@@ -123,6 +127,15 @@ def _of_pipeline(steps: Pipeline, buffer: PlannedBuffer) -> dict[str, int]:
     if own := sum(step.kernel.scratch_bytes * pixels for step in steps.steps):
         memory["kernels"] = int(own)
     return memory
+
+
+def _list_entries(part: float, buffer: PlannedBuffer, members: int) -> float:
+    """Of an image, of all members: each may have as many as the whole has room for, and so many pixels at most; those of strips are put together."""
+    section, entries = buffer.section, part * buffer.width * buffer.height
+    if not section.splits_images:
+        return members * entries
+    strips = strips_of(section, buffer.width, buffer.height)
+    return entries + sum(min(entries, rows * buffer.width) for rows in strips)
 
 
 def file_bytes(plan: Plan, buffer: PlannedBuffer) -> int:

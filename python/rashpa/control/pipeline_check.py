@@ -11,6 +11,7 @@ from rashpa.control.emulators import SIMULATED
 from rashpa.control.kernels import Kernel, code_of, declaration, files_of, label_of, parameters_of
 from rashpa.control.pipeline import usable_units
 from rashpa.control.run_file_reader import KeyPath, RunFileSource
+from rashpa.control.strips import needs_whole_images
 from rashpa.data.kernel_units import beyond, unfit
 
 
@@ -78,6 +79,8 @@ def kernel_file_problems(
 
 def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
     """What several devices cannot do together."""
+    if section.share == "rows" and (section.unit != "cuda" or len(section.devices) < 2):
+        yield f'{source.where((*path, "share"))}: images are split into rows among several devices of unit cuda; name them, devices = [0, 1], or leave share out'
     if not section.devices:
         return
     where = source.where((*path, "devices"))
@@ -93,6 +96,10 @@ def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource)
         return
     if section.trigger in ("stream", "persistent"):
         yield f'{where}: trigger {section.trigger} takes stacks in turn, and several devices take what they can; set trigger = "graph", or one device'
+    if section.splits_images:
+        for kernel in filter(needs_whole_images, section.kernel):
+            yield f'{source.where((*path, "share"))}: {label_of(kernel)} as it is set needs images in one piece; set share = "stacks"'
+        return
     for kernel in section.kernel:
         values = parameters_of(kernel)
         if values.get("track", "off") != "off":

@@ -154,6 +154,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             unit=buffer.section.unit,
             trigger=buffer.section.trigger,
             device=",".join(buffer.section.device_names),
+            share=buffer.section.share,
             card=unit_card_of(plan, buffer, receiver.node) if buffer.section.unit == "fpga" else "",
             dtps=tuple(
                 telegram.DestinationDtp(

@@ -401,7 +401,11 @@ class Buffer(Section):
     devices: list[Annotated[int, Field(ge=0, le=255)]] = Field(
         default=[],
         max_length=16,
-        description="in place of device: numbers of several; each stack goes to the one with the least to do",
+        description="in place of device: numbers of several, which share the work",
+    )
+    share: Literal["stacks", "rows"] = Field(
+        default="stacks",
+        description="of several devices: each stack goes to the one with the least to do; rows: each has a strip of every image, for images that one device cannot take in time (cuda)",
     )
     card: Annotated[str, Field(min_length=1, max_length=256)] | None = Field(
         default=None,
@@ -419,6 +423,11 @@ class Buffer(Section):
     def device_names(self) -> tuple[str, ...]:
         """Of the unit's devices, one or several."""
         return tuple(map(str, self.devices)) or (str(self.device),)
+
+    @property
+    def splits_images(self) -> bool:
+        """Whether each of its devices has a strip of every image."""
+        return self.share == "rows" and len(self.devices) > 1
 
 
 class DeadModule(Section):

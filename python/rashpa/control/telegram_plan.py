@@ -208,7 +208,7 @@ class Feedback:
 class Buffer:
     """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most so many, and Stop says how many. `dealt`: it is one of several
     among which images are dealt, and records tell their frames. `quiet_ms`: how long a stack that has begun waits for images that nobody has sent, although
-    its sources may wait for its slots; 0: until the end."""
+    its sources may wait for its slots; 0: until the end. `share`: what each of several devices has, stacks or rows of every image."""
 
     name: str
     width: int
@@ -235,6 +235,7 @@ class Buffer:
     dealt: bool = False
     card: str = ""
     quiet_ms: int = 0
+    share: str = "stacks"
 
 
 @dataclass(frozen=True)

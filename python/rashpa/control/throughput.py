@@ -22,6 +22,7 @@ def fingerprint_of(section: Buffer, pixel: str) -> str:
         kernels.append([label_of(kernel), values])
     unit: list[object] = [section.unit, section.stack]
     unit += [section.threads] if section.unit == "cpu" else [*section.device_names, section.trigger]
+    unit += [section.share] if section.splits_images else []
     asked = json.dumps([kernels, pixel, unit], sort_keys=True)
     return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
@@ -47,7 +48,7 @@ def words_of(section: Buffer) -> str:
         if section.unit == "cpu"
         else f"card {section.card}"
         if section.unit == "fpga"
-        else f"device {', '.join(section.device_names)}"
+        else f"device {', '.join(section.device_names)}{' by rows' * section.splits_images}"
     )
     return f"{kernels} on {section.unit}, {how}, stacks of {section.stack}"[:1000]
 

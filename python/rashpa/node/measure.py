@@ -61,7 +61,7 @@ def measure(path: Path, seconds: float, progress: Callable[[str], None] = lambda
         for unit in [name for name in usable_units(section.kernel) if name in usable] if section.kernel else ():
             chosen: dict[str, object] = {"sink": [NullSink(kind="null")], "receiver": None}
             if unit != section.unit:
-                chosen |= {"unit": unit, "trigger": "auto", "device": 0, "devices": []}
+                chosen |= {"unit": unit, "trigger": "auto", "device": 0, "devices": [], "share": "stacks"}
             alone = section.model_copy(update=chosen)
             try:
                 plan = plan_run(_only(file, alone), source)

@@ -184,6 +184,7 @@ def _buffer_config(
     config.unit = buffer.unit
     config.trigger = buffer.trigger
     config.device = buffer.device
+    config.share = buffer.share
     config.slice = _native.Slice(buffer.every, buffer.phase)
     config.dtps = [
         _native.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps

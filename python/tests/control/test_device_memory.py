@@ -15,7 +15,9 @@ from rashpa.control.plan_telegrams import destination_telegram
 from rashpa.control.proposals import proposals_for
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, load_plan, plan_run
+from rashpa.control.strips import rows_of_strips
 from rashpa.control.telegram import Capabilities, Unit, UnitDevice
+from rashpa.control.throughput import fingerprint_of
 from rashpa.testing.fake_engine import FakeFactory
 
 GPU = UnitDevice("cuda", 0, "NVIDIA H200", 150 << 30, 140 << 30, unified=False)
@@ -213,6 +215,56 @@ def test_several_devices_keep_the_parts_of_windows_that_can_be_on_their_way(tmp_
     kev = JUNGFRAU + 'output = "kev"\n' + SUMS + "variance = true\n"
     reals = plan_of(tmp_path, SEVERAL + kev)
     assert "parts of windows" not in memory_on_devices(reals, reals.buffers[0], None)
+
+
+ROWS = SEVERAL + 'share = "rows"\n'
+
+
+def test_devices_that_split_images_take_their_part_and_the_machine_output_once(tmp_path: Path) -> None:
+    one, split = plan_of(tmp_path, JUNGFRAU + CSR), plan_of(tmp_path, ROWS + JUNGFRAU + CSR)
+    alone, together = (
+        memory_on_devices(plan, plan.buffers[0], nodes_of(plan, GPU, SECOND)["receiver"]) for plan in (one, split)
+    )
+    assert together == alone, "two halves"
+    assert memory_of(split, split.buffers[0])["output"] == memory_of(one, one.buffers[0])["output"]
+    entries = PIXELS // 2  # of a list; each of two strips has as many pixels
+    assert memory_of(split, split.buffers[0])["lists"] == 64 * 6 * 3 * entries
+    assert fingerprint_of(split.buffers[0].section, "uint16") != fingerprint_of(
+        plan_of(tmp_path, SEVERAL + JUNGFRAU + CSR).buffers[0].section, "uint16"
+    )
+
+
+def test_a_telegram_says_that_images_are_split(tmp_path: Path) -> None:
+    for keys, share in ((SEVERAL, "stacks"), (ROWS, "rows")):
+        plan = plan_of(tmp_path, keys + JUNGFRAU)
+        told = destination_telegram(plan, plan.receivers[0]).destination
+        assert told is not None
+        assert [buffer.share for buffer in told.buffers] == [share]
+
+
+def test_strips_are_those_of_the_unit() -> None:
+    """The same numbers as src/rashpa/unit/split/strips_test.cpp."""
+    assert rows_of_strips(4096, 4096, 2) == (2048, 2048)
+    assert rows_of_strips(1030, 514, 2) == (256, 258)
+    assert rows_of_strips(129, 101, 2) == (64, 37)
+
+
+BORDERS = JUNGFRAU + 'borders = "masked"\n'
+
+
+@pytest.mark.parametrize(
+    ("keys", "kernels", "said"),
+    [
+        ('share = "rows"\n', JUNGFRAU, "share: images are split into rows among several devices of unit cuda"),
+        ('device = 1\nshare = "rows"\n', JUNGFRAU, "name them, devices"),
+        (ROWS, BORDERS, "share: jungfrau as it is set needs images in one piece"),
+        (ROWS, JUNGFRAU + SUMS, "share: accumulate as it is set needs images in one piece"),
+        (ROWS + 'trigger = "stream"\n', JUNGFRAU, "trigger stream takes stacks in turn"),
+    ],
+)
+def test_what_needs_images_in_one_piece_is_refused(tmp_path: Path, keys: str, kernels: str, said: str) -> None:
+    with pytest.raises(RunFileError, match=said):
+        plan_of(tmp_path, keys + kernels)
 
 
 def test_the_unit_cpu_has_no_devices(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "rashpa/core/region.hpp"
+#include "rashpa/kernel/strip.hpp"
 
 namespace rashpa::kernel {
 
@@ -27,5 +28,8 @@ struct CalibrationMaps {
   std::uint32_t module_height = 0;
   std::vector<ModulePart> parts{};  ///< empty: not known
 };
+
+/// Those of some rows of the image, without its modules.
+CalibrationMaps rows_of(const CalibrationMaps& maps, const Rows& rows);
 
 }  // namespace rashpa::kernel

@@ -83,13 +83,13 @@ const std::vector<PixelType>& image_types() {
 std::string json_of(const Declaration& declaration) {
   const auto tap = [](Tap one) { return in_quotes(name_of(one)); };
   return fmt::format(
-      R"({{"name": {}, "purpose": {}, "parameters": {}, "takes": {}, "makes": {}, "several": {}, "delivered": {}, )"
+      R"({{"name": {}, "purpose": {}, "parameters": {}, "takes": {}, "makes": {}, "several": {}, "strips": {}, "delivered": {}, )"
       R"("calibration": {}, "inputs": {}, "units": {}, )"
       R"("offers": {}, "rides": {}, "stack_bytes": {}, "scratch_bytes": {}, "device": {}}})",
       in_quotes(declaration.name), in_quotes(declaration.purpose),
       array_of(declaration.parameters, [](const Parameter& one) { return rashpa::json_of(one); }),
       json_of(declaration.takes), array_of(declaration.makes, [](const Port& one) { return json_of(one); }),
-      declaration.several, declaration.delivered, declaration.calibration,
+      declaration.several, declaration.strips, declaration.delivered, declaration.calibration,
       array_of(declaration.inputs, [](const Input& one) { return json_of(one); }),
       array_of(declaration.units, in_quotes), array_of(declaration.offers, tap), array_of(declaration.rides, tap),
       declaration.stack_bytes, declaration.scratch_bytes,

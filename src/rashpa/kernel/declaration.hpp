@@ -65,6 +65,7 @@ struct Declaration {
   Port takes{};  ///< pixels, or scalars: it looks at columns of the steps before it only
   std::vector<Port> makes{};
   bool several = false;         ///< may come several times in a pipeline
+  bool strips = false;          ///< may work on strips of images; Step::strip() says whether with these parameters
   bool delivered = false;       ///< takes only the detector's own pixels: stands before kernels that make pixels
   bool calibration = false;     ///< needs the maps of the detector's calibration
   std::vector<Input> inputs{};  ///< arrays that it is given, made from the files that parameters name

@@ -24,7 +24,7 @@ struct DeviceFinding {
   std::uint8_t verdict = 0;   ///< 0: kept; n: the n-th reason of step `step`
   std::uint8_t step = 0;      ///< which step's verdict it is
   std::uint8_t failed = 0;    ///< n: step n - 1 could not do its work: the image is errored
-  std::uint8_t unused = 0;
+  std::uint8_t lost = 0;      ///< not 0: what other devices have found of the image has not come: it is errored
 };
 
 /// A stack in device memory. Images at regular distances; image i is worked on when work[i] is not 0. A step clears

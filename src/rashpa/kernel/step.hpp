@@ -20,6 +20,7 @@
 #include "rashpa/kernel/declaration.hpp"
 #include "rashpa/kernel/fpga_tables.hpp"
 #include "rashpa/kernel/given.hpp"
+#include "rashpa/kernel/strip.hpp"
 
 namespace rashpa::memory::opencl {
 class Device;  // memory/opencl/device.hpp
@@ -224,6 +225,11 @@ class Step {
   /// is not counted; unless Accumulation::accepted is off, no step behind it may refuse an image that it has added.
   [[nodiscard]] virtual std::optional<Accumulation> accumulation(const Shape& shape, PixelFormat in) const {
     static_cast<void>(shape), static_cast<void>(in);
+    return std::nullopt;
+  }
+  /// The same on `rows` of images of shape `whole`, which fits. Nothing: an image must be in one piece for it.
+  [[nodiscard]] virtual std::optional<Strip> strip(const Shape& whole, const Rows& rows) const {
+    static_cast<void>(whole), static_cast<void>(rows);
     return std::nullopt;
   }
   /// Throws ResourceError when there is no memory.

@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::array kKinds{std::pair{"cpu", Kind::cpu}, std::pair{"cuda", Kind::cuda},
                             std::pair{"opencl", Kind::opencl}, std::pair{"fpga", Kind::fpga}};
+constexpr std::array kShares{std::pair{"stacks", Share::stacks}, std::pair{"rows", Share::rows}};
 constexpr std::array kTriggers{std::pair{"auto", Trigger::automatic}, std::pair{"launch", Trigger::launch},
                                std::pair{"graph", Trigger::graph}, std::pair{"stream", Trigger::stream},
                                std::pair{"persistent", Trigger::persistent}};
@@ -95,16 +96,23 @@ std::unique_ptr<Unit> make_dealt(const Choice& choice, const std::vector<std::st
 
 Kind kind_of(std::string_view name) { return value_of(kKinds, name, "kind"); }
 std::string_view name_of(Kind kind) noexcept { return text_of(kKinds, kind); }
+Share share_of(std::string_view name) { return value_of(kShares, name, "share"); }
+std::string_view name_of(Share share) noexcept { return text_of(kShares, share); }
 Trigger trigger_of(std::string_view name) { return value_of(kTriggers, name, "trigger"); }
 std::string_view name_of(Trigger trigger) noexcept { return text_of(kTriggers, trigger); }
 
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell) {
-  if (layout.images_in == ImagesIn::device && (choice.kind != Kind::cuda || devices_in(choice.device).size() > 1)) {
+  const std::vector<std::string> devices = devices_in(choice.device);
+  if (layout.images_in == ImagesIn::device && (choice.kind != Kind::cuda || devices.size() > 1)) {
     throw ConfigError(fmt::format(
         "unit: images in memory of a device are for unit cuda on that device alone, not for unit {} on {}; take the "
         "buffer in host memory, or unit cuda on one device",
         name_of(choice.kind), choice.kind == Kind::cpu ? "processors" : fmt::format("device {}", choice.device)));
+  }
+  if (choice.share == Share::rows && (choice.kind != Kind::cuda || devices.size() < 2)) {
+    throw ConfigError(
+        "unit: images are split into rows among several devices of unit cuda; name them, or share stacks");
   }
   if (choice.kind == Kind::cpu) {
     if (choice.trigger != Trigger::automatic) {
@@ -114,11 +122,12 @@ std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, 
     return std::make_unique<CpuUnit>(pipeline, layout, choice.cores, done_bell);
   }
   if (choice.kind == Kind::fpga) return fpga::make_unit(choice, pipeline, layout, done_bell);
-  if (const std::vector<std::string> devices = devices_in(choice.device); devices.size() > 1) {
+  if (choice.share == Share::stacks && devices.size() > 1) {
     return make_dealt(choice, devices, pipeline, layout, done_bell);
   }
   if (choice.kind == Kind::opencl) return opencl::make_unit(choice, pipeline, layout, done_bell);
 #ifdef RASHPA_HAVE_CUDA
+  if (choice.share == Share::rows) return cuda::make_split(choice, devices, pipeline, layout, done_bell);
   return cuda::make_unit(choice, pipeline, layout, done_bell);
 #else
   throw ConfigError("unit: this program was built without CUDA; use unit cpu, or build where nvcc is found");

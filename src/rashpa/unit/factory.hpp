@@ -38,11 +38,22 @@ enum class Transfer : std::uint8_t {
   copied,     ///< into memory of the device
 };
 
+/// What each of several devices gets.
+enum class Share : std::uint8_t {
+  stacks,  ///< whole stacks, dealt by load
+  rows,    ///< a strip of every image
+};
+
+/// Throws ConfigError that lists them when `name` is none of them.
+Share share_of(std::string_view name);
+std::string_view name_of(Share share) noexcept;
+
 struct Choice {
   Kind kind = Kind::cpu;
   Cores cores{};  ///< cpu: its threads; else the processor of the thread that takes results
   std::string device =
       "0";  ///< its number, or several: "0,1"; opencl: or a part of its name; fpga: the card's directory
+  Share share = Share::stacks;              ///< of several devices
   Trigger trigger = Trigger::automatic;     ///< cuda
   Transfer transfer = Transfer::automatic;  ///< opencl
   /// cuda: bit a: windows of accumulation a stay in memory of the device, for who joins those of several.

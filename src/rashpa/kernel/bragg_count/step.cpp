@@ -36,6 +36,7 @@ const Declaration& declared() {
           {{.kind = Port::Kind::scalars,
             .columns = {{.name = "bright_pixels", .unit = "pixels", .doc = "Pixels at or above the veto's threshold"}}},
            {.kind = Port::Kind::verdict, .reasons = {"too_few", "too_many"}, .limits = {"min_pixels"}}},
+      .strips = true,
       .units = {"cpu", "cuda", "opencl", "fpga"},
       .rides = {Tap::count}};
   return declaration;
@@ -83,6 +84,9 @@ class BraggCount final : public Step {
   }
   [[nodiscard]] std::optional<CountTap> count_tap() const override {
     return CountTap{config_.threshold, config_.min_pixels, config_.max_pixels};
+  }
+  [[nodiscard]] std::optional<Strip> strip(const Shape& /*whole*/, const Rows& /*rows*/) const override {
+    return Strip{step_of(Config{.threshold = config_.threshold}), {{0, config_.min_pixels, config_.max_pixels, 1, 2}}};
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, *count_tap(), setup);

@@ -36,6 +36,7 @@ const Declaration& declared() {
                                        .parameters = parameters().declared(),
                                        .takes = {.kind = Port::Kind::pixels, .pixels = photon_types()},
                                        .makes = {{.kind = Port::Kind::list, .capacity = "capacity"}},
+                                       .strips = true,
                                        .units = {"cpu", "cuda", "opencl", "fpga"},
                                        .rides = {Tap::mark},
                                        .device = {{.bytes = 0.125, .of = DeviceCost::Of::image, .unit = "opencl"}}};
@@ -99,6 +100,12 @@ class Csr final : public Step {
   [[nodiscard]] std::optional<std::int32_t> mark_tap() const override { return config_.threshold; }
   [[nodiscard]] std::size_t list_capacity(const Shape& shape) const override {
     return capacity_of(config_, shape.pixels());
+  }
+  /// Any strip may have the entries of all.
+  [[nodiscard]] std::optional<Strip> strip(const Shape& whole, const Rows& rows) const override {
+    const auto room = static_cast<double>(capacity_of(config_, whole.pixels()));
+    const auto pixels = static_cast<double>(std::size_t{whole.width} * rows.count);
+    return Strip{step_of(Config{config_.threshold, std::min(1.0, room / pixels)})};
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);

@@ -82,6 +82,7 @@ const Declaration& declared() {
                               .unit = "pixels",
                               .doc = "Pixels without a valid value, lost lines included"},
                              {.name = "saturated_pixels", .unit = "pixels", .doc = "Pixels beyond the largest gain"}}}},
+      .strips = true,
       .calibration = true,
       .units = {"cpu", "cuda", "opencl", "fpga"},
       .offers = {Tap::count, Tap::mark},
@@ -262,6 +263,13 @@ class JungfrauStep final : public Step {
     return config_.borders == Borders::raw && declared().offers_tap(tap);
   }
   [[nodiscard]] bool learns_from_darks() const override { return tracks(); }
+  /// Assembled images have pixels of both sides of a border; the drift of pedestals does not add up.
+  [[nodiscard]] std::optional<Strip> strip(const Shape& /*whole*/, const Rows& rows) const override {
+    if (config_.borders != Borders::raw || tracks()) return std::nullopt;
+    return Strip{step_of(Config{.photon_energy_kev = config_.photon_energy_kev,
+                                .output = config_.output,
+                                .calibration = rows_of(config_.calibration, rows)})};
+  }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, assembly(setup.shape), setup);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "rashpa/kernel/plain_kernel.hpp"
@@ -40,6 +41,7 @@ const Declaration& declared() {
                 {.kind = Port::Kind::verdict,
                  .reasons = {"too_few_counts", "too_many_counts", "too_many_masked"},
                  .limits = {"min_counts"}}},
+      .strips = true,
       .units = {"cpu", "cuda", "opencl"}};
   return declaration;
 }
@@ -83,6 +85,13 @@ class TotalCounts final : public Step {
   explicit TotalCounts(const Config& config) : config_(config) { check(config); }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
   [[nodiscard]] PixelFormat fit(const Shape& /*shape*/, PixelFormat in) const override { return in; }
+  [[nodiscard]] std::optional<Strip> strip(const Shape& whole, const Rows& /*rows*/) const override {
+    constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    const Limits limits = limits_of(config_, whole.pixels());
+    return Strip{step_of(Config{.min_counts = kLeast, .max_counts = kMost}),
+                 {{1, 0, limits.masked, 0, 3}, {0, limits.least, limits.most, 1, 2}}};
+  }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
   }

@@ -36,6 +36,7 @@ const Declaration& declared() {
       .takes = {.kind = Port::Kind::scalars, .by = "keep"},
       .makes = {{.kind = Port::Kind::verdict, .by = "reason"}},
       .several = true,
+      .strips = true,
       .units = {"cpu", "opencl", "cuda"}};
   return declaration;
 }
@@ -105,6 +106,9 @@ class Veto final : public Step {
   [[nodiscard]] PixelFormat fit(const Shape& /*shape*/, PixelFormat in) const override { return in; }
   void fit_columns(std::span<const Column> before) const override {
     with_key([&] { return Rule(config_.keep, before); });
+  }
+  [[nodiscard]] std::optional<Strip> strip(const Shape& /*whole*/, const Rows& /*rows*/) const override {
+    return Strip{step_of(config_)};
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);

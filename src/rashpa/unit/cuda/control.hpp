@@ -28,6 +28,12 @@ constexpr std::size_t order_bytes(std::uint32_t stack) noexcept {
   return (sizeof(Order) + std::size_t{2} * stack + 63) / 64 * 64;
 }
 
+/// Pixels from one image of that shape to the next, where steps and delivery load and store many at once.
+inline std::size_t padded(const kernel::Shape& shape) noexcept {
+  constexpr std::size_t kTogether = 64;
+  return (shape.pixels() + kTogether - 1) / kTogether * kTogether;
+}
+
 /// Words on cache lines of their own.
 struct alignas(64) Word {
   std::uint32_t value = 0;

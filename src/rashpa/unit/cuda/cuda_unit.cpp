@@ -13,6 +13,7 @@
 #include "rashpa/core/pause.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 #include "rashpa/memory/cuda/free_memory.hpp"
+#include "rashpa/unit/split/split_unit.hpp"
 
 namespace rashpa::unit::cuda {
 
@@ -23,9 +24,11 @@ constexpr std::int64_t kLookNs = 20'000'000;  // the device is asked for errors 
 constexpr auto kNap = std::chrono::microseconds(10);
 
 // Devices of this machine, or why there are none. Kernels are loaded at once: loading one later would wait for a
-// resident kernel for ever.
+// resident kernel for ever. Streams have queues of their own as far as there are any: one that waits for another device
+// holds up all that shares its queue, which may be what the other device waits for.
 int device_count(std::string& why) {
-  [[maybe_unused]] static const int set = setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  [[maybe_unused]] static const int set =
+      setenv("CUDA_MODULE_LOADING", "EAGER", 0) + setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   int count = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);
   if (code == cudaSuccess && count > 0) return count;
@@ -78,9 +81,11 @@ std::unique_ptr<Dispatch> make_dispatch(Trigger trigger, const StackWork& work, 
 
 }  // namespace
 
-CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell)
+CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell,
+                   const std::optional<Seat>& seat)
     : device_(device_number(choice.device)),
       steps_(steps_of(pipeline, layout)),
+      seat_(seat),
       done_bell_(done_bell),
       asked_(std::size_t{layout.stacks} * layout.stack),
       in_(layout.stacks),
@@ -98,7 +103,7 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
   }
   const std::uint32_t benches = resident ? 1 : std::min(kBenches, layout.stacks);
   work_ = std::make_unique<StackWork>(steps_, layout, benches, resident ? Input::in_place : Input::copied,
-                                      choice.windows_on_device);
+                                      choice.windows_on_device, seat);
   for (const std::string& words : work_->words()) how_ += "; " + words;
   check(cudaStreamSynchronize(nullptr), "prepare the device");
   dispatch_ = make_dispatch(chosen.trigger, *work_, layout.stacks, device_);
@@ -116,10 +121,14 @@ CudaUnit::~CudaUnit() {
 }
 
 void CudaUnit::fail(cudaError_t code, const char* what) noexcept {
+  fail(fmt::format("{}: {} ({})", what, cudaGetErrorString(code), cudaGetErrorName(code)));
+}
+
+void CudaUnit::fail(const std::string& why) noexcept {
+  if (seat_) seat_->joint->end();
   const std::lock_guard lock(error_lock_);
   if (failed()) return;
-  error_ =
-      fmt::format("unit cuda, device {}: {}: {} ({})", device_, what, cudaGetErrorString(code), cudaGetErrorName(code));
+  error_ = fmt::format("unit cuda, device {}: {}", device_, why);
   failed_.store(true, std::memory_order_release);
 }
 
@@ -131,7 +140,7 @@ std::string CudaUnit::error() const {
 
 void CudaUnit::submit(Stack* stack) noexcept {
   Order& order = work_->order(stack->slot);
-  const bool ended = stopping_.load(std::memory_order_acquire) || failed();
+  const bool ended = stopping_.load(std::memory_order_acquire) || failed() || over() != Over::no;
   for (std::uint32_t i = 0; i < stack->count; ++i) {
     order.work()[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
     const bool dark = (stack->images[i].flags & FrameRecord::dark) != 0;
@@ -168,6 +177,7 @@ Stack* CudaUnit::take() noexcept {
 void CudaUnit::stop() noexcept {
   if (!thread_.joinable()) return;
   stopping_.store(true, std::memory_order_release);
+  if (seat_) seat_->joint->end();
   dispatch_->stop();
   thread_.request_stop();
   submitted_.ring();
@@ -220,9 +230,10 @@ void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place
     image.reason = steps_.steps[finding.step].reasons[finding.verdict - 1U];
     return;
   }
-  if (finding.failed != 0 || finding.entries == kernel::cuda::kListOverflow) {
+  const bool overflow = finding.entries == kernel::cuda::kListOverflow;
+  if (finding.failed != 0 || overflow || finding.lost != 0) {
     image.decision = Decision::errored;
-    image.failed_in = finding.failed != 0 ? finding.failed : work_->lister();
+    image.failed_in = finding.failed != 0 ? finding.failed : overflow ? work_->lister() : std::uint8_t{0};
     return;
   }
   image.decision = Decision::accepted;
@@ -241,6 +252,7 @@ void CudaUnit::hand_back(const InFlight& flight, bool finished) noexcept {
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     if (work[i] != 0) settle(stack.images[i], stack.slot, i, finished);
   }
+  if (over() == Over::silent) fail("the counts of another device have not come in 10 s");
   work_->account(stack, finished);
   stack.decided_ns = now_ns();
   out_.try_push(&stack);
@@ -270,6 +282,38 @@ void CudaUnit::run(const std::stop_token& ending, int processor) noexcept {
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell) {
   return std::make_unique<CudaUnit>(choice, pipeline, layout, done_bell);
+}
+
+std::unique_ptr<Unit> make_split(const Choice& choice, const std::vector<std::string>& devices,
+                                 const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell) {
+  if (choice.trigger == Trigger::stream || choice.trigger == Trigger::persistent) {
+    throw ConfigError(fmt::format("unit: trigger {} works on whole images; use graph where devices split them",
+                                  name_of(choice.trigger)));
+  }
+  if (devices.size() > kMostMembers) {
+    throw ConfigError(fmt::format("unit: {} devices split an image, {} at most", devices.size(), kMostMembers));
+  }
+  // What is wrong with the whole is said of the whole.
+  const Steps whole = steps_of(pipeline, layout);
+  check_fit(whole, layout);
+  const auto members = static_cast<std::uint32_t>(devices.size());
+  const std::vector<kernel::Rows> strips = strips_of(layout, members);
+  std::vector<StripPipeline> parts;
+  for (const kernel::Rows& rows : strips) parts.push_back(cut(pipeline, layout, rows));
+  const DeviceScope scope(device_number(devices.front()));
+  std::vector<Meeting> meetings =
+      meetings_of(steps_of(parts.front().pipeline, strip_of(layout, strips.front())), parts.front().bounds);
+  const auto joint = std::make_shared<Joint>(layout, whole.output, std::move(meetings), members);
+  const auto make = [&](std::uint32_t number, Doorbell& bell) {
+    Choice one = choice;
+    one.device = devices[number];
+    if (one.trigger == Trigger::automatic) one.trigger = Trigger::graph;
+    if (one.cores.first_processor >= 0) one.cores.first_processor += static_cast<int>(number);
+    const std::size_t pixels = std::size_t{strips[number].first} * layout.width;
+    const Seat seat{joint, number, pixels * pixel_bytes(whole.output.pixel)};
+    return std::make_unique<CudaUnit>(one, parts[number].pipeline, strip_of(layout, strips[number]), bell, seat);
+  };
+  return std::make_unique<SplitUnit>(pipeline, layout, strips, done_bell, make);
 }
 
 Available available() {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -17,10 +18,12 @@ namespace rashpa::unit::cuda {
 
 /// The processing unit on one CUDA device. The device does everything from the images in the RASHPA buffer (pinned
 /// here) to accepted images in host memory; the host writes an order and a trigger, and a thread of the unit sees the
-/// tickets come back, in order.
+/// tickets come back, in order. With a `seat` it is one of several that have strips of the same images: when one fails
+/// or stops, none waits for it.
 class CudaUnit final : public Unit {
  public:
-  CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
+  CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell,
+           const std::optional<Seat>& seat = std::nullopt);
   ~CudaUnit() override;
   CudaUnit(const CudaUnit&) = delete;
   CudaUnit& operator=(const CudaUnit&) = delete;
@@ -46,10 +49,14 @@ class CudaUnit final : public Unit {
   void hand_back(const InFlight& flight, bool finished) noexcept;
   void settle(StackImage& image, std::uint32_t slot, std::uint32_t place, bool finished) noexcept;
   void fail(cudaError_t code, const char* what) noexcept;
+  void fail(const std::string& why) noexcept;
+  /// Whether members with strips of the same images still wait for one another.
+  [[nodiscard]] Over over() const noexcept { return seat_ ? seat_->joint->over() : Over::no; }
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
 
   const int device_;
   Steps steps_;  // not changed after the constructor
+  const std::optional<Seat> seat_;
   Doorbell& done_bell_;
   std::string how_;
   std::size_t device_bytes_ = 0;
@@ -75,6 +82,10 @@ int device_number(const std::string& wanted);
 /// As unit::make_unit. Throws ResourceError when there is no such device.
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell);
+/// One unit of `devices`, each with a strip of every image; one may be named twice. Throws as make_unit, and
+/// ConfigError where a kernel or a trigger needs images in one piece.
+std::unique_ptr<Unit> make_split(const Choice& choice, const std::vector<std::string>& devices,
+                                 const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
 Available available();
 /// The devices of this machine, with their memory.
 std::vector<UnitDevice> devices();

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/kernel/accumulate/accumulate.hpp"
@@ -31,6 +32,10 @@ class Faulty final : public kernel::Step {
   [[nodiscard]] const kernel::Declaration& declaration() const noexcept override { return declaration_; }
   [[nodiscard]] kernel::PixelFormat fit(const kernel::Shape& /*shape*/, kernel::PixelFormat in) const override {
     return in;
+  }
+  [[nodiscard]] std::optional<kernel::Strip> strip(const kernel::Shape& /*whole*/,
+                                                   const kernel::Rows& /*rows*/) const override {
+    return kernel::Strip{std::make_shared<Faulty>()};
   }
   [[nodiscard]] std::unique_ptr<kernel::CpuPass> on_cpu(const kernel::Setup& /*setup*/) const override {
     return nullptr;
@@ -56,9 +61,10 @@ Pipeline faulty() {
 }
 
 struct Bench {
-  explicit Bench(const char* device, Trigger trigger, const Pipeline& pipeline = faulty())
+  explicit Bench(const char* device, Trigger trigger, const Pipeline& pipeline = faulty(), Share share = Share::stacks)
       : ring(64, 32, 2, 4, memory::MemoryKind::pageable),
-        unit(make_unit({.kind = Kind::cuda, .device = device, .trigger = trigger}, pipeline, ring.layout, bell)) {}
+        unit(make_unit({.kind = Kind::cuda, .device = device, .share = share, .trigger = trigger}, pipeline,
+                       ring.layout, bell)) {}
   void poison(std::size_t stack) { std::memcpy(ring.all[stack].images[1].raw, &kPoison, sizeof(kPoison)); }
   void heal(std::size_t stack) { std::memset(ring.all[stack].images[1].raw, 0, sizeof(kPoison)); }
   /// The next stack to come back; null after ten seconds.
@@ -143,6 +149,32 @@ TEST(CudaFault, its_images_are_errored_and_all_come_back) {
 
 TEST(CudaFault, the_same_device_twice_fails_twice) {
   alone([] { one_device("0,0", Trigger::graph); });
+}
+
+void split_images(const char* devices) {
+  Bench bench(devices, Trigger::graph, faulty(), Share::rows);
+  std::size_t accepted = 0;
+  std::size_t errored = 0;
+  bench.round(accepted, errored);
+  ASSERT_EQ(accepted, 8U);
+  bench.poison(1);  // in the first strip
+  accepted = 0;
+  bench.round(accepted, errored);
+  EXPECT_EQ(accepted + errored, 8U) << "every image comes back";
+  EXPECT_GE(errored, 2U) << "the stack that met the fault";
+  EXPECT_NE(bench.unit->error().find("it has a part of every image"), std::string::npos) << bench.unit->error();
+  bench.heal(1);
+  accepted = errored = 0;
+  const auto start = std::chrono::steady_clock::now();
+  bench.round(accepted, errored);
+  EXPECT_EQ(errored, 8U) << "no image has its first strip";
+  bench.unit->stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1)) << "nobody waits for it";
+}
+
+TEST(CudaFault, a_device_that_has_a_strip_takes_the_unit_with_it) {
+  const bool two = cuda::devices().size() >= 2;
+  alone([two] { split_images(two ? "0,1" : "0,0"); });
 }
 
 TEST(CudaFault, the_other_device_goes_on) {

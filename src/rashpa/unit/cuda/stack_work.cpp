@@ -16,11 +16,34 @@ namespace {
 constexpr std::size_t kAlignment = 16;  // of what threads load and store at once
 constexpr std::size_t kMarks = 64;      // pixels of a word
 
-constexpr std::size_t round_up(std::size_t value, std::size_t step) noexcept {
-  return (value + step - 1) / step * step;
+/// Words from one image's marks to the next's.
+std::size_t mark_words(const Steps& steps) noexcept {
+  std::size_t words = 0;
+  for (const PlannedStep& step : steps.steps) {
+    if (step.mark_at) words = std::max(words, padded(step.out_shape) / kMarks);
+  }
+  return words;
+}
+
+/// Of the output, as they lie in files.
+std::size_t image_bytes(const Steps& steps) noexcept {
+  return std::size_t{steps.output.width} * steps.output.height * pixel_bytes(steps.output.pixel);
+}
+
+std::size_t chunk_room(const Steps& steps) noexcept {
+  return steps.output.chunked
+             ? kernel::bitshuffle_lz4::cuda::room_for_chunk(image_bytes(steps), pixel_bytes(steps.output.pixel))
+             : 0;
 }
 
 const Layout& checked(const Steps& steps, const Layout& layout) {
+  check_fit(steps, layout);
+  return layout;
+}
+
+}  // namespace
+
+void check_fit(const Steps& steps, const Layout& layout) {
   if (steps.steps.empty()) {
     throw ConfigError("unit: unit cuda has nothing to do without a kernel; add one, or use unit cpu");
   }
@@ -36,37 +59,11 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
     throw ConfigError(fmt::format("unit: unit cuda needs the images' memory, {} bytes aligned and as far apart, not {}",
                                   kAlignment, layout.image_stride));
   }
-  return layout;
 }
-
-/// Of the output, as they lie in files.
-std::size_t image_bytes(const Steps& steps) noexcept {
-  return std::size_t{steps.output.width} * steps.output.height * pixel_bytes(steps.output.pixel);
-}
-
-std::size_t chunk_room(const Steps& steps) noexcept {
-  return steps.output.chunked
-             ? kernel::bitshuffle_lz4::cuda::room_for_chunk(image_bytes(steps), pixel_bytes(steps.output.pixel))
-             : 0;
-}
-
-/// Pixels from one image of that shape that a step has made to the next.
-std::size_t padded(const kernel::Shape& shape) noexcept { return round_up(shape.pixels(), kMarks); }
-
-/// Words from one image's marks to the next's.
-std::size_t mark_words(const Steps& steps) noexcept {
-  std::size_t words = 0;
-  for (const PlannedStep& step : steps.steps) {
-    if (step.mark_at) words = std::max(words, padded(step.out_shape) / kMarks);
-  }
-  return words;
-}
-
-}  // namespace
 
 StackWork::Bench::Bench(const StackWork& work, Input input)
     : order(order_bytes(work.layout_.stack)),
-      raw(input == Input::copied && !work.on_device() ? work.layout_.stack * work.layout_.image_stride : 0),
+      raw(input == Input::copied && !work.on_device() ? work.layout_.stack * work.raw_stride_ : 0),
       marks(work.layout_.stack * work.mark_words_ * sizeof(std::uint64_t)),
       findings(work.layout_.stack * sizeof(DeviceFinding)),
       scalars(std::max<std::size_t>(1, std::size_t{work.layout_.stack} * work.columns_) * sizeof(Scalar)),
@@ -81,16 +78,18 @@ StackWork::Bench::Bench(const StackWork& work, Input input)
 }
 
 StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches, Input input,
-                     std::uint32_t windows_on_device)
+                     std::uint32_t windows_on_device, const std::optional<Seat>& seat)
     : steps_(steps),
       layout_(checked(steps, layout)),
+      seat_(seat),
       benches_(benches),
       mark_words_(mark_words(steps)),
-      out_bytes_(padded({steps.output.width, steps.output.height}) * pixel_bytes(steps.output.pixel)),
+      raw_stride_(seat ? padded({layout.width, layout.height}) * pixel_bytes(layout.input) : layout.image_stride),
+      out_bytes_(seat ? seat->joint->image_bytes()
+                      : padded({steps.output.width, steps.output.height}) * pixel_bytes(steps.output.pixel)),
       chunk_room_(chunk_room(steps)),
       columns_(static_cast<std::uint32_t>(steps.output.results.columns.size())),
       passed_on_(steps.last_maker == steps.steps.size()),
-      pinning_(layout.images, on_device() ? 0 : std::size_t{layout.stacks} * layout.stack * layout.image_stride),
       control_(sizeof(Control)),
       triggers_(layout.stacks * sizeof(SlotTrigger)),
       orders_(layout.stacks * order_bytes(layout.stack)),
@@ -98,11 +97,15 @@ StackWork::StackWork(const Steps& steps, const Layout& layout, std::uint32_t ben
       done_(layout.stacks * sizeof(Word)),
       findings_(place(layout.stacks) * sizeof(DeviceFinding)),
       scalars_(place(layout.stacks) * std::max(1U, columns_) * sizeof(Scalar)),
-      images_(steps.output.pixels && !passed_on_ ? place(layout.stacks) * out_bytes_ : 0),
+      images_(steps.output.pixels && !passed_on_ && !seat ? place(layout.stacks) * out_bytes_ : 0),
       chunks_(place(layout.stacks) * chunk_room_),
       chunk_bytes_(chunk_room_ != 0 ? place(layout.stacks) * sizeof(std::uint32_t) : 0) {
   check(cudaGetDevice(&device_), "which device is current");
   if (on_device()) check_device_images();
+  // Those of all members are pinned once.
+  if (!seat && !on_device()) {
+    pinning_.emplace(layout.images, std::size_t{layout.stacks} * layout.stack * layout.image_stride);
+  }
   make_passes(windows_on_device);
   bench_.reserve(benches);
   for (std::uint32_t bench = 0; bench < benches; ++bench) bench_.emplace_back(*this, input);
@@ -195,7 +198,7 @@ const Scalar* StackWork::scalars(std::uint32_t slot, std::uint32_t image) const 
 }
 const std::byte* StackWork::pixels(std::uint32_t slot, std::uint32_t image) const noexcept {
   if (passed_on_) return layout_.images + place(slot, image) * layout_.image_stride;
-  return images_.as<std::byte>() + place(slot, image) * out_bytes_;
+  return host_images() + place(slot, image) * out_bytes_;
 }
 kernel::cuda::HostList StackWork::list(std::uint32_t slot, std::uint32_t image) const noexcept {
   return passes_[lister_]->list(static_cast<std::uint32_t>(place(slot, image)));
@@ -306,8 +309,14 @@ cudaError_t StackWork::copy_order(std::uint32_t slot, cudaStream_t stream) const
 cudaError_t StackWork::copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept {
   const Bench& bench = bench_[bench_of(slot)];
   if (const cudaError_t code = copy_order(slot, stream); code != cudaSuccess || on_device()) return code;
-  return cudaMemcpyAsync(bench.raw.as<void>(), layout_.images + place(slot) * layout_.image_stride,
-                         layout_.stack * layout_.image_stride, cudaMemcpyHostToDevice, stream);
+  const std::byte* const images = layout_.images + place(slot) * layout_.image_stride;
+  if (seat_) {
+    const std::size_t bytes = std::size_t{layout_.width} * layout_.height * pixel_bytes(layout_.input);
+    return cudaMemcpy2DAsync(bench.raw.as<void>(), raw_stride_, images, layout_.image_stride, bytes, layout_.stack,
+                             cudaMemcpyHostToDevice, stream);
+  }
+  return cudaMemcpyAsync(bench.raw.as<void>(), images, layout_.stack * layout_.image_stride, cudaMemcpyHostToDevice,
+                         stream);
 }
 
 const std::byte* StackWork::raw(std::uint32_t slot) const noexcept {
@@ -325,7 +334,7 @@ cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const no
   const Bench& bench = bench_[number];
   kernel::cuda::DeviceStack stack{};
   stack.in = raw(slot);
-  stack.in_stride = layout_.image_stride;
+  stack.in_stride = raw_stride_;
   stack.marks = bench.marks.as<std::uint64_t>();
   stack.marks_stride = mark_words_;
   stack.work = bench.order.as<std::uint8_t>() + sizeof(Order);
@@ -353,6 +362,7 @@ cudaError_t StackWork::compute(std::uint32_t slot, cudaStream_t stream) const no
       const bool on = i + 1 < steps_.learned;
       code = let_darks_on(bench.order.as<Order>(), layout_.stack, bench.findings.as<DeviceFinding>(), on, stream);
     }
+    if (code == cudaSuccess) code = meet(slot, i + 1, stream);
     if (code == cudaSuccess && first_in_turn_ && last_in_turn_ == i) {
       code = give_turn(bench.order.as<Order>(), turn_.as<std::uint32_t>(), stream);
     }
@@ -378,6 +388,33 @@ cudaError_t StackWork::make_chunks(std::uint32_t slot, cudaStream_t stream) cons
   return static_cast<cudaError_t>(bench.encoder->enqueue(images, out, stream));
 }
 
+cudaError_t StackWork::meet(std::uint32_t slot, std::size_t steps, cudaStream_t stream) const noexcept {
+  if (!seat_) return cudaSuccess;
+  const std::vector<Meeting>& meetings = seat_->joint->meetings();
+  const auto found = std::find_if(meetings.begin(), meetings.end(),
+                                  [steps](const Meeting& meeting) { return meeting.behind == steps; });
+  if (found == meetings.end()) return cudaSuccess;
+  const Bench& bench = bench_[bench_of(slot)];
+  Exchange exchanged{};
+  exchanged.order = bench.order.as<Order>();
+  exchanged.work = bench.order.as<std::uint8_t>() + sizeof(Order);
+  exchanged.stack = layout_.stack;
+  exchanged.scalars = bench.scalars.as<Scalar>();
+  exchanged.columns = columns_;
+  exchanged.first = static_cast<std::uint32_t>(found->first);
+  exchanged.end = static_cast<std::uint32_t>(found->end);
+  exchanged.findings = bench.findings.as<DeviceFinding>();
+  exchanged.boxes = seat_->joint->boxes(static_cast<std::size_t>(found - meetings.begin()), slot);
+  exchanged.members = seat_->joint->members();
+  exchanged.self = seat_->member;
+  exchanged.over = seat_->joint->over_word();
+  std::copy(found->bounds.begin(), found->bounds.end(), exchanged.bounds.begin());
+  exchanged.bound_count = static_cast<std::uint32_t>(found->bounds.size());
+  exchanged.bound_column = static_cast<std::uint32_t>(steps_.steps[steps - 1].first_column);
+  exchanged.step = static_cast<std::uint8_t>(steps - 1);
+  return exchange(exchanged, stream);
+}
+
 cudaError_t StackWork::copy_out(std::uint32_t slot, cudaStream_t stream) const noexcept {
   const Bench& bench = bench_[bench_of(slot)];
   if (bench.encoder != nullptr) {
@@ -393,8 +430,9 @@ cudaError_t StackWork::copy_out(std::uint32_t slot, cudaStream_t stream) const n
     delivery.images = bench.made[steps_.last_maker].as<std::byte>();
     delivery.image_stride = made_stride(steps_.last_maker);
   }
-  delivery.host_images = images_.as<std::byte>() + place(slot) * out_bytes_;
+  delivery.host_images = host_images() + place(slot) * out_bytes_;
   delivery.host_stride = out_bytes_;
+  delivery.host_bytes = padded({steps_.output.width, steps_.output.height}) * pixel_bytes(steps_.output.pixel);
   delivery.host_findings = findings_.as<DeviceFinding>() + place(slot);
   delivery.host_scalars = scalars_.as<Scalar>() + place(slot) * columns_;
   delivery.host_done = &done_.as<Word>()[slot].value;

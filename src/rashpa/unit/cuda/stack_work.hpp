@@ -15,6 +15,7 @@
 #include "rashpa/kernel/device_pass.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 #include "rashpa/unit/cuda/control.hpp"
+#include "rashpa/unit/cuda/joint.hpp"
 #include "rashpa/unit/cuda/stage_kernels.hpp"
 #include "rashpa/unit/steps.hpp"
 #include "rashpa/unit/windows.hpp"
@@ -36,14 +37,18 @@ using Stages = std::array<cudaEvent_t, 4>;
 /// needs the copies. Those of a ring in the device's memory are always read where they are.
 enum class Input : std::uint8_t { copied, in_place };
 
+/// Throws ConfigError where unit cuda cannot do a step, or not read the images.
+void check_fit(const Steps& steps, const Layout& layout);
+
 /// All memory of a unit, and the steps of one stack put into a stream: order and images in, the pipeline's passes,
 /// accepted images out, ticket. No step needs the host. Used by one thread at a time.
 class StackWork {
  public:
   /// `benches`: stacks in flight on the device, each with memory of its own; the stack in slot s uses bench s mod
-  /// benches. `windows_on_device`: as in Choice. Throws ConfigError when a kernel has no version for CUDA.
+  /// benches. `windows_on_device`: as in Choice. `seat`: images are strips of those of a Joint, whose other members do
+  /// the rest. Throws ConfigError when a kernel has no version for CUDA.
   StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches, Input input = Input::copied,
-            std::uint32_t windows_on_device = 0);
+            std::uint32_t windows_on_device = 0, const std::optional<Seat>& seat = std::nullopt);
 
   /// Of the stack in `slot`; all addresses are fixed, so that this can be captured once. `stages`, when given, are
   /// recorded before and behind the three stages. Returns the first error.
@@ -110,6 +115,8 @@ class StackWork {
   cudaError_t copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t compute(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t make_chunks(std::uint32_t slot, cudaStream_t stream) const noexcept;
+  /// What members have to tell one another when `steps` steps are done.
+  cudaError_t meet(std::uint32_t slot, std::size_t steps, cudaStream_t stream) const noexcept;
   cudaError_t copy_out(std::uint32_t slot, cudaStream_t stream) const noexcept;
   [[nodiscard]] std::size_t place(std::uint32_t slot, std::uint32_t image = 0) const noexcept {
     return std::size_t{slot} * layout_.stack + image;
@@ -117,21 +124,27 @@ class StackWork {
   /// As DeviceStack::ended.
   [[nodiscard]] std::byte* const* ended(std::size_t step, const Bench& bench) const noexcept;
   [[nodiscard]] std::size_t made_stride(std::size_t step) const noexcept;
-  // Not where chunks are made before delivery: of accepted images only.
+  /// Where images of place 0 leave to.
+  [[nodiscard]] std::byte* host_images() const noexcept {
+    return seat_ ? seat_->joint->images() + seat_->first_byte : images_.as<std::byte>();
+  }
+  // Not where chunks are made before delivery, of accepted images only, nor where several devices decide.
   [[nodiscard]] bool settled_on_delivery(std::size_t step) const noexcept {
-    return !steps_.output.chunked && step + 1 == steps_.steps.size() && steps_.steps[step].rides.has_value();
+    return !steps_.output.chunked && !seat_ && step + 1 == steps_.steps.size() && steps_.steps[step].rides.has_value();
   }
 
   Steps steps_;
   Layout layout_;
+  std::optional<Seat> seat_;
   std::uint32_t benches_;
   int device_ = 0;
   std::size_t mark_words_ = 0;  // from one image's marks to the next's
+  std::size_t raw_stride_ = 0;  // bytes from one raw image on the device to the next
   std::size_t out_bytes_ = 0;   // from one image in host memory to the next
   std::size_t chunk_room_ = 0;  // from one image's chunk in host memory to the next; 0: none are made
   std::uint32_t columns_;
   bool passed_on_ = false;  // pixels that leave are those of the slot: nobody has made any
-  Pinning pinning_;
+  std::optional<Pinning> pinning_;
   PinnedMemory control_, triggers_, orders_, decided_, done_, findings_, scalars_, images_, chunks_, chunk_bytes_;
   std::vector<std::unique_ptr<kernel::cuda::DevicePass>> passes_;  // by step; null: it rides
   std::size_t lister_ = 0;                                         // steps_.steps.size(): none makes lists

@@ -19,7 +19,7 @@ __global__ void deliver_kernel(const Deliver step) {
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
   const std::size_t self = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (step.images != nullptr) {
-    const std::size_t pieces = step.host_stride / sizeof(int4);
+    const std::size_t pieces = step.host_bytes / sizeof(int4);
     for (std::uint32_t i = 0; i < step.stack; ++i) {
       if (work_of(step.order)[i] == 0 || step.findings[i].entries == kernel::cuda::kListOverflow) continue;
       if (tap_verdict(step, i) != 0) continue;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rashpa/memory/buffer.hpp"
+#include "rashpa/unit/split/strips.hpp"
+#include "rashpa/unit/unit.hpp"
+
+namespace rashpa::unit {
+
+/// One unit of several members, each with a strip of every image. A stack goes to all of them and comes back when all
+/// are through. Members decide as one, by numbers of the whole image, and the first one's pixels are where the whole
+/// image begins; lists are put together here. An image that a member could not finish is errored, and the unit has
+/// failed when a member has. No thread and no lock of its own; `done_bell` rings once a member and stack.
+class SplitUnit final : public Unit {
+ public:
+  /// Makes member `number`, of the strip `strips[number]`, which rings `bell` once for each stack that it has finished.
+  using Make = std::function<std::unique_ptr<Unit>(std::uint32_t number, Doorbell& bell)>;
+
+  /// Throws ConfigError when the pipeline does not fit the layout.
+  SplitUnit(const Pipeline& pipeline, const Layout& whole, const std::vector<kernel::Rows>& strips, Doorbell& done_bell,
+            const Make& make);
+  ~SplitUnit() override;
+
+  void submit(Stack* stack) noexcept override;
+  Stack* take() noexcept override;
+  void stop() noexcept override;
+  [[nodiscard]] const Output& output() const noexcept override { return output_; }
+  /// "each image on 2 devices: rows 0 … 255, trigger graph on …; rows 256 … 511, trigger graph on …".
+  [[nodiscard]] std::string how() const override;
+  /// Of all members.
+  [[nodiscard]] std::size_t device_bytes() const noexcept override;
+  /// Of the first member that has failed.
+  [[nodiscard]] std::string error() const override;
+  [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
+  [[nodiscard]] std::string notice() const override;
+
+ private:
+  struct Member {
+    kernel::Rows rows{};
+    std::size_t first_byte = 0;     // of the strip in an image
+    std::uint32_t first_index = 0;  // of the strip's first pixel in the image that comes out
+    std::vector<Stack> stacks{};    // by slot: what it sees of the stack there
+    std::unique_ptr<Unit> unit{};
+    bool has_come = false;  // the stack that is taken next
+  };
+  void join(Stack& stack) noexcept;
+  void join(StackImage& image, std::uint32_t slot, std::uint32_t number) noexcept;
+  bool join_lists(StackImage& image, std::uint32_t slot, std::uint32_t number) noexcept;
+
+  Output output_;
+  std::uint8_t list_step_ = 0;  // which makes lists, from 1
+  std::uint32_t stack_;
+  std::vector<Member> members_;
+  memory::Buffer indices_, values_;  // of lists, by slot and image
+  memory::Ring<Stack*> order_;       // what was submitted
+  Stack* next_ = nullptr;            // to be taken
+  std::atomic<bool> stopped_{false};
+};
+
+}  // namespace rashpa::unit
